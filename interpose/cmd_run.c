@@ -211,9 +211,8 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
         return tell_unrecorded(folder, options);
     int code = EXIT_DONE;
     for (size_t i = 0; i < n_folders; i++)
-        if (run_keys_add(&keys, folders[i]) != 0)
-            code = fail("no memory for the runs in %s", folders[i]);
-    if (code == EXIT_DONE && keys.n == 0)
+        run_keys_add(&keys, folders[i]);
+    if (keys.n == 0)
         code = fail("%s: no spool in it can be read", folder->path);
     if (code == EXIT_DONE && wanted)
         code = ingest_runs(folders, n_folders, &keys, output, folder->output_claim.since, options);

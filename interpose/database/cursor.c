@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interpose/database/database.h"
+#include "share/base/memory.h"
 #include "share/base/utf8.h"
 
 void pool_release(struct pool *pool)
@@ -21,9 +22,7 @@ void pool_release(struct pool *pool)
 
 const char *pool_clean(struct pool *pool, const char *bytes, size_t length)
 {
-    struct pool_text *entry = malloc(sizeof *entry + length + 1);
-    if (entry == NULL)
-        return NULL;
+    struct pool_text *entry = xmalloc(sizeof *entry + length + 1);
     utf8_clean(entry->text, bytes, length);
     entry->next = pool->first;
     pool->first = entry;
@@ -77,10 +76,5 @@ const char *cursor_text(struct cursor *rows, int column, struct pool *pool)
     if (text == NULL)
         return "";
     size_t length = (size_t)sqlite3_column_bytes(rows->statement, column);
-    const char *clean = pool_clean(pool, (const char *)text, length);
-    if (clean == NULL) {
-        cursor_no_memory(rows);
-        return "";
-    }
-    return clean;
+    return pool_clean(pool, (const char *)text, length);
 }

@@ -29,8 +29,8 @@ struct pool {
 };
 
 void pool_release(struct pool *pool);
-/* Returns a copy of bytes[length], owned by the pool, or NULL without memory. Tabs and ends of lines become blanks,
- * other control characters and invalid UTF-8 become '?'. */
+/* Returns a copy of bytes[length], owned by the pool. Tabs and ends of lines become blanks, other control characters
+ * and invalid UTF-8 become '?'. */
 const char *pool_clean(struct pool *pool, const char *bytes, size_t length);
 
 struct cursor {

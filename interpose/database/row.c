@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/memory.h"
 #include "share/base/utf8.h"
 
 struct row row_prepare(sqlite3 *database, const char *table, int columns)
@@ -31,9 +32,7 @@ static int bind_text(sqlite3_stmt *statement, int column, const char *text)
         at += character;
     if (at == length)
         return sqlite3_bind_text(statement, column, text, -1, SQLITE_STATIC);
-    char *valid = strdup(text);
-    if (valid == NULL)
-        return SQLITE_NOMEM;
+    char *valid = xstrdup(text);
     for (at = 0; at < length; at += character == 0 ? 1 : character)
         if ((character = utf8_length((const unsigned char *)text + at, length - at)) == 0)
             valid[at] = '?';

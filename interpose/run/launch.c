@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "share/base/memory.h"
+
 #define LIST            "OMPI_MCA_mca_base_env_list"
 #define LIST_DELIMITER  "OMPI_MCA_mca_base_env_list_delimiter"
 #define OWN_LIBRARY     "libmpistair.so"
@@ -96,9 +98,7 @@ static void append_libraries(char *all, const char *list, bool sanitizers)
 static int set_preload(const char *own)
 {
     const char *given = getenv("LD_PRELOAD") != NULL ? getenv("LD_PRELOAD") : "";
-    char *all = calloc(strlen(own) + strlen(given) + 3, 1);
-    if (all == NULL)
-        return -1;
+    char *all = xcalloc(strlen(own) + strlen(given) + 3, 1);
     append_libraries(all, given, true);
     strcat(all, all[0] != '\0' ? ":" : "");
     strcat(all, own);
@@ -114,11 +114,9 @@ static int set_sanitizer(void)
 {
     static const char option[] = "verify_asan_link_order=0";
     const char *given = getenv(ASAN_VARIABLE);
-    char *all = NULL;
     if (given == NULL || given[0] == '\0')
         return setenv(ASAN_VARIABLE, option, 1);
-    if (asprintf(&all, "%s:%s", given, option) < 0)
-        return -1;
+    char *all = xasprintf("%s:%s", given, option);
     int result = setenv(ASAN_VARIABLE, all, 1);
     free(all);
     return result;
@@ -149,9 +147,7 @@ static int set_list(void)
     size_t size = (given != NULL ? strlen(given) : 0) + 1;
     for (char **variable = environ; *variable != NULL; variable++)
         size += strlen(*variable) + 1;
-    char *list = malloc(size);
-    if (list == NULL)
-        return -1;
+    char *list = xmalloc(size);
     strcpy(list, given != NULL ? given : "");
     for (char **variable = environ; *variable != NULL; variable++) {
         size_t length = strcspn(*variable, "="), used = strlen(list);
@@ -167,7 +163,7 @@ static int set_list(void)
     return result;
 }
 
-/* Returns the command with -x NAME for each of our variables behind the launcher; NULL without memory. */
+/* Returns the command with -x NAME for each of our variables behind the launcher. */
 static char **with_options(char **command)
 {
     size_t n = 0, n_variables = 0, used = 0;
@@ -175,15 +171,13 @@ static char **with_options(char **command)
         n++;
     while (environ[n_variables] != NULL)
         n_variables++;
-    char **longer = calloc(n + 2 * n_variables + 1, sizeof *longer);
-    if (longer == NULL)
-        return NULL;
+    char **longer = xcalloc(n + 2 * n_variables + 1, sizeof *longer);
     longer[used++] = command[0];
     for (size_t i = 0; i < n_variables; i++)
         if (is_handed_on(environ[i])) {
             static char option[] = "-x";
             longer[used++] = option;
-            longer[used++] = strndup(environ[i], strcspn(environ[i], "="));
+            longer[used++] = xstrndup(environ[i], strcspn(environ[i], "="));
         }
     memcpy(longer + used, command + 1, (n - 1) * sizeof *longer);
     return longer;
@@ -229,7 +223,7 @@ _Noreturn static void become(const struct launch *job, const sigset_t *mask, int
             is_set = set_list() == 0;
     }
     int reason = ENOMEM;
-    if (is_set && command != NULL) {
+    if (is_set) {
         sigprocmask(SIG_SETMASK, mask, NULL);
         execvp(command[0], command);
         reason = errno;

@@ -29,36 +29,32 @@ static int read_key(const char *folder, const char *name, struct run_key *key)
     return 0;
 }
 
-/* Adds a key in the order of the starts. Returns 0, or -1 without memory. */
-static int add(struct run_keys *keys, const struct run_key *key)
+/* Adds a key in the order of the starts. */
+static void add(struct run_keys *keys, const struct run_key *key)
 {
     size_t place = keys->n;
     for (size_t i = 0; i < keys->n; i++)
         if (strcmp(keys->keys[i].text, key->text) == 0)
-            return 0;
-    if (array_grow(&keys->keys, keys->n, sizeof *keys->keys) != 0)
-        return -1;
+            return;
+    array_grow(&keys->keys, keys->n, sizeof *keys->keys);
     for (; place > 0 && keys->keys[place - 1].started_unix_ns > key->started_unix_ns; place--)
         keys->keys[place] = keys->keys[place - 1];
     keys->keys[place] = *key;
     keys->n++;
-    return 0;
 }
 
-int run_keys_add(struct run_keys *keys, const char *folder)
+void run_keys_add(struct run_keys *keys, const char *folder)
 {
     DIR *stream = opendir(folder);
-    int result = 0;
     if (stream == NULL)
-        return 0;
-    for (struct dirent *entry; result == 0 && (entry = readdir(stream)) != NULL;) {
+        return;
+    for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
         struct run_key key;
         const char *suffix = strstr(entry->d_name, SPOOL_SUFFIX);
         if (suffix != NULL && strcmp(suffix, SPOOL_SUFFIX) == 0 && read_key(folder, entry->d_name, &key) == 0)
-            result = add(keys, &key);
+            add(keys, &key);
     }
     closedir(stream);
-    return result;
 }
 
 void run_keys_done(void *context, const char *key)

@@ -20,8 +20,8 @@ struct run_keys {
 };
 
 /* Adds the keys of the spools in a folder that are not there yet. Files that are no spools are passed over: ingest
- * reports them. Returns 0, or -1 without memory. */
-int run_keys_add(struct run_keys *keys, const char *folder);
+ * reports them. */
+void run_keys_add(struct run_keys *keys, const char *folder);
 /* Marks a key as done: its run is in a trace. The first argument is a struct run_keys. */
 void run_keys_done(void *keys, const char *key);
 void run_keys_release(struct run_keys *keys);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "interpose/run/launch.h"
+#include "share/base/memory.h"
 
 enum { SCRIPT_BYTES = 1 << 20 };
 
@@ -168,9 +169,9 @@ static bool look_at_file(const char *path, const struct stat *status)
         return tells(path,
                      "runs with rights of its owner (setuid, setgid or capabilities): the loader ignores LD_PRELOAD "
                      "for it; take a copy without");
-    unsigned char *bytes = malloc(SCRIPT_BYTES + 1);
+    unsigned char *bytes = xmalloc(SCRIPT_BYTES + 1);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = file < 0 || bytes == NULL ? -1 : read(file, bytes, SCRIPT_BYTES);
+    ssize_t n = file < 0 ? -1 : read(file, bytes, SCRIPT_BYTES);
     bool found = false;
     if (n > 0) {
         bytes[n] = '\0';

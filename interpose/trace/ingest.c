@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "share/base/memory.h"
 #include "share/base/progress.h"
 #include "interpose/trace/site/symbols.h"
 #include "interpose/trace/clock/clock_align.h"
@@ -71,9 +72,13 @@ static void tell_unnamed(const struct trace *trace)
 static int build(struct trace *trace, const struct spools *spools, const struct ingest_options *options,
                  struct error *error)
 {
-    if (nodes_build(spools, trace, error) != 0 || trace_load(trace, error) != 0 || clock_align(trace, error) != 0 ||
-        places_find(trace, options->placement, error) != 0 || marks_find(trace, error) != 0)
+    if (nodes_build(spools, trace, error) != 0)
         return -1;
+    trace_load(trace);
+    clock_align(trace);
+    if (places_find(trace, options->placement, error) != 0)
+        return -1;
+    marks_find(trace);
     progress_show("ingest: call sites");
     callsites_resolve(trace);
     return 0;
@@ -84,18 +89,12 @@ int ingest(const struct ingest_options *options, struct error *error)
     struct spools spools = {0};
     struct trace trace = {0};
     struct trace_summary summary;
-    char *output = NULL;
     progress_show("ingest: spools");
     int result = spools_gather(options->folders, options->n_folders, options->run_key, &spools, error);
     if (result != 0)
         return result;
-    int made = options->output != NULL ? asprintf(&output, "%s", options->output)
-                                       : asprintf(&output, "mpistair-%s.db", spools.spools[0].header.run_key);
-    if (made < 0) {
-        output = NULL;
-        result = error_set(error, "no memory");
-        goto out;
-    }
+    char *output = options->output != NULL ? xstrdup(options->output)
+                                           : xasprintf("mpistair-%s.db", spools.spools[0].header.run_key);
     result = build(&trace, &spools, options, error);
     if (result != 0)
         goto out;

@@ -19,6 +19,7 @@
 #include "interpose/trace/clock/clock_edges.h"
 #include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/stream/stream.h"
+#include "share/base/memory.h"
 
 /* Returns the offset of a node against rank 0's at a time of its own, along its parents, and how uncertain it is;
  * *known becomes false where a link is missing. */
@@ -85,12 +86,6 @@ static void apply_links(struct trace *trace, uint32_t root)
     }
 }
 
-static int add_message(void *context, const struct trace *trace, const struct trace_operation *send,
-                       const struct trace_operation *receive)
-{
-    return clock_edges_add(context, trace, send, receive);
-}
-
 /* Places one node without link beside those that have a place; returns false if no message leads to it. */
 static bool place_by_messages(struct trace *trace, struct clock_edges *edges, uint32_t unplaced)
 {
@@ -121,11 +116,9 @@ static bool place_by_messages(struct trace *trace, struct clock_edges *edges, ui
 
 /* Moves nodes later until no receive completes before its send starts, then moves all back by as much as rank 0's node
  * moved. */
-static int tighten(struct trace *trace, const struct clock_edges *edges, uint32_t root)
+static void tighten(struct trace *trace, const struct clock_edges *edges, uint32_t root)
 {
-    int64_t *later = calloc(trace->n_nodes, sizeof *later);
-    if (later == NULL)
-        return -1;
+    int64_t *later = xcalloc(trace->n_nodes, sizeof *later);
     bool changed = true;
     for (size_t pass = 0; changed && pass < trace->n_nodes; pass++) {
         changed = false;
@@ -143,7 +136,6 @@ static int tighten(struct trace *trace, const struct clock_edges *edges, uint32_
         trace->nodes[i].shift_ns += later[i] - later[root];
     }
     free(later);
-    return 0;
 }
 
 /* Shifts the offsets so that the run starts at zero, and with them all times that are known already. */
@@ -178,31 +170,28 @@ static void shift_times(struct trace *trace)
 }
 
 /* Places the nodes without link, gives a drift to those that were not measured twice, and moves all as far as needed.
- * Returns 0, or -1 without memory. */
-static int align_by_messages(struct trace *trace, uint32_t root, struct clock_edges *edges)
+ */
+static void align_by_messages(struct trace *trace, uint32_t root)
 {
-    if (stream_messages(trace, add_message, edges) != 0)
-        return -1;
-    clock_edges_sort(edges);
+    struct clock_edges edges = {0};
+    stream_messages(trace, clock_edges_add, &edges);
+    clock_edges_sort(&edges);
     for (bool placed = true; placed;) {
         placed = false;
         for (uint32_t i = 0; i < trace->n_nodes; i++)
-            if (!trace->nodes[i].linked && place_by_messages(trace, edges, i))
+            if (!trace->nodes[i].linked && place_by_messages(trace, &edges, i))
                 placed = true;
     }
-    bool drifts;
-    if (clock_drift_find(trace, root, edges->first_ns, edges->last_ns, &drifts) != 0)
-        return -1;
-    if (drifts) {
-        clock_edges_release(edges);
-        if (stream_messages(trace, add_message, edges) != 0)
-            return -1;
-        clock_edges_sort(edges);
+    if (clock_drift_find(trace, root, edges.first_ns, edges.last_ns)) {
+        clock_edges_release(&edges);
+        stream_messages(trace, clock_edges_add, &edges);
+        clock_edges_sort(&edges);
     }
-    return tighten(trace, edges, root);
+    tighten(trace, &edges, root);
+    clock_edges_release(&edges);
 }
 
-int clock_align(struct trace *trace, struct error *error)
+void clock_align(struct trace *trace)
 {
     uint32_t root = 0; /* the node of rank 0 if that left a spool, else of the lowest rank that did */
     for (int32_t rank = 0; rank < trace->world_size; rank++)
@@ -210,16 +199,9 @@ int clock_align(struct trace *trace, struct error *error)
             root = trace->processes[rank].node;
             break;
         }
-    int result = 0;
-    struct clock_edges edges = {0};
     if (trace->n_nodes > 1) {
         apply_links(trace, root);
-        result = align_by_messages(trace, root, &edges);
-        if (result != 0)
-            error_set(error, "no memory for the clocks of %zu nodes", trace->n_nodes);
+        align_by_messages(trace, root);
     }
-    if (result == 0)
-        shift_times(trace);
-    clock_edges_release(&edges);
-    return result;
+    shift_times(trace);
 }

@@ -3,9 +3,8 @@
 #define MPISTAIR_TRACE_CLOCK_ALIGN_H
 
 #include "interpose/trace/memory/trace.h"
-#include "share/base/error.h"
 
 /* Puts all times of all processes onto the clock of rank 0's node, counted from the run's start, after matching. */
-int clock_align(struct trace *trace, struct error *error);
+void clock_align(struct trace *trace);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "interpose/trace/clock/clock_edges.h"
 #include "interpose/trace/stream/stream.h"
+#include "share/base/memory.h"
 
 enum { PASSES = 3, FIRST = 0, LAST = 1, N_THIRDS = 2 };
 
@@ -31,13 +32,14 @@ double clock_drift_of(double apart_ns, double first_ns, double last_ns, double d
     return drift < least ? least : drift > most ? most : drift;
 }
 
-static int add_message(void *context, const struct trace *trace, const struct trace_operation *send,
-                       const struct trace_operation *receive)
+static void add_message(void *context, const struct trace *trace, const struct trace_operation *send,
+                        const struct trace_operation *receive)
 {
     struct thirds *thirds = context;
-    if (send->post_ns <= thirds->first_end_ns && clock_edges_add(&thirds->edges[FIRST], trace, send, receive) != 0)
-        return -1;
-    return send->post_ns >= thirds->last_begin_ns ? clock_edges_add(&thirds->edges[LAST], trace, send, receive) : 0;
+    if (send->post_ns <= thirds->first_end_ns)
+        clock_edges_add(&thirds->edges[FIRST], trace, send, receive);
+    if (send->post_ns >= thirds->last_begin_ns)
+        clock_edges_add(&thirds->edges[LAST], trace, send, receive);
 }
 
 static bool is_measured_twice(const struct trace_node *node)
@@ -101,40 +103,38 @@ static bool draw(struct trace_node *node, const struct bounds *bounds, size_t nu
     return true;
 }
 
-/* Does it once. Returns 0, or -1 without memory. */
-static int find_once(struct trace *trace, uint32_t root, int64_t first_ns, int64_t last_ns, struct bounds *bounds,
-                     bool *changed)
+/* Does it once. Returns whether a node got a drift. */
+static bool find_once(struct trace *trace, uint32_t root, int64_t first_ns, int64_t last_ns, struct bounds *bounds)
 {
+    bool changed = false;
     int64_t third_ns = (last_ns - first_ns) / 3;
     struct thirds thirds = {.first_end_ns = first_ns + third_ns, .last_begin_ns = last_ns - third_ns};
-    int result = stream_messages(trace, add_message, &thirds);
+    stream_messages(trace, add_message, &thirds);
     for (int i = 0; i < N_THIRDS; i++) {
         clock_edges_sort(&thirds.edges[i]);
         bound(trace, &thirds.edges[i], root, &bounds[i]);
         clock_edges_release(&thirds.edges[i]);
     }
     double half_ns = (double)third_ns / 2;
-    for (size_t i = 0; i < trace->n_nodes && result == 0; i++)
+    for (size_t i = 0; i < trace->n_nodes; i++)
         if (i != root && !is_measured_twice(&trace->nodes[i]))
-            *changed |= draw(&trace->nodes[i], bounds, i, (double)first_ns + half_ns, (double)last_ns - half_ns);
-    return result;
+            changed |= draw(&trace->nodes[i], bounds, i, (double)first_ns + half_ns, (double)last_ns - half_ns);
+    return changed;
 }
 
-int clock_drift_find(struct trace *trace, uint32_t root, int64_t first_ns, int64_t last_ns, bool *changed)
+bool clock_drift_find(struct trace *trace, uint32_t root, int64_t first_ns, int64_t last_ns)
 {
-    bool wanted = false;
-    *changed = false;
+    bool wanted = false, changed = false;
     for (size_t i = 0; i < trace->n_nodes; i++)
         wanted = wanted || (i != root && !is_measured_twice(&trace->nodes[i]));
     if (!wanted || last_ns - first_ns < 1000000) /* drift would not show */
-        return 0;
-    int64_t *room = calloc(2 * N_THIRDS * trace->n_nodes, sizeof *room);
+        return false;
+    int64_t *room = xcalloc(2 * N_THIRDS * trace->n_nodes, sizeof *room);
     struct bounds bounds[N_THIRDS];
-    int result = room == NULL ? -1 : 0;
-    for (size_t i = 0; i < N_THIRDS && room != NULL; i++)
+    for (size_t i = 0; i < N_THIRDS; i++)
         bounds[i] = (struct bounds){room + 2 * i * trace->n_nodes, room + (2 * i + 1) * trace->n_nodes};
-    for (int pass = 0; pass < PASSES && result == 0; pass++)
-        result = find_once(trace, root, first_ns, last_ns, bounds, changed);
+    for (int pass = 0; pass < PASSES; pass++)
+        changed |= find_once(trace, root, first_ns, last_ns, bounds);
     free(room);
-    return result;
+    return changed;
 }

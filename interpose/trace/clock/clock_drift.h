@@ -4,7 +4,7 @@
 
 #include "interpose/trace/memory/trace.h"
 
-/* Is the drift between two crystals, as they are sold. */
+/* Drift between two crystals as they are sold, ns per ns. */
 #define CLOCK_DRIFT_PRIOR 50e-6
 
 /* Returns the drift that a difference of apart_ns over duration_ns shows, whose ends are known to half a width of
@@ -12,8 +12,7 @@
 double clock_drift_of(double apart_ns, double first_ns, double last_ns, double duration_ns);
 
 /* Gives every such node the drift that the messages of the run's first and last third show, sent from first_ns to
- * last_ns. All nodes with messages have an offset already. *changed tells whether any got one. Returns 0, or -1 without
- * memory. */
-int clock_drift_find(struct trace *trace, uint32_t root, int64_t first_ns, int64_t last_ns, bool *changed);
+ * last_ns. All nodes with messages have an offset already. Returns whether any got one. */
+bool clock_drift_find(struct trace *trace, uint32_t root, int64_t first_ns, int64_t last_ns);
 
 #endif

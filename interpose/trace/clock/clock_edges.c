@@ -5,27 +5,24 @@
 
 #include "share/base/array.h"
 
-int clock_edges_add(struct clock_edges *edges, const struct trace *trace, const struct trace_operation *send,
-                    const struct trace_operation *receive)
+void clock_edges_add(void *context, const struct trace *trace, const struct trace_operation *send,
+                     const struct trace_operation *receive)
 {
+    struct clock_edges *edges = context;
     uint32_t from = trace->processes[send->rank].node, to = trace->processes[receive->rank].node;
     if (from == to || receive->complete_ns == TRACE_NO_TIME)
-        return 0;
+        return;
     int64_t at_least = send->post_ns - receive->complete_ns;
     uint32_t *index = map_at(&edges->index, (struct map_key){from, to, 0});
-    if (index == NULL)
-        return -1;
     edges->first_ns = edges->n == 0 || send->post_ns < edges->first_ns ? send->post_ns : edges->first_ns;
     edges->last_ns = edges->n == 0 || send->post_ns > edges->last_ns ? send->post_ns : edges->last_ns;
     if (*index == MAP_ABSENT) {
-        if (array_grow(&edges->edges, edges->n, sizeof *edges->edges) != 0)
-            return -1;
+        array_grow(&edges->edges, edges->n, sizeof *edges->edges);
         *index = (uint32_t)edges->n;
         edges->edges[edges->n++] = (struct clock_edge){from, to, at_least};
     } else if (edges->edges[*index].at_least_ns < at_least) {
         edges->edges[*index].at_least_ns = at_least;
     }
-    return 0;
 }
 
 static int compare(const void *left, const void *right)

@@ -21,9 +21,9 @@ struct clock_edges {
 };
 
 /* Keeps the strongest constraint of each ordered pair of nodes under the present offsets; takes one more message. For
- * stream_messages. Returns 0, or -1 without memory. */
-int clock_edges_add(struct clock_edges *edges, const struct trace *trace, const struct trace_operation *send,
-                    const struct trace_operation *receive);
+ * stream_messages, with a struct clock_edges as the context. */
+void clock_edges_add(void *edges, const struct trace *trace, const struct trace_operation *send,
+                     const struct trace_operation *receive);
 /* Sorts by from, then to: where constraints contradict each other the order decides, and must not depend on how they
  * were read. */
 void clock_edges_sort(struct clock_edges *edges);

@@ -8,12 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "share/base/memory.h"
+
 /* Opens the spool's folder. Returns its descriptor, or -1. */
 static int open_folder(const struct spool *spool)
 {
     const char *slash = strrchr(spool->path, '/');
-    char *folder = slash == NULL ? strdup(".") : strndup(spool->path, (size_t)(slash - spool->path) + 1);
-    int descriptor = folder == NULL ? -1 : open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char *folder = slash == NULL ? xstrdup(".") : xstrndup(spool->path, (size_t)(slash - spool->path) + 1);
+    int descriptor = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     free(folder);
     return descriptor;
 }
@@ -25,11 +27,10 @@ static char *read_file(int file)
     if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > (off_t)BESIDE_LIMIT_BYTES)
         return NULL;
     size_t size = (size_t)status.st_size, length = 0;
-    char *text = malloc(size + 1);
-    for (ssize_t got; text != NULL && length < size && (got = read(file, text + length, size - length)) > 0;)
+    char *text = xmalloc(size + 1);
+    for (ssize_t got; length < size && (got = read(file, text + length, size - length)) > 0;)
         length += (size_t)got;
-    if (text != NULL)
-        text[length] = '\0';
+    text[length] = '\0';
     return text;
 }
 

@@ -11,8 +11,8 @@
 
 /* Returns the text of the file whose name is the last part of `named`, ended by 0; the caller frees it. The file must
  * lie in the spool's own folder, where the recorder puts all of a job's files, and be a plain file of at most
- * BESIDE_LIMIT_BYTES: a header is not trusted to name any other. Returns NULL if named is empty, if there is no such
- * file, or without memory. */
+ * BESIDE_LIMIT_BYTES: a header is not trusted to name any other. Returns NULL if named is empty or there is no such
+ * file. */
 char *beside_read(const struct spool *spool, const char *named);
 
 #endif

@@ -64,65 +64,49 @@ void identity_next_process(struct identity_table *table)
 
 /* Returns how many records of this process were like this one; *doubtful is set if the last of them was made at the
  * same time. */
-static int count_repeat(struct identity_table *table, struct map_key key, const struct spool_communicator *record,
-                        uint32_t *times, bool *doubtful)
+static uint32_t count_repeat(struct identity_table *table, struct map_key key, const struct spool_communicator *record,
+                             bool *doubtful)
 {
     uint32_t *index = map_at(&table->repeated, key);
-    if (index == NULL)
-        return -1;
     if (*index == MAP_ABSENT) {
-        if (array_grow(&table->repeats, table->n_repeats, sizeof *table->repeats) != 0)
-            return -1;
+        array_grow(&table->repeats, table->n_repeats, sizeof *table->repeats);
         *index = (uint32_t)table->n_repeats;
         table->repeats[table->n_repeats++] = (struct identity_repeat){0, 0};
     }
     struct identity_repeat *repeat = &table->repeats[*index];
     *doubtful = repeat->times > 0 && record->identity != SPOOL_BY_MEETING && record->begin_ticks < repeat->end_ticks;
-    *times = repeat->times++;
     if (record->end_ticks > repeat->end_ticks)
         repeat->end_ticks = record->end_ticks;
-    return 0;
+    return repeat->times++;
 }
 
-int identity_look_up(struct identity_table *table, const struct spool_communicator *record, uint32_t parent,
-                     struct identity *found)
+struct identity identity_look_up(struct identity_table *table, const struct spool_communicator *record, uint32_t parent)
 {
     uint32_t function = record->identity == SPOOL_BY_MEETING ? 0 : common_function(record);
     uint32_t creation = record->identity == SPOOL_BY_MEETING ? 0 : record->creation;
     uint64_t kind = (uint64_t)record->identity << 56 | (uint64_t)function << 32;
     struct map_key key = {(uint64_t)parent << 32 | creation, record->members_hash, kind};
-    *found = (struct identity){.id = MAP_ABSENT, .first = MAP_ABSENT};
-    if (record->identity == SPOOL_BY_CREATION) {
+    struct identity found = {.id = MAP_ABSENT};
+    if (record->identity == SPOOL_BY_CREATION)
         key.c = (uint64_t)SPOOL_BY_CREATION << 56; /* the number is enough */
-    } else {
-        uint32_t times;
-        if (count_repeat(table, key, record, &times, &found->doubtful) != 0)
-            return -1;
-        key.c |= times;
-    }
-    found->place = (uint64_t)(uint32_t)record->leader << 32 | (uint32_t)record->size;
-    found->remote_size = (uint64_t)(uint32_t)record->remote_size;
-    found->keys = key;
-    found->first = map_find(&table->contexts, key);
-    if (found->first != MAP_ABSENT)
-        found->id = map_find(&table->groups, (struct map_key){found->first, found->place, found->remote_size});
-    return 0;
+    else
+        key.c |= count_repeat(table, key, record, &found.doubtful);
+    found.place = (uint64_t)(uint32_t)record->leader << 32 | (uint32_t)record->size;
+    found.remote_size = (uint64_t)(uint32_t)record->remote_size;
+    found.keys = key;
+    found.first = map_find(&table->contexts, key);
+    if (found.first != MAP_ABSENT)
+        found.id = map_find(&table->groups, (struct map_key){found.first, found.place, found.remote_size});
+    return found;
 }
 
-int identity_set(struct identity_table *table, struct identity *found, uint32_t id)
+void identity_set(struct identity_table *table, struct identity *found, uint32_t id)
 {
     uint32_t *first = map_at(&table->contexts, found->keys);
-    if (first == NULL)
-        return -1;
     if (*first == MAP_ABSENT)
         *first = id;
-    struct map_key group = {*first, found->place, found->remote_size};
-    uint32_t *own = map_at(&table->groups, group);
-    if (own == NULL)
-        return -1;
-    *own = id;
+    *map_at(&table->groups, (struct map_key){*first, found->place, found->remote_size}) = id;
     found->id = id;
-    return 0;
 }
 
 void identity_release(struct identity_table *table)

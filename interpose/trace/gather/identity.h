@@ -27,11 +27,11 @@ struct identity {
 /* Forgets what is counted per process. */
 void identity_next_process(struct identity_table *table);
 /* Looks up a record, whose parent has the number parent in all processes (MAP_ABSENT: it has none that counts). Records
- * of a process come in the order of their indices. Returns 0, or -1 without memory. */
-int identity_look_up(struct identity_table *table, const struct spool_communicator *record, uint32_t parent,
-                     struct identity *found);
-/* Gives a record that was not found the number id. Returns 0, or -1 without memory. */
-int identity_set(struct identity_table *table, struct identity *found, uint32_t id);
+ * of a process come in the order of their indices. */
+struct identity identity_look_up(struct identity_table *table, const struct spool_communicator *record,
+                                 uint32_t parent);
+/* Gives a record that was not found the number id. */
+void identity_set(struct identity_table *table, struct identity *found, uint32_t id);
 void identity_release(struct identity_table *table);
 
 /* Says whether it was made by a call in which groups met that have no parent in common, and members of several worlds

@@ -17,6 +17,7 @@
 #include "interpose/trace/gather/partners.h"
 #include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 #define CLOCKS_SLACK_NS INT64_C(3000000000) /* how far wall clocks of two hosts may differ */
 
@@ -56,8 +57,8 @@ static int64_t to_unix_ns(const struct spool *spool, const struct spool *rate, u
     return (int64_t)from->monotonic_ns + (int64_t)since + shift_ns;
 }
 
-int meetings_collect(struct meetings *meetings, const struct spool *spools, size_t n_spools, size_t begin, size_t end,
-                     uint32_t world)
+void meetings_collect(struct meetings *meetings, const struct spool *spools, size_t n_spools, size_t begin, size_t end,
+                      uint32_t world)
 {
     for (size_t i = begin; i < end; i++) {
         const struct spool *spool = &spools[i], *rate = NULL;
@@ -70,8 +71,7 @@ int meetings_collect(struct meetings *meetings, const struct spool *spools, size
             const struct spool_communicator *made = (const void *)record;
             if (*record != SPOOL_COMMUNICATOR || made->remote_size <= 0 || !identity_is_meeting(made))
                 continue;
-            if (array_grow(&meetings->all, meetings->n, sizeof *meetings->all) != 0)
-                return -1;
+            array_grow(&meetings->all, meetings->n, sizeof *meetings->all);
             if (rate == NULL)
                 rate = find_rate(spools, n_spools, spool->header.host);
             meetings->all[meetings->n++] = (struct meeting){
@@ -84,7 +84,6 @@ int meetings_collect(struct meetings *meetings, const struct spool *spools, size
             };
         }
     }
-    return 0;
 }
 
 static bool have_one_clock(const struct meeting *a, const struct meeting *b)
@@ -184,43 +183,35 @@ struct speakers {
     size_t n_edges;
 };
 
-/* Adds the edges from one speaker to those before it. Returns 0, or -1 without memory. */
-static int add_edges(struct speakers *speakers, const struct meetings *meetings, uint32_t node)
+/* Adds the edges from one speaker to those before it. */
+static void add_edges(struct speakers *speakers, const struct meetings *meetings, uint32_t node)
 {
     const struct meeting *one = &meetings->all[speakers->all[node]];
     for (uint32_t i = 0; i < node; i++) {
         const struct meeting *other = &meetings->all[speakers->all[i]];
         if (!may_meet(meetings, one, other) && !may_meet(meetings, other, one))
             continue;
-        if (array_grow(&speakers->edges, speakers->n_edges, sizeof *speakers->edges) != 0)
-            return -1;
+        array_grow(&speakers->edges, speakers->n_edges, sizeof *speakers->edges);
         speakers->edges[speakers->n_edges++] = (struct partners_edge){i, node};
     }
-    return 0;
 }
 
-/* Pairs the sides by their rank 0, which speaks for its side. Returns 0, or -1 without memory. */
-static int pair_speakers(struct meetings *meetings)
+/* Pairs the sides by their rank 0, which speaks for its side. */
+static void pair_speakers(struct meetings *meetings)
 {
-    struct speakers speakers = {malloc((meetings->n + 1) * sizeof *speakers.all),
-                                malloc(meetings->n + 1),
-                                malloc((meetings->n + 1) * sizeof *speakers.partner),
-                                malloc((meetings->n + 1) * sizeof *speakers.candidates),
-                                0,
-                                NULL,
-                                0};
-    bool has_memory =
-        speakers.all != NULL && speakers.side != NULL && speakers.partner != NULL && speakers.candidates != NULL;
-    for (uint32_t i = 0; has_memory && i < meetings->n; i++)
+    struct speakers speakers = {.all = xcalloc(meetings->n, sizeof *speakers.all),
+                                .side = xcalloc(meetings->n, sizeof *speakers.side),
+                                .partner = xcalloc(meetings->n, sizeof *speakers.partner),
+                                .candidates = xcalloc(meetings->n, sizeof *speakers.candidates)};
+    for (uint32_t i = 0; i < meetings->n; i++)
         if (meetings->all[i].made->rank == 0) {
             speakers.all[speakers.n] = i;
             speakers.side[speakers.n] = side_of(meetings->all[i].made->function);
-            has_memory = add_edges(&speakers, meetings, (uint32_t)speakers.n) == 0;
+            add_edges(&speakers, meetings, (uint32_t)speakers.n);
             speakers.n++;
         }
-    has_memory = has_memory && partners_find(speakers.edges, speakers.n_edges, speakers.n, speakers.side,
-                                             speakers.partner, speakers.candidates) == 0;
-    for (uint32_t i = 0; has_memory && i < speakers.n; i++) {
+    partners_find(speakers.edges, speakers.n_edges, speakers.n, speakers.side, speakers.partner, speakers.candidates);
+    for (uint32_t i = 0; i < speakers.n; i++) {
         struct meeting *one = &meetings->all[speakers.all[i]];
         uint32_t partner = speakers.partner[i];
         one->candidates = speakers.candidates[i];
@@ -232,7 +223,6 @@ static int pair_speakers(struct meetings *meetings)
     free(speakers.partner);
     free(speakers.candidates);
     free(speakers.edges);
-    return has_memory ? 0 : -1;
 }
 
 /* Returns how many like it the process recorded before. */
@@ -264,12 +254,10 @@ static void follow(struct meetings *meetings, struct meeting *meeting)
     }
 }
 
-int meetings_pair(struct meetings *meetings)
+void meetings_pair(struct meetings *meetings)
 {
-    if (pair_speakers(meetings) != 0)
-        return -1;
+    pair_speakers(meetings);
     for (size_t i = 0; i < meetings->n; i++)
         if (meetings->all[i].made->rank != 0)
             follow(meetings, &meetings->all[i]);
-    return 0;
 }

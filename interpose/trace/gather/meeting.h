@@ -28,12 +28,11 @@ struct meetings {
 };
 
 /* Adds what the spools [begin, end), all of one world, recorded. All spools, [n_spools], help with the rate of the
- * clock. Returns 0, or -1 without memory. */
-int meetings_collect(struct meetings *meetings, const struct spool *spools, size_t n_spools, size_t begin, size_t end,
-                     uint32_t world);
+ * clock. */
+void meetings_collect(struct meetings *meetings, const struct spool *spools, size_t n_spools, size_t begin, size_t end,
+                      uint32_t world);
 
-/* Finds the other sides once all worlds are there. What several calls may be is left. Returns 0, or -1 without memory.
- */
-int meetings_pair(struct meetings *meetings);
+/* Finds the other sides once all worlds are there. What several calls may be is left. */
+void meetings_pair(struct meetings *meetings);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "interpose/spool/clock.h"
 
 #define PAIR_DISTANCE_NS INT64_C(1000000)
@@ -22,14 +23,10 @@ static uint32_t find_node(struct trace *trace, const char *host)
     return TRACE_NONE;
 }
 
-static int add_pairs(struct trace_node *node, const struct spool *spool)
+static void add_pair(struct trace_node *node, struct spool_clock_pair pair)
 {
-    for (size_t i = 0; i < spool->n_pairs; i++) {
-        if (array_grow(&node->pairs, node->n_pairs, sizeof *node->pairs) != 0)
-            return -1;
-        node->pairs[node->n_pairs++] = spool->pairs[i];
-    }
-    return 0;
+    array_grow(&node->pairs, node->n_pairs, sizeof *node->pairs);
+    node->pairs[node->n_pairs++] = pair;
 }
 
 /* Adds the links of a leader: only those that were measured, so that a missing link_finalize leaves the other. */
@@ -94,9 +91,7 @@ static void add_pair_now(struct trace_node *node)
     /* The machine was booted again, or the base is long enough already. */
     if (node->n_pairs > 1 && (rate > 1.1 * rate_between(first, last) || rate < 0.9 * rate_between(first, last)))
         return;
-    if (array_grow(&node->pairs, node->n_pairs, sizeof *node->pairs) != 0)
-        return;
-    node->pairs[node->n_pairs++] = pair;
+    add_pair(node, pair);
 #else
     (void)node;
 #endif
@@ -107,9 +102,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
     trace->world_size = spools->world_size;
     trace->n_spools = spools->n_spools;
     trace->worlds = &spools->worlds;
-    trace->processes = calloc((size_t)trace->world_size + 1, sizeof *trace->processes);
-    if (trace->processes == NULL)
-        goto no_memory;
+    trace->processes = xcalloc((size_t)trace->world_size + 1, sizeof *trace->processes);
     for (size_t rank = 0; rank <= (size_t)trace->world_size; rank++) {
         trace->processes[rank].node = TRACE_NONE;
         trace->processes[rank].placed = TRACE_NONE;
@@ -121,8 +114,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
         struct trace_process *process = &trace->processes[spool->header.rank];
         uint32_t found = find_node(trace, spool->header.host);
         if (found == TRACE_NONE) {
-            if (array_grow(&trace->nodes, trace->n_nodes, sizeof *trace->nodes) != 0)
-                goto no_memory;
+            trace_grow(&trace->nodes, trace->n_nodes, sizeof *trace->nodes);
             found = (uint32_t)trace->n_nodes++;
             trace->nodes[found] = (struct trace_node){.host = spool->header.host,
                                                       .leader = TRACE_NONE,
@@ -136,8 +128,8 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
         if (node->ticks != (spool->header.clock_source == SPOOL_CLOCK_TSC))
             return error_set(error, "%s: another clock source than the other processes of host '%s' have", spool->path,
                              node->host);
-        if (node->ticks && add_pairs(node, spool) != 0)
-            goto no_memory;
+        for (size_t k = 0; node->ticks && k < spool->n_pairs; k++)
+            add_pair(node, spool->pairs[k]);
         if (spool->header.node_leader == spool->header.rank && node->leader == TRACE_NONE) {
             node->leader = (uint32_t)spool->header.rank;
             add_links(node, &spool->header);
@@ -157,8 +149,6 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
                 add_pair_now(&trace->nodes[i]);
         }
     return 0;
-no_memory:
-    return error_set(error, "no memory for %d processes", spools->world_size);
 }
 
 /* Keeps absurd times of damaged files from overflowing what is computed with them. */

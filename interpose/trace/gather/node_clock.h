@@ -6,7 +6,8 @@
 #include "interpose/trace/gather/spools.h"
 #include "interpose/trace/memory/trace.h"
 
-/* Fills processes (spool, node) and nodes with their clock pairs and links. Returns 0, or -1 without memory. */
+/* Fills processes (spool, node) and nodes with their clock pairs and links. Returns 0, or -1 with the reason: processes
+ * of one host that used different clocks. */
 int nodes_build(const struct spools *spools, struct trace *trace, struct error *error);
 
 /* Returns a node's CLOCK_MONOTONIC at ticks of one of its processes, in ns. hint keeps the place between calls and

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "share/base/memory.h"
+
 struct work {
     uint32_t *component; /* [n_nodes] a node that stands for the component, or the next one on the way there */
     int64_t *surplus;    /* [n_nodes] for nodes that stand for a component: how many more it has on side 1 than on side
@@ -62,23 +64,21 @@ static void pair(struct work *work, const struct partners_edge *edges, size_t n_
     partner[b] = a;
 }
 
-int partners_find(const struct partners_edge *edges, size_t n_edges, size_t n_nodes, const int8_t *side,
-                  uint32_t *partner, uint32_t *candidates)
+void partners_find(const struct partners_edge *edges, size_t n_edges, size_t n_nodes, const int8_t *side,
+                   uint32_t *partner, uint32_t *candidates)
 {
-    struct work work = {calloc(n_nodes + 1, sizeof *work.component), calloc(n_nodes + 1, sizeof *work.surplus),
-                        calloc(n_nodes + 1, sizeof *work.members), calloc(n_nodes + 1, sizeof *work.left)};
-    bool has_memory = work.component != NULL && work.surplus != NULL && work.members != NULL && work.left != NULL;
-    for (size_t i = 0; has_memory && i < n_nodes; i++) {
+    struct work work = {xcalloc(n_nodes, sizeof *work.component), xcalloc(n_nodes, sizeof *work.surplus),
+                        xcalloc(n_nodes, sizeof *work.members), xcalloc(n_nodes, sizeof *work.left)};
+    for (size_t i = 0; i < n_nodes; i++) {
         partner[i] = PARTNERS_NONE;
         candidates[i] = 0;
     }
-    if (has_memory)
-        find_components(&work, edges, n_edges, n_nodes, side);
-    for (size_t i = 0; has_memory && i < n_edges; i++) {
+    find_components(&work, edges, n_edges, n_nodes, side);
+    for (size_t i = 0; i < n_edges; i++) {
         work.left[edges[i].a] = ++candidates[edges[i].a];
         work.left[edges[i].b] = ++candidates[edges[i].b];
     }
-    for (bool changed = has_memory; changed;) {
+    for (bool changed = true; changed;) {
         changed = false;
         for (size_t i = 0; i < n_edges; i++) {
             const struct partners_edge *edge = &edges[i];
@@ -93,5 +93,4 @@ int partners_find(const struct partners_edge *edges, size_t n_edges, size_t n_no
     free(work.surplus);
     free(work.members);
     free(work.left);
-    return has_memory ? 0 : -1;
 }

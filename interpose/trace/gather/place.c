@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "interpose/trace/gather/beside.h"
+#include "share/base/memory.h"
 
 enum { PROCESSORS_LIMIT = 1 << 15, TOPOLOGY_READ_SECONDS = 10, TOPOLOGY_READ_BYTES = 1 << 28 };
 
@@ -95,12 +96,12 @@ static void read_places(struct trace_node *node, char *text)
     }
     node->topology = text;
     int last = hwloc_bitmap_last(hwloc_topology_get_topology_cpuset(topology));
-    if (last < 0 || last >= PROCESSORS_LIMIT)
-        goto out;
-    node->places = malloc(((size_t)last + 1) * sizeof *node->places);
-    if (node->places == NULL)
-        goto out;
+    if (last < 0 || last >= PROCESSORS_LIMIT) {
+        hwloc_topology_destroy(topology);
+        return;
+    }
     node->n_places = (size_t)last + 1;
+    node->places = xcalloc(node->n_places, sizeof *node->places);
     for (size_t i = 0; i < node->n_places; i++)
         node->places[i] = (struct trace_place){-1, -1, -1, -1};
     node->n_sockets = number_objects(topology, HWLOC_OBJ_PACKAGE, node, offsetof(struct trace_place, socket));
@@ -113,7 +114,6 @@ static void read_places(struct trace_node *node, char *text)
         number_objects(topology, HWLOC_OBJ_MACHINE, node, offsetof(struct trace_place, socket));
         node->n_sockets = 1;
     }
-out:
     hwloc_topology_destroy(topology);
 }
 
@@ -157,11 +157,9 @@ static void place_process(const struct trace *trace, uint32_t rank, size_t *coun
     }
 }
 
-static int place_observed(struct trace *trace)
+static void place_observed(struct trace *trace)
 {
-    size_t *counts = calloc(2 * PROCESSORS_LIMIT, sizeof *counts);
-    if (counts == NULL)
-        return -1;
+    size_t *counts = xcalloc(2 * PROCESSORS_LIMIT, sizeof *counts);
     for (uint32_t rank = 0; rank < (uint32_t)trace->world_size; rank++) {
         struct trace_process *process = &trace->processes[rank];
         process->placed = process->node;
@@ -169,7 +167,6 @@ static int place_observed(struct trace *trace)
             place_process(trace, rank, counts, counts + PROCESSORS_LIMIT);
     }
     free(counts);
-    return 0;
 }
 
 static bool share_cores(const struct trace_node *a, const struct trace_node *b)
@@ -208,8 +205,7 @@ int places_find(struct trace *trace, const struct placement *placement, struct e
             read_places(node, text);
     }
     find_machines(trace);
-    if (place_observed(trace) != 0)
-        return error_set(error, "no memory for the places of the processes");
+    place_observed(trace);
     for (int32_t rank = 0; placement != NULL && rank < trace->world_size; rank++) {
         struct trace_process *process = &trace->processes[rank];
         process->placed = placement->node[rank];

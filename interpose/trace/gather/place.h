@@ -7,7 +7,7 @@
 #include "interpose/trace/memory/trace.h"
 
 /* Reads the nodes' topologies and sets placed, place and by_hand of all processes. placement is one by hand, or NULL.
- * Returns 0, or -1 with the reason: a placement of another number of ranks, or no memory. */
+ * Returns 0, or -1 with the reason: a placement of another number of ranks. */
 int places_find(struct trace *trace, const struct placement *placement, struct error *error);
 
 /* Returns the level (enum level) of a matched pair, -1 if it is not known. */

@@ -12,6 +12,7 @@
 
 #include "interpose/trace/memory/trace.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Limits the size of a run: up to the first number one spool is proof enough, beyond it one of so many ranks must be
  * there. */
@@ -23,8 +24,8 @@ static bool is_spool_name(const char *name)
     return length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
 }
 
-/* Notes whose file it is: KEY-RANK.mpispool. Returns 0, or -1 without memory. */
-static int add_begun(const char *path, struct spools *spools)
+/* Notes whose file it is: KEY-RANK.mpispool. */
+static void add_begun(const char *path, struct spools *spools)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path, *dash = strrchr(name, '-');
     char *end;
@@ -35,23 +36,21 @@ static int add_begun(const char *path, struct spools *spools)
         memcpy(begun.key, name, (size_t)(dash - name));
         begun.rank = (int32_t)rank;
     }
-    if (array_grow(&spools->begun, spools->n_begun, sizeof *spools->begun) != 0)
-        return -1;
+    array_grow(&spools->begun, spools->n_begun, sizeof *spools->begun);
     spools->begun[spools->n_begun++] = begun;
-    return 0;
 }
 
 /* Opens a file and appends it; one that is of no use is reported and left out. */
 static int add_file(const char *path, struct spools *spools, struct error *error)
 {
-    if (array_grow(&spools->spools, spools->n_spools, sizeof *spools->spools) != 0)
-        return error_set(error, "%s: no memory", path);
+    array_grow(&spools->spools, spools->n_spools, sizeof *spools->spools);
     switch (spool_open(path, &spools->spools[spools->n_spools], error)) {
     case SPOOL_READY:
         spools->n_spools++;
         return 0;
     case SPOOL_BEGUN:
-        return add_begun(path, spools) == 0 ? 0 : error_set(error, "%s: no memory", path);
+        add_begun(path, spools);
+        return 0;
     case SPOOL_UNUSABLE:
         fprintf(stderr, "mpistair: %s; left out\n", error->text);
         return 0;
@@ -69,11 +68,8 @@ static int add_folder(const char *folder, struct spools *spools, struct error *e
     for (struct dirent *entry; result == 0 && (entry = readdir(directory)) != NULL;) {
         if (!is_spool_name(entry->d_name))
             continue;
-        char *path = NULL;
-        if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
-            result = error_set(error, "%s: no memory", folder);
-        else
-            result = add_file(path, spools, error);
+        char *path = xasprintf("%s/%s", folder, entry->d_name);
+        result = add_file(path, spools, error);
         free(path);
     }
     closedir(directory);
@@ -131,19 +127,14 @@ static void renumber(struct spool *spool, const struct world *world, uint32_t nu
     header->link_finalize.parent_rank += header->link_finalize.parent_rank >= 0 ? world->first : 0;
 }
 
-/* Keeps the spools of the chosen worlds, world by world, and closes the others. Returns 0, or -1 without memory. */
-static int keep(struct spools *found)
+/* Keeps the spools of the chosen worlds, world by world, and closes the others. */
+static void keep(struct spools *found)
 {
     const struct worlds *worlds = &found->worlds;
     const struct world *last = &worlds->worlds[worlds->n_worlds - 1];
-    struct spool *kept = malloc(found->n_spools * sizeof *kept);
-    bool *is_moved = calloc(found->n_spools, sizeof *is_moved);
+    struct spool *kept = xcalloc(found->n_spools, sizeof *kept);
+    bool *is_moved = xcalloc(found->n_spools, sizeof *is_moved);
     size_t n = 0;
-    if (kept == NULL || is_moved == NULL) {
-        free(kept);
-        free(is_moved);
-        return -1;
-    }
     found->world_size = last->first + last->size;
     for (uint32_t w = 0; w < worlds->n_worlds; w++) {
         const struct world *world = &worlds->worlds[w];
@@ -164,7 +155,6 @@ static int keep(struct spools *found)
     free(found->spools);
     found->spools = kept;
     found->n_spools = n;
-    return 0;
 }
 
 /* Turns the ranks of processes that ended at once into ranks of the run. */
@@ -211,10 +201,10 @@ int spools_gather(char *const *folders, size_t n_folders, const char *run_key, s
         goto out;
     qsort(found.spools, found.n_spools, sizeof *found.spools, compare_spools);
     result = worlds_choose(found.spools, found.n_spools, run_key, &found.worlds, error);
-    if (result == 0 && keep(&found) != 0)
-        result = error_set(error, "%s: no memory for %zu spools", folders[0], found.n_spools);
-    if (result == 0)
+    if (result == 0) {
+        keep(&found);
         result = check_world(&found, error);
+    }
     if (result == 0)
         renumber_begun(&found);
 out:

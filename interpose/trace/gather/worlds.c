@@ -24,15 +24,14 @@ static int32_t common_size(const struct spool *spools, const struct world *world
     return candidate;
 }
 
-/* Makes one world for each key. Returns 0, or -1 without memory. */
-static int list_worlds(const struct spool *spools, size_t n_spools, struct worlds *worlds)
+/* Makes one world for each key. */
+static void list_worlds(const struct spool *spools, size_t n_spools, struct worlds *worlds)
 {
     for (size_t i = 0; i < n_spools; i++) {
         const struct spool_header *header = &spools[i].header;
         struct world *last = worlds->n_worlds > 0 ? &worlds->worlds[worlds->n_worlds - 1] : NULL;
         if (last == NULL || strcmp(last->key, header->run_key) != 0) {
-            if (array_grow(&worlds->worlds, worlds->n_worlds, sizeof *worlds->worlds) != 0)
-                return -1;
+            array_grow(&worlds->worlds, worlds->n_worlds, sizeof *worlds->worlds);
             last = &worlds->worlds[worlds->n_worlds];
             *last = (struct world){
                 .begin = i, .started_unix_ns = header->started_unix_ns, .group = (uint32_t)worlds->n_worlds};
@@ -45,7 +44,6 @@ static int list_worlds(const struct spool *spools, size_t n_spools, struct world
     }
     for (size_t i = 0; i < worlds->n_worlds; i++)
         worlds->worlds[i].size = common_size(spools, &worlds->worlds[i]);
-    return 0;
 }
 
 /* Gives all worlds of both groups the smaller number. */
@@ -112,7 +110,7 @@ static int32_t rank_of(const struct worlds *worlds, const struct meeting *meetin
     return -1;
 }
 
-static int keep_links(struct worlds *worlds, const struct meetings *meetings)
+static void keep_links(struct worlds *worlds, const struct meetings *meetings)
 {
     for (size_t i = 0; i < meetings->n; i++) {
         const struct meeting *meeting = &meetings->all[i];
@@ -127,12 +125,9 @@ static int keep_links(struct worlds *worlds, const struct meetings *meetings)
         if (meeting->link == MEETING_NONE && !ambiguous)
             continue;
         uint32_t *link = map_at(&worlds->links, (struct map_key){(uint32_t)rank, meeting->made->index, 0});
-        if (link == NULL)
-            return -1;
         *link = ambiguous ? WORLDS_AMBIGUOUS : meeting->link;
     }
     worlds->n_links = meetings->n_links;
-    return 0;
 }
 
 int worlds_choose(const struct spool *spools, size_t n_spools, const char *run_key, struct worlds *worlds,
@@ -143,17 +138,12 @@ int worlds_choose(const struct spool *spools, size_t n_spools, const char *run_k
     int64_t first = 0;
     size_t kept = 0;
     *worlds = (struct worlds){0};
-    int result = list_worlds(spools, n_spools, worlds);
-    for (uint32_t i = 0; result == 0 && worlds->n_worlds > 1 && i < worlds->n_worlds; i++)
-        result = meetings_collect(&meetings, spools, n_spools, worlds->worlds[i].begin, worlds->worlds[i].end, i);
-    if (result == 0)
-        result = meetings_pair(&meetings);
-    if (result != 0) {
-        error_set(error, "no memory for %zu runs", worlds->n_worlds);
-        goto out;
-    }
+    list_worlds(spools, n_spools, worlds);
+    for (uint32_t i = 0; worlds->n_worlds > 1 && i < worlds->n_worlds; i++)
+        meetings_collect(&meetings, spools, n_spools, worlds->worlds[i].begin, worlds->worlds[i].end, i);
+    meetings_pair(&meetings);
     join_all(worlds, &meetings);
-    result = choose_group(worlds, run_key, &group, error);
+    int result = choose_group(worlds, run_key, &group, error);
     if (result != 0)
         goto out;
     for (size_t i = 0; i < worlds->n_worlds; i++)
@@ -167,8 +157,8 @@ int worlds_choose(const struct spool *spools, size_t n_spools, const char *run_k
     }
     if (first > SPOOL_WORLD_LIMIT)
         result = error_set(error, "%zu joined worlds have more than %d processes", kept, SPOOL_WORLD_LIMIT);
-    else if (keep_links(worlds, &meetings) != 0)
-        result = error_set(error, "no memory for %zu runs", kept);
+    else
+        keep_links(worlds, &meetings);
 out:
     free(meetings.all);
     return result;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "interpose/trace/load/load.h"
+#include "share/base/memory.h"
 
 bool record_has_origin(const struct spool_operation *record)
 {
@@ -62,12 +63,10 @@ bool lane_left_call(const struct lane *lane)
     return later != NULL;
 }
 
-int lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process)
+void lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process)
 {
     *lanes = (struct lanes){.process = process};
-    lanes->lanes = malloc((process->n_lanes + 1) * sizeof *lanes->lanes);
-    if (lanes->lanes == NULL)
-        return -1;
+    lanes->lanes = xcalloc(process->n_lanes, sizeof *lanes->lanes);
     for (size_t i = 0; i < process->n_lanes; i++) {
         const struct trace_lane *known = &process->lanes[i];
         struct lane *lane = &lanes->lanes[lanes->n_lanes];
@@ -79,7 +78,6 @@ int lanes_begin(struct lanes *lanes, const struct trace *trace, const struct tra
         find_record(lane, trace, process);
         lanes->n_lanes += lane->record != NULL;
     }
-    return 0;
 }
 
 struct lane *lanes_first(const struct lanes *lanes)

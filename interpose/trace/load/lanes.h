@@ -20,8 +20,8 @@ struct lanes {
     size_t n_lanes;
 };
 
-/* Begins with the first record of each lane. Returns 0, or -1 without memory. */
-int lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process);
+/* Begins with the first record of each lane. */
+void lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process);
 /* Returns the lane whose record (SPOOL_OPERATION, SPOOL_CALL or SPOOL_IDLE) is the next of the process; NULL at the
  * end. */
 struct lane *lanes_first(const struct lanes *lanes);

@@ -15,6 +15,8 @@
 #include "interpose/trace/rare/rejected.h"
 #include "interpose/trace/rare/stacks.h"
 #include "interpose/trace/rare/sums.h"
+#include "share/base/array.h"
+#include "share/base/memory.h"
 
 uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number)
 {
@@ -39,8 +41,7 @@ static void count_post(struct loader *loader, int32_t cpu)
     while (i < process->n_posts && process->posts[i].cpu != cpu)
         i++;
     if (i == process->n_posts) {
-        if (loader_grow(loader, &process->posts, i, sizeof *process->posts) != 0)
-            return;
+        array_grow(&process->posts, i, sizeof *process->posts);
         process->posts[process->n_posts++] = (struct trace_posts){.cpu = cpu};
     }
     process->posts[i].posts++;
@@ -122,8 +123,7 @@ static void add_collective(struct loader *loader, const struct spool_collective 
         loader->process->damaged++;
         return;
     }
-    if (loader_grow(loader, &trace->collectives, trace->n_collectives, sizeof *trace->collectives) != 0)
-        return;
+    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
     trace->collectives[trace->n_collectives] = (struct trace_collective){
         .begin_ns = loader_ns(loader, record->begin_ticks),
         .end_ns = loader_optional_ns(loader, record->end_ticks),
@@ -208,8 +208,7 @@ static void find_lanes(struct loader *loader)
             process->lanes[process->n_lanes - 1].end_span = i + 1;
             continue;
         }
-        if (loader_grow(loader, &process->lanes, process->n_lanes, sizeof *process->lanes) != 0)
-            return;
+        array_grow(&process->lanes, process->n_lanes, sizeof *process->lanes);
         process->lanes[process->n_lanes++] =
             (struct trace_lane){.number = spool->spans[i].lane, .first_span = i, .end_span = i + 1};
     }
@@ -221,7 +220,7 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
         .spool = loader->process->spool, .span = lane->first_span, .end_span = lane->end_span};
     lane->first_origin = loader->trace->n_origins;
     loader->lane = lane->number;
-    for (const uint8_t *record; !loader->no_memory && (record = spool_next(&cursor)) != NULL;) {
+    for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
         if (*record == SPOOL_PARTITIONS)
             partitions_load(loader, (const void *)record);
         loader->partitioned = TRACE_NONE;
@@ -244,12 +243,7 @@ static void keep_communicators(struct loader *loader)
 {
     struct trace_process *process = loader->process;
     process->n_communicators = loader->communicators.n_local;
-    process->communicators = malloc((process->n_communicators + 1) * sizeof *process->communicators);
-    if (process->communicators == NULL) {
-        process->n_communicators = 0;
-        loader->no_memory = true;
-        return;
-    }
+    process->communicators = xcalloc(process->n_communicators, sizeof *process->communicators);
     for (size_t i = 0; i < process->n_communicators; i++)
         process->communicators[i] = loader->communicators.local[i];
 }
@@ -307,11 +301,8 @@ static void load_process(struct loader *loader)
     process->end_ns = process->begin_ns;
     live_until(loader, spool->header.finish.ticks);
     uint64_t damaged = 0;
-    if (communicators_of_process(&loader->communicators, trace, spool, &damaged) != 0 ||
-        callsites_of_process(&loader->callsites, trace, spool) != 0) {
-        loader->no_memory = true;
-        return;
-    }
+    communicators_of_process(&loader->communicators, trace, spool, &damaged);
+    callsites_of_process(&loader->callsites, trace, spool);
     process->damaged = spool->damaged + damaged;
     find_losses(loader);
     keep_communicators(loader);
@@ -328,23 +319,21 @@ static void load_process(struct loader *loader)
                  compare_collectives);
 }
 
-int trace_load(struct trace *trace, struct error *error)
+void trace_load(struct trace *trace)
 {
     struct loader loader = {.trace = trace};
-    loader.no_memory = communicators_begin(&loader.communicators, trace) != 0;
+    communicators_begin(&loader.communicators, trace);
     for (int32_t rank = 0; rank <= trace->world_size; rank++) {
         loader.rank = (uint32_t)rank;
         loader.process = &trace->processes[rank];
         loader.process->first_collective = trace->n_collectives;
         loader.process->first_access = trace->n_accesses;
-        if (loader.process->spool != NULL && !loader.no_memory)
+        if (loader.process->spool != NULL)
             load_process(&loader);
     }
     communicators_release(&loader.communicators);
     callsites_release(&loader.callsites);
     map_release(&loader.stack_ids);
-    if (loader.no_memory)
-        return error_set(error, "no memory for the records of %zu processes", trace->n_spools);
     communicators_complete(trace);
     for (size_t i = 0; i < trace->n_persistents; i++) {
         struct trace_persistent *request = &trace->persistents[i];
@@ -352,5 +341,5 @@ int trace_load(struct trace *trace, struct error *error)
             request->peer_world = communicator_world_rank(trace, request->communicator, request->peer);
         request->communicator = communicator_context(trace, request->communicator);
     }
-    return persistents_number(trace) == 0 ? 0 : error_set(error, "no memory for the requests of the run");
+    persistents_number(trace);
 }

@@ -2,15 +2,13 @@
 #ifndef MPISTAIR_TRACE_LOAD_H
 #define MPISTAIR_TRACE_LOAD_H
 
-#include "share/base/error.h"
 #include "interpose/trace/memory/trace.h"
 
 /* Fills communicators, collectives and whatever else is rare (by rank, then by begin), call sites, and all of the
- * processes but their places. Times are on the nodes' own clocks. Needs nodes_build. Returns 0, or -1 without memory.
- */
-int trace_load(struct trace *trace, struct error *error);
+ * processes but their places. Times are on the nodes' own clocks. Needs nodes_build. */
+void trace_load(struct trace *trace);
 
-/* Says whether the communicator and the peer that the record names exist; if not, the record is damaged. */
+/* True if the communicator and the peer that the record names exist; if not, the record is damaged. */
 bool operation_known(const struct trace *trace, const struct trace_process *process,
                      const struct spool_operation *record);
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "share/base/memory.h"
+
 bool collective_bounds(const struct trace_collective *collective)
 {
     if (collective->flags & SPOOL_NONBLOCKING)
@@ -59,14 +61,10 @@ static int compare_entries(const void *left, const void *right)
     return a->epoch < b->epoch ? -1 : a->epoch > b->epoch;
 }
 
-int epochs_build(struct epochs *epochs, const struct trace *trace)
+void epochs_build(struct epochs *epochs, const struct trace *trace)
 {
-    epochs->entries = malloc((trace->n_collectives + 1) * sizeof *epochs->entries);
-    epochs->first = malloc(((size_t)trace->world_size + 1) * sizeof *epochs->first);
-    if (epochs->entries == NULL || epochs->first == NULL) {
-        epochs_release(epochs);
-        return -1;
-    }
+    epochs->entries = xcalloc(trace->n_collectives, sizeof *epochs->entries);
+    epochs->first = xcalloc((size_t)trace->world_size + 1, sizeof *epochs->first);
     size_t n = 0;
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         uint32_t epoch = 0;
@@ -81,7 +79,6 @@ int epochs_build(struct epochs *epochs, const struct trace *trace)
                 epochs->entries[i].passed += epochs->entries[i - 1].passed;
     }
     epochs->first[trace->world_size] = n;
-    return 0;
 }
 
 void epochs_release(struct epochs *epochs)

@@ -10,8 +10,8 @@ struct epochs {
     size_t *first; /* [world_size + 1] where the entries of a rank begin */
 };
 
-/* Counts the collectives of all ranks. Returns 0, or -1 without memory. */
-int epochs_build(struct epochs *epochs, const struct trace *trace);
+/* Counts the collectives of all ranks. */
+void epochs_build(struct epochs *epochs, const struct trace *trace);
 void epochs_release(struct epochs *epochs);
 
 /* Returns true if on some communicator the two ranks had taken part in different numbers of collectives. */

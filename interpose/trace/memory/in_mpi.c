@@ -14,18 +14,16 @@ struct busy_interval {
     int64_t before_ns; /* time inside MPI before begin_ns */
 };
 
-int busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns)
+void busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns)
 {
     struct busy_interval *last = busy->n > 0 ? &busy->intervals[busy->first + busy->n - 1] : NULL;
     if (last != NULL && begin_ns <= last->end_ns) {
         last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
-        return 0;
+        return;
     }
     struct busy_interval added = {begin_ns, end_ns, last == NULL ? 0 : last->before_ns + last->end_ns - last->begin_ns};
-    if (array_reserve(&busy->intervals, &busy->capacity, busy->first + busy->n + 1, sizeof *busy->intervals) != 0)
-        return -1;
+    array_reserve(&busy->intervals, &busy->capacity, busy->first + busy->n + 1, sizeof *busy->intervals);
     busy->intervals[busy->first + busy->n++] = added;
-    return 0;
 }
 
 int64_t busy_before(const struct busy *busy, int64_t at_ns)

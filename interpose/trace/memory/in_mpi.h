@@ -13,8 +13,8 @@ struct busy {
     size_t capacity;
 };
 
-/* Adds a call; calls come in the order of their begins. Returns 0, or -1 without memory. */
-int busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns);
+/* Adds a call; calls come in the order of their begins. */
+void busy_add(struct busy *busy, int64_t begin_ns, int64_t end_ns);
 /* Returns the time inside MPI before a moment, in ns. The moment must not be earlier than what was forgotten. */
 int64_t busy_before(const struct busy *busy, int64_t at_ns);
 /* Forgets what lies before a time about which nobody will ask any more. */

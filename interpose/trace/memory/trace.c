@@ -5,6 +5,14 @@
 #include <stdlib.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
+
+void trace_grow(void *array, size_t n, size_t element_bytes)
+{
+    if (n >= TRACE_NONE)
+        no_memory(0);
+    array_grow(array, n, element_bytes);
+}
 
 uint32_t operation_new(struct trace *trace)
 {
@@ -12,9 +20,7 @@ uint32_t operation_new(struct trace *trace)
     if (index != TRACE_NONE) {
         trace->first_free = trace->operations[index].next;
     } else {
-        if (trace->n_operations >= TRACE_NONE ||
-            array_grow(&trace->operations, trace->n_operations, sizeof *trace->operations) != 0)
-            return TRACE_NONE;
+        trace_grow(&trace->operations, trace->n_operations, sizeof *trace->operations);
         index = (uint32_t)trace->n_operations++;
     }
     return index;

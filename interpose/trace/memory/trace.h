@@ -437,8 +437,10 @@ struct trace {
 
 void trace_release(struct trace *trace);
 
-/* Returns a zeroed operation of the pool, TRACE_NONE without memory. It goes back once it is both passed and written.
- */
+/* Makes room as array_grow does, for an array whose elements have numbers below TRACE_NONE; more end the program. */
+void trace_grow(void *array, size_t n, size_t element_bytes);
+
+/* Returns an operation of the pool. It goes back once it is both passed and written. */
 uint32_t operation_new(struct trace *trace);
 void operation_passed(struct trace *trace, uint32_t operation);
 void operation_written(struct trace *trace, uint32_t operation);

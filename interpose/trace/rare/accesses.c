@@ -12,8 +12,7 @@ void access_load(struct loader *loader, const struct spool_access *record)
     uint32_t communicator;
     if (!loader_communicator(loader, record->communicator, record->target, &communicator))
         return;
-    if (loader_grow(loader, &trace->accesses, trace->n_accesses, sizeof *trace->accesses) != 0)
-        return;
+    trace_grow(&trace->accesses, trace->n_accesses, sizeof *trace->accesses);
     trace->accesses[trace->n_accesses] = (struct trace_access){
         .begin_ns = loader_ns(loader, record->begin_ticks),
         .end_ns = loader_optional_ns(loader, record->end_ticks),

@@ -12,6 +12,7 @@
 
 #include "interpose/trace/gather/worlds.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Indices of one process run from 0; far larger ones are damage. */
 #define INDEX_LIMIT (1U << 24)
@@ -22,48 +23,30 @@
 
 static struct trace_communicator *add(struct trace *trace, int32_t size)
 {
-    if (array_grow(&trace->communicators, trace->n_communicators, sizeof *trace->communicators) != 0)
-        return NULL;
-    struct trace_communicator *added = &trace->communicators[trace->n_communicators];
+    trace_grow(&trace->communicators, trace->n_communicators, sizeof *trace->communicators);
+    struct trace_communicator *added = &trace->communicators[trace->n_communicators++];
     *added = (struct trace_communicator){
         .parent = TRACE_NONE, .remote = TRACE_NONE, .size = size, .known = true, .named_by = -1};
-    added->members = malloc((size_t)size * sizeof *added->members);
-    if (added->members == NULL)
-        return NULL;
+    added->members = xcalloc((size_t)size, sizeof *added->members);
     for (int32_t i = 0; i < size; i++)
         added->members[i] = -1;
-    trace->n_communicators++;
     return added;
 }
 
-static int set_name(struct trace_communicator *communicator, const char *name)
-{
-    char *copy = strdup(name);
-    if (copy == NULL)
-        return -1;
-    free(communicator->name);
-    communicator->name = copy;
-    return 0;
-}
-
-int communicators_begin(struct communicator_table *table, struct trace *trace)
+void communicators_begin(struct communicator_table *table, struct trace *trace)
 {
     *table = (struct communicator_table){.worlds = trace->worlds};
     const struct worlds *worlds = trace->worlds;
-    table->links = malloc((worlds->n_links + 1) * sizeof *table->links);
-    if (table->links == NULL)
-        return -1;
+    table->links = xcalloc(worlds->n_links, sizeof *table->links);
     for (uint32_t i = 0; i < worlds->n_links; i++)
         table->links[i] = TRACE_NONE;
     for (size_t w = 0; w < worlds->n_worlds; w++) {
         struct trace_communicator *world = add(trace, worlds->worlds[w].size);
-        if (world == NULL || set_name(world, "MPI_COMM_WORLD") != 0)
-            return -1;
+        world->name = xstrdup("MPI_COMM_WORLD");
         for (int32_t i = 0; i < world->size; i++)
             world->members[i] = worlds->worlds[w].first + i;
         world->used = true;
     }
-    return 0;
 }
 
 /* Holds what a spool says of communicators. */
@@ -80,42 +63,35 @@ static int compare_index(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static int append(const void ***array, size_t *n, const void *record)
+static void append(const void ***array, size_t *n, const void *record)
 {
-    if (array_grow(array, *n, sizeof **array) != 0)
-        return -1;
+    array_grow(array, *n, sizeof **array);
     (*array)[(*n)++] = record;
-    return 0;
 }
 
-/* Reads the records. Returns 0, or -1 without memory; the caller frees both arrays. */
-static int read_records(const struct spool *spool, struct records *records)
+/* Reads the records; the caller frees both arrays. */
+static struct records read_records(const struct spool *spool)
 {
     struct spool_cursor cursor = {.spool = spool};
-    *records = (struct records){0};
-    int result = 0;
-    for (const uint8_t *record; result == 0 && (record = spool_next(&cursor)) != NULL;) {
+    struct records records = {0};
+    for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
         if (*record == SPOOL_COMMUNICATOR)
-            result = append(&records->made, &records->n_made, record);
+            append(&records.made, &records.n_made, record);
         else if (*record == SPOOL_NAME)
-            result = append(&records->names, &records->n_names, record);
+            append(&records.names, &records.n_names, record);
     }
-    if (records->n_made > 1)
-        qsort(records->made, records->n_made, sizeof *records->made, compare_index);
-    return result;
+    if (records.n_made > 1)
+        qsort(records.made, records.n_made, sizeof *records.made, compare_index);
+    return records;
 }
 
-static int set_local(struct communicator_table *table, uint32_t index, uint32_t id)
+static void set_local(struct communicator_table *table, uint32_t index, uint32_t id)
 {
-    if (index >= table->n_local) {
-        size_t i = table->n_local;
-        if (array_reserve(&table->local, &table->n_local, (size_t)index + 1, sizeof *table->local) != 0)
-            return -1;
-        for (; i < table->n_local; i++)
-            table->local[i] = TRACE_NONE;
-    }
+    size_t i = table->n_local;
+    array_reserve(&table->local, &table->n_local, (size_t)index + 1, sizeof *table->local);
+    for (; i < table->n_local; i++)
+        table->local[i] = TRACE_NONE;
     table->local[index] = id;
-    return 0;
 }
 
 /* Makes two groups each other's remote group, if they can be an intercommunicator. */
@@ -177,14 +153,13 @@ static bool has_room(const struct communicator_table *table, const struct trace 
            MEMBERS_LIMIT + MEMBERS_A_RECORD_SPOOL * table->n_records * trace->n_spools;
 }
 
-/* Adds the communicator of a record that is the first to speak of it. Returns 0, or -1 without memory. */
-static int add_new(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
-                   struct identity *identity)
+/* Adds the communicator of a record that is the first to speak of it. */
+static void add_new(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
+                    struct identity *identity)
 {
     struct trace_communicator *added = add(trace, record->size);
     uint32_t id = (uint32_t)(trace->n_communicators - 1);
-    if (added == NULL || identity_set(&table->identities, identity, id) != 0)
-        return -1;
+    identity_set(&table->identities, identity, id);
     table->n_members += (uint64_t)record->size;
     added->remote_size = record->remote_size;
     added->made = record->identity != SPOOL_BY_MEETING;
@@ -195,11 +170,10 @@ static int add_new(struct communicator_table *table, struct trace *trace, const 
     if (identity->first != MAP_ABSENT &&
         (record->identity == SPOOL_BY_MEETING || record->identity == SPOOL_BY_MEMBERS || is_foreign_duplicate(record)))
         join_groups(trace, id, identity->first);
-    return 0;
 }
 
-static int add_record(struct communicator_table *table, struct trace *trace, const struct spool *spool,
-                      const struct spool_communicator *stored, uint64_t *damaged)
+static void add_record(struct communicator_table *table, struct trace *trace, const struct spool *spool,
+                       const struct spool_communicator *stored, uint64_t *damaged)
 {
     struct spool_communicator copy = in_run(spool, stored);
     const struct spool_communicator *record = &copy;
@@ -210,22 +184,20 @@ static int add_record(struct communicator_table *table, struct trace *trace, con
     if (orphan || record->index >= INDEX_LIMIT ||
         (record->index < table->n_local && table->local[record->index] != TRACE_NONE)) {
         (*damaged)++;
-        return 0;
+        return;
     }
     if (is_foreign_duplicate(record))
         copy.leader = (int32_t)parent; /* tells the two groups apart */
-    struct identity identity;
     bool has_parent = parent != TRACE_NONE && identity_has_parent(record);
     uint32_t context = has_parent ? communicator_context(trace, parent) : MAP_ABSENT;
-    if (identity_look_up(&table->identities, record, context, &identity) != 0)
-        return -1;
+    struct identity identity = identity_look_up(&table->identities, record, context);
     table->n_records++;
     if (identity.id == MAP_ABSENT && !has_room(table, trace, record->size)) {
         (*damaged)++;
-        return 0;
+        return;
     }
-    if (identity.id == MAP_ABSENT && add_new(table, trace, record, &identity) != 0)
-        return -1;
+    if (identity.id == MAP_ABSENT)
+        add_new(table, trace, record, &identity);
     struct trace_communicator *communicator = &trace->communicators[identity.id];
     int32_t *member = &communicator->members[record->rank];
     uint32_t link = map_find(&table->worlds->links, (struct map_key){(uint32_t)world_rank, record->index, 0});
@@ -237,11 +209,12 @@ static int add_record(struct communicator_table *table, struct trace *trace, con
     *member = world_rank;
     if (communicator->parent != TRACE_NONE)
         trace->communicators[communicator->parent].used = true;
-    return set_local(table, record->index, identity.id);
+    set_local(table, record->index, identity.id);
 }
 
 /* Adds the names that the process of this rank gave, where none before it did. */
-static int add_names(struct communicator_table *table, struct trace *trace, const struct records *records, int32_t rank)
+static void add_names(const struct communicator_table *table, struct trace *trace, const struct records *records,
+                      int32_t rank)
 {
     for (size_t i = 0; i < records->n_names; i++) {
         struct spool_name record = *(const struct spool_name *)records->names[i];
@@ -253,37 +226,32 @@ static int add_names(struct communicator_table *table, struct trace *trace, cons
         if (communicator->named_by != -1 && communicator->named_by != rank)
             continue;
         communicator->named_by = rank;
-        if (set_name(communicator, record.name) != 0)
-            return -1;
+        free(communicator->name);
+        communicator->name = xstrdup(record.name);
     }
-    return 0;
 }
 
-int communicators_of_process(struct communicator_table *table, struct trace *trace, const struct spool *spool,
-                             uint64_t *damaged)
+void communicators_of_process(struct communicator_table *table, struct trace *trace, const struct spool *spool,
+                              uint64_t *damaged)
 {
     int32_t rank = spool->header.rank;
     for (size_t i = 0; i < table->n_local; i++)
         table->local[i] = TRACE_NONE;
     identity_next_process(&table->identities);
     struct trace_communicator *self = add(trace, 1);
-    if (self == NULL || set_name(self, "MPI_COMM_SELF") != 0)
-        return -1;
+    self->name = xstrdup("MPI_COMM_SELF");
     self->members[0] = rank;
-    if (set_local(table, 1, (uint32_t)(trace->n_communicators - 1)) != 0 || set_local(table, 0, spool->world) != 0)
-        return -1;
-    struct records records;
-    int result = read_records(spool, &records);
-    for (size_t i = 0; result == 0 && i < records.n_made; i++) {
+    set_local(table, 1, (uint32_t)(trace->n_communicators - 1));
+    set_local(table, 0, spool->world);
+    struct records records = read_records(spool);
+    for (size_t i = 0; i < records.n_made; i++) {
         const struct spool_communicator *record = records.made[i];
         if (record->index > 1)
-            result = add_record(table, trace, spool, record, damaged);
+            add_record(table, trace, spool, record, damaged);
     }
-    if (result == 0)
-        result = add_names(table, trace, &records, rank);
+    add_names(table, trace, &records, rank);
     free(records.made);
     free(records.names);
-    return result;
 }
 
 void communicators_complete(struct trace *trace)

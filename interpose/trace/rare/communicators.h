@@ -15,12 +15,12 @@ struct communicator_table {
     uint64_t n_records;
 };
 
-/* Makes one MPI_COMM_WORLD for each world, by its number. Returns 0, or -1 without memory. */
-int communicators_begin(struct communicator_table *table, struct trace *trace);
+/* Makes one MPI_COMM_WORLD for each world, by its number. */
+void communicators_begin(struct communicator_table *table, struct trace *trace);
 /* Reads the communicators of the next process, whose indices communicator_of understands from then on; adds those that
- * contradict themselves to *damaged. Returns 0, or -1 without memory. */
-int communicators_of_process(struct communicator_table *table, struct trace *trace, const struct spool *spool,
-                             uint64_t *damaged);
+ * contradict themselves to *damaged. */
+void communicators_of_process(struct communicator_table *table, struct trace *trace, const struct spool *spool,
+                              uint64_t *damaged);
 /* Fills in, once all processes are read, the members of duplicates that left no record of their own. */
 void communicators_complete(struct trace *trace);
 /* Returns the run's number of a process's communicator, TRACE_NONE if the process did not record it. */

@@ -10,7 +10,6 @@
 #include "interpose/trace/gather/node_clock.h"
 #include "interpose/trace/rare/communicators.h"
 #include "interpose/trace/memory/trace.h"
-#include "share/base/array.h"
 
 struct loader {
     struct trace *trace;
@@ -30,7 +29,6 @@ struct loader {
     size_t first_origin; /* the process's first origin */
     size_t first_persistent;
     size_t first_partition_event;
-    bool no_memory;
 };
 
 /* Returns the node's time of a moment, which the process lived to see. */
@@ -48,24 +46,11 @@ static inline int64_t loader_optional_ns(struct loader *loader, uint64_t ticks)
     return ticks == 0 ? TRACE_NO_TIME : loader_ns(loader, ticks);
 }
 
-/* Does what array_grow does, for numbers below TRACE_NONE, and remembers a failure. */
-static inline int loader_grow(struct loader *loader, void *array, size_t n, size_t element_bytes)
-{
-    if (n < TRACE_NONE && array_grow(array, n, element_bytes) == 0)
-        return 0;
-    loader->no_memory = true;
-    return -1;
-}
-
 /* Notes number -> index in the map of a process, only for the first record of that number; returns whether it was new.
  */
-static inline bool loader_note(struct loader *loader, struct map *map, uint32_t number, size_t index)
+static inline bool loader_note(struct map *map, uint32_t number, size_t index)
 {
     uint32_t *known = map_at(map, (struct map_key){number, 0, 0});
-    if (known == NULL) {
-        loader->no_memory = true;
-        return true;
-    }
     if (*known != MAP_ABSENT)
         return false;
     *known = (uint32_t)index;

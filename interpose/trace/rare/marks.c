@@ -10,8 +10,7 @@
 void mark_load(struct loader *loader, const struct spool_mark *record)
 {
     struct trace *trace = loader->trace;
-    if (loader_grow(loader, &trace->collectives, trace->n_collectives, sizeof *trace->collectives) != 0)
-        return;
+    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
     int64_t at_ns = loader_ns(loader, record->ticks);
     trace->collectives[trace->n_collectives++] = (struct trace_collective){
         .begin_ns = at_ns,
@@ -26,18 +25,16 @@ void mark_load(struct loader *loader, const struct spool_mark *record)
     };
 }
 
-static struct trace_off *add_off(struct trace *trace, uint32_t rank, int64_t begin_ns)
+static void add_off(struct trace *trace, uint32_t rank, int64_t begin_ns)
 {
-    if (array_grow(&trace->offs, trace->n_offs, sizeof *trace->offs) != 0)
-        return NULL;
-    trace->offs[trace->n_offs] =
+    array_grow(&trace->offs, trace->n_offs, sizeof *trace->offs);
+    trace->offs[trace->n_offs++] =
         (struct trace_off){.rank = rank, .begin_ns = begin_ns, .end_ns = trace->processes[rank].end_ns};
-    return &trace->offs[trace->n_offs++];
 }
 
 /* Finds the times without recording of a rank, in the order of time. Where there is none although operations say so
  * (its mark is lost), the rank's whole life is one. */
-static int find_offs(struct trace *trace, uint32_t rank)
+static void find_offs(struct trace *trace, uint32_t rank)
 {
     const struct trace_process *process = &trace->processes[rank];
     size_t before = trace->n_offs;
@@ -47,21 +44,20 @@ static int find_offs(struct trace *trace, uint32_t rank)
         if (mark->function != FN_Pcontrol)
             continue;
         bool off_from_here = (mark->flags & SPOOL_OFF) != 0;
-        if (off_from_here && !off && add_off(trace, rank, mark->begin_ns) == NULL)
-            return -1;
+        if (off_from_here && !off)
+            add_off(trace, rank, mark->begin_ns);
         if (!off_from_here && off)
             trace->offs[trace->n_offs - 1].end_ns = mark->begin_ns;
         off = off_from_here;
     }
-    return process->off && trace->n_offs == before && add_off(trace, rank, process->begin_ns) == NULL ? -1 : 0;
+    if (process->off && trace->n_offs == before)
+        add_off(trace, rank, process->begin_ns);
 }
 
-int marks_find(struct trace *trace, struct error *error)
+void marks_find(struct trace *trace)
 {
     for (uint32_t rank = 0; rank < (uint32_t)trace->world_size; rank++)
-        if (find_offs(trace, rank) != 0)
-            return error_set(error, "no memory for the times without recording");
-    return 0;
+        find_offs(trace, rank);
 }
 
 /* Returns the time without recording in which the operation was posted: the last of its rank that began before. */

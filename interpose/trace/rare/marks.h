@@ -4,19 +4,18 @@
 
 #include <sqlite3.h>
 
-#include "share/base/error.h"
 #include "interpose/trace/rare/loader.h"
 
 /* Adds the mark to trace.collectives, see there. */
 void mark_load(struct loader *loader, const struct spool_mark *record);
 
-/* Finds the times without recording; needs clock_align. Returns 0, or -1 without memory. */
-int marks_find(struct trace *trace, struct error *error);
+/* Finds the times without recording; needs clock_align. */
+void marks_find(struct trace *trace);
 /* Counts an operation posted in such a time, or an operation of a process that recorded whose partner was. */
 void marks_count(struct trace *trace, const struct trace_operation *operation);
 void marks_count_partner(struct trace *trace, const struct trace_operation *operation);
 
-/* Writes the tables mark and recording_off. Returns 0, or -1: the database says why, or there was no memory. */
+/* Writes the tables mark and recording_off. Returns 0, or -1: the database says why. */
 int marks_write(const struct trace *trace, sqlite3 *database);
 
 #endif

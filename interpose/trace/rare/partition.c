@@ -8,12 +8,11 @@ void partitions_load(struct loader *loader, const struct spool_partitions *recor
 {
     struct trace *trace = loader->trace;
     if (loader->partitioned == TRACE_NONE || record->number == 0 ||
-        !loader_note(loader, &loader->partitions, record->number, trace->n_partitions)) {
+        !loader_note(&loader->partitions, record->number, trace->n_partitions)) {
         loader->process->damaged++;
         return;
     }
-    if (loader_grow(loader, &trace->partitions, trace->n_partitions, sizeof *trace->partitions) != 0)
-        return;
+    trace_grow(&trace->partitions, trace->n_partitions, sizeof *trace->partitions);
     trace->partitions[trace->n_partitions++] = (struct trace_partitions){
         .first_ns = loader_optional_ns(loader, record->first_ticks),
         .last_ns = loader_optional_ns(loader, record->last_ticks),
@@ -26,8 +25,7 @@ void partitions_load(struct loader *loader, const struct spool_partitions *recor
 void partition_load(struct loader *loader, const struct spool_partition *record)
 {
     struct trace *trace = loader->trace;
-    if (loader_grow(loader, &trace->partition_events, trace->n_partition_events, sizeof *trace->partition_events) != 0)
-        return;
+    trace_grow(&trace->partition_events, trace->n_partition_events, sizeof *trace->partition_events);
     trace->partition_events[trace->n_partition_events++] = (struct trace_partition){
         .at_ns = loader_ns(loader, record->ticks),
         .partitions = record->number,

@@ -15,8 +15,7 @@ void persistent_load(struct loader *loader, const struct spool_persistent *recor
         loader->process->damaged++;
         return;
     }
-    if (loader_grow(loader, &trace->persistents, trace->n_persistents, sizeof *trace->persistents) != 0)
-        return;
+    trace_grow(&trace->persistents, trace->n_persistents, sizeof *trace->persistents);
     trace->persistents[trace->n_persistents++] = (struct trace_persistent){
         .begin_ns = loader_ns(loader, record->begin_ticks),
         .end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks),
@@ -41,8 +40,7 @@ uint32_t origin_load(struct loader *loader, const struct spool_operation *record
     struct trace *trace = loader->trace;
     if (record->persistent == 0 && record->stack == 0 && !(record->flags & SPOOL_PARTITIONED))
         return TRACE_NONE;
-    if (loader_grow(loader, &trace->origins, trace->n_origins, sizeof *trace->origins) != 0)
-        return TRACE_NONE;
+    trace_grow(&trace->origins, trace->n_origins, sizeof *trace->origins);
     trace->origins[trace->n_origins] = (struct trace_origin){
         .persistent = record->persistent, .stack = record->stack, .rank = loader->rank, .direction = record->direction};
     return (uint32_t)trace->n_origins++;
@@ -65,7 +63,7 @@ void persistents_resolve(struct loader *loader)
     if (trace->n_persistents > first + 1)
         qsort(trace->persistents + first, trace->n_persistents - first, sizeof *trace->persistents, compare_begins);
     for (size_t i = first; i < trace->n_persistents; i++)
-        if (!loader_note(loader, &loader->persistents, trace->persistents[i].number, i))
+        if (!loader_note(&loader->persistents, trace->persistents[i].number, i))
             loader->process->damaged++;
     for (size_t i = loader->first_origin; i < trace->n_origins; i++) {
         struct trace_origin *origin = &trace->origins[i];
@@ -81,10 +79,9 @@ void persistents_resolve(struct loader *loader)
     }
 }
 
-int persistents_number(struct trace *trace)
+void persistents_number(struct trace *trace)
 {
     struct map latest = {0}; /* (rank, communicator, peer, tag, direction) -> the last such request */
-    int result = 0;
     for (uint32_t i = 0; i < trace->n_persistents; i++) {
         struct trace_persistent *request = &trace->persistents[i];
         if (request->partitions == 0 || request->direction > SPOOL_RECEIVE || request->peer_world < 0)
@@ -93,10 +90,6 @@ int persistents_number(struct trace *trace)
             map_at(&latest, (struct map_key){(uint64_t)request->rank << 32 | request->communicator,
                                              (uint64_t)(uint32_t)request->peer << 32 | (uint32_t)request->tag,
                                              request->direction});
-        if (last == NULL) {
-            result = -1;
-            break;
-        }
         request->ordinal = 0;
         if (*last != MAP_ABSENT) {
             struct trace_persistent *before = &trace->persistents[*last];
@@ -109,7 +102,6 @@ int persistents_number(struct trace *trace)
         *last = i;
     }
     map_release(&latest);
-    return result;
 }
 
 int persistents_write(const struct trace *trace, sqlite3 *database)

@@ -14,9 +14,8 @@ uint32_t origin_load(struct loader *loader, const struct spool_operation *record
  * its stacks are resolved. */
 void persistents_resolve(struct loader *loader);
 
-/* Counts the partitioned requests of each envelope, by rank, in the order of their making. Returns 0, or -1 without
- * memory. */
-int persistents_number(struct trace *trace);
+/* Counts the partitioned requests of each envelope, by rank, in the order of their making. */
+void persistents_number(struct trace *trace);
 
 /* Writes the tables persistent and origin, once all operations are written. Returns 0, or -1: the database says why. */
 int persistents_write(const struct trace *trace, sqlite3 *database);

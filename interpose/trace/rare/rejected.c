@@ -18,8 +18,7 @@ void rejected_load(struct loader *loader, const struct spool_operation *record)
             return;
         }
     }
-    if (loader_grow(loader, &trace->rejected, trace->n_rejected, sizeof *trace->rejected) != 0)
-        return;
+    trace_grow(&trace->rejected, trace->n_rejected, sizeof *trace->rejected);
     trace->rejected[trace->n_rejected++] =
         (struct trace_rejected){.rank = loader->rank, .callsite = callsite, .function = record->function, .calls = 1};
 }

@@ -3,17 +3,16 @@
 #include "interpose/trace/rare/stacks.h"
 
 #include "interpose/database/row.h"
+#include "share/base/array.h"
 
-static bool add_frames(struct loader *loader, const struct spool_stack *record)
+static void add_frames(struct loader *loader, const struct spool_stack *record)
 {
     uint64_t ticks = record->timed ? record->sites[record->frames] : loader->last_ticks;
     struct trace *trace = loader->trace;
     for (uint32_t i = 0; i < record->frames; i++) {
-        if (loader_grow(loader, &trace->frames, trace->n_frames, sizeof *trace->frames) != 0)
-            return false;
+        array_grow(&trace->frames, trace->n_frames, sizeof *trace->frames);
         trace->frames[trace->n_frames++] = callsite_of(&loader->callsites, trace, record->sites[i], ticks);
     }
-    return true;
 }
 
 static struct map_key key_of(const struct trace *trace, size_t first)
@@ -34,20 +33,16 @@ void stack_load(struct loader *loader, const struct spool_stack *record)
         loader->process->damaged++;
         return;
     }
-    if (!add_frames(loader, record))
-        return;
+    add_frames(loader, record);
     uint32_t *id = map_at(&loader->stack_ids, key_of(trace, first));
-    if (id == NULL || loader_grow(loader, &trace->stacks, trace->n_stacks, sizeof *trace->stacks) != 0) {
-        loader->no_memory = true;
-        return;
-    }
     if (*id == MAP_ABSENT) {
+        trace_grow(&trace->stacks, trace->n_stacks, sizeof *trace->stacks);
         *id = (uint32_t)trace->n_stacks;
         trace->stacks[trace->n_stacks++] = (struct trace_stack){first, record->frames};
     } else {
         trace->n_frames = first;
     }
-    if (!loader_note(loader, &loader->stacks, record->number, *id))
+    if (!loader_note(&loader->stacks, record->number, *id))
         loader->process->damaged++;
 }
 

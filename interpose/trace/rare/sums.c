@@ -6,13 +6,11 @@
 #include "interpose/trace/memory/epochs.h"
 #include "interpose/trace/rows/form.h"
 #include "interpose/database/row.h"
-#include "share/base/array.h"
 #include "share/base/saturating.h"
 
 static struct trace_sum *add(struct trace *trace)
 {
-    if (trace->n_sums >= TRACE_NONE || array_grow(&trace->sums, trace->n_sums, sizeof *trace->sums) != 0)
-        return NULL;
+    trace_grow(&trace->sums, trace->n_sums, sizeof *trace->sums);
     return &trace->sums[trace->n_sums++];
 }
 
@@ -35,8 +33,7 @@ static void add_bound(struct loader *loader, const struct trace_sum *sum)
     if (!(sum->flags & SPOOL_OFF) || sum->communicator == TRACE_NONE || sum->calls == 0 ||
         !collective_bounds(&collective))
         return;
-    if (loader_grow(loader, &trace->collectives, trace->n_collectives, sizeof *trace->collectives) != 0)
-        return;
+    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
     trace->collectives[trace->n_collectives++] = collective;
 }
 
@@ -47,10 +44,6 @@ void sum_load(struct loader *loader, const struct spool_sum *record)
     if (!loader_communicator(loader, record->communicator, record->target, &communicator))
         return;
     struct trace_sum *sum = add(trace);
-    if (sum == NULL) {
-        loader->no_memory = true;
-        return;
-    }
     int64_t begin_ns = loader_ns(loader, record->begin_ticks);
     *sum = (struct trace_sum){
         .begin_ns = begin_ns,
@@ -72,18 +65,14 @@ void sum_load(struct loader *loader, const struct spool_sum *record)
     add_bound(loader, sum);
 }
 
-int sums_add_operation(struct trace *trace, const struct trace_operation *operation)
+void sums_add_operation(struct trace *trace, const struct trace_operation *operation)
 {
     struct map_key key = {(uint64_t)operation->rank << 32 | (uint64_t)operation->function << 1 | operation->direction,
                           (uint64_t)operation->callsite << 32 | operation->communicator,
                           (uint64_t)(uint32_t)operation->peer_world};
     uint32_t *number = map_at(&trace->sum_numbers, key);
-    if (number == NULL)
-        return -1;
     if (*number == MAP_ABSENT) {
         struct trace_sum *sum = add(trace);
-        if (sum == NULL)
-            return -1;
         *number = (uint32_t)(trace->n_sums - 1);
         *sum = (struct trace_sum){
             .begin_ns = operation->post_ns,
@@ -101,7 +90,6 @@ int sums_add_operation(struct trace *trace, const struct trace_operation *operat
     sum->time_ns += operation->completed >= 0 ? operation->post_end_ns - operation->post_ns : 0;
     sum->calls++;
     sum->bytes = (uint64_t)saturating_add((int64_t)sum->bytes, (int64_t)operation->bytes);
-    return 0;
 }
 
 static const char *kind_of(const struct trace_sum *sum)

@@ -10,8 +10,8 @@
  * there). */
 void sum_load(struct loader *loader, const struct spool_sum *record);
 
-/* Adds an operation that was posted while recording was off. Returns 0, or -1 without memory. */
-int sums_add_operation(struct trace *trace, const struct trace_operation *operation);
+/* Adds an operation that was posted while recording was off. */
+void sums_add_operation(struct trace *trace, const struct trace_operation *operation);
 
 /* Writes the table call_sum. Returns 0, or -1: the database says why. */
 int sums_write(const struct trace *trace, sqlite3 *database);

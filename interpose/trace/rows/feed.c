@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "share/base/memory.h"
+
 struct table {
     sqlite3_vtab base;
     const struct feed *feed;
@@ -29,9 +31,7 @@ static int connect_table(sqlite3 *database, void *context, int argc, const char 
     int result = sqlite3_declare_vtab(database, sql);
     if (result != SQLITE_OK)
         return result;
-    struct table *table = calloc(1, sizeof *table);
-    if (table == NULL)
-        return SQLITE_NOMEM;
+    struct table *table = xcalloc(1, sizeof *table);
     table->feed = feed;
     *made = &table->base;
     return SQLITE_OK;
@@ -53,9 +53,7 @@ static int plan_scan(sqlite3_vtab *table, sqlite3_index_info *plan)
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **opened)
 {
     (void)table;
-    struct cursor *cursor = calloc(1, sizeof *cursor);
-    if (cursor == NULL)
-        return SQLITE_NOMEM;
+    struct cursor *cursor = xcalloc(1, sizeof *cursor);
     *opened = &cursor->base;
     return SQLITE_OK;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "interpose/database/row.h"
-#include "share/base/array.h"
 
 int64_t form_of(struct form_table *table, const struct form *form)
 {
@@ -17,11 +16,8 @@ int64_t form_of(struct form_table *table, const struct form *form)
     struct map_key key = {(uint64_t)form->send_callsite << 32 | form->recv_callsite,
                           (uint64_t)form->send_function << 32 | form->recv_function, flags};
     uint32_t *index = map_at(&table->index, key);
-    if (index == NULL)
-        return 0;
     if (*index == MAP_ABSENT) {
-        if (array_grow(&table->forms, table->n_forms, sizeof *table->forms) != 0)
-            return 0;
+        trace_grow(&table->forms, table->n_forms, sizeof *table->forms);
         *index = (uint32_t)table->n_forms;
         table->forms[table->n_forms++] = *form;
     }

@@ -28,7 +28,7 @@ struct form_table {
     struct map index;
 };
 
-/* Returns the id of the form, 0 without memory. */
+/* Returns the id of the form, from 1. */
 int64_t form_of(struct form_table *table, const struct form *form);
 /* Writes the rows of `form` and `function`. Returns 0, or -1: the database says why. */
 int forms_write(const struct form_table *table, sqlite3 *database);

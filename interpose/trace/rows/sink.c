@@ -67,7 +67,7 @@ int sink_flush(struct sink *sink)
     pthread_mutex_lock(&sink->lock);
     while (sink->full)
         pthread_cond_wait(&sink->changed, &sink->lock);
-    bool failed = sink->failed || sink->no_memory;
+    bool failed = sink->failed;
     if (!failed) {
         sink->filling = 1 - sink->filling;
         empty_batch(&sink->batches[sink->filling]);
@@ -110,15 +110,6 @@ int sink_end(struct sink *sink)
     return result;
 }
 
-/* Makes room for one more row behind the n of an array of the batch that is filled; returns false without memory. */
-static bool room(struct sink *sink, void *array, size_t n, size_t *capacity, size_t row_bytes)
-{
-    if (array_reserve(array, capacity, n + 1, row_bytes) == 0)
-        return true;
-    sink->no_memory = true;
-    return false;
-}
-
 static int64_t length_of(int64_t begin_ns, int64_t end_ns)
 {
     return end_ns == TRACE_NO_TIME ? TRACE_NO_TIME : end_ns - begin_ns;
@@ -140,18 +131,14 @@ static int64_t form_of_message(struct sink *sink, const struct trace *trace, con
                         .uncertain = receive->uncertain,
                         .send_memory = send->memory,
                         .recv_memory = receive->memory};
-    int64_t id = form_of(&sink->forms, &form);
-    if (id == 0)
-        sink->no_memory = true;
-    return id;
+    return form_of(&sink->forms, &form);
 }
 
 int64_t sink_message(struct sink *sink, struct trace *trace, uint32_t index, int64_t round)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
     const struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
-    if (!room(sink, &batch->messages, batch->n_messages, &batch->messages_capacity, sizeof *batch->messages))
-        return 0;
+    array_reserve(&batch->messages, &batch->messages_capacity, batch->n_messages + 1, sizeof *batch->messages);
     batch->messages[batch->n_messages++] = (struct message_row){
         .id = ++sink->n_messages,
         .round = round,
@@ -189,8 +176,7 @@ int64_t sink_unmatched(struct sink *sink, struct trace *trace, uint32_t index)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
     const struct trace_operation *operation = &trace->operations[index];
-    if (!room(sink, &batch->unmatched, batch->n_unmatched, &batch->unmatched_capacity, sizeof *batch->unmatched))
-        return 0;
+    array_reserve(&batch->unmatched, &batch->unmatched_capacity, batch->n_unmatched + 1, sizeof *batch->unmatched);
     batch->unmatched[batch->n_unmatched++] = (struct unmatched_row){
         .id = ++sink->n_unmatched,
         .post_ns = operation->post_ns,
@@ -212,20 +198,22 @@ int64_t sink_unmatched(struct sink *sink, struct trace *trace, uint32_t index)
 void sink_call(struct sink *sink, struct call_row row)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
-    if (sink->calls && room(sink, &batch->calls, batch->n_calls, &batch->calls_capacity, sizeof row))
-        batch->calls[batch->n_calls++] = row;
+    if (!sink->calls)
+        return;
+    array_reserve(&batch->calls, &batch->calls_capacity, batch->n_calls + 1, sizeof row);
+    batch->calls[batch->n_calls++] = row;
 }
 
 void sink_round(struct sink *sink, struct round_row row)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
-    if (room(sink, &batch->rounds, batch->n_rounds, &batch->rounds_capacity, sizeof row))
-        batch->rounds[batch->n_rounds++] = row;
+    array_reserve(&batch->rounds, &batch->rounds_capacity, batch->n_rounds + 1, sizeof row);
+    batch->rounds[batch->n_rounds++] = row;
 }
 
 void sink_member(struct sink *sink, struct member_row row)
 {
     struct sink_batch *batch = &sink->batches[sink->filling];
-    if (room(sink, &batch->members, batch->n_members, &batch->members_capacity, sizeof row))
-        batch->members[batch->n_members++] = row;
+    array_reserve(&batch->members, &batch->members_capacity, batch->n_members + 1, sizeof row);
+    batch->members[batch->n_members++] = row;
 }

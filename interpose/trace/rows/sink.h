@@ -36,7 +36,6 @@ struct sink {
     int64_t n_unmatched;
     struct sink_batch batches[2];
     unsigned filling; /* index of the batch that is filled */
-    bool no_memory;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -49,13 +48,13 @@ struct sink {
 
 /* Starts the thread. Returns 0, or an errno value without a thread. */
 int sink_begin(struct sink *sink, sqlite3 *database, bool calls);
-/* Hands over what was gathered. Returns 0, or -1: no memory, or the database says why. */
+/* Hands over what was gathered. Returns 0, or -1: the database says why. */
 int sink_flush(struct sink *sink);
 /* Flushes, waits for the last row, writes the forms. Returns 0 or -1 as sink_flush. May be called again; then it only
  * releases. */
 int sink_end(struct sink *sink);
 
-/* Add a row each. Without memory they remember that for sink_flush. sink_message returns the id. */
+/* Add a row each; sink_message and sink_unmatched return its id. */
 int64_t sink_message(struct sink *sink, struct trace *trace, uint32_t receive, int64_t round);
 int64_t sink_unmatched(struct sink *sink, struct trace *trace, uint32_t operation);
 void sink_call(struct sink *sink, struct call_row row);

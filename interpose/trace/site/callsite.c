@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "interpose/trace/gather/beside.h"
-#include "share/base/array.h"
 #include "share/base/hash.h"
+#include "share/base/memory.h"
 
 /* Stands for a number where the address alone does not tell it. */
 #define BY_TIME (MAP_ABSENT - 1)
@@ -53,16 +53,10 @@ static uint32_t module_of(struct callsite_table *table, struct trace *trace, con
                           const struct module_identity *identity)
 {
     uint32_t *id = map_at(&table->modules, module_key(path, identity));
-    if (id == NULL || *id != MAP_ABSENT)
-        return id == NULL ? TRACE_NONE : *id;
-    if (array_grow(&trace->modules, trace->n_modules, sizeof *trace->modules) != 0)
-        return TRACE_NONE;
-    char *copy = strdup(path), *build_id = identity->build_id != NULL ? strdup(identity->build_id) : NULL;
-    if (copy == NULL || (identity->build_id != NULL && build_id == NULL)) {
-        free(copy);
-        free(build_id);
-        return TRACE_NONE;
-    }
+    if (*id != MAP_ABSENT)
+        return *id;
+    trace_grow(&trace->modules, trace->n_modules, sizeof *trace->modules);
+    char *copy = xstrdup(path), *build_id = identity->build_id != NULL ? xstrdup(identity->build_id) : NULL;
     restore_lines(copy);
     if (build_id != NULL)
         spool_clean_text(build_id, strlen(build_id) + 1);
@@ -86,14 +80,13 @@ static void release_process(struct process_callsites *process)
     process->by_time = false;
 }
 
-int callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool)
+void callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool)
 {
     struct reading reading = {table, trace};
     release_process(&table->process);
     char *text = beside_read(spool, spool->header.maps);
-    int result = modules_read(&table->process.modules, text, module_of_stay, &reading);
+    modules_read(&table->process.modules, text, module_of_stay, &reading);
     free(text);
-    return result;
 }
 
 static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, uint64_t address,
@@ -102,18 +95,14 @@ static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, 
     const struct module_identity nothing = {.evidence = MODULE_TRUSTED};
     uint32_t module = stay != NULL ? stay->module : module_of(table, trace, unknown_module, &nothing);
     uint64_t offset = stay != NULL ? address - stay->begin + stay->offset : address;
-    if (module == TRACE_NONE)
-        return TRACE_NONE;
     if (stay == NULL && by_time && trace->modules[module].reason == NULL)
-        trace->modules[module].reason = strdup("other modules came and went at their addresses, and which was called "
-                                               "from is not known");
+        trace->modules[module].reason =
+            xstrdup("other modules came and went at their addresses, and which was called from is not known");
     uint32_t *id = map_at(&table->ids, (struct map_key){module, offset, 0});
-    if (id == NULL)
-        return TRACE_NONE;
     if (*id == MAP_ABSENT) {
-        if (trace->n_callsites >= BY_TIME ||
-            array_grow(&trace->callsites, trace->n_callsites, sizeof *trace->callsites) != 0)
+        if (trace->n_callsites >= BY_TIME)
             return TRACE_NONE;
+        trace_grow(&trace->callsites, trace->n_callsites, sizeof *trace->callsites);
         *id = (uint32_t)trace->n_callsites;
         trace->callsites[trace->n_callsites++] = (struct trace_callsite){.module = module, .offset = offset};
     }
@@ -148,8 +137,6 @@ uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint
     if (address == 0)
         return TRACE_NONE;
     uint32_t *id = map_at(&process->sites, (struct map_key){address, 0, 0});
-    if (id == NULL)
-        return TRACE_NONE;
     if (*id != MAP_ABSENT && *id != BY_TIME)
         return *id;
     const struct module_stay *stay = stay_of(&process->modules, address, first_ticks, last_ticks, &settled);
@@ -158,8 +145,6 @@ uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint
     *id = BY_TIME;
     process->by_time = true;
     id = map_at(&process->sites, key_by_time(&process->modules, address, stay));
-    if (id == NULL)
-        return TRACE_NONE;
     if (*id == MAP_ABSENT)
         *id = add_callsite(table, trace, address, stay, true);
     return *id;

@@ -11,11 +11,10 @@ struct callsite_table {
     struct process_callsites process; /* the present one's; emptied per process */
 };
 
-/* Reads the history of the modules of the next process; without one its addresses stay what they are. Returns 0, or -1
- * without memory. */
-int callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool);
+/* Reads the history of the modules of the next process; without one its addresses stay what they are. */
+void callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool);
 
-/* Returns the run's number of a return address of that process at a time: TRACE_NONE for 0, and without memory. */
+/* Returns the run's number of a return address of that process at a time: TRACE_NONE for 0. */
 uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t ticks);
 
 /* Does that for calls between two times: what was not the same at both is not known. */

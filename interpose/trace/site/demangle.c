@@ -13,6 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "share/base/memory.h"
+
 #define LIBRARY      "libstdc++.so.6"
 #define LONGEST_NAME 65536 /* no compiler makes longer ones; the demangler recurses */
 
@@ -46,10 +48,7 @@ static bool may_be_fortran(const char *file)
 /* Returns "module::name" of two parts of a symbol, the second up to length. */
 static char *join(const char *module, size_t module_length, const char *name, size_t length)
 {
-    char *joined = NULL;
-    if (asprintf(&joined, "%.*s::%.*s", (int)module_length, module, (int)length, name) < 0)
-        return NULL;
-    return joined;
+    return xasprintf("%.*s::%.*s", (int)module_length, module, (int)length, name);
 }
 
 /* Returns the length of a name without what gfortran adds to an internal procedure's: ".3". */
@@ -67,14 +66,14 @@ static char *demangle_fortran(const char *symbol, const char *file)
     if (strncmp(symbol, "__", 2) == 0 && part != NULL && part > symbol + 2 && part + 5 < symbol + length)
         return join(symbol + 2, (size_t)(part - symbol - 2), part + 5, (size_t)(symbol + length - part - 5));
     if (!may_be_fortran(file))
-        return strdup(symbol);
+        return xstrdup(symbol);
     size_t kept = length;
     while (kept > 0 && length - kept < 2 && symbol[kept - 1] == '_')
         kept--;
     part = strstr(symbol, "_mp_");
     if (length - kept == 1 && part != NULL && part > symbol && part + 4 < symbol + kept)
         return join(symbol, (size_t)(part - symbol), part + 4, (size_t)(symbol + kept - part - 4));
-    return strndup(symbol, kept > 0 ? kept : length);
+    return xstrndup(symbol, kept > 0 ? kept : length);
 }
 
 char *demangle(const char *symbol, const char *file)

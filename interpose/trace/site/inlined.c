@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "interpose/trace/site/demangle.h"
+#include "share/base/array.h"
+#include "share/base/memory.h"
 
 enum { MOST_CALLERS = 64 };
 
@@ -28,7 +30,7 @@ static char *name_of(const struct libdw *libdw, Dwarf_Die *entry, const char *fi
     if (name != NULL)
         return demangle(name, file);
     name = libdw->dwarf_diename(entry);
-    return name == NULL ? NULL : strdup(name);
+    return name == NULL ? NULL : xstrdup(name);
 }
 
 static int number_of(const struct libdw *libdw, Dwarf_Die *entry, unsigned name)
@@ -47,23 +49,20 @@ static char *call_file(const struct libdw *libdw, Dwarf_Die *entry)
     if (libdw->dwarf_diecu(entry, &unit, NULL, NULL) == NULL || libdw->dwarf_getsrcfiles(&unit, &files, &n_files) != 0)
         return NULL;
     const char *file = libdw->dwarf_filesrc(files, (size_t)number_of(libdw, entry, DW_AT_call_file), NULL, NULL);
-    return file == NULL ? NULL : strdup(file);
+    return file == NULL ? NULL : xstrdup(file);
 }
 
 /* Adds the caller of the function that an entry stands for, and gives that function its own name. */
-static int add_caller(const struct libdw *libdw, struct trace_callsite *callsite, Dwarf_Die *entry)
+static void add_caller(const struct libdw *libdw, struct trace_callsite *callsite, Dwarf_Die *entry)
 {
     size_t n = callsite->n_callers;
-    struct trace_frame *callers = realloc(callsite->callers, (n + 1) * sizeof *callers);
-    if (callers == NULL)
-        return -1;
-    callsite->callers = callers;
+    array_grow(&callsite->callers, n, sizeof *callsite->callers);
+    struct trace_frame *callers = callsite->callers;
     char **function = n == 0 ? &callsite->function : &callers[n - 1].function;
     *function = name_of(libdw, entry, n == 0 ? callsite->file : callers[n - 1].file);
     callers[n] =
         (struct trace_frame){.file = call_file(libdw, entry), .line = number_of(libdw, entry, DW_AT_call_line)};
     callsite->n_callers = n + 1;
-    return 0;
 }
 
 /* Takes the entries, the innermost first. What the call site was called is the name of the last caller. */
@@ -72,9 +71,10 @@ static void take_entries(const struct libdw *libdw, struct trace_callsite *calls
     char *symbol = callsite->function;
     for (int i = 0; i < n_entries && callsite->n_callers < MOST_CALLERS; i++) {
         int tag = libdw->dwarf_tag(&entries[i]);
-        if (tag == DW_TAG_subprogram ||
-            (tag == DW_TAG_inlined_subroutine && add_caller(libdw, callsite, &entries[i]) != 0))
+        if (tag == DW_TAG_subprogram)
             break;
+        if (tag == DW_TAG_inlined_subroutine)
+            add_caller(libdw, callsite, &entries[i]);
     }
     if (callsite->n_callers > 0)
         callsite->callers[callsite->n_callers - 1].function = symbol;

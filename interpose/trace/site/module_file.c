@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/memory.h"
+
 __attribute__((format(printf, 2, 3))) static bool refuse(struct trace_module *module, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     if (module->reason == NULL && vasprintf(&module->reason, format, arguments) < 0)
-        module->reason = NULL;
+        no_memory(0);
     va_end(arguments);
     return false;
 }
@@ -30,7 +32,7 @@ bool module_file_is(struct trace_module *module, const struct stat *status, cons
     switch (module->identity.evidence) {
     case MODULE_TRUSTED:
         if (module->build_id == NULL && build_id != NULL)
-            module->build_id = strdup(build_id);
+            module->build_id = xstrdup(build_id);
         return true;
     case MODULE_BUILD_ID:
         if (build_id == NULL)

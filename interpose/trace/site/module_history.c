@@ -11,6 +11,7 @@
 
 #include "share/base/array.h"
 #include "share/base/map.h"
+#include "share/base/memory.h"
 
 struct module_group {
     uint64_t begin, end;
@@ -30,7 +31,6 @@ struct reading {
     bool is_whole;           /* the paragraph has ended */
     bool has_times;          /* it is a history */
     uint64_t unsure_from;    /* from then on changes are not known; UINT64_MAX: they are */
-    bool no_memory;
 };
 
 static void add_stay(struct reading *reading, struct module_stay stay, const char *path,
@@ -40,13 +40,8 @@ static void add_stay(struct reading *reading, struct module_stay stay, const cha
     if (stay.end <= stay.begin || path[0] != '/')
         return;
     stay.module = reading->module_of(reading->context, path, identity);
-    uint32_t *here = map_at(&reading->here, (struct map_key){stay.begin, 0, 0});
-    if (stay.module == UINT32_MAX || here == NULL || modules->n_stays >= MAP_ABSENT - 1 ||
-        array_grow(&modules->stays, modules->n_stays, sizeof *modules->stays) != 0) {
-        reading->no_memory = true;
-        return;
-    }
-    *here = (uint32_t)modules->n_stays;
+    array_grow(&modules->stays, modules->n_stays, sizeof *modules->stays);
+    *map_at(&reading->here, (struct map_key){stay.begin, 0, 0}) = (uint32_t)modules->n_stays;
     modules->stays[modules->n_stays++] = stay;
 }
 
@@ -62,10 +57,8 @@ static void end_stay(struct reading *reading, uint64_t begin)
 static void add_blur(struct reading *reading, uint64_t after, uint64_t until)
 {
     struct process_modules *modules = reading->modules;
-    if (array_grow(&modules->blurs, modules->n_blurs, sizeof *modules->blurs) != 0)
-        reading->no_memory = true;
-    else
-        modules->blurs[modules->n_blurs++] = (struct module_blur){after, until};
+    array_grow(&modules->blurs, modules->n_blurs, sizeof *modules->blurs);
+    modules->blurs[modules->n_blurs++] = (struct module_blur){after, until};
 }
 
 /* Reads the word that tells the file from others: see module_look.h of the recorder. */
@@ -184,11 +177,10 @@ static int by_gone(const void *left, const void *right)
     return by_begin(left, right);
 }
 
-static int add_group(struct process_modules *modules, size_t first, size_t n, uint64_t end)
+static void add_group(struct process_modules *modules, size_t first, size_t n, uint64_t end)
 {
     struct module_stay *stays = modules->stays + first;
-    if (array_grow(&modules->groups, modules->n_groups, sizeof *modules->groups) != 0)
-        return -1;
+    array_grow(&modules->groups, modules->n_groups, sizeof *modules->groups);
     modules->groups[modules->n_groups++] = (struct module_group){stays[0].begin, end, first, n};
     if (n > 1)
         qsort(stays, n, sizeof *stays, by_gone);
@@ -197,35 +189,30 @@ static int add_group(struct process_modules *modules, size_t first, size_t n, ui
         least = stays[i].after < least ? stays[i].after : least;
         modules->first_after[first + i] = least;
     }
-    return 0;
 }
 
-static int find_groups(struct process_modules *modules)
+static void find_groups(struct process_modules *modules)
 {
     if (modules->n_stays == 0)
-        return 0;
-    modules->first_after = malloc(modules->n_stays * sizeof *modules->first_after);
-    if (modules->first_after == NULL)
-        return -1;
+        return;
+    modules->first_after = xcalloc(modules->n_stays, sizeof *modules->first_after);
     qsort(modules->stays, modules->n_stays, sizeof *modules->stays, by_begin);
     for (size_t first = 0, next; first < modules->n_stays; first = next) {
         uint64_t end = modules->stays[first].end;
         for (next = first + 1; next < modules->n_stays && modules->stays[next].begin < end; next++)
             end = modules->stays[next].end > end ? modules->stays[next].end : end;
-        if (add_group(modules, first, next - first, end) != 0)
-            return -1;
+        add_group(modules, first, next - first, end);
     }
-    return 0;
 }
 
-int modules_read(struct process_modules *modules, char *text,
-                 uint32_t (*module_of)(void *context, const char *path, const struct module_identity *identity),
-                 void *context)
+void modules_read(struct process_modules *modules, char *text,
+                  uint32_t (*module_of)(void *context, const char *path, const struct module_identity *identity),
+                  void *context)
 {
     struct reading reading = {
         .modules = modules, .module_of = module_of, .context = context, .is_whole = true, .unsure_from = UINT64_MAX};
     bool is_sound = true;
-    while (text != NULL && *text != '\0' && is_sound && !reading.no_memory) {
+    while (text != NULL && *text != '\0' && is_sound) {
         char *end = strchr(text, '\n');
         if (end != NULL)
             *end = '\0';
@@ -239,9 +226,7 @@ int modules_read(struct process_modules *modules, char *text,
     if (reading.unsure_from != UINT64_MAX)
         end_knowledge(&reading);
     map_release(&reading.here);
-    if (!reading.no_memory && find_groups(modules) != 0)
-        reading.no_memory = true;
-    return reading.no_memory ? -1 : 0;
+    find_groups(modules);
 }
 
 static const struct module_group *group_of(const struct process_modules *modules, uint64_t address)

@@ -42,11 +42,10 @@ struct process_modules {
 };
 
 /* Reads a history, or a copy of /proc/self/maps; the text is cut into pieces. module_of gives the number that a stay
- * gets for a path and what tells its file from others; UINT32_MAX: there is no memory. Returns 0, or -1 without memory.
- */
-int modules_read(struct process_modules *modules, char *text,
-                 uint32_t (*module_of)(void *context, const char *path, const struct module_identity *identity),
-                 void *context);
+ * gets for a path and what tells its file from others. */
+void modules_read(struct process_modules *modules, char *text,
+                  uint32_t (*module_of)(void *context, const char *path, const struct module_identity *identity),
+                  void *context);
 
 /* Returns the stay that holds the address at a time, NULL where there is none or it is not known which. *settled says
  * whether it is the same at all times. */

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/memory.h"
+
 enum { LONG_NAME = 24 }; /* characters, which fit into a table; a longer name goes without template arguments */
 
 /* Collects the name, which is never longer than the declaration. */
@@ -245,9 +247,7 @@ static size_t length_without_clone(const char *text, size_t length)
 char *short_name(const char *function)
 {
     size_t length = strlen(function);
-    struct word word = {.text = malloc(length + 1)};
-    if (word.text == NULL)
-        return NULL;
+    struct word word = {.text = xmalloc(length + 1)};
     if (read_name(&word, function) && word.length > LONG_NAME) {
         word.brief = true;
         read_name(&word, function);

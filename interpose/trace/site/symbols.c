@@ -15,6 +15,7 @@
 #include "interpose/trace/site/inlined.h"
 #include "interpose/trace/site/libdw.h"
 #include "interpose/trace/site/module_file.h"
+#include "share/base/memory.h"
 
 static const struct libdw *libdw;
 
@@ -40,8 +41,8 @@ static char *read_build_id(Dwfl_Module *module)
     const unsigned char *bits;
     GElf_Addr address;
     int bytes = libdw->dwfl_module_build_id(module, &bits, &address);
-    char *text = bytes > 0 ? malloc(2 * (size_t)bytes + 1) : NULL;
-    for (int i = 0; text != NULL && i < bytes; i++)
+    char *text = bytes > 0 ? xmalloc(2 * (size_t)bytes + 1) : NULL;
+    for (int i = 0; i < bytes; i++)
         snprintf(text + 2 * i, 3, "%02x", bits[i]);
     return text;
 }
@@ -51,7 +52,7 @@ static void resolve_callsite(struct trace_callsite *callsite, Dwfl_Module *modul
     Dwfl_Line *line = libdw->dwfl_module_getsrc(module, address);
     const char *file = line == NULL ? NULL : libdw->dwfl_lineinfo(line, NULL, &callsite->line, NULL, NULL, NULL);
     if (file != NULL)
-        callsite->file = strdup(file);
+        callsite->file = xstrdup(file);
     const char *function = libdw->dwfl_module_addrname(module, address);
     if (function != NULL)
         callsite->function = demangle(function, file);
@@ -133,9 +134,7 @@ void callsites_resolve(struct trace *trace)
     unsetenv("DEBUGINFOD_URLS");
     if (trace->n_callsites == 0 || !find_library())
         return;
-    bool *needed = calloc(trace->n_modules + 1, sizeof *needed);
-    if (needed == NULL)
-        return;
+    bool *needed = xcalloc(trace->n_modules, sizeof *needed);
     for (size_t i = 0; i < trace->n_callsites; i++)
         needed[trace->callsites[i].module] = true;
     for (uint32_t i = 0; i < trace->n_modules; i++)

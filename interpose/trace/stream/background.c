@@ -48,7 +48,7 @@ static void end_set(struct background *work, struct trace *trace)
     work->n_bursts++;
 }
 
-/* Returns the burst to which posts belong now; NULL without memory. */
+/* Returns the burst to which posts belong now. */
 static struct burst *current_burst(struct background *work)
 {
     uint32_t number = work->n_bursts - 1;
@@ -62,8 +62,7 @@ static struct burst *current_burst(struct background *work)
                 work->bursts[kept++] = work->bursts[i];
         work->depth = kept;
     }
-    if (array_reserve(&work->bursts, &work->capacity, work->depth + 1, sizeof *work->bursts) != 0)
-        return NULL;
+    array_reserve(&work->bursts, &work->capacity, work->depth + 1, sizeof *work->bursts);
     work->bursts[work->depth] = (struct burst){.number = number, .first = TRACE_NONE};
     return &work->bursts[work->depth++];
 }
@@ -82,13 +81,11 @@ static struct burst *find_burst(struct background *work, uint32_t number)
     return &work->bursts[low];
 }
 
-int background_post(struct background *work, struct trace *trace, uint32_t index)
+void background_post(struct background *work, struct trace *trace, uint32_t index)
 {
     if (work->completing || work->n_bursts == 0)
         end_set(work, trace);
     struct burst *burst = current_burst(work);
-    if (burst == NULL)
-        return -1;
     struct trace_operation *operation = &trace->operations[index];
     operation->burst = burst->number;
     operation->burst_next = burst->first;
@@ -97,7 +94,6 @@ int background_post(struct background *work, struct trace *trace, uint32_t index
         trace->operations[burst->first].burst_previous = index;
     burst->first = index;
     burst->pending++;
-    return 0;
 }
 
 void background_complete(struct background *work, struct trace *trace, uint32_t index)

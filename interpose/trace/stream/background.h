@@ -15,8 +15,8 @@ struct background {
 };
 
 /* Take the events of a rank in the order of time. They set `background` of operations, and `settled` as soon as that is
- * certain. Return 0, or -1 without memory. */
-int background_post(struct background *work, struct trace *trace, uint32_t operation);
+ * certain. */
+void background_post(struct background *work, struct trace *trace, uint32_t operation);
 void background_complete(struct background *work, struct trace *trace, uint32_t operation);
 void background_blocking(struct background *work, struct trace *trace, uint32_t operation);
 void background_collective(struct background *work, struct trace *trace);

@@ -90,11 +90,8 @@ static struct envelope *envelope_of(struct matcher *matcher, const struct trace_
     struct map_key key = {(uint64_t)source << 32 | destination,
                           (uint64_t)operation->communicator << 32 | (uint32_t)operation->tag, domain};
     uint32_t *found = map_at(&matcher->index, key);
-    if (found == NULL)
-        return NULL;
     if (*found == MAP_ABSENT) {
-        if (array_grow(&matcher->envelopes, matcher->n_envelopes, sizeof *matcher->envelopes) != 0)
-            return NULL;
+        trace_grow(&matcher->envelopes, matcher->n_envelopes, sizeof *matcher->envelopes);
         *found = (uint32_t)matcher->n_envelopes;
         matcher->envelopes[matcher->n_envelopes++] = (struct envelope){.key = key,
                                                                        .first = {TRACE_NONE, TRACE_NONE},
@@ -151,12 +148,12 @@ static void pair(struct trace *trace, unsigned doubts, uint32_t send_index, uint
     send->uncertain = receive->uncertain = (uint8_t)uncertain;
 }
 
-static int stay_alone(struct matcher *matcher, uint32_t index)
+static void stay_alone(struct matcher *matcher, uint32_t index)
 {
     struct trace_operation *operation = &matcher->trace->operations[index];
     if (operation->reason == REASON_MATCHED)
         operation->reason = (uint8_t)leftover_reason(matcher->trace, operation);
-    return matcher->alone(matcher->context, index);
+    matcher->alone(matcher->context, index);
 }
 
 /* Returns the doubts that an operation which may not have taken a place brings on itself and on all behind it. */
@@ -167,30 +164,23 @@ static uint8_t lasting_doubts(const struct trace_operation *operation)
 }
 
 /* Pairs the first that wait on both sides. */
-static int match_first(struct matcher *matcher, struct envelope *envelope)
+static void match_first(struct matcher *matcher, struct envelope *envelope)
 {
     struct trace *trace = matcher->trace;
     uint32_t send = envelope->first[SPOOL_SEND], receive = envelope->first[SPOOL_RECEIVE];
     const struct trace_operation *sender = &trace->operations[send], *taker = &trace->operations[receive];
     envelope->doubts |= lasting_doubts(taker);
     envelope->first[SPOOL_RECEIVE] = taker->next;
-    if (taker->unsure && sender->bytes <= taker->bytes) /* the message was hardly too long for the receive */
-        return stay_alone(matcher, receive);
+    if (taker->unsure && sender->bytes <= taker->bytes) { /* the message was hardly too long for the receive */
+        stay_alone(matcher, receive);
+        return;
+    }
     envelope->doubts |= lasting_doubts(sender);
     envelope->first[SPOOL_SEND] = sender->next;
     if (taker->complete_ns == TRACE_NO_TIME)
         doubt_left_over(&matcher->open, envelope, taker->post_ns);
     pair(trace, envelope->doubts, send, receive);
-    return matcher->paired(matcher->context, send, receive);
-}
-
-/* Pairs what waits on both sides. */
-static int match_envelope(struct matcher *matcher, struct envelope *envelope)
-{
-    int result = 0;
-    while (result == 0 && envelope->first[SPOOL_SEND] != TRACE_NONE && envelope->first[SPOOL_RECEIVE] != TRACE_NONE)
-        result = match_first(matcher, envelope);
-    return result;
+    matcher->paired(matcher->context, send, receive);
 }
 
 /* Says whether it may have taken a message of an envelope that is not known. */
@@ -200,34 +190,36 @@ static bool is_open(const struct trace_operation *operation)
            (operation->reason == REASON_FAILED && operation->unsure);
 }
 
-int match_operation(struct matcher *matcher, uint32_t index)
+void match_operation(struct matcher *matcher, uint32_t index)
 {
     struct trace *trace = matcher->trace;
     struct trace_operation *operation = &trace->operations[index];
     operation->reason = (uint8_t)envelope_reason(operation);
-    if (is_open(operation) && doubt_note_open(&matcher->open, operation) != 0)
-        return -1;
+    if (is_open(operation))
+        doubt_note_open(&matcher->open, operation);
     uint32_t domain = partitioned_as(trace, operation);
-    if (operation->reason != REASON_MATCHED || operation->peer_world < 0 || domain == TRACE_NONE)
-        return stay_alone(matcher, index);
+    if (operation->reason != REASON_MATCHED || operation->peer_world < 0 || domain == TRACE_NONE) {
+        stay_alone(matcher, index);
+        return;
+    }
     struct envelope *envelope = envelope_of(matcher, operation, domain);
-    if (envelope == NULL)
-        return -1;
     check_overlap(trace, envelope, index);
     /* Nothing can meet the operation any more if its partner's process has no more records. */
     if (trace->processes[operation->peer_world].exhausted && envelope->first[1 - operation->direction] == TRACE_NONE) {
         if (operation->direction == SPOOL_SEND)
             doubt_left_over(&matcher->open, envelope, DOUBT_NEVER);
-        return stay_alone(matcher, index);
+        stay_alone(matcher, index);
+        return;
     }
     append(trace, envelope, index);
-    return match_envelope(matcher, envelope);
+    while (envelope->first[SPOOL_SEND] != TRACE_NONE && envelope->first[SPOOL_RECEIVE] != TRACE_NONE)
+        match_first(matcher, envelope);
 }
 
-int match_tidy(struct matcher *matcher)
+void match_tidy(struct matcher *matcher)
 {
     if (matcher->n_envelopes < ENVELOPES_KEPT || matcher->n_envelopes < 2 * matcher->live_envelopes)
-        return 0;
+        return;
     map_release(&matcher->index);
     size_t kept = 0;
     for (size_t i = 0; i < matcher->n_envelopes; i++) {
@@ -235,32 +227,26 @@ int match_tidy(struct matcher *matcher)
         if (envelope->first[SPOOL_SEND] == TRACE_NONE && envelope->first[SPOOL_RECEIVE] == TRACE_NONE &&
             envelope->doubts == 0 && envelope->doubt_ns == DOUBT_NEVER)
             continue;
-        uint32_t *index = map_at(&matcher->index, envelope->key);
-        if (index == NULL)
-            return -1;
-        *index = (uint32_t)kept;
+        *map_at(&matcher->index, envelope->key) = (uint32_t)kept;
         matcher->envelopes[kept++] = *envelope;
     }
     matcher->live_envelopes = kept;
     matcher->n_envelopes = kept;
-    return 0;
 }
 
-int match_end(struct matcher *matcher)
+void match_end(struct matcher *matcher)
 {
-    int result = 0;
     for (size_t i = 0; i < matcher->n_envelopes; i++) {
         struct envelope *envelope = &matcher->envelopes[i];
         if (envelope->first[SPOOL_SEND] != TRACE_NONE)
             doubt_left_over(&matcher->open, envelope, DOUBT_NEVER);
         for (unsigned side = SPOOL_SEND; side <= SPOOL_RECEIVE; side++)
-            while (result == 0 && envelope->first[side] != TRACE_NONE) {
+            while (envelope->first[side] != TRACE_NONE) {
                 uint32_t index = envelope->first[side];
                 envelope->first[side] = matcher->trace->operations[index].next;
-                result = stay_alone(matcher, index);
+                stay_alone(matcher, index);
             }
     }
-    return result;
 }
 
 void match_release(struct matcher *matcher)

@@ -13,18 +13,18 @@ struct matcher {
     size_t n_envelopes;
     size_t live_envelopes; /* envelopes that had something waiting when they were looked at last */
     struct open_wildcards open;
-    /* Are told what becomes of operations: paired (both sides), or certain to stay alone. Return 0, or -1. */
-    int (*paired)(void *context, uint32_t send, uint32_t receive);
-    int (*alone)(void *context, uint32_t operation);
+    /* Called when an operation is paired (with both sides), or is certain to stay alone. */
+    void (*paired)(void *context, uint32_t send, uint32_t receive);
+    void (*alone)(void *context, uint32_t operation);
     void *context;
 };
 
-/* Takes the next operation of its rank, its reason and partner not set yet. Returns 0, or -1. */
-int match_operation(struct matcher *matcher, uint32_t operation);
-/* Forgets envelopes in which nothing waits, where they have become many. Returns 0, or -1 without memory. */
-int match_tidy(struct matcher *matcher);
-/* Ends the matching when all operations were read: what still waits stays alone. Returns 0, or -1. */
-int match_end(struct matcher *matcher);
+/* Takes the next operation of its rank, its reason and partner not set yet. */
+void match_operation(struct matcher *matcher, uint32_t operation);
+/* Forgets envelopes in which nothing waits, where they have become many. */
+void match_tidy(struct matcher *matcher);
+/* Ends the matching when all operations were read: what still waits stays alone. */
+void match_end(struct matcher *matcher);
 void match_release(struct matcher *matcher);
 
 #endif

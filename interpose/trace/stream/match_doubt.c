@@ -17,22 +17,18 @@ static struct map_key open_key(uint32_t communicator, uint32_t rank, int32_t sou
     return (struct map_key){(uint64_t)communicator << 32 | rank, (uint64_t)(uint32_t)source << 32 | (uint32_t)tag, 0};
 }
 
-int doubt_note_open(struct open_wildcards *open, const struct trace_operation *operation)
+void doubt_note_open(struct open_wildcards *open, const struct trace_operation *operation)
 {
     if (operation->direction != SPOOL_RECEIVE)
-        return 0;
+        return;
     int32_t source = operation->peer_world >= 0 ? operation->peer_world : SPOOL_ANY;
     int32_t tag = operation->tag >= 0 ? operation->tag : SPOOL_ANY;
     uint32_t *first = map_at(&open->numbers, open_key(operation->communicator, operation->rank, source, tag));
-    if (first == NULL)
-        return -1;
     if (*first != MAP_ABSENT)
-        return 0;
-    if (array_grow(&open->posts_ns, open->n, sizeof *open->posts_ns) != 0)
-        return -1;
+        return;
+    array_grow(&open->posts_ns, open->n, sizeof *open->posts_ns);
     *first = (uint32_t)open->n;
     open->posts_ns[open->n++] = operation->post_ns;
-    return 0;
 }
 
 void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns)

@@ -34,8 +34,8 @@ struct open_wildcards {
     size_t n;
 };
 
-/* Notes a receive that has no envelope and may have taken a message. Returns 0, or -1 without memory. */
-int doubt_note_open(struct open_wildcards *open, const struct trace_operation *operation);
+/* Notes a receive that has no envelope and may have taken a message. */
+void doubt_note_open(struct open_wildcards *open, const struct trace_operation *operation);
 /* Notes that a message of the envelope was sent which nobody is known to have received. Remembers since when one of the
  * wildcard receives that were open and posted before a moment may have taken it. */
 void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns);

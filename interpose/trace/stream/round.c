@@ -14,10 +14,10 @@
 #include "interpose/trace/stream/round_write.h"
 #include "share/base/array.h"
 
-int rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
+void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
 {
     *rounds = (struct rounds){.trace = trace, .sink = sink, .first_free = TRACE_NONE};
-    return epochs_build(&rounds->epochs, trace);
+    epochs_build(&rounds->epochs, trace);
 }
 
 void rounds_release(struct rounds *rounds)
@@ -38,8 +38,7 @@ uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t epoch, i
     if (step != TRACE_NONE) {
         rounds->first_free = trace->steps[step].next;
     } else {
-        if (array_grow(&trace->steps, trace->n_steps, sizeof *trace->steps) != 0 || trace->n_steps >= TRACE_NONE)
-            return TRACE_NONE;
+        trace_grow(&trace->steps, trace->n_steps, sizeof *trace->steps);
         step = (uint32_t)trace->n_steps++;
     }
     trace->steps[step] = (struct trace_step){.begin_ns = begin_ns,
@@ -74,11 +73,7 @@ static void check_complete(struct rounds *rounds, uint32_t root)
         round_free_steps(rounds, root);
         return;
     }
-    if (array_reserve(&rounds->complete, &rounds->complete_capacity, rounds->n_complete + 1,
-                      sizeof *rounds->complete) != 0) {
-        rounds->no_memory = true;
-        return;
-    }
+    array_reserve(&rounds->complete, &rounds->complete_capacity, rounds->n_complete + 1, sizeof *rounds->complete);
     rounds->complete[rounds->n_complete++] = root;
 }
 
@@ -137,13 +132,15 @@ static void join(struct trace *trace, uint32_t one, uint32_t other)
 
 /* Takes a message of which both sides are matched and the steps are known: it belongs to its receive's round, else to
  * its send's. */
-static int take_message(struct rounds *rounds, uint32_t index)
+static void take_message(struct rounds *rounds, uint32_t index)
 {
     struct trace *trace = rounds->trace;
     struct trace_step *steps = trace->steps;
     struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
-    if (receive->step == TRACE_NONE && send->step == TRACE_NONE)
-        return round_add_message(rounds, index, 0);
+    if (receive->step == TRACE_NONE && send->step == TRACE_NONE) {
+        round_add_message(rounds, index, 0);
+        return;
+    }
     uint32_t home = round_root(steps, receive->step != TRACE_NONE ? receive->step : send->step);
     if (receive->step != TRACE_NONE && send->step != TRACE_NONE) {
         uint32_t sent = round_root(steps, send->step);
@@ -158,7 +155,6 @@ static int take_message(struct rounds *rounds, uint32_t index)
     steps[home].last_message = index;
     let_go(rounds, send);
     let_go(rounds, receive);
-    return 0;
 }
 
 void round_hold(struct rounds *rounds, uint32_t index, uint32_t step)
@@ -175,7 +171,7 @@ void round_take_back(struct rounds *rounds, uint32_t index)
     operation->step = TRACE_NONE;
 }
 
-int round_place(struct rounds *rounds, uint32_t index, uint32_t step)
+void round_place(struct rounds *rounds, uint32_t index, uint32_t step)
 {
     struct trace *trace = rounds->trace;
     struct trace_operation *operation = &trace->operations[index];
@@ -188,18 +184,18 @@ int round_place(struct rounds *rounds, uint32_t index, uint32_t step)
             whole->first_post_ns = operation->post_ns;
         hold(rounds, operation);
     }
-    if (!operation->counts || operation->partner == TRACE_NONE || !trace->operations[operation->partner].placed)
-        return 0;
-    return take_message(rounds, operation->direction == SPOOL_RECEIVE ? index : operation->partner);
+    if (operation->counts && operation->partner != TRACE_NONE && trace->operations[operation->partner].placed)
+        take_message(rounds, operation->direction == SPOOL_RECEIVE ? index : operation->partner);
 }
 
-int round_match(struct rounds *rounds, uint32_t index)
+void round_match(struct rounds *rounds, uint32_t index)
 {
     const struct trace_operation *receive = &rounds->trace->operations[index];
     const struct trace_operation *send = &rounds->trace->operations[receive->partner];
     if (!receive->counts || !send->counts)
-        return round_add_message(rounds, index, 0);
-    return receive->placed && send->placed ? take_message(rounds, index) : 0;
+        round_add_message(rounds, index, 0);
+    else if (receive->placed && send->placed)
+        take_message(rounds, index);
 }
 
 void round_give_up(struct rounds *rounds, uint32_t index)

@@ -52,7 +52,6 @@ struct rounds {
     struct round_message *messages; /* [n_found_messages] messages whose row can be written */
     size_t n_found_messages;
     size_t messages_capacity;
-    bool no_memory;
 };
 
 /* Returns the step that represents the round of a step. */

@@ -10,12 +10,11 @@
 #include "share/base/array.h"
 #include "share/base/saturating.h"
 
-int round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
+void round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
 {
     struct trace *trace = rounds->trace;
-    if (array_reserve(&rounds->messages, &rounds->messages_capacity, rounds->n_found_messages + 1,
-                      sizeof *rounds->messages) != 0)
-        return -1;
+    array_reserve(&rounds->messages, &rounds->messages_capacity, rounds->n_found_messages + 1,
+                  sizeof *rounds->messages);
     const struct trace_operation *operation = &trace->operations[receive];
     rounds->messages[rounds->n_found_messages++] =
         (struct round_message){.send_post_ns = trace->operations[operation->partner].post_ns,
@@ -23,31 +22,27 @@ int round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
                                .receive = receive,
                                .sequence = operation->sequence,
                                .round = round};
-    return 0;
 }
 
-static int add_member(struct rounds *rounds, size_t *n, struct round_member member)
+static void add_member(struct rounds *rounds, size_t *n, struct round_member member)
 {
-    if (array_reserve(&rounds->members, &rounds->members_capacity, *n + 1, sizeof *rounds->members) != 0)
-        return -1;
+    array_reserve(&rounds->members, &rounds->members_capacity, *n + 1, sizeof *rounds->members);
     rounds->members[(*n)++] = member;
-    return 0;
 }
 
 /* Adds a rank that had only its posting call in the round, unless its step is part of it. */
-static int add_caller(struct rounds *rounds, size_t *n, uint32_t root, const struct trace_operation *operation)
+static void add_caller(struct rounds *rounds, size_t *n, uint32_t root, const struct trace_operation *operation)
 {
     struct trace_step *steps = rounds->trace->steps;
     if (operation->step != TRACE_NONE && steps[operation->step].number == operation->step_number &&
         round_root(steps, operation->step) == root)
-        return 0;
-    return add_member(
-        rounds, n,
-        (struct round_member){.begin_ns = operation->post_ns,
-                              .end_ns = operation->post_end_ns,
-                              .begin_busy_ns = operation->busy_ns,
-                              .end_busy_ns = operation->busy_ns + operation->post_end_ns - operation->post_ns,
-                              .rank = operation->rank});
+        return;
+    add_member(rounds, n,
+               (struct round_member){.begin_ns = operation->post_ns,
+                                     .end_ns = operation->post_end_ns,
+                                     .begin_busy_ns = operation->busy_ns,
+                                     .end_busy_ns = operation->busy_ns + operation->post_end_ns - operation->post_ns,
+                                     .rank = operation->rank});
 }
 
 static int compare_members(const void *left, const void *right)
@@ -94,9 +89,8 @@ static void add_hashes(struct map_key *sums, struct map_key message)
     sums->c++;
 }
 
-/* Describes the kind of the round, which is its first: its messages and their family. Returns 0, or -1 without memory.
- */
-static int describe_kind(struct rounds *rounds, uint32_t root, uint64_t bytes, struct trace_kind *kind)
+/* Describes the kind of the round, which is its first: its messages and their family. */
+static struct trace_kind describe_kind(struct rounds *rounds, uint32_t root, uint64_t bytes)
 {
     struct trace *trace = rounds->trace;
     struct map_key sums = {0};
@@ -109,45 +103,39 @@ static int describe_kind(struct rounds *rounds, uint32_t root, uint64_t bytes, s
         largest = send->bytes > largest ? send->bytes : largest;
     }
     uint32_t *family = map_at(&rounds->families, sums), known = (uint32_t)rounds->families.n_entries;
-    if (family == NULL)
-        return -1;
     if (*family == MAP_ABSENT)
         *family = known - 1;
-    *kind = (struct trace_kind){.messages = sums.c,
-                                .bytes = bytes,
-                                .smallest_bytes = sums.c > 0 ? smallest : 0,
-                                .largest_bytes = largest,
-                                .family = *family};
-    return 0;
+    return (struct trace_kind){.messages = sums.c,
+                               .bytes = bytes,
+                               .smallest_bytes = sums.c > 0 ? smallest : 0,
+                               .largest_bytes = largest,
+                               .family = *family};
 }
 
-/* Returns the kind of a round with these sums over its messages, TRACE_NONE without memory. */
+/* Returns the kind of a round with these sums over its messages. */
 static uint32_t find_kind(struct rounds *rounds, uint32_t root, struct map_key sums, uint64_t bytes)
 {
     struct trace *trace = rounds->trace;
     uint32_t *kind = map_at(&rounds->kinds, sums);
-    if (kind == NULL || array_grow(&trace->kinds, trace->n_kinds, sizeof *trace->kinds) != 0)
-        return TRACE_NONE;
     if (*kind == MAP_ABSENT) {
-        if (describe_kind(rounds, root, bytes, &trace->kinds[trace->n_kinds]) != 0)
-            return TRACE_NONE;
+        trace_grow(&trace->kinds, trace->n_kinds, sizeof *trace->kinds);
+        trace->kinds[trace->n_kinds] = describe_kind(rounds, root, bytes);
         *kind = (uint32_t)trace->n_kinds++;
     }
     trace->kinds[*kind].rounds++;
     return *kind;
 }
 
-static int write_round(struct rounds *rounds, uint32_t root)
+static void write_round(struct rounds *rounds, uint32_t root)
 {
     struct trace *trace = rounds->trace;
     int64_t id = ++rounds->n_rounds;
     size_t n_members = 0;
     for (uint32_t i = root; i != TRACE_NONE; i = trace->steps[i].next) {
         const struct trace_step *step = &trace->steps[i];
-        if (add_member(rounds, &n_members,
-                       (struct round_member){step->begin_ns, step->end_ns, step->begin_busy_ns, step->end_busy_ns,
-                                             step->rank}) != 0)
-            return -1;
+        add_member(
+            rounds, &n_members,
+            (struct round_member){step->begin_ns, step->end_ns, step->begin_busy_ns, step->end_busy_ns, step->rank});
     }
     struct map_key sums = {0};
     uint64_t bytes = 0;
@@ -155,18 +143,15 @@ static int write_round(struct rounds *rounds, uint32_t root)
         const struct trace_operation *receive = &trace->operations[i], *send = &trace->operations[receive->partner];
         add_hashes(&sums, (struct map_key){(uint64_t)send->rank << 32 | receive->rank, send->bytes, 0});
         bytes = (uint64_t)saturating_add((int64_t)bytes, (int64_t)send->bytes);
-        if (add_caller(rounds, &n_members, root, send) != 0 || add_caller(rounds, &n_members, root, receive) != 0 ||
-            round_add_message(rounds, i, id) != 0)
-            return -1;
+        add_caller(rounds, &n_members, root, send);
+        add_caller(rounds, &n_members, root, receive);
+        round_add_message(rounds, i, id);
     }
-    struct round_row row = {.id = id, .begin_ns = INT64_MAX, .end_ns = INT64_MIN};
-    row.kind = find_kind(rounds, root, sums, bytes);
-    if (row.kind == TRACE_NONE)
-        return -1;
+    struct round_row row = {
+        .id = id, .begin_ns = INT64_MAX, .end_ns = INT64_MIN, .kind = find_kind(rounds, root, sums, bytes)};
     merge_members(rounds, n_members, id, &row);
     sink_round(rounds->sink, row);
     round_free_steps(rounds, root);
-    return 0;
 }
 
 static int compare_found(const void *left, const void *right)
@@ -218,18 +203,15 @@ static void write_message(struct rounds *rounds, const struct round_message *mes
     operation_written(trace, receive);
 }
 
-int rounds_write(struct rounds *rounds)
+void rounds_write(struct rounds *rounds)
 {
     struct trace *trace = rounds->trace;
-    if (array_reserve(&rounds->found, &rounds->found_capacity, rounds->n_complete + 1, sizeof *rounds->found) != 0 ||
-        rounds->no_memory)
-        return -1;
+    array_reserve(&rounds->found, &rounds->found_capacity, rounds->n_complete + 1, sizeof *rounds->found);
     for (size_t i = 0; i < rounds->n_complete; i++)
         rounds->found[i] = describe(trace, rounds->complete[i]);
     qsort(rounds->found, rounds->n_complete, sizeof *rounds->found, compare_found);
     for (size_t i = 0; i < rounds->n_complete; i++)
-        if (write_round(rounds, rounds->found[i].root) != 0)
-            return -1;
+        write_round(rounds, rounds->found[i].root);
     rounds->n_complete = 0;
     if (rounds->n_found_messages > 1)
         qsort(rounds->messages, rounds->n_found_messages, sizeof *rounds->messages, compare_messages);
@@ -237,5 +219,4 @@ int rounds_write(struct rounds *rounds)
         write_message(rounds, &rounds->messages[i]);
     rounds->n_found_messages = 0;
     trace->n_rounds = (size_t)rounds->n_rounds;
-    return 0;
 }

@@ -4,9 +4,9 @@
 
 #include "interpose/trace/stream/round_set.h"
 
-/* Adds a message whose row can be written; round 0 means none. Returns 0, or -1 without memory. */
-int round_add_message(struct rounds *rounds, uint32_t receive, int64_t round);
-/* Hands the rows of all complete rounds and of their messages to the sink, in the order of time. Returns 0, or -1. */
-int rounds_write(struct rounds *rounds);
+/* Adds a message whose row can be written; round 0 means none. */
+void round_add_message(struct rounds *rounds, uint32_t receive, int64_t round);
+/* Hands the rows of all complete rounds and of their messages to the sink, in the order of time. */
+void rounds_write(struct rounds *rounds);
 
 #endif

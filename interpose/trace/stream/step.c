@@ -49,17 +49,14 @@ static void leave_step(struct stepper *stepper, struct rounds *rounds)
     stepper->step = TRACE_NONE;
 }
 
-static int open_step(struct stepper *stepper, struct rounds *rounds, int64_t begin_ns)
+static void open_step(struct stepper *stepper, struct rounds *rounds, int64_t begin_ns)
 {
     leave_step(stepper, rounds);
     stepper->step = round_open_step(rounds, stepper->rank, stepper->epoch, begin_ns);
-    if (stepper->step == TRACE_NONE)
-        return -1;
     stepper->received = stepper->completing = stepper->waited = false;
     step_forget_completed(&stepper->envelopes);
     stepper->opened_by = UINT64_MAX;
     stepper->blocking_ns = TRACE_NO_TIME;
-    return 0;
 }
 
 static void add_pending(struct stepper *stepper, struct trace *trace, uint32_t index)
@@ -88,7 +85,7 @@ static void remove_pending(struct stepper *stepper, struct trace *trace, uint32_
 }
 
 /* Ends the step with whatever is pending: receives become background, sends keep the step that they have. */
-static int cut_step(struct stepper *stepper, struct rounds *rounds)
+static void cut_step(struct stepper *stepper, struct rounds *rounds)
 {
     struct trace *trace = rounds->trace;
     while (stepper->first_pending != TRACE_NONE) {
@@ -98,81 +95,83 @@ static int cut_step(struct stepper *stepper, struct rounds *rounds)
         if (trace->operations[left].direction != SPOOL_RECEIVE)
             continue;
         round_take_back(rounds, left);
-        if (trace->operations[left].complete_ns == TRACE_NO_TIME && round_place(rounds, left, TRACE_NONE) != 0)
-            return -1;
+        if (trace->operations[left].complete_ns == TRACE_NO_TIME)
+            round_place(rounds, left, TRACE_NONE);
     }
     leave_step(stepper, rounds);
-    return 0;
 }
 
-/* Ends the step before a post if the step is over, or if what is pending was posted ahead. Returns 0, -1 without
- * memory, 2 if that is not known yet. */
-static int end_step(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
+/* Ends the step before a post if the step is over, or if what is pending was posted ahead. Returns false if that is not
+ * known yet. */
+static bool end_step(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
 {
     if (stepper->step == TRACE_NONE)
-        return 0;
+        return true;
     bool cut = stepper->pending == 0;
     if (!cut && stepper->completing) {
         cut = stepper->waited && (stepper->received || stepper->pending_receives == 0);
-        int repeated = cut ? 0 : step_repeats(&stepper->envelopes, rounds->trace, timeline, all);
-        if (repeated < 0 || repeated == 2)
-            return repeated;
-        cut = cut || repeated == 1;
-        if (repeated == 1 && step_note_all_standing(&stepper->envelopes) != 0)
-            return -1;
+        enum step_answer repeated = cut ? STEP_NO : step_repeats(&stepper->envelopes, rounds->trace, timeline, all);
+        if (repeated == STEP_NOT_KNOWN)
+            return false;
+        if (repeated == STEP_YES) {
+            cut = true;
+            step_note_all_standing(&stepper->envelopes);
+        }
     }
-    if (cut && cut_step(stepper, rounds) != 0)
-        return -1;
+    if (cut)
+        cut_step(stepper, rounds);
     stepper->completing = false;
-    return 0;
+    return true;
 }
 
-static int take_post(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, uint32_t index,
-                     bool all)
+/* Returns false if it is not known yet to which step the post belongs. */
+static bool take_post(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, uint32_t index,
+                      bool all)
 {
     struct trace_operation *operation = &rounds->trace->operations[index];
-    if (!operation->settled && !all)
-        return 2;
-    int ended = end_step(stepper, rounds, timeline, all);
-    if (ended != 0)
-        return ended;
+    if ((!operation->settled && !all) || !end_step(stepper, rounds, timeline, all))
+        return false;
     if (step_is_standing(&stepper->envelopes, operation))
         operation->background = true;
-    if (operation->background)
-        return operation->complete_ns == TRACE_NO_TIME ? round_place(rounds, index, TRACE_NONE) : 0;
-    if (stepper->step == TRACE_NONE && open_step(stepper, rounds, operation->post_ns) != 0)
-        return -1;
+    if (operation->background) {
+        if (operation->complete_ns == TRACE_NO_TIME)
+            round_place(rounds, index, TRACE_NONE);
+        return true;
+    }
+    if (stepper->step == TRACE_NONE)
+        open_step(stepper, rounds, operation->post_ns);
     add_pending(stepper, rounds->trace, index);
     round_extend_step(rounds, stepper->step, operation->post_end_ns);
     /* A receive may still be left out of the step where this is cut. */
     if (operation->direction == SPOOL_SEND)
-        return round_place(rounds, index, stepper->step);
-    round_hold(rounds, index, stepper->step);
-    return 0;
+        round_place(rounds, index, stepper->step);
+    else
+        round_hold(rounds, index, stepper->step);
+    return true;
 }
 
-static int take_blocking(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline,
-                         uint32_t index, bool all)
+/* Returns false as take_post does. */
+static bool take_blocking(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline,
+                          uint32_t index, bool all)
 {
     struct trace_operation *operation = &rounds->trace->operations[index];
     bool second_half = (operation->flags & SPOOL_SAME_CALL) && stepper->step != TRACE_NONE &&
                        stepper->blocking_ns == operation->post_ns;
-    int ended = second_half ? 0 : end_step(stepper, rounds, timeline, all);
-    if (ended != 0)
-        return ended;
-    if (stepper->step == TRACE_NONE && open_step(stepper, rounds, operation->post_ns) != 0)
-        return -1;
+    if (!second_half && !end_step(stepper, rounds, timeline, all))
+        return false;
+    if (stepper->step == TRACE_NONE)
+        open_step(stepper, rounds, operation->post_ns);
     stepper->blocking_ns = operation->post_ns;
     if (operation->direction == SPOOL_RECEIVE)
         stepper->received = true;
     round_extend_step(rounds, stepper->step,
                       operation->complete_ns != TRACE_NO_TIME ? operation->complete_ns : operation->post_end_ns);
-    if (step_note_completed(&stepper->envelopes, operation) != 0)
-        return -1;
-    return round_place(rounds, index, stepper->step);
+    step_note_completed(&stepper->envelopes, operation);
+    round_place(rounds, index, stepper->step);
+    return true;
 }
 
-static int take_completion(struct stepper *stepper, struct rounds *rounds, uint32_t index, int64_t at_ns)
+static void take_completion(struct stepper *stepper, struct rounds *rounds, uint32_t index, int64_t at_ns)
 {
     struct trace_operation *operation = &rounds->trace->operations[index];
     uint16_t function = stepper->call == 0 ? FN_Wait : stepper->function;
@@ -180,45 +179,44 @@ static int take_completion(struct stepper *stepper, struct rounds *rounds, uint3
     if (!operation->background) {
         remove_pending(stepper, rounds->trace, index);
     } else if (operation->placed) {
-        return 0; /* a send that is waited for after its step has ended */
+        return; /* a send that is waited for after its step has ended */
     } else {
         bool joins = stepper->step != TRACE_NONE &&
                      (stepper->pending > 0 || waited || (stepper->call != 0 && stepper->opened_by == stepper->call));
         if (!joins) {
-            if (open_step(stepper, rounds, stepper->call == 0 ? at_ns : stepper->call_ns) != 0)
-                return -1;
+            open_step(stepper, rounds, stepper->call == 0 ? at_ns : stepper->call_ns);
             stepper->opened_by = stepper->call == 0 ? UINT64_MAX : stepper->call;
-            if (operation->direction == SPOOL_RECEIVE && !waited &&
-                step_note_standing(&stepper->envelopes, operation) != 0)
-                return -1;
+            if (operation->direction == SPOOL_RECEIVE && !waited)
+                step_note_standing(&stepper->envelopes, operation);
         }
     }
     stepper->completing = true;
     stepper->waited = waited;
     stepper->received = stepper->received || operation->direction == SPOOL_RECEIVE;
     round_extend_step(rounds, stepper->step, at_ns);
-    if (step_note_completed(&stepper->envelopes, operation) != 0)
-        return -1;
-    return operation->placed ? 0 : round_place(rounds, index, stepper->step);
+    step_note_completed(&stepper->envelopes, operation);
+    if (!operation->placed)
+        round_place(rounds, index, stepper->step);
 }
 
-static int take_event(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
+/* Takes the event at the front of the timeline; returns false if it must stay there for the time being. */
+static bool take_event(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
 {
     struct timeline_event event = *timeline_at(timeline, 0);
-    int result = 0;
     switch (event.kind) {
     case EVENT_POST:
-        result = take_post(stepper, rounds, timeline, event.index, all);
-        if (result == 0 && rounds->trace->operations[event.index].complete_ns == TRACE_NO_TIME && !all)
+        if (!take_post(stepper, rounds, timeline, event.index, all))
+            return false;
+        if (rounds->trace->operations[event.index].complete_ns == TRACE_NO_TIME && !all)
             operation_passed(rounds->trace, event.index);
         break;
     case EVENT_BLOCKING:
-        result = take_blocking(stepper, rounds, timeline, event.index, all);
-        if (result == 0)
-            operation_passed(rounds->trace, event.index);
+        if (!take_blocking(stepper, rounds, timeline, event.index, all))
+            return false;
+        operation_passed(rounds->trace, event.index);
         break;
     case EVENT_COMPLETE:
-        result = take_completion(stepper, rounds, event.index, event.at_ns);
+        take_completion(stepper, rounds, event.index, event.at_ns);
         operation_passed(rounds->trace, event.index);
         break;
     case EVENT_COLLECTIVE: /* what is pending across it is background: the step is over */
@@ -231,32 +229,25 @@ static int take_event(struct stepper *stepper, struct rounds *rounds, const stru
         stepper->function = (uint16_t)event.index;
         break;
     }
-    return result;
+    return true;
 }
 
 /* Ends the steps at the end of the run: what is pending stays in the step in which it was posted. */
-static int end_steps(struct stepper *stepper, struct rounds *rounds)
+static void end_steps(struct stepper *stepper, struct rounds *rounds)
 {
-    int result = 0;
-    while (result == 0 && stepper->first_pending != TRACE_NONE) {
+    while (stepper->first_pending != TRACE_NONE) {
         uint32_t left = stepper->first_pending;
         remove_pending(stepper, rounds->trace, left);
         if (!rounds->trace->operations[left].placed)
-            result = round_place(rounds, left, stepper->step);
+            round_place(rounds, left, stepper->step);
     }
     leave_step(stepper, rounds);
-    return result;
 }
 
-int steps_advance(struct stepper *stepper, struct rounds *rounds, struct timeline *timeline, bool all)
+void steps_advance(struct stepper *stepper, struct rounds *rounds, struct timeline *timeline, bool all)
 {
-    int result = 0;
-    while (result == 0 && timeline->n_events > 0) {
-        result = take_event(stepper, rounds, timeline, all);
-        if (result == 0)
-            timeline_take(timeline);
-    }
-    if (result == 0 && all)
-        result = end_steps(stepper, rounds);
-    return result < 0 ? -1 : 0;
+    while (timeline->n_events > 0 && take_event(stepper, rounds, timeline, all))
+        timeline_take(timeline);
+    if (all)
+        end_steps(stepper, rounds);
 }

@@ -27,9 +27,8 @@ struct stepper {
 };
 
 void steps_begin(struct stepper *stepper, uint32_t rank);
-/* Takes events from the timeline as far as they are certain; with `all` to the end, where the last step ends too.
- * Returns 0, or -1 without memory. */
-int steps_advance(struct stepper *stepper, struct rounds *rounds, struct timeline *timeline, bool all);
+/* Takes events from the timeline as far as they are certain; with `all` to the end, where the last step ends too. */
+void steps_advance(struct stepper *stepper, struct rounds *rounds, struct timeline *timeline, bool all);
 void steps_release(struct stepper *stepper);
 
 #endif

@@ -26,13 +26,11 @@ void step_envelopes_release(struct step_envelopes *envelopes)
     *envelopes = (struct step_envelopes){0};
 }
 
-int step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation)
+void step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation)
 {
-    if (array_reserve(&envelopes->completed, &envelopes->completed_capacity, envelopes->n_completed + 1,
-                      sizeof *envelopes->completed) != 0)
-        return -1;
+    array_reserve(&envelopes->completed, &envelopes->completed_capacity, envelopes->n_completed + 1,
+                  sizeof *envelopes->completed);
     envelopes->completed[envelopes->n_completed++] = envelope_as_posted(operation);
-    return 0;
 }
 
 void step_forget_completed(struct step_envelopes *envelopes)
@@ -43,46 +41,33 @@ void step_forget_completed(struct step_envelopes *envelopes)
     map_clear(&envelopes->known);
 }
 
-int step_repeats(struct step_envelopes *envelopes, const struct trace *trace, const struct timeline *timeline, bool all)
+enum step_answer step_repeats(struct step_envelopes *envelopes, const struct trace *trace,
+                              const struct timeline *timeline, bool all)
 {
-    for (; envelopes->n_known < envelopes->n_completed; envelopes->n_known++) {
-        uint32_t *known = map_at(&envelopes->known, envelopes->completed[envelopes->n_known]);
-        if (known == NULL)
-            return -1;
-        *known = 1;
-    }
+    for (; envelopes->n_known < envelopes->n_completed; envelopes->n_known++)
+        *map_at(&envelopes->known, envelopes->completed[envelopes->n_known]) = 1;
     const struct timeline_event *event;
     for (size_t i = 0; (event = timeline_at(timeline, i)) != NULL; i++) {
         if (event->kind == EVENT_CALL)
             continue;
         if (event->kind != EVENT_POST && event->kind != EVENT_BLOCKING)
-            return 0;
+            return STEP_NO;
         if (map_find(&envelopes->known, envelope_as_posted(&trace->operations[event->index])) != MAP_ABSENT)
-            return 1;
+            return STEP_YES;
     }
-    return all ? 0 : 2;
+    return all ? STEP_NO : STEP_NOT_KNOWN;
 }
 
-static int note_standing(struct step_envelopes *envelopes, struct map_key envelope)
+void step_note_standing(struct step_envelopes *envelopes, const struct trace_operation *operation)
 {
-    uint32_t *known = map_at(&envelopes->standing, envelope);
-    if (known == NULL)
-        return -1;
-    *known = 1;
-    return 0;
+    *map_at(&envelopes->standing, envelope_as_posted(operation)) = 1;
 }
 
-int step_note_standing(struct step_envelopes *envelopes, const struct trace_operation *operation)
-{
-    return note_standing(envelopes, envelope_as_posted(operation));
-}
-
-int step_note_all_standing(struct step_envelopes *envelopes)
+void step_note_all_standing(struct step_envelopes *envelopes)
 {
     for (size_t i = 0; i < envelopes->n_completed; i++)
-        if (envelopes->completed[i].c == SPOOL_RECEIVE && note_standing(envelopes, envelopes->completed[i]) != 0)
-            return -1;
-    return 0;
+        if (envelopes->completed[i].c == SPOOL_RECEIVE)
+            *map_at(&envelopes->standing, envelopes->completed[i]) = 1;
 }
 
 bool step_is_standing(const struct step_envelopes *envelopes, const struct trace_operation *operation)

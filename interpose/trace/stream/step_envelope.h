@@ -18,21 +18,21 @@ struct step_envelopes {
 
 void step_envelopes_release(struct step_envelopes *envelopes);
 
-/* Notes that the operation completed in the step that is open. Returns 0, or -1 without memory. */
-int step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation);
+enum step_answer { STEP_NO, STEP_YES, STEP_NOT_KNOWN };
+
+/* Notes that the operation completed in the step that is open. */
+void step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation);
 /* Begins a step, in which nothing has completed. */
 void step_forget_completed(struct step_envelopes *envelopes);
 /* Tells whether one of the posts from the front of the timeline to the next completion repeats an envelope that
- * completed in this step. The map is only kept up where somebody asks. Returns 1 yes, 0 no, -1 no memory, 2 not known
- * yet. */
-int step_repeats(struct step_envelopes *envelopes, const struct trace *trace, const struct timeline *timeline,
-                 bool all);
+ * completed in this step. The map is only kept up where somebody asks. */
+enum step_answer step_repeats(struct step_envelopes *envelopes, const struct trace *trace,
+                              const struct timeline *timeline, bool all);
 
-/* Notes that the envelope of the operation, or of each receive that completed in this step, stands. Returns 0, or -1
- * without memory. */
-int step_note_standing(struct step_envelopes *envelopes, const struct trace_operation *operation);
-int step_note_all_standing(struct step_envelopes *envelopes);
-/* Says whether the operation is a receive of an envelope that stands. */
+/* Note that the envelope of the operation, or of each receive that completed in this step, stands. */
+void step_note_standing(struct step_envelopes *envelopes, const struct trace_operation *operation);
+void step_note_all_standing(struct step_envelopes *envelopes);
+/* True if the operation is a receive of an envelope that stands. */
 bool step_is_standing(const struct step_envelopes *envelopes, const struct trace_operation *operation);
 
 #endif

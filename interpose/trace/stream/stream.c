@@ -11,29 +11,25 @@
 #include "interpose/trace/stream/round_write.h"
 #include "interpose/trace/stream/take.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* A window holds about so many operations, and at least so many for each rank: windows that fit a second-level cache
  * take half of the time of windows eight times as large. The last number is the most that one rank may have beyond its
  * share. */
 enum { WINDOW_OPERATIONS = 2048, WINDOW_OPERATIONS_A_RANK = 4, WINDOW_OPERATIONS_OF_RANK = 64 };
 
-static int keep_alone(void *context, uint32_t index)
+static void keep_alone(void *context, uint32_t index)
 {
     struct stream *stream = context;
     struct trace *trace = stream->trace;
-    if (stream->sink == NULL) {
+    if (stream->sink != NULL)
+        round_give_up(&stream->rounds, index);
+    if (stream->sink == NULL || (trace->operations[index].flags & SPOOL_OFF)) {
         operation_written(trace, index);
-        return 0;
+        return;
     }
-    round_give_up(&stream->rounds, index);
-    if (trace->operations[index].flags & SPOOL_OFF) {
-        operation_written(trace, index);
-        return 0;
-    }
-    if (array_reserve(&stream->alone, &stream->alone_capacity, stream->n_alone + 1, sizeof *stream->alone) != 0)
-        return -1;
+    array_reserve(&stream->alone, &stream->alone_capacity, stream->n_alone + 1, sizeof *stream->alone);
     stream->alone[stream->n_alone++] = index;
-    return 0;
 }
 
 /* Leaves out one side of a message, since recording was off on this or the other side. */
@@ -47,38 +43,34 @@ static void leave_out(struct stream *stream, uint32_t index)
     }
 }
 
-static int take_pair(void *context, uint32_t send_index, uint32_t receive_index)
+static void take_pair(void *context, uint32_t send_index, uint32_t receive_index)
 {
     struct stream *stream = context;
     struct trace *trace = stream->trace;
     const struct trace_operation *send = &trace->operations[send_index], *receive = &trace->operations[receive_index];
-    if (stream->sink == NULL) {
-        int result = stream->message(stream->message_context, trace, send, receive);
-        operation_written(trace, send_index);
-        operation_written(trace, receive_index);
-        return result;
+    if (stream->sink != NULL && !((send->flags | receive->flags) & SPOOL_OFF)) {
+        stream->n_paired++;
+        round_match(&stream->rounds, receive_index);
+        return;
     }
-    if ((send->flags | receive->flags) & SPOOL_OFF) {
+    if (stream->sink == NULL) {
+        stream->message(stream->message_context, trace, send, receive);
+    } else {
         leave_out(stream, send_index);
         leave_out(stream, receive_index);
-        operation_written(trace, send_index);
-        operation_written(trace, receive_index);
-        return 0;
     }
-    stream->n_paired++;
-    return round_match(&stream->rounds, receive_index);
+    operation_written(trace, send_index);
+    operation_written(trace, receive_index);
 }
 
-static int stream_begin(struct stream *stream)
+static void stream_begin(struct stream *stream)
 {
     struct trace *trace = stream->trace;
     trace->first_free = TRACE_NONE;
     trace->n_operations = 0;
     stream->matcher = (struct matcher){.trace = trace, .paired = take_pair, .alone = keep_alone, .context = stream};
-    stream->ranks = calloc((size_t)trace->world_size, sizeof *stream->ranks);
-    stream->starts_ns = malloc((trace->n_nodes + 1) * sizeof *stream->starts_ns);
-    if (stream->ranks == NULL || stream->starts_ns == NULL)
-        return -1;
+    stream->ranks = xcalloc((size_t)trace->world_size, sizeof *stream->ranks);
+    stream->starts_ns = xcalloc(trace->n_nodes, sizeof *stream->starts_ns);
     for (size_t i = 0; i < trace->n_nodes; i++)
         stream->starts_ns[i] = INT64_MAX;
     for (uint32_t i = 0; i < (uint32_t)trace->world_size; i++) {
@@ -92,8 +84,7 @@ static int stream_begin(struct stream *stream)
         process->exhausted = process->spool == NULL;
         if (process->exhausted)
             continue;
-        if (lanes_begin(&rank->lanes, trace, process) != 0)
-            return -1;
+        lanes_begin(&rank->lanes, trace, process);
         /* Before clock_align the process knows its begin only by its node's own clock. */
         size_t hint = 0;
         const struct trace_node *node = &trace->nodes[process->node];
@@ -101,12 +92,11 @@ static int stream_begin(struct stream *stream)
         if (begin_ns < stream->starts_ns[process->node])
             stream->starts_ns[process->node] = begin_ns;
     }
-    return 0;
 }
 
 static void stream_release(struct stream *stream)
 {
-    for (int32_t i = 0; stream->ranks != NULL && i < stream->trace->world_size; i++) {
+    for (int32_t i = 0; i < stream->trace->world_size; i++) {
         struct stream_rank *rank = &stream->ranks[i];
         lanes_release(&rank->lanes);
         timeline_release(&rank->timeline);
@@ -130,12 +120,11 @@ static int compare_sequence(const void *left, const void *right, void *context)
     return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
-/* Writes the rows of what the window completed. */
+/* Writes the rows of what the window completed. Returns 0, or -1: the database says why. */
 static int write_window(struct stream *stream)
 {
     struct trace *trace = stream->trace;
-    if (rounds_write(&stream->rounds) != 0)
-        return -1;
+    rounds_write(&stream->rounds);
     if (stream->n_alone > 1)
         qsort_r(stream->alone, stream->n_alone, sizeof *stream->alone, compare_sequence, trace);
     for (size_t i = 0; i < stream->n_alone; i++) {
@@ -172,7 +161,7 @@ static size_t window_operations(const struct trace *trace)
 }
 
 /* Reads one window; *left tells whether there is more, and *next_ns when it begins. */
-static int read_window(struct stream *stream, bool *left, int64_t *next_ns)
+static void read_window(struct stream *stream, bool *left, int64_t *next_ns)
 {
     struct trace *trace = stream->trace;
     size_t limit = 4 * window_operations(trace) / (size_t)trace->world_size + WINDOW_OPERATIONS_OF_RANK;
@@ -183,15 +172,15 @@ static int read_window(struct stream *stream, bool *left, int64_t *next_ns)
         struct stream_rank *rank = &stream->ranks[i];
         if (trace->processes[i].exhausted)
             continue;
-        if (take_records(stream, rank, limit) != 0 ||
-            (stream->sink != NULL && steps_advance(&rank->stepper, &stream->rounds, &rank->timeline, false) != 0))
-            return -1;
-        if (stream->sink != NULL)
+        take_records(stream, rank, limit);
+        if (stream->sink != NULL) {
+            steps_advance(&rank->stepper, &stream->rounds, &rank->timeline, false);
             forget_busy(stream, rank);
+        }
         *left = *left || !trace->processes[i].exhausted;
         *next_ns = rank->next_ns < *next_ns ? rank->next_ns : *next_ns;
     }
-    return match_tidy(&stream->matcher);
+    match_tidy(&stream->matcher);
 }
 
 /* Returns the length of a first window, from the size of the spools. */
@@ -210,65 +199,45 @@ static int64_t first_length_ns(const struct trace *trace)
     return windows <= 1 ? longest_ns : longest_ns / (int64_t)windows + 1;
 }
 
+/* Reads to the end of all spools and finishes what is open there. Returns 0, or -1: the database says why. */
 static int read_all(struct stream *stream)
 {
     int64_t length_ns = first_length_ns(stream->trace), next_ns = 0;
     size_t wanted = window_operations(stream->trace);
-    int result = 0;
-    for (bool left = true; result == 0 && left;) {
+    for (bool left = true; left;) {
         if (__builtin_add_overflow(next_ns, length_ns, &stream->until_ns))
             stream->until_ns = INT64_MAX;
-        result = read_window(stream, &left, &next_ns);
-        if (result == 0 && stream->sink != NULL && left)
-            result = write_window(stream);
+        read_window(stream, &left, &next_ns);
+        if (stream->sink != NULL && left && write_window(stream) != 0)
+            return -1;
         if (stream->n_read < wanted / 2 && length_ns < INT64_MAX / 4)
             length_ns *= 2;
         else if (stream->n_read > 2 * wanted && length_ns > 1)
             length_ns /= 2;
     }
-    return result;
-}
-
-/* Finishes what is open at the end of the run. */
-static int finish(struct stream *stream)
-{
-    if (match_end(&stream->matcher) != 0)
-        return -1;
+    match_end(&stream->matcher);
     for (int32_t i = 0; stream->sink != NULL && i < stream->trace->world_size; i++)
-        if (steps_advance(&stream->ranks[i].stepper, &stream->rounds, &stream->ranks[i].timeline, true) != 0)
-            return -1;
+        steps_advance(&stream->ranks[i].stepper, &stream->rounds, &stream->ranks[i].timeline, true);
     return stream->sink == NULL ? 0 : write_window(stream);
 }
 
-int stream_messages(struct trace *trace,
-                    int (*message)(void *context, const struct trace *trace, const struct trace_operation *send,
-                                   const struct trace_operation *receive),
-                    void *context)
+void stream_messages(struct trace *trace, stream_message *message, void *context)
 {
     struct stream stream = {.trace = trace, .message = message, .message_context = context};
-    int result = stream_begin(&stream);
-    if (result == 0)
-        result = read_all(&stream);
-    if (result == 0)
-        result = finish(&stream);
+    stream_begin(&stream);
+    read_all(&stream);
     stream_release(&stream);
-    return result;
 }
 
 int stream_run(struct trace *trace, struct sink *sink, struct error *error)
 {
     struct stream stream = {.trace = trace, .sink = sink};
-    int result = -1;
-    if (rounds_begin(&stream.rounds, trace, sink) != 0 || stream_begin(&stream) != 0 || read_all(&stream) != 0 ||
-        finish(&stream) != 0) {
-        error_set(error, "no memory for what is open at one time in %zu processes", trace->n_spools);
-    } else if (sink->n_messages != stream.n_paired) {
-        error_set(error, "defect: %lld messages were found, %lld belong to a round or to none",
-                  (long long)stream.n_paired, (long long)sink->n_messages);
-    } else {
-        result = 0;
-    }
-    /* The database's own message goes before that of the reading. */
+    int result = 0;
+    rounds_begin(&stream.rounds, trace, sink);
+    stream_begin(&stream);
+    if (read_all(&stream) == 0 && sink->n_messages != stream.n_paired)
+        result = error_set(error, "defect: %lld messages were found, %lld belong to a round or to none",
+                           (long long)stream.n_paired, (long long)sink->n_messages);
     if (sink_end(sink) != 0 ||
         (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0))
         result = STREAM_DATABASE;

@@ -6,12 +6,11 @@
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/memory/trace.h"
 
-/* Hands every matched pair to `message`, which returns 0, or -1 to stop; makes no rows. Needs trace_load. Returns 0, or
- * -1. */
-int stream_messages(struct trace *trace,
-                    int (*message)(void *context, const struct trace *trace, const struct trace_operation *send,
-                                   const struct trace_operation *receive),
-                    void *context);
+typedef void stream_message(void *context, const struct trace *trace, const struct trace_operation *send,
+                            const struct trace_operation *receive);
+
+/* Hands every matched pair to `message`; makes no rows. Needs trace_load. */
+void stream_messages(struct trace *trace, stream_message *message, void *context);
 
 enum { STREAM_DATABASE = -2 };
 

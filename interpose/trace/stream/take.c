@@ -20,7 +20,7 @@ static int64_t run_ns(const struct trace *trace, const struct trace_process *pro
 }
 
 /* Adds to the time in MPI what is not on the timeline. */
-static int add_busy_until(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
+static void add_busy_until(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
@@ -33,26 +33,23 @@ static int add_busy_until(struct stream *stream, struct stream_rank *rank, int64
         int64_t access_ns = access == NULL ? INT64_MAX : access_run_ns(trace, access, access->begin_ns);
         if (collective != NULL && collective_ns <= until_ns && collective_ns <= access_ns) {
             rank->next_busy++;
-            if (busy_add(&process->busy, collective_ns, collective->call_end_ns) != 0)
-                return -1;
+            busy_add(&process->busy, collective_ns, collective->call_end_ns);
         } else if (access != NULL && access_ns <= until_ns) {
             rank->next_access++;
-            if (busy_add(&process->busy, access_ns, access_run_ns(trace, access, access->call_end_ns)) != 0)
-                return -1;
+            busy_add(&process->busy, access_ns, access_run_ns(trace, access, access->call_end_ns));
         } else {
-            return 0;
+            return;
         }
     }
 }
 
 /* Puts completions and collectives up to a moment on the timeline. At one and the same time completions come first,
  * then collectives, then posts. */
-static int advance(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
+static void advance(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
 {
     struct trace *trace = stream->trace;
     size_t end = trace->processes[rank->rank + 1].first_collective;
-    int result = 0;
-    while (result == 0) {
+    for (;;) {
         while (rank->next_collective < end && !collective_bounds(&trace->collectives[rank->next_collective]))
             rank->next_collective++;
         int64_t collective_ns =
@@ -62,40 +59,37 @@ static int advance(struct stream *stream, struct stream_rank *rank, int64_t unti
             struct timeline_event event = {due->at_ns, due->operation, EVENT_COMPLETE};
             timeline_arrived(&rank->timeline);
             background_complete(&rank->background, trace, event.index);
-            result = timeline_add(&rank->timeline, event);
+            timeline_add(&rank->timeline, event);
         } else if (rank->next_collective < end && collective_ns <= until_ns) {
             background_collective(&rank->background, trace);
-            result = timeline_add(&rank->timeline, (struct timeline_event){collective_ns, 0, EVENT_COLLECTIVE});
+            timeline_add(&rank->timeline, (struct timeline_event){collective_ns, 0, EVENT_COLLECTIVE});
             rank->next_collective++;
         } else {
-            break;
+            return;
         }
     }
-    return result;
 }
 
 /* Puts the operation on the timeline. */
-static int add_events(struct stream *stream, struct stream_rank *rank, uint32_t index)
+static void add_events(struct stream *stream, struct stream_rank *rank, uint32_t index)
 {
     struct trace *trace = stream->trace;
     struct trace_operation *operation = &trace->operations[index];
     bool completes = operation->complete_ns != TRACE_NO_TIME;
     /* Nobody waits for the end of a freed request: it holds no step open beyond its call. */
     bool blocking = (operation->flags & SPOOL_BLOCKING) || ((operation->flags & SPOOL_FREED) && !completes);
-    if (advance(stream, rank, operation->post_ns) != 0)
-        return -1;
+    advance(stream, rank, operation->post_ns);
     if (blocking)
         background_blocking(&rank->background, trace, index);
-    else if (background_post(&rank->background, trace, index) != 0)
-        return -1;
-    struct timeline_event event = {operation->post_ns, index, blocking ? EVENT_BLOCKING : EVENT_POST};
-    if (timeline_add(&rank->timeline, event) != 0)
-        return -1;
+    else
+        background_post(&rank->background, trace, index);
+    timeline_add(&rank->timeline,
+                 (struct timeline_event){operation->post_ns, index, blocking ? EVENT_BLOCKING : EVENT_POST});
     if (blocking || !completes)
-        return 0;
+        return;
     /* An operation never completes before it was posted. */
     int64_t at_ns = operation->complete_ns > operation->post_ns ? operation->complete_ns : operation->post_ns + 1;
-    return timeline_expect(&rank->timeline, (struct timeline_due){at_ns, operation->sequence, index});
+    timeline_expect(&rank->timeline, (struct timeline_due){at_ns, operation->sequence, index});
 }
 
 /* Returns how many operations the call completed, both halves of a Sendrecv counted; -1 if another operation stands for
@@ -137,14 +131,12 @@ static void judge_failure(struct trace_operation *operation, const struct lane *
     operation->unsure = receives && !(operation->flags & SPOOL_TOOK) && (blocking ? left : failed_later);
 }
 
-static int take_operation(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+static void take_operation(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
     const struct spool_operation *record = (const void *)lane->record;
     uint32_t index = operation_new(trace);
-    if (index == TRACE_NONE)
-        return -1;
     uint32_t communicator = process->communicators[record->communicator];
     uint32_t callsite = callsite_find(&process->callsites, record->site, record->post_ticks);
     struct trace_operation *operation = &trace->operations[index];
@@ -183,30 +175,27 @@ static int take_operation(struct stream *stream, struct stream_rank *rank, struc
     operation->completed = completed_by(trace, rank, operation);
     rank->last = index;
     operation->passed = stream->sink == NULL || off;
-    if (stream->sink == NULL)
-        return match_operation(&stream->matcher, index);
+    if (stream->sink == NULL) {
+        match_operation(&stream->matcher, index);
+        return;
+    }
     if (off) {
         marks_count(trace, operation);
-        if (sums_add_operation(trace, operation) != 0)
-            return -1;
+        sums_add_operation(trace, operation);
     }
-    if (add_busy_until(stream, rank, operation->post_ns) != 0)
-        return -1;
+    add_busy_until(stream, rank, operation->post_ns);
     operation->busy_ns = busy_before(&process->busy, operation->post_ns);
-    if (busy_add(&process->busy, operation->post_ns, operation->post_end_ns) != 0)
-        return -1;
-    if (!off && add_events(stream, rank, index) != 0)
-        return -1;
-    return match_operation(&stream->matcher, index);
+    busy_add(&process->busy, operation->post_ns, operation->post_end_ns);
+    if (!off)
+        add_events(stream, rank, index);
+    match_operation(&stream->matcher, index);
 }
 
-static int take_call(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+static void take_call(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
     const struct spool_call *record = (const void *)lane->record;
-    if (stream->sink == NULL)
-        return 0;
     int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
     int64_t end_ns = run_ns(trace, process, lane, record->begin_ticks + record->call_ticks);
     uint32_t callsite = callsite_find(&process->callsites, record->site, record->begin_ticks);
@@ -216,23 +205,20 @@ static int take_call(struct stream *stream, struct stream_rank *rank, struct lan
                                               .completed = record->completed,
                                               .callsite = callsite,
                                               .function = record->function});
-    if (add_busy_until(stream, rank, begin_ns) != 0 || busy_add(&process->busy, begin_ns, end_ns) != 0)
-        return -1;
+    add_busy_until(stream, rank, begin_ns);
+    busy_add(&process->busy, begin_ns, end_ns);
     /* What completed at this very moment was reported by this call. */
-    if (advance(stream, rank, begin_ns - 1) != 0)
-        return -1;
-    return timeline_add(&rank->timeline, (struct timeline_event){begin_ns, record->function, EVENT_CALL});
+    advance(stream, rank, begin_ns - 1);
+    timeline_add(&rank->timeline, (struct timeline_event){begin_ns, record->function, EVENT_CALL});
 }
 
 /* Takes unsuccessful tests. Nobody knows where each of them lay in the time until the lane's next record, only how long
  * they were together. */
-static int take_idle(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+static void take_idle(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
     const struct spool_idle *record = (const void *)lane->record;
-    if (stream->sink == NULL)
-        return 0;
     int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
     int64_t length_ns = run_ns(trace, process, lane, record->begin_ticks + record->ticks) - begin_ns;
     uint32_t callsite =
@@ -245,22 +231,11 @@ static int take_idle(struct stream *stream, struct stream_rank *rank, struct lan
                                               .function = record->function});
     begin_ns = lane->idle_end_ns > begin_ns ? lane->idle_end_ns : begin_ns;
     lane->idle_end_ns = begin_ns + length_ns;
-    return add_busy_until(stream, rank, begin_ns) != 0 ? -1 : busy_add(&process->busy, begin_ns, begin_ns + length_ns);
+    add_busy_until(stream, rank, begin_ns);
+    busy_add(&process->busy, begin_ns, begin_ns + length_ns);
 }
 
-static int take_record(struct stream *stream, struct stream_rank *rank, struct lane *lane)
-{
-    switch (*lane->record) {
-    case SPOOL_OPERATION:
-        return take_operation(stream, rank, lane);
-    case SPOOL_IDLE:
-        return take_idle(stream, rank, lane);
-    default:
-        return take_call(stream, rank, lane);
-    }
-}
-
-int take_records(struct stream *stream, struct stream_rank *rank, size_t limit)
+void take_records(struct stream *stream, struct stream_rank *rank, size_t limit)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
@@ -270,18 +245,23 @@ int take_records(struct stream *stream, struct stream_rank *rank, size_t limit)
         const struct spool_operation *record = (const void *)lane->record;
         rank->next_ns = run_ns(trace, process, lane, lane->ticks) - start_ns;
         if (rank->next_ns > stream->until_ns)
-            return 0;
+            return;
         bool second_half = *lane->record == SPOOL_OPERATION && (record->flags & SPOOL_SAME_CALL);
         if (n >= limit && !second_half) {
             stream->until_ns = rank->next_ns;
-            return 0;
+            return;
         }
-        if (take_record(stream, rank, lane) != 0)
-            return -1;
+        if (*lane->record == SPOOL_OPERATION)
+            take_operation(stream, rank, lane);
+        else if (stream->sink != NULL && *lane->record == SPOOL_IDLE)
+            take_idle(stream, rank, lane);
+        else if (stream->sink != NULL)
+            take_call(stream, rank, lane);
         stream->n_read++;
         lanes_take(&rank->lanes, trace, lane);
     }
     process->exhausted = true;
     rank->next_ns = INT64_MAX;
-    return stream->sink == NULL ? 0 : advance(stream, rank, INT64_MAX);
+    if (stream->sink != NULL)
+        advance(stream, rank, INT64_MAX);
 }

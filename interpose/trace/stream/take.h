@@ -30,8 +30,8 @@ struct stream {
     struct matcher matcher;
     struct rounds rounds;
     struct sink *sink; /* NULL: only messages are wanted */
-    int (*message)(void *context, const struct trace *trace, const struct trace_operation *send,
-                   const struct trace_operation *receive);
+    void (*message)(void *context, const struct trace *trace, const struct trace_operation *send,
+                    const struct trace_operation *receive);
     void *message_context;
     struct stream_rank *ranks; /* [world_size] */
     int64_t *starts_ns;        /* [n_nodes] begin of the earliest process of the node, from which windows count */
@@ -43,8 +43,7 @@ struct stream {
     int64_t n_paired; /* messages that must be written */
 };
 
-/* Reads the records of a rank in the window, up to limit: then the window ends for all where this rank is. Returns 0,
- * or -1 without memory. */
-int take_records(struct stream *stream, struct stream_rank *rank, size_t limit);
+/* Reads the records of a rank in the window, up to limit: then the window ends for all where this rank is. */
+void take_records(struct stream *stream, struct stream_rank *rank, size_t limit);
 
 #endif

@@ -7,19 +7,18 @@
 
 #include "share/base/array.h"
 
-int timeline_add(struct timeline *timeline, struct timeline_event event)
+void timeline_add(struct timeline *timeline, struct timeline_event event)
 {
     if (timeline->first + timeline->n_events == timeline->capacity) {
         /* Room in front is used again once it is half of all, so that each event is moved once at most. */
         if (timeline->first > timeline->n_events) {
             memmove(timeline->events, timeline->events + timeline->first, timeline->n_events * sizeof event);
             timeline->first = 0;
-        } else if (array_reserve(&timeline->events, &timeline->capacity, timeline->capacity + 1, sizeof event) != 0) {
-            return -1;
+        } else {
+            array_reserve(&timeline->events, &timeline->capacity, timeline->capacity + 1, sizeof event);
         }
     }
     timeline->events[timeline->first + timeline->n_events++] = event;
-    return 0;
 }
 
 const struct timeline_event *timeline_at(const struct timeline *timeline, size_t i)
@@ -39,16 +38,14 @@ static bool is_before(const struct timeline_due *a, const struct timeline_due *b
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
 }
 
-int timeline_expect(struct timeline *timeline, struct timeline_due due)
+void timeline_expect(struct timeline *timeline, struct timeline_due due)
 {
-    if (array_reserve(&timeline->due, &timeline->due_capacity, timeline->n_due + 1, sizeof *timeline->due) != 0)
-        return -1;
+    array_reserve(&timeline->due, &timeline->due_capacity, timeline->n_due + 1, sizeof *timeline->due);
     struct timeline_due *heap = timeline->due;
     size_t at = timeline->n_due++;
     for (; at > 0 && is_before(&due, &heap[(at - 1) / 2]); at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
     heap[at] = due;
-    return 0;
 }
 
 void timeline_arrived(struct timeline *timeline)

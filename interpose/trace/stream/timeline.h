@@ -36,14 +36,13 @@ struct timeline {
     size_t due_capacity;
 };
 
-/* Appends an event. Returns 0, or -1 without memory. */
-int timeline_add(struct timeline *timeline, struct timeline_event event);
+void timeline_add(struct timeline *timeline, struct timeline_event event);
 /* Returns event i from the front, NULL if there is none yet. */
 const struct timeline_event *timeline_at(const struct timeline *timeline, size_t i);
 void timeline_take(struct timeline *timeline);
 
 /* Note a completion that lies ahead, and take out the earliest (timeline->due[0]). */
-int timeline_expect(struct timeline *timeline, struct timeline_due due);
+void timeline_expect(struct timeline *timeline, struct timeline_due due);
 void timeline_arrived(struct timeline *timeline);
 void timeline_release(struct timeline *timeline);
 

@@ -14,6 +14,7 @@
 #include "interpose/trace/rows/form.h"
 #include "share/base/installation.h"
 #include "interpose/trace/rare/marks.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "interpose/trace/rare/partition.h"
 #include "interpose/trace/rare/persistent_requests.h"
@@ -56,29 +57,23 @@ static int read_summary(sqlite3 *database, struct trace_summary *summary)
     return result;
 }
 
-/* Takes the indexes off the empty tables. Returns the SQL that makes them anew, which the caller frees, or NULL: the
- * database says why, or there was no memory. Sorting all at the end is faster than keeping order at each row. */
+/* Takes the indexes off the empty tables. Returns the SQL that makes them anew, for free(), or NULL: the database says
+ * why. Sorting all at the end is faster than keeping order at each row. */
 static char *drop_indexes(sqlite3 *database)
 {
     sqlite3_stmt *statement = NULL;
-    char *make = strdup(""), *drop = strdup("");
-    int step = SQLITE_ERROR;
-    if (sqlite3_prepare_v2(database, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL", -1,
-                           &statement, NULL) == SQLITE_OK)
-        while (make != NULL && drop != NULL && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-            char *more_make = NULL, *more_drop = NULL;
-            if (asprintf(&more_make, "%s%s;", make, (const char *)sqlite3_column_text(statement, 1)) < 0)
-                more_make = NULL;
-            if (asprintf(&more_drop, "%sDROP INDEX %s;", drop, (const char *)sqlite3_column_text(statement, 0)) < 0)
-                more_drop = NULL;
-            free(make);
-            free(drop);
-            make = more_make;
-            drop = more_drop;
-        }
-    sqlite3_finalize(statement);
-    if (step != SQLITE_DONE || make == NULL || drop == NULL ||
-        sqlite3_exec(database, drop, NULL, NULL, NULL) != SQLITE_OK) {
+    char *make = NULL, *drop = NULL;
+    bool done = sqlite3_prepare_v2(database,
+                                   "SELECT group_concat(sql, ';'), group_concat('DROP INDEX ' || name, ';') "
+                                   "FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL",
+                                   -1, &statement, NULL) == SQLITE_OK &&
+                sqlite3_step(statement) == SQLITE_ROW;
+    if (done) {
+        make = xstrdup((const char *)sqlite3_column_text(statement, 0));
+        drop = xstrdup((const char *)sqlite3_column_text(statement, 1));
+    }
+    sqlite3_finalize(statement); /* no index can be dropped while it is read */
+    if (done && sqlite3_exec(database, drop, NULL, NULL, NULL) != SQLITE_OK) {
         free(make);
         make = NULL;
     }

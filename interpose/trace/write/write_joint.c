@@ -14,8 +14,8 @@
 #include "interpose/database/row.h"
 #include "interpose/trace/rare/accesses.h"
 #include "interpose/trace/write/write_collectives.h"
-#include "share/base/array.h"
 #include "share/base/map.h"
+#include "share/base/memory.h"
 
 enum source { SOURCE_COLLECTIVE, SOURCE_ONE_SIDED, SOURCE_FILE, SOURCE_COUNT };
 static const char *const source_name[SOURCE_COUNT] = {"collective", "one-sided", "file"};
@@ -47,7 +47,7 @@ struct gathering {
     uint32_t members;
 };
 
-/* Is a row of joint_sum. Times are sums of whole nanoseconds; NaN: of no call. */
+/* A row of joint_sum. Times are sums of whole nanoseconds; NaN: of no call. */
 struct sum {
     uint32_t first; /* index of a call of it */
     int64_t last_rank;
@@ -65,7 +65,6 @@ struct joint {
     struct sum *sums;
     size_t n_sums;
     struct map numbers, gathered, summed;
-    bool no_memory;
 };
 
 static bool matches(const char *name, const char *pattern)
@@ -112,41 +111,21 @@ static const struct kind *kind_of(struct joint *joint, uint16_t function)
     return kind;
 }
 
-/* Returns the number that the map has for the key, the next one for a new key; MAP_ABSENT without memory. */
-static uint32_t number_of(struct joint *joint, struct map *map, struct map_key key, size_t next)
-{
-    uint32_t *number = map_at(map, key);
-    if (number == NULL || next >= MAP_ABSENT) {
-        joint->no_memory = true;
-        return MAP_ABSENT;
-    }
-    if (*number == MAP_ABSENT)
-        *number = (uint32_t)next;
-    return *number;
-}
-
-/* Returns the gathering of the call, a new one where it is the first to come; NULL without memory. */
+/* Returns the gathering of the call, a new one where it is the first to come. */
 static struct gathering *gathering_of(struct joint *joint, struct call *call)
 {
     struct map_key key = {call->rank, call->communicator, call->alike};
     uint32_t *instance = map_at(&joint->numbers, key);
-    if (instance == NULL) {
-        joint->no_memory = true;
-        return NULL;
-    }
     *instance = *instance == MAP_ABSENT ? 0 : *instance + 1;
     key.a = *instance;
-    call->gathering = number_of(joint, &joint->gathered, key, joint->n_gatherings);
-    if (call->gathering == MAP_ABSENT)
-        return NULL;
-    if (call->gathering == joint->n_gatherings) {
-        if (array_grow(&joint->gatherings, joint->n_gatherings, sizeof *joint->gatherings) != 0) {
-            joint->no_memory = true;
-            return NULL;
-        }
+    uint32_t *gathering = map_at(&joint->gathered, key);
+    if (*gathering == MAP_ABSENT) {
+        *gathering = (uint32_t)joint->n_gatherings;
+        trace_grow(&joint->gatherings, joint->n_gatherings, sizeof *joint->gatherings);
         joint->gatherings[joint->n_gatherings++] =
             (struct gathering){.latest_ns = call->begin_ns, .latest = call->rank, .root_ns = TRACE_NO_TIME};
     }
+    call->gathering = *gathering;
     return &joint->gatherings[call->gathering];
 }
 
@@ -154,9 +133,7 @@ static struct gathering *gathering_of(struct joint *joint, struct call *call)
 static void add_call(struct joint *joint, struct call call, uint16_t named)
 {
     call.alike = kind_of(joint, named)->alike;
-    struct gathering *gathering = joint->no_memory ? NULL : gathering_of(joint, &call);
-    if (gathering == NULL)
-        return;
+    struct gathering *gathering = gathering_of(joint, &call);
     gathering->members++;
     if (call.begin_ns > gathering->latest_ns ||
         (call.begin_ns == gathering->latest_ns && call.rank < gathering->latest)) {
@@ -165,10 +142,8 @@ static void add_call(struct joint *joint, struct call call, uint16_t named)
     }
     if (call.root >= 0 && (uint32_t)call.root == call.rank && call.begin_ns > gathering->root_ns)
         gathering->root_ns = call.begin_ns;
-    if (array_grow(&joint->calls, joint->n_calls, sizeof *joint->calls) != 0)
-        joint->no_memory = true;
-    else
-        joint->calls[joint->n_calls++] = call;
+    trace_grow(&joint->calls, joint->n_calls, sizeof *joint->calls);
+    joint->calls[joint->n_calls++] = call;
 }
 
 static void add_collectives(struct joint *joint)
@@ -246,32 +221,31 @@ static void add_to(double *sum_ns, double ns)
     *sum_ns = isnan(*sum_ns) ? ns : *sum_ns + ns;
 }
 
-/* Is exact for runs of less than 104 days. */
+/* Exact for runs of less than 104 days. */
 static double between_ns(int64_t begin_ns, int64_t end_ns)
 {
     return (double)end_ns - (double)begin_ns;
 }
 
-/* Returns the sum of the call's site and of the rank that it waited for; NULL without memory. */
+/* Returns the sum of the call's site and of the rank that it waited for. */
 static struct sum *sum_of(struct joint *joint, uint32_t index, int64_t last_rank)
 {
     const struct call *call = &joint->calls[index];
     struct map_key key = {(uint64_t)call->function << 32 | call->callsite,
                           (uint64_t)call->communicator << 1 | call->nonblocking, (uint64_t)last_rank};
-    uint32_t number = number_of(joint, &joint->summed, key, joint->n_sums);
-    if (number == joint->n_sums) {
-        if (array_grow(&joint->sums, joint->n_sums, sizeof *joint->sums) != 0)
-            joint->no_memory = true;
-        else
-            joint->sums[joint->n_sums++] = (struct sum){.first = index,
-                                                        .last_rank = last_rank,
-                                                        .time_ns = NAN,
-                                                        .call_ns = NAN,
-                                                        .wait_ns = NAN,
-                                                        .transfer_ns = NAN,
-                                                        .longest_ns = NAN};
+    uint32_t *number = map_at(&joint->summed, key);
+    if (*number == MAP_ABSENT) {
+        *number = (uint32_t)joint->n_sums;
+        trace_grow(&joint->sums, joint->n_sums, sizeof *joint->sums);
+        joint->sums[joint->n_sums++] = (struct sum){.first = index,
+                                                    .last_rank = last_rank,
+                                                    .time_ns = NAN,
+                                                    .call_ns = NAN,
+                                                    .wait_ns = NAN,
+                                                    .transfer_ns = NAN,
+                                                    .longest_ns = NAN};
     }
-    return joint->no_memory ? NULL : &joint->sums[number];
+    return &joint->sums[*number];
 }
 
 static void sum_call(struct joint *joint, uint32_t index)
@@ -284,8 +258,6 @@ static void sum_call(struct joint *joint, uint32_t index)
     else if (until_ns != TRACE_NO_TIME && until_ns > call->begin_ns)
         last_rank = call->root;
     struct sum *sum = sum_of(joint, index, last_rank);
-    if (sum == NULL)
-        return;
     sum->calls++;
     sum->failed += call->failed;
     if (__builtin_add_overflow(sum->bytes, (int64_t)call->bytes, &sum->bytes))
@@ -320,15 +292,13 @@ static int write_sums(const struct joint *joint, sqlite3 *database)
 
 int write_joint_sums(const struct trace *trace, sqlite3 *database)
 {
-    struct joint *joint = calloc(1, sizeof *joint);
-    if (joint == NULL)
-        return -1;
+    struct joint *joint = xcalloc(1, sizeof *joint);
     joint->trace = trace;
     add_collectives(joint);
     add_accesses(joint);
-    for (size_t i = 0; i < joint->n_calls && !joint->no_memory; i++)
+    for (size_t i = 0; i < joint->n_calls; i++)
         sum_call(joint, (uint32_t)i);
-    int result = joint->no_memory ? -1 : write_sums(joint, database);
+    int result = write_sums(joint, database);
     map_release(&joint->numbers);
     map_release(&joint->gathered);
     map_release(&joint->summed);

@@ -7,7 +7,7 @@
 
 #include "interpose/trace/memory/trace.h"
 
-/* Returns 0, or -1: the database says why, or there was no memory. */
+/* Returns 0, or -1: the database says why. */
 int write_joint_sums(const struct trace *trace, sqlite3 *database);
 
 #endif

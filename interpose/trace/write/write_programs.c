@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "interpose/database/row.h"
+#include "share/base/memory.h"
 #include "share/base/ranges.h"
 
 enum { NAMED = 16 };
@@ -55,13 +56,11 @@ static void find_programs(const struct trace *trace, struct programs *programs, 
             add(programs, command_of(trace, rank), with_arguments, rank);
 }
 
-int programs_describe(const struct trace *trace, struct programs_text *text)
+void programs_describe(const struct trace *trace, struct programs_text *text)
 {
-    struct programs *programs = malloc(sizeof *programs);
+    struct programs *programs = xmalloc(sizeof *programs);
     size_t used = 0;
     text->text[0] = '\0';
-    if (programs == NULL)
-        return -1;
     find_programs(trace, programs, true);
     if (programs->n > NAMED)
         find_programs(trace, programs, false);
@@ -83,7 +82,6 @@ int programs_describe(const struct trace *trace, struct programs_text *text)
         used += written > 0 ? (size_t)written : 0;
     }
     free(programs);
-    return 0;
 }
 
 int write_programs(const struct trace *trace, sqlite3 *database)

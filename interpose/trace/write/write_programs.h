@@ -12,8 +12,8 @@ struct programs_text {
     char text[4096];
 };
 
-/* Sets text. Returns 0, or -1 without memory. */
-int programs_describe(const struct trace *trace, struct programs_text *text);
+/* Sets text. */
+void programs_describe(const struct trace *trace, struct programs_text *text);
 
 /* Writes the table program. Returns 0, or -1 where SQLite failed. */
 int write_programs(const struct trace *trace, sqlite3 *database);

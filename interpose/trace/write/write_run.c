@@ -12,6 +12,7 @@
 #include "interpose/trace/site/short_name.h"
 #include "interpose/trace/write/write_programs.h"
 #include "share/base/map.h"
+#include "share/base/memory.h"
 #include "interpose/database/row.h"
 
 static const struct trace_process *first_process(const struct trace *trace)
@@ -73,8 +74,7 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
             eager_limit_network = spool->header.eager_limit_network_bytes;
     }
     struct programs_text programs;
-    if (programs_describe(trace, &programs) != 0)
-        return -1;
+    programs_describe(trace, &programs);
     bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
     struct row row = row_prepare(database, "run", 15);
     row_insert(&row, "ittiittttiioodt", (int64_t)1, header->run_key, MPISTAIR_VERSION, (int64_t)started_unix_ns,
@@ -95,8 +95,10 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
     const struct trace_node *root = &trace->nodes[first_process(trace)->node];
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
-        uint32_t *known = process->placed == TRACE_NONE ? NULL : map_at(&seen, (struct map_key){process->placed, 0, 0});
-        if (known == NULL || *known != MAP_ABSENT)
+        if (process->placed == TRACE_NONE)
+            continue;
+        uint32_t *known = map_at(&seen, (struct map_key){process->placed, 0, 0});
+        if (*known != MAP_ABSENT)
             continue;
         *known = 1;
         const struct trace_node *node = process->node == TRACE_NONE ? NULL : &trace->nodes[process->node];
@@ -220,11 +222,10 @@ static int write_communicators(const struct trace *trace, sqlite3 *database)
 /* Writes a row of the table frame, nothing for a function without a name. */
 static void write_frame(struct row *row, int64_t callsite, int64_t depth, const struct trace_frame *frame)
 {
-    char *name = frame->function == NULL ? NULL : short_name(frame->function);
-    row->failed |= frame->function != NULL && name == NULL;
-    if (name != NULL)
-        row_insert(row, "iitttn", callsite, depth, name, frame->function, frame->file,
-                   frame->line > 0 ? frame->line : -1);
+    if (frame->function == NULL)
+        return;
+    char *name = short_name(frame->function);
+    row_insert(row, "iitttn", callsite, depth, name, frame->function, frame->file, frame->line > 0 ? frame->line : -1);
     free(name);
 }
 
@@ -247,16 +248,15 @@ static int write_callsites(const struct trace *trace, sqlite3 *database)
 static int write_unnamed(const struct trace *trace, sqlite3 *database)
 {
     struct row row = row_prepare(database, "unnamed_module", 4);
-    size_t *n = calloc(trace->n_modules + 1, sizeof *n);
-    for (size_t i = 0; n != NULL && i < trace->n_callsites; i++)
+    size_t *n = xcalloc(trace->n_modules, sizeof *n);
+    for (size_t i = 0; i < trace->n_callsites; i++)
         n[trace->callsites[i].module]++;
-    for (size_t i = 0; n != NULL && i < trace->n_modules; i++)
+    for (size_t i = 0; i < trace->n_modules; i++)
         if (n[i] > 0 && trace->modules[i].reason != NULL)
             row_insert(&row, "ttit", trace->modules[i].path, trace->modules[i].build_id, (int64_t)n[i],
                        trace->modules[i].reason);
-    int failed = n == NULL;
     free(n);
-    return row_finish(&row) | -failed;
+    return row_finish(&row);
 }
 
 /* Says whether the trace may lack a message, a completion or a communicator because calls of the family were passed
