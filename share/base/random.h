@@ -3,7 +3,7 @@
  * replicates.
  *
  *     uint64_t order = seed;
- *     random_shuffle(&order, items, n);
+ *     random_order(&order, items, n);
  *
  *     struct twister random;
  *     twister_seed(&random, seed);

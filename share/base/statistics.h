@@ -38,11 +38,11 @@ struct weighted_line {
     double var_intercept, var_slope, covariance; /* for points whose variance is 1 / weight */
     double sum_of_squares;                       /* weighted residuals */
 };
-/* Fits x[n], y[n], weight[n], of which two x at least differ; parts are not finite else. */
+/* Fits x[n], y[n], weight[n]. At least two x must differ, else the members are not finite. */
 struct weighted_line weighted_line_fit(const double *x, const double *y, const double *weight, size_t n);
 
-/* Fits x[n], y[n] so that points off the line do not count: bisquare weights. x NULL: a constant, and slope is 0.
- * The variances are those of the parameters, sum_of_squares that of all residuals. n >= 3. */
+/* Fits x[n], y[n], n >= 3, robustly: bisquare weights ignore outliers. x NULL fits a constant, with slope 0. Variances
+ * are those of intercept and slope; sum_of_squares is over all residuals. */
 struct weighted_line robust_line_fit(const double *x, const double *y, size_t n);
 
 /* Probability that a standard normal variable is below x. */
