@@ -94,7 +94,7 @@ def write_fortran(table, out):
 
 # What the begin and end functions of a family (interpose/backend/family) take, in order, after the call; None: the family
 # has no such function. "count" is the first argument of that kind, "count2" the second (or the first, where
-# there is one alone), "&status" its address: begin may put another in its place.
+# there is one alone), "&status" its address: begin may put another in its place. What follows a "=" is handed on as it is.
 COMPLETION = "struct completion_call"
 RECORDED_FAMILIES = {
     "send": ("struct posted_call", "buffer count datatype rank tag comm", ""),
@@ -102,22 +102,22 @@ RECORDED_FAMILIES = {
     "isend": ("struct posted_call", "buffer count datatype rank tag comm", "request"),
     "irecv": ("struct posted_call", "buffer count datatype rank tag comm", "request"),
     "sendrecv": ("struct posted_call", "buffer count datatype rank tag buffer2 count2 datatype2 rank2 tag2 comm &status", ""),
-    "wait": (COMPLETION, "request &status", "request"),
+    "wait": (COMPLETION, "request &status", "request =NULL"),
     "test": (COMPLETION, "request &status", "request out"),
-    "waitall": (COMPLETION, "count requests &statuses", "requests"),
+    "waitall": (COMPLETION, "count requests &statuses", "requests =NULL"),
     "testall": (COMPLETION, "count requests &statuses", "requests out"),
-    "waitany": (COMPLETION, "count requests &status", "requests out"),
+    "waitany": (COMPLETION, "count requests &status", "requests out =NULL"),
     "testany": (COMPLETION, "count requests &status", "requests out out2"),
-    "waitsome": (COMPLETION, "count requests &statuses", "requests out indices"),
-    "testsome": (COMPLETION, "count requests &statuses", "requests out indices"),
+    "waitsome": (COMPLETION, "count requests &statuses", "requests out indices =0"),
+    "testsome": (COMPLETION, "count requests &statuses", "requests out indices =1"),
     "cancel": (COMPLETION, "request", ""),
     "isendrecv": ("struct posted_call", "buffer count datatype rank tag buffer2 count2 datatype2 rank2 tag2 comm", "request"),
     "persistent_init": ("struct persistent_call", "buffer count datatype rank tag comm", "request"),
-    "start": ("struct start_call", "request", "request"),
+    "start": ("struct start_call", "=1 request", "request"),
     "startall": ("struct start_call", "count requests", "requests"),
-    "request_get_status": (COMPLETION, "handle &status", "out"),
+    "request_get_status": (COMPLETION, "handle &status", "=NULL out"),
     "request_get_status_any": (COMPLETION, "count requests &status", "out out2"),
-    "request_get_status_all": (COMPLETION, "count requests &statuses", "out"),
+    "request_get_status_all": (COMPLETION, "count requests &statuses", "out =NULL"),
     "request_get_status_some": (COMPLETION, "count requests &statuses", "out indices"),
     "pcontrol": ("struct recorded_call", "int", None),
     "request_free": (COMPLETION, "request", "request"),
@@ -130,18 +130,18 @@ RECORDED_FAMILIES = {
     "comm_name": ("struct naming_call", "comm", "string"),
     "collective": ("struct collective_call", "arguments", ""),
     "icollective": ("struct collective_call", "arguments", "request"),
-    "probe": ("struct recorded_call", None, ""),
+    "probe": ("struct recorded_call", None, "=NULL"),
     "iprobe": ("struct recorded_call", None, "out"),
-    "mprobe": ("struct matched_probe", "rank tag comm &status", "message"),
+    "mprobe": ("struct matched_probe", "rank tag comm &status", "message =NULL"),
     "improbe": ("struct matched_probe", "rank tag comm &status", "message out"),
-    "mrecv": ("struct matched_receive", "buffer count datatype message", "message"),
+    "mrecv": ("struct matched_receive", "buffer count datatype message", "message =NULL"),
     "imrecv": ("struct matched_receive", "buffer count datatype message", "message request"),
     "comm_idup": ("struct creation_call", "comm", "made request"),
     "collective_init": ("struct persistent_call", "arguments", "request"),
     "partitioned_init": ("struct persistent_call", "buffer count count2 datatype rank tag comm", "request"),
-    "pready": ("struct partition_call", "int handle", ""),
+    "pready": ("struct partition_call", "int =1 =NULL handle", ""),
     "pready_range": ("struct partition_call", "int int2 handle", ""),
-    "pready_list": ("struct partition_call", "int indices handle", ""),
+    "pready_list": ("struct partition_call", "=0 int indices handle", ""),
     "parrived": ("struct partition_call", "int handle", "out"),
     "rma": ("struct access_call", "arguments", ""),
     "rma_request": ("struct access_call", "arguments", "request"),
@@ -162,16 +162,19 @@ RECORDED_FAMILIES = {
 }
 # Families whose begin or end function is that of another one.
 BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany",
-             "improbe": "mprobe", "imrecv": "mrecv", "rma_request": "rma", "file_all": "file", "file_request": "file",
-             "file_request_all": "file"}
-ENDS_AS = {"comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create", "irecv": "isend",
+             "startall": "start", "request_get_status_some": "request_get_status_all", "improbe": "mprobe", "imrecv": "mrecv",
+             "pready_list": "pready", "rma_request": "rma", "file_all": "file", "file_request": "file", "file_request_all": "file"}
+ENDS_AS = {"test": "wait", "testall": "waitall", "testsome": "waitsome", "testany": "waitany", "startall": "start",
+           "request_get_status": "request_get_status_any", "request_get_status_some": "request_get_status_all",
+           "iprobe": "probe", "improbe": "mprobe", "imrecv": "mrecv", "irecv": "isend",
+           "comm_create_tagged": "comm_create", "comm_connect": "comm_create", "comm_join": "comm_create",
            "collective_init": "persistent_init", "partitioned_init": "persistent_init", "pready_range": "pready",
            "pready_list": "pready", "rma": "access", "file": "access", "file_all": "access", "rma_request": "access_request",
            "file_request": "access_request", "file_request_all": "access_request", "win_free": "access_free",
            "file_close": "access_free"}
 # Families whose end function gives back what begin took, also where the recorder has closed in between.
 ENDS_ALWAYS = {"recv", "sendrecv", "wait", "test", "waitany", "testany", "request_get_status", "request_get_status_any", "mprobe",
-               "improbe", "persistent_init", "collective_init", "partitioned_init", "startall"}
+               "improbe", "persistent_init", "collective_init", "partitioned_init", "start", "startall"}
 # Families that are not recorded as calls: they begin and end the recording.
 LIFECYCLE = {"init", "finalize", "session_init", "session_finalize"}
 # Functions that programs call by the million: their wrappers do the first steps inline.
@@ -191,6 +194,8 @@ KIND_ROLES = {
 
 def pick(function, role):
     """The C expression of a role in RECORDED_FAMILIES."""
+    if role[0] == "=":
+        return role[1:]
     address, role = ("&", role[1:]) if role[0] == "&" else ("", role)
     second = role.endswith("2")
     names = [name for kind, name in function.arguments if KIND_ROLES.get(kind) == role.rstrip("2")]

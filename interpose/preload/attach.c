@@ -273,7 +273,8 @@ static mpistair_code *target(uint32_t function, enum mpistair_entry entry, const
         return wrapper;
     if (wrapper == NULL) {
         /* Recorded functions get their cells at MPI_Init; until then they keep asking. */
-        if (look_up_family(function) != FAMILY_LOCAL && !look_up_is_counted(function) && !recording_is_stopped())
+        if (look_up_family(function) != FAMILY_LOCAL && !look_up_is_counted(function) &&
+            recording_state() != RECORDING_STOPPED)
             return passed;
         look_up_pass_on(function);
     }
@@ -299,7 +300,7 @@ static pid_t own_pid;
 static void look(void)
 {
     int error = errno, flag = 0;
-    if (getpid() == own_pid && recording_is_idle() && !recording_is_disabled() &&
+    if (getpid() == own_pid && recording_state() == RECORDING_IDLE && !recording_is_disabled() &&
         !mpi_library_is_wrapped_in_front("PMPI_Initialized")) { /* a second copy of this library, which is in front */
         union {
             mpistair_code *code;

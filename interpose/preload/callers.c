@@ -80,7 +80,7 @@ mpistair_code *_Atomic *callers_cells(const void *return_address)
     if (!object_find(address, &object))
         return mpistair_pnext;
     struct mpistair_caller caller = {object.begin, object.end, cells_of(&object)};
-    if (caller.cells == mpistair_fcells || recording_is_on()) /* earlier the MPI may not be known */
+    if (caller.cells == mpistair_fcells || recording_state() == RECORDING_ON) /* earlier the MPI may not be known */
         remember(&caller);
     return caller.cells;
 }

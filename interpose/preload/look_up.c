@@ -103,7 +103,8 @@ bool look_up_is_counted(uint32_t function)
 {
     if (families[function] == FAMILY_UNTRACKED || families[function] == FAMILY_COUNTED)
         return true;
-    return families[function] != FAMILY_LOCAL && recording_is_on() && recording_wrapper(function) == NULL;
+    return families[function] != FAMILY_LOCAL && recording_state() == RECORDING_ON &&
+           recording_wrapper(function) == NULL;
 }
 
 /* Says whether a call of the function posts, or starts, a message. */
@@ -147,7 +148,7 @@ void look_up_pass_on(uint32_t function)
         return;
     bool is_wrapped = is_wrapped_behind(function);
     mpistair_code *fortran = pnext, *front = pnext, *behind = pnext, *caller = pnext;
-    if (!recording_is_stopped()) {
+    if (recording_state() != RECORDING_STOPPED) {
         if (look_up_is_counted(function)) {
             next = mpistair_count_stubs[function];
             fortran = mpistair_pcount_stubs[function];

@@ -2,13 +2,14 @@
  */
 #include "interpose/preload/recording.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interpose/preload/cells.h"
-
-enum recording_state { RECORDING_IDLE, RECORDING_BINDING, RECORDING_ON, RECORDING_STOPPED };
 
 static _Atomic int state;
 static const struct mpistair_backend *recording_backend;
@@ -20,9 +21,9 @@ bool recording_is_disabled(void)
     return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
 }
 
-bool recording_is_idle(void)
+enum recording_state recording_state(void)
 {
-    return atomic_load(&state) == RECORDING_IDLE;
+    return (enum recording_state)atomic_load(&state);
 }
 
 bool recording_claim(void)
@@ -41,20 +42,20 @@ bool recording_start(const struct mpistair_backend *backend, const struct mpista
 
 mpistair_code *recording_wrapper(uint32_t function)
 {
-    return atomic_load(&state) == RECORDING_ON && recording_host->next[function] != NULL
+    return recording_state() == RECORDING_ON && recording_host->next[function] != NULL
                ? recording_backend->wrappers[function]
                : NULL;
 }
 
 void recording_note_modules(void)
 {
-    if (atomic_load(&state) == RECORDING_ON && recording_backend->note_modules != NULL)
+    if (recording_state() == RECORDING_ON && recording_backend->note_modules != NULL)
         recording_backend->note_modules();
 }
 
 void recording_expect_change(void)
 {
-    if (atomic_load(&state) == RECORDING_ON && recording_backend->expect_change != NULL)
+    if (recording_state() == RECORDING_ON && recording_backend->expect_change != NULL)
         recording_backend->expect_change();
 }
 
@@ -75,12 +76,58 @@ void recording_stop(void)
     }
 }
 
-bool recording_is_on(void)
+/* A call of MPI is known by its return address, and after dlclose another library may lie there. So the recorder looks
+ * at what is loaded right before and right after each dlclose (backend/site/modules.c); in between the C library does
+ * what it was asked. dlclose does not depend on who calls it. dlopen does, and therefore goes its own way: what it
+ * loads is met at the next look. After a dlclose that is the first call of MPI that finds a change.
+ *
+ * UCX, below most MPIs of today, writes the address of its own dlclose into the tables of all modules, and that one
+ * calls the C library's, past us. It asks dlinfo for the module before, of us: a look is taken then, and the next one
+ * at the first call of MPI after the module is gone.
+ *
+ * A dlclose that comes through neither (of the C library itself, of a library that looked it up past us) is noticed
+ * later, and what was called meanwhile from where something else lay before is said to be unknown. */
+
+/* Returns the function of that name behind ours. It is looked up when it is needed, as others may call us before our
+ * constructor. */
+static void *find_next(_Atomic(void *) *next, const char *name)
 {
-    return atomic_load(&state) == RECORDING_ON;
+    void *found = atomic_load_explicit(next, memory_order_relaxed);
+    if (found == NULL) {
+        found = dlsym(RTLD_NEXT, name);
+        atomic_store_explicit(next, found, memory_order_relaxed);
+    }
+    if (found == NULL) /* does not happen: who calls us could not be loaded without one */
+        errno = ENOSYS;
+    return found;
 }
 
-bool recording_is_stopped(void)
+extern __attribute__((visibility("default"))) int dlclose(void *handle);
+extern __attribute__((visibility("default"))) int dlinfo(void *handle, int request, void *argument);
+
+int dlclose(void *handle)
 {
-    return atomic_load(&state) == RECORDING_STOPPED;
+    static _Atomic(void *) found;
+    int (*next)(void *handle);
+    *(void **)&next = find_next(&found, "dlclose");
+    if (next == NULL)
+        return -1;
+    recording_note_modules();
+    int result = next(handle);
+    int error = errno;
+    recording_expect_change();
+    errno = error;
+    return result;
+}
+
+int dlinfo(void *handle, int request, void *argument)
+{
+    static _Atomic(void *) found;
+    int (*next)(void *handle, int request, void *argument);
+    *(void **)&next = find_next(&found, "dlinfo");
+    if (next == NULL)
+        return -1;
+    if (request == RTLD_DI_LINKMAP)
+        recording_expect_change();
+    return next(handle, request, argument);
 }

@@ -10,8 +10,13 @@
 /* Says whether the user wants nothing recorded: MPISTAIR_DISABLE. */
 bool recording_is_disabled(void);
 
-/* Says whether nobody has asked for a recording yet: MPI was not begun through this library. */
-bool recording_is_idle(void);
+enum recording_state {
+    RECORDING_IDLE, /* nobody has asked for a recording: MPI was not begun through this library */
+    RECORDING_BINDING,
+    RECORDING_ON,
+    RECORDING_STOPPED,
+};
+enum recording_state recording_state(void);
 
 /* Returns true to the first caller, which must end in recording_start or recording_stop. */
 bool recording_claim(void);
@@ -29,8 +34,5 @@ void recording_expect_change(void);
 
 /* Makes all calls pass through from now on, for good. Safe in a forked child. */
 void recording_stop(void);
-bool recording_is_stopped(void);
-/* Says whether a backend records. */
-bool recording_is_on(void);
 
 #endif

@@ -17,31 +17,14 @@
 #define FIRST_BYTES 4096U
 
 /* Says whether something may still be stored into a record, or read from it. The end of a record is stored last. */
-static int is_open(const uint8_t *record)
+static int is_open(uint8_t *record)
 {
-    const struct spool_operation *operation = (const void *)record;
-    const struct spool_collective *collective = (const void *)record;
-    const struct spool_access *access = (const void *)record;
-    const uint64_t *end_ticks;
-    const uint16_t *flags;
-    switch (__atomic_load_n(record, __ATOMIC_ACQUIRE)) {
-    case SPOOL_NONE: /* reserved, and not published yet */
+    uint16_t *flags;
+    if (__atomic_load_n(record, __ATOMIC_ACQUIRE) == SPOOL_NONE) /* reserved, and not published yet */
         return 1;
-    case SPOOL_OPERATION:
-        end_ticks = &operation->complete_ticks;
-        flags = &operation->flags;
-        break;
-    case SPOOL_COLLECTIVE:
-        end_ticks = &collective->end_ticks;
-        flags = &collective->flags;
-        break;
-    case SPOOL_ACCESS:
-        end_ticks = &access->end_ticks;
-        flags = &access->flags;
-        break;
-    default:
+    const uint64_t *end_ticks = spool_record_end(record, &flags);
+    if (!end_ticks)
         return 0;
-    }
     uint64_t ended = __atomic_load_n(end_ticks, __ATOMIC_ACQUIRE);
     unsigned now = __atomic_load_n(flags, __ATOMIC_RELAXED);
     return !(now & SPOOL_FREED) && (ended == 0 || (now & SPOOL_HELD));
@@ -51,7 +34,7 @@ static int is_open(const uint8_t *record)
 static int find_open(struct left_chunk *chunk)
 {
     while (chunk->at < chunk->used) {
-        const uint8_t *record = chunk->map + chunk->at;
+        uint8_t *record = chunk->map + chunk->at;
         size_t bytes = is_open(record) ? 0 : spool_record_bytes(record, chunk->used - chunk->at);
         if (bytes == 0)
             return 1;

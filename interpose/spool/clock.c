@@ -19,14 +19,15 @@ static struct {
     double rate;
 } test_shift;
 
-/* Reads a file of a few lines; it is empty where there is none. */
-static void read_text(const char *path, char *text, size_t size)
+size_t spool_read_text(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd < 0 ? 0 : read(fd, text, size - 1);
     if (fd >= 0)
         close(fd);
-    text[length > 0 ? length : 0] = '\0';
+    length = length > 0 ? length : 0;
+    text[length] = '\0';
+    return (size_t)length;
 }
 
 /* The kernel tells the offsets of the namespace that our children will have, mostly our own. */
@@ -45,7 +46,7 @@ struct spool_clock_namespace spool_clock_namespace(void)
     if (__atomic_load_n(&is_read, __ATOMIC_ACQUIRE))
         return found;
     struct spool_clock_namespace ahead = {0, 0};
-    read_text("/proc/self/timens_offsets", text, sizeof text);
+    spool_read_text("/proc/self/timens_offsets", text, sizeof text);
     for (const char *line = text; *line && children_share_our_clock();
          line += strcspn(line, "\n"), line += *line == '\n') {
         char clock[16];
@@ -87,7 +88,7 @@ enum spool_clock_source spool_clock_detect(void)
 {
 #if defined(__x86_64__)
     char name[16];
-    read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name);
+    spool_read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name);
     if (strncmp(name, "tsc\n", 4) == 0)
         return SPOOL_CLOCK_TSC;
 #endif

@@ -53,4 +53,8 @@ static inline uint64_t clock_ticks(enum spool_clock_source source)
  * from the node's by the offset of the namespace. */
 struct spool_clock_pair spool_clock_pair(enum spool_clock_source source);
 
+/* Reads a file of a few lines of /proc or /sys, as much as fits. Returns its length; text is empty where there is
+ * none. */
+size_t spool_read_text(const char *path, char *text, size_t size);
+
 #endif

@@ -451,6 +451,28 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
     return bytes <= rest ? bytes : 0;
 }
 
+/* Returns where a record has the time of its end, which is stored last, and sets *flags to its flags; NULL for one that
+ * needs no end. */
+static inline uint64_t *spool_record_end(void *record, uint16_t **flags)
+{
+    struct spool_operation *operation = record;
+    struct spool_collective *collective = record;
+    struct spool_access *access = record;
+    switch (__atomic_load_n((uint8_t *)record, __ATOMIC_ACQUIRE)) {
+    case SPOOL_OPERATION:
+        *flags = &operation->flags;
+        return &operation->complete_ticks;
+    case SPOOL_COLLECTIVE:
+        *flags = &collective->flags;
+        return &collective->end_ticks;
+    case SPOOL_ACCESS:
+        *flags = &access->flags;
+        return &access->end_ticks;
+    default:
+        return NULL;
+    }
+}
+
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header must fit its room");
 _Static_assert(sizeof(struct spool_chunk) == 64, "a chunk header is one cache line");
 _Static_assert(sizeof(struct spool_operation) == 64, "an operation is one cache line");

@@ -19,6 +19,7 @@
 
 #include "interpose/functions.h"
 #include "interpose/spool/mapped_file.h"
+#include "share/base/memory.h"
 
 enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
 
@@ -196,7 +197,7 @@ static void sort_chunks(struct spool *spool)
     spool->n_spans = kept;
 }
 
-static enum spool_open_result read_chunks(struct spool *spool, struct error *error)
+static void read_chunks(struct spool *spool)
 {
     size_t chunk_bytes = spool->header.chunk_bytes;
     size_t in_file = (spool->size - SPOOL_HEADER_BYTES + chunk_bytes - 1) / chunk_bytes;
@@ -208,17 +209,12 @@ static enum spool_open_result read_chunks(struct spool *spool, struct error *err
         else
             spool->cut_off += (spool->header.chunks - in_file) * (chunk_bytes / sizeof(struct spool_operation));
     }
-    spool->spans = calloc(chunks + 1, sizeof *spool->spans);
-    spool->pairs = calloc(chunks + 2, sizeof *spool->pairs);
-    if (spool->spans == NULL || spool->pairs == NULL) {
-        error_set(error, "%s: no memory", spool->path);
-        return SPOOL_UNUSABLE;
-    }
+    spool->spans = xcalloc(chunks + 1, sizeof *spool->spans);
+    spool->pairs = xcalloc(chunks + 2, sizeof *spool->pairs);
     spool->pairs[spool->n_pairs++] = spool->header.start;
     for (size_t k = 0; k < chunks; k++)
         read_chunk(spool, SPOOL_HEADER_BYTES + k * chunk_bytes);
     sort_chunks(spool);
-    return SPOOL_READY;
 }
 
 /* Takes pages out of the process: whoever looks again reads the file again. */
@@ -231,11 +227,11 @@ static void forget(const struct spool *spool, size_t begin, size_t end)
 
 enum spool_open_result spool_open(const char *path, struct spool *spool, struct error *error)
 {
-    struct spool opened = {.path = strdup(path)};
+    struct spool opened = {.path = xstrdup(path)};
     enum spool_open_result result = SPOOL_UNUSABLE;
     struct stat status;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 || opened.path == NULL || fstat(file, &status) != 0) {
+    if (file < 0 || fstat(file, &status) != 0) {
         error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
         goto out;
     }
@@ -261,10 +257,10 @@ enum spool_open_result spool_open(const char *path, struct spool *spool, struct 
      * along. */
     mapped_file_drop_front(opened.file, SPOOL_HEADER_BYTES);
     result = check_header(path, &opened.header, error);
-    if (result == SPOOL_READY)
-        result = read_chunks(&opened, error);
-    if (result == SPOOL_READY)
+    if (result == SPOOL_READY) {
+        read_chunks(&opened);
         forget(&opened, SPOOL_HEADER_BYTES, opened.size);
+    }
 out:
     if (file >= 0)
         close(file);

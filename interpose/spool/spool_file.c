@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interpose/spool/clock.h"
+
 static sigset_t only_too_large(void)
 {
     sigset_t signals;
@@ -132,12 +134,9 @@ static int write_zeros(const struct spool_file *file, off_t offset, size_t bytes
 /* Returns the bytes of the process's address space; 0 where that cannot be read. */
 static uint64_t address_space_bytes(void)
 {
-    char text[32] = "";
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    return length > 0 ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    char text[32];
+    spool_read_text("/proc/self/statm", text, sizeof text);
+    return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Says whether RLIMIT_AS is set. *is_reached tells whether it leaves too little room for so many bytes and for what is

@@ -41,7 +41,7 @@ static inline int call_begin(struct recorded_call *call, enum mpistair_function 
     call->site = site;
     if (__builtin_expect(recorder.stack_frames != 0, 0) && call->thread)
         stack_note(call->thread, function, site);
-    call->begin_ticks = clock_ticks(recorder.clock_source);
+    call->begin_ticks = now_ticks();
     if (__builtin_expect(call->begin_ticks >= __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED), 0))
         window_pass(call);
     return call->thread != NULL;

@@ -2,9 +2,6 @@
  * apart, then the call sites. See sum.h. */
 #include "interpose/backend/call/sum.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "interpose/backend/table/datatype.h"
 
 enum { SUM_SLOTS = 512, MANY = 256, TOO_MANY = 384 };
@@ -22,10 +19,8 @@ struct sums {
 
 static struct sums *sums_of(struct recorder_thread *thread)
 {
-    int saved_errno = errno;
     if (!thread->sums)
-        thread->sums = calloc(1, sizeof *thread->sums);
-    errno = saved_errno;
+        thread->sums = recorder_allocate(sizeof *thread->sums);
     return thread->sums;
 }
 

@@ -66,7 +66,7 @@ static uint64_t next_look(uint64_t now_ticks, uint64_t passed_ns)
 void window_pass(struct recorded_call *call)
 {
     if (modules_settle())
-        call->begin_ticks = clock_ticks(recorder.clock_source); /* behind the look, which knows the caller's module */
+        call->begin_ticks = now_ticks(); /* behind the look, which knows the caller's module */
     uint64_t due = __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED);
     if (!call->thread || due > call->begin_ticks ||
         !__atomic_compare_exchange_n(&recorder.window_ticks, &due, UINT64_MAX, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))

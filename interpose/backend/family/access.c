@@ -68,14 +68,13 @@ static void end_access_record(struct access_call *access, int result)
 {
     if (result != MPI_SUCCESS)
         access->record->flags |= SPOOL_FAILED;
-    __atomic_store_n(&access->record->end_ticks, clock_ticks(recorder.clock_source), __ATOMIC_RELEASE);
+    __atomic_store_n(&access->record->end_ticks, now_ticks(), __ATOMIC_RELEASE);
 }
 
 void access_end(struct access_call *access, int result)
 {
     if (access->summed)
-        sum_add(&access->call, &access->key, result == MPI_SUCCESS ? access->bytes : 0,
-                clock_ticks(recorder.clock_source));
+        sum_add(&access->call, &access->key, result == MPI_SUCCESS ? access->bytes : 0, now_ticks());
     else if (access->record)
         end_access_record(access, result);
 }
@@ -87,7 +86,7 @@ void access_request_end(struct access_call *access, int result, const MPI_Reques
         return;
     }
     access->record->flags |= SPOOL_NONBLOCKING;
-    access->record->call_ticks = saturate_ticks(clock_ticks(recorder.clock_source) - access->call.begin_ticks);
+    access->record->call_ticks = saturate_ticks(now_ticks() - access->call.begin_ticks);
     if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL)
         request_table_add(access->call.thread, HANDLE_KEY(*request), access->record);
     else
@@ -146,7 +145,7 @@ void win_test_begin(struct win_test_call *test, const struct rma_arguments *argu
 void win_test_end(struct win_test_call *test, int result, const int *flag)
 {
     if (result == MPI_SUCCESS && !*flag) {
-        timed_call_idle(&test->access.call, clock_ticks(recorder.clock_source));
+        timed_call_idle(&test->access.call, now_ticks());
         return;
     }
     begin_access(&test->access, ACCESS_WINDOW, HANDLE_KEY(test->window), -1, 0, -1);

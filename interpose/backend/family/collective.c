@@ -163,7 +163,7 @@ void collective_begin(struct collective_call *collective, const struct collectiv
 void collective_end(struct collective_call *collective, int result)
 {
     (void)result;
-    uint64_t now = clock_ticks(recorder.clock_source);
+    uint64_t now = now_ticks();
     if (collective->summed)
         sum_add(&collective->call, &collective->key, collective->bytes, now);
     if (collective->record)
@@ -184,7 +184,7 @@ void icollective_end(struct collective_call *collective, int result, const MPI_R
         collective_end(collective, result);
         return;
     }
-    uint64_t now = clock_ticks(recorder.clock_source);
+    uint64_t now = now_ticks();
     record->call_ticks = saturate_ticks(now - collective->call.begin_ticks);
     if (result == MPI_SUCCESS) {
         request_table_add(collective->call.thread, HANDLE_KEY(*request), record);

@@ -84,22 +84,12 @@ static inline uint32_t complete(struct completion_call *completion, int i, const
 }
 
 /* Stores the call; a test that reported nothing is summed. */
-static void store_test(struct completion_call *completion, uint32_t completed, uint64_t end_ticks)
+static void store_call(struct completion_call *completion, uint32_t completed, int is_test, uint64_t end_ticks)
 {
-    if (completed > 0)
+    if (completed > 0 || !is_test)
         timed_call_store(&completion->call, completed, end_ticks);
     else
         timed_call_idle(&completion->call, end_ticks);
-}
-
-/* Stores the call on one request in the same way. An answer yes is stored even if MPI_Request_get_status has reported
- * the operation before. */
-static void store_answer(struct completion_call *completion, uint32_t completed, int flag, uint64_t end_ticks)
-{
-    if (flag && completion->one_before != MPI_REQUEST_NULL)
-        timed_call_store(&completion->call, completed, end_ticks);
-    else
-        store_test(completion, completed, end_ticks);
 }
 
 static int is_in_status(int result)
@@ -152,35 +142,19 @@ void wait_begin(struct completion_call *completion, const MPI_Request *request, 
         watch_status(&completion->watched, status);
 }
 
-/* Completes the one request of MPI_Wait and MPI_Test. Returns the number of operations completed, or -1 where nothing
- * is recorded any more. */
-static inline int one_end(struct completion_call *completion, int result, const MPI_Request *request, int reported,
-                          struct moment *now)
+void wait_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
 {
+    int reported = result != MPI_SUCCESS || !flag || *flag;
     const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && reported);
     if (!is_recording())
-        return -1;
-    *now = moment_now();
-    uint32_t completed = complete(completion, 0, request, status, result, reported, *now);
+        return;
+    struct moment now = moment_now();
+    uint32_t completed = complete(completion, 0, request, status, result, reported, now);
     if (completion->taken)
         arrays_end(completion);
-    return (int)completed;
-}
-
-void wait_end(struct completion_call *completion, int result, const MPI_Request *request)
-{
-    struct moment now;
-    int completed = one_end(completion, result, request, 1, &now);
-    if (completed >= 0)
-        timed_call_store(&completion->call, (uint32_t)completed, now.ticks);
-}
-
-void test_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
-{
-    struct moment now;
-    int completed = one_end(completion, result, request, result != MPI_SUCCESS || *flag, &now);
-    if (completed >= 0)
-        store_answer(completion, (uint32_t)completed, *flag, now.ticks);
+    /* An answer yes is stored even if MPI_Request_get_status has reported the operation before. */
+    int is_test = flag && !(*flag && completion->one_before != MPI_REQUEST_NULL);
+    store_call(completion, completed, is_test, now.ticks);
 }
 
 void waitall_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **statuses)
@@ -195,49 +169,27 @@ void waitall_begin(struct completion_call *completion, int64_t n, const MPI_Requ
         completion->statuses = *statuses;
 }
 
-void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests)
-{
-    struct moment now = moment_now();
-    uint32_t completed = complete_listed(completion, result, requests, completion->n, NULL, now);
-    arrays_end(completion);
-    timed_call_store(&completion->call, completed, now.ticks);
-}
-
-void testall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
+void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
 {
     struct moment now = moment_now();
     uint32_t completed = 0;
-    if (result != MPI_SUCCESS || *flag)
+    if (result != MPI_SUCCESS || !flag || *flag)
         completed = complete_listed(completion, result, requests, completion->n, NULL, now);
     arrays_end(completion);
-    store_test(completion, completed, now.ticks);
-}
-
-/* Returns how many operations MPI_Waitsome or MPI_Testsome completed. */
-static uint32_t some_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
-                         const int *indices, struct moment now)
-{
-    uint32_t completed = 0;
-    if (result == MPI_SUCCESS || is_in_status(result))
-        completed = *n_done == MPI_UNDEFINED ? 0 : complete_listed(completion, result, requests, *n_done, indices, now);
-    else
-        completed = complete_listed(completion, result, requests, completion->n, NULL, now);
-    arrays_end(completion);
-    return completed;
+    store_call(completion, completed, flag != NULL, now.ticks);
 }
 
 void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
-                  const int *indices)
+                  const int *indices, int is_test)
 {
     struct moment now = moment_now();
-    timed_call_store(&completion->call, some_end(completion, result, requests, n_done, indices, now), now.ticks);
-}
-
-void testsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
-                  const int *indices)
-{
-    struct moment now = moment_now();
-    store_test(completion, some_end(completion, result, requests, n_done, indices, now), now.ticks);
+    uint32_t completed = 0;
+    if (result != MPI_SUCCESS && !is_in_status(result))
+        completed = complete_listed(completion, result, requests, completion->n, NULL, now);
+    else if (*n_done != MPI_UNDEFINED)
+        completed = complete_listed(completion, result, requests, *n_done, indices, now);
+    arrays_end(completion);
+    store_call(completion, completed, is_test, now.ticks);
 }
 
 void waitany_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **status)
@@ -248,39 +200,22 @@ void waitany_begin(struct completion_call *completion, int64_t n, const MPI_Requ
         watch_status(&completion->watched, status);
 }
 
-/* Returns how many operations MPI_Waitany or MPI_Testany completed; index MPI_UNDEFINED means none. A failed call may
- * not set it. */
-static uint32_t any_end(struct completion_call *completion, int result, const MPI_Request *requests, int index,
-                        const MPI_Status *status, struct moment now)
+/* Index MPI_UNDEFINED means that none was completed. A failed call may not set it. */
+void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
+                 const int *flag)
 {
+    int reported = result == MPI_SUCCESS && (!flag || *flag);
+    const MPI_Status *status = completion_status(completion, reported);
+    if (!is_recording())
+        return;
+    struct moment now = moment_now();
     uint32_t completed = 0;
-    if (result == MPI_SUCCESS && index >= 0 && index < completion->n)
-        completed = complete(completion, index, requests, status, MPI_SUCCESS, 1, now);
+    if (reported && *index >= 0 && *index < completion->n)
+        completed = complete(completion, *index, requests, status, MPI_SUCCESS, 1, now);
     for (int i = 0; result != MPI_SUCCESS && i < completion->n; i++)
         completed += complete(completion, i, requests, status, result, 0, now);
     arrays_end(completion);
-    return completed;
-}
-
-void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index)
-{
-    const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS);
-    if (!is_recording())
-        return;
-    struct moment now = moment_now();
-    timed_call_store(&completion->call, any_end(completion, result, requests, *index, status, now), now.ticks);
-}
-
-void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
-                 const int *flag)
-{
-    const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && *flag);
-    if (!is_recording())
-        return;
-    struct moment now = moment_now();
-    int reported = result != MPI_SUCCESS || *flag;
-    uint32_t completed = any_end(completion, result, requests, reported ? *index : MPI_UNDEFINED, status, now);
-    store_test(completion, completed, now.ticks);
+    store_call(completion, completed, flag != NULL, now.ticks);
 }
 
 void cancel_begin(struct completion_call *completion, const MPI_Request *request)
@@ -296,31 +231,7 @@ void cancel_begin(struct completion_call *completion, const MPI_Request *request
 void cancel_end(struct completion_call *completion, int result)
 {
     (void)result;
-    timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
-}
-
-void request_get_status_begin(struct completion_call *completion, MPI_Request request, MPI_Status **status)
-{
-    completion->watched.status = NULL;
-    completion->one_before = request;
-    if (statuses_matter())
-        watch_status(&completion->watched, status);
-}
-
-void request_get_status_end(struct completion_call *completion, int result, const int *flag)
-{
-    const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && *flag);
-    if (!is_recording())
-        return;
-    struct moment now = moment_now();
-    struct recorder_thread *thread = completion->call.thread;
-    uint32_t completed = 0;
-    if (result == MPI_SUCCESS && *flag && completion->one_before != MPI_REQUEST_NULL) {
-        void *pending = request_table_peek(thread, HANDLE_KEY(completion->one_before));
-        if (pending)
-            completed = pending_report(pending, thread, status, now);
-    }
-    store_answer(completion, completed, *flag, now.ticks);
+    timed_call_store(&completion->call, 0, now_ticks());
 }
 
 void request_free_begin(struct completion_call *completion, const MPI_Request *request)
@@ -340,7 +251,7 @@ void request_free_end(struct completion_call *completion, int result, const MPI_
 {
     struct recorder_thread *thread = completion->call.thread;
     (void)result;
-    timed_call_store(&completion->call, 0, clock_ticks(recorder.clock_source));
+    timed_call_store(&completion->call, 0, now_ticks());
     if (!completion->one_taken)
         return;
     struct persistent *persistent = request_value_persistent(completion->one_taken);
@@ -369,9 +280,54 @@ static void keep_requests(struct completion_call *completion, int64_t n, const M
     completion->n = requests && n > 0 && n <= INT32_MAX ? (int)n : 0;
 }
 
-/* Has MPI fill statuses of our own where the caller wants none and a wildcard or a cancelled request is pending. */
-static void watch_statuses(struct completion_call *completion, MPI_Status **statuses)
+/* Completes the record of the i-th request, which MPI says is done. Returns how many were completed: 0 or 1. */
+static uint32_t report(struct completion_call *completion, int i, const MPI_Status *status, struct moment now)
 {
+    if (i < 0 || i >= completion->n || completion->before[i] == MPI_REQUEST_NULL)
+        return 0;
+    void *pending = request_table_peek(completion->call.thread, HANDLE_KEY(completion->before[i]));
+    return pending ? pending_report(pending, completion->call.thread, status, now) : 0;
+}
+
+/* Ends the call: it found `n_found` requests done, `completed` of which nothing had reported before. */
+static void store_answers(struct completion_call *completion, int n_found, uint32_t completed, struct moment now)
+{
+    if (completion->memory)
+        scratch_return(&completion->call.thread->scratch, completion->memory);
+    store_call(completion, completed, n_found == 0, now.ticks);
+}
+
+void request_get_status_begin(struct completion_call *completion, MPI_Request request, MPI_Status **status)
+{
+    completion->one_before = request;
+    request_get_status_any_begin(completion, 1, &completion->one_before, status);
+}
+
+void request_get_status_any_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
+                                  MPI_Status **status)
+{
+    keep_requests(completion, n, requests);
+    if (statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+void request_get_status_any_end(struct completion_call *completion, int result, const int *index, const int *flag)
+{
+    int i = !index ? 0 : result == MPI_SUCCESS && *flag ? *index : MPI_UNDEFINED;
+    int found = result == MPI_SUCCESS && *flag && i != MPI_UNDEFINED;
+    const MPI_Status *status = completion_status(completion, found);
+    if (!is_recording())
+        return;
+    struct moment now = moment_now();
+    found = found && completion->before[i] != MPI_REQUEST_NULL;
+    store_answers(completion, found, found ? report(completion, i, status, now) : 0, now);
+}
+
+/* Has MPI fill statuses of our own where the caller wants none and a wildcard or a cancelled request is pending. */
+void request_get_status_all_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
+                                  MPI_Status **statuses)
+{
+    keep_requests(completion, n, requests);
     if (*statuses != MPI_STATUSES_IGNORE) {
         completion->statuses = *statuses;
         return;
@@ -387,74 +343,13 @@ static void watch_statuses(struct completion_call *completion, MPI_Status **stat
     *statuses = completion->statuses;
 }
 
-/* Completes the record of the i-th request, which MPI says is done. Returns how many were completed: 0 or 1. */
-static uint32_t report(struct completion_call *completion, int i, const MPI_Status *status, struct moment now)
-{
-    if (i < 0 || i >= completion->n || completion->before[i] == MPI_REQUEST_NULL)
-        return 0;
-    void *pending = request_table_peek(completion->call.thread, HANDLE_KEY(completion->before[i]));
-    return pending ? pending_report(pending, completion->call.thread, status, now) : 0;
-}
-
-/* Ends the call: it found `n_found` requests done, `completed` of which nothing had reported before. */
-static void store_answers(struct completion_call *completion, int n_found, uint32_t completed, struct moment now)
-{
-    if (completion->memory)
-        scratch_return(&completion->call.thread->scratch, completion->memory);
-    if (n_found > 0)
-        timed_call_store(&completion->call, completed, now.ticks);
-    else
-        timed_call_idle(&completion->call, now.ticks);
-}
-
-void request_get_status_any_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
-                                  MPI_Status **status)
-{
-    keep_requests(completion, n, requests);
-    if (statuses_matter())
-        watch_status(&completion->watched, status);
-}
-
-void request_get_status_any_end(struct completion_call *completion, int result, const int *index, const int *flag)
-{
-    int found = result == MPI_SUCCESS && *flag && *index != MPI_UNDEFINED;
-    const MPI_Status *status = completion_status(completion, found);
-    if (!is_recording())
-        return;
-    struct moment now = moment_now();
-    store_answers(completion, found, found ? report(completion, *index, status, now) : 0, now);
-}
-
-void request_get_status_all_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
-                                  MPI_Status **statuses)
-{
-    keep_requests(completion, n, requests);
-    watch_statuses(completion, statuses);
-}
-
-void request_get_status_all_end(struct completion_call *completion, int result, const int *flag)
+void request_get_status_all_end(struct completion_call *completion, int result, const int *n_done, const int *indices)
 {
     struct moment now = moment_now();
-    int n = result == MPI_SUCCESS && *flag ? completion->n : 0;
-    uint32_t completed = 0;
-    for (int i = 0; i < n; i++)
-        completed += report(completion, i, completion->statuses ? &completion->statuses[i] : NULL, now);
-    store_answers(completion, n, completed, now);
-}
-
-void request_get_status_some_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
-                                   MPI_Status **statuses)
-{
-    keep_requests(completion, n, requests);
-    watch_statuses(completion, statuses);
-}
-
-void request_get_status_some_end(struct completion_call *completion, int result, const int *n_done, const int *indices)
-{
-    struct moment now = moment_now();
-    int n = result == MPI_SUCCESS && *n_done != MPI_UNDEFINED ? *n_done : 0;
+    int n = result != MPI_SUCCESS || *n_done == MPI_UNDEFINED ? 0 : indices ? *n_done : *n_done ? completion->n : 0;
     uint32_t completed = 0;
     for (int k = 0; k < n; k++)
-        completed += report(completion, indices[k], completion->statuses ? &completion->statuses[k] : NULL, now);
+        completed +=
+            report(completion, indices ? indices[k] : k, completion->statuses ? &completion->statuses[k] : NULL, now);
     store_answers(completion, n, completed, now);
 }

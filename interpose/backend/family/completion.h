@@ -32,50 +32,37 @@ static inline const MPI_Status *completion_status(struct completion_call *comple
     return is_reported && __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED) ? completion->watched.status : status;
 }
 
-/* MPI_Wait and MPI_Test have one request. */
+/* MPI_Wait and MPI_Test have one request. flag is NULL here and below where the call waits. */
 void wait_begin(struct completion_call *completion, const MPI_Request *request, MPI_Status **status);
-void wait_end(struct completion_call *completion, int result, const MPI_Request *request);
-void test_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag);
+void wait_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag);
 
 /* MPI_Waitall, Testall, Waitsome, Testsome have an array of requests and one of statuses. */
 void waitall_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **statuses);
-void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests);
-void testall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag);
+void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag);
 void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
-                  const int *indices);
-void testsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
-                  const int *indices);
+                  const int *indices, int is_test);
 
 /* MPI_Waitany and Testany have an array of requests and one status. */
 void waitany_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **status);
-void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index);
-void testany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
+void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
                  const int *flag);
 
 /* Family cancel: the request may report SPOOL_CANCELLED from now on. */
 void cancel_begin(struct completion_call *completion, const MPI_Request *request);
 void cancel_end(struct completion_call *completion, int result);
 
-/* Family request_get_status: a completion, but the request stays alive; the call that frees it does not report it
- * again. */
-void request_get_status_begin(struct completion_call *completion, MPI_Request request, MPI_Status **status);
-void request_get_status_end(struct completion_call *completion, int result, const int *flag);
-
 /* Family request_free: the operation goes on, but no call will report it complete. */
 void request_free_begin(struct completion_call *completion, const MPI_Request *request);
 void request_free_end(struct completion_call *completion, int result, const MPI_Request *request);
 
-/* MPI 4.1: which of several requests are done. */
+/* MPI_Request_get_status and its kin of MPI 4.1: completions, but the requests stay alive; the call that frees one does
+ * not report it again. index and indices are NULL where the call has none; then n_done is a flag. */
+void request_get_status_begin(struct completion_call *completion, MPI_Request request, MPI_Status **status);
 void request_get_status_any_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
                                   MPI_Status **status);
 void request_get_status_any_end(struct completion_call *completion, int result, const int *index, const int *flag);
-
 void request_get_status_all_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
                                   MPI_Status **statuses);
-void request_get_status_all_end(struct completion_call *completion, int result, const int *flag);
-
-void request_get_status_some_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
-                                   MPI_Status **statuses);
-void request_get_status_some_end(struct completion_call *completion, int result, const int *n_done, const int *indices);
+void request_get_status_all_end(struct completion_call *completion, int result, const int *n_done, const int *indices);
 
 #endif

@@ -2,7 +2,6 @@
  * See creation.h. */
 #include "interpose/backend/family/creation.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "interpose/backend/family/operation.h"
@@ -157,9 +156,7 @@ void comm_idup_begin(struct creation_call *creation, MPI_Comm parent)
 /* Returns what the request of a call that succeeded stands for; NULL without memory. */
 static struct idup *idup_new(const struct creation_call *creation, MPI_Comm made)
 {
-    int saved_errno = errno;
-    struct idup *idup = malloc(sizeof *idup);
-    errno = saved_errno;
+    struct idup *idup = recorder_allocate(sizeof *idup);
     if (!idup) {
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
         return NULL;
@@ -177,7 +174,7 @@ void comm_idup_end(struct creation_call *creation, int result, const MPI_Comm *m
     struct spool_collective *record = creation->collective.record;
     if (!creation->begun)
         return;
-    uint64_t now = clock_ticks(recorder.clock_source);
+    uint64_t now = now_ticks();
     if (creation->collective.summed)
         collective_end(&creation->collective, result);
     if (record)

@@ -79,7 +79,7 @@ static inline struct spool_operation *operation_post(const struct recorded_call 
 /* Ends the posting call: stores the time in it, and ends a failed post. */
 static inline void operation_posted(const struct recorded_call *call, struct spool_operation *operation, int result)
 {
-    uint64_t now = clock_ticks(recorder.clock_source);
+    uint64_t now = now_ticks();
     operation->call_ticks = saturate_ticks(now - call->begin_ticks);
     if (__builtin_expect(result != MPI_SUCCESS, 0))
         operation_complete(operation, NULL, result, now, operation->cpu_post);
@@ -96,7 +96,7 @@ static inline void blocking_end(struct posted_call *post, int result, const MPI_
 {
     if (!post->operation)
         return;
-    uint64_t now = clock_ticks(recorder.clock_source);
+    uint64_t now = now_ticks();
     int16_t processor = current_processor();
     post->operation->call_ticks = saturate_ticks(now - post->call.begin_ticks);
     operation_complete(post->operation, status, result, now, processor);
@@ -191,7 +191,7 @@ static inline void sendrecv_end(struct posted_call *post, int result)
     const MPI_Status *status = watched_result(&post->watched);
     if (!post->operation || !is_recording())
         return;
-    uint64_t now = clock_ticks(recorder.clock_source);
+    uint64_t now = now_ticks();
     int16_t processor = current_processor();
     post->operation->call_ticks = post->second->call_ticks = saturate_ticks(now - post->call.begin_ticks);
     operation_complete_two(post->operation, status, result, now, processor);

@@ -2,7 +2,6 @@
  * See persistent.h. */
 #include "interpose/backend/family/persistent.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "interpose/backend/call/sum.h"
@@ -14,9 +13,7 @@ static uint32_t n_persistent;
  * from the call. Its record is stored. Returns NULL without memory, which is counted. */
 static struct persistent *new_request(const struct recorded_call *call, const struct spool_persistent *facts)
 {
-    int saved_errno = errno;
-    struct persistent *persistent = calloc(1, sizeof *persistent);
-    errno = saved_errno;
+    struct persistent *persistent = recorder_allocate(sizeof *persistent);
     if (!persistent) {
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
         return NULL;
@@ -92,7 +89,7 @@ void persistent_init_end(struct persistent_call *init, int result, const MPI_Req
         return;
     }
     if (persistent->record)
-        persistent->record->call_ticks = saturate_ticks(clock_ticks(recorder.clock_source) - init->call.begin_ticks);
+        persistent->record->call_ticks = saturate_ticks(now_ticks() - init->call.begin_ticks);
     request_table_add_persistent(init->call.thread, HANDLE_KEY(*request), persistent);
 }
 
@@ -110,7 +107,7 @@ static void post_starts(struct start_call *start)
 }
 
 /* Ends the starts. Open MPI exchanges the request where an earlier start of it is not done inside. */
-void start_end(struct start_call *start, int result, const MPI_Request *requests)
+static void end_starts(struct start_call *start, int result, const MPI_Request *requests)
 {
     struct moment now = moment_now();
     for (int i = 0; i < start->n; i++) {
@@ -129,21 +126,14 @@ void start_end(struct start_call *start, int result, const MPI_Request *requests
     }
 }
 
-void start_begin(struct start_call *start, const MPI_Request *request)
-{
-    start->one_before = *request;
-    start->before = &start->one_before;
-    start->n = 1;
-    post_starts(start);
-}
-
-void startall_begin(struct start_call *start, int64_t n, const MPI_Request *requests)
+void start_begin(struct start_call *start, int64_t n, const MPI_Request *requests)
 {
     start->n = 0;
     start->before = NULL;
     if (n <= 0 || n > INT32_MAX || !requests)
         return;
-    start->before = scratch_borrow(&start->call.thread->scratch, (size_t)n * sizeof *requests);
+    start->before =
+        n == 1 ? &start->one_before : scratch_borrow(&start->call.thread->scratch, (size_t)n * sizeof *requests);
     if (!start->before) {
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, (uint64_t)n);
         return;
@@ -153,11 +143,11 @@ void startall_begin(struct start_call *start, int64_t n, const MPI_Request *requ
     post_starts(start);
 }
 
-void startall_end(struct start_call *start, int result, const MPI_Request *requests)
+void start_end(struct start_call *start, int result, const MPI_Request *requests)
 {
     if (is_recording())
-        start_end(start, result, requests);
-    if (start->before)
+        end_starts(start, result, requests);
+    if (start->before && start->before != &start->one_before)
         scratch_return(&start->call.thread->scratch, start->before);
 }
 
@@ -308,23 +298,16 @@ static int begin_partitions(struct partition_call *call, int first, int n, const
     return call->partitions != NULL && call->n > 0;
 }
 
-void pready_begin(struct partition_call *ready, int partition, MPI_Request request)
+void pready_begin(struct partition_call *ready, int first, int n, const int *list, MPI_Request request)
 {
-    if (begin_partitions(ready, partition, 1, NULL, request))
+    if (begin_partitions(ready, first, n, list, request))
         note_partitions(ready, ready->call.begin_ticks);
 }
 
 void pready_range_begin(struct partition_call *ready, int low, int high, MPI_Request request)
 {
     int64_t n = (int64_t)high - low + 1;
-    if (begin_partitions(ready, low, n > 0 && n <= INT32_MAX ? (int)n : 0, NULL, request))
-        note_partitions(ready, ready->call.begin_ticks);
-}
-
-void pready_list_begin(struct partition_call *ready, int n, const int *list, MPI_Request request)
-{
-    if (begin_partitions(ready, 0, n, list, request))
-        note_partitions(ready, ready->call.begin_ticks);
+    pready_begin(ready, low, n > 0 && n <= INT32_MAX ? (int)n : 0, NULL, request);
 }
 
 void pready_end(struct partition_call *ready, int result)
@@ -343,7 +326,7 @@ void parrived_end(struct partition_call *arrived, int result, const int *flag)
     if (!arrived->partitions || result != MPI_SUCCESS)
         return;
     if (*flag)
-        note_partitions(arrived, clock_ticks(recorder.clock_source));
+        note_partitions(arrived, now_ticks());
     else
-        timed_call_idle(&arrived->call, clock_ticks(recorder.clock_source));
+        timed_call_idle(&arrived->call, now_ticks());
 }

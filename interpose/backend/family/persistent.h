@@ -31,10 +31,8 @@ struct start_call {
     MPI_Request one_before;
 };
 
-void start_begin(struct start_call *start, const MPI_Request *request);
-void start_end(struct start_call *start, int result, const MPI_Request *request);
-void startall_begin(struct start_call *start, int64_t n, const MPI_Request *requests);
-void startall_end(struct start_call *start, int result, const MPI_Request *requests);
+void start_begin(struct start_call *start, int64_t n, const MPI_Request *requests);
+void start_end(struct start_call *start, int result, const MPI_Request *requests);
 
 /* MPI_Barrier_init and the like: every start of such a request is a nonblocking collective. */
 void collective_init_begin(struct persistent_call *init, const struct collective_arguments *arguments);
@@ -52,12 +50,11 @@ struct partition_call {
     const int *list; /* [n]; NULL: from first on */
 };
 
-/* Record MPI_Pready and its kin. A partition's time is that of the call's entry, after which another thread may free
- * the request. */
-void pready_begin(struct partition_call *ready, int partition, MPI_Request request);
+/* Record MPI_Pready and its kin: list[n], or n partitions from first on. A partition's time is that of the call's
+ * entry, after which another thread may free the request. */
+void pready_begin(struct partition_call *ready, int first, int n, const int *list, MPI_Request request);
 void pready_end(struct partition_call *ready, int result);
 void pready_range_begin(struct partition_call *ready, int low, int high, MPI_Request request);
-void pready_list_begin(struct partition_call *ready, int n, const int *list, MPI_Request request);
 
 /* Records an answer yes at the call's return, and an answer no as an unsuccessful test. */
 void parrived_begin(struct partition_call *arrived, int partition, MPI_Request request);

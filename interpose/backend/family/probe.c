@@ -19,18 +19,12 @@ static struct spool_operation *take_message(MPI_Message message)
     return message == MPI_MESSAGE_NULL ? NULL : live_table_take(&messages, HANDLE_KEY(message));
 }
 
-void probe_end(struct recorded_call *call, int result)
+void probe_end(struct recorded_call *call, int result, const int *flag)
 {
-    (void)result;
-    timed_call_store(call, 0, clock_ticks(recorder.clock_source));
-}
-
-void iprobe_end(struct recorded_call *call, int result, const int *flag)
-{
-    if (result == MPI_SUCCESS && !*flag)
-        timed_call_idle(call, clock_ticks(recorder.clock_source));
+    if (result == MPI_SUCCESS && flag && !*flag)
+        timed_call_idle(call, now_ticks());
     else
-        timed_call_store(call, 0, clock_ticks(recorder.clock_source));
+        timed_call_store(call, 0, now_ticks());
 }
 
 void mprobe_begin(struct matched_probe *probe, int source, int tag, MPI_Comm comm, MPI_Status **status)
@@ -46,7 +40,7 @@ void mprobe_begin(struct matched_probe *probe, int source, int tag, MPI_Comm com
 /* Stores the receive that the probe matched. */
 static void store_matched(struct matched_probe *probe, const MPI_Status *status, MPI_Message message)
 {
-    uint64_t now = clock_ticks(recorder.clock_source);
+    uint64_t now = now_ticks();
     struct spool_operation *operation = operation_post(&probe->call, SPOOL_RECEIVE, NULL, 0, MPI_BYTE, probe->source,
                                                        probe->tag, probe->comm, SPOOL_MATCHED_PROBE);
     if (!operation)
@@ -56,26 +50,15 @@ static void store_matched(struct matched_probe *probe, const MPI_Status *status,
     keep_message(message, operation);
 }
 
-void mprobe_end(struct matched_probe *probe, int result, const MPI_Message *message)
+void mprobe_end(struct matched_probe *probe, int result, const MPI_Message *message, const int *flag)
 {
     const MPI_Status *status = watched_result(&probe->watched);
     if (!is_recording())
         return;
-    if (result == MPI_SUCCESS)
+    if (result == MPI_SUCCESS && (!flag || *flag))
         store_matched(probe, status, *message);
     else
-        timed_call_store(&probe->call, 0, clock_ticks(recorder.clock_source));
-}
-
-void improbe_end(struct matched_probe *probe, int result, const MPI_Message *message, const int *flag)
-{
-    if (result != MPI_SUCCESS || *flag) {
-        mprobe_end(probe, result, message);
-        return;
-    }
-    watched_result(&probe->watched);
-    if (is_recording())
-        timed_call_idle(&probe->call, clock_ticks(recorder.clock_source));
+        probe_end(&probe->call, result, flag);
 }
 
 void mrecv_begin(struct matched_receive *receive, const void *buffer, int64_t count, MPI_Datatype datatype,
@@ -99,23 +82,17 @@ static int still_matched(struct matched_receive *receive, int result, const MPI_
     return 1;
 }
 
-void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *message)
+void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *message, const MPI_Request *request)
 {
-    uint64_t now = clock_ticks(recorder.clock_source);
-    int completed = receive->operation && !still_matched(receive, result, message);
-    if (completed)
-        operation_complete(receive->operation, NULL, result, now, current_processor());
-    timed_call_store(&receive->call, (uint32_t)completed, now);
-}
-
-void imrecv_end(struct matched_receive *receive, int result, const MPI_Message *message, const MPI_Request *request)
-{
-    uint64_t now = clock_ticks(recorder.clock_source);
+    uint64_t now = now_ticks();
+    uint32_t completed = 0;
     if (receive->operation && !still_matched(receive, result, message)) {
-        if (result == MPI_SUCCESS)
+        if (request && result == MPI_SUCCESS) {
             request_table_add(receive->call.thread, HANDLE_KEY(*request), receive->operation);
-        else
+        } else {
             operation_complete(receive->operation, NULL, result, now, current_processor());
+            completed = !request;
+        }
     }
-    timed_call_store(&receive->call, 0, now);
+    timed_call_store(&receive->call, completed, now);
 }

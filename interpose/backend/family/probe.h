@@ -9,8 +9,8 @@
 
 #include "interpose/backend/family/operation.h"
 
-void probe_end(struct recorded_call *call, int result);
-void iprobe_end(struct recorded_call *call, int result, const int *flag);
+/* flag is NULL, here and below, where the call waits for a message. */
+void probe_end(struct recorded_call *call, int result, const int *flag);
 
 struct matched_probe {
     struct recorded_call call;
@@ -20,8 +20,7 @@ struct matched_probe {
 };
 
 void mprobe_begin(struct matched_probe *probe, int source, int tag, MPI_Comm comm, MPI_Status **status);
-void mprobe_end(struct matched_probe *probe, int result, const MPI_Message *message);
-void improbe_end(struct matched_probe *probe, int result, const MPI_Message *message, const int *flag);
+void mprobe_end(struct matched_probe *probe, int result, const MPI_Message *message, const int *flag);
 
 struct matched_receive {
     struct recorded_call call;
@@ -31,7 +30,7 @@ struct matched_receive {
 
 void mrecv_begin(struct matched_receive *receive, const void *buffer, int64_t count, MPI_Datatype datatype,
                  const MPI_Message *message);
-void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *message);
-void imrecv_end(struct matched_receive *receive, int result, const MPI_Message *message, const MPI_Request *request);
+/* request is NULL where the call itself receives. */
+void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *message, const MPI_Request *request);
 
 #endif

@@ -19,7 +19,6 @@
 #include "interpose/backend/run/launcher_environment.h"
 #include "interpose/backend/run/node.h"
 #include "interpose/backend/run/run.h"
-#include "interpose/backend/run/say_line.h"
 #include "interpose/backend/run/start_ingest.h"
 #include "interpose/backend/table/communicator.h"
 
@@ -129,7 +128,7 @@ static void pair(MPI_Request request)
         wait_begin(&completion, &request, &status);
     request = MPI_REQUEST_NULL;
     if (completion.call.thread)
-        wait_end(&completion, MPI_SUCCESS, &request);
+        wait_end(&completion, MPI_SUCCESS, &request, NULL);
 }
 
 /* Returns the ns of the fastest batch; the lane has room for all batches, and for one pair and a stack before. */
@@ -323,7 +322,7 @@ void init_begin(struct recorded_call *call)
 {
     (void)call;
     join_announce();
-    recorder.init_ticks = clock_ticks(recorder.clock_source);
+    recorder.init_ticks = now_ticks();
 }
 
 /* Explains on stderr why a launcher of another MPI starts processes that do not find each other. */

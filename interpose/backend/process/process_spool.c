@@ -3,7 +3,6 @@
 #include "interpose/backend/process/process_spool.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/run/launcher_environment.h"
 #include "interpose/backend/run/node.h"
-#include "interpose/backend/run/say_line.h"
 #include "interpose/backend/site/modules.h"
 #include "interpose/backend/site/stack.h"
 #include "interpose/backend/table/communicator.h"
@@ -26,16 +24,12 @@
 
 static void read_command(char *command, size_t size)
 {
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, command, size - 1);
-    if (fd >= 0)
-        close(fd);
+    size_t length = spool_read_text("/proc/self/cmdline", command, size);
     while (length > 0 && command[length - 1] == '\0')
         length--;
-    for (ssize_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++)
         if (command[i] == '\0')
             command[i] = ' ';
-    command[length > 0 ? length : 0] = '\0';
 }
 
 /* Keeps the path; of one that is too long the end, as readers take its last part alone. */
@@ -210,12 +204,6 @@ enum {
     N_COUNTS = BY_ERROR + N_ERRORS
 };
 
-static void append_text(char *text, size_t size, const char *what)
-{
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s", what);
-}
-
 /* Appends to text what fits. */
 static void append(char *text, size_t size, const char *what, uint64_t n)
 {
@@ -235,7 +223,7 @@ static void append_refused(char *text, size_t size, const uint64_t *by_error)
         append(text, size, error > 0 ? what : "the system refused room for the spools", by_error[error]);
     }
     if (by_error[EPERM] > 0)
-        append_text(text, size, " (MPISTAIR_PREALLOCATE takes all room in MPI_Init)");
+        snprintf(text + strlen(text), size - strlen(text), " (MPISTAIR_PREALLOCATE takes all room in MPI_Init)");
 }
 
 void process_spool_tell_losses(const struct run *run, const struct spool_header *header)

@@ -2,10 +2,23 @@
 #include "interpose/backend/recorder/state.h"
 
 #include <errno.h>
+#include <linux/limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "share/base/utf8.h"
 
 struct recorder recorder;
 _Thread_local struct recorder_thread *recorder_thread;
+
+void *recorder_allocate(size_t bytes)
+{
+    int saved_errno = errno;
+    void *memory = calloc(1, bytes);
+    errno = saved_errno;
+    return memory;
+}
 
 void *scratch_borrow(struct scratch *scratch, size_t bytes)
 {
@@ -32,4 +45,15 @@ void scratch_return(struct scratch *scratch, void *memory)
         scratch->busy = 0;
     else
         free(memory);
+}
+
+void say_line(const char *format, ...)
+{
+    char text[4 * PATH_MAX]; /* a command has three names of files */
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    utf8_clean(text, text, strlen(text));
+    fprintf(stderr, "mpistair: %s\n", text);
 }

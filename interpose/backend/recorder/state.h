@@ -99,6 +99,11 @@ struct recorded_call {
     enum mpistair_function function;
 };
 
+static inline uint64_t now_ticks(void)
+{
+    return clock_ticks(recorder.clock_source);
+}
+
 static inline int is_recording(void)
 {
     return __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
@@ -136,6 +141,14 @@ static inline int16_t current_processor(void)
 #endif
     return processor >= 0 && processor <= INT16_MAX ? (int16_t)processor : (int16_t)-1;
 }
+
+/* Returns zeroed memory, and leaves errno as it is; NULL where there is none. */
+void *recorder_allocate(size_t bytes);
+
+/* Tells the user of a job something on stderr: prints "mpistair: " and a line. Names of files may have any bytes;
+ * one with a control character must neither move the cursor nor look like a line of its own, so a terminal sees
+ * harmless ones. */
+void say_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Ends the sums of all threads (sum.h): later calls are added to new ones. */
 static inline void sum_end_all(void)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "interpose/backend/run/say_line.h"
+#include "interpose/backend/recorder/state.h"
 #include "interpose/spool/event.h"
 #include "interpose/spool/spool_file.h"
 #include "interpose/spool/readers.h"

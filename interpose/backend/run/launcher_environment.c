@@ -22,7 +22,9 @@
 #define MOST_BYTES     ((size_t)4 << 20) /* more than an environment has */
 #define MOST_ANCESTORS 16
 
-char *proc_read(long pid, const char *name, size_t *length)
+/* Returns all of /proc/PID/NAME as text[*length] with a NUL behind it, which the caller frees; NULL where it cannot be
+ * read. */
+static char *proc_read(long pid, const char *name, size_t *length)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);

@@ -6,10 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns all of /proc/PID/NAME as text[*length] with a NUL behind it, which the caller frees; NULL where it cannot be
- * read. */
-char *proc_read(long pid, const char *name, size_t *length);
-
 /* Writes a name for what one launcher started, the same in all MPI_COMM_WORLDs that it spawned; empty where nothing
  * tells it. */
 void launcher_name(char *name, size_t size);

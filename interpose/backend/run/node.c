@@ -14,7 +14,6 @@
 
 #include "interpose/backend/recorder/state.h"
 #include "interpose/backend/run/folder.h"
-#include "interpose/backend/run/launcher_environment.h"
 #include "interpose/backend/run/run.h"
 #include "interpose/spool/clock.h"
 
@@ -144,12 +143,11 @@ static uint64_t time_ns(struct timeval time)
 
 static uint64_t wait_ns(void)
 {
-    size_t length;
-    uint64_t run = 0, wait = 0;
-    char *text = proc_read(getpid(), "schedstat", &length);
-    int is_known = text && sscanf(text, "%" SCNu64 " %" SCNu64, &run, &wait) == 2 && run > 0;
-    free(text);
-    return is_known ? wait : SPOOL_NOT_KNOWN;
+    char text[128];
+    uint64_t run_ns = 0, waited_ns = 0;
+    spool_read_text("/proc/self/schedstat", text, sizeof text);
+    int is_known = sscanf(text, "%" SCNu64 " %" SCNu64, &run_ns, &waited_ns) == 2 && run_ns > 0;
+    return is_known ? waited_ns : SPOOL_NOT_KNOWN;
 }
 
 struct spool_processor_use node_processor_use(void)

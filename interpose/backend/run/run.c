@@ -3,7 +3,6 @@
 #include "interpose/backend/run/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +19,8 @@
 /* Identifies the running kernel; returns 0 where that is not known. */
 static uint64_t kernel_key(void)
 {
-    char boot[64] = "";
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        ssize_t length = read(fd, boot, sizeof boot - 1);
-        boot[length > 0 ? length : 0] = '\0';
-        close(fd);
-    }
-    return boot[0] ? hash_text(HASH_BASIS, boot) : 0;
+    char boot[64];
+    return spool_read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot) > 0 ? hash_text(HASH_BASIS, boot) : 0;
 }
 
 /* Makes path absolute with the folder in which the job began. */

@@ -13,7 +13,7 @@
 
 #include "interpose/backend/run/start_ingest.h"
 #include "interpose/backend/run/folder.h"
-#include "interpose/backend/run/say_line.h"
+#include "interpose/backend/recorder/state.h"
 
 #define LARGE_BYTES (UINT64_C(256) << 20) /* beyond this the job does not wait for its trace */
 

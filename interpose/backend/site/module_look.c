@@ -18,6 +18,86 @@
 
 #include "interpose/backend/recorder/state.h"
 
+/* The build id is read where the module is mapped, as the file of its name may be another one by now. */
+enum { MOST_HEADERS = 64, MOST_NOTE_BYTES = 4096, MOST_ID_BYTES = 64 };
+
+int module_memory_open(void)
+{
+    return open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+}
+
+static int read_memory(int memory, void *to, size_t bytes, uint64_t address)
+{
+    return address <= INT64_MAX && pread(memory, to, bytes, (off_t)address) == (ssize_t)bytes ? 0 : -1;
+}
+
+/* Finds the build id among the notes and writes it. Returns 0, or -1. */
+static int find_id(const unsigned char *notes, size_t bytes, size_t align, char *text, size_t size)
+{
+    for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= bytes;) {
+        ElfW(Nhdr) note;
+        memcpy(&note, notes + at, sizeof note);
+        if (note.n_namesz > bytes || note.n_descsz > bytes)
+            return -1;
+        size_t name = at + sizeof note, value = at + (sizeof note + note.n_namesz + align - 1) / align * align;
+        if (value + note.n_descsz > bytes)
+            return -1;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
+            note.n_descsz > 0 && note.n_descsz <= MOST_ID_BYTES && size > 2 * (size_t)note.n_descsz + 3) {
+            text += snprintf(text, size, "id=");
+            for (size_t i = 0; i < note.n_descsz; i++)
+                text += snprintf(text, 3, "%02x", notes[value + i]);
+            return 0;
+        }
+        at = value + (note.n_descsz + align - 1) / align * align;
+    }
+    return -1;
+}
+
+static int read_id(int memory, uint64_t head, char *text, size_t size)
+{
+    ElfW(Ehdr) elf;
+    ElfW(Phdr) segments[MOST_HEADERS];
+    unsigned char notes[MOST_NOTE_BYTES];
+    if (head == 0 || read_memory(memory, &elf, sizeof elf, head) != 0 || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+        elf.e_phentsize != sizeof *segments || elf.e_phnum > MOST_HEADERS ||
+        read_memory(memory, segments, elf.e_phnum * sizeof *segments, head + elf.e_phoff) != 0)
+        return -1;
+    uint64_t bias = head;
+    for (size_t i = 0; i < elf.e_phnum; i++)
+        if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0)
+            bias = head - segments[i].p_vaddr;
+    for (size_t i = 0; i < elf.e_phnum; i++) {
+        const ElfW(Phdr) *segment = &segments[i];
+        size_t bytes = segment->p_filesz < sizeof notes ? segment->p_filesz : sizeof notes;
+        if (segment->p_type == PT_NOTE && read_memory(memory, notes, bytes, bias + segment->p_vaddr) == 0 &&
+            find_id(notes, bytes, segment->p_align == 8 ? 8 : 4, text, size) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+static int module_has_id(const struct module_range *range, int memory)
+{
+    char text[256];
+    return memory >= 0 && read_id(memory, range->head, text, sizeof text) == 0;
+}
+
+void module_identity(char *text, size_t size, const struct module_range *range, const char *path, int memory)
+{
+    struct stat status;
+    if (memory >= 0 && read_id(memory, range->head, text, size) == 0)
+        return;
+    if (strcmp(path, range->path) != 0)
+        snprintf(text, size, "deleted");
+    else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        snprintf(text, size, "file=%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, (uint64_t)status.st_size,
+                 (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)status.st_mtim.tv_nsec,
+                 (uint64_t)status.st_dev, (uint64_t)status.st_ino);
+    else
+        snprintf(text, size, "-");
+}
+
 enum { ATTEMPTS = 5 };
 #define TEXT_LIMIT_BYTES ((size_t)16 << 20) /* some 65,530 mappings are the kernel's limit */
 
@@ -35,7 +115,8 @@ struct module_generation module_generation(void)
     return generation;
 }
 
-int module_make_room(void *array, size_t *room, size_t n, size_t element_bytes)
+/* Makes room for n elements in the array at *(T **)array, which has *room. Returns 0, or -1 without memory. */
+static int module_make_room(void *array, size_t *room, size_t n, size_t element_bytes)
 {
     void *memory;
     memcpy(&memory, array, sizeof memory);
@@ -73,7 +154,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *context)
     (void)size;
     if (look->n_objects == 0) {
         look->generation = (struct module_generation){info->dlpi_adds, info->dlpi_subs};
-        look->ticks = clock_ticks(recorder.clock_source);
+        look->ticks = now_ticks();
     }
     struct module_object object = {.begin = UINTPTR_MAX, .headers = info->dlpi_phdr, .name_at = look->names_bytes};
     for (size_t i = 0; i < info->dlpi_phnum; i++)
@@ -121,7 +202,7 @@ static int read_maps(struct module_look *look)
     return 0;
 }
 
-int module_look_add(struct module_look *look, struct module_range range)
+static int module_look_add(struct module_look *look, struct module_range range)
 {
     if (module_make_room(&look->ranges, &look->ranges_room, look->n_ranges + 1, sizeof *look->ranges) != 0)
         return -1;
@@ -176,6 +257,8 @@ void module_look_release(struct module_look *look)
     *look = (struct module_look){0};
 }
 
+/* The loader's list has what it loaded in our namespace, oldest first. It counts all that it ever loaded and unloaded,
+ * in all namespaces: where the list accounts for what was counted, nothing happened but what it shows. */
 static int is_same_object(const struct module_object *a, const struct module_object *b)
 {
     return a->begin == b->begin && a->end == b->end && a->headers == b->headers;
@@ -276,83 +359,4 @@ int module_apply_changes(struct module_look *look, struct module_look *last)
     if (look->n_ranges > 1)
         qsort(look->ranges, look->n_ranges, sizeof *look->ranges, by_begin);
     return 0;
-}
-
-enum { MOST_HEADERS = 64, MOST_NOTE_BYTES = 4096, MOST_ID_BYTES = 64 };
-
-int module_memory_open(void)
-{
-    return open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-}
-
-static int read_memory(int memory, void *to, size_t bytes, uint64_t address)
-{
-    return address <= INT64_MAX && pread(memory, to, bytes, (off_t)address) == (ssize_t)bytes ? 0 : -1;
-}
-
-/* Finds the build id among the notes and writes it. Returns 0, or -1. */
-static int find_id(const unsigned char *notes, size_t bytes, size_t align, char *text, size_t size)
-{
-    for (size_t at = 0; at + sizeof(ElfW(Nhdr)) <= bytes;) {
-        ElfW(Nhdr) note;
-        memcpy(&note, notes + at, sizeof note);
-        if (note.n_namesz > bytes || note.n_descsz > bytes)
-            return -1;
-        size_t name = at + sizeof note, value = at + (sizeof note + note.n_namesz + align - 1) / align * align;
-        if (value + note.n_descsz > bytes)
-            return -1;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0 &&
-            note.n_descsz > 0 && note.n_descsz <= MOST_ID_BYTES && size > 2 * (size_t)note.n_descsz + 3) {
-            text += snprintf(text, size, "id=");
-            for (size_t i = 0; i < note.n_descsz; i++)
-                text += snprintf(text, 3, "%02x", notes[value + i]);
-            return 0;
-        }
-        at = value + (note.n_descsz + align - 1) / align * align;
-    }
-    return -1;
-}
-
-static int read_id(int memory, uint64_t head, char *text, size_t size)
-{
-    ElfW(Ehdr) elf;
-    ElfW(Phdr) segments[MOST_HEADERS];
-    unsigned char notes[MOST_NOTE_BYTES];
-    if (head == 0 || read_memory(memory, &elf, sizeof elf, head) != 0 || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-        elf.e_phentsize != sizeof *segments || elf.e_phnum > MOST_HEADERS ||
-        read_memory(memory, segments, elf.e_phnum * sizeof *segments, head + elf.e_phoff) != 0)
-        return -1;
-    uint64_t bias = head;
-    for (size_t i = 0; i < elf.e_phnum; i++)
-        if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0)
-            bias = head - segments[i].p_vaddr;
-    for (size_t i = 0; i < elf.e_phnum; i++) {
-        const ElfW(Phdr) *segment = &segments[i];
-        size_t bytes = segment->p_filesz < sizeof notes ? segment->p_filesz : sizeof notes;
-        if (segment->p_type == PT_NOTE && read_memory(memory, notes, bytes, bias + segment->p_vaddr) == 0 &&
-            find_id(notes, bytes, segment->p_align == 8 ? 8 : 4, text, size) == 0)
-            return 0;
-    }
-    return -1;
-}
-
-int module_has_id(const struct module_range *range, int memory)
-{
-    char text[256];
-    return memory >= 0 && read_id(memory, range->head, text, sizeof text) == 0;
-}
-
-void module_identity(char *text, size_t size, const struct module_range *range, const char *path, int memory)
-{
-    struct stat status;
-    if (memory >= 0 && read_id(memory, range->head, text, size) == 0)
-        return;
-    if (strcmp(path, range->path) != 0)
-        snprintf(text, size, "deleted");
-    else if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-        snprintf(text, size, "file=%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, (uint64_t)status.st_size,
-                 (uint64_t)status.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)status.st_mtim.tv_nsec,
-                 (uint64_t)status.st_dev, (uint64_t)status.st_ino);
-    else
-        snprintf(text, size, "-");
 }

@@ -58,13 +58,7 @@ int module_look(struct module_look *look);
 /* Fills what the loader knows: all but the ranges. Returns 0, or -1 without memory. */
 int module_look_objects(struct module_look *look);
 
-/* Adds a range. Returns 0, or -1 without memory. */
-int module_look_add(struct module_look *look, struct module_range range);
-
 void module_look_release(struct module_look *look);
-
-/* Makes room for n elements in the array at *(T **)array, which has *room. Returns 0, or -1 without memory. */
-int module_make_room(void *array, size_t *room, size_t n, size_t element_bytes);
 
 /* Marks the objects of a look that another one has not, and counts them. */
 void module_find_new(struct module_look *look, const struct module_look *other);
@@ -82,9 +76,6 @@ int module_apply_changes(struct module_look *look, struct module_look *last);
  * "file=BYTES,MTIME_NS,DEVICE,INODE", which are those of the file `path` now; "deleted" where that is another one; "-"
  * where nothing can be known. `path` is that of the range without what the kernel adds to names of deleted files. */
 void module_identity(char *text, size_t size, const struct module_range *range, const char *path, int memory);
-
-/* Says whether the file of a range has a build id. */
-int module_has_id(const struct module_range *range, int memory);
 
 /* Opens this process's memory to be read without risk: what is unmapped meanwhile is an error and no fault. Returns a
  * descriptor that the caller closes, or -1. */

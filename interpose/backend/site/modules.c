@@ -36,9 +36,23 @@
 #include "interpose/backend/site/module_look.h"
 #include "interpose/spool/spool_file.h"
 
+/* The text of the history, and its file, which grows with it. The file is there from the start and says at any time
+ * what was known, as the process may be killed. It is made as a whole (folder.h); its end is added only to the very
+ * file that was made. */
+struct module_text {
+    char *text; /* all of the file */
+    size_t length, room;
+    size_t written; /* bytes of it that are in the file */
+    dev_t device;   /* of the file as it was made */
+    ino_t inode;
+    int is_cut;    /* a line could not be kept */
+    int owes_loss; /* it has modules that went, of which the file says nothing */
+};
+
 #define LINE_BYTES ((size_t)PATH_MAX + 512)
 
-void module_text_add(struct module_text *text, const char *format, ...)
+/* Adds a line. */
+static __attribute__((format(printf, 2, 3))) void module_text_add(struct module_text *text, const char *format, ...)
 {
     va_list arguments;
     if (text->room - text->length < LINE_BYTES) {
@@ -117,7 +131,9 @@ static int make_anew(struct module_text *text, const struct run *run, int folder
     return 0;
 }
 
-void module_text_write(struct module_text *text, const struct run *run)
+/* Brings run->maps up to the text: adds the end, or makes it anew where that fails. A file that would have calls stand
+ * under modules that were gone is removed. */
+static void module_text_write(struct module_text *text, const struct run *run)
 {
     const char *name = strrchr(run->maps, '/');
     int folder = name && text->written < text->length ? folder_open(run) : -1, result = -1;
@@ -327,7 +343,7 @@ static int note_changes(void)
     if (!__atomic_load_n(&history.is_open, __ATOMIC_ACQUIRE) || recorder.pid != getpid())
         return 0;
     int saved_errno = errno, is_due;
-    uint64_t ticks = clock_ticks(recorder.clock_source);
+    uint64_t ticks = now_ticks();
     struct module_generation generation = module_generation();
     pthread_mutex_lock(&history.lock);
     is_due = !generation_equal(generation, history.last.generation);

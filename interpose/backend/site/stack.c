@@ -125,7 +125,7 @@ static void store_stack(struct recorder_thread *thread, uint16_t number, void *c
     record->frames = n;
     for (uint32_t i = 0; i < n; i++)
         record->sites[i] = (uint64_t)(uintptr_t)addresses[i];
-    record->sites[n] = clock_ticks(recorder.clock_source);
+    record->sites[n] = now_ticks();
     spool_record_publish(record, SPOOL_STACK);
 }
 

@@ -69,7 +69,7 @@ static void wait_for_look(const struct recorded_call *call)
 {
     while (__atomic_load_n(&driver.looking, __ATOMIC_ACQUIRE) &&
            __atomic_load_n(&buffer_memory_look_ticks, __ATOMIC_ACQUIRE) != 0 &&
-           clock_ticks(recorder.clock_source) - call->begin_ticks < WAIT_TICKS)
+           now_ticks() - call->begin_ticks < WAIT_TICKS)
         sched_yield();
 }
 

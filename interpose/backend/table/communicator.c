@@ -196,34 +196,29 @@ static struct facts *facts_of(uint32_t index)
 /* Returns a group for indices from table.n_all on, NULL without memory. */
 static struct group *new_group(void)
 {
-    int saved_errno = errno;
     uint32_t begin, number = communicators.n_all / GROUP_FACTS;
     unsigned block = block_of(number, &begin);
-    if (!communicators.blocks[block])
-        __atomic_store_n(&communicators.blocks[block], calloc(FIRST_BLOCK << block, sizeof(struct group *)),
-                         __ATOMIC_RELEASE);
-    struct group *group = NULL;
-    if (communicators.blocks[block]) {
-        group = communicators.free ? communicators.free : calloc(1, sizeof *group);
-        if (group) {
-            communicators.free = group->next;
-            __atomic_store_n(&communicators.blocks[block][number - begin], group, __ATOMIC_RELEASE);
-        }
+    struct group **groups = communicators.blocks[block];
+    if (!groups) {
+        groups = recorder_allocate((FIRST_BLOCK << block) * sizeof *groups);
+        __atomic_store_n(&communicators.blocks[block], groups, __ATOMIC_RELEASE);
     }
-    errno = saved_errno;
+    if (!groups)
+        return NULL;
+    struct group *group = communicators.free ? communicators.free : recorder_allocate(sizeof *group);
+    if (!group)
+        return NULL;
+    communicators.free = group->next;
+    __atomic_store_n(&groups[number - begin], group, __ATOMIC_RELEASE);
     return group;
 }
 
 /* Returns room for the next facts, NULL without memory. The caller holds the lock. */
 static struct facts *new_facts(void)
 {
-    struct group *group = NULL;
     if (communicators.n_all == COMMUNICATOR_NONE)
         return NULL;
-    if (communicators.n_all % GROUP_FACTS != 0)
-        group = group_of(communicators.n_all);
-    else
-        group = new_group();
+    struct group *group = communicators.n_all % GROUP_FACTS != 0 ? group_of(communicators.n_all) : new_group();
     if (!group)
         return NULL;
     group->live++;
@@ -250,11 +245,6 @@ static struct facts *set_live(struct handle_slot *slot, struct facts *facts)
     struct facts *before = __atomic_exchange_n(&slot->value, facts, __ATOMIC_ACQ_REL);
     next_epoch();
     return before;
-}
-
-static uint64_t now(void)
-{
-    return clock_ticks(recorder.clock_source);
 }
 
 /* Gives comm the next index and writes its record. Returns the index, or COMMUNICATOR_NONE. */
@@ -308,7 +298,7 @@ static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum sp
                                         .function = (uint16_t)function,
                                         .creation = UINT32_MAX,
                                         .begin_ticks = recorder.init_ticks,
-                                        .end_ticks = now()};
+                                        .end_ticks = now_ticks()};
     return members_describe(comm, identity == SPOOL_BY_TIME, &members) == 0
                ? add_communicator(thread, comm, &members, &record)
                : COMMUNICATOR_NONE;
@@ -345,7 +335,7 @@ int communicator_init_session(struct recorder_thread *thread, MPI_Group world, i
     struct spool_communicator record = {.function = FN_Session_init,
                                         .creation = UINT32_MAX,
                                         .begin_ticks = recorder.spool.header->start.ticks,
-                                        .end_ticks = now()};
+                                        .end_ticks = now_ticks()};
     struct spool_communicator records[2] = {record, record};
     struct members all = {.leader = 0}, self = {.size = 1};
     communicators.locked = locked;
@@ -374,7 +364,7 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
     uint32_t index = find_index(key);
     if (index == COMMUNICATOR_NONE) {
         struct spool_communicator record = {
-            .identity = SPOOL_BY_MEETING, .begin_ticks = now(), .parent = SPOOL_NO_COMMUNICATOR};
+            .identity = SPOOL_BY_MEETING, .begin_ticks = now_ticks(), .parent = SPOOL_NO_COMMUNICATOR};
         struct members members;
         if (members_describe(comm, 1, &members) != 0)
             return COMMUNICATOR_NONE;
@@ -440,7 +430,7 @@ uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, con
                                         .parent = origin->parent,
                                         .creation = origin->creation,
                                         .begin_ticks = origin->begin_ticks,
-                                        .end_ticks = now()};
+                                        .end_ticks = now_ticks()};
     identify_made(made, origin, &members, &record);
     return add_communicator(thread, made, &members, &record);
 }

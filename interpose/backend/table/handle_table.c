@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/backend/recorder/state.h"
+
 #define FIRST_SLOTS 1024U
 
 static struct handle_segment *new_segment(uint64_t slots, struct handle_segment *older)
 {
-    int saved_errno = errno;
-    struct handle_segment *segment = calloc(1, sizeof *segment + slots * sizeof *segment->slots);
-    errno = saved_errno;
+    struct handle_segment *segment = recorder_allocate(sizeof *segment + slots * sizeof *segment->slots);
     if (segment) {
         segment->mask = slots - 1;
         segment->older = older;

@@ -77,19 +77,8 @@ void operation_settle(struct spool_operation *operation, MPI_Request request)
 /* Returns the flags of its record; NULL if it has none. */
 static uint16_t *flags_of(void *pending)
 {
-    struct spool_operation *operation = pending;
-    struct spool_collective *collective = pending;
-    struct spool_access *access = pending;
-    switch (pending_type(pending)) {
-    case SPOOL_OPERATION:
-        return &operation->flags;
-    case SPOOL_COLLECTIVE:
-        return &collective->flags;
-    case SPOOL_ACCESS:
-        return &access->flags;
-    default:
-        return NULL;
-    }
+    uint16_t *flags = NULL;
+    return spool_record_end(pending, &flags) ? flags : NULL;
 }
 
 /* Lets go of what knew its request, which is no longer there. */
@@ -98,17 +87,6 @@ static void let_go(void *pending)
     uint16_t *flags = flags_of(pending);
     if (flags && (*flags & SPOOL_HELD))
         __atomic_store_n(flags, (uint16_t)(*flags & ~(unsigned)SPOOL_HELD), __ATOMIC_RELEASE);
-}
-
-/* Ends a record whose time of completion is one store. */
-static uint32_t end_pending_record(uint64_t *end_ticks, uint16_t *flags, int ok, uint64_t ticks)
-{
-    if (*end_ticks != 0)
-        return 0;
-    if (!ok)
-        __atomic_store_n(flags, (uint16_t)(*flags | SPOOL_FAILED), __ATOMIC_RELAXED);
-    __atomic_store_n(end_ticks, ticks, __ATOMIC_RELEASE);
-    return 1;
 }
 
 /* Recognises the status of MPI_Isendrecv that MPICH 4.0 fills with zeros, whatever was received. */
@@ -127,7 +105,7 @@ static uint32_t complete_operations(struct spool_operation *operation, const MPI
         return 0;
     /* Behind a shared handle another thread's operation, posted since the call returned, may be taken for this one. */
     if (now.ticks <= operation->post_ticks)
-        now.ticks = clock_ticks(recorder.clock_source);
+        now.ticks = now_ticks();
     if (operation->flags & SPOOL_SAME_CALL)
         operation_complete_two(operation - 1, is_empty(status) ? NULL : status, error, now.ticks, now.processor);
     else
@@ -138,26 +116,23 @@ static uint32_t complete_operations(struct spool_operation *operation, const MPI
 uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, const MPI_Status *status, int error,
                               struct moment now)
 {
-    int ok = error == MPI_SUCCESS;
-    struct spool_collective *collective = pending;
-    struct spool_access *access = pending;
     struct pending_callback *callback = pending;
+    uint16_t *flags;
     uint32_t completed = 0;
-    switch (pending_type(pending)) {
-    case SPOOL_OPERATION:
-        completed = complete_operations(pending, status, error, now);
-        break;
-    case SPOOL_COLLECTIVE:
-        completed = end_pending_record(&collective->end_ticks, &collective->flags, ok, now.ticks);
-        break;
-    case SPOOL_ACCESS:
-        completed = end_pending_record(&access->end_ticks, &access->flags, ok, now.ticks);
-        break;
-    case PENDING_CALLBACK:
-        callback->complete(callback, thread, ok, now.ticks);
+    if (pending_type(pending) == PENDING_CALLBACK) {
+        callback->complete(callback, thread, error == MPI_SUCCESS, now.ticks);
         return 1;
-    default:
+    }
+    uint64_t *end_ticks = spool_record_end(pending, &flags);
+    if (!end_ticks)
         return 0;
+    if (pending_type(pending) == SPOOL_OPERATION) {
+        completed = complete_operations(pending, status, error, now);
+    } else if (*end_ticks == 0) {
+        if (error != MPI_SUCCESS)
+            __atomic_store_n(flags, (uint16_t)(*flags | SPOOL_FAILED), __ATOMIC_RELAXED);
+        __atomic_store_n(end_ticks, now.ticks, __ATOMIC_RELEASE);
+        completed = 1;
     }
     if (completed == 0)
         let_go(pending);
@@ -178,7 +153,7 @@ void pending_abandon(void *pending, struct recorder_thread *thread, unsigned fla
 {
     struct pending_callback *callback = pending;
     if (pending_type(pending) == PENDING_CALLBACK)
-        callback->complete(callback, thread, 0, clock_ticks(recorder.clock_source));
+        callback->complete(callback, thread, 0, now_ticks());
     else if (flag)
         pending_flag(pending, flag);
     else

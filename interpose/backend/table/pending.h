@@ -69,7 +69,7 @@ struct moment {
 
 static inline struct moment moment_now(void)
 {
-    return (struct moment){clock_ticks(recorder.clock_source), current_processor()};
+    return (struct moment){now_ticks(), current_processor()};
 }
 
 static inline uint8_t pending_type(const void *pending)

@@ -3,9 +3,6 @@
  * takers, and a ring that grows while others read it. See request_table.h. */
 #include "interpose/backend/table/request_table.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "interpose/backend/table/pending.h"
 
 #define FIRST_CELLS 64U
@@ -55,9 +52,7 @@ static struct shared_queues *acquire(void)
         if (__atomic_compare_exchange_n(&queues->in_use, &in_use, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             return queues;
     }
-    int saved_errno = errno;
-    queues = calloc(1, sizeof *queues);
-    errno = saved_errno;
+    queues = recorder_allocate(sizeof *queues);
     if (!queues)
         return NULL;
     queues->in_use = 1;
@@ -79,9 +74,7 @@ static __attribute__((noinline)) struct ring *grow(struct queue *queue, uint64_t
 {
     struct ring *old = queue->ring;
     uint64_t cells = old ? (old->mask + 1) * 2 : FIRST_CELLS;
-    int saved_errno = errno;
-    struct ring *ring = malloc(sizeof *ring + cells * sizeof *ring->cells);
-    errno = saved_errno;
+    struct ring *ring = recorder_allocate(sizeof *ring + cells * sizeof *ring->cells);
     if (!ring)
         return NULL;
     ring->smaller = old;
@@ -290,7 +283,7 @@ static __attribute__((noinline)) void add_again(struct recorder_thread *thread, 
     }
 }
 
-static inline void add_value(struct recorder_thread *thread, uint64_t handle, void *value)
+void request_table_insert(struct recorder_thread *thread, uint64_t handle, void *value)
 {
     struct handle_slot *slot = handle_table_find(&request_table, handle);
     void *there = NULL;
@@ -302,11 +295,6 @@ static inline void add_value(struct recorder_thread *thread, uint64_t handle, vo
         put(thread, shared_number(there), value);
     else
         add_again(thread, slot, handle, value, 0);
-}
-
-void request_table_insert(struct recorder_thread *thread, uint64_t handle, void *pending)
-{
-    add_value(thread, handle, pending);
 }
 
 void *request_table_take_before(uint64_t handle)
@@ -371,7 +359,7 @@ void *request_table_peek(struct recorder_thread *thread, uint64_t handle)
 
 void request_table_add_persistent(struct recorder_thread *thread, uint64_t handle, struct persistent *persistent)
 {
-    add_value(thread, handle, (void *)((uintptr_t)persistent | REQUEST_PERSISTENT));
+    request_table_insert(thread, handle, (void *)((uintptr_t)persistent | REQUEST_PERSISTENT));
 }
 
 struct persistent *request_table_persistent(uint64_t handle)
