@@ -45,7 +45,7 @@ static __attribute__((format(printf, 1, 2))) void say(const char *format, ...)
     dprintf(STDERR_FILENO, "mpistair: %s\n", text);
 }
 
-/* Are handed to the backend: the functions found, NULL where the MPI lacks one. */
+/* Handed to the backend: the functions found, NULL where the MPI lacks one. */
 static mpistair_code *host_next[FN_COUNT];
 static mpistair_code *host_pnext[FN_COUNT];
 

@@ -1,4 +1,4 @@
-/* Is the contract between the preload library and a backend.
+/* The contract between the preload library and a backend.
  *
  * The preload library knows no MPI type. It owns one cell for each function, through which every MPI_X of the
  * application jumps, and finds the MPI in the process. When MPI is initialised, it loads the backend of its family
@@ -20,43 +20,43 @@ struct mpistair_fortran_note {
     uintptr_t outer; /* what `site` was before: the application's where a Fortran layer called another one */
 };
 
-/* Holds what the preload library gives a backend; lives as long as the process. */
+/* What the preload library gives a backend; lives as long as the process. */
 struct mpistair_host {
     uint64_t table_hash;
     uint32_t n_functions;
     uint32_t family;             /* enum spool_family of the MPI that was found */
     mpistair_code *const *next;  /* [n_functions] the MPI_X behind us in search order; NULL: this MPI lacks it */
     mpistair_code *const *pnext; /* [n_functions] the MPI's own PMPI_X; NULL: this MPI lacks it */
-    /* Points to the counts, [n_functions], of passed-through calls of families untracked and counted. A backend points
+    /* The counts, [n_functions], of passed-through calls of families untracked and counted. A backend points
      * it into the spool once that is open (the counts so far copied over), so that they survive a kill. */
     uint64_t *volatile *calls;
     /* Makes all cells pass through to next, for good: forked children, a backend that gives up. */
     void (*stop)(void);
     /* Returns the calling thread's note, which stays where it is until the thread ends. */
     struct mpistair_fortran_note *(*fortran_note)(void);
-    /* Names the working directory when the library was loaded, which relative names in the environment mean wherever
+    /* The working directory when the library was loaded, which relative names in the environment mean wherever
      * the program went since; "" if it is not known. */
     const char *folder;
-    /* Says whether the code at an address belongs to a Fortran layer of MPI, and not to the application. */
+    /* Returns whether the code at an address belongs to a Fortran layer of MPI, and not to the application. */
     bool (*is_fortran_layer)(const void *address);
 };
 
-/* Holds what a backend gives the preload library. */
+/* What a backend gives the preload library. */
 struct mpistair_backend {
     uint64_t table_hash;
     uint32_t n_functions;
-    /* Lists wrappers by function number; NULL: the function is passed through (counted, where its family says so). */
+    /* Wrappers by function number; NULL: the function is passed through (counted, where its family says so). */
     mpistair_code *const *wrappers;
-    /* Is called once, before the first wrapper, in the thread that initialises MPI and before the MPI does. Returns 0,
+    /* Called once, before the first wrapper, in the thread that initialises MPI and before the MPI does. Returns 0,
      * or -1 after which nothing is recorded. Must not call MPI. */
     int (*start)(const struct mpistair_host *host);
-    /* Is called, while the backend records, before each dlclose; NULL: it need not know. */
+    /* Called, while the backend records, before each dlclose; NULL: it need not know. */
     void (*note_modules)(void);
-    /* Is called after each dlclose, and before one that does not come by; NULL: as above. */
+    /* Called after each dlclose, and before one that does not come by; NULL: as above. */
     void (*expect_change)(void);
 };
 
-/* Names the symbol that a backend exports. */
+/* The symbol that a backend exports. */
 #define MPISTAIR_BACKEND_SYMBOL "mpistair_backend_v1"
 
 #endif

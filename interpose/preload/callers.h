@@ -13,7 +13,7 @@
  * unloaded keeps its entry. */
 mpistair_code *_Atomic *callers_cells(const void *return_address);
 
-/* Says whether the code at an address belongs to a Fortran layer. */
+/* Returns whether the code at an address belongs to a Fortran layer. */
 bool callers_is_fortran(const void *address);
 
 /* Returns where stub `number`, called from `return_address`, goes on: the next definition of its name. Where there is

@@ -107,7 +107,7 @@ bool look_up_is_counted(uint32_t function)
            recording_wrapper(function) == NULL;
 }
 
-/* Says whether a call of the function posts, or starts, a message. */
+/* Returns whether a call of the function posts, or starts, a message. */
 static bool posts_message(uint32_t function)
 {
     switch (families[function]) {
@@ -129,7 +129,7 @@ static bool posts_message(uint32_t function)
     }
 }
 
-/* Says whether a tool behind us works on calls of the function. */
+/* Returns whether a tool behind us works on calls of the function. */
 static bool is_wrapped_behind(uint32_t function)
 {
     return mpi_library_is_wrapped_behind(atomic_load(&mpistair_next[function]), atomic_load(&mpistair_pnext[function]));

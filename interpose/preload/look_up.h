@@ -27,11 +27,11 @@ void look_up_record(uint32_t function, mpistair_code *wrapper);
 const char *look_up_name(uint32_t function, enum mpistair_entry entry);
 enum mpistair_family look_up_family(uint32_t function);
 
-/* Says whether calls of the function pass through and are counted: nobody records them, or this backend has no wrapper.
- */
+/* Returns whether calls of the function pass through and are counted: nobody records them, or this backend has no
+ * wrapper. */
 bool look_up_is_counted(uint32_t function);
 
-/* Says whether the function is MPI_Init, MPI_Finalize, MPI_Abort or the like, whose cells ask at every call. */
+/* Returns whether the function is MPI_Init, MPI_Finalize, MPI_Abort or the like, whose cells ask at every call. */
 bool look_up_is_end(uint32_t function);
 
 #endif

@@ -194,7 +194,7 @@ int elf_needed(const char *path, const char *prefix, char *name, size_t size)
     return result;
 }
 
-/* Says whether the file's own symbol table, which a stripped one lacks, defines a symbol of that name. */
+/* Returns whether the file's own symbol table, which a stripped one lacks, defines a symbol of that name. */
 static bool elf_defines(const char *path, const char *name)
 {
     struct image image;
@@ -240,7 +240,7 @@ static bool is_ours(const void *address)
     return object_of(address).dli_fbase == object_of(&ours).dli_fbase;
 }
 
-/* Says whether a file is a copy of this library. */
+/* Returns whether a file is a copy of this library. */
 static bool is_copy(const char *path)
 {
     return strncmp(base_name(path), "libmpistair.so", strlen("libmpistair.so")) == 0;
@@ -444,7 +444,7 @@ bool mpi_library_is_static(void)
            (elf_defines("/proc/self/exe", "MPI_Init") || elf_defines("/proc/self/exe", "MPI_Init_thread"));
 }
 
-/* Says whether the MPI tells that it has the standard ABI; one that has not says version -1. */
+/* Returns whether the MPI tells that it has the standard ABI; one that has not says version -1. */
 static bool tells_abi(mpistair_code *abi_get_version)
 {
     int major = -1, minor = -1;
@@ -457,7 +457,7 @@ static bool tells_abi(mpistair_code *abi_get_version)
 
 struct mpi_identity mpi_library_identify(mpistair_code *get_library_version, mpistair_code *abi_get_version)
 {
-    /* Lists what the libraries say of themselves. The first that occurs decides: derivatives name their ancestor too.
+    /* What the libraries say of themselves. The first that occurs decides: derivatives name their ancestor too.
      */
     static const struct {
         const char *phrase;

@@ -43,13 +43,13 @@ mpistair_code *mpi_library_find_anywhere(const char *name);
  * another MPI behind it: the program calls the one that was loaded first. */
 unsigned mpi_library_count(void);
 
-/* Says whether what stands before us defines MPI_X `name`. */
+/* Returns whether an object before us in search order defines MPI_X `name`. */
 bool mpi_library_is_wrapped_in_front(const char *name);
 
-/* Says whether a tool behind us does, where next and pnext are MPI_X and PMPI_X behind us. */
+/* Returns whether a tool behind us wraps the function whose MPI_X and PMPI_X behind us are next and pnext. */
 bool mpi_library_is_wrapped_behind(mpistair_code *next, mpistair_code *pnext);
 
-/* Says which MPI the functions found belong to. */
+/* The MPI to which the functions found belong. */
 struct mpi_identity {
     enum spool_family family; /* SPOOL_FAMILY_UNKNOWN: none that we know */
     bool is_abi;              /* it has the standard ABI of MPI 5.0 */
@@ -59,14 +59,14 @@ struct mpi_identity {
 /* Asks the MPI by its MPI_Get_library_version and MPI_Abi_get_version (NULL: it has none). */
 struct mpi_identity mpi_library_identify(mpistair_code *get_library_version, mpistair_code *abi_get_version);
 
-/* Says whether a file is of the standard ABI, by its name: MPI_X and PMPI_X may lie in two of them. */
+/* Returns whether a file is of the standard ABI, by its name: MPI_X and PMPI_X may lie in two of them. */
 bool mpi_library_is_abi_name(const char *path);
 
-/* Says whether an MPI is loaded under the name `soname`. */
+/* Returns whether an MPI is loaded under the name `soname`. */
 bool mpi_library_is_loaded(const char *soname);
 
-/* Says whether the program itself defines MPI (it was linked to it statically): its calls then never reach a preloaded
- * library. A program without symbol table does not show it. */
+/* Returns whether the program itself defines MPI (it was linked to it statically): its calls then never reach a
+ * preloaded library. A program without symbol table does not show it. */
 bool mpi_library_is_static(void);
 
 /* Returns the last component of a path. */

@@ -7,7 +7,7 @@
 
 #include "interpose/preload/bind.h"
 
-/* Says whether the user wants nothing recorded: MPISTAIR_DISABLE. */
+/* Returns whether the user wants nothing recorded: MPISTAIR_DISABLE. */
 bool recording_is_disabled(void);
 
 enum recording_state {

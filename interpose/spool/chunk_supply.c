@@ -16,7 +16,7 @@
 #define LOOK_AGAIN  16U /* chunks, whenever one is added */
 #define FIRST_BYTES 4096U
 
-/* Says whether something may still be stored into a record, or read from it. The end of a record is stored last. */
+/* Returns whether something may still be stored into a record, or read from it. The end of a record is stored last. */
 static int is_open(uint8_t *record)
 {
     uint16_t *flags;

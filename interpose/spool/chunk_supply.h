@@ -39,7 +39,7 @@ struct left_chunks {
 
 enum { SUPPLY_READY = 8, SUPPLY_LEFT = 2 };
 
-/* Holds a chunk of the file: zeroed, allocated, mapped. */
+/* A chunk of the file: zeroed, allocated, mapped. */
 struct supply_chunk {
     uint8_t *map;
     uint32_t number;

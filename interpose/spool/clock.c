@@ -13,7 +13,7 @@
 
 #define PAIR_READINGS 5
 
-/* Holds how a test shifts this node's clock: node_ns = t + offset_ns + t * rate. */
+/* How a test shifts this node's clock: node_ns = t + offset_ns + t * rate. */
 static struct {
     int64_t offset_ns;
     double rate;

@@ -12,7 +12,7 @@
 /* Returns the clock of this machine as /sys tells it; SPOOL_CLOCK_MONOTONIC where that cannot be read. */
 enum spool_clock_source spool_clock_detect(void);
 
-/* Says by how much this process's clocks are ahead of the node's: its time namespace's offsets. Zero where the kernel
+/* By how much this process's clocks are ahead of the node's: its time namespace's offsets. Zero where the kernel
  * does not tell them. */
 struct spool_clock_namespace {
     int64_t monotonic_ns;

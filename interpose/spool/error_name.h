@@ -1,5 +1,5 @@
-/* Names the errors for which a system refuses room for a spool. The C library has such names only since glibc 2.32, and
- * its texts differ by language. */
+/* The names of errors for which a system refuses room for a spool. The C library has such names only since glibc
+ * 2.32, and its texts differ by language. */
 #ifndef MPISTAIR_SPOOL_ERROR_NAME_H
 #define MPISTAIR_SPOOL_ERROR_NAME_H
 

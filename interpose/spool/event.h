@@ -1,4 +1,4 @@
-/* Describes the spool, what one process leaves behind of its MPI calls, byte by byte.
+/* The spool, what one process leaves behind of its MPI calls, byte by byte.
  *
  * A spool file belongs to one process. It is a shared mapping that the recorder only stores into, so that the
  * kernel keeps everything up to the last store when the process is killed. It holds
@@ -39,7 +39,7 @@ enum spool_clock_source { SPOOL_CLOCK_MONOTONIC = 0, SPOOL_CLOCK_TSC = 1 };
 
 enum spool_family { SPOOL_FAMILY_UNKNOWN = 0, SPOOL_FAMILY_MPICH = 1, SPOOL_FAMILY_OPENMPI = 2 };
 
-/* Says how the process ended; the last one stored wins. */
+/* How the process ended; the last one stored wins. */
 enum spool_end {
     SPOOL_END_NONE = 0,     /* killed, or still running */
     SPOOL_END_FINALIZE = 1, /* MPI_Finalize was reached */
@@ -63,7 +63,7 @@ struct spool_clock_pair {
     uint64_t monotonic_ns; /* the node's CLOCK_MONOTONIC at the same moment */
 };
 
-/* Relates the clock of this node to that of its parent in the tree of node leaders:
+/* The clock of this node beside that of its parent in the tree of node leaders:
  * parent CLOCK_MONOTONIC = own CLOCK_MONOTONIC + offset_ns, at own time at_ns, uncertain by rtt_ns / 2.
  */
 struct spool_clock_link {
@@ -74,7 +74,7 @@ struct spool_clock_link {
     uint32_t pad;
 };
 
-/* Holds what a process had of the processors of its node up to a moment. */
+/* What a process had of the processors of its node up to a moment. */
 struct spool_processor_use {
     uint64_t at_ns;   /* CLOCK_MONOTONIC; 0: not reached, or not known */
     uint64_t run_ns;  /* user and system time of all threads */
@@ -158,7 +158,7 @@ enum spool_record_type {
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
 
-/* Says in which memory a buffer lies, as NVIDIA's driver tells it. Bits 0 and 1 hold the kind, those above the GPU. */
+/* The memory in which a buffer lies, as NVIDIA's driver tells it. Bits 0 and 1 hold the kind, those above the GPU. */
 enum spool_memory {
     SPOOL_MEMORY_HOST = 0,    /* the driver does not know it, or there is none */
     SPOOL_MEMORY_PINNED = 1,  /* of the host, known to the driver */
@@ -197,7 +197,7 @@ enum spool_operation_flag {
     SPOOL_CANCELLING = 1U << 15, /* MPI_Cancel was called on it, and nobody knows whether that cancelled it */
 };
 
-/* Records one posted point-to-point operation in one cache line. At completion peer and tag of a wildcard are resolved
+/* One posted point-to-point operation in one cache line. At completion peer and tag of a wildcard are resolved
  * first, and complete_ticks is stored last. Operations match in the order of these records in their lane. Partitioned
  * ones match in the order of their SPOOL_PERSISTENT records, then of their starts. A matched probe stores its record
  * when Mprobe returns, with post_ticks and site of Mprobe; the bytes follow at Mrecv. */
@@ -222,7 +222,7 @@ struct spool_operation {
     uint32_t persistent; /* spool_persistent.number; 0: none */
 };
 
-/* Records one completion call (Wait..., and Test... that completed something), or another call whose time counts:
+/* One completion call (Wait..., and Test... that completed something), or another call whose time counts:
  * probes, Mrecv, Cancel. Unsuccessful tests and probes are summed in spool_idle. */
 struct spool_call {
     uint8_t type; /* SPOOL_CALL */
@@ -234,7 +234,7 @@ struct spool_call {
     uint64_t call_ticks; /* entry to return */
 };
 
-/* Sums the unsuccessful Test... and probes that a thread made of one function at one call site while it stored no
+/* The unsuccessful Test... and probes that a thread made of one function at one call site, summed, while it stored no
  * record of another type, as such calls come by the million. The record is counted up in place. */
 struct spool_idle {
     uint8_t type; /* SPOOL_IDLE */
@@ -246,7 +246,7 @@ struct spool_idle {
     uint64_t ticks;       /* entry to return, added up */
 };
 
-/* Records one collective, or the creation of a communicator for the time that it took. */
+/* One collective, or the creation of a communicator for the time that it took. */
 struct spool_collective {
     uint8_t type; /* SPOOL_COLLECTIVE */
     uint8_t pad;
@@ -264,7 +264,7 @@ struct spool_collective {
     uint64_t pad2;
 };
 
-/* Says how a communicator is recognised in other processes. */
+/* How a communicator is recognised in other processes. */
 enum spool_identity {
     SPOOL_BY_CREATION = 0, /* by its number among the creations on the parent: collective over an intracommunicator */
     SPOOL_BY_MEETING = 1,  /* met in a call, its creation was not seen; parent and creation say nothing */
@@ -275,7 +275,7 @@ enum spool_identity {
                         * UINT32_MAX) */
 };
 
-/* Describes a communicator as this process knows it. Index 0 is MPI_COMM_WORLD, 1 is MPI_COMM_SELF. The same
+/* A communicator as this process knows it. Index 0 is MPI_COMM_WORLD, 1 is MPI_COMM_SELF. The same
  * communicator in different processes has the same (parent, creation, leader, size), with the parents unified in the
  * same way. The two sides of MPI_Intercomm_create, accept and connect have different parents; communicators of sessions
  * have none. */
@@ -300,7 +300,7 @@ struct spool_communicator {
     uint64_t pad;
 };
 
-/* Describes an inactive request made by MPI_..._init: what all its starts have in common. */
+/* An inactive request made by MPI_..._init: what all its starts have in common. */
 struct spool_persistent {
     uint8_t type;      /* SPOOL_PERSISTENT */
     uint8_t direction; /* of an operation; UINT8_MAX: it is a collective */
@@ -318,7 +318,7 @@ struct spool_persistent {
     uint64_t pad2;
 };
 
-/* Describes the partitions of one started operation, whose record lies right before this one. A send counts MPI_Pready,
+/* The partitions of one started operation, whose record lies right before this one. A send counts MPI_Pready,
  * a receive counts MPI_Parrived that answered yes. Any thread may store into it. */
 struct spool_partitions {
     uint8_t type; /* SPOOL_PARTITIONS */
@@ -331,7 +331,7 @@ struct spool_partitions {
     uint64_t pad2[4];
 };
 
-/* Records one partition; stored only with MPISTAIR_PARTITIONS=1. */
+/* One partition; stored only with MPISTAIR_PARTITIONS=1. */
 struct spool_partition {
     uint8_t type; /* SPOOL_PARTITION */
     uint8_t pad;
@@ -343,7 +343,7 @@ struct spool_partition {
     uint64_t site;
 };
 
-/* Records one call on a window or on a file: a transfer with its bytes, or a synchronisation. Which of both follows
+/* One call on a window or on a file: a transfer with its bytes, or a synchronisation. Which of both follows
  * from the function. */
 struct spool_access {
     uint8_t type; /* SPOOL_ACCESS */
@@ -363,7 +363,7 @@ struct spool_access {
     int64_t offset; /* in the file's view, as given to the call; -1: none was */
 };
 
-/* Sums the calls of one function at one call site that have no record of their own: those beyond MPISTAIR_DETAIL, and,
+/* The calls of one function at one call site that have no record of their own: those beyond MPISTAIR_DETAIL, and,
  * while recording was off, all but point-to-point operations. The record is counted up in place. */
 struct spool_sum {
     uint8_t type; /* SPOOL_SUM */
@@ -380,7 +380,7 @@ struct spool_sum {
     uint64_t site;        /* 0: not known, or several */
 };
 
-/* Records MPI_Pcontrol(number): 0 off, 1 on, 2 flush, and any other number is a mark that the program set. Also records
+/* MPI_Pcontrol(number): 0 off, 1 on, 2 flush, and any other number is a mark that the program set. Also
  * where the recording window begins (1) or ends (0). */
 struct spool_mark {
     uint8_t type; /* SPOOL_MARK */
@@ -392,7 +392,7 @@ struct spool_mark {
     uint64_t pad2;
 };
 
-/* Records MPI_Comm_set_name. */
+/* MPI_Comm_set_name. */
 struct spool_name {
     uint8_t type; /* SPOOL_NAME */
     uint8_t pad[3];
@@ -400,7 +400,7 @@ struct spool_name {
     char name[152]; /* ended by 0; MPI allows at most 128 here */
 };
 
-/* Holds a stack of return addresses (MPISTAIR_STACK=n). It is stored once, before the first record that has it, and is
+/* A stack of return addresses (MPISTAIR_STACK=n). It is stored once, before the first record that has it, and is
  * 8 + 8 * frames bytes long, 8 more if it is timed, rounded up to a multiple of 32. */
 #define SPOOL_STACK_LIMIT 63
 struct spool_stack {

@@ -18,7 +18,7 @@ void mapped_file_close(struct mapped_file *file);
 const uint8_t *mapped_file_data(const struct mapped_file *file);
 /* Takes that many whole pages at the front out of the process: they must not be read again. */
 void mapped_file_drop_front(struct mapped_file *file, size_t bytes);
-/* Says whether a read found the file shorter than it was when it was mapped. */
+/* Returns whether a read found the file shorter than it was when it was mapped. */
 bool mapped_file_is_cut(const struct mapped_file *file);
 
 #endif

@@ -288,7 +288,7 @@ static uint64_t count_rest(const uint8_t *data, size_t begin, size_t end)
     return (end - begin + sizeof(struct spool_operation) - 1) / sizeof(struct spool_operation);
 }
 
-/* Says whether the call began, and its end (0: not reached) followed, within the process's life. */
+/* Returns whether the call began, and its end (0: not reached) followed, within the process's life. */
 static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t end)
 {
     uint64_t start = spool->header.start.ticks;
@@ -296,13 +296,13 @@ static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t 
     return begin >= start && begin < latest && (end == 0 || (end >= begin && end < latest));
 }
 
-/* Says the same of one call, or of several together, that took so long. */
+/* The same of one call, or of several together, that took so long. */
 static bool plausible_length(const struct spool *spool, uint64_t begin, uint64_t ticks)
 {
     return ticks < UINT64_C(1) << 62 && plausible_times(spool, begin, begin + ticks);
 }
 
-/* Limits how many processes of several worlds a communicator may have: ingest keeps a number for each. */
+/* How many processes of several worlds a communicator may have at most: ingest keeps a number for each. */
 #define FOREIGN_LIMIT (1 << 20)
 
 static bool plausible_communicator(const struct spool *spool, const struct spool_communicator *communicator)

@@ -14,12 +14,12 @@
  * with them stays far from overflow. */
 #define SPOOL_WORLD_LIMIT (1 << 24)
 #define SPOOL_TIME_LIMIT  (UINT64_C(1) << 58)
-/* Limits the calls of one sum in the same way. */
+/* The same for the calls of one sum. */
 #define SPOOL_CALLS_LIMIT (UINT64_C(1) << 50)
 /* A program may name any number of bytes, which the recorder stores up to this one, the largest that SQL can hold. */
 #define SPOOL_BYTES_LIMIT ((uint64_t)INT64_MAX)
 
-/* Marks the room for records in one chunk. */
+/* The room for records in one chunk. */
 struct spool_span {
     uint32_t lane;
     uint32_t sequence;

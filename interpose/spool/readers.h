@@ -1,4 +1,4 @@
-/* Says who may read what is recorded: its owner alone, unless MPISTAIR_READERS says `group` or `all`. The umask takes
+/* Who may read what is recorded: its owner alone, unless MPISTAIR_READERS says `group` or `all`. The umask takes
  * bits away as from any file's mode. */
 #ifndef MPISTAIR_SPOOL_READERS_H
 #define MPISTAIR_SPOOL_READERS_H
@@ -25,7 +25,7 @@ static inline mode_t readers_folder_mode(void)
     return 0700 | readers_of(0050, 0055);
 }
 
-/* Says whether the variable has a value that is refused. */
+/* Returns whether the variable has a value that is refused. */
 static inline int readers_is_wrong(void)
 {
     const char *readers = getenv("MPISTAIR_READERS");

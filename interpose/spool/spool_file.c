@@ -55,7 +55,7 @@ enum {
     SPARE_BYTES = 16 << 20, /* address space that is spared for the program where it is limited */
 };
 
-/* Says whether the system forbids a call that the recorder can do without: as file systems that do not have it, and
+/* Returns whether the system forbids a call that the recorder can do without: as file systems that do not have it, and
  * filters of seccomp, do. */
 static int is_forbidden(int error)
 {
@@ -139,8 +139,8 @@ static uint64_t address_space_bytes(void)
     return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Says whether RLIMIT_AS is set. *is_reached tells whether it leaves too little room for so many bytes and for what is
- * spared for the program. */
+/* Returns whether RLIMIT_AS is set. *is_reached tells whether it leaves too little room for so many bytes and for
+ * what is spared for the program. */
 static int is_limited(uint64_t bytes, int *is_reached)
 {
     struct rlimit space;

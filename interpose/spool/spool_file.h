@@ -1,4 +1,4 @@
-/* Holds the descriptor of a spool, which the program may close.
+/* The descriptor of a spool, which the program may close.
  *
  * Programs close descriptors that they do not own, and the next file that they open gets the number. So ours is moved
  * up, where numbers are not given out soon. Before every use it is compared with the file that was opened, so that what

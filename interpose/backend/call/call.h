@@ -50,7 +50,7 @@ static inline int call_begin(struct recorded_call *call, enum mpistair_function 
 /* Does the same out of line, for functions that are rarely called. */
 int call_begin_rare(struct recorded_call *call, enum mpistair_function function, const void *return_address);
 
-/* Says whether the end function has something to record: not where the recorder closed during the call. */
+/* Returns whether the end function has something to record: not where the recorder closed during the call. */
 static inline int call_recorded(const struct recorded_call *call)
 {
     return call->thread && is_recording();

@@ -147,7 +147,8 @@ static uint64_t read_detail(int rank)
     if (*text >= '0' && *text <= '9' && errno == 0 && !*end)
         return detail;
     if (rank == 0)
-        fprintf(stderr, "mpistair: MPISTAIR_DETAIL=%s is no number of calls; %d is used\n", text, DEFAULT_DETAIL);
+        fprintf(stderr, "mpistair: MPISTAIR_DETAIL must be a number of calls, not '%s'; using %d\n", text,
+                DEFAULT_DETAIL);
     return DEFAULT_DETAIL;
 }
 
@@ -161,9 +162,10 @@ void window_open(int rank, struct recorder_thread *thread)
     if (text && *text && parse(text) != 0) {
         if (rank == 0)
             fprintf(stderr,
-                    "mpistair: MPISTAIR_WINDOW=%s is no window, expected FROM-TO with times as 10s-1.5m, or mark "
-                    "FROM-TO with numbers of MPI_Pcontrol from %d on; all is recorded\n",
-                    text, FIRST_MARK);
+                    "mpistair: MPISTAIR_WINDOW must be FROM-TO, with times such as 10s-1.5m, or mark FROM-TO, with "
+                    "numbers of "
+                    "MPI_Pcontrol from %d on, not '%s'; recording the whole run\n",
+                    FIRST_MARK, text);
         memset(&recording_window, 0, sizeof recording_window);
     } else if (text && *text) {
         recording_window.closed =

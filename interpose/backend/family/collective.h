@@ -10,7 +10,7 @@
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
 
-/* Holds one side's arguments: one count and datatype, or arrays of them (int, or MPI_Count in the _c functions). */
+/* One side's arguments: one count and datatype, or arrays of them (int, or MPI_Count in the _c functions). */
 struct collective_side {
     const void *buffer;
     int64_t count;

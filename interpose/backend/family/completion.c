@@ -98,7 +98,7 @@ static int is_in_status(int result)
     return result != MPI_SUCCESS && PMPI(Error_class)(result, &class) == MPI_SUCCESS && class == MPI_ERR_IN_STATUS;
 }
 
-/* Says whether a persistent request is done, where a call that failed in some of its requests does not say. */
+/* Returns whether a persistent request is done, where a call that failed in some of its requests does not say. */
 static int is_inactive(MPI_Request request)
 {
     int flag = 0;

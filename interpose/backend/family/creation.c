@@ -124,7 +124,7 @@ void comm_name_end(struct naming_call *naming, int result, const char *name)
  * returns (Open MPI's Fortran layer relies on that: the variable that it hands on is gone afterwards), so it is read
  * there. */
 
-/* Holds what the request stands for. */
+/* What the request stands for. */
 struct idup {
     struct pending_callback pending; /* must be first */
     struct communicator_origin origin;

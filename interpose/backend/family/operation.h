@@ -12,10 +12,10 @@
 #include "interpose/backend/table/pending.h"
 #include "interpose/backend/table/request_table.h"
 
-/* Is a source that no MPI stores into a status. */
+/* A source that no MPI stores into a status. */
 #define SOURCE_UNTOUCHED INT32_MIN
 
-/* Holds the status of a call that may resolve a wildcard. */
+/* The status of a call that may resolve a wildcard. */
 struct watched_status {
     MPI_Status *status;   /* where MPI puts it; NULL: not watched */
     int32_t users_source; /* source that stood in it */

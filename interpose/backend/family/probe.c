@@ -72,7 +72,7 @@ void mrecv_begin(struct matched_receive *receive, const void *buffer, int64_t co
     receive->operation->memory = buffer_memory(&receive->call, buffer) & SPOOL_MEMORY_ALL;
 }
 
-/* Says whether the call left the message to be received; then the operation goes back. */
+/* Returns whether the call left the message to be received; then the operation goes back. */
 static int still_matched(struct matched_receive *receive, int result, const MPI_Message *message)
 {
     if (result == MPI_SUCCESS || *message == MPI_MESSAGE_NULL || !receive->operation)

@@ -217,7 +217,7 @@ static void tell_unrecorded(int error)
                  own_run->rank, own_run->folder, strerror(error));
 }
 
-/* Says whether a session of any process goes on after MPI_Finalize. Collective. */
+/* Returns whether a session of any process goes on after MPI_Finalize. Collective. */
 static int sessions_go_on(void)
 {
     int mine = stage.n_open_sessions > 0, any = 0;

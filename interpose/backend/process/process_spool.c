@@ -89,7 +89,7 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
     identify_process(run);
     spool_writer_publish(&recorder.spool);
     if (readers_is_wrong() && run->rank == 0)
-        fprintf(stderr, "mpistair: MPISTAIR_READERS=%s is none of owner, group and all; owner is used\n",
+        fprintf(stderr, "mpistair: MPISTAIR_READERS must be owner, group or all, not '%s'; using owner\n",
                 getenv("MPISTAIR_READERS"));
     const char *wants_thread = getenv("MPISTAIR_THREAD");
     if (wants_thread && strcmp(wants_thread, "0") == 0)

@@ -31,7 +31,7 @@ static inline uint64_t handle_key(const void *handle, size_t bytes)
     return key;
 }
 
-/* Holds memory for the arrays of one completion call; the thread keeps it between calls. */
+/* Memory for the arrays of one completion call; the thread keeps it between calls. */
 struct scratch {
     void *memory;
     size_t bytes;
@@ -83,7 +83,7 @@ struct recorder {
 };
 
 extern struct recorder recorder;
-/* Is the calling thread's state; NULL until its first recorded call. */
+/* The calling thread's state; NULL until its first recorded call. */
 extern _Thread_local struct recorder_thread *recorder_thread __attribute__((tls_model("initial-exec")));
 
 /* Returns memory for bytes: the thread's own, unless an outer call of it is in there; NULL without memory. The caller
@@ -91,7 +91,7 @@ extern _Thread_local struct recorder_thread *recorder_thread __attribute__((tls_
 void *scratch_borrow(struct scratch *scratch, size_t bytes);
 void scratch_return(struct scratch *scratch, void *memory);
 
-/* Holds what a wrapper keeps of one call. */
+/* What a wrapper keeps of one call. */
 struct recorded_call {
     struct recorder_thread *thread; /* NULL: not recorded */
     uint64_t begin_ticks;
@@ -109,13 +109,13 @@ static inline int is_recording(void)
     return __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
 }
 
-/* Says whether MPI has to fill statuses that the caller ignores. */
+/* Returns whether MPI has to fill statuses that the caller ignores. */
 static inline int statuses_matter(void)
 {
     return __atomic_load_n(&recorder.statuses_matter, __ATOMIC_RELAXED);
 }
 
-/* Says for good that completion calls need statuses. */
+/* From now on completion calls need statuses. */
 static inline void need_statuses(void)
 {
     if (!statuses_matter())

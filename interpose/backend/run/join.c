@@ -120,8 +120,8 @@ static int join_s(int rank)
     if (*text >= '1' && *text <= '9' && *end == '\0' && errno == 0 && s <= MOST_JOIN_S)
         return (int)s;
     if (rank == 0)
-        fprintf(stderr, "mpistair: MPISTAIR_JOIN_S=%s is no number of seconds from 1 to %d; %d is used\n", text,
-                MOST_JOIN_S, DEFAULT_JOIN_S);
+        fprintf(stderr, "mpistair: MPISTAIR_JOIN_S must be a number of seconds from 1 to %d, not '%s'; using %d\n",
+                MOST_JOIN_S, text, DEFAULT_JOIN_S);
     return DEFAULT_JOIN_S;
 }
 
@@ -138,7 +138,7 @@ static int pause_until(struct wait *wait, uint64_t end_ns)
     return 1;
 }
 
-/* Says whether it is time for the line about whom all wait for. */
+/* Returns whether to print, once, which ranks the others wait for. */
 static int is_time_to_say(struct wait *wait)
 {
     if (clock_monotonic_ns() < wait->say_ns)

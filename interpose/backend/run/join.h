@@ -18,7 +18,7 @@ void join_withdraw(void);
  * that have called it get the same. No message is left behind at those of this node that did not call it. */
 int join_wait(const struct run *run);
 
-/* Says whether this process speaks for those that go on without others. */
+/* Returns whether this process speaks for those that go on without others. */
 int join_speaks(void);
 
 #endif

@@ -248,7 +248,7 @@ int launcher_local_size(void)
 /* A process beside the launcher is its child, perhaps through a shell; one on another node is a child of a daemon.
  * What the launcher was given says what it hands on. Whatever cannot be read counts as reached. */
 
-/* Says whether a string of the NUL-separated list begins with `begin` and contains `part`. */
+/* Returns whether a string of the NUL-separated list begins with `begin` and contains `part`. */
 static int list_has(const char *list, size_t length, const char *begin, const char *part)
 {
     for (const char *text = list; text && text < list + length; text += strlen(text) + 1)

@@ -180,7 +180,7 @@ struct spool_processor_use node_processor_use(void)
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* Are declared in opal/mca/base/mca_base_var.h: one gives 0 and the index of a variable, the other 0 and a pointer to
+/* Declared in opal/mca/base/mca_base_var.h: one gives 0 and the index of a variable, the other 0 and a pointer to
  * where its value is. */
 typedef int find_by_name(const char *full_name, int *index);
 typedef int get_value(int index, const void *value, void *source, const char **source_file);

@@ -95,7 +95,8 @@ static uint64_t bytes_of_process(const struct run *run, const char *name, uint64
     if (text && parse_bytes(text, &bytes) != 0) {
         bytes = otherwise;
         if (run->rank == 0)
-            fprintf(stderr, "mpistair: %s=%s is no number of bytes (with K, M or G); %s is used\n", name, text, told);
+            fprintf(stderr, "mpistair: %s must be a number of bytes (with K, M or G), not '%s'; using %s\n", name, text,
+                    told);
     }
     return bytes / (uint64_t)(run->node_ranks > 0 ? run->node_ranks : 1);
 }

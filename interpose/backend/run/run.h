@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Holds what rank 0 decides; it is broadcast as bytes. */
+/* What rank 0 decides; it is broadcast as bytes. */
 struct run_facts {
     uint64_t started_unix_ns;
     uint64_t host_key; /* key of rank 0's node */

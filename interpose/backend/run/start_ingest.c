@@ -104,7 +104,7 @@ static int run_program(char *const arguments[], const char *folder)
     return status;
 }
 
-/* Holds the command that builds the trace of a run. */
+/* The command that builds the trace of a run. */
 struct command {
     char program[PATH_MAX];
     char collected[PATH_MAX]; /* the folder of spools from other nodes; empty: there is none */
@@ -112,8 +112,9 @@ struct command {
     int holds_place; /* output is an empty file that we made */
 };
 
-/* Holds the name of the trace. A name of our own choice must not replace what an earlier job, or another one that ends
- * now, left under it: an empty file takes the first free name of NAME.db, NAME-2.db, ..., and the trace replaces it. */
+/* Reserves the name of the trace. A name of our own choice must not replace what an earlier job, or another one that
+ * ends now, left under it: an empty file takes the first free name of NAME.db, NAME-2.db, ..., and the trace
+ * replaces it. */
 static void hold_place(struct command *command, const char *output)
 {
     int stem = (int)(strlen(output) - strlen(".db"));
@@ -148,7 +149,8 @@ static void say_command(const struct run *run, const struct command *command, co
              command->collected[0] ? " " : "", command->collected, command->output);
 }
 
-/* Says whether to ingest: not where the user says 0; nor where `mpistair run` does it, which says run. */
+/* Returns whether this process makes the trace: not with MPISTAIR_INGEST=0, nor under `mpistair run` (=run), which
+ * does. */
 static int is_wanted(void)
 {
     const char *value = getenv("MPISTAIR_INGEST");

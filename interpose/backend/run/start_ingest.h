@@ -9,8 +9,8 @@
 /* Builds the trace after MPI_Finalize on rank 0, or says how. bytes counts all spools. */
 void ingest_run(const struct run *run, uint64_t bytes);
 
-/* Says how to build the trace where no process knows when the others end, unless somebody else builds it. what is the
- * line's beginning. */
+/* Prints `what` and the command that makes the trace, where no process knows when the others end; nothing where
+ * somebody else makes it. */
 #define INGEST_SESSIONS "processes with MPI sessions end apart; once all have ended, the trace is made by"
 void ingest_say(const struct run *run, const char *what);
 

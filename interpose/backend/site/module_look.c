@@ -289,13 +289,13 @@ size_t module_first_uncertain(const struct module_look *look, const struct modul
     return loads < look->n_objects ? look->n_objects - loads : 1;
 }
 
-/* Says whether the list has all that the loader counts: it has not where there are further namespaces. */
+/* Returns whether the list has all that the loader counts: it has not where there are further namespaces. */
 static int is_whole(const struct module_look *look)
 {
     return look->generation.adds - look->generation.subs == look->n_objects;
 }
 
-/* Says whether the range belongs to an object that went since the last look. */
+/* Returns whether the range belongs to an object that went since the last look. */
 static int is_gone(const struct module_look *last, const struct module_range *range)
 {
     for (size_t i = 0; i < last->n_objects && last->n_new > 0; i++)

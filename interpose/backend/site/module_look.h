@@ -17,7 +17,7 @@ static inline int generation_equal(struct module_generation a, struct module_gen
     return a.adds == b.adds && a.subs == b.subs;
 }
 
-/* Describes a range of executable code that a file is mapped to. */
+/* A range of executable code that a file is mapped to. */
 struct module_range {
     uint64_t begin, end, offset;
     uint64_t device, inode; /* inode 0: not looked at */
@@ -25,7 +25,7 @@ struct module_range {
     const char *path;       /* in the look's text, as the kernel writes it; NULL: an earlier look had it */
 };
 
-/* Describes an object that the loader knows in our namespace. */
+/* An object that the loader knows in our namespace. */
 struct module_object {
     uintptr_t begin, end;
     const void *headers;      /* its program headers, which tell it from another one */

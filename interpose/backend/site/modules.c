@@ -184,13 +184,13 @@ static void name_file(char path[PATH_MAX + 64], const struct module_range *range
         path[length - strlen(mark)] = '\0';
 }
 
-/* Says whether the range belongs to the program itself, which the loader names first and never unloads. */
+/* Returns whether the range belongs to the program itself, which the loader names first and never unloads. */
 static int is_of_program(const struct module_look *look, const struct module_range *range)
 {
     return look->n_objects > 0 && range->begin >= look->objects[0].begin && range->begin < look->objects[0].end;
 }
 
-/* Lets stacks of the range's addresses be other ones from now on. */
+/* Makes stacks through the range's addresses count as new ones from now on. */
 static void count_version(const struct module_range *range)
 {
     uint64_t first = range->begin >> 16, last = (range->end - 1) >> 16;
@@ -278,7 +278,7 @@ static uint64_t thread_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* Says that what happens now is not noted; the file tells it. */
+/* What happens from now on is not noted; the file says so. */
 static void let_loose(void)
 {
     if (history.is_loose)

@@ -26,7 +26,7 @@ int modules_are_awaited(void);
 /* Ends the history with a last look. Returns 0, or -1 where there is no file. */
 int modules_close(struct run *run);
 
-/* Is counted up when a module went that lay there, for 64 KiB of addresses. Stacks of equal addresses are
+/* For 64 KiB of addresses each: how many modules that lay there went. Stacks of equal addresses are
  * equal as long as these are. */
 enum { MODULE_BLOCKS = 256 };
 extern uint32_t module_versions[MODULE_BLOCKS];

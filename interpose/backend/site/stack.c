@@ -30,7 +30,7 @@ static uint64_t *stack_slots; /* [SLOTS] hash of the stack with that number, 0: 
 static const unsigned char families[FN_COUNT] = {MPISTAIR_FUNCTIONS(X)};
 #undef X
 
-/* Says whether the records of a function have room for a stack: those of completion calls and probes have not. */
+/* Returns whether the records of a function have room for a stack: those of completion calls and probes have not. */
 static int has_stack(enum mpistair_function function)
 {
     switch (families[function]) {
@@ -75,7 +75,7 @@ void stack_open(int rank)
     long frames = strtol(text, &end, 10);
     const char *problem = NULL;
     if (text[0] < '0' || text[0] > '9' || *end || errno != 0 || frames > SPOOL_STACK_LIMIT)
-        problem = "is no number of frames from 0 to 63";
+        problem = "must be a number of frames from 0 to 63";
     else if (load_unwinder() != 0)
         problem = "needs libunwind (libunwind.so.8), which was not found";
     else if (!(stack_slots = calloc(STACK_SLOTS, sizeof *stack_slots)))

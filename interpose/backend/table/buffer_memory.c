@@ -116,7 +116,7 @@ static unsigned memory_of(const void *buffer, uint64_t type)
     return kind | (unsigned)gpu << SPOOL_MEMORY_GPU_SHIFT;
 }
 
-/* Says whether a thread of the process has, or had, a context. */
+/* Returns whether a thread of the process has, or had, a context. */
 static int has_context(void)
 {
     if (__atomic_load_n(&driver.has_context, __ATOMIC_RELAXED))

@@ -1,4 +1,4 @@
-/* Tells in which memory a buffer lies, where the process uses a GPU.
+/* The memory in which a buffer lies, where the process uses a GPU.
  *
  * NVIDIA's driver is asked, and only where the program itself has loaded it and has a context: nothing is loaded here,
  * and no context made. Where the driver is not loaded a call costs one comparison; about every millisecond of calls one
@@ -8,7 +8,7 @@
 
 #include "interpose/backend/recorder/state.h"
 
-/* Is when to look next, in ticks; 0: the driver is there. */
+/* When to look next, in ticks; 0: the driver is there. */
 extern uint64_t buffer_memory_look_ticks;
 
 unsigned buffer_memory_ask(const struct recorded_call *call, const void *buffer);

@@ -129,7 +129,7 @@ static uint64_t members_hash_in(MPI_Comm comm, MPI_Comm parent)
     return hash;
 }
 
-/* Holds what is needed of a communicator after its record was written. */
+/* What is needed of a communicator after its record was written. */
 struct facts {
     uint32_t index;
     uint32_t creations;

@@ -28,7 +28,7 @@ int communicator_init_session(struct recorder_thread *thread, MPI_Group world, i
 /* Gives the session's group back when MPI_Init followed: MPI_COMM_WORLD's exists now. Returns 0 or -1. */
 int communicator_init_world(struct recorder_thread *thread);
 
-/* Is the slow path of communicator_index: looks in the table, meets the unknown. */
+/* The slow path of communicator_index: looks the handle up, and registers a communicator that is new here. */
 uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm);
 
 /* Returns the index of comm for a record; COMMUNICATOR_NONE where MPI does not know it either. */
@@ -57,7 +57,7 @@ enum communicator_way {
     COMMUNICATOR_CONNECTED,      /* perhaps with processes of another world: spawn, accept, connect, join */
 };
 
-/* Says where a communicator comes from. */
+/* Where a communicator comes from. */
 struct communicator_origin {
     enum mpistair_function function;
     enum communicator_way way;

@@ -12,7 +12,7 @@ struct predefined_datatype {
     int taken;
 };
 
-/* Is hashed by handle, filled by datatype_init, then only read. Predefined datatypes are never freed, so their sizes
+/* By hash of the handle; filled by datatype_init, then only read. Predefined datatypes are never freed, so their sizes
  * can be kept, which saves a call into MPI for nearly every message. */
 extern struct predefined_datatype predefined_datatypes[PREDEFINED_SLOTS];
 

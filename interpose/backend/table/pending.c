@@ -81,7 +81,7 @@ static uint16_t *flags_of(void *pending)
     return spool_record_end(pending, &flags) ? flags : NULL;
 }
 
-/* Lets go of what knew its request, which is no longer there. */
+/* Clears SPOOL_HELD of a record whose request is gone. */
 static void let_go(void *pending)
 {
     uint16_t *flags = flags_of(pending);

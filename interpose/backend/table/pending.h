@@ -1,4 +1,4 @@
-/* Describes what a live request stands for, and what becomes of it when a call reports it complete.
+/* What a live request stands for, and what becomes of it when a call reports it complete.
  *
  * The table of requests knows a thing for each handle; its first byte is its type. Most are records in the spool that
  * wait for their end (SPOOL_OPERATION, SPOOL_COLLECTIVE, SPOOL_ACCESS). What needs more than that is a structure of the
@@ -53,7 +53,7 @@ enum pending_type {
     PENDING_CALLBACK = 0x80, /* struct pending_callback */
 };
 
-/* Describes something whose end is not a time in a record, as with MPI_Comm_idup. The owner allocates it; `complete`
+/* Something whose end is not a time in a record, as with MPI_Comm_idup. The owner allocates it; `complete`
  * frees it, and runs once: at the call that reported the request (ok: MPI says that it succeeded), or with ok 0 where
  * the request was freed, or its handle was given out again unseen. thread is the calling thread. */
 struct pending_callback {
@@ -61,7 +61,7 @@ struct pending_callback {
     void (*complete)(struct pending_callback *self, struct recorder_thread *thread, int ok, uint64_t ticks);
 };
 
-/* Holds the moment and place of a completion. */
+/* The moment and place of a completion. */
 struct moment {
     uint64_t ticks;
     int16_t processor;
@@ -77,7 +77,7 @@ static inline uint8_t pending_type(const void *pending)
     return *(const uint8_t *)pending;
 }
 
-/* Lists flags of an operation whose end is more than a time and a processor. */
+/* Flags of an operation whose end is more than a time and a processor. */
 #define PENDING_NOT_PLAIN (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG | SPOOL_SAME_CALL)
 
 /* Ends what a request stood for, reported by a call; the request is out of the table. status may be NULL (nothing is

@@ -27,7 +27,7 @@ struct ring {
     void *cells[];
 };
 
-/* Holds entries [head, tail), each at its number modulo the cells of the ring. */
+/* Entries [head, tail), each at its number modulo the cells of the ring. */
 struct queue {
     uint64_t head; /* counted up by takers */
     uint64_t tail; /* stored by the owner alone, who takes there */

@@ -114,7 +114,7 @@ def case_window(test):
         job.expect_equal(totals(test, rank)["MPI_Isend"], 40, "all sends with a window in time")
     for wrong in ("5s-3s", "mark 2-4"):
         done = test.record(program, "window", MPISTAIR_WINDOW=wrong)
-        said = [line for line in done.stderr.splitlines() if f"MPISTAIR_WINDOW={wrong} is no window" in line]
+        said = [line for line in done.stderr.splitlines() if "MPISTAIR_WINDOW must be" in line and f"not '{wrong}'" in line]
         job.expect_equal(len(said), 1, f"lines on the window {wrong}")
         test.expect_complete()
 

@@ -103,7 +103,7 @@ def case_ahead(test):
     shutil.rmtree(test.spools)
     test.trace.unlink()
     _, said = run(test, "size", "-", MPISTAIR_PREALLOCATE="all")
-    job.expect_equal(said[0], "mpistair: MPISTAIR_PREALLOCATE=all is no number of bytes (with K, M or G); none is used", "line")
+    job.expect_equal(said[0], "mpistair: MPISTAIR_PREALLOCATE must be a number of bytes (with K, M or G), not 'all'; using none", "line")
 
 
 def case_held(test):

@@ -191,7 +191,7 @@ def case_bad_limit(job):
     for bad in ("-1", "1T", "K", "99999999999G", "2MB"):
         stderr = job.run("wildcards", MPISTAIR_SPOOL_LIMIT=bad)
         said = [line for line in stderr.splitlines() if line.startswith("mpistair: ")]
-        require(len(said) == 1 and f"MPISTAIR_SPOOL_LIMIT={bad} " in said[0], f"{bad}: {stderr}")
+        require(len(said) == 1 and f"MPISTAIR_SPOOL_LIMIT must be a number of bytes (with K, M or G), not '{bad}'" in said[0], f"{bad}: {stderr}")
         job.check()
         shutil.rmtree(job.spools)
 

@@ -66,7 +66,7 @@ def main():
         job.expect_equal(sorted(recorded.stdout.splitlines()), sorted(bare.stdout.splitlines()), "what the program prints")
         test.expect_complete()
         check_frames(test, wanted)
-    expect_none(test, test.record(program, MPISTAIR_STACK="64"), "is no number of frames from 0 to 63")
+    expect_none(test, test.record(program, MPISTAIR_STACK="64"), "must be a number of frames from 0 to 63")
     # A library of its name that lacks what is needed, as LLVM's does.
     subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-Wl,-soname,libunwind.so.8", "-o",
                     test.folder / "libunwind.so.8"], check=True)
