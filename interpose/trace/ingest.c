@@ -1,4 +1,4 @@
-/* Leads a run through all passes from the spools to trace.db (memory/trace.h lists them), and tells the user what the
+/* Leads a run through all passes from the spools to trace.db (state/trace.h lists them), and tells the user what the
  * trace lacks, since a trace with gaps looks like a whole one. */
 #include "interpose/trace/ingest.h"
 
@@ -10,9 +10,9 @@
 #include "share/base/progress.h"
 #include "interpose/trace/site/symbols.h"
 #include "interpose/trace/clock/clock_align.h"
-#include "interpose/trace/gather/node_clock.h"
+#include "interpose/trace/gather/nodes.h"
 #include "interpose/trace/load/load.h"
-#include "interpose/trace/rare/marks.h"
+#include "interpose/trace/records/marks.h"
 #include "interpose/trace/gather/place.h"
 #include "interpose/trace/gather/spools.h"
 #include "interpose/trace/write/replaced.h"

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 #include "report/collect/report_activity.h"
 
 const char *const report_activity_name[SPENT_COUNT] = {

@@ -1,6 +1,6 @@
-/* Tests interpose/trace/site/module_history.h: what lay at an address at a time, by histories of whole, damaged and old
+/* Tests interpose/trace/state/module_history.h: what lay at an address at a time, by histories of whole, damaged and old
  * spools. */
-#include "interpose/trace/site/module_history.h"
+#include "interpose/trace/state/module_history.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

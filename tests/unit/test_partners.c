@@ -1,5 +1,5 @@
 /* Tests who is whose partner, by hand. */
-#include "interpose/trace/gather/partners.h"
+#include "interpose/trace/communicators/partners.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,7 +17,7 @@
 
 #include "interpose/trace/clock/clock_drift.h"
 #include "interpose/trace/clock/clock_edges.h"
-#include "interpose/trace/gather/node_clock.h"
+#include "interpose/trace/gather/nodes.h"
 #include "interpose/trace/stream/stream.h"
 #include "share/base/memory.h"
 

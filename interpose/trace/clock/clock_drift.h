@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_CLOCK_DRIFT_H
 #define MPISTAIR_TRACE_CLOCK_DRIFT_H
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Drift between two crystals as they are sold, ns per ns. */
 #define CLOCK_DRIFT_PRIOR 50e-6

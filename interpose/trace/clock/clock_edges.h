@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_CLOCK_EDGES_H
 #define MPISTAIR_TRACE_CLOCK_EDGES_H
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 #include "share/base/map.h"
 
 /* States what the messages from one node to another say: offset(to) - offset(from) >= at_least. */

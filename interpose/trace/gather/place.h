@@ -4,7 +4,7 @@
 
 #include "share/base/error.h"
 #include "share/base/placement.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Reads the nodes' topologies and sets placed, place and by_hand of all processes. placement is one by hand, or NULL.
  * Returns 0, or -1 with the reason: a placement of another number of ranks. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 

@@ -7,7 +7,7 @@
 
 #include "share/base/error.h"
 #include "interpose/spool/reader.h"
-#include "interpose/trace/gather/worlds.h"
+#include "interpose/trace/communicators/worlds.h"
 
 /* Describes a process that ended before it had said who it is; the name of its file says so. */
 struct spool_begun {

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_LANES_H
 #define MPISTAIR_TRACE_LANES_H
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 struct lane {
     struct spool_cursor cursor;

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace/rare/loader.h"
-#include "interpose/trace/rare/marks.h"
-#include "interpose/trace/rare/partition.h"
-#include "interpose/trace/rare/persistent_requests.h"
-#include "interpose/trace/rare/accesses.h"
-#include "interpose/trace/rare/rejected.h"
-#include "interpose/trace/rare/stacks.h"
-#include "interpose/trace/rare/sums.h"
+#include "interpose/trace/records/loader.h"
+#include "interpose/trace/records/marks.h"
+#include "interpose/trace/records/partitions.h"
+#include "interpose/trace/records/persistents.h"
+#include "interpose/trace/records/accesses.h"
+#include "interpose/trace/records/rejected.h"
+#include "interpose/trace/records/stacks.h"
+#include "interpose/trace/records/sums.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 

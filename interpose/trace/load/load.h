@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_LOAD_H
 #define MPISTAIR_TRACE_LOAD_H
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Fills communicators, collectives and whatever else is rare (by rank, then by begin), call sites, and all of the
  * processes but their places. Times are on the nodes' own clocks. Needs nodes_build. */

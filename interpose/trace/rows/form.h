@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 
 #include "share/base/map.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 struct form {
     int32_t level; /* enum level, -1: not known */

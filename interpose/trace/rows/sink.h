@@ -8,7 +8,7 @@
 
 #include "interpose/trace/rows/form.h"
 #include "interpose/trace/rows/rows.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 struct sink_batch {
     struct message_row *messages;

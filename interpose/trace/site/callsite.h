@@ -3,7 +3,7 @@
 #define MPISTAIR_TRACE_CALLSITE_H
 
 #include "share/base/map.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 struct callsite_table {
     struct map ids;                   /* (module, offset) -> trace.callsites */

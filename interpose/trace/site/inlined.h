@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_INLINED_H
 #define MPISTAIR_TRACE_INLINED_H
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 #include "interpose/trace/site/libdw.h"
 
 /* Names the function of the source that has the call at an address of the module, and its callers up to the function of

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Says whether the file is the one that ran: status and build id (NULL: it has none) are those of the file now. If it
  * is not, or nobody knows, the module gets the reason. A module of whose file the spool told nothing takes over the

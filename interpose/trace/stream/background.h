@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_BACKGROUND_H
 #define MPISTAIR_TRACE_BACKGROUND_H
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Holds what is known of one rank while its events come in; starts as zeroes. */
 struct background {

@@ -25,7 +25,7 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/rare/persistent_requests.h"
+#include "interpose/trace/records/persistents.h"
 #include "share/base/array.h"
 
 /* Up to this number of envelopes in which nothing waits are kept. */

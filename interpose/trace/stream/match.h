@@ -3,7 +3,7 @@
 #define MPISTAIR_TRACE_MATCH_H
 
 #include "share/base/map.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 #include "interpose/trace/stream/match_doubt.h"
 
 struct matcher {

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 #include "share/base/map.h"
 
 #define DOUBT_NEVER INT64_MAX

@@ -10,19 +10,19 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/memory/in_mpi.h"
+#include "interpose/trace/state/time_in_mpi.h"
 #include "interpose/trace/stream/round_write.h"
 #include "share/base/array.h"
 
 void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
 {
     *rounds = (struct rounds){.trace = trace, .sink = sink, .first_free = TRACE_NONE};
-    epochs_build(&rounds->epochs, trace);
+    barriers_build(&rounds->barriers, trace);
 }
 
 void rounds_release(struct rounds *rounds)
 {
-    epochs_release(&rounds->epochs);
+    barriers_release(&rounds->barriers);
     map_release(&rounds->kinds);
     map_release(&rounds->families);
     free(rounds->complete);
@@ -31,7 +31,7 @@ void rounds_release(struct rounds *rounds)
     free(rounds->messages);
 }
 
-uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t epoch, int64_t begin_ns)
+uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t n_barriers, int64_t begin_ns)
 {
     struct trace *trace = rounds->trace;
     uint32_t step = rounds->first_free;
@@ -46,7 +46,7 @@ uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t epoch, i
                                              .first_post_ns = INT64_MAX,
                                              .number = ++rounds->n_opened,
                                              .rank = rank,
-                                             .epoch = epoch,
+                                             .n_barriers = n_barriers,
                                              .parent = step,
                                              .next = TRACE_NONE,
                                              .last = step,
@@ -84,9 +84,9 @@ void round_close_step(struct rounds *rounds, uint32_t index)
     /* A step begins with the first post among its own operations, not with one that turned out to belong elsewhere. */
     if (step->first_post_ns != INT64_MAX)
         step->begin_ns = step->first_post_ns;
-    const struct busy *busy = &trace->processes[step->rank].busy;
-    step->begin_busy_ns = busy_before(busy, step->begin_ns);
-    step->end_busy_ns = busy_before(busy, step->end_ns);
+    const struct time_in_mpi *in_mpi = &trace->processes[step->rank].in_mpi;
+    step->begin_in_mpi_ns = time_in_mpi_before(in_mpi, step->begin_ns);
+    step->end_in_mpi_ns = time_in_mpi_before(in_mpi, step->end_ns);
     uint32_t root = round_root(trace->steps, index);
     trace->steps[root].open--;
     check_complete(rounds, root);
@@ -144,7 +144,7 @@ static void take_message(struct rounds *rounds, uint32_t index)
     uint32_t home = round_root(steps, receive->step != TRACE_NONE ? receive->step : send->step);
     if (receive->step != TRACE_NONE && send->step != TRACE_NONE) {
         uint32_t sent = round_root(steps, send->step);
-        if (sent != home && !epochs_separate(&rounds->epochs, &steps[receive->step], &steps[send->step]))
+        if (sent != home && !barriers_separate(&rounds->barriers, &steps[receive->step], &steps[send->step]))
             join(trace, home, sent);
     }
     receive->next = TRACE_NONE;

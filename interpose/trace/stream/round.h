@@ -9,7 +9,7 @@ void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
 void rounds_release(struct rounds *rounds);
 
 /* Open a step, widen it, and close it as soon as no operation of its rank can join it. */
-uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t epoch, int64_t begin_ns);
+uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t n_barriers, int64_t begin_ns);
 void round_extend_step(struct rounds *rounds, uint32_t step, int64_t end_ns);
 void round_close_step(struct rounds *rounds, uint32_t step);
 

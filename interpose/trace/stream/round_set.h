@@ -3,8 +3,8 @@
 #ifndef MPISTAIR_TRACE_ROUND_SET_H
 #define MPISTAIR_TRACE_ROUND_SET_H
 
-#include "interpose/trace/memory/epochs.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/stream/barriers.h"
+#include "interpose/trace/state/trace.h"
 #include "interpose/trace/rows/sink.h"
 #include "share/base/map.h"
 
@@ -19,8 +19,8 @@ struct round_found {
 struct round_member {
     int64_t begin_ns;
     int64_t end_ns;
-    int64_t begin_busy_ns;
-    int64_t end_busy_ns;
+    int64_t begin_in_mpi_ns;
+    int64_t end_in_mpi_ns;
     uint32_t rank;
 };
 
@@ -36,7 +36,7 @@ struct round_message {
 struct rounds {
     struct trace *trace;
     struct sink *sink;
-    struct epochs epochs;
+    struct barriers barriers;
     uint32_t first_free; /* index in trace.steps, linked through next */
     uint64_t n_opened;
     uint32_t *complete; /* [n_complete] representatives of rounds that nothing more can join */

@@ -37,12 +37,13 @@ static void add_caller(struct rounds *rounds, size_t *n, uint32_t root, const st
     if (operation->step != TRACE_NONE && steps[operation->step].number == operation->step_number &&
         round_root(steps, operation->step) == root)
         return;
-    add_member(rounds, n,
-               (struct round_member){.begin_ns = operation->post_ns,
-                                     .end_ns = operation->post_end_ns,
-                                     .begin_busy_ns = operation->busy_ns,
-                                     .end_busy_ns = operation->busy_ns + operation->post_end_ns - operation->post_ns,
-                                     .rank = operation->rank});
+    add_member(
+        rounds, n,
+        (struct round_member){.begin_ns = operation->post_ns,
+                              .end_ns = operation->post_end_ns,
+                              .begin_in_mpi_ns = operation->in_mpi_ns,
+                              .end_in_mpi_ns = operation->in_mpi_ns + operation->post_end_ns - operation->post_ns,
+                              .rank = operation->rank});
 }
 
 static int compare_members(const void *left, const void *right)
@@ -62,11 +63,11 @@ static void merge_members(struct rounds *rounds, size_t n, int64_t id, struct ro
         for (i++; i < n && members[i].rank == whole.rank; i++) {
             if (members[i].begin_ns < whole.begin_ns) {
                 whole.begin_ns = members[i].begin_ns;
-                whole.begin_busy_ns = members[i].begin_busy_ns;
+                whole.begin_in_mpi_ns = members[i].begin_in_mpi_ns;
             }
             if (members[i].end_ns > whole.end_ns) {
                 whole.end_ns = members[i].end_ns;
-                whole.end_busy_ns = members[i].end_busy_ns;
+                whole.end_in_mpi_ns = members[i].end_in_mpi_ns;
             }
         }
         row->begin_ns = whole.begin_ns < row->begin_ns ? whole.begin_ns : row->begin_ns;
@@ -74,7 +75,7 @@ static void merge_members(struct rounds *rounds, size_t n, int64_t id, struct ro
         sink_member(rounds->sink, (struct member_row){.round = id,
                                                       .begin_ns = whole.begin_ns,
                                                       .end_ns = whole.end_ns,
-                                                      .in_mpi_ns = whole.end_busy_ns - whole.begin_busy_ns,
+                                                      .in_mpi_ns = whole.end_in_mpi_ns - whole.begin_in_mpi_ns,
                                                       .rank = whole.rank});
     }
 }
@@ -133,9 +134,9 @@ static void write_round(struct rounds *rounds, uint32_t root)
     size_t n_members = 0;
     for (uint32_t i = root; i != TRACE_NONE; i = trace->steps[i].next) {
         const struct trace_step *step = &trace->steps[i];
-        add_member(
-            rounds, &n_members,
-            (struct round_member){step->begin_ns, step->end_ns, step->begin_busy_ns, step->end_busy_ns, step->rank});
+        add_member(rounds, &n_members,
+                   (struct round_member){step->begin_ns, step->end_ns, step->begin_in_mpi_ns, step->end_in_mpi_ns,
+                                         step->rank});
     }
     struct map_key sums = {0};
     uint64_t bytes = 0;

@@ -52,7 +52,7 @@ static void leave_step(struct stepper *stepper, struct rounds *rounds)
 static void open_step(struct stepper *stepper, struct rounds *rounds, int64_t begin_ns)
 {
     leave_step(stepper, rounds);
-    stepper->step = round_open_step(rounds, stepper->rank, stepper->epoch, begin_ns);
+    stepper->step = round_open_step(rounds, stepper->rank, stepper->n_barriers, begin_ns);
     stepper->received = stepper->completing = stepper->waited = false;
     step_forget_completed(&stepper->envelopes);
     stepper->opened_by = UINT64_MAX;
@@ -221,7 +221,7 @@ static bool take_event(struct stepper *stepper, struct rounds *rounds, const str
         break;
     case EVENT_COLLECTIVE: /* what is pending across it is background: the step is over */
         leave_step(stepper, rounds);
-        stepper->epoch++;
+        stepper->n_barriers++;
         break;
     case EVENT_CALL:
         stepper->call++;

@@ -5,13 +5,13 @@
 #include "interpose/trace/stream/round.h"
 #include "interpose/trace/stream/step_envelope.h"
 #include "interpose/trace/stream/timeline.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Holds what is known of one rank while its events come in; steps_begin sets it up. */
 struct stepper {
     uint32_t rank;
     uint32_t step; /* the step that is open or over, TRACE_NONE: none */
-    uint32_t epoch;
+    uint32_t n_barriers;
     uint32_t first_pending; /* operations that hold the step open, linked through held_next */
     size_t pending;
     size_t pending_receives;

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_TRACE_STEP_ENVELOPE_H
 #define MPISTAIR_TRACE_STEP_ENVELOPE_H
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 #include "interpose/trace/stream/timeline.h"
 #include "share/base/map.h"
 

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/gather/node_clock.h"
-#include "interpose/trace/rare/marks.h"
+#include "interpose/trace/gather/nodes.h"
+#include "interpose/trace/records/marks.h"
 #include "interpose/trace/stream/round_write.h"
 #include "interpose/trace/stream/take.h"
 #include "share/base/array.h"
@@ -78,7 +78,7 @@ static void stream_begin(struct stream *stream)
         struct stream_rank *rank = &stream->ranks[i];
         rank->rank = i;
         rank->last = TRACE_NONE;
-        rank->next_collective = rank->next_busy = process->first_collective;
+        rank->next_collective = rank->next_in_mpi = process->first_collective;
         rank->next_access = process->first_access;
         steps_begin(&rank->stepper, i);
         process->exhausted = process->spool == NULL;
@@ -140,7 +140,7 @@ static int write_window(struct stream *stream)
 
 /* Forgets what nobody will ask about: time in MPI is asked for from the open step on, and from the first event that
  * waits. */
-static void forget_busy(struct stream *stream, struct stream_rank *rank)
+static void forget_time_in_mpi(struct stream *stream, struct stream_rank *rank)
 {
     const struct timeline_event *event = timeline_at(&rank->timeline, 0);
     if (rank->next_ns == INT64_MAX && event == NULL)
@@ -151,7 +151,7 @@ static void forget_busy(struct stream *stream, struct stream_rank *rank)
         before_ns = stream->trace->steps[rank->stepper.step].begin_ns;
     if (rank->stepper.call != 0 && rank->stepper.call_ns < before_ns)
         before_ns = rank->stepper.call_ns;
-    busy_forget(&stream->trace->processes[rank->rank].busy, before_ns);
+    time_in_mpi_forget(&stream->trace->processes[rank->rank].in_mpi, before_ns);
 }
 
 static size_t window_operations(const struct trace *trace)
@@ -175,7 +175,7 @@ static void read_window(struct stream *stream, bool *left, int64_t *next_ns)
         take_records(stream, rank, limit);
         if (stream->sink != NULL) {
             steps_advance(&rank->stepper, &stream->rounds, &rank->timeline, false);
-            forget_busy(stream, rank);
+            forget_time_in_mpi(stream, rank);
         }
         *left = *left || !trace->processes[i].exhausted;
         *next_ns = rank->next_ns < *next_ns ? rank->next_ns : *next_ns;

@@ -4,7 +4,7 @@
 
 #include "share/base/error.h"
 #include "interpose/trace/rows/sink.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 typedef void stream_message(void *context, const struct trace *trace, const struct trace_operation *send,
                             const struct trace_operation *receive);

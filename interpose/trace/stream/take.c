@@ -3,14 +3,14 @@
  * timeline is in the order of time though completions are known only with the operation: they wait (timeline.c) until
  * the reading has come to their time, as collectives do, which are in memory from the first reading on. A completion
  * call becomes a row of `call` and an event that tells how what follows was waited for. Time inside MPI is added up
- * beside this, from whatever was recorded (in_mpi.c). */
+ * beside this, from whatever was recorded (time_in_mpi.c). */
 #include "interpose/trace/stream/take.h"
 
-#include "interpose/trace/gather/node_clock.h"
-#include "interpose/trace/rare/communicators.h"
-#include "interpose/trace/rare/marks.h"
-#include "interpose/trace/rare/accesses.h"
-#include "interpose/trace/rare/sums.h"
+#include "interpose/trace/gather/nodes.h"
+#include "interpose/trace/communicators/communicators.h"
+#include "interpose/trace/records/marks.h"
+#include "interpose/trace/records/accesses.h"
+#include "interpose/trace/records/sums.h"
 #include "interpose/trace/site/callsite.h"
 
 static int64_t run_ns(const struct trace *trace, const struct trace_process *process, struct lane *lane, uint64_t ticks)
@@ -20,23 +20,23 @@ static int64_t run_ns(const struct trace *trace, const struct trace_process *pro
 }
 
 /* Adds to the time in MPI what is not on the timeline. */
-static void add_busy_until(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
+static void add_time_in_mpi_until(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
     for (;;) {
         const struct trace_collective *collective =
-            rank->next_busy < process[1].first_collective ? &trace->collectives[rank->next_busy] : NULL;
+            rank->next_in_mpi < process[1].first_collective ? &trace->collectives[rank->next_in_mpi] : NULL;
         const struct trace_access *access =
             rank->next_access < process[1].first_access ? &trace->accesses[rank->next_access] : NULL;
         int64_t collective_ns = collective == NULL ? INT64_MAX : collective->begin_ns;
         int64_t access_ns = access == NULL ? INT64_MAX : access_run_ns(trace, access, access->begin_ns);
         if (collective != NULL && collective_ns <= until_ns && collective_ns <= access_ns) {
-            rank->next_busy++;
-            busy_add(&process->busy, collective_ns, collective->call_end_ns);
+            rank->next_in_mpi++;
+            time_in_mpi_add(&process->in_mpi, collective_ns, collective->call_end_ns);
         } else if (access != NULL && access_ns <= until_ns) {
             rank->next_access++;
-            busy_add(&process->busy, access_ns, access_run_ns(trace, access, access->call_end_ns));
+            time_in_mpi_add(&process->in_mpi, access_ns, access_run_ns(trace, access, access->call_end_ns));
         } else {
             return;
         }
@@ -183,9 +183,9 @@ static void take_operation(struct stream *stream, struct stream_rank *rank, stru
         marks_count(trace, operation);
         sums_add_operation(trace, operation);
     }
-    add_busy_until(stream, rank, operation->post_ns);
-    operation->busy_ns = busy_before(&process->busy, operation->post_ns);
-    busy_add(&process->busy, operation->post_ns, operation->post_end_ns);
+    add_time_in_mpi_until(stream, rank, operation->post_ns);
+    operation->in_mpi_ns = time_in_mpi_before(&process->in_mpi, operation->post_ns);
+    time_in_mpi_add(&process->in_mpi, operation->post_ns, operation->post_end_ns);
     if (!off)
         add_events(stream, rank, index);
     match_operation(&stream->matcher, index);
@@ -205,8 +205,8 @@ static void take_call(struct stream *stream, struct stream_rank *rank, struct la
                                               .completed = record->completed,
                                               .callsite = callsite,
                                               .function = record->function});
-    add_busy_until(stream, rank, begin_ns);
-    busy_add(&process->busy, begin_ns, end_ns);
+    add_time_in_mpi_until(stream, rank, begin_ns);
+    time_in_mpi_add(&process->in_mpi, begin_ns, end_ns);
     /* What completed at this very moment was reported by this call. */
     advance(stream, rank, begin_ns - 1);
     timeline_add(&rank->timeline, (struct timeline_event){begin_ns, record->function, EVENT_CALL});
@@ -231,8 +231,8 @@ static void take_idle(struct stream *stream, struct stream_rank *rank, struct la
                                               .function = record->function});
     begin_ns = lane->idle_end_ns > begin_ns ? lane->idle_end_ns : begin_ns;
     lane->idle_end_ns = begin_ns + length_ns;
-    add_busy_until(stream, rank, begin_ns);
-    busy_add(&process->busy, begin_ns, begin_ns + length_ns);
+    add_time_in_mpi_until(stream, rank, begin_ns);
+    time_in_mpi_add(&process->in_mpi, begin_ns, begin_ns + length_ns);
 }
 
 void take_records(struct stream *stream, struct stream_rank *rank, size_t limit)

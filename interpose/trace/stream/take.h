@@ -9,7 +9,7 @@
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/stream/step.h"
 #include "interpose/trace/stream/timeline.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 struct stream_rank {
     uint32_t rank;
@@ -19,7 +19,7 @@ struct stream_rank {
     struct stepper stepper;
     uint64_t n_operations;
     size_t next_collective; /* for the timeline */
-    size_t next_busy;       /* next collective, for the time in MPI */
+    size_t next_in_mpi;     /* next collective, for the time in MPI */
     size_t next_access;
     uint32_t last; /* the operation before, TRACE_NONE: none */
     int64_t next_ns;

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_TRACE_TIMELINE_H
 #define MPISTAIR_TRACE_TIMELINE_H
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 enum timeline_kind {
     EVENT_COMPLETE,   /* index: operation */

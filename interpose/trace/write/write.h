@@ -3,7 +3,7 @@
 #define MPISTAIR_TRACE_WRITE_H
 
 #include "share/base/error.h"
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Holds what ingest tells its user, read from the finished database. */
 struct trace_summary {

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Each returns 0, or -1: the database says why. */
 int write_collectives(const struct trace *trace, sqlite3 *database);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "interpose/database/row.h"
-#include "interpose/trace/rare/accesses.h"
+#include "interpose/trace/records/accesses.h"
 #include "interpose/trace/write/write_collectives.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"

@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Returns 0, or -1: the database says why. */
 int write_joint_sums(const struct trace *trace, sqlite3 *database);

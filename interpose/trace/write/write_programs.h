@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "interpose/trace/memory/trace.h"
+#include "interpose/trace/state/trace.h"
 
 /* Holds a text for the column run.command: the command of all processes, or, where they differ, all of them with their
  * ranks. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "interpose/spool/error_name.h"
-#include "interpose/trace/gather/node_clock.h"
+#include "interpose/trace/gather/nodes.h"
 #include "interpose/trace/site/short_name.h"
 #include "interpose/trace/write/write_programs.h"
 #include "share/base/map.h"

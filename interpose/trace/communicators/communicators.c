@@ -1,0 +1,300 @@
+/* A process numbers its communicators for itself; identity.c tells which of them are the same. Each process has its own
+ * MPI_COMM_SELF, so what is made from it stays apart too. Each process describes its own group of an intercommunicator;
+ * the two groups are two communicators here, each the other's `remote`. Each process says itself which rank it has;
+ * where one left no spool, the members of what was duplicated tell. A communicator is marked as not known if nobody saw
+ * its creation or its parent's, or if two threads may have mixed it up.
+ *
+ * A communicator has the last name that the process of its lowest rank gave it. */
+#include "interpose/trace/communicators/communicators.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/trace/communicators/worlds.h"
+#include "share/base/array.h"
+#include "share/base/memory.h"
+
+/* Indices of one process run from 0; far larger ones are damage. */
+#define INDEX_LIMIT (1U << 24)
+/* Limits how many members the communicators of a run have together: so many, and MEMBERS_A_RECORD_SPOOL more for each
+ * record and each spool, as every member of a communicator leaves a record of it. */
+#define MEMBERS_LIMIT          (UINT64_C(1) << 26)
+#define MEMBERS_A_RECORD_SPOOL UINT64_C(16)
+
+static struct trace_communicator *add(struct trace *trace, int32_t size)
+{
+    trace_grow(&trace->communicators, trace->n_communicators, sizeof *trace->communicators);
+    struct trace_communicator *added = &trace->communicators[trace->n_communicators++];
+    *added = (struct trace_communicator){
+        .parent = TRACE_NONE, .remote = TRACE_NONE, .size = size, .known = true, .named_by = -1};
+    added->members = xcalloc((size_t)size, sizeof *added->members);
+    for (int32_t i = 0; i < size; i++)
+        added->members[i] = -1;
+    return added;
+}
+
+void communicators_begin(struct communicator_table *table, struct trace *trace)
+{
+    *table = (struct communicator_table){.worlds = trace->worlds};
+    const struct worlds *worlds = trace->worlds;
+    table->links = xcalloc(worlds->n_links, sizeof *table->links);
+    for (uint32_t i = 0; i < worlds->n_links; i++)
+        table->links[i] = TRACE_NONE;
+    for (size_t w = 0; w < worlds->n_worlds; w++) {
+        struct trace_communicator *world = add(trace, worlds->worlds[w].size);
+        world->name = xstrdup("MPI_COMM_WORLD");
+        for (int32_t i = 0; i < world->size; i++)
+            world->members[i] = worlds->worlds[w].first + i;
+        world->used = true;
+    }
+}
+
+/* Holds what a spool says of communicators. */
+struct records {
+    const void **made; /* [n_made] struct spool_communicator, by index */
+    size_t n_made;
+    const void **names; /* [n_names] struct spool_name, as they were given */
+    size_t n_names;
+};
+
+static int compare_index(const void *left, const void *right)
+{
+    const struct spool_communicator *a = *(const void *const *)left, *b = *(const void *const *)right;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void append(const void ***array, size_t *n, const void *record)
+{
+    array_grow(array, *n, sizeof **array);
+    (*array)[(*n)++] = record;
+}
+
+/* Reads the records; the caller frees both arrays. */
+static struct records read_records(const struct spool *spool)
+{
+    struct spool_cursor cursor = {.spool = spool};
+    struct records records = {0};
+    for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
+        if (*record == SPOOL_COMMUNICATOR)
+            append(&records.made, &records.n_made, record);
+        else if (*record == SPOOL_NAME)
+            append(&records.names, &records.n_names, record);
+    }
+    if (records.n_made > 1)
+        qsort(records.made, records.n_made, sizeof *records.made, compare_index);
+    return records;
+}
+
+static void set_local(struct communicator_table *table, uint32_t index, uint32_t id)
+{
+    size_t i = table->n_local;
+    array_reserve(&table->local, &table->n_local, (size_t)index + 1, sizeof *table->local);
+    for (; i < table->n_local; i++)
+        table->local[i] = TRACE_NONE;
+    table->local[index] = id;
+}
+
+/* Makes two groups each other's remote group, if they can be an intercommunicator. */
+static void join_groups(struct trace *trace, uint32_t id, uint32_t first)
+{
+    struct trace_communicator *one = &trace->communicators[id], *other = &trace->communicators[first];
+    if (id == first || one->remote_size == 0 || other->remote != TRACE_NONE || other->size != one->remote_size ||
+        other->remote_size != one->size)
+        return;
+    one->remote = first;
+    other->remote = id;
+}
+
+/* Joins the two sides of a call by which worlds met. */
+static void join_worlds(struct communicator_table *table, struct trace *trace, uint32_t id, uint32_t link)
+{
+    if (table->links[link] == TRACE_NONE)
+        table->links[link] = id;
+    else
+        join_groups(trace, id, table->links[link]);
+}
+
+static bool is_duplicate(uint16_t function)
+{
+    return function == FN_Comm_dup || function == FN_Comm_dup_with_info || function == FN_Comm_idup ||
+           function == FN_Comm_idup_with_info;
+}
+
+/* Tells whether the record is of a duplicate of an intercommunicator between worlds. */
+static bool is_foreign_duplicate(const struct spool_communicator *record)
+{
+    return record->identity == SPOOL_BY_TIME && record->remote_size > 0 && is_duplicate(record->function);
+}
+
+/* Says whether rank 0 of the local group may be of another world, where nobody here knows its rank. */
+static bool has_foreign_leader(const struct spool_communicator *record)
+{
+    return record->identity == SPOOL_BY_TIME &&
+           (record->remote_size == 0 || record->function == FN_Intercomm_create || is_foreign_duplicate(record));
+}
+
+/* Returns the record with ranks of the run instead of ranks of its world. */
+static struct spool_communicator in_run(const struct spool *spool, const struct spool_communicator *record)
+{
+    struct spool_communicator copy = *record;
+    if (copy.leader >= 0)
+        copy.leader += spool->world_first;
+    if (has_foreign_leader(record))
+        copy.leader = -1;
+    else if (copy.identity != SPOOL_BY_TIME && copy.members_hash != 0)
+        copy.members_hash += spool->world * UINT64_C(0x9e3779b97f4a7c15); /* the hash is over ranks of the world */
+    return copy;
+}
+
+/* Says whether a communicator of so many members may exist, after so many records. */
+static bool has_room(const struct communicator_table *table, const struct trace *trace, int32_t size)
+{
+    return table->n_members + (uint64_t)size <=
+           MEMBERS_LIMIT + MEMBERS_A_RECORD_SPOOL * table->n_records * trace->n_spools;
+}
+
+/* Adds the communicator of a record that is the first to speak of it. */
+static void add_new(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
+                    struct identity *identity)
+{
+    struct trace_communicator *added = add(trace, record->size);
+    uint32_t id = (uint32_t)(trace->n_communicators - 1);
+    identity_set(&table->identities, identity, id);
+    table->n_members += (uint64_t)record->size;
+    added->remote_size = record->remote_size;
+    added->made = record->identity != SPOOL_BY_MEETING;
+    added->used = true;
+    added->function = record->function;
+    if (record->identity != SPOOL_BY_MEETING && record->parent != SPOOL_NO_COMMUNICATOR)
+        added->parent = table->local[record->parent];
+    if (identity->first != MAP_ABSENT &&
+        (record->identity == SPOOL_BY_MEETING || record->identity == SPOOL_BY_MEMBERS || is_foreign_duplicate(record)))
+        join_groups(trace, id, identity->first);
+}
+
+static void add_record(struct communicator_table *table, struct trace *trace, const struct spool *spool,
+                       const struct spool_communicator *stored, uint64_t *damaged)
+{
+    struct spool_communicator copy = in_run(spool, stored);
+    const struct spool_communicator *record = &copy;
+    int32_t world_rank = spool->header.rank;
+    bool met = record->identity == SPOOL_BY_MEETING;
+    uint32_t parent = met || record->parent >= table->n_local ? TRACE_NONE : table->local[record->parent];
+    bool orphan = !met && record->parent != SPOOL_NO_COMMUNICATOR && parent == TRACE_NONE;
+    if (orphan || record->index >= INDEX_LIMIT ||
+        (record->index < table->n_local && table->local[record->index] != TRACE_NONE)) {
+        (*damaged)++;
+        return;
+    }
+    if (is_foreign_duplicate(record))
+        copy.leader = (int32_t)parent; /* tells the two groups apart */
+    bool has_parent = parent != TRACE_NONE && identity_has_parent(record);
+    uint32_t context = has_parent ? communicator_context(trace, parent) : MAP_ABSENT;
+    struct identity identity = identity_look_up(&table->identities, record, context);
+    table->n_records++;
+    if (identity.id == MAP_ABSENT && !has_room(table, trace, record->size)) {
+        (*damaged)++;
+        return;
+    }
+    if (identity.id == MAP_ABSENT)
+        add_new(table, trace, record, &identity);
+    struct trace_communicator *communicator = &trace->communicators[identity.id];
+    int32_t *member = &communicator->members[record->rank];
+    uint32_t link = map_find(&table->worlds->links, (struct map_key){(uint32_t)world_rank, record->index, 0});
+    if (link < table->worlds->n_links)
+        join_worlds(table, trace, identity.id, link);
+    if (met || link == WORLDS_AMBIGUOUS || identity.doubtful || (has_parent && !trace->communicators[parent].known) ||
+        (*member != -1 && *member != world_rank))
+        communicator->known = false;
+    *member = world_rank;
+    if (communicator->parent != TRACE_NONE)
+        trace->communicators[communicator->parent].used = true;
+    set_local(table, record->index, identity.id);
+}
+
+/* Adds the names that the process of this rank gave, where none before it did. */
+static void add_names(const struct communicator_table *table, struct trace *trace, const struct records *records,
+                      int32_t rank)
+{
+    for (size_t i = 0; i < records->n_names; i++) {
+        struct spool_name record = *(const struct spool_name *)records->names[i];
+        uint32_t id = record.index < table->n_local ? table->local[record.index] : TRACE_NONE;
+        if (id == TRACE_NONE)
+            continue;
+        struct trace_communicator *communicator = &trace->communicators[id];
+        spool_clean_text(record.name, sizeof record.name);
+        if (communicator->named_by != -1 && communicator->named_by != rank)
+            continue;
+        communicator->named_by = rank;
+        free(communicator->name);
+        communicator->name = xstrdup(record.name);
+    }
+}
+
+void communicators_of_process(struct communicator_table *table, struct trace *trace, const struct spool *spool,
+                              uint64_t *damaged)
+{
+    int32_t rank = spool->header.rank;
+    for (size_t i = 0; i < table->n_local; i++)
+        table->local[i] = TRACE_NONE;
+    identity_next_process(&table->identities);
+    struct trace_communicator *self = add(trace, 1);
+    self->name = xstrdup("MPI_COMM_SELF");
+    self->members[0] = rank;
+    set_local(table, 1, (uint32_t)(trace->n_communicators - 1));
+    set_local(table, 0, spool->world);
+    struct records records = read_records(spool);
+    for (size_t i = 0; i < records.n_made; i++) {
+        const struct spool_communicator *record = records.made[i];
+        if (record->index > 1)
+            add_record(table, trace, spool, record, damaged);
+    }
+    add_names(table, trace, &records, rank);
+    free(records.made);
+    free(records.names);
+}
+
+void communicators_complete(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->n_communicators; i++) { /* parents come before what is made of them */
+        struct trace_communicator *communicator = &trace->communicators[i];
+        if (!communicator->made || communicator->parent == TRACE_NONE)
+            continue;
+        const struct trace_communicator *parent = &trace->communicators[communicator->parent];
+        if (!is_duplicate(communicator->function) || parent->size != communicator->size)
+            continue;
+        for (int32_t rank = 0; rank < parent->size; rank++)
+            if (communicator->members[rank] == -1)
+                communicator->members[rank] = parent->members[rank];
+    }
+}
+
+uint32_t communicator_of(struct communicator_table *table, struct trace *trace, uint32_t index)
+{
+    uint32_t id = index < table->n_local ? table->local[index] : TRACE_NONE;
+    if (id != TRACE_NONE)
+        trace->communicators[id].used = true;
+    return id;
+}
+
+void communicators_release(struct communicator_table *table)
+{
+    identity_release(&table->identities);
+    free(table->links);
+    free(table->local);
+    *table = (struct communicator_table){0};
+}
+
+int32_t communicator_world_rank(const struct trace *trace, uint32_t communicator, int32_t peer)
+{
+    const struct trace_communicator *group = &trace->communicators[communicator];
+    if (group->remote_size > 0)
+        group = group->remote == TRACE_NONE ? NULL : &trace->communicators[group->remote];
+    return group == NULL || peer < 0 || peer >= group->size ? -1 : group->members[peer];
+}
+
+uint32_t communicator_context(const struct trace *trace, uint32_t communicator)
+{
+    uint32_t remote = trace->communicators[communicator].remote;
+    return remote < communicator ? remote : communicator;
+}

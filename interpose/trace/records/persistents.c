@@ -1,0 +1,134 @@
+/* A start is an operation like any other, matched in the order of starts. What it has in common with the other starts
+ * of its request is stored once, in a row of `persistent`; the row of `origin` links the two. */
+#include "interpose/trace/records/persistents.h"
+
+#include <stdlib.h>
+
+#include "interpose/database/row.h"
+
+void persistent_load(struct loader *loader, const struct spool_persistent *record)
+{
+    struct trace *trace = loader->trace;
+    uint32_t communicator = communicator_of(&loader->communicators, trace, record->communicator);
+    bool collective = record->direction == UINT8_MAX;
+    if (communicator == TRACE_NONE || record->number == 0 || (!collective && record->direction > SPOOL_RECEIVE)) {
+        loader->process->damaged++;
+        return;
+    }
+    trace_grow(&trace->persistents, trace->n_persistents, sizeof *trace->persistents);
+    trace->persistents[trace->n_persistents++] = (struct trace_persistent){
+        .begin_ns = loader_ns(loader, record->begin_ticks),
+        .end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks),
+        .bytes = record->bytes,
+        .rank = loader->rank,
+        .number = record->number,
+        .communicator = communicator,
+        .peer = record->peer,
+        .peer_world = -1,
+        .tag = record->tag,
+        .partitions = record->partitions,
+        .ordinal = TRACE_NONE,
+        .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
+        .lane = loader->lane,
+        .function = record->function,
+        .direction = record->direction,
+    };
+}
+
+uint32_t origin_load(struct loader *loader, const struct spool_operation *record)
+{
+    struct trace *trace = loader->trace;
+    if (record->persistent == 0 && record->stack == 0 && !(record->flags & SPOOL_PARTITIONED))
+        return TRACE_NONE;
+    trace_grow(&trace->origins, trace->n_origins, sizeof *trace->origins);
+    trace->origins[trace->n_origins] = (struct trace_origin){
+        .persistent = record->persistent, .stack = record->stack, .rank = loader->rank, .direction = record->direction};
+    return (uint32_t)trace->n_origins++;
+}
+
+static int compare_begins(const void *left, const void *right)
+{
+    const struct trace_persistent *a = left, *b = right;
+    if (a->begin_ns != b->begin_ns)
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+void persistents_resolve(struct loader *loader)
+{
+    struct trace *trace = loader->trace;
+    size_t first = loader->first_persistent;
+    if (trace->n_persistents > first + 1)
+        qsort(trace->persistents + first, trace->n_persistents - first, sizeof *trace->persistents, compare_begins);
+    for (size_t i = first; i < trace->n_persistents; i++)
+        if (!loader_note(&loader->persistents, trace->persistents[i].number, i))
+            loader->process->damaged++;
+    for (size_t i = loader->first_origin; i < trace->n_origins; i++) {
+        struct trace_origin *origin = &trace->origins[i];
+        origin->persistent = loader_resolve(loader, &loader->persistents, origin->persistent);
+        if (origin->persistent != TRACE_NONE)
+            trace->persistents[origin->persistent].starts++;
+    }
+    for (size_t i = loader->process->first_collective; i < trace->n_collectives; i++) {
+        struct trace_collective *collective = &trace->collectives[i];
+        collective->persistent = loader_resolve(loader, &loader->persistents, collective->persistent);
+        if (collective->persistent != TRACE_NONE)
+            trace->persistents[collective->persistent].starts++;
+    }
+}
+
+void persistents_number(struct trace *trace)
+{
+    struct map latest = {0}; /* (rank, communicator, peer, tag, direction) -> the last such request */
+    for (uint32_t i = 0; i < trace->n_persistents; i++) {
+        struct trace_persistent *request = &trace->persistents[i];
+        if (request->partitions == 0 || request->direction > SPOOL_RECEIVE || request->peer_world < 0)
+            continue;
+        uint32_t *last =
+            map_at(&latest, (struct map_key){(uint64_t)request->rank << 32 | request->communicator,
+                                             (uint64_t)(uint32_t)request->peer << 32 | (uint32_t)request->tag,
+                                             request->direction});
+        request->ordinal = 0;
+        if (*last != MAP_ABSENT) {
+            struct trace_persistent *before = &trace->persistents[*last];
+            request->ordinal = before->ordinal + 1;
+            if (before->lane != request->lane && before->end_ns > request->begin_ns) {
+                before->uncertain |= DOUBT_THREADS;
+                request->uncertain |= DOUBT_THREADS;
+            }
+        }
+        *last = i;
+    }
+    map_release(&latest);
+}
+
+int persistents_write(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "persistent", 12), origins = row_prepare(database, "origin", 5);
+    for (uint32_t i = 0; i < trace->n_persistents; i++) {
+        const struct trace_persistent *request = &trace->persistents[i];
+        const char *direction = request->direction == SPOOL_SEND      ? "send"
+                                : request->direction == SPOOL_RECEIVE ? "receive"
+                                                                      : "collective";
+        const struct trace_node *node = &trace->nodes[trace->processes[request->rank].node];
+        bool tagged = request->direction <= SPOOL_RECEIVE && request->tag >= 0;
+        row_insert(&row, "iittnuuiiiiu", (int64_t)i + 1, (int64_t)request->rank, function_name(request->function),
+                   direction, request->peer_world, request->communicator, tagged ? (uint32_t)request->tag : TRACE_NONE,
+                   (int64_t)request->bytes, (int64_t)request->partitions, clock_run_ns(node, request->begin_ns),
+                   (int64_t)request->starts, request->callsite);
+    }
+    for (size_t i = 0; i < trace->n_origins; i++) {
+        const struct trace_origin *origin = &trace->origins[i];
+        if ((origin->message_id == 0 && origin->unmatched_id == 0) ||
+            (origin->persistent == TRACE_NONE && origin->stack == TRACE_NONE))
+            continue;
+        row_insert(&origins, "ootoo", origin->message_id != 0 ? origin->message_id : TRACE_NO_TIME,
+                   origin->unmatched_id != 0 ? origin->unmatched_id : TRACE_NO_TIME,
+                   origin->direction == SPOOL_SEND ? "send" : "receive",
+                   origin->persistent == TRACE_NONE ? TRACE_NO_TIME : (int64_t)origin->persistent + 1,
+                   origin->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)origin->stack + 1);
+    }
+    return row_finish(&row) | row_finish(&origins);
+}

@@ -1,0 +1,129 @@
+/* A rank has also passed the collectives that were only summed while recording was off. Ranks switch at different
+ * times, and barriers.c counts how many collectives two ranks have passed to tell whether one lies between their steps.
+ * So a sum of such collectives stands in the order of time as one that counts for all. */
+#include "interpose/trace/records/sums.h"
+
+#include "interpose/trace/stream/barriers.h"
+#include "interpose/trace/rows/form.h"
+#include "interpose/database/row.h"
+#include "share/base/saturating.h"
+
+static struct trace_sum *add(struct trace *trace)
+{
+    trace_grow(&trace->sums, trace->n_sums, sizeof *trace->sums);
+    return &trace->sums[trace->n_sums++];
+}
+
+/* Adds the collectives of the sum as one, at the end of the last. */
+static void add_bound(struct loader *loader, const struct trace_sum *sum)
+{
+    struct trace *trace = loader->trace;
+    const struct trace_collective collective = {
+        .begin_ns = sum->end_ns,
+        .call_end_ns = sum->end_ns,
+        .end_ns = sum->end_ns,
+        .rank = loader->rank,
+        .communicator = sum->communicator,
+        .callsite = TRACE_NONE,
+        .root = -1,
+        .further = sum->calls > UINT32_MAX ? UINT32_MAX : (uint32_t)(sum->calls - 1),
+        .function = sum->function,
+        .flags = SPOOL_OFF,
+    };
+    if (!(sum->flags & SPOOL_OFF) || sum->communicator == TRACE_NONE || sum->calls == 0 ||
+        !collective_bounds(&collective))
+        return;
+    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
+    trace->collectives[trace->n_collectives++] = collective;
+}
+
+void sum_load(struct loader *loader, const struct spool_sum *record)
+{
+    struct trace *trace = loader->trace;
+    uint32_t communicator;
+    if (!loader_communicator(loader, record->communicator, record->target, &communicator))
+        return;
+    struct trace_sum *sum = add(trace);
+    int64_t begin_ns = loader_ns(loader, record->begin_ticks);
+    *sum = (struct trace_sum){
+        .begin_ns = begin_ns,
+        .end_ns = record->end_ticks == 0 ? begin_ns : loader_ns(loader, record->end_ticks),
+        .time_ns = clock_ns(loader->node, loader->process, record->begin_ticks + record->ticks, &loader->clock_hint) -
+                   begin_ns,
+        .calls = record->calls,
+        .bytes = record->bytes,
+        .rank = loader->rank,
+        .communicator = communicator,
+        .target = record->target,
+        .callsite = callsite_of_sum(&loader->callsites, trace, record->site, record->begin_ticks,
+                                    record->end_ticks == 0 ? record->begin_ticks : record->end_ticks),
+        .function = record->function,
+        .flags = (uint16_t)record->flags,
+        .kind = SUM_CALL,
+    };
+    trace->n_loaded_sums = trace->n_sums;
+    add_bound(loader, sum);
+}
+
+void sums_add_operation(struct trace *trace, const struct trace_operation *operation)
+{
+    struct map_key key = {(uint64_t)operation->rank << 32 | (uint64_t)operation->function << 1 | operation->direction,
+                          (uint64_t)operation->callsite << 32 | operation->communicator,
+                          (uint64_t)(uint32_t)operation->peer_world};
+    uint32_t *number = map_at(&trace->sum_numbers, key);
+    if (*number == MAP_ABSENT) {
+        struct trace_sum *sum = add(trace);
+        *number = (uint32_t)(trace->n_sums - 1);
+        *sum = (struct trace_sum){
+            .begin_ns = operation->post_ns,
+            .rank = operation->rank,
+            .communicator = operation->communicator,
+            .target = operation->peer_world,
+            .callsite = operation->callsite,
+            .function = operation->function,
+            .flags = SPOOL_OFF,
+            .kind = operation->direction == SPOOL_SEND ? SUM_SEND : SUM_RECEIVE,
+        };
+    }
+    struct trace_sum *sum = &trace->sums[*number];
+    sum->end_ns = operation->post_end_ns > sum->end_ns ? operation->post_end_ns : sum->end_ns;
+    sum->time_ns += operation->completed >= 0 ? operation->post_end_ns - operation->post_ns : 0;
+    sum->calls++;
+    sum->bytes = (uint64_t)saturating_add((int64_t)sum->bytes, (int64_t)operation->bytes);
+}
+
+static const char *kind_of(const struct trace_sum *sum)
+{
+    if (sum->kind != SUM_CALL)
+        return sum->kind == SUM_SEND ? "send" : "receive";
+    switch (function_family(sum->function)) {
+    case FAMILY_RMA:
+    case FAMILY_RMA_REQUEST:
+    case FAMILY_WIN_CREATE:
+    case FAMILY_WIN_FREE:
+    case FAMILY_WIN_TEST:
+        return "one-sided";
+    default:
+        return function_is_of_file(sum->function) ? "file" : sum->communicator != TRACE_NONE ? "collective" : "other";
+    }
+}
+
+int sums_write(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "call_sum", 12);
+    for (size_t i = 0; i < trace->n_sums; i++) {
+        const struct trace_sum *sum = &trace->sums[i];
+        const struct trace_node *node = &trace->nodes[trace->processes[sum->rank].node];
+        bool loaded = i < trace->n_loaded_sums;
+        int32_t target = !loaded ? sum->target
+                         : sum->communicator == TRACE_NONE
+                             ? -1
+                             : communicator_world_rank(trace, sum->communicator, sum->target);
+        row_insert(&row, "ittuniiiiiiu", (int64_t)sum->rank, kind_of(sum), function_name(sum->function),
+                   sum->communicator, target, (int64_t)sum->calls, (int64_t)sum->bytes,
+                   loaded ? clock_run_ns(node, sum->begin_ns) : sum->begin_ns,
+                   loaded ? clock_run_ns(node, sum->end_ns) : sum->end_ns, sum->time_ns,
+                   (int64_t)((sum->flags & SPOOL_OFF) != 0), sum->callsite);
+    }
+    return row_finish(&row);
+}

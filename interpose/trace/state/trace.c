@@ -1,0 +1,172 @@
+/* Owns the memory of a run between the readings: arrays grow by doubling, and operations come from a pool, so that
+ * memory stays with what is open and not with the length of the run. */
+#include "interpose/trace/state/trace.h"
+
+#include <stdlib.h>
+
+#include "share/base/array.h"
+#include "share/base/memory.h"
+
+void trace_grow(void *array, size_t n, size_t element_bytes)
+{
+    if (n >= TRACE_NONE)
+        no_memory(0);
+    array_grow(array, n, element_bytes);
+}
+
+uint32_t operation_new(struct trace *trace)
+{
+    uint32_t index = trace->first_free;
+    if (index != TRACE_NONE) {
+        trace->first_free = trace->operations[index].next;
+    } else {
+        trace_grow(&trace->operations, trace->n_operations, sizeof *trace->operations);
+        index = (uint32_t)trace->n_operations++;
+    }
+    return index;
+}
+
+static void give_back(struct trace *trace, uint32_t index)
+{
+    struct trace_operation *operation = &trace->operations[index];
+    if (!operation->passed || !operation->written)
+        return;
+    operation->next = trace->first_free;
+    trace->first_free = index;
+}
+
+void operation_passed(struct trace *trace, uint32_t index)
+{
+    trace->operations[index].passed = true;
+    give_back(trace, index);
+}
+
+void operation_written(struct trace *trace, uint32_t index)
+{
+    trace->operations[index].written = true;
+    give_back(trace, index);
+}
+
+const char *function_name(uint16_t function)
+{
+    static const char *const names[] = {
+#define NAME(name, family) "MPI_" #name,
+        MPISTAIR_FUNCTIONS(NAME)
+#undef NAME
+    };
+    return names[function];
+}
+
+enum mpistair_family function_family(uint16_t function)
+{
+    static const enum mpistair_family families[] = {
+#define FAMILY(name, family) family,
+        MPISTAIR_FUNCTIONS(FAMILY)
+#undef FAMILY
+    };
+    return families[function];
+}
+
+bool function_is_of_file(uint16_t function)
+{
+    switch (function_family(function)) {
+    case FAMILY_FILE:
+    case FAMILY_FILE_ALL:
+    case FAMILY_FILE_REQUEST:
+    case FAMILY_FILE_REQUEST_ALL:
+    case FAMILY_FILE_OPEN:
+    case FAMILY_FILE_CLOSE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool collective_bounds(const struct trace_collective *collective)
+{
+    if (collective->flags & SPOOL_NONBLOCKING)
+        return false;
+    switch (collective->function) {
+    case FN_Pcontrol: /* 0, 1 and 2 switch recording off, on, and flush */
+        return collective->root < 0 || collective->root > 2;
+    case FN_Comm_idup:
+    case FN_Comm_idup_with_info:
+        return false;
+    case FN_Barrier:
+    case FN_Allgather:
+    case FN_Allgather_c:
+    case FN_Allgatherv:
+    case FN_Allgatherv_c:
+    case FN_Allreduce:
+    case FN_Allreduce_c:
+    case FN_Alltoall:
+    case FN_Alltoall_c:
+    case FN_Alltoallv:
+    case FN_Alltoallv_c:
+    case FN_Alltoallw:
+    case FN_Alltoallw_c:
+    case FN_Reduce_scatter:
+    case FN_Reduce_scatter_c:
+    case FN_Reduce_scatter_block:
+    case FN_Reduce_scatter_block_c:
+        return true;
+    default:
+        return function_family(collective->function) == FAMILY_COMM_CREATE;
+    }
+}
+
+void trace_release(struct trace *trace)
+{
+    for (size_t i = 0; i < trace->n_nodes; i++) {
+        free(trace->nodes[i].pairs);
+        free(trace->nodes[i].topology);
+        free(trace->nodes[i].places);
+    }
+    for (size_t i = 0; i < trace->n_communicators; i++) {
+        free(trace->communicators[i].name);
+        free(trace->communicators[i].members);
+    }
+    for (size_t i = 0; i < trace->n_callsites; i++) {
+        free(trace->callsites[i].function);
+        free(trace->callsites[i].file);
+        for (size_t k = 0; k < trace->callsites[i].n_callers; k++) {
+            free(trace->callsites[i].callers[k].function);
+            free(trace->callsites[i].callers[k].file);
+        }
+        free(trace->callsites[i].callers);
+    }
+    for (size_t i = 0; i < trace->n_modules; i++) {
+        free(trace->modules[i].path);
+        free(trace->modules[i].build_id);
+        free(trace->modules[i].reason);
+    }
+    for (int32_t i = 0; trace->processes != NULL && i < trace->world_size; i++) {
+        free(trace->processes[i].lanes);
+        free(trace->processes[i].communicators);
+        free(trace->processes[i].posts);
+        map_release(&trace->processes[i].callsites.sites);
+        modules_release(&trace->processes[i].callsites.modules);
+        time_in_mpi_release(&trace->processes[i].in_mpi);
+    }
+    free(trace->processes);
+    free(trace->nodes);
+    free(trace->communicators);
+    free(trace->operations);
+    free(trace->collectives);
+    free(trace->origins);
+    free(trace->persistents);
+    free(trace->partitions);
+    free(trace->partition_events);
+    free(trace->accesses);
+    free(trace->sums);
+    map_release(&trace->sum_numbers);
+    free(trace->stacks);
+    free(trace->frames);
+    free(trace->callsites);
+    free(trace->modules);
+    free(trace->steps);
+    free(trace->offs);
+    free(trace->rejected);
+    free(trace->kinds);
+    *trace = (struct trace){0};
+}
