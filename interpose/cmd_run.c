@@ -12,7 +12,7 @@
 
 #include "share/base/error.h"
 #include "interpose/trace/ingest.h"
-#include "interpose/trace/write/replaced.h"
+#include "interpose/trace/write/write.h"
 #include "share/base/options.h"
 #include "share/base/placement.h"
 #include "interpose/run/launch.h"

@@ -6,16 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "interpose/trace/gather/nodes.h"
 #include "share/base/memory.h"
 #include "share/base/progress.h"
 #include "interpose/trace/site/symbols.h"
 #include "interpose/trace/clock/clock_align.h"
-#include "interpose/trace/gather/nodes.h"
 #include "interpose/trace/load/load.h"
-#include "interpose/trace/records/marks.h"
+#include "interpose/trace/records/records.h"
 #include "interpose/trace/gather/place.h"
 #include "interpose/trace/gather/spools.h"
-#include "interpose/trace/write/replaced.h"
 #include "interpose/trace/write/write.h"
 
 /* Lines about ranks are cut off behind this many runs of ranks. */

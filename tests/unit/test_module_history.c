@@ -1,5 +1,5 @@
-/* Tests interpose/trace/state/module_history.h: what lay at an address at a time, by histories of whole, damaged and old
- * spools. */
+/* Tests interpose/trace/state/module_history.h: what lay at an address at a time, by histories of whole, damaged and
+ * old spools. */
 #include "interpose/trace/state/module_history.h"
 
 #include <setjmp.h>

@@ -7,31 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace/records/loader.h"
-#include "interpose/trace/records/marks.h"
-#include "interpose/trace/records/partitions.h"
-#include "interpose/trace/records/persistents.h"
-#include "interpose/trace/records/accesses.h"
-#include "interpose/trace/records/rejected.h"
-#include "interpose/trace/records/stacks.h"
-#include "interpose/trace/records/sums.h"
+#include "interpose/trace/records/records.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
-
-uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number)
-{
-    if (number == 0)
-        return TRACE_NONE;
-    uint32_t index = map_find(map, (struct map_key){number, 0, 0});
-    if (index != MAP_ABSENT)
-        return index;
-    const struct spool *spool = loader->process->spool;
-    uint64_t lost = spool->cut_off;
-    for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-        lost += spool->header.lost[i] > 0;
-    loader->process->damaged += lost == 0;
-    return TRACE_NONE;
-}
 
 /* Counts the posts of each processor: there are few in one process. */
 static void count_post(struct loader *loader, int32_t cpu)

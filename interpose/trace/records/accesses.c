@@ -1,10 +1,9 @@
 /* Calls on windows and files have no partner that recorded them, so they stay apart from matching: they are loaded
  * whole and written as they are. */
-#include "interpose/trace/records/accesses.h"
+#include "interpose/trace/records/records.h"
 
-#include "interpose/trace/rows/form.h"
+#include "interpose/trace/rows/sink.h"
 #include "interpose/database/row.h"
-#include "interpose/trace/records/stacks.h"
 
 void access_load(struct loader *loader, const struct spool_access *record)
 {

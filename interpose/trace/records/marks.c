@@ -2,7 +2,7 @@
  * between operations are recorded all the same, so that the others of their envelopes meet the right partner. They make
  * neither messages nor unmatched rows, and nor do their partners, whose recording may have been on. A row of
  * recording_off counts both. */
-#include "interpose/trace/records/marks.h"
+#include "interpose/trace/records/records.h"
 
 #include "interpose/database/row.h"
 #include "share/base/array.h"

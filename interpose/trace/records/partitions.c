@@ -1,6 +1,6 @@
 /* A partitioned operation completes as one, but its partitions become ready one by one, and this is what its users want
  * to see. Few programs have them, so their records stay apart from the operations'. */
-#include "interpose/trace/records/partitions.h"
+#include "interpose/trace/records/records.h"
 
 #include "interpose/database/row.h"
 

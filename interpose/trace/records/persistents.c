@@ -1,6 +1,6 @@
 /* A start is an operation like any other, matched in the order of starts. What it has in common with the other starts
  * of its request is stored once, in a row of `persistent`; the row of `origin` links the two. */
-#include "interpose/trace/records/persistents.h"
+#include "interpose/trace/records/records.h"
 
 #include <stdlib.h>
 

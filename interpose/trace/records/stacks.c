@@ -1,6 +1,6 @@
 /* A process stores a stack once and numbers it. Addresses differ between processes and call sites do not, so the frames
  * are compared as call sites: by two independent 64-bit sums, as the kinds of rounds are. */
-#include "interpose/trace/records/stacks.h"
+#include "interpose/trace/records/records.h"
 
 #include "interpose/database/row.h"
 #include "share/base/array.h"

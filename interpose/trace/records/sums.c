@@ -1,12 +1,44 @@
 /* A rank has also passed the collectives that were only summed while recording was off. Ranks switch at different
  * times, and barriers.c counts how many collectives two ranks have passed to tell whether one lies between their steps.
  * So a sum of such collectives stands in the order of time as one that counts for all. */
-#include "interpose/trace/records/sums.h"
+#include "interpose/trace/records/records.h"
 
-#include "interpose/trace/stream/barriers.h"
-#include "interpose/trace/rows/form.h"
 #include "interpose/database/row.h"
+#include "interpose/trace/rows/sink.h"
 #include "share/base/saturating.h"
+
+/* A loop may make the same rejected call a million times, so calls are counted by rank, call site and function where
+ * they come close together. */
+
+/* Limits the entries that a call is compared with; behind them it gets one of its own. */
+enum { PLACES_COMPARED = 64 };
+
+void rejected_load(struct loader *loader, const struct spool_operation *record)
+{
+    struct trace *trace = loader->trace;
+    uint32_t callsite = callsite_of(&loader->callsites, trace, record->site, record->post_ticks);
+    for (size_t i = trace->n_rejected; i > 0 && trace->n_rejected - i < PLACES_COMPARED; i--) {
+        struct trace_rejected *known = &trace->rejected[i - 1];
+        if (known->rank == loader->rank && known->callsite == callsite && known->function == record->function) {
+            known->calls++;
+            return;
+        }
+    }
+    trace_grow(&trace->rejected, trace->n_rejected, sizeof *trace->rejected);
+    trace->rejected[trace->n_rejected++] =
+        (struct trace_rejected){.rank = loader->rank, .callsite = callsite, .function = record->function, .calls = 1};
+}
+
+int rejected_write(const struct trace *trace, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "rejected", 4);
+    for (size_t i = 0; i < trace->n_rejected; i++) {
+        const struct trace_rejected *rejected = &trace->rejected[i];
+        row_insert(&row, "itui", (int64_t)rejected->rank, function_name(rejected->function), rejected->callsite,
+                   (int64_t)rejected->calls);
+    }
+    return row_finish(&row);
+}
 
 static struct trace_sum *add(struct trace *trace)
 {

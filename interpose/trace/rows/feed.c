@@ -14,8 +14,7 @@ struct table {
 
 struct cursor {
     sqlite3_vtab_cursor base;
-    const char *row;
-    size_t left;
+    size_t at; /* index of the row's first value */
 };
 
 static int connect_table(sqlite3 *database, void *context, int argc, const char *const *argv, sqlite3_vtab **made,
@@ -25,8 +24,8 @@ static int connect_table(sqlite3 *database, void *context, int argc, const char 
     const struct feed *feed = context;
     char sql[512];
     int used = snprintf(sql, sizeof sql, "CREATE TABLE feed(c0");
-    for (int i = 1; i < feed->columns; i++)
-        used += snprintf(sql + used, sizeof sql - (size_t)used, ",c%d", i);
+    for (size_t i = 1; i < feed->columns; i++)
+        used += snprintf(sql + used, sizeof sql - (size_t)used, ",c%zu", i);
     snprintf(sql + used, sizeof sql - (size_t)used, ")");
     int result = sqlite3_declare_vtab(database, sql);
     if (result != SQLITE_OK)
@@ -69,37 +68,39 @@ static const struct feed *feed_of(const sqlite3_vtab_cursor *cursor)
     return ((const struct table *)cursor->pVtab)->feed;
 }
 
-static int go_first(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc, sqlite3_value **argv)
+static int go_first(sqlite3_vtab_cursor *cursor, int plan, const char *plan_text, int argc, sqlite3_value **argv)
 {
     (void)plan, (void)plan_text, (void)argc, (void)argv;
-    struct cursor *cursor = (struct cursor *)base;
-    cursor->row = feed_of(base)->rows;
-    cursor->left = feed_of(base)->n_rows;
+    ((struct cursor *)cursor)->at = 0;
     return SQLITE_OK;
 }
 
-static int go_next(sqlite3_vtab_cursor *base)
+static int go_next(sqlite3_vtab_cursor *cursor)
 {
-    struct cursor *cursor = (struct cursor *)base;
-    cursor->row += feed_of(base)->row_bytes;
-    cursor->left--;
+    ((struct cursor *)cursor)->at += feed_of(cursor)->columns;
     return SQLITE_OK;
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
+static int at_end(sqlite3_vtab_cursor *cursor)
 {
-    return ((struct cursor *)base)->left == 0;
+    return ((struct cursor *)cursor)->at >= feed_of(cursor)->n_values;
 }
 
-static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *value, int column)
+static int get_column(sqlite3_vtab_cursor *cursor, sqlite3_context *result, int column)
 {
-    feed_of(base)->column(value, ((struct cursor *)base)->row, column);
+    const struct feed *feed = feed_of(cursor);
+    int64_t value = feed->values[((struct cursor *)cursor)->at + (size_t)column];
+    const char *text = feed->text != NULL ? feed->text(column, value) : NULL;
+    if (text != NULL)
+        sqlite3_result_text(result, text, -1, SQLITE_STATIC);
+    else if (value != FEED_NULL)
+        sqlite3_result_int64(result, value);
     return SQLITE_OK;
 }
 
-static int get_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
+static int get_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 {
-    *id = (sqlite3_int64)(feed_of(base)->n_rows - ((struct cursor *)base)->left);
+    *id = (sqlite3_int64)((struct cursor *)cursor)->at;
     return SQLITE_OK;
 }
 
@@ -127,12 +128,12 @@ int feed_begin(struct feed *feed, sqlite3 *database)
                : 0;
 }
 
-int feed_insert(struct feed *feed, const void *rows, size_t n_rows)
+int feed_insert(struct feed *feed, const int64_t *values, size_t n_values)
 {
-    if (n_rows == 0)
+    if (n_values == 0)
         return 0;
-    feed->rows = rows;
-    feed->n_rows = n_rows;
+    feed->values = values;
+    feed->n_values = n_values;
     int result = sqlite3_step(feed->statement);
     sqlite3_reset(feed->statement);
     return result == SQLITE_DONE ? 0 : -1;

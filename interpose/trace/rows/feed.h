@@ -5,49 +5,28 @@
 #define MPISTAIR_TRACE_FEED_H
 
 #include <sqlite3.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "interpose/trace/state/trace.h"
+/* Stands in a row for NULL. */
+#define FEED_NULL INT64_MIN
 
 struct feed {
     const char *table; /* the table that it fills; the feed itself is called feed_... */
-    int columns;
-    size_t row_bytes;
-    void (*column)(sqlite3_context *value, const void *row, int column); /* NULL unless it sets the value */
-    const void *rows;                                                    /* [n_rows] */
-    size_t n_rows;
+    size_t columns;
+    /* Returns the text that a value of a column stands for, NULL for a column of numbers; may be NULL itself. */
+    const char *(*text)(int column, int64_t value);
+    const int64_t *values; /* [n_values] row by row, in the order of the table's columns */
+    size_t n_values;
     sqlite3_stmt *statement;
 };
 
-/* Makes the feed known to the database under its name; table, columns, row_bytes and column are set. The feed must stay
- * where it is until feed_end. Returns 0, or -1: the database says why. */
+/* Makes the feed known to the database under its name; table, columns and text are set. The feed must stay where it is
+ * until feed_end. Returns 0, or -1: the database says why. */
 int feed_begin(struct feed *feed, sqlite3 *database);
 /* Inserts the rows, in their order. Returns 0, or -1: the database says why. */
-int feed_insert(struct feed *feed, const void *rows, size_t n_rows);
+int feed_insert(struct feed *feed, const int64_t *values, size_t n_values);
 /* Ends the use of the feed, before it goes away. The database keeps the name; nobody may use it any more. */
 void feed_end(struct feed *feed);
-
-/* Sets a value, NULL for TRACE_NO_TIME. */
-static inline void feed_time(sqlite3_context *value, int64_t ns)
-{
-    if (ns != TRACE_NO_TIME)
-        sqlite3_result_int64(value, ns);
-}
-
-/* Sets a value, NULL for TRACE_NONE. */
-static inline void feed_index(sqlite3_context *value, uint32_t index)
-{
-    if (index != TRACE_NONE)
-        sqlite3_result_int64(value, index);
-}
-
-/* Sets a value, NULL for -1. */
-static inline void feed_known(sqlite3_context *value, int32_t number)
-{
-    if (number != -1)
-        sqlite3_result_int(value, number);
-}
 
 #endif

@@ -1,30 +1,124 @@
-/* Finding rows need not wait for SQLite, so a thread of its own inserts them: one batch fills while the other is
- * inserted. */
+/* Finding rows need not wait for SQLite, so a thread of its own inserts them: one set of batches fills while the other
+ * is inserted. Millions of messages share few combinations of function, call site, level and flags: each combination, a
+ * form, is stored once, which keeps the largest table of a trace small. */
 #include "interpose/trace/rows/sink.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "interpose/database/row.h"
 #include "interpose/trace/gather/place.h"
+#include "interpose/trace/rows/feed.h"
 #include "share/base/array.h"
 
-static int insert_batch(struct feed *feeds, const struct sink_batch *batch)
+_Static_assert(FEED_NULL == TRACE_NO_TIME, "a time that is not known is NULL");
+
+struct form {
+    int32_t level; /* enum level, -1: not known */
+    uint32_t send_callsite;
+    uint32_t recv_callsite;
+    uint16_t send_function;
+    uint16_t recv_function;
+    int8_t send_completed; /* operations that the posting call completed, -1: another operation stands for the call */
+    int8_t recv_completed;
+    bool any_source;
+    bool any_tag;
+    uint8_t uncertain;   /* enum trace_doubt */
+    uint8_t send_memory; /* enum spool_memory */
+    uint8_t recv_memory;
+};
+
+/* Returns the id of the form, from 1. */
+static int64_t form_of(struct sink *sink, const struct form *form)
 {
-    return feed_insert(&feeds[ROWS_MESSAGE], batch->messages, batch->n_messages) != 0 ||
-                   feed_insert(&feeds[ROWS_UNMATCHED], batch->unmatched, batch->n_unmatched) != 0 ||
-                   feed_insert(&feeds[ROWS_CALL], batch->calls, batch->n_calls) != 0 ||
-                   feed_insert(&feeds[ROWS_ROUND], batch->rounds, batch->n_rounds) != 0 ||
-                   feed_insert(&feeds[ROWS_MEMBER], batch->members, batch->n_members) != 0
-               ? -1
-               : 0;
+    uint64_t flags = (uint64_t)form->any_source | (uint64_t)form->any_tag << 1 | (uint64_t)form->uncertain << 24 |
+                     (uint64_t)(uint8_t)form->send_completed << 8 | (uint64_t)(uint8_t)form->recv_completed << 16 |
+                     (uint64_t)(uint8_t)form->level << 32 | (uint64_t)form->send_memory << 40 |
+                     (uint64_t)form->recv_memory << 48;
+    struct map_key key = {(uint64_t)form->send_callsite << 32 | form->recv_callsite,
+                          (uint64_t)form->send_function << 32 | form->recv_function, flags};
+    uint32_t *index = map_at(&sink->form_numbers, key);
+    if (*index == MAP_ABSENT) {
+        *index = (uint32_t)sink->n_forms;
+        trace_grow(&sink->forms, sink->n_forms, sizeof *sink->forms);
+        sink->forms[sink->n_forms++] = *form;
+    }
+    return (int64_t)*index + 1;
 }
+
+#define MEMORY_TEXT 16
+
+/* Returns the memory as the trace names it, NULL for that of the host. */
+static const char *memory_text(unsigned memory, char text[MEMORY_TEXT])
+{
+    static const char *const kinds[] = {NULL, "pinned", "device", "managed"};
+    const char *kind = kinds[memory & SPOOL_MEMORY_KIND];
+    if ((memory & SPOOL_MEMORY_KIND) < SPOOL_MEMORY_DEVICE)
+        return kind;
+    snprintf(text, MEMORY_TEXT, "%s %u", kind, memory >> SPOOL_MEMORY_GPU_SHIFT);
+    return text;
+}
+
+static int write_forms(const struct sink *sink)
+{
+    struct row row = row_prepare(sink->database, "form", 13);
+    for (size_t i = 0; i < sink->n_forms; i++) {
+        const struct form *form = &sink->forms[i];
+        char texts[2][MEMORY_TEXT];
+        row_insert(&row, "iniiuuiiinntt", (int64_t)i + 1, form->level, function_id(form->send_function),
+                   function_id(form->recv_function), form->send_callsite, form->recv_callsite,
+                   (int64_t)form->any_source, (int64_t)form->any_tag, (int64_t)form->uncertain,
+                   (int32_t)form->send_completed, (int32_t)form->recv_completed,
+                   memory_text(form->send_memory, texts[0]), memory_text(form->recv_memory, texts[1]));
+    }
+    return row_finish(&row);
+}
+
+static int write_functions(sqlite3 *database)
+{
+    struct row row = row_prepare(database, "function", 2);
+    for (uint16_t i = 0; i < FN_COUNT; i++)
+        row_insert(&row, "it", function_id(i), function_name(i));
+    return row_finish(&row);
+}
+
+/* Columns of the table unmatched whose text a number stands for. */
+enum { UNMATCHED_DIRECTION = 2, UNMATCHED_REASON = 7, UNMATCHED_FUNCTION = 10 };
+
+static const char *unmatched_text(int column, int64_t value)
+{
+    static const char *const reasons[] = {
+        [REASON_MATCHED] = "unmatched", [REASON_PARTNER_LOST] = "partner_lost", [REASON_CANCELLED] = "cancelled",
+        [REASON_FAILED] = "failed",     [REASON_PROC_NULL] = "proc_null",       [REASON_FREED] = "freed",
+        [REASON_PENDING] = "pending",   [REASON_UNMATCHED] = "unmatched"};
+    switch (column) {
+    case UNMATCHED_DIRECTION:
+        return value == SPOOL_SEND ? "send" : "receive";
+    case UNMATCHED_REASON:
+        return reasons[value];
+    case UNMATCHED_FUNCTION:
+        return function_name((uint16_t)value);
+    default:
+        return NULL;
+    }
+}
+
+static const struct feed tables[SINK_TABLES] = {
+    [SINK_MESSAGES] = {.table = "message_row", .columns = 17},
+    [SINK_UNMATCHED] = {.table = "unmatched", .columns = 12, .text = unmatched_text},
+    [SINK_CALLS] = {.table = "call_row", .columns = 7},
+    [SINK_ROUNDS] = {.table = "round", .columns = 4},
+    [SINK_MEMBERS] = {.table = "round_process", .columns = 5},
+};
 
 static void *insert_batches(void *argument)
 {
     struct sink *sink = argument;
-    struct feed feeds[ROWS_TABLES];
-    rows_feeds(feeds);
+    struct feed feeds[SINK_TABLES];
+    memcpy(feeds, tables, sizeof feeds);
     bool failed = false;
-    for (size_t i = 0; i < ROWS_TABLES; i++)
+    for (size_t i = 0; i < SINK_TABLES; i++)
         failed = failed || feed_begin(&feeds[i], sink->database) != 0;
     pthread_mutex_lock(&sink->lock);
     for (;;) {
@@ -32,17 +126,17 @@ static void *insert_batches(void *argument)
             pthread_cond_wait(&sink->changed, &sink->lock);
         if (!sink->full)
             break;
-        const struct sink_batch *batch = &sink->batches[1 - sink->filling];
+        const struct sink_batch *batches = sink->batches[1 - sink->filling];
         pthread_mutex_unlock(&sink->lock);
-        /* The database tells of the first failure. */
-        failed = failed || insert_batch(feeds, batch) != 0;
+        for (size_t i = 0; i < SINK_TABLES; i++) /* the database tells of the first failure */
+            failed = failed || feed_insert(&feeds[i], batches[i].values, batches[i].n_values) != 0;
         pthread_mutex_lock(&sink->lock);
         sink->failed = failed;
         sink->full = false;
         pthread_cond_broadcast(&sink->changed);
     }
     pthread_mutex_unlock(&sink->lock);
-    for (size_t i = 0; i < ROWS_TABLES; i++)
+    for (size_t i = 0; i < SINK_TABLES; i++)
         feed_end(&feeds[i]);
     return NULL;
 }
@@ -50,16 +144,11 @@ static void *insert_batches(void *argument)
 int sink_begin(struct sink *sink, sqlite3 *database, bool calls)
 {
     *sink = (struct sink){.database = database, .calls = calls};
+    if (write_functions(database) != 0)
+        return -1;
     pthread_mutex_init(&sink->lock, NULL);
     pthread_cond_init(&sink->changed, NULL);
-    int result = pthread_create(&sink->thread, NULL, insert_batches, sink);
-    sink->running = result == 0;
-    return result;
-}
-
-static void empty_batch(struct sink_batch *batch)
-{
-    batch->n_messages = batch->n_calls = batch->n_rounds = batch->n_members = batch->n_unmatched = 0;
+    return pthread_create(&sink->thread, NULL, insert_batches, sink);
 }
 
 int sink_flush(struct sink *sink)
@@ -70,7 +159,8 @@ int sink_flush(struct sink *sink)
     bool failed = sink->failed;
     if (!failed) {
         sink->filling = 1 - sink->filling;
-        empty_batch(&sink->batches[sink->filling]);
+        for (size_t i = 0; i < SINK_TABLES; i++)
+            sink->batches[sink->filling][i].n_values = 0;
         sink->full = true;
         pthread_cond_broadcast(&sink->changed);
     }
@@ -78,41 +168,46 @@ int sink_flush(struct sink *sink)
     return failed ? -1 : 0;
 }
 
-static void release_batch(struct sink_batch *batch)
-{
-    free(batch->messages);
-    free(batch->calls);
-    free(batch->rounds);
-    free(batch->members);
-    free(batch->unmatched);
-    *batch = (struct sink_batch){0};
-}
-
 int sink_end(struct sink *sink)
 {
-    int result = 0;
-    if (sink->running) {
-        result = sink_flush(sink);
-        pthread_mutex_lock(&sink->lock);
-        sink->ended = true;
-        pthread_cond_broadcast(&sink->changed);
-        pthread_mutex_unlock(&sink->lock);
-        pthread_join(sink->thread, NULL);
-        sink->running = false;
-        if (sink->failed)
-            result = -1;
-        if (result == 0)
-            result = forms_write(&sink->forms, sink->database);
+    int result = sink_flush(sink);
+    pthread_mutex_lock(&sink->lock);
+    sink->ended = true;
+    pthread_cond_broadcast(&sink->changed);
+    pthread_mutex_unlock(&sink->lock);
+    pthread_join(sink->thread, NULL);
+    if (sink->failed)
+        result = -1;
+    if (result == 0)
+        result = write_forms(sink);
+    for (size_t i = 0; i < SINK_TABLES; i++) {
+        free(sink->batches[0][i].values);
+        free(sink->batches[1][i].values);
     }
-    release_batch(&sink->batches[0]);
-    release_batch(&sink->batches[1]);
-    forms_release(&sink->forms);
+    free(sink->forms);
+    map_release(&sink->form_numbers);
     return result;
+}
+
+/* Adds a row, whose values are in the order of the table's columns. */
+static void add_row(struct sink *sink, enum sink_table table, const int64_t *values)
+{
+    struct sink_batch *batch = &sink->batches[sink->filling][table];
+    size_t n = tables[table].columns;
+    array_reserve(&batch->values, &batch->capacity, batch->n_values + n, sizeof *values);
+    memcpy(batch->values + batch->n_values, values, n * sizeof *values);
+    batch->n_values += n;
 }
 
 static int64_t length_of(int64_t begin_ns, int64_t end_ns)
 {
-    return end_ns == TRACE_NO_TIME ? TRACE_NO_TIME : end_ns - begin_ns;
+    return end_ns == TRACE_NO_TIME ? FEED_NULL : end_ns - begin_ns;
+}
+
+/* Returns NULL for a number that is not known, as it stands for none. */
+static int64_t known(int64_t number, int64_t none)
+{
+    return number == none ? FEED_NULL : number;
 }
 
 /* Returns the form of a message: what it has in common with others. */
@@ -131,33 +226,32 @@ static int64_t form_of_message(struct sink *sink, const struct trace *trace, con
                         .uncertain = receive->uncertain,
                         .send_memory = send->memory,
                         .recv_memory = receive->memory};
-    return form_of(&sink->forms, &form);
+    return form_of(sink, &form);
 }
 
-int64_t sink_message(struct sink *sink, struct trace *trace, uint32_t index, int64_t round)
+int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t index, int64_t round)
 {
-    struct sink_batch *batch = &sink->batches[sink->filling];
     const struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
-    array_reserve(&batch->messages, &batch->messages_capacity, batch->n_messages + 1, sizeof *batch->messages);
-    batch->messages[batch->n_messages++] = (struct message_row){
-        .id = ++sink->n_messages,
-        .round = round,
-        .form = form_of_message(sink, trace, send, receive),
-        .send_post_ns = send->post_ns,
-        .send_ns = length_of(send->post_ns, send->complete_ns),
-        .late_ns = receive->post_ns - send->post_ns,
-        .recv_ns = length_of(receive->post_ns, receive->complete_ns),
-        .send_call_ns = sink->calls ? send->post_end_ns - send->post_ns : TRACE_NO_TIME,
-        .recv_call_ns = sink->calls ? receive->post_end_ns - receive->post_ns : TRACE_NO_TIME,
-        .bytes = send->bytes,
-        .room_bytes = (int64_t)(receive->bytes - send->bytes),
-        .src = send->rank,
-        .dst = receive->rank,
-        .communicator = receive->communicator,
-        .tag = send->tag,
-        .send_cpu = send->cpu_post,
-        .recv_cpu = receive->cpu_post,
+    const int64_t values[] = {
+        ++sink->n_messages,
+        send->rank,
+        receive->rank,
+        receive->communicator,
+        send->tag,
+        (int64_t)send->bytes,
+        form_of_message(sink, trace, send, receive),
+        known(round, 0),
+        send->post_ns,
+        length_of(send->post_ns, send->complete_ns),
+        receive->post_ns - send->post_ns,
+        length_of(receive->post_ns, receive->complete_ns),
+        (int64_t)(receive->bytes - send->bytes),
+        known(send->cpu_post, -1),
+        known(receive->cpu_post, -1),
+        sink->calls ? send->post_end_ns - send->post_ns : FEED_NULL,
+        sink->calls ? receive->post_end_ns - receive->post_ns : FEED_NULL,
     };
+    add_row(sink, SINK_MESSAGES, values);
     return sink->n_messages;
 }
 
@@ -172,48 +266,42 @@ void sink_operation_call(struct sink *sink, const struct trace_operation *operat
                                           .function = operation->function});
 }
 
-int64_t sink_unmatched(struct sink *sink, struct trace *trace, uint32_t index)
+int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t index)
 {
-    struct sink_batch *batch = &sink->batches[sink->filling];
     const struct trace_operation *operation = &trace->operations[index];
-    array_reserve(&batch->unmatched, &batch->unmatched_capacity, batch->n_unmatched + 1, sizeof *batch->unmatched);
-    batch->unmatched[batch->n_unmatched++] = (struct unmatched_row){
-        .id = ++sink->n_unmatched,
-        .post_ns = operation->post_ns,
-        .complete_ns = operation->complete_ns,
-        .bytes = operation->bytes,
-        .rank = operation->rank,
-        .peer_world = operation->peer_world,
-        .communicator = operation->communicator,
-        .tag = operation->tag,
-        .callsite = operation->callsite,
-        .function = operation->function,
-        .direction = operation->direction,
-        .reason = operation->reason,
+    const int64_t values[] = {
+        ++sink->n_unmatched,
+        operation->rank,
+        [UNMATCHED_DIRECTION] = operation->direction,
+        known(operation->peer_world, -1),
+        operation->communicator,
+        operation->tag < 0 ? FEED_NULL : operation->tag,
+        (int64_t)operation->bytes,
+        [UNMATCHED_REASON] = operation->reason,
+        operation->post_ns,
+        operation->complete_ns,
+        [UNMATCHED_FUNCTION] = operation->function,
+        known(operation->callsite, TRACE_NONE),
     };
+    add_row(sink, SINK_UNMATCHED, values);
     sink_operation_call(sink, operation);
     return sink->n_unmatched;
 }
 
 void sink_call(struct sink *sink, struct call_row row)
 {
-    struct sink_batch *batch = &sink->batches[sink->filling];
-    if (!sink->calls)
-        return;
-    array_reserve(&batch->calls, &batch->calls_capacity, batch->n_calls + 1, sizeof row);
-    batch->calls[batch->n_calls++] = row;
+    const int64_t values[] = {row.rank,       function_id(row.function),      row.begin_ns, row.call_ns, row.completed,
+                              row.idle_calls, known(row.callsite, TRACE_NONE)};
+    if (sink->calls)
+        add_row(sink, SINK_CALLS, values);
 }
 
-void sink_round(struct sink *sink, struct round_row row)
+void sink_round(struct sink *sink, int64_t id, uint32_t kind, int64_t begin_ns, int64_t end_ns)
 {
-    struct sink_batch *batch = &sink->batches[sink->filling];
-    array_reserve(&batch->rounds, &batch->rounds_capacity, batch->n_rounds + 1, sizeof row);
-    batch->rounds[batch->n_rounds++] = row;
+    add_row(sink, SINK_ROUNDS, (const int64_t[]){id, (int64_t)kind + 1, begin_ns, end_ns});
 }
 
-void sink_member(struct sink *sink, struct member_row row)
+void sink_member(struct sink *sink, int64_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns, int64_t in_mpi_ns)
 {
-    struct sink_batch *batch = &sink->batches[sink->filling];
-    array_reserve(&batch->members, &batch->members_capacity, batch->n_members + 1, sizeof row);
-    batch->members[batch->n_members++] = row;
+    add_row(sink, SINK_MEMBERS, (const int64_t[]){round, rank, begin_ns, end_ns, in_mpi_ns});
 }

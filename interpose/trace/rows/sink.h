@@ -6,61 +6,68 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
-#include "interpose/trace/rows/form.h"
-#include "interpose/trace/rows/rows.h"
 #include "interpose/trace/state/trace.h"
+#include "share/base/map.h"
+
+/* Tables that are filled in batches. */
+enum sink_table { SINK_MESSAGES, SINK_UNMATCHED, SINK_CALLS, SINK_ROUNDS, SINK_MEMBERS, SINK_TABLES };
 
 struct sink_batch {
-    struct message_row *messages;
-    size_t n_messages;
-    size_t messages_capacity;
-    struct call_row *calls;
-    size_t n_calls;
-    size_t calls_capacity;
-    struct round_row *rounds;
-    size_t n_rounds;
-    size_t rounds_capacity;
-    struct member_row *members;
-    size_t n_members;
-    size_t members_capacity;
-    struct unmatched_row *unmatched;
-    size_t n_unmatched;
-    size_t unmatched_capacity;
+    int64_t *values; /* [n_values] row by row */
+    size_t n_values;
+    size_t capacity;
 };
 
 struct sink {
     sqlite3 *database;
-    bool calls; /* wanted */
-    struct form_table forms;
+    bool calls;         /* wanted */
+    struct form *forms; /* [n_forms] what messages have in common; its id is the index plus one */
+    size_t n_forms;
+    struct map form_numbers;
     int64_t n_messages; /* ids given */
     int64_t n_unmatched;
-    struct sink_batch batches[2];
-    unsigned filling; /* index of the batch that is filled */
+    struct sink_batch batches[2][SINK_TABLES];
+    unsigned filling; /* index of the batches that are filled */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool running;
     /* The lock guards what follows. */
-    bool full; /* the other batch waits or is being inserted */
+    bool full; /* the other batches wait or are being inserted */
     bool ended;
     bool failed; /* the database says why */
 };
 
-/* Starts the thread. Returns 0, or an errno value without a thread. */
+struct call_row {
+    int64_t begin_ns;
+    int64_t call_ns;
+    uint32_t rank;
+    uint32_t completed;
+    uint32_t idle_calls;
+    uint32_t callsite;
+    uint16_t function;
+};
+
+/* Writes the table function, and starts the thread. Returns 0, an errno value without a thread, or -1: the database
+ * says why. */
 int sink_begin(struct sink *sink, sqlite3 *database, bool calls);
 /* Hands over what was gathered. Returns 0, or -1: the database says why. */
 int sink_flush(struct sink *sink);
-/* Flushes, waits for the last row, writes the forms. Returns 0 or -1 as sink_flush. May be called again; then it only
- * releases. */
+/* Flushes, waits for the last row, writes the forms. Returns 0 or -1 as sink_flush. */
 int sink_end(struct sink *sink);
 
 /* Add a row each; sink_message and sink_unmatched return its id. */
-int64_t sink_message(struct sink *sink, struct trace *trace, uint32_t receive, int64_t round);
-int64_t sink_unmatched(struct sink *sink, struct trace *trace, uint32_t operation);
+int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t receive, int64_t round);
+int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t operation);
 void sink_call(struct sink *sink, struct call_row row);
 /* Adds the call of an operation without a message. */
 void sink_operation_call(struct sink *sink, const struct trace_operation *operation);
-void sink_round(struct sink *sink, struct round_row row);
-void sink_member(struct sink *sink, struct member_row row);
+void sink_round(struct sink *sink, int64_t id, uint32_t kind, int64_t begin_ns, int64_t end_ns);
+void sink_member(struct sink *sink, int64_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns, int64_t in_mpi_ns);
+
+/* Returns a function's id in the database, in which 0 is no id. */
+static inline int64_t function_id(uint16_t function)
+{
+    return (int64_t)function + 1;
+}
 
 #endif

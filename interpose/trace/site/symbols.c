@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,156 @@
 #include <unistd.h>
 
 #include "interpose/trace/site/demangle.h"
-#include "interpose/trace/site/inlined.h"
 #include "interpose/trace/site/libdw.h"
-#include "interpose/trace/site/module_file.h"
+#include "share/base/array.h"
 #include "share/base/memory.h"
+#include "interpose/trace/state/trace.h"
+#include <stdbool.h>
+
+/* A program may be built anew between its run and ingest, and the same offsets then are other lines. The build id tells
+ * that; it survives what leaves the code as it is, such as strip. A file without one must be unchanged: its length, its
+ * time of change and, where both were seen on one file system, its inode. */
+
+__attribute__((format(printf, 2, 3))) static bool refuse(struct trace_module *module, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (module->reason == NULL && vasprintf(&module->reason, format, arguments) < 0)
+        no_memory(0);
+    va_end(arguments);
+    return false;
+}
+
+static bool has_status(const struct module_identity *ran, const struct stat *status)
+{
+    uint64_t mtime_ns = (uint64_t)status->st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)status->st_mtim.tv_nsec;
+    return ran->size == (uint64_t)status->st_size && ran->mtime_ns == mtime_ns &&
+           (ran->device != (uint64_t)status->st_dev || ran->inode == (uint64_t)status->st_ino);
+}
+
+/* True if the file is the one that ran: status and build id (NULL: it has none) are those of the file now. If it is
+ * not, or nobody knows, the module gets the reason. A module of whose file the spool told nothing takes over the build
+ * id. */
+static bool module_file_is(struct trace_module *module, const struct stat *status, const char *build_id)
+{
+    switch (module->identity.evidence) {
+    case MODULE_TRUSTED:
+        if (module->build_id == NULL && build_id != NULL)
+            module->build_id = xstrdup(build_id);
+        return true;
+    case MODULE_BUILD_ID:
+        if (build_id == NULL)
+            return refuse(module, "its file was replaced since: it has no build id now, what ran had %s",
+                          module->build_id);
+        return strcmp(build_id, module->build_id) == 0 ||
+               refuse(module, "its file was replaced since: it has build id %s now, what ran had %s", build_id,
+                      module->build_id);
+    case MODULE_STATUS:
+        return has_status(&module->identity, status) ||
+               refuse(module, "its file was changed since, and it had no build id by which to know the lines again");
+    case MODULE_DELETED:
+        return refuse(module, "its file was replaced or deleted while it ran, and it had no build id");
+    default:
+        return refuse(module, "the job could not see its file, and it had no build id");
+    }
+}
+
+static void module_file_is_missing(struct trace_module *module, int error)
+{
+    refuse(module, "its file cannot be read here: %s", strerror(error));
+}
+
+/* A function that was inlined has no symbol: the symbol is that of the function into which it went, the line its own.
+ * In the debug information (DWARF 5, 3.3.8) an entry DW_TAG_inlined_subroutine stands for the copy, inside of its
+ * caller's entry, and says at which line of the caller the call was. So from the innermost entry out:
+ *
+ *     inlined inner, called at line 10   ->  the call of MPI is in inner, at the line of the address
+ *     inlined outer, called at line 17   ->  inner is called in outer, at line 10
+ *     function main                     ->  outer is called in main, at line 17
+ */
+
+enum { MOST_CALLERS = 64 };
+
+/* Returns the name of a function's entry, NULL without one; the caller frees. */
+static char *name_of(const struct libdw *libdw, Dwarf_Die *entry, const char *file)
+{
+    static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name};
+    Dwarf_Attribute memory;
+    const char *name = NULL;
+    for (size_t i = 0; name == NULL && i < sizeof names / sizeof *names; i++) {
+        Dwarf_Attribute *attribute = libdw->dwarf_attr_integrate(entry, names[i], &memory);
+        name = attribute == NULL ? NULL : libdw->dwarf_formstring(attribute);
+    }
+    if (name != NULL)
+        return demangle(name, file);
+    name = libdw->dwarf_diename(entry);
+    return name == NULL ? NULL : xstrdup(name);
+}
+
+static int number_of(const struct libdw *libdw, Dwarf_Die *entry, unsigned name)
+{
+    Dwarf_Attribute memory, *attribute = libdw->dwarf_attr_integrate(entry, name, &memory);
+    Dwarf_Word value;
+    return attribute != NULL && libdw->dwarf_formudata(attribute, &value) == 0 && value <= INT32_MAX ? (int)value : 0;
+}
+
+/* Returns the name of the file in which an inlined function is called, NULL without one; the caller frees. */
+static char *call_file(const struct libdw *libdw, Dwarf_Die *entry)
+{
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    size_t n_files;
+    if (libdw->dwarf_diecu(entry, &unit, NULL, NULL) == NULL || libdw->dwarf_getsrcfiles(&unit, &files, &n_files) != 0)
+        return NULL;
+    const char *file = libdw->dwarf_filesrc(files, (size_t)number_of(libdw, entry, DW_AT_call_file), NULL, NULL);
+    return file == NULL ? NULL : xstrdup(file);
+}
+
+/* Adds the caller of the function that an entry stands for, and gives that function its own name. */
+static void add_caller(const struct libdw *libdw, struct trace_callsite *callsite, Dwarf_Die *entry)
+{
+    size_t n = callsite->n_callers;
+    array_grow(&callsite->callers, n, sizeof *callsite->callers);
+    struct trace_frame *callers = callsite->callers;
+    char **function = n == 0 ? &callsite->function : &callers[n - 1].function;
+    *function = name_of(libdw, entry, n == 0 ? callsite->file : callers[n - 1].file);
+    callers[n] =
+        (struct trace_frame){.file = call_file(libdw, entry), .line = number_of(libdw, entry, DW_AT_call_line)};
+    callsite->n_callers = n + 1;
+}
+
+/* Takes the entries, the innermost first. What the call site was called is the name of the last caller. */
+static void take_entries(const struct libdw *libdw, struct trace_callsite *callsite, Dwarf_Die *entries, int n_entries)
+{
+    char *symbol = callsite->function;
+    for (int i = 0; i < n_entries && callsite->n_callers < MOST_CALLERS; i++) {
+        int tag = libdw->dwarf_tag(&entries[i]);
+        if (tag == DW_TAG_subprogram)
+            break;
+        if (tag == DW_TAG_inlined_subroutine)
+            add_caller(libdw, callsite, &entries[i]);
+    }
+    if (callsite->n_callers > 0)
+        callsite->callers[callsite->n_callers - 1].function = symbol;
+}
+
+/* Names the function of the source that has the call at an address of the module, and its callers up to the function of
+ * the program, which is the symbol of the call site. Leaves the call site as it is where nothing was inlined there, and
+ * where the module has no debug information. */
+static void inlined_resolve(const struct libdw *libdw, struct trace_callsite *callsite, Dwfl_Module *module,
+                            GElf_Addr address)
+{
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = libdw->dwfl_module_addrdie(module, address, &bias), *innermost = NULL, *entries = NULL;
+    /* The first gives the innermost entry, and behind it what contains its source; the second what contains itself. */
+    if (unit != NULL && libdw->dwarf_getscopes(unit, address - bias, &innermost) > 0) {
+        int n_entries = libdw->dwarf_getscopes_die(innermost, &entries);
+        if (n_entries > 0)
+            take_entries(libdw, callsite, entries, n_entries);
+    }
+    free(entries);
+    free(innermost);
+}
 
 static const struct libdw *libdw;
 

@@ -1,7 +1,7 @@
 /* Holds a recorded run between the spools and trace.db. The spools are read twice, or three times:
  *
  *     spools_gather   which files make up the run                        gather/spools.h
- *     nodes_build     hosts, the clock of each                           gather/nodes.h     
+ *     nodes_build     hosts, the clock of each                           gather/nodes.h
  *     trace_load      first reading: what there is little of, whole      load/load.h, records/
  *                     (communicators, collectives, marks, call sites)    site/callsite.h
  *     clock_align     all times on one clock; with several nodes a       clock/clock_align.c
@@ -34,7 +34,7 @@
 #include "share/base/map.h"
 #include "interpose/spool/reader.h"
 
-struct worlds; /* gather/worlds.h */
+struct worlds; /* communicators/worlds.h */
 
 #define TRACE_NONE     UINT32_MAX /* no operation, communicator, call site, step, round */
 #define TRACE_NO_TIME  INT64_MIN
@@ -452,10 +452,9 @@ enum mpistair_family function_family(uint16_t function);
 /* Says whether the function is one on files. */
 bool function_is_of_file(uint16_t function);
 
-/* True if the collective separates rounds, what lies before it from what lies behind it: no process leaves it before all have
- * entered it, or the program set it as a mark. Nonblocking and persistent collectives never separate rounds: none of
- * their calls waits for all, and when one of them reports their end, other operations of the same exchange may be
- * pending. */
+/* True if the collective separates rounds, what lies before it from what lies behind it: no process leaves it before
+ * all have entered it, or the program set it as a mark. Nonblocking and persistent collectives never do: none of their
+ * calls waits for all, and when one of them reports their end, other operations of the exchange may be pending. */
 bool collective_bounds(const struct trace_collective *collective);
 
 #endif

@@ -2,9 +2,41 @@
 #ifndef MPISTAIR_TRACE_MATCH_H
 #define MPISTAIR_TRACE_MATCH_H
 
-#include "share/base/map.h"
+#include <sqlite3.h>
+
 #include "interpose/trace/state/trace.h"
-#include "interpose/trace/stream/match_doubt.h"
+#include "share/base/map.h"
+
+#define DOUBT_NEVER INT64_MAX
+
+/* Holds the operations of one envelope that wait, in order, linked through next. */
+struct envelope {
+    struct map_key key;
+    uint32_t first[2]; /* [direction] */
+    uint32_t last[2];
+    /* Tells when the latest operation, waiting or not, ended its post. */
+    int64_t post_end_ns[2];
+    uint32_t latest[2];
+    uint32_t lane[2];
+    uint64_t sequence[2];
+    /* What is paired from now on is uncertain for these reasons: nobody knows whether an operation before it took a
+     * place. */
+    uint8_t doubts;
+    /* A wildcard receive that was open and posted then may have taken a message, since there is one that nobody is
+     * known to have received; DOUBT_NEVER: none. */
+    int64_t doubt_ns;
+};
+
+/* Keeps wildcard receives that may have taken a message and have no envelope; starts as zeroes. */
+struct open_wildcards {
+    struct map numbers; /* (communicator, rank, source, tag) as posted -> place in posts_ns */
+    int64_t *posts_ns;  /* [n] the earliest of each */
+    size_t n;
+};
+
+/* Marks messages of envelopes[n] in the database that a wildcard receive may have taken. Returns 0, or -1: the database
+ * says why. */
+int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database);
 
 struct matcher {
     struct trace *trace;

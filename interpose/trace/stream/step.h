@@ -2,10 +2,20 @@
 #ifndef MPISTAIR_TRACE_STEP_H
 #define MPISTAIR_TRACE_STEP_H
 
-#include "interpose/trace/stream/round.h"
-#include "interpose/trace/stream/step_envelope.h"
-#include "interpose/trace/stream/timeline.h"
 #include "interpose/trace/state/trace.h"
+#include "interpose/trace/stream/round.h"
+#include "interpose/trace/stream/timeline.h"
+#include "share/base/map.h"
+
+/* Describes one rank; starts as zeroes. */
+struct step_envelopes {
+    struct map_key *completed; /* [n_completed] as posted, from the present step in the order of completion */
+    size_t n_completed;
+    size_t completed_capacity;
+    size_t n_known;      /* how many of them are in the map */
+    struct map known;    /* envelopes that completed in the present step */
+    struct map standing; /* envelopes whose receives are posted anew as soon as one completed */
+};
 
 /* Holds what is known of one rank while its events come in; steps_begin sets it up. */
 struct stepper {

@@ -1,6 +1,6 @@
 /* The file may be anything, also a trace of an older version: every figure is asked for by itself, and what cannot be
  * read is left out. */
-#include "interpose/trace/write/replaced.h"
+#include "interpose/trace/write/write.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>

@@ -11,22 +11,14 @@
 #include "interpose/database/database.h"
 #include "interpose/database/saturating_sum.h"
 #include "interpose/spool/mapped_file.h"
-#include "interpose/trace/rows/form.h"
+#include "interpose/trace/rows/sink.h"
 #include "share/base/installation.h"
-#include "interpose/trace/records/marks.h"
+#include "interpose/trace/records/records.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
-#include "interpose/trace/records/partitions.h"
-#include "interpose/trace/records/persistents.h"
 #include "interpose/spool/readers.h"
-#include "interpose/trace/records/accesses.h"
-#include "interpose/trace/records/rejected.h"
-#include "interpose/trace/records/stacks.h"
 #include "interpose/trace/stream/stream.h"
-#include "interpose/trace/records/sums.h"
-#include "interpose/trace/write/write_collectives.h"
-#include "interpose/trace/write/write_joint.h"
-#include "interpose/trace/write/write_run.h"
+#include "interpose/trace/write/tables.h"
 #include "share/base/text_file.h"
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
@@ -121,11 +113,12 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
                      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA "
                      "cache_size=-8192; BEGIN",
                      NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || functions_write(database) != 0 ||
-        (indexes = drop_indexes(database)) == NULL)
+        sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || (indexes = drop_indexes(database)) == NULL)
         goto out;
     int started = sink_begin(&sink, database, calls);
-    if (started != 0) {
+    if (started < 0)
+        goto out;
+    if (started > 0) {
         result = error_set(error, "no thread to write the trace: %s", strerror(started));
         goto out;
     }

@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_TRACE_WRITE_H
 #define MPISTAIR_TRACE_WRITE_H
 
-#include "share/base/error.h"
 #include "interpose/trace/state/trace.h"
+#include "share/base/error.h"
 
 /* Holds what ingest tells its user, read from the finished database. */
 struct trace_summary {
@@ -16,5 +16,9 @@ struct trace_summary {
 /* Writes the database beside path and renames it. calls asks for rows in `call`. Returns 0, or -1 with the reason and
  * path as it was. */
 int trace_write(struct trace *trace, const char *path, bool calls, struct trace_summary *summary, struct error *error);
+
+/* Prints a note on stderr if there is a file at path: what it is and holds, as "recorded 2026-01-31 12:00, 8 ranks, 3
+ * predictions, 1 replay". when is "is replaced", or what else happens to it. */
+void replaced_note(const char *path, const char *when);
 
 #endif

@@ -1,9 +1,17 @@
 /* Collectives and kinds are few enough to be in memory whole, so they are written at the end, after their numbers and
  * families are final. */
-#include "interpose/trace/write/write_collectives.h"
+#include "interpose/trace/write/tables.h"
 
-#include "interpose/trace/rows/form.h"
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "interpose/database/row.h"
+#include "interpose/trace/records/records.h"
+#include "interpose/trace/rows/sink.h"
+#include "share/base/map.h"
+#include "share/base/memory.h"
 
 int write_collective_calls(const struct trace *trace, sqlite3 *database)
 {
@@ -20,7 +28,7 @@ int write_collective_calls(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-int32_t collective_root(const struct trace *trace, const struct trace_collective *collective)
+static int32_t collective_root(const struct trace *trace, const struct trace_collective *collective)
 {
     const struct trace_communicator *communicator = &trace->communicators[collective->communicator];
     bool inside = collective->root >= 0 && collective->root < communicator->size && communicator->remote_size == 0;
@@ -63,4 +71,303 @@ int write_kinds(const struct trace *trace, sqlite3 *database)
         row_insert(&row, "iiii", (int64_t)i + 1, (int64_t)trace->kinds[i].rounds, (int64_t)trace->kinds[i].messages,
                    (int64_t)trace->kinds[i].bytes);
     return row_finish(&row) == 0 ? write_families(trace, database) : -1;
+}
+
+/* The view joint_call sorts all calls that ranks make together twice before it can say who waited for whom, which takes
+ * seconds for 100,000 of them. Ingest has them in memory in the order of time, so it follows the same rules here in one
+ * pass over the calls and one over their sums. The golden traces hold that both say the same.
+ *
+ * The n-th call of a function on a communicator is one instance on all of its ranks. A gathering holds what is known of
+ * an instance: who came last, and when the root came. */
+
+enum source { SOURCE_COLLECTIVE, SOURCE_ONE_SIDED, SOURCE_FILE, SOURCE_COUNT };
+static const char *const source_name[SOURCE_COUNT] = {"collective", "one-sided", "file"};
+
+/* Says whose arrival the ranks of a call with a root wait for. */
+enum awaited { AWAIT_LAST, AWAIT_ROOT, ROOT_AWAITS_LAST, AWAIT_UNKNOWN };
+
+/* Describes a function. */
+struct kind {
+    bool asked;
+    bool joint;     /* of the functions on windows: all ranks call it together */
+    uint16_t alike; /* the function that counts together with it: MPI_Bcast for MPI_Bcast_c */
+    enum awaited awaited;
+};
+
+struct call {
+    int64_t begin_ns, end_ns, call_ns;
+    uint64_t bytes;
+    uint32_t rank, communicator, callsite, gathering;
+    int32_t root; /* rank of the run, -1: none */
+    uint16_t function, alike;
+    uint8_t source;
+    bool nonblocking, failed;
+};
+
+struct gathering {
+    int64_t latest_ns, root_ns; /* root_ns: TRACE_NO_TIME: the root is not there */
+    uint32_t latest;            /* rank that came last, the lowest of several */
+    uint32_t members;
+};
+
+/* A row of joint_sum. Times are sums of whole nanoseconds; NaN: of no call. */
+struct sum {
+    uint32_t first; /* index of a call of it */
+    int64_t last_rank;
+    int64_t calls, failed, bytes;
+    double time_ns, call_ns, wait_ns, transfer_ns, longest_ns;
+};
+
+struct joint {
+    const struct trace *trace;
+    struct kind kinds[FN_COUNT];
+    struct call *calls;
+    size_t n_calls;
+    struct gathering *gatherings;
+    size_t n_gatherings;
+    struct sum *sums;
+    size_t n_sums;
+    struct map numbers, gathered, summed;
+};
+
+static bool matches(const char *name, const char *pattern)
+{
+    return fnmatch(pattern, name, 0) == 0;
+}
+
+static enum awaited awaited_by(const char *name)
+{
+    if (matches(name, "MPI_*[Nn]eighbor*") || matches(name, "MPI_*[Ss]can"))
+        return AWAIT_UNKNOWN;
+    if (matches(name, "MPI_*[Bb]cast*") || (matches(name, "MPI_*[Ss]catter*") && !matches(name, "*_scatter*")))
+        return AWAIT_ROOT;
+    if ((matches(name, "MPI_*[Rr]educe") && !matches(name, "*[Aa]llreduce")) ||
+        (matches(name, "MPI_*[Gg]ather*") && !matches(name, "*[Aa]llgather*")))
+        return ROOT_AWAITS_LAST;
+    return AWAIT_LAST;
+}
+
+/* Returns the function of that name without its last two characters, or the function itself. */
+static uint16_t without_suffix(uint16_t function)
+{
+    const char *name = function_name(function);
+    size_t length = strlen(name);
+    if (length < 2 || strcmp(name + length - 2, "_c") != 0)
+        return function;
+    for (uint16_t other = 0; other < FN_COUNT; other++)
+        if (strncmp(function_name(other), name, length - 2) == 0 && function_name(other)[length - 2] == '\0')
+            return other;
+    return function;
+}
+
+static const struct kind *kind_of(struct joint *joint, uint16_t function)
+{
+    struct kind *kind = &joint->kinds[function];
+    if (!kind->asked) {
+        const char *name = function_name(function);
+        kind->asked = true;
+        kind->joint = strcmp(name, "MPI_Win_fence") == 0 || strcmp(name, "MPI_Win_free") == 0 ||
+                      matches(name, "MPI_Win_create*") || matches(name, "MPI_Win_allocate*");
+        kind->alike = without_suffix(function);
+        kind->awaited = awaited_by(function_name(kind->alike));
+    }
+    return kind;
+}
+
+/* Returns the gathering of the call, a new one where it is the first to come. */
+static struct gathering *gathering_of(struct joint *joint, struct call *call)
+{
+    struct map_key key = {call->rank, call->communicator, call->alike};
+    uint32_t *instance = map_at(&joint->numbers, key);
+    *instance = *instance == MAP_ABSENT ? 0 : *instance + 1;
+    key.a = *instance;
+    uint32_t *gathering = map_at(&joint->gathered, key);
+    if (*gathering == MAP_ABSENT) {
+        *gathering = (uint32_t)joint->n_gatherings;
+        trace_grow(&joint->gatherings, joint->n_gatherings, sizeof *joint->gatherings);
+        joint->gatherings[joint->n_gatherings++] =
+            (struct gathering){.latest_ns = call->begin_ns, .latest = call->rank, .root_ns = TRACE_NO_TIME};
+    }
+    call->gathering = *gathering;
+    return &joint->gatherings[call->gathering];
+}
+
+/* Adds a call. Those of a rank come in the order of time. */
+static void add_call(struct joint *joint, struct call call, uint16_t named)
+{
+    call.alike = kind_of(joint, named)->alike;
+    struct gathering *gathering = gathering_of(joint, &call);
+    gathering->members++;
+    if (call.begin_ns > gathering->latest_ns ||
+        (call.begin_ns == gathering->latest_ns && call.rank < gathering->latest)) {
+        gathering->latest_ns = call.begin_ns;
+        gathering->latest = call.rank;
+    }
+    if (call.root >= 0 && (uint32_t)call.root == call.rank && call.begin_ns > gathering->root_ns)
+        gathering->root_ns = call.begin_ns;
+    trace_grow(&joint->calls, joint->n_calls, sizeof *joint->calls);
+    joint->calls[joint->n_calls++] = call;
+}
+
+static void add_collectives(struct joint *joint)
+{
+    const struct trace *trace = joint->trace;
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        const struct trace_collective *made = &trace->collectives[i];
+        if (made->function == FN_Pcontrol || (made->flags & SPOOL_OFF))
+            continue;
+        uint16_t named =
+            made->persistent == TRACE_NONE ? made->function : trace->persistents[made->persistent].function;
+        add_call(joint,
+                 (struct call){.begin_ns = made->begin_ns,
+                               .end_ns = made->end_ns,
+                               .call_ns = made->call_end_ns - made->begin_ns,
+                               .bytes = made->bytes,
+                               .rank = made->rank,
+                               .communicator = made->communicator,
+                               .callsite = made->callsite,
+                               .root = collective_root(trace, made),
+                               .function = made->function,
+                               .source = SOURCE_COLLECTIVE,
+                               .nonblocking = (made->flags & SPOOL_NONBLOCKING) != 0},
+                 named);
+    }
+}
+
+static void add_accesses(struct joint *joint)
+{
+    const struct trace *trace = joint->trace;
+    for (size_t i = 0; i < trace->n_accesses; i++) {
+        const struct trace_access *made = &trace->accesses[i];
+        bool file = function_is_of_file(made->function), failed = file && (made->flags & SPOOL_FAILED) != 0;
+        if (file ? !access_is_collective(made->function) : !kind_of(joint, made->function)->joint)
+            continue;
+        int64_t begin_ns = access_run_ns(trace, made, made->begin_ns);
+        add_call(joint,
+                 (struct call){.begin_ns = begin_ns,
+                               .end_ns = access_run_ns(trace, made, made->end_ns),
+                               .call_ns = access_run_ns(trace, made, made->call_end_ns) - begin_ns,
+                               .bytes = failed ? 0 : made->bytes,
+                               .rank = made->rank,
+                               .communicator = made->communicator,
+                               .callsite = made->callsite,
+                               .root = -1,
+                               .function = made->function,
+                               .source = file ? SOURCE_FILE : SOURCE_ONE_SIDED,
+                               .nonblocking = (made->flags & SPOOL_NONBLOCKING) != 0,
+                               .failed = failed},
+                 made->function);
+    }
+}
+
+/* Returns until when the call waited for others, begin_ns for one that did not; TRACE_NO_TIME: not known. */
+static int64_t waited_until(struct joint *joint, const struct call *call)
+{
+    const struct gathering *gathering = &joint->gatherings[call->gathering];
+    const struct trace_communicator *communicator =
+        call->communicator == TRACE_NONE ? NULL : &joint->trace->communicators[call->communicator];
+    enum awaited awaited = kind_of(joint, call->alike)->awaited;
+    if (communicator == NULL || communicator->remote != TRACE_NONE ||
+        (int64_t)communicator->size != (int64_t)gathering->members || awaited == AWAIT_UNKNOWN)
+        return TRACE_NO_TIME;
+    if (call->source != SOURCE_COLLECTIVE && call->end_ns != TRACE_NO_TIME && call->end_ns < gathering->latest_ns)
+        return call->begin_ns; /* it need not wait, and did not */
+    if (call->root < 0 || awaited == AWAIT_LAST)
+        return gathering->latest_ns;
+    if (awaited == AWAIT_ROOT)
+        return gathering->root_ns;
+    return (uint32_t)call->root == call->rank ? gathering->latest_ns : call->begin_ns;
+}
+
+static void add_to(double *sum_ns, double ns)
+{
+    *sum_ns = isnan(*sum_ns) ? ns : *sum_ns + ns;
+}
+
+/* Exact for runs of less than 104 days. */
+static double between_ns(int64_t begin_ns, int64_t end_ns)
+{
+    return (double)end_ns - (double)begin_ns;
+}
+
+/* Returns the sum of the call's site and of the rank that it waited for. */
+static struct sum *sum_of(struct joint *joint, uint32_t index, int64_t last_rank)
+{
+    const struct call *call = &joint->calls[index];
+    struct map_key key = {(uint64_t)call->function << 32 | call->callsite,
+                          (uint64_t)call->communicator << 1 | call->nonblocking, (uint64_t)last_rank};
+    uint32_t *number = map_at(&joint->summed, key);
+    if (*number == MAP_ABSENT) {
+        *number = (uint32_t)joint->n_sums;
+        trace_grow(&joint->sums, joint->n_sums, sizeof *joint->sums);
+        joint->sums[joint->n_sums++] = (struct sum){.first = index,
+                                                    .last_rank = last_rank,
+                                                    .time_ns = NAN,
+                                                    .call_ns = NAN,
+                                                    .wait_ns = NAN,
+                                                    .transfer_ns = NAN,
+                                                    .longest_ns = NAN};
+    }
+    return &joint->sums[*number];
+}
+
+static void sum_call(struct joint *joint, uint32_t index)
+{
+    const struct call *call = &joint->calls[index];
+    const struct gathering *gathering = &joint->gatherings[call->gathering];
+    int64_t until_ns = waited_until(joint, call), last_rank = -1;
+    if (until_ns != TRACE_NO_TIME && until_ns == gathering->latest_ns)
+        last_rank = gathering->latest;
+    else if (until_ns != TRACE_NO_TIME && until_ns > call->begin_ns)
+        last_rank = call->root;
+    struct sum *sum = sum_of(joint, index, last_rank);
+    sum->calls++;
+    sum->failed += call->failed;
+    if (__builtin_add_overflow(sum->bytes, (int64_t)call->bytes, &sum->bytes))
+        sum->bytes = INT64_MAX;
+    add_to(&sum->call_ns, (double)call->call_ns);
+    if (call->end_ns == TRACE_NO_TIME)
+        return;
+    double time_ns = between_ns(call->begin_ns, call->end_ns);
+    add_to(&sum->time_ns, time_ns);
+    sum->longest_ns = fmax(sum->longest_ns, time_ns); /* of a number and a NaN, the number */
+    if (until_ns == TRACE_NO_TIME)
+        return;
+    int64_t waited_ns = until_ns < call->end_ns ? until_ns : call->end_ns;
+    waited_ns = waited_ns > call->begin_ns ? waited_ns : call->begin_ns;
+    add_to(&sum->wait_ns, between_ns(call->begin_ns, waited_ns));
+    add_to(&sum->transfer_ns, between_ns(waited_ns, call->end_ns));
+}
+
+static int write_sums(const struct joint *joint, sqlite3 *database)
+{
+    struct row row = row_prepare(database, "joint_sum", 14);
+    for (size_t i = 0; i < joint->n_sums; i++) {
+        const struct sum *sum = &joint->sums[i];
+        const struct call *call = &joint->calls[sum->first];
+        row_insert(&row, "ttuuioiiiddddd", source_name[call->source], function_name(call->function), call->callsite,
+                   call->communicator, (int64_t)call->nonblocking, sum->last_rank < 0 ? INT64_MIN : sum->last_rank,
+                   sum->calls, sum->failed, sum->bytes, sum->time_ns, sum->call_ns, sum->wait_ns, sum->transfer_ns,
+                   sum->longest_ns);
+    }
+    return row_finish(&row);
+}
+
+int write_joint_sums(const struct trace *trace, sqlite3 *database)
+{
+    struct joint *joint = xcalloc(1, sizeof *joint);
+    joint->trace = trace;
+    add_collectives(joint);
+    add_accesses(joint);
+    for (size_t i = 0; i < joint->n_calls; i++)
+        sum_call(joint, (uint32_t)i);
+    int result = write_sums(joint, database);
+    map_release(&joint->numbers);
+    map_release(&joint->gathered);
+    map_release(&joint->summed);
+    free(joint->calls);
+    free(joint->gatherings);
+    free(joint->sums);
+    free(joint);
+    return result;
 }

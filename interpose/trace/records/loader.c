@@ -1,0 +1,51 @@
+/* Times, communicators and numbers of the process whose records are read. */
+#include "interpose/trace/records/records.h"
+
+int64_t loader_ns(struct loader *loader, uint64_t ticks)
+{
+    int64_t ns = clock_ns(loader->node, loader->process, ticks, &loader->clock_hint);
+    if (ns > loader->process->end_ns)
+        loader->process->end_ns = ns;
+    return ns;
+}
+
+int64_t loader_optional_ns(struct loader *loader, uint64_t ticks)
+{
+    return ticks == 0 ? TRACE_NO_TIME : loader_ns(loader, ticks);
+}
+
+bool loader_note(struct map *map, uint32_t number, size_t index)
+{
+    uint32_t *known = map_at(map, (struct map_key){number, 0, 0});
+    if (*known != MAP_ABSENT)
+        return false;
+    *known = (uint32_t)index;
+    return true;
+}
+
+bool loader_communicator(struct loader *loader, uint32_t index, int32_t target, uint32_t *communicator)
+{
+    *communicator = TRACE_NONE;
+    if (index == SPOOL_NO_COMMUNICATOR)
+        return true;
+    *communicator = communicator_of(&loader->communicators, loader->trace, index);
+    if (*communicator != TRACE_NONE && target < loader->trace->communicators[*communicator].size)
+        return true;
+    loader->process->damaged++;
+    return false;
+}
+
+uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number)
+{
+    if (number == 0)
+        return TRACE_NONE;
+    uint32_t index = map_find(map, (struct map_key){number, 0, 0});
+    if (index != MAP_ABSENT)
+        return index;
+    const struct spool *spool = loader->process->spool;
+    uint64_t lost = spool->cut_off;
+    for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+        lost += spool->header.lost[i] > 0;
+    loader->process->damaged += lost == 0;
+    return TRACE_NONE;
+}

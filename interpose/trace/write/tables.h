@@ -1,0 +1,20 @@
+/* Tables that are written once all operations were read. Each function returns 0, or -1: the database says why. */
+#ifndef MPISTAIR_TRACE_TABLES_H
+#define MPISTAIR_TRACE_TABLES_H
+
+#include <sqlite3.h>
+
+#include "interpose/trace/state/trace.h"
+
+/* Rows that describe the run: processes, nodes, clocks, communicators, call sites, and what is missing. */
+int write_run(const struct trace *trace, sqlite3 *database);
+
+int write_collectives(const struct trace *trace, sqlite3 *database);
+/* Rows of the table call. */
+int write_collective_calls(const struct trace *trace, sqlite3 *database);
+int write_kinds(const struct trace *trace, sqlite3 *database);
+/* The table joint_sum: the view joint_call of share/sql/schema.sql, added up by call site and by whom the others waited
+ * for. */
+int write_joint_sums(const struct trace *trace, sqlite3 *database);
+
+#endif
