@@ -7,25 +7,23 @@
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
-bool name_make(struct pool *pool, const char *text, struct name *name)
+struct name name_of(struct cursor *rows, int column, struct pool *pool)
 {
-    json_t *string = json_string(text);
-    char *quoted = json_dumps(string, JSON_ENCODE_ANY);
+    struct name name = {.text = cursor_text(rows, column, pool)};
+    json_t *string = or_no_memory(json_string(name.text));
+    char *quoted = or_no_memory(json_dumps(string, JSON_ENCODE_ANY));
+    name.json = pool_clean(pool, quoted, strlen(quoted));
     json_decref(string);
-    name->text = pool_clean(pool, text, strlen(text));
-    name->json = quoted != NULL ? pool_clean(pool, quoted, strlen(quoted)) : NULL;
     free(quoted);
-    return name->text != NULL && name->json != NULL;
+    return name;
 }
 
 /* Remembers under which number something of the table stands; a row that is there twice is the later one. */
-static bool number(struct map *map, int64_t id, size_t n)
+static void number(struct map *map, int64_t id, size_t n)
 {
-    uint32_t *place = map_at(map, (struct map_key){(uint64_t)id, 0, 0});
-    if (place != NULL)
-        *place = (uint32_t)n;
-    return place != NULL;
+    *map_at(map, (struct map_key){(uint64_t)id, 0, 0}) = (uint32_t)n;
 }
 
 static uint32_t find(const struct map *map, int64_t id)
@@ -71,13 +69,9 @@ static int read_functions(struct export *export, struct export_names *names)
     cursor_open(&rows, export->database, export->path, "SELECT name FROM temp.export_function ORDER BY id",
                 export->error);
     while (cursor_next(&rows)) {
-        struct named_function function = {0};
-        if (!name_make(&names->pool, cursor_text(&rows, 0, &names->pool), &function.name) ||
-            array_grow(&names->functions, names->n_functions, sizeof function) != 0) {
-            cursor_no_memory(&rows);
-            break;
-        }
+        struct named_function function = {.name = name_of(&rows, 0, &names->pool)};
         function.blocking = is_blocking(function.name.text);
+        array_grow(&names->functions, names->n_functions, sizeof function);
         names->functions[names->n_functions++] = function;
     }
     if (cursor_close(&rows) != 0)
@@ -85,8 +79,7 @@ static int read_functions(struct export *export, struct export_names *names)
     cursor_open(&rows, export->database, export->path,
                 "SELECT f.id, e.id FROM function f JOIN temp.export_function e ON e.name = f.name", export->error);
     while (cursor_next(&rows))
-        if (!number(&names->function_of_id, cursor_integer(&rows, 0), (size_t)cursor_integer(&rows, 1) - 1))
-            cursor_no_memory(&rows);
+        number(&names->function_of_id, cursor_integer(&rows, 0), (size_t)cursor_integer(&rows, 1) - 1);
     return cursor_close(&rows);
 }
 
@@ -96,14 +89,12 @@ static int read_sites(struct export *export, struct export_names *names)
     cursor_open(&rows, export->database, export->path,
                 "SELECT id, place, coalesce(file, ''), coalesce(line, -1) FROM site", export->error);
     while (cursor_next(&rows)) {
-        struct named_site site = {.id = cursor_integer(&rows, 0), .line = cursor_integer(&rows, 3)};
-        if (!name_make(&names->pool, cursor_text(&rows, 1, &names->pool), &site.place) ||
-            !name_make(&names->pool, cursor_text(&rows, 2, &names->pool), &site.file) ||
-            array_grow(&names->sites, names->n_sites, sizeof site) != 0 ||
-            !number(&names->site_of_id, site.id, names->n_sites)) {
-            cursor_no_memory(&rows);
-            break;
-        }
+        struct named_site site = {.place = name_of(&rows, 1, &names->pool),
+                                  .file = name_of(&rows, 2, &names->pool),
+                                  .id = cursor_integer(&rows, 0),
+                                  .line = cursor_integer(&rows, 3)};
+        number(&names->site_of_id, site.id, names->n_sites);
+        array_grow(&names->sites, names->n_sites, sizeof site);
         names->sites[names->n_sites++] = site;
     }
     return cursor_close(&rows);
@@ -117,13 +108,11 @@ static int read_comms(struct export *export, struct export_names *names)
                 " ORDER BY id",
                 export->error);
     while (cursor_next(&rows)) {
-        struct named_comm comm = {.id = cursor_integer(&rows, 0), .remote = cursor_integer(&rows, 2)};
-        if (!name_make(&names->pool, cursor_text(&rows, 1, &names->pool), &comm.name) ||
-            array_grow(&names->comms, names->n_comms, sizeof comm) != 0 ||
-            !number(&names->comm_of_id, comm.id, names->n_comms)) {
-            cursor_no_memory(&rows);
-            break;
-        }
+        struct named_comm comm = {.name = name_of(&rows, 1, &names->pool),
+                                  .id = cursor_integer(&rows, 0),
+                                  .remote = cursor_integer(&rows, 2)};
+        number(&names->comm_of_id, comm.id, names->n_comms);
+        array_grow(&names->comms, names->n_comms, sizeof comm);
         names->comms[names->n_comms++] = comm;
     }
     return cursor_close(&rows);
@@ -156,12 +145,11 @@ static int read_forms(struct export *export, struct export_names *names)
         struct named_form form;
         if (!read_side(export, names, &rows, 1, &form.side[0]) || !read_side(export, names, &rows, 4, &form.side[1])) {
             rows.result = -1;
-        } else if (array_grow(&names->forms, names->n_forms, sizeof form) != 0 ||
-                   !number(&names->form_of_id, cursor_integer(&rows, 0), names->n_forms)) {
-            cursor_no_memory(&rows);
-        } else {
-            names->forms[names->n_forms++] = form;
+            break;
         }
+        number(&names->form_of_id, cursor_integer(&rows, 0), names->n_forms);
+        array_grow(&names->forms, names->n_forms, sizeof form);
+        names->forms[names->n_forms++] = form;
     }
     return cursor_close(&rows);
 }

@@ -1,4 +1,4 @@
-/* Holds what rows of a trace refer to by numbers: functions, forms of messages, call sites, communicators. */
+/* What rows of a trace refer to by numbers: functions, forms of messages, call sites, communicators. */
 #ifndef MPISTAIR_EXPORT_NAMES_H
 #define MPISTAIR_EXPORT_NAMES_H
 
@@ -57,7 +57,7 @@ void export_names_release(struct export_names *names);
 uint32_t names_site(const struct export_names *names, int64_t id);
 uint32_t names_comm(const struct export_names *names, int64_t id);
 
-/* Makes a name of a text; false without memory. */
-bool name_make(struct pool *pool, const char *text, struct name *name);
+/* Returns the name in a column of the present row, owned by pool. */
+struct name name_of(struct cursor *rows, int column, struct pool *pool);
 
 #endif

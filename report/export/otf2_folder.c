@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "share/base/memory.h"
+
 static bool ends_with(const char *name, const char *end)
 {
     size_t length = strlen(name), of_end = strlen(end);
@@ -34,10 +36,10 @@ static int each_entry(const char *folder, int (*take)(const char *path, const ch
     int result = directory == NULL ? -1 : 0;
     const struct dirent *entry;
     while (result == 0 && (entry = readdir(directory)) != NULL) {
-        char *path = NULL;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        result = asprintf(&path, "%s/%s", folder, entry->d_name) < 0 ? -1 : take(path, entry->d_name, inside);
+        char *path = xasprintf("%s/%s", folder, entry->d_name);
+        result = take(path, entry->d_name, inside);
         free(path);
     }
     if (directory != NULL)
@@ -75,9 +77,10 @@ static int any_entry(const char *path, const char *name, bool inside)
 static bool is_ours(const char *folder)
 {
     static const char creator[] = OTF2_FOLDER_CREATOR;
-    char *path = NULL, head[4096];
-    if (each_entry(folder, check_entry, false) != 0 || asprintf(&path, "%s/traces.otf2", folder) < 0)
+    char head[4096];
+    if (each_entry(folder, check_entry, false) != 0)
         return false;
+    char *path = xasprintf("%s/traces.otf2", folder);
     FILE *anchor = fopen(path, "r");
     free(path);
     if (anchor == NULL)
@@ -87,19 +90,21 @@ static bool is_ours(const char *folder)
     return memmem(head, n, creator, strlen(creator)) != NULL;
 }
 
+static void release(struct otf2_folder *folder)
+{
+    free(folder->path);
+    free(folder->temporary);
+    *folder = (struct otf2_folder){0};
+}
+
 int otf2_folder_make(struct otf2_folder *folder, const char *path, struct error *error)
 {
     struct stat status;
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
-    *folder = (struct otf2_folder){0};
-    if (asprintf(&folder->path, "%.*s", (int)length, path) < 0)
-        folder->path = NULL;
-    if (folder->path == NULL || asprintf(&folder->temporary, "%s.XXXXXX", folder->path) < 0) {
-        free(folder->path);
-        return error_set(error, "%s: no memory", path);
-    }
+    folder->path = xstrndup(path, length);
+    folder->temporary = xasprintf("%s.XXXXXX", folder->path);
     int result = 0;
     if (lstat(folder->path, &status) == 0 && (!S_ISDIR(status.st_mode) || !is_ours(folder->path)))
         result =
@@ -107,10 +112,8 @@ int otf2_folder_make(struct otf2_folder *folder, const char *path, struct error 
                       folder->path);
     else if (mkdtemp(folder->temporary) == NULL)
         result = error_set(error, "%s: cannot be written: %s", path, strerror(errno));
-    if (result != 0) {
-        free(folder->path);
-        free(folder->temporary);
-    }
+    if (result != 0)
+        release(folder);
     return result;
 }
 
@@ -118,13 +121,6 @@ static void remove_archive(const char *folder)
 {
     if (each_entry(folder, remove_entry, false) == 0)
         rmdir(folder);
-}
-
-static void release(struct otf2_folder *folder)
-{
-    free(folder->path);
-    free(folder->temporary);
-    *folder = (struct otf2_folder){0};
 }
 
 int otf2_folder_commit(struct otf2_folder *folder, struct error *error)

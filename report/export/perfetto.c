@@ -9,19 +9,16 @@
 #include <stdlib.h>
 
 #include "report/export/rank_timeline.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "share/base/saturating.h"
-
-struct place_of_rank {
-    struct name label; /* "node01, socket 0" */
-};
 
 struct perfetto {
     struct export *export;
     struct export_names names;
     struct output_file file;
-    FILE *stream;                 /* of the file */
-    struct place_of_rank *places; /* [n_ranks] */
+    FILE *stream;        /* of the file */
+    struct name *places; /* [n_ranks] "node01, socket 0" */
     uint32_t rank, n_lanes;
     int64_t flight_bytes;
     bool begun;
@@ -68,7 +65,7 @@ static void name_lanes(struct perfetto *out, uint32_t lane)
     }
 }
 
-static int begin_rank(void *context, uint32_t rank, int64_t begin_ns)
+static void begin_rank(void *context, uint32_t rank, int64_t begin_ns)
 {
     struct perfetto *out = context;
     char text[64];
@@ -78,11 +75,10 @@ static int begin_rank(void *context, uint32_t rank, int64_t begin_ns)
     out->flight_bytes = 0;
     snprintf(text, sizeof text, "\"rank %" PRIu32 "\"", rank);
     name_event(out, "\"process_name\"", "name", text);
-    name_event(out, "\"process_labels\"", "labels", out->places[rank].label.json);
+    name_event(out, "\"process_labels\"", "labels", out->places[rank].json);
     snprintf(text, sizeof text, "%" PRIu32, rank);
     name_event(out, "\"process_sort_index\"", "sort_index", text);
     name_lanes(out, 0);
-    return 0;
 }
 
 static int end_rank(void *context, uint32_t rank, int64_t end_ns)
@@ -100,7 +96,7 @@ static void print_bytes_in_flight(struct perfetto *out, int64_t at_ns)
     fprintf(out->stream, ",\"args\":{\"bytes\":%" PRId64 "}}", out->flight_bytes);
 }
 
-static int enter(void *context, const struct timeline_call *call)
+static void enter(void *context, const struct timeline_call *call)
 {
     struct perfetto *out = context;
     bool sends = false;
@@ -113,15 +109,13 @@ static int enter(void *context, const struct timeline_call *call)
         }
     if (sends)
         print_bytes_in_flight(out, call->begin_ns);
-    return 0;
 }
 
-static int arrive(void *context, const struct timeline_op *op)
+static void arrive(void *context, const struct timeline_op *op)
 {
     struct perfetto *out = context;
     out->flight_bytes -= op->bytes > out->flight_bytes ? out->flight_bytes : op->bytes;
     print_bytes_in_flight(out, op->received_ns);
-    return 0;
 }
 
 static void print_argument(struct perfetto *out, const char *between, const char *key, int64_t value)
@@ -210,7 +204,7 @@ static const char *category(const struct timeline_call *call)
 }
 
 /* Writes the slice of a call, then the flows that begin in it, which a viewer binds to the slice that is open. */
-static int leave(void *context, const struct timeline_call *call)
+static void leave(void *context, const struct timeline_call *call)
 {
     struct perfetto *out = context;
     FILE *stream = begin_event(out, "X", out->names.functions[call->function].name.json);
@@ -237,17 +231,15 @@ static int leave(void *context, const struct timeline_call *call)
     for (size_t i = 0; i < call->n_ops; i++)
         if (call->ops[i].kind == OP_SEND && !call->ops[i].cut && call->ops[i].received_ns != EXPORT_NOTHING)
             print_flow(out, "s", &call->ops[i], call->begin_ns, call->lane);
-    return 0;
 }
 
-static int complete(void *context, const struct timeline_op *op, uint32_t lane)
+static void complete(void *context, const struct timeline_op *op, uint32_t lane)
 {
     if (op->kind == OP_RECEIVE)
         print_flow(context, "f", op, op->done_ns, lane);
-    return 0;
 }
 
-static int mark(void *context, int64_t number, int64_t at_ns, uint32_t site)
+static void mark(void *context, int64_t number, int64_t at_ns, uint32_t site)
 {
     struct perfetto *out = context;
     begin_event(out, "i", "\"MPI_Pcontrol\"");
@@ -257,7 +249,6 @@ static int mark(void *context, int64_t number, int64_t at_ns, uint32_t site)
     if (site != NAME_NONE)
         fprintf(out->stream, ",\"at\":%s", out->names.sites[site].place.json);
     fputs("}}", out->stream);
-    return 0;
 }
 
 static int read_places(struct perfetto *out)
@@ -265,16 +256,13 @@ static int read_places(struct perfetto *out)
     struct export *export = out->export;
     struct cursor rows;
     size_t n = export->selection.n_ranks;
-    out->places = calloc(n + 1, sizeof *out->places);
-    if (out->places == NULL)
-        return error_set(export->error, "%s: no memory for %zu ranks", export->path, n);
+    out->places = xcalloc(n, sizeof *out->places);
     cursor_open(&rows, export->database, export->path,
                 "SELECT coalesce(host, 'node not known') || coalesce(', socket ' || socket, '') || coalesce(', core '"
                 " || core, '') FROM process LEFT JOIN node ON node.id = process.node ORDER BY rank",
                 export->error);
     for (size_t i = 0; i < n && cursor_next(&rows); i++)
-        if (!name_make(&out->names.pool, cursor_text(&rows, 0, &out->names.pool), &out->places[i].label))
-            cursor_no_memory(&rows);
+        out->places[i] = name_of(&rows, 0, &out->names.pool);
     return cursor_close(&rows);
 }
 
@@ -282,19 +270,14 @@ static int print_run(struct perfetto *out)
 {
     struct export *export = out->export;
     struct cursor rows;
-    struct name command, mpi;
     cursor_open(&rows, export->database, export->path, "SELECT command, mpi_library, started_unix_ns FROM run",
                 export->error);
     fputs("\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"written by\":\"mpistair " MPISTAIR_VERSION "\"",
           out->stream);
-    if (cursor_next(&rows)) {
-        if (!name_make(&out->names.pool, cursor_text(&rows, 0, &out->names.pool), &command) ||
-            !name_make(&out->names.pool, cursor_text(&rows, 1, &out->names.pool), &mpi))
-            cursor_no_memory(&rows);
-        else
-            fprintf(out->stream, ",\"command\":%s,\"MPI\":%s,\"started_unix_ns\":\"%" PRId64 "\"", command.json,
-                    mpi.json, cursor_integer(&rows, 2));
-    }
+    if (cursor_next(&rows))
+        fprintf(out->stream, ",\"command\":%s,\"MPI\":%s,\"started_unix_ns\":\"%" PRId64 "\"",
+                name_of(&rows, 0, &out->names.pool).json, name_of(&rows, 1, &out->names.pool).json,
+                cursor_integer(&rows, 2));
     fputs("}}\n", out->stream);
     return cursor_close(&rows);
 }

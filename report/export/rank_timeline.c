@@ -1,22 +1,100 @@
-/* Rows of one time on one rank are a group: the call, and what it posts. Between groups come the ends: operations that
- * are complete wait in a heap, calls on the stack of their lane. */
+/* One query reads all that a rank did. Numbers are all that it sorts; names are looked up when a row comes out. Rows of
+ * one time on one rank are a group: the call, and what it posts. Between groups come the ends: operations that are
+ * complete wait in a heap, calls on the stack of their lane.
+ *
+ * No row is trusted: a rank that does not exist would be an index beyond an array, a time near the end of 64 bits a sum
+ * that overflows. */
 #include "report/export/rank_timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/export/timeline_rows.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "share/base/progress.h"
 
-#define NEVER INT64_MAX
+#define NEVER       INT64_MAX
+#define MAX_TIME_NS (INT64_MAX / 4) /* so that four times and lengths can be added */
+
+enum row_source {
+    FROM_SEND,
+    FROM_RECEIVE,
+    FROM_UNMATCHED,
+    FROM_COLLECTIVE,
+    FROM_ONE_SIDED,
+    FROM_FILE,
+    FROM_CALL,
+    FROM_MARK
+};
+
+enum row_column {
+    COL_RANK,
+    COL_AT,
+    COL_SOURCE,
+    COL_ID,
+    COL_PEER,
+    COL_COMM,
+    COL_TAG,
+    COL_BYTES,
+    COL_FUNCTION, /* of messages the form */
+    COL_DONE,
+    COL_CALL,
+    COL_RECEIVED,
+    COL_SITE,
+    COL_WHAT, /* the function that made a persistent request */
+    COL_FLAG, /* nonblocking; of unmatched ones: failed; of calls: idle calls; of messages: exported */
+    COL_MORE, /* window, file; of unmatched ones: it is a send */
+};
+
+static const char rows_sql[] =
+    "SELECT src AS rank, send_post_ns AS at, 0 AS source, id, dst, comm, tag, bytes, form, send_ns, send_call_ns,"
+    " late_ns + recv_ns, NULL, NULL, kept(src, send_post_ns, send_post_ns + send_ns)"
+    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns), NULL FROM message_row"
+    " WHERE kept(src, send_post_ns, send_post_ns + send_call_ns)"
+    " UNION ALL SELECT dst, send_post_ns + late_ns, 1, id, src, comm, tag, bytes, form, recv_ns, recv_call_ns, NULL,"
+    " NULL, NULL, kept(src, send_post_ns, send_post_ns + send_ns)"
+    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns), NULL FROM message_row"
+    " WHERE kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_call_ns)"
+    " UNION ALL SELECT rank, post_ns, 2, id, peer, comm, tag, bytes,"
+    " (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = u.function), complete_ns - post_ns, NULL, NULL,"
+    " callsite, NULL, reason = 'failed', direction = 'send' FROM unmatched u WHERE kept(rank, post_ns, complete_ns)"
+    " UNION ALL SELECT rank, begin_ns, 3, id, root, comm, NULL, bytes,"
+    " (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = c.function), end_ns - begin_ns, call_ns, NULL,"
+    " callsite, (SELECT (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = p.function) FROM persistent p"
+    " WHERE p.id = c.persistent), nonblocking, NULL FROM collective c"
+    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns)"
+    " UNION ALL SELECT rank, begin_ns, 4, id, target, comm, NULL, bytes,"
+    " (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = r.function), end_ns - begin_ns, call_ns, NULL,"
+    " callsite, NULL, nonblocking, window FROM rma r"
+    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns)"
+    " UNION ALL SELECT rank, begin_ns, 5, id, NULL, comm, NULL, bytes,"
+    " (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = f.function), end_ns - begin_ns, call_ns, NULL,"
+    " callsite, NULL, nonblocking, file FROM file_call f"
+    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns)"
+    " UNION ALL SELECT rank, begin_ns, 6, rowid, NULL, NULL, NULL, NULL, function, NULL, call_ns, NULL, callsite,"
+    " NULL, idle_calls, NULL FROM call_row WHERE kept(rank, begin_ns, begin_ns + call_ns)"
+    " UNION ALL SELECT rank, at_ns, 7, number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, callsite, NULL, NULL,"
+    " NULL FROM mark WHERE kept(rank, at_ns, NULL) ORDER BY rank, at, source, id";
+
+struct row {
+    uint32_t rank;
+    int64_t at_ns;
+    enum { ROW_OP, ROW_CALL, ROW_MARK } kind;
+    struct timeline_op op;   /* of ROW_OP */
+    uint32_t function, site; /* of the call */
+    int64_t call_ns;         /* EXPORT_NOTHING: not known */
+    int64_t idle_calls;
+    int64_t number;      /* of ROW_MARK */
+    bool stands;         /* this row stands for the call */
+    bool never_returned; /* a call that waits, and that nobody saw return */
+};
 
 struct lane {
     struct timeline_call *open; /* [n_open], the innermost last */
     size_t n_open;
 };
 
-/* Is an end that is still to come. */
+/* An end that is still to come. */
 struct due {
     int64_t at_ns;
     uint64_t sequence;
@@ -28,6 +106,7 @@ struct timeline {
     struct export *export;
     const struct export_names *names;
     const struct timeline_listener *listener;
+    struct cursor rows;
     bool threads;               /* may be in MPI at once */
     int64_t *begin_ns, *end_ns; /* [n_ranks] of the processes; EXPORT_NOTHING: not known */
     struct lane *lanes;
@@ -36,7 +115,7 @@ struct timeline {
     struct due *due; /* [n_due] a heap, the first one on top */
     size_t n_due;
     uint64_t sequence;
-    struct timeline_row *group; /* [n_group] rows of one rank and time */
+    struct row *group; /* [n_group] rows of one rank and time */
     size_t n_group;
     struct timeline_call *calls; /* [n_calls] of the group */
     size_t n_calls;
@@ -44,10 +123,141 @@ struct timeline {
     int64_t last_ns;
 };
 
-static int no_memory(struct timeline *timeline)
+static int64_t integer_or_nothing(struct cursor *rows, int column)
 {
-    return error_set(timeline->export->error, "%s: no memory for rank %lld of its timeline", timeline->export->path,
-                     (long long)timeline->rank);
+    return sqlite3_column_type(rows->statement, column) == SQLITE_NULL ? EXPORT_NOTHING : cursor_integer(rows, column);
+}
+
+static bool is_time(int64_t ns)
+{
+    return ns >= -MAX_TIME_NS && ns <= MAX_TIME_NS;
+}
+
+/* Returns a length, which two clocks may have made negative, as at least 0. */
+static int64_t length(struct cursor *rows, int column)
+{
+    int64_t ns = integer_or_nothing(rows, column);
+    return ns == EXPORT_NOTHING || ns >= 0 ? ns : 0;
+}
+
+static int row_error(struct timeline *timeline, const char *what, int64_t value)
+{
+    static const char *const tables[] = {"message_row", "message_row", "unmatched", "collective",
+                                         "rma",         "file_call",   "call_row",  "mark"};
+    const char *table = tables[cursor_integer(&timeline->rows, COL_SOURCE)];
+    return error_set(timeline->export->error, "%s: %s, row %lld: %s: %lld", timeline->export->path, table,
+                     (long long)cursor_integer(&timeline->rows, COL_ID), what, (long long)value);
+}
+
+/* Reads what all rows have. */
+static int read_common(struct timeline *timeline, struct row *row)
+{
+    struct cursor *cursor = &timeline->rows;
+    size_t n_ranks = timeline->export->selection.n_ranks;
+    int64_t rank = cursor_integer(cursor, COL_RANK), at_ns = integer_or_nothing(cursor, COL_AT);
+    int64_t done_ns = length(cursor, COL_DONE), call_ns = length(cursor, COL_CALL);
+    int64_t received_ns = integer_or_nothing(cursor, COL_RECEIVED);
+    if (rank < 0 || (size_t)rank >= n_ranks)
+        return row_error(timeline, "a rank that is not in the table process", rank);
+    if (!is_time(at_ns) || (done_ns != EXPORT_NOTHING && !is_time(done_ns)) ||
+        (call_ns != EXPORT_NOTHING && !is_time(call_ns)) || (received_ns != EXPORT_NOTHING && !is_time(received_ns)))
+        return row_error(timeline, "NULL, or no time of a run, in ns", at_ns);
+    *row = (struct row){.rank = (uint32_t)rank, .at_ns = at_ns, .call_ns = call_ns};
+    int64_t site = integer_or_nothing(cursor, COL_SITE);
+    row->site = site == EXPORT_NOTHING ? NAME_NONE : names_site(timeline->names, site);
+    row->op = (struct timeline_op){.id = cursor_integer(cursor, COL_ID),
+                                   .post_ns = at_ns,
+                                   .done_ns = done_ns == EXPORT_NOTHING ? EXPORT_NOTHING : at_ns + done_ns,
+                                   .peer = integer_or_nothing(cursor, COL_PEER),
+                                   .comm = integer_or_nothing(cursor, COL_COMM),
+                                   .tag = integer_or_nothing(cursor, COL_TAG),
+                                   .bytes = cursor_integer(cursor, COL_BYTES),
+                                   .window = integer_or_nothing(cursor, COL_MORE),
+                                   .received_ns = received_ns == EXPORT_NOTHING ? received_ns : at_ns + received_ns};
+    if (row->op.bytes < 0)
+        return row_error(timeline, "bytes below 0", row->op.bytes);
+    if (row->op.peer != EXPORT_NOTHING && (row->op.peer < 0 || (size_t)row->op.peer >= n_ranks))
+        return row_error(timeline, "a rank that is not in the table process", row->op.peer);
+    return 0;
+}
+
+static int read_message(struct timeline *timeline, struct row *row, bool receive)
+{
+    const struct export_names *names = timeline->names;
+    int64_t id = cursor_integer(&timeline->rows, COL_FUNCTION);
+    uint32_t form = map_find(&names->form_of_id, (struct map_key){(uint64_t)id, 0, 0});
+    if (form == MAP_ABSENT)
+        return row_error(timeline, "a form that is not in the table form", id);
+    const struct form_side *side = &names->forms[form].side[receive];
+    bool blocking = names->functions[side->function].blocking;
+    row->op.kind = receive ? OP_RECEIVE : OP_SEND;
+    row->op.nonblocking = !blocking;
+    row->op.cut = cursor_integer(&timeline->rows, COL_FLAG) == 0;
+    row->op.function = row->function = side->function;
+    row->site = side->site;
+    row->stands = side->completed != EXPORT_NOTHING && row->call_ns != EXPORT_NOTHING;
+    row->never_returned = blocking && row->op.done_ns == EXPORT_NOTHING;
+    return 0;
+}
+
+/* Reads an operation that has a row of its own in the table call_row, unless calls were not wanted. */
+static int read_other(struct timeline *timeline, struct row *row, enum row_source source)
+{
+    struct cursor *cursor = &timeline->rows;
+    const struct export_names *names = timeline->names;
+    int64_t function = integer_or_nothing(cursor, COL_FUNCTION), what = integer_or_nothing(cursor, COL_WHAT);
+    bool flag = cursor_integer(cursor, COL_FLAG) != 0;
+    if (function < 0 || (size_t)function >= names->n_functions)
+        return row_error(timeline, "a function without a name", function);
+    row->function = (uint32_t)function;
+    row->op.function = what >= 0 && (size_t)what < names->n_functions ? (uint32_t)what : row->function;
+    row->op.nonblocking = flag;
+    row->never_returned = !flag && row->op.done_ns == EXPORT_NOTHING;
+    if (source == FROM_UNMATCHED) {
+        row->op.kind = OP_UNMATCHED;
+        row->op.sends = cursor_integer(cursor, COL_MORE) != 0;
+        row->op.nonblocking = !names->functions[function].blocking;
+        row->op.window = EXPORT_NOTHING;
+        row->never_returned = row->never_returned && !row->op.nonblocking;
+        return 0;
+    }
+    row->op.kind = source == FROM_COLLECTIVE ? OP_COLLECTIVE : source == FROM_FILE ? OP_FILE : OP_ONE_SIDED;
+    return 0;
+}
+
+static int read_call(struct timeline *timeline, struct row *row)
+{
+    int64_t id = cursor_integer(&timeline->rows, COL_FUNCTION);
+    uint32_t function = map_find(&timeline->names->function_of_id, (struct map_key){(uint64_t)id, 0, 0});
+    if (function == MAP_ABSENT)
+        return row_error(timeline, "a function that is not in the table function", id);
+    if (row->call_ns == EXPORT_NOTHING)
+        return row_error(timeline, "call_ns is NULL, begin_ns", row->at_ns);
+    row->kind = ROW_CALL;
+    row->function = function;
+    row->idle_calls = cursor_integer(&timeline->rows, COL_FLAG);
+    row->stands = true;
+    return 0;
+}
+
+static int read_row(struct timeline *timeline, struct row *row)
+{
+    enum row_source source = (enum row_source)cursor_integer(&timeline->rows, COL_SOURCE);
+    if (read_common(timeline, row) != 0)
+        return -1;
+    switch (source) {
+    case FROM_SEND:
+    case FROM_RECEIVE:
+        return read_message(timeline, row, source == FROM_RECEIVE);
+    case FROM_CALL:
+        return read_call(timeline, row);
+    case FROM_MARK:
+        row->kind = ROW_MARK;
+        row->number = row->op.id;
+        return 0;
+    default:
+        return read_other(timeline, row, source);
+    }
 }
 
 static bool before(const struct due *a, const struct due *b)
@@ -55,16 +265,14 @@ static bool before(const struct due *a, const struct due *b)
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
 }
 
-static int due_add(struct timeline *timeline, int64_t at_ns, const struct timeline_op *op, bool arrival)
+static void due_add(struct timeline *timeline, int64_t at_ns, const struct timeline_op *op, bool arrival)
 {
-    if (array_grow(&timeline->due, timeline->n_due, sizeof *timeline->due) != 0)
-        return no_memory(timeline);
+    array_grow(&timeline->due, timeline->n_due, sizeof *timeline->due);
     struct due added = {.at_ns = at_ns, .sequence = timeline->sequence++, .arrival = arrival, .op = *op};
     size_t i = timeline->n_due++;
     for (; i > 0 && before(&added, &timeline->due[(i - 1) / 2]); i = (i - 1) / 2)
         timeline->due[i] = timeline->due[(i - 1) / 2];
     timeline->due[i] = added;
-    return 0;
 }
 
 static struct due due_take(struct timeline *timeline)
@@ -93,8 +301,7 @@ static struct timeline_call *reporting_call(const struct timeline *timeline, uin
 {
     struct timeline_call *found = NULL;
     for (size_t i = 0; i < timeline->n_lanes; i++) {
-        size_t at = (lane + i) % timeline->n_lanes;
-        struct timeline_call *call = innermost(&timeline->lanes[at]);
+        struct timeline_call *call = innermost(&timeline->lanes[(lane + i) % timeline->n_lanes]);
         if (call != NULL && call->end_ns == at_ns)
             return call;
         found = found == NULL ? call : found;
@@ -102,25 +309,26 @@ static struct timeline_call *reporting_call(const struct timeline *timeline, uin
     return found;
 }
 
-static int tell_end(struct timeline *timeline, const struct due *due)
+static void tell_end(struct timeline *timeline, const struct due *due)
 {
     const struct timeline_listener *listener = timeline->listener;
-    if (due->arrival)
-        return listener->arrive(listener->context, &due->op);
+    if (due->arrival) {
+        listener->arrive(listener->context, &due->op);
+        return;
+    }
     struct timeline_call *call = reporting_call(timeline, due->op.lane, due->at_ns);
     if (call != NULL && call->n_done++ == 0)
         call->first_done = due->op;
     timeline->last_ns = due->at_ns > timeline->last_ns ? due->at_ns : timeline->last_ns;
-    return listener->complete(listener->context, &due->op, call != NULL ? call->lane : due->op.lane);
+    listener->complete(listener->context, &due->op, call != NULL ? call->lane : due->op.lane);
 }
 
-static int leave(struct timeline *timeline, struct lane *lane)
+static void leave(struct timeline *timeline, struct lane *lane)
 {
     struct timeline_call *call = &lane->open[--lane->n_open];
-    int result = timeline->listener->leave(timeline->listener->context, call);
+    timeline->listener->leave(timeline->listener->context, call);
     timeline->last_ns = call->end_ns > timeline->last_ns ? call->end_ns : timeline->last_ns;
     free(call->ops);
-    return result;
 }
 
 static struct lane *first_to_leave(const struct timeline *timeline)
@@ -135,7 +343,7 @@ static struct lane *first_to_leave(const struct timeline *timeline)
 }
 
 /* Tells all ends up to a time, completions before the ends of the calls in which they are reported. */
-static int advance(struct timeline *timeline, int64_t until_ns)
+static void advance(struct timeline *timeline, int64_t until_ns)
 {
     for (;;) {
         struct lane *lane = first_to_leave(timeline);
@@ -143,13 +351,11 @@ static int advance(struct timeline *timeline, int64_t until_ns)
         int64_t due_ns = timeline->n_due > 0 ? timeline->due[0].at_ns : NEVER;
         if (due_ns <= leave_ns && due_ns <= until_ns && timeline->n_due > 0) {
             struct due due = due_take(timeline);
-            if (tell_end(timeline, &due) != 0)
-                return -1;
+            tell_end(timeline, &due);
         } else if (leave_ns != NEVER && leave_ns <= until_ns) {
-            if (leave(timeline, lane) != 0)
-                return -1;
+            leave(timeline, lane);
         } else {
-            return 0;
+            return;
         }
     }
 }
@@ -161,55 +367,43 @@ static bool fits(const struct timeline *timeline, size_t lane, const struct time
     return open == NULL || (!timeline->threads && open->begin_ns < call->begin_ns && call->end_ns <= open->end_ns);
 }
 
-/* Returns the lane for a call: that of its call site if it is free, else the first free one, else a new one; NAME_NONE
- * without memory. */
+/* Returns the lane for a call: that of its call site if it is free, else the first free one, else a new one. */
 static uint32_t find_lane(struct timeline *timeline, const struct timeline_call *call)
 {
     uint32_t *usual = map_at(&timeline->lane_of_site, (struct map_key){call->site, 0, 0});
-    if (usual == NULL)
-        return NAME_NONE;
     if (*usual != MAP_ABSENT && *usual < timeline->n_lanes && fits(timeline, *usual, call))
         return *usual;
     size_t lane = 0;
     while (lane < timeline->n_lanes && !fits(timeline, lane, call))
         lane++;
     if (lane == timeline->n_lanes) {
-        if (array_grow(&timeline->lanes, lane, sizeof *timeline->lanes) != 0)
-            return NAME_NONE;
+        array_grow(&timeline->lanes, lane, sizeof *timeline->lanes);
         timeline->lanes[timeline->n_lanes++] = (struct lane){0};
     }
     return *usual = (uint32_t)lane;
 }
 
-static int enter(struct timeline *timeline, struct timeline_call *call)
+static void enter(struct timeline *timeline, struct timeline_call *call)
 {
-    uint32_t number = find_lane(timeline, call);
-    struct lane *lane = number != NAME_NONE ? &timeline->lanes[number] : NULL;
-    if (lane == NULL || array_grow(&lane->open, lane->n_open, sizeof *lane->open) != 0) {
-        free(call->ops);
-        return no_memory(timeline);
-    }
-    call->lane = number;
-    call->depth = (uint32_t)lane->n_open;
+    call->lane = find_lane(timeline, call);
+    struct lane *lane = &timeline->lanes[call->lane];
     for (size_t i = 0; i < call->n_ops; i++)
-        call->ops[i].lane = number;
+        call->ops[i].lane = call->lane;
+    array_grow(&lane->open, lane->n_open, sizeof *lane->open);
     lane->open[lane->n_open++] = *call;
-    if (timeline->listener->enter(timeline->listener->context, call) != 0)
-        return -1;
+    timeline->listener->enter(timeline->listener->context, call);
     for (size_t i = 0; i < call->n_ops; i++) {
         const struct timeline_op *op = &call->ops[i];
-        bool arrives = op->kind == OP_SEND && op->received_ns != EXPORT_NOTHING && !op->cut;
-        if ((op->done_ns != EXPORT_NOTHING && !op->cut && due_add(timeline, op->done_ns, op, false) != 0) ||
-            (arrives && timeline->listener->arrive != NULL && due_add(timeline, op->received_ns, op, true) != 0))
-            return -1;
+        if (op->done_ns != EXPORT_NOTHING && !op->cut)
+            due_add(timeline, op->done_ns, op, false);
+        if (op->kind == OP_SEND && op->received_ns != EXPORT_NOTHING && !op->cut && timeline->listener->arrive != NULL)
+            due_add(timeline, op->received_ns, op, true);
     }
-    return 0;
 }
 
-static struct timeline_call *add_call(struct timeline *timeline, const struct timeline_row *row, int64_t end_ns)
+static struct timeline_call *add_call(struct timeline *timeline, const struct row *row, int64_t end_ns)
 {
-    if (array_grow(&timeline->calls, timeline->n_calls, sizeof *timeline->calls) != 0)
-        return NULL;
+    array_grow(&timeline->calls, timeline->n_calls, sizeof *timeline->calls);
     struct timeline_call *call = &timeline->calls[timeline->n_calls++];
     *call = (struct timeline_call){.begin_ns = row->at_ns,
                                    .end_ns = end_ns,
@@ -223,7 +417,7 @@ static struct timeline_call *add_call(struct timeline *timeline, const struct ti
 
 /* Returns the call that posted the operation of a row. Where calls were not recorded it is made up: a blocking one
  * lasts as long as its operation, of another one nobody knows. */
-static struct timeline_call *call_of(struct timeline *timeline, const struct timeline_row *row)
+static struct timeline_call *call_of(struct timeline *timeline, const struct row *row)
 {
     bool recorded = false;
     for (size_t i = 0; i < timeline->n_calls; i++) {
@@ -238,71 +432,57 @@ static struct timeline_call *call_of(struct timeline *timeline, const struct tim
     return add_call(timeline, row, lasts ? row->op.done_ns : row->at_ns);
 }
 
-static int attach(struct timeline *timeline, const struct timeline_row *row)
+static void attach(struct timeline *timeline, const struct row *row)
 {
     struct timeline_call *call = call_of(timeline, row);
-    if (call == NULL || array_grow(&call->ops, call->n_ops, sizeof *call->ops) != 0)
-        return no_memory(timeline);
+    array_grow(&call->ops, call->n_ops, sizeof *call->ops);
     call->ops[call->n_ops++] = row->op;
     if (row->never_returned && (!call->timed || call->end_ns == call->begin_ns)) {
         call->returned = false;
         call->end_ns = NEVER;
     }
-    return 0;
 }
 
 /* Tells the rows of one rank and time. */
-static int tell_group(struct timeline *timeline)
+static void tell_group(struct timeline *timeline)
 {
-    int result = 0;
+    const struct timeline_listener *listener = timeline->listener;
     if (timeline->n_group == 0)
-        return 0;
+        return;
     int64_t at_ns = timeline->group[0].at_ns;
     timeline->n_calls = 0;
-    for (size_t i = 0; result == 0 && i < timeline->n_group; i++) {
-        const struct timeline_row *row = &timeline->group[i];
-        if (row->stands && add_call(timeline, row, at_ns + row->call_ns) == NULL)
-            result = no_memory(timeline);
-    }
-    for (size_t i = 0; result == 0 && i < timeline->n_group; i++)
+    for (size_t i = 0; i < timeline->n_group; i++)
+        if (timeline->group[i].stands)
+            add_call(timeline, &timeline->group[i], at_ns + timeline->group[i].call_ns);
+    for (size_t i = 0; i < timeline->n_group; i++)
         if (timeline->group[i].kind == ROW_OP)
-            result = attach(timeline, &timeline->group[i]);
-    if (result == 0)
-        result = advance(timeline, at_ns);
-    size_t entered = 0;
-    while (result == 0 && entered < timeline->n_calls)
-        result = enter(timeline, &timeline->calls[entered++]);
-    while (entered < timeline->n_calls)
-        free(timeline->calls[entered++].ops);
-    const struct timeline_listener *listener = timeline->listener;
-    for (size_t i = 0; result == 0 && i < timeline->n_group; i++)
+            attach(timeline, &timeline->group[i]);
+    advance(timeline, at_ns);
+    for (size_t i = 0; i < timeline->n_calls; i++)
+        enter(timeline, &timeline->calls[i]);
+    for (size_t i = 0; listener->mark != NULL && i < timeline->n_group; i++)
         if (timeline->group[i].kind == ROW_MARK)
-            result = listener->mark(listener->context, timeline->group[i].number, at_ns, timeline->group[i].site);
+            listener->mark(listener->context, timeline->group[i].number, at_ns, timeline->group[i].site);
     timeline->last_ns = at_ns > timeline->last_ns ? at_ns : timeline->last_ns;
     timeline->n_group = 0;
-    return result;
 }
 
 static int end_rank(struct timeline *timeline)
 {
     const struct timeline_listener *listener = timeline->listener;
-    const struct selection *selection = &timeline->export->selection;
     int64_t rank = timeline->rank;
     if (rank < 0)
         return 0;
-    if (tell_group(timeline) != 0 || advance(timeline, NEVER - 1) != 0)
-        return -1;
-    int64_t end_ns = timeline->end_ns[rank];
-    end_ns = end_ns > selection->to_ns[rank] ? selection->to_ns[rank] : end_ns;
+    tell_group(timeline);
+    advance(timeline, NEVER - 1);
+    int64_t end_ns = timeline->end_ns[rank], to_ns = timeline->export->selection.to_ns[rank];
+    end_ns = end_ns > to_ns ? to_ns : end_ns;
     end_ns = end_ns == EXPORT_NOTHING || end_ns < timeline->last_ns ? timeline->last_ns : end_ns;
-    for (size_t i = 0; i < timeline->n_lanes; i++) {
-        struct lane *lane = &timeline->lanes[i];
-        while (lane->n_open > 0) {
-            innermost(lane)->end_ns = end_ns;
-            if (leave(timeline, lane) != 0)
-                return -1;
+    for (size_t i = 0; i < timeline->n_lanes; i++)
+        while (timeline->lanes[i].n_open > 0) {
+            innermost(&timeline->lanes[i])->end_ns = end_ns;
+            leave(timeline, &timeline->lanes[i]);
         }
-    }
     map_clear(&timeline->lane_of_site);
     return listener->rank_end(listener->context, (uint32_t)rank, end_ns);
 }
@@ -330,21 +510,19 @@ static int begin_ranks(struct timeline *timeline, int64_t rank, int64_t at_ns)
         if (begin_ns == EXPORT_NOTHING || (first_ns != EXPORT_NOTHING && first_ns < begin_ns))
             begin_ns = first_ns != EXPORT_NOTHING ? first_ns : 0;
         timeline->last_ns = begin_ns;
-        if (listener->rank_begin(listener->context, (uint32_t)now, begin_ns) != 0)
-            return -1;
+        listener->rank_begin(listener->context, (uint32_t)now, begin_ns);
     }
     return 0;
 }
 
-static int take_row(struct timeline *timeline, const struct timeline_row *row)
+static int take_row(struct timeline *timeline, const struct row *row)
 {
-    const struct timeline_row *first = timeline->group;
-    if (timeline->n_group > 0 && first->rank == row->rank && first->at_ns != row->at_ns && tell_group(timeline) != 0)
-        return -1;
+    const struct row *first = timeline->group;
+    if (timeline->n_group > 0 && first->rank == row->rank && first->at_ns != row->at_ns)
+        tell_group(timeline);
     if (timeline->rank != row->rank && begin_ranks(timeline, row->rank, row->at_ns) != 0)
         return -1;
-    if (array_grow(&timeline->group, timeline->n_group, sizeof *timeline->group) != 0)
-        return no_memory(timeline);
+    array_grow(&timeline->group, timeline->n_group, sizeof *timeline->group);
     timeline->group[timeline->n_group++] = *row;
     return 0;
 }
@@ -355,17 +533,13 @@ static int read_processes(struct timeline *timeline)
     struct export *export = timeline->export;
     struct cursor rows;
     size_t n = export->selection.n_ranks;
-    timeline->begin_ns = malloc((n + 1) * sizeof *timeline->begin_ns);
-    timeline->end_ns = malloc((n + 1) * sizeof *timeline->end_ns);
-    if (timeline->begin_ns == NULL || timeline->end_ns == NULL)
-        return no_memory(timeline);
+    timeline->begin_ns = xcalloc(n, sizeof *timeline->begin_ns);
+    timeline->end_ns = xcalloc(n, sizeof *timeline->end_ns);
     cursor_open(&rows, export->database, export->path, "SELECT begin_ns, end_ns FROM process ORDER BY rank",
                 export->error);
     for (size_t i = 0; i < n && cursor_next(&rows); i++) {
-        bool begun = sqlite3_column_type(rows.statement, 0) != SQLITE_NULL;
-        bool ended = sqlite3_column_type(rows.statement, 1) != SQLITE_NULL;
-        timeline->begin_ns[i] = begun ? cursor_integer(&rows, 0) : EXPORT_NOTHING;
-        timeline->end_ns[i] = ended ? cursor_integer(&rows, 1) : EXPORT_NOTHING;
+        timeline->begin_ns[i] = integer_or_nothing(&rows, 0);
+        timeline->end_ns[i] = integer_or_nothing(&rows, 1);
     }
     if (cursor_close(&rows) != 0)
         return -1;
@@ -374,6 +548,23 @@ static int read_processes(struct timeline *timeline)
     if (cursor_next(&rows))
         timeline->threads = cursor_integer(&rows, 0) != 0;
     return cursor_close(&rows);
+}
+
+static int read_rows(struct timeline *timeline)
+{
+    struct export *export = timeline->export;
+    struct progress progress;
+    struct row row;
+    size_t n = 0;
+    progress_start(&progress, "export: rows of the trace");
+    cursor_open(&timeline->rows, export->database, export->path, rows_sql, export->error);
+    while (cursor_next(&timeline->rows)) {
+        progress_step(&progress, ++n);
+        if (read_row(timeline, &row) != 0 || take_row(timeline, &row) != 0)
+            timeline->rows.result = -1;
+    }
+    progress_end(&progress);
+    return cursor_close(&timeline->rows);
 }
 
 static void timeline_release(struct timeline *timeline)
@@ -395,22 +586,7 @@ static void timeline_release(struct timeline *timeline)
 int timeline_read(struct export *export, const struct export_names *names, const struct timeline_listener *listener)
 {
     struct timeline timeline = {.export = export, .names = names, .listener = listener, .rank = -1};
-    struct timeline_rows rows;
-    struct timeline_row row;
-    struct progress progress;
-    size_t n = 0;
-    int result = read_processes(&timeline);
-    if (result == 0) {
-        progress_start(&progress, "export: rows of the trace");
-        timeline_rows_open(&rows, export, names);
-        while (result == 0 && timeline_rows_next(&rows, &row)) {
-            progress_step(&progress, ++n);
-            result = take_row(&timeline, &row);
-        }
-        progress_end(&progress);
-        if (timeline_rows_close(&rows) != 0)
-            result = -1;
-    }
+    int result = read_processes(&timeline) != 0 ? -1 : read_rows(&timeline);
     if (result == 0 && export->selection.n_ranks > 0)
         result = begin_ranks(&timeline, (int64_t) export->selection.n_ranks, EXPORT_NOTHING);
     timeline_release(&timeline);
