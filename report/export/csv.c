@@ -1,7 +1,5 @@
 /* Writes everything of a run as one table of CSV, a row an event: what it is stands in the first column, and a column
  * that an event has no value for is empty (man 5 mpistair, EXPORT). */
-#include <stdlib.h>
-
 #include "interpose/database/database.h"
 #include "report/export/trace_export.h"
 #include "report/render/render.h"
@@ -18,85 +16,56 @@ static const char make_places_sql[] = "DROP TABLE IF EXISTS temp.export_place;"
                                       "CREATE TEMP TABLE export_place(id INTEGER PRIMARY KEY, name TEXT);"
                                       "INSERT INTO temp.export_place SELECT id, place FROM site;";
 
-#define PLACE(site)  "(SELECT name FROM temp.export_place WHERE id = " site ")"
-#define FUNCTION(id) "(SELECT name FROM function WHERE id = " id ")"
-#define LEVEL                                                                                                          \
-    "CASE level WHEN 0 THEN 'self' WHEN 1 THEN 'intra_socket' WHEN 2 THEN 'inter_socket' WHEN 3 THEN 'inter_node' END"
-
 /* Messages, then the calls, which have those that post a message as well. */
 static const char *const parts[] = {
-    "SELECT 'message', m.id, src, " FUNCTION(
-        "send_function") ", send_post_ns, send_post_ns + send_call_ns,"
-                         " send_post_ns + send_ns, comm, dst, tag, bytes, send_callsite, " PLACE(
-                             "send_callsite") ", " FUNCTION("recv_function") ", send_post_ns + late_ns, send_post_ns + "
-                                                                             "late_ns + recv_call_ns,"
-                                                                             " send_post_ns + late_ns + recv_ns, "
-                                                                             "recv_callsite, " PLACE(
-                                                                                 "recv_callsite") ", " LEVEL
-                                                                                                  ", round_id, NULL, "
-                                                                                                  "NULL,"
-                                                                                                  " CASE WHEN "
-                                                                                                  "uncertain THEN "
-                                                                                                  "'uncertain' END "
-                                                                                                  "FROM message_row m "
-                                                                                                  "JOIN form f ON f.id "
-                                                                                                  "= m.form"
-                                                                                                  " WHERE kept(src, "
-                                                                                                  "send_post_ns, "
-                                                                                                  "send_post_ns + "
-                                                                                                  "send_ns)"
-                                                                                                  " AND kept(dst, "
-                                                                                                  "send_post_ns + "
-                                                                                                  "late_ns, "
-                                                                                                  "send_post_ns + "
-                                                                                                  "late_ns + recv_ns) "
-                                                                                                  "ORDER BY m.id",
+    "SELECT 'message', m.id, src, (SELECT name FROM function WHERE id = send_function), send_post_ns,"
+    " send_post_ns + send_call_ns, send_post_ns + send_ns, comm, dst, tag, bytes, send_callsite,"
+    " (SELECT name FROM temp.export_place WHERE id = send_callsite),"
+    " (SELECT name FROM function WHERE id = recv_function), send_post_ns + late_ns,"
+    " send_post_ns + late_ns + recv_call_ns, send_post_ns + late_ns + recv_ns, recv_callsite,"
+    " (SELECT name FROM temp.export_place WHERE id = recv_callsite), CASE level WHEN 0 THEN 'self'"
+    " WHEN 1 THEN 'intra_socket' WHEN 2 THEN 'inter_socket' WHEN 3 THEN 'inter_node' END, round_id, NULL, NULL,"
+    " CASE WHEN uncertain THEN 'uncertain' END FROM message_row m JOIN form f ON f.id = m.form"
+    " WHERE kept(src, send_post_ns, send_post_ns + send_ns)"
+    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) ORDER BY m.id",
 
-    "SELECT 'call', NULL, rank, function, begin_ns, end_ns, NULL, NULL, NULL, NULL, NULL, callsite, " PLACE(
-        "callsite") ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, completed, idle_calls, NULL FROM call"
-                    " WHERE kept(rank, begin_ns, end_ns)",
+    "SELECT 'call', NULL, rank, function, begin_ns, end_ns, NULL, NULL, NULL, NULL, NULL, callsite,"
+    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+    " completed, idle_calls, NULL FROM call WHERE kept(rank, begin_ns, end_ns)",
 
-    "SELECT 'collective', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, root, NULL, bytes, "
-    "callsite, " PLACE(
-        "callsite") ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-                    " CASE WHEN nonblocking THEN 'nonblocking' END FROM collective"
-                    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
+    "SELECT 'collective', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, root, NULL, bytes, callsite,"
+    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+    " NULL, NULL, CASE WHEN nonblocking THEN 'nonblocking' END FROM collective"
+    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
 
-    "SELECT 'one-sided', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, target, NULL, bytes, "
-    "callsite, " PLACE(
-        "callsite") ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-                    " CASE WHEN window IS NOT NULL THEN 'window ' || window END FROM rma"
-                    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
+    "SELECT 'one-sided', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, target, NULL, bytes, callsite,"
+    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+    " NULL, NULL, CASE WHEN window IS NOT NULL THEN 'window ' || window END FROM rma"
+    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
 
-    "SELECT 'file', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, NULL, NULL, bytes, "
-    "callsite, " PLACE(
-        "callsite") ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-                    " coalesce('file ' || file, '') || iif(failed, ' failed', '') FROM file_call"
-                    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
+    "SELECT 'file', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, NULL, NULL, bytes, callsite,"
+    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+    " NULL, NULL, coalesce('file ' || file, '') || iif(failed, ' failed', '') FROM file_call"
+    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
 
-    "SELECT 'unmatched ' || direction, id, rank, function, post_ns, NULL, complete_ns, comm, peer, tag, bytes, "
-    "callsite, " PLACE("callsite") ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, reason FROM unmatched"
-                                   " WHERE kept(rank, post_ns, complete_ns) ORDER BY id",
+    "SELECT 'unmatched ' || direction, id, rank, function, post_ns, NULL, complete_ns, comm, peer, tag, bytes,"
+    " callsite, (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+    " NULL, NULL, NULL, reason FROM unmatched WHERE kept(rank, post_ns, complete_ns) ORDER BY id",
 
-    "SELECT 'mark', number, rank, 'MPI_Pcontrol', at_ns, at_ns, NULL, NULL, NULL, NULL, NULL, callsite, " PLACE(
-        "callsite") ", NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM mark"
-                    " WHERE kept(rank, at_ns, NULL) ORDER BY at_ns, rank",
+    "SELECT 'mark', number, rank, 'MPI_Pcontrol', at_ns, at_ns, NULL, NULL, NULL, NULL, NULL, callsite,"
+    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+    " NULL, NULL, NULL FROM mark WHERE kept(rank, at_ns, NULL) ORDER BY at_ns, rank",
 };
 
 static int write_part(struct export *export, FILE *stream, const char *sql, struct progress *progress, size_t *n)
 {
-    sqlite3_stmt *statement = NULL;
-    int step = sqlite3_prepare_v2(export->database, sql, -1, &statement, NULL);
-    if (step == SQLITE_OK)
-        while ((step = sqlite3_step(statement)) == SQLITE_ROW && !ferror(stream)) {
-            render_csv_row(stream, statement);
-            progress_step(progress, ++*n);
-        }
-    int result = 0;
-    if (step != SQLITE_DONE && step != SQLITE_ROW)
-        result = database_error(export->database, export->path, "cannot be read", export->error);
-    sqlite3_finalize(statement);
-    return result;
+    struct cursor rows;
+    cursor_open(&rows, export->database, export->path, sql, export->error);
+    while (!ferror(stream) && cursor_next(&rows)) {
+        render_csv_row(stream, rows.statement);
+        progress_step(progress, ++*n);
+    }
+    return cursor_close(&rows);
 }
 
 int export_csv(struct export *export)

@@ -1,17 +1,145 @@
 /* Writes the traffic of a run as a graph for Graphviz: a box a rank, in the clusters of its socket and its node, and an
  * edge a direction with bytes and messages, the wider the more bytes. What nobody could read is not drawn: where there
  * are many ranks a box stands for a socket, a node or several nodes, and only the heaviest edges are there; the graph's
- * label says so. */
+ * label says so. The ranks come sorted by place, so that those of one box stand behind each other. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interpose/database/cursor.h"
-#include "report/export/dot_groups.h"
+#include "report/export/trace_export.h"
 #include "share/base/array.h"
+#include "share/base/map.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
 
-enum { MAX_EDGES = 400 };
+enum { MAX_GROUPS = 64, MAX_EDGES = 400 };
+
+struct rank_group {
+    int64_t node, socket; /* of its first rank; -1: not known */
+    const char *host;
+    uint32_t n_ranks, first_rank;
+    char *label;
+};
+
+struct rank_groups {
+    struct rank_group *list; /* [n] by node and socket */
+    size_t n;
+    uint32_t *of_rank;   /* [n_ranks] */
+    bool nodes, sockets; /* groups of one node, one socket stand together */
+    const char *what;    /* ", a box: a socket", or "" where a box is a rank */
+    struct pool pool;
+};
+
+enum coarseness { BY_RANK, BY_SOCKET, BY_NODE, BY_NODES };
+
+struct placed_rank {
+    uint32_t rank;
+    int64_t node, socket; /* -1: not known */
+    size_t nth_node;
+    const char *host;
+};
+
+struct placed_ranks {
+    struct placed_rank *list; /* [n] */
+    size_t n, n_nodes;
+};
+
+static int read_places(struct export *export, struct rank_groups *groups, struct placed_ranks *ranks)
+{
+    struct cursor rows;
+    cursor_open(&rows, export->database, export->path,
+                "SELECT rank, coalesce(node, -1), coalesce(socket, -1), coalesce(host, 'node not known') FROM process"
+                " LEFT JOIN node ON node.id = process.node ORDER BY 2, 3, 1",
+                export->error);
+    while (cursor_next(&rows)) {
+        struct placed_rank placed = {.rank = (uint32_t)cursor_integer(&rows, 0),
+                                     .node = cursor_integer(&rows, 1),
+                                     .socket = cursor_integer(&rows, 2)};
+        const struct placed_rank *last = ranks->n > 0 ? &ranks->list[ranks->n - 1] : NULL;
+        if (!export->selection.wanted[placed.rank])
+            continue;
+        bool same_node = last != NULL && last->node == placed.node;
+        placed.host = same_node ? last->host : cursor_text(&rows, 3, &groups->pool);
+        ranks->n_nodes += !same_node;
+        placed.nth_node = ranks->n_nodes - 1;
+        array_grow(&ranks->list, ranks->n, sizeof placed);
+        ranks->list[ranks->n++] = placed;
+    }
+    return cursor_close(&rows);
+}
+
+/* Says whether two neighbours are in one group. */
+static bool together(const struct placed_ranks *ranks, const struct placed_rank *a, const struct placed_rank *b,
+                     enum coarseness coarseness)
+{
+    size_t stretch = (ranks->n_nodes + MAX_GROUPS - 1) / MAX_GROUPS;
+    switch (coarseness) {
+    case BY_RANK:
+        return false;
+    case BY_SOCKET:
+        return a->node == b->node && a->socket == b->socket;
+    case BY_NODE:
+        return a->node == b->node;
+    default:
+        return a->nth_node / stretch == b->nth_node / stretch;
+    }
+}
+
+static size_t count_groups(const struct placed_ranks *ranks, enum coarseness coarseness)
+{
+    size_t n = ranks->n > 0;
+    for (size_t i = 1; i < ranks->n; i++)
+        n += !together(ranks, &ranks->list[i - 1], &ranks->list[i], coarseness);
+    return n;
+}
+
+static char *group_label(const struct rank_group *group, enum coarseness coarseness)
+{
+    if (coarseness == BY_RANK)
+        return xasprintf("rank %" PRIu32, group->first_rank);
+    if (coarseness == BY_SOCKET && group->socket >= 0)
+        return xasprintf("socket %" PRId64 "\n%" PRIu32 " ranks", group->socket, group->n_ranks);
+    return xasprintf("%s%s\n%" PRIu32 " ranks", group->host, coarseness == BY_NODES ? " ..." : "", group->n_ranks);
+}
+
+/* Makes a group of each wanted rank, or where these are more than MAX_GROUPS of each socket, each node, or several
+ * nodes. Returns 0, or -1 with the reason; rank_groups_release in either case. */
+static int rank_groups_make(struct export *export, struct rank_groups *groups)
+{
+    static const char *const what[] = {"", "; a box is a socket", "; a box is a node", "; a box is several nodes"};
+    struct placed_ranks ranks = {0};
+    enum coarseness coarseness = BY_RANK;
+    int result = read_places(export, groups, &ranks);
+    while (coarseness < BY_NODES && count_groups(&ranks, coarseness) > MAX_GROUPS)
+        coarseness++;
+    groups->of_rank = xcalloc(export->selection.n_ranks, sizeof *groups->of_rank);
+    groups->list = xcalloc(count_groups(&ranks, coarseness), sizeof *groups->list);
+    for (size_t i = 0; i < ranks.n; i++) {
+        const struct placed_rank *rank = &ranks.list[i];
+        if (i == 0 || !together(&ranks, rank - 1, rank, coarseness))
+            groups->list[groups->n++] = (struct rank_group){
+                .node = rank->node, .socket = rank->socket, .host = rank->host, .first_rank = rank->rank};
+        groups->list[groups->n - 1].n_ranks++;
+        groups->of_rank[rank->rank] = (uint32_t)groups->n - 1;
+    }
+    for (size_t i = 0; i < groups->n; i++)
+        groups->list[i].label = group_label(&groups->list[i], coarseness);
+    groups->nodes = coarseness <= BY_SOCKET;
+    groups->sockets = coarseness == BY_RANK;
+    groups->what = what[coarseness];
+    free(ranks.list);
+    return result;
+}
+
+static void rank_groups_release(struct rank_groups *groups)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        free(groups->list[i].label);
+    free(groups->list);
+    free(groups->of_rank);
+    pool_release(&groups->pool);
+}
 
 struct edge {
     uint32_t from, to; /* groups */
@@ -36,11 +164,8 @@ static int add_traffic(struct graph *graph, struct cursor *rows)
                          graph->export->path, (long long)src, (long long)dst, n);
     uint32_t from = graph->groups.of_rank[src], to = graph->groups.of_rank[dst];
     uint32_t *edge = map_at(&graph->edge_of, (struct map_key){from, to, 0});
-    if (edge == NULL || (*edge == MAP_ABSENT && array_grow(&graph->edges, graph->n_edges, sizeof *graph->edges) != 0)) {
-        cursor_no_memory(rows);
-        return -1;
-    }
     if (*edge == MAP_ABSENT) {
+        array_grow(&graph->edges, graph->n_edges, sizeof *graph->edges);
         *edge = (uint32_t)graph->n_edges;
         graph->edges[graph->n_edges++] = (struct edge){.from = from, .to = to};
     }

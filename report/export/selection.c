@@ -6,6 +6,7 @@
 
 #include "interpose/database/cursor.h"
 #include "report/export/trace_export.h"
+#include "share/base/memory.h"
 
 enum { MAX_RANKS = 1 << 24 };
 
@@ -101,11 +102,14 @@ static void kept(sqlite3_context *context, int n, sqlite3_value **values)
     const struct selection *selection = sqlite3_user_data(context);
     int64_t rank = sqlite3_value_int64(values[0]), begin_ns = sqlite3_value_int64(values[1]);
     int64_t end_ns = sqlite3_value_type(values[2]) == SQLITE_NULL ? begin_ns : sqlite3_value_int64(values[2]);
-    if (rank < 0 || (size_t)rank >= selection->n_ranks)
-        sqlite3_result_error(context, "a rank that is not in the table process", -1);
-    else
+    if (rank < 0 || (size_t)rank >= selection->n_ranks) {
+        char text[64];
+        snprintf(text, sizeof text, "rank %" PRId64 " is not in the table process", rank);
+        sqlite3_result_error(context, text, -1);
+    } else {
         sqlite3_result_int(context, selection->wanted[rank] && begin_ns >= selection->from_ns[rank] &&
                                         end_ns <= selection->to_ns[rank]);
+    }
 }
 
 int selection_make(struct export *export)
@@ -115,18 +119,16 @@ int selection_make(struct export *export)
     if (count_ranks(export) != 0)
         return -1;
     size_t n = selection->n_ranks;
-    selection->wanted = calloc(n + 1, 1);
-    selection->from_ns = calloc(n + 1, sizeof *selection->from_ns);
-    selection->to_ns = calloc(n + 1, sizeof *selection->to_ns);
-    if (selection->wanted == NULL || selection->from_ns == NULL || selection->to_ns == NULL)
-        return error_set(export->error, "%s: no memory for %zu ranks", export->path, n);
+    selection->wanted = xcalloc(n, 1);
+    selection->from_ns = xcalloc(n, sizeof *selection->from_ns);
+    selection->to_ns = xcalloc(n, sizeof *selection->to_ns);
     if (choose_ranks(export) != 0 || find_bound(export, &window->from, selection->from_ns, true) != 0 ||
         find_bound(export, &window->to, selection->to_ns, false) != 0 || check_window(export) != 0)
         return -1;
     selection->all =
         !selection->part_of_ranks && window->from.kind == RUN_BOUND_NONE && window->to.kind == RUN_BOUND_NONE;
     if (sqlite3_create_function(export->database, "kept", 3, SQLITE_UTF8, selection, kept, NULL, NULL) != SQLITE_OK)
-        return error_set(export->error, "%s: no memory for its ranks", export->path);
+        no_memory(0);
     return 0;
 }
 
