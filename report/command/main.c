@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/complete.h"
+#include "report/command/complete.h"
 #include "share/base/command.h"
 #include "share/base/error.h"
 #include "share/base/help_text.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/export/trace_export.h"
-#include "report/open_trace.h"
+#include "report/command/open_trace.h"
 #include "share/base/array.h"
 #include "share/base/command.h"
 #include "share/base/number.h"

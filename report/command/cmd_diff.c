@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/compare/show_changes.h"
-#include "report/open_trace.h"
+#include "report/command/open_trace.h"
 #include "report/html/page.h"
 #include "report/render/render.h"
 #include "share/base/command.h"

@@ -3,7 +3,7 @@
 
 #include "share/base/command.h"
 #include "share/base/error.h"
-#include "report/open_trace.h"
+#include "report/command/open_trace.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "report/html/page.h"

@@ -1,6 +1,6 @@
 /* Queries that many users need lie as files beside the schema, where they can be read, copied and changed; this file
  * only finds them. */
-#include "report/named_query.h"
+#include "report/command/named_query.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The tables of commands and options are asked each time, so that the scripts of the shells know nothing and never
  * differ from --help. The words of a line are read as options_read() would read them. */
-#include "report/complete.h"
+#include "report/command/complete.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Users name what they have: a trace, a folder of spools, or one spool of it. All commands that read traces accept all
  * of these, so that nobody has to know whether the job has made its trace itself. */
-#include "report/open_trace.h"
+#include "report/command/open_trace.h"
 
 #include <errno.h>
 #include <getopt.h>
