@@ -3,18 +3,22 @@
  * Rows are not kept: text, whose columns are aligned, runs the query twice, once for the widths. On a terminal texts
  * are cut at its edge, numbers never: what does not fit then is shown as a line a column. */
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/progress.h"
 #include "share/base/command.h"
 #include "share/base/error.h"
-#include "report/command/named_query.h"
 #include "report/command/open_trace.h"
 #include "share/base/json.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
+#include "share/base/help_text.h"
+#include "share/base/installation.h"
+#include "share/base/nearest.h"
 #include "share/base/terminal.h"
+#include "share/base/text_file.h"
 #include "share/base/text_table.h"
 #include "report/render/render.h"
 
@@ -222,6 +226,54 @@ static int run(const struct trace *trace, const char *sql, enum query_format for
     return result;
 }
 
+enum { QUERY_MAX_BYTES = 1 << 20 };
+
+/* Queries that many users need lie beside the schema as files, NAME.sql, whose first line is a comment that says what
+ * it answers. An argument of letters, digits, '_' and '-' alone is a name, everything else SQL. */
+static bool is_name(const char *text)
+{
+    return text[0] != '\0' &&
+           text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
+}
+
+static int no_query(const char *name, struct error *error)
+{
+    struct nearest nearest = nearest_to(name);
+    installation_each("sql", ".sql", nearest_add_named, &nearest, NULL);
+    const char *hint = nearest_hint(&nearest);
+    return error_set(error, "%s: no such query%s%s", name, hint,
+                     hint[0] != '\0' ? " 'mpistair query --list' shows the names"
+                                     : "; 'mpistair query --list' shows the names, SQL is written as one argument with "
+                                       "blanks");
+}
+
+/* Reads a named query's text, which the caller frees. Returns 0, or -1 with the reason. */
+static int read_named(const char *name, char **sql, struct error *error)
+{
+    char path[PATH_MAX];
+    if (strcmp(name, "schema") == 0 || installation_named("sql", ".sql", name, path, sizeof path) != 0)
+        return no_query(name, error);
+    *sql = text_file_read(path, QUERY_MAX_BYTES, error);
+    return *sql == NULL ? -1 : 0;
+}
+
+/* Writes a query's name and what its first line says. */
+static int list_query(void *context, const char *name, const char *path, struct error *error)
+{
+    if (strcmp(name, "schema") == 0) /* lies beside the queries and is none */
+        return 0;
+    char *sql = text_file_read(path, QUERY_MAX_BYTES, error);
+    if (sql == NULL)
+        return -1;
+    const char *description = strncmp(sql, "-- ", 3) == 0 ? sql + 3 : "";
+    char line[512];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(description, "\n"), description);
+    int at = fprintf(context, "%-16s ", name);
+    help_text_fill(context, line, (unsigned)at, (unsigned)at, terminal_page(context));
+    free(sql);
+    return 0;
+}
+
 int cmd_query(int argc, char **argv)
 {
     int format = FORMAT_TEXT;
@@ -242,12 +294,12 @@ int cmd_query(int argc, char **argv)
     if (result != OPTIONS_READ)
         return result;
     if (list)
-        return named_query_list(stdout, &error) == 0 ? EXIT_DONE : error_report(&error);
+        return installation_each("sql", ".sql", list_query, stdout, &error) == 0 ? EXIT_DONE : error_report(&error);
     if (argc != 2)
         return wrong_usage("query", "expected a trace and one query, got %d argument%s", argc, argc == 1 ? "" : "s");
     const char *path = argv[0], *query = argv[1];
     char *named = NULL;
-    if (named_query_is_name(query) && named_query_read(query, &named, &error) != 0) {
+    if (is_name(query) && read_named(query, &named, &error) != 0) {
         error_report(&error);
         return EXIT_WRONG_USAGE;
     }
