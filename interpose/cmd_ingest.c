@@ -1,5 +1,5 @@
 /* Runs `mpistair ingest`: reads its options and the placement; the work is done in trace/ingest.c. */
-#include "share/base/command.h"
+#include "interpose/record_commands.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Runs `mpistair run`, which records a job from its start to its trace. Everything that can be wrong with the names is
  * found before the job starts, since a job may be long. */
-#include "share/base/command.h"
+#include "interpose/record_commands.h"
 
 #include <errno.h>
 #include <stdbool.h>

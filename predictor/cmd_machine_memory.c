@@ -1,6 +1,6 @@
 /* Runs `mpistair machine memory`: says what computing cores and messages leave each other, by their number and where
  * the data are. */
-#include "predictor/cmd_machine_memory.h"
+#include "predictor/predict_commands.h"
 
 #include "calibrate/command/cmd_machine.h"
 #include "predictor/memory/memory_choice.h"

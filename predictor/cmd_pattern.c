@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/command.h"
+#include "predictor/predict_commands.h"
 #include "interpose/database/database.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"

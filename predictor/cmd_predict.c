@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "share/base/progress.h"
-#include "share/base/command.h"
+#include "predictor/predict_commands.h"
 #include "interpose/database/database.h"
 #include "predictor/interval.h"
 #include "share/base/options.h"

@@ -6,7 +6,7 @@
 #include "predictor/run_export/run_export.h"
 #include "predictor/run_study/run_show.h"
 #include "share/base/progress.h"
-#include "share/base/command.h"
+#include "predictor/predict_commands.h"
 #include "share/base/output_file.h"
 
 /* Shows text; of a trace that is not whole each share gets its mark. */

@@ -18,7 +18,7 @@
 #include "calibrate/job/asked.h"
 #include "calibrate/job/calibration.h"
 #include "calibrate/job/child.h"
-#include "share/base/command.h"
+#include "calibrate/command/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/job/launcher.h"

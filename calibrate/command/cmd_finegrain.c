@@ -9,7 +9,7 @@
 #include "calibrate/finegrain/finegrain_job.h"
 #include "calibrate/finegrain/sweep/sweep_plot.h"
 #include "calibrate/finegrain/sweep/sweep_run.h"
-#include "share/base/command.h"
+#include "calibrate/command/cmd_machine.h"
 #include "share/base/output_file.h"
 
 enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_NOT_GIVEN };

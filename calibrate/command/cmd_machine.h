@@ -1,9 +1,12 @@
-/* Declares the subcommands of `mpistair machine`. argv[0] is the subcommand's name; each returns the exit code. */
+/* The commands that measure a machine, and the subcommands of `mpistair machine`. argv[0] is the name; each returns the
+ * exit code. */
 #ifndef MPISTAIR_CALIBRATE_CMD_MACHINE_H
 #define MPISTAIR_CALIBRATE_CMD_MACHINE_H
 
 #include "calibrate/machine/machine.h"
 
+int cmd_calibrate(int argc, char **argv);
+int cmd_finegrain(int argc, char **argv);
 int machine_command_list(int argc, char **argv);
 int machine_command_show(int argc, char **argv);
 int machine_command_import(int argc, char **argv);

@@ -7,7 +7,7 @@
 #include "report/command/open_trace.h"
 #include "report/html/page.h"
 #include "report/render/render.h"
-#include "share/base/command.h"
+#include "report/command/commands.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "share/base/utf8.h"

@@ -6,7 +6,7 @@
 #include "report/export/trace_export.h"
 #include "report/command/open_trace.h"
 #include "share/base/array.h"
-#include "share/base/command.h"
+#include "report/command/commands.h"
 #include "share/base/number.h"
 #include "interpose/database/interruptible.h"
 #include "share/base/options.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "share/base/progress.h"
-#include "share/base/command.h"
+#include "report/command/commands.h"
 #include "share/base/error.h"
 #include "report/command/open_trace.h"
 #include "share/base/json.h"

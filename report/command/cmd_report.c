@@ -1,7 +1,7 @@
 /* Runs `mpistair report`, which compares measured with modelled time for each rank. */
 #include <stdio.h>
 
-#include "share/base/command.h"
+#include "report/command/commands.h"
 #include "share/base/error.h"
 #include "report/command/open_trace.h"
 #include "share/base/options.h"

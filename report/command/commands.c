@@ -1,12 +1,18 @@
-/* Runs `mpistair machine`: finds the subcommand that was asked for and hands over. */
+/* mpistair and those of its commands that have subcommands are tables of names. */
+#include "report/command/commands.h"
+
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrate/command/cmd_machine.h"
-#include "predictor/cmd_machine_memory.h"
-#include "share/base/command.h"
+#include "interpose/record_commands.h"
+#include "predictor/predict_commands.h"
+#include "report/doctor/doctor.h"
+#include "share/base/error.h"
 #include "share/base/help_text.h"
+#include "share/base/nearest.h"
 
-const struct command machine_subcommands[] = {
+static const struct command machine_subcommands[] = {
     {"list", machine_command_list, "the shipped machines, and those in a database", NULL},
     {"show", machine_command_show, "a table, readable, or a picture of it", NULL},
     {"import", machine_command_import, "puts a table into a database", NULL},
@@ -17,12 +23,89 @@ const struct command machine_subcommands[] = {
     {.name = NULL},
 };
 
+const struct command commands[] = {
+    {"run", cmd_run, "record an MPI job: mpistair run -- mpiexec -n 8 ./app", NULL},
+    {"ingest", cmd_ingest, "spools, also of a killed job, to trace.db", NULL},
+    {"calibrate", cmd_calibrate, "measure this machine into a machine table", NULL},
+    {"finegrain", cmd_finegrain, "is it worth sending the parts of a buffer early?", NULL},
+    {"machine", cmd_machine, "list, show, import, export, fit, check machine tables", machine_subcommands},
+    {"predict", cmd_predict, "model a recorded run, or a pattern", NULL},
+    {"replay", cmd_replay, "the whole run: where its time goes, who is to blame, what if", NULL},
+    {"pattern", cmd_pattern, "make a pattern of messages, or tell the statistics of one", NULL},
+    {"report", cmd_report, "measured against modelled time per rank", NULL},
+    {"diff", cmd_diff, "what changed between two runs, beside the noise", NULL},
+    {"query", cmd_query, "a named query, or SQL, on trace.db", NULL},
+    {"export", cmd_export, "a trace for Perfetto, Vampir, simulators, Graphviz, as CSV", NULL},
+    {"doctor", cmd_doctor, "what works here and what is missing", NULL},
+    {.name = NULL},
+};
+
+const struct command *command_find(const struct command *table, const char *name)
+{
+    for (; table->name != NULL; table++)
+        if (strcmp(table->name, name) == 0)
+            return table;
+    return NULL;
+}
+
+/* Appends "a, b or c" to a text of bytes. */
+static void append_names(char *text, size_t bytes, const struct command *table)
+{
+    for (; table->name != NULL; table++) {
+        size_t used = strlen(text);
+        const char *join = table[1].name == NULL ? "" : table[2].name == NULL ? " or " : ", ";
+        snprintf(text + used, bytes - used, "%s%s", table->name, join);
+    }
+}
+
+/* Runs the command of a table that argv[1] names, or says which there are. of is what they belong to: "machine", empty
+ * for mpistair. */
+static int run(const struct command *table, const char *of, int argc, char **argv)
+{
+    const char *kind = of[0] != '\0' ? "subcommand" : "command";
+    const struct command *command = argc > 1 ? command_find(table, argv[1]) : NULL;
+    char expected[256] = "";
+    if (command != NULL)
+        return command->run(argc - 1, argv + 1);
+    append_names(expected, sizeof expected, table);
+    if (argc < 2)
+        return wrong_usage(of, "expected a %s: %s", kind, expected);
+    struct nearest nearest = nearest_to(argv[1]);
+    for (; table->name != NULL; table++)
+        nearest_add(&nearest, table->name);
+    const char *hint = nearest_hint(&nearest);
+    if (hint[0] != '\0')
+        return wrong_usage(of, "no %s '%.40s'%s", kind, argv[1], hint);
+    return wrong_usage(of, "no %s '%.40s': expected %s", kind, argv[1], expected);
+}
+
+static void list(const struct command *table)
+{
+    for (; table->name != NULL; table++)
+        help_text_line("  %-10s  %s", table->name, table->summary);
+}
+
+int commands_run(int argc, char **argv)
+{
+    return run(commands, "", argc, argv);
+}
+
+int commands_help(void)
+{
+    help_text_line("usage: mpistair COMMAND [ARGUMENTS]\n");
+    list(commands);
+    help_text_line("%s", "");
+    help_text_line(
+        "'mpistair COMMAND --help' and 'mpistair help COMMAND' explain a command; 'man mpistair' is the manual.");
+    return EXIT_DONE;
+}
+
 int cmd_machine(int argc, char **argv)
 {
     if (argc < 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
-        return command_run(machine_subcommands, "machine", argc, argv);
+        return run(machine_subcommands, "machine", argc, argv);
     help_text_line("usage: mpistair machine SUBCOMMAND [ARGUMENTS]\n\nTables of machines, which the models need.\n");
-    command_list(machine_subcommands);
+    list(machine_subcommands);
     help_text_line("\n'mpistair machine SUBCOMMAND --help' explains a subcommand.");
     return EXIT_DONE;
 }

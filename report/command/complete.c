@@ -8,6 +8,7 @@
 
 #include "predictor/generate/pattern_make.h"
 #include "predictor/model.h"
+#include "report/command/commands.h"
 #include "share/base/error.h"
 #include "share/base/installation.h"
 #include "share/base/options.h"
@@ -32,10 +33,10 @@ static void offer(const struct line *line, const char *word, const char *summary
     putchar('\n');
 }
 
-static void offer_commands(const struct line *line, const struct command *commands)
+static void offer_commands(const struct line *line, const struct command *table)
 {
-    for (; commands->name != NULL; commands++)
-        offer(line, commands->name, commands->summary);
+    for (; table->name != NULL; table++)
+        offer(line, table->name, table->summary);
 }
 
 static int offer_named(void *context, const char *name, const char *path, struct error *error)
@@ -221,7 +222,7 @@ static void complete_by(void *context, const struct option_table *table)
     }
 }
 
-int complete(const struct command *commands, int n_words, char **words)
+int complete(int n_words, char **words)
 {
     if (n_words == 0)
         return EXIT_DONE;
@@ -231,17 +232,17 @@ int complete(const struct command *commands, int n_words, char **words)
         line.n_words--;
         line.words++;
     }
-    const struct command *command = NULL;
-    while (line.n_words > 1 && commands != NULL) {
-        command = command_find(commands, line.words[0]);
+    const struct command *command = NULL, *table = commands;
+    while (line.n_words > 1 && table != NULL) {
+        command = command_find(table, line.words[0]);
         if (command == NULL)
             return EXIT_DONE;
-        commands = command->subcommands;
+        table = command->subcommands;
         line.n_words--;
         line.words++;
     }
-    if (commands != NULL) {
-        offer_commands(&line, commands);
+    if (table != NULL) {
+        offer_commands(&line, table);
         offer(&line, "--help", "this command, and what belongs to it");
         if (command == NULL && !help) {
             offer(&line, "help", "explains a command");

@@ -6,14 +6,14 @@
 #include <getopt.h>
 #include <glob.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "share/base/command.h"
+#include "interpose/record_commands.h"
 #include "interpose/database/database.h"
 #include "share/base/error.h"
+#include "share/base/memory.h"
 #include "share/base/utf8.h"
 #include "interpose/spool/event.h"
 
@@ -26,11 +26,9 @@ static bool is_spool(const char *path)
 /* Counts the spools in folder; *newest becomes the time of the newest. */
 static size_t count_spools(const char *folder, struct timespec *newest)
 {
-    char *pattern = NULL;
+    char *pattern = xasprintf("%s/*" SPOOL_SUFFIX, folder);
     glob_t found = {0};
     *newest = (struct timespec){0};
-    if (asprintf(&pattern, "%s/*" SPOOL_SUFFIX, folder) < 0)
-        return 0;
     if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
         found.gl_pathc = 0;
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -52,10 +50,7 @@ static int ingest_folder(const char *folder, char **path)
     struct timespec newest;
     struct stat database;
     size_t n = count_spools(folder, &newest);
-    if (asprintf(path, "%s/trace.db", folder) < 0) {
-        *path = NULL;
-        return fail("%s: no memory", folder);
-    }
+    *path = xasprintf("%s/trace.db", folder);
     bool exists = stat(*path, &database) == 0;
     if (n == 0 && !exists)
         return fail("%s: a folder without spools (*" SPOOL_SUFFIX "); expected a trace.db or the folder that "
@@ -66,10 +61,7 @@ static int ingest_folder(const char *folder, char **path)
         return EXIT_DONE;
     inform("%s: %zu spool%s, ingested to %s", folder, n, n == 1 ? "" : "s", *path);
     char name[] = "ingest", option[] = "-o";
-    char *arguments[] = {name, option, *path, NULL, NULL};
-    arguments[3] = strdup(folder);
-    if (arguments[3] == NULL)
-        return fail("%s: no memory", folder);
+    char *arguments[] = {name, option, *path, xstrdup(folder), NULL};
     optind = 0; /* cmd_ingest reads its options anew */
     int result = cmd_ingest(4, arguments);
     free(arguments[3]);
@@ -82,9 +74,7 @@ int trace_open(struct trace *trace, const char *path)
     struct stat status;
     int result = EXIT_DONE;
     *trace = (struct trace){0};
-    char *name = strdup(path);
-    if (name == NULL)
-        return fail("%s: no memory", path);
+    char *name = xstrdup(path);
     if (is_spool(path)) {
         char *slash = strrchr(name, '/');
         if (slash == NULL)
@@ -95,10 +85,8 @@ int trace_open(struct trace *trace, const char *path)
     if (stat(name, &status) == 0 && S_ISDIR(status.st_mode))
         result = ingest_folder(name, &trace->path);
     else
-        trace->path = strdup(name);
+        trace->path = xstrdup(name);
     free(name);
-    if (result == EXIT_DONE && trace->path == NULL)
-        result = fail("%s: no memory", path);
     if (result == EXIT_DONE && database_open(trace->path, false, &trace->database, &error) != 0)
         result = error_report(&error);
     if (trace->database != NULL)

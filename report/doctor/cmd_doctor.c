@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/command.h"
 #include "report/doctor/doctor.h"
 #include "share/base/error.h"
 #include "share/base/json.h"

@@ -28,6 +28,8 @@ struct doctor {
     unsigned recordable; /* MPIs that have launcher, library and backend */
 };
 
+int cmd_doctor(int argc, char **argv);
+
 /* Adds a check; its member found is to be filled. */
 struct doctor_check *doctor_add(struct doctor *doctor, const char *name, enum doctor_state state);
 

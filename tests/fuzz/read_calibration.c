@@ -2,7 +2,7 @@
  * times of threads that a benchmark takes; its sweeps and their results. */
 #include <math.h>
 
-#include "share/base/command.h"
+#include "report/command/commands.h"
 #include "calibrate/finegrain/arrivals/thread_arrivals.h"
 #include "calibrate/samples/raw_file.h"
 #include "calibrate/finegrain/sweep/sweep_file.h"

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/command.h"
+#include "predictor/predict_commands.h"
+#include "report/command/commands.h"
 #include "share/base/installation.h"
 #include "tests/fuzz/fuzz_readers.h"
 

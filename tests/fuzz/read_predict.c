@@ -1,5 +1,6 @@
 /* Reads tables, patterns, placements and topologies by way of `mpistair predict` and what else reads them. */
-#include "share/base/command.h"
+#include "predictor/predict_commands.h"
+#include "report/command/commands.h"
 #include "tests/fuzz/fuzz_readers.h"
 
 static const char table[] = "name m\nsource s\n"

@@ -13,7 +13,8 @@
 
 #include "interpose/trace/site/callsite.h"
 #include "interpose/trace/site/symbols.h"
-#include "share/base/command.h"
+#include "predictor/predict_commands.h"
+#include "report/command/commands.h"
 #include "interpose/functions.h"
 #include "interpose/trace/ingest.h"
 #include "interpose/trace/gather/place.h"
