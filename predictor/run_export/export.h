@@ -1,4 +1,4 @@
-/* Holds what both formats need while they are written. */
+/* What both formats need while they are written. */
 #ifndef MPISTAIR_PREDICTOR_EXPORT_H
 #define MPISTAIR_PREDICTOR_EXPORT_H
 
@@ -6,11 +6,10 @@
 
 #include "predictor/run/run_program.h"
 #include "predictor/run_export/collective_messages.h"
-#include "share/base/error.h"
 
 #define EXPORT_NOBODY UINT32_MAX
 
-/* Names what a format cannot say. */
+/* What a format cannot say. */
 enum export_limit {
     LIMIT_COLLECTIVES, /* as messages */
     LIMIT_RECORDED,    /* collectives whose bytes nothing tells: messages without bytes, and the recorded rest */
@@ -68,8 +67,11 @@ static inline const struct run_collective *export_collective(const struct export
     return &context->program->collectives[context->program->members[member].collective];
 }
 
-/* goal.c, tit.c: write the context's program to its stream. Return 0, or -1 with the error set. */
-int goal_write(struct export_context *context, struct error *error);
-int tit_write(struct export_context *context, struct error *error);
+/* Counts a step that posts nothing and waits for nothing; returns the seconds that it spends in MPI. */
+double export_idle_step(struct export_context *context, const struct run_step *step);
+
+/* goal.c, tit.c: write the context's program to its stream. */
+void goal_write(struct export_context *context);
+void tit_write(struct export_context *context);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "predictor/run_export/export.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 enum { MAX_PROCESSORS = 256 }; /* that LogGOPSim can number */
 
@@ -33,7 +34,6 @@ struct goal {
     uint32_t rank;
     unsigned processor; /* the number of the thread */
     bool threads;
-    bool no_memory;
     struct export_clock computed, spent;
 };
 
@@ -55,10 +55,8 @@ static void print_link(FILE *stream, struct label label, const struct link *link
 
 static void add_link(struct goal *goal, struct label label, bool begun)
 {
-    if (array_grow(&goal->links, goal->n_links, sizeof *goal->links) != 0)
-        goal->no_memory = true;
-    else
-        goal->links[goal->n_links++] = (struct link){label, begun};
+    array_grow(&goal->links, goal->n_links, sizeof *goal->links);
+    goal->links[goal->n_links++] = (struct link){label, begun};
 }
 
 /* Lets the next operation wait for the end of that one as well. */
@@ -198,7 +196,6 @@ static void begin_exchange(struct goal *goal, uint32_t member)
 static void write_step(struct goal *goal, size_t number)
 {
     const struct run_step *step = &goal->program->steps[number];
-    struct export_context *context = goal->context;
     calc(goal, (struct label){.kind = 'c', .number = (uint32_t)number}, export_ns(&goal->computed, step->compute_s));
     switch (step->kind) {
     case STEP_SEND:
@@ -214,13 +211,9 @@ static void write_step(struct goal *goal, size_t number)
     case STEP_BEGIN:
         begin_exchange(goal, step->object);
         break;
-    case STEP_PROBE:
-        context->limits[LIMIT_PROBES]++;
-        break;
     default:
-        context->limits[LIMIT_SPENDING] += step->spent_s > 0;
-        context->spent_s += step->spent_s;
-        calc(goal, (struct label){.kind = 'q', .number = (uint32_t)number}, export_ns(&goal->spent, step->spent_s));
+        calc(goal, (struct label){.kind = 'q', .number = (uint32_t)number},
+             export_ns(&goal->spent, export_idle_step(goal->context, step)));
     }
 }
 
@@ -240,14 +233,12 @@ static void write_strand(struct goal *goal, uint32_t number)
         write_calc(goal, (struct label){.kind = 't', .number = number}, tail_ns);
 }
 
-static int write_rank(struct goal *goal, struct error *error)
+static void write_rank(struct goal *goal)
 {
     struct export_context *context = goal->context;
     uint32_t first = context->first_strand[goal->rank], end = context->first_strand[goal->rank + 1];
     goal->threads = end - first > 1;
-    goal->late = open_memstream(&goal->late_text, &goal->late_bytes);
-    if (goal->late == NULL)
-        return error_set(error, "no memory to write rank %" PRIu32, goal->rank);
+    goal->late = or_no_memory(open_memstream(&goal->late_text, &goal->late_bytes));
     fprintf(context->stream, "rank %" PRIu32 " {\n", goal->rank);
     goal->processor = 0;
     goal->n_links = 0;
@@ -260,24 +251,17 @@ static int write_rank(struct goal *goal, struct error *error)
         write_strand(goal, strand);
     }
     if (fclose(goal->late) != 0)
-        goal->no_memory = true;
-    else
-        fputs(goal->late_text, context->stream);
+        no_memory(0);
+    fputs(goal->late_text, context->stream);
     free(goal->late_text);
-    goal->late_text = NULL;
     fputs("}\n", context->stream);
-    return goal->no_memory ? error_set(error, "no memory to write rank %" PRIu32, goal->rank) : 0;
 }
 
-int goal_write(struct export_context *context, struct error *error)
+void goal_write(struct export_context *context)
 {
     struct goal goal = {.context = context, .program = context->program};
-    int code = 0;
     fprintf(context->stream, "num_ranks %zu\n", context->program->n_ranks);
-    for (size_t rank = 0; code == 0 && rank < context->program->n_ranks; rank++) {
-        goal.rank = (uint32_t)rank;
-        code = write_rank(&goal, error);
-    }
+    for (; goal.rank < context->program->n_ranks; goal.rank++)
+        write_rank(&goal);
     free(goal.links);
-    return code;
 }

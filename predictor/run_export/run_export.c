@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "predictor/run_export/export.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
 
 static const char *const limit_text[LIMIT_COUNT] = {
@@ -35,8 +36,8 @@ static void context_release(struct export_context *context)
 
 static uint32_t *nobodies(size_t n)
 {
-    uint32_t *numbers = malloc((n + 1) * sizeof *numbers);
-    for (size_t i = 0; numbers != NULL && i < n; i++)
+    uint32_t *numbers = xcalloc(n, sizeof *numbers);
+    for (size_t i = 0; i < n; i++)
         numbers[i] = EXPORT_NOBODY;
     return numbers;
 }
@@ -98,11 +99,7 @@ static int context_init(struct export_context *context, const struct run_program
     context->next_one_sided = nobodies(p->n_messages);
     context->one_sided = nobodies(p->n_ranks);
     context->member_strand = nobodies(p->n_members);
-    context->collectives = calloc(p->n_collectives + 1, 1);
-    if (context->first_strand == NULL || context->send_strand == NULL || context->receive_strand == NULL ||
-        context->next_one_sided == NULL || context->one_sided == NULL || context->member_strand == NULL ||
-        context->collectives == NULL)
-        return error_set(error, "no memory to write a run of %zu messages", p->n_messages);
+    context->collectives = xcalloc(p->n_collectives, 1);
     find_posts(context);
     return check_posts(context, error);
 }
@@ -128,8 +125,19 @@ static void print_limits(const struct export_context *context, const char *path)
     fprintf(stderr, "\n");
 }
 
-static int write_one(struct export_context *context, const char *path,
-                     int (*write)(struct export_context *context, struct error *error), struct error *error)
+double export_idle_step(struct export_context *context, const struct run_step *step)
+{
+    if (step->kind == STEP_PROBE) {
+        context->limits[LIMIT_PROBES]++;
+        return 0;
+    }
+    context->limits[LIMIT_SPENDING] += step->spent_s > 0;
+    context->spent_s += step->spent_s;
+    return step->spent_s;
+}
+
+static int write_one(struct export_context *context, const char *path, void (*write)(struct export_context *context),
+                     struct error *error)
 {
     struct output_file output;
     if (output_file_open(&output, path, error) != 0)
@@ -138,10 +146,7 @@ static int write_one(struct export_context *context, const char *path,
     context->spent_s = 0;
     for (size_t i = 0; i < LIMIT_COUNT; i++)
         context->limits[i] = 0;
-    if (write(context, error) != 0) {
-        output_file_discard(&output);
-        return -1;
-    }
+    write(context);
     if (output_file_commit(&output, error) != 0)
         return -1;
     print_limits(context, path);

@@ -257,7 +257,6 @@ static void write_member(struct tit *tit, uint32_t member, bool nonblocking)
 static size_t write_step(struct tit *tit, size_t number)
 {
     const struct run_step *step = &tit->program->steps[number];
-    struct export_context *context = tit->context;
     bool both = blocks(tit, number);
     compute(tit, step->compute_s);
     switch (step->kind) {
@@ -272,13 +271,8 @@ static size_t write_step(struct tit *tit, size_t number)
     case STEP_BEGIN:
         write_member(tit, step->object, step->kind == STEP_BEGIN);
         break;
-    case STEP_PROBE:
-        context->limits[LIMIT_PROBES]++;
-        break;
     default:
-        context->limits[LIMIT_SPENDING] += step->spent_s > 0;
-        context->spent_s += step->spent_s;
-        take_time(tit, step->spent_s);
+        take_time(tit, export_idle_step(tit->context, step));
     }
     return both ? 2 : 1;
 }
@@ -304,10 +298,8 @@ static void write_process(struct export_context *context, uint32_t process)
     fputs("\n", begin_line(&tit, "finalize"));
 }
 
-int tit_write(struct export_context *context, struct error *error)
+void tit_write(struct export_context *context)
 {
-    (void)error;
     for (size_t i = 0; i < context->program->n_strands; i++)
         write_process(context, (uint32_t)i);
-    return 0;
 }
