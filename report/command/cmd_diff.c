@@ -8,6 +8,7 @@
 #include "report/html/page.h"
 #include "report/render/render.h"
 #include "report/command/commands.h"
+#include "share/base/memory.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "share/base/utf8.h"
@@ -21,8 +22,7 @@ static const char usage[] =
     "Compares the time of runs by call site, kind of call, rank and level, and says which changes are above noise. The "
     "first trace is A, all others are runs of B; with -- those before it are runs of A. The noise of two traces is how "
     "much the calls of each vary, and what two launches of one job differ by (--launches); that of more is how much "
-    "the "
-    "runs vary.\n";
+    "the runs vary.\n";
 static const char notes[] =
     "Exit codes: 0; 1 the work failed, or a slowdown above noise exceeds --fail-above; 2 wrong usage.\n";
 
@@ -197,18 +197,15 @@ int cmd_diff(int argc, char **argv)
     if (result != OPTIONS_READ)
         return result;
     size_t n = options.n_a + options.n_b;
-    struct trace *traces = calloc(n, sizeof *traces);
-    struct profile *profiles = calloc(n, sizeof *profiles);
-    if (traces == NULL || profiles == NULL)
-        result = fail("no memory for %zu traces", n);
-    else
-        result = read_profiles(&options, traces, profiles);
+    struct trace *traces = xcalloc(n, sizeof *traces);
+    struct profile *profiles = xcalloc(n, sizeof *profiles);
+    result = read_profiles(&options, traces, profiles);
     if (result == EXIT_DONE)
         result = comparison_make(&comparison, profiles, options.n_a, options.n_b, &options.comparison, &error) != 0
                      ? error_report(&error)
                      : write(&comparison, &options);
     comparison_release(&comparison);
-    for (size_t i = 0; i < n && traces != NULL && profiles != NULL; i++) {
+    for (size_t i = 0; i < n; i++) {
         profile_release(&profiles[i]);
         trace_close(&traces[i]);
     }
