@@ -10,7 +10,6 @@
 #include "predictor/show_term_memory.h"
 #include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/cursor.h"
-#include "interpose/sums/working_tables.h"
 #include "share/base/json.h"
 #include "share/base/progress.h"
 #include "share/base/text_table.h"
@@ -244,15 +243,6 @@ static int read_rows(sqlite3 *database, const struct predict_options *options, c
     return cursor_close(&cursor);
 }
 
-/* Reads how much of the time in rounds lies under other rounds; NaN where that is not known. */
-static int read_concurrent_share(sqlite3 *database, const char *path, double *share, struct error *error)
-{
-    struct cursor rows;
-    cursor_open(&rows, database, path, "SELECT share FROM temp.concurrent", error);
-    *share = cursor_next(&rows) ? cursor_real(&rows, 0) : NAN;
-    return cursor_close(&rows);
-}
-
 static int read_messages(sqlite3 *database, const char *path, int64_t *messages, struct error *error)
 {
     struct cursor rows;
@@ -289,8 +279,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     struct shown_memory memory[MAX_MODELS];
     double share;
     int64_t messages;
-    if (working_tables_of_rounds(database, options->trace, error) != 0 ||
-        read_concurrent_share(database, options->trace, &share, error) != 0 ||
+    if (concurrent_rounds_share(database, options->trace, &share, error) != 0 ||
         read_messages(database, options->trace, &messages, error) != 0 ||
         read_rows(database, options, machine, rows, error) != 0 ||
         show_memory_read(database, options, machine, memory, error) != 0)

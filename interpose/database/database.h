@@ -7,8 +7,11 @@
 
 #include "share/base/error.h"
 
-/* Is the user_version of the schema that this build writes and reads. */
+/* user_version of the schema that this build writes and reads. */
 #define TRACE_SCHEMA_VERSION 9
+
+/* Ranks of a trace are below this; a damaged one may name any. */
+enum { MAX_RANK = 1 << 24 };
 
 /* Opens an existing trace.db of our schema, for one thread at a time; read-only where not writable. Returns 0 and a
  * handle for sqlite3_close, or -1 with the reason: missing, a folder, empty, cut off, not SQLite, not a trace, or of

@@ -4,13 +4,34 @@
 #include "interpose/sums/concurrent_rounds.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "interpose/database/cursor.h"
-#include "interpose/sums/round_sums.h"
+#include "interpose/database/database.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
-/* Holds begin and end of a round on a lane, or of a crowded segment of a lane. */
+/* A rank in a round. */
+struct entry {
+    int64_t begin_ns, end_ns;
+    uint32_t rank;
+};
+
+struct round {
+    int64_t id;
+    size_t first, n; /* its entries */
+};
+
+struct rounds {
+    struct round *items; /* [n] */
+    size_t n;
+    struct entry *entries; /* [n_entries] */
+    size_t n_entries;
+};
+
+/* Begin and end of a round on a lane, or of a crowded segment of a lane. */
 struct span {
     int64_t begin_ns, end_ns;
     double before_ns; /* segments: how long those before it are together */
@@ -22,7 +43,7 @@ struct spans {
     size_t n;
 };
 
-/* Says where a rank is: its socket's lane, and its node's. */
+/* Where a rank is: its socket's lane, and its node's. */
 struct place {
     uint32_t socket, node;
 };
@@ -39,12 +60,10 @@ struct lanes {
     struct span *round;     /* [n] span of the current round; end below begin: not used */
 };
 
-static int push(struct spans *spans, struct span span)
+static void push(struct spans *spans, struct span span)
 {
-    if (array_grow(&spans->items, spans->n, sizeof *spans->items) != 0)
-        return -1;
+    array_grow(&spans->items, spans->n, sizeof *spans->items);
     spans->items[spans->n++] = span;
-    return 0;
 }
 
 /* Gives each socket and each node a lane of its own. */
@@ -71,60 +90,67 @@ static int read_places(sqlite3 *database, const char *path, struct lanes *lanes,
             place.socket = lanes->n++;
         node = cursor_integer(&rows, 1);
         socket = cursor_integer(&rows, 2);
-        while (rows.result == 0 && lanes->n_ranks <= rank)
-            if (array_grow(&lanes->ranks, lanes->n_ranks, sizeof *lanes->ranks) != 0)
-                cursor_no_memory(&rows);
-            else
-                lanes->ranks[lanes->n_ranks++] = (struct place){NO_LANE, NO_LANE};
-        if (rows.result == 0)
-            lanes->ranks[rank] = place;
+        while (lanes->n_ranks <= rank) {
+            array_grow(&lanes->ranks, lanes->n_ranks, sizeof *lanes->ranks);
+            lanes->ranks[lanes->n_ranks++] = (struct place){NO_LANE, NO_LANE};
+        }
+        lanes->ranks[rank] = place;
     }
     return cursor_close(&rows);
 }
 
-static int make_lanes(struct lanes *lanes)
+static int read_rounds(sqlite3 *database, const char *path, struct rounds *rounds, struct error *error)
 {
-    size_t n = lanes->n + (size_t)1;
-    lanes->crowded = calloc(n, sizeof *lanes->crowded);
-    lanes->with_nic = calloc(n, sizeof *lanes->with_nic);
-    lanes->round = calloc(n, sizeof *lanes->round);
-    if (lanes->crowded == NULL || lanes->with_nic == NULL || lanes->round == NULL)
-        return -1;
-    for (uint32_t lane = 0; lane < lanes->n; lane++)
-        lanes->round[lane] = (struct span){.begin_ns = INT64_MAX, .end_ns = INT64_MIN, .lane = lane};
-    return 0;
+    struct cursor rows;
+    cursor_open(&rows, database, path,
+                "SELECT round_id, rank, begin_ns, end_ns FROM round_process ORDER BY round_id, rank", error);
+    while (cursor_next(&rows)) {
+        int64_t id = cursor_integer(&rows, 0), rank = cursor_integer(&rows, 1);
+        if (rounds->n == 0 || rounds->items[rounds->n - 1].id != id) {
+            array_grow(&rounds->items, rounds->n, sizeof *rounds->items);
+            rounds->items[rounds->n++] = (struct round){.id = id, .first = rounds->n_entries};
+        }
+        array_grow(&rounds->entries, rounds->n_entries, sizeof *rounds->entries);
+        rounds->entries[rounds->n_entries++] = (struct entry){cursor_integer(&rows, 2), cursor_integer(&rows, 3),
+                                                              rank < 0 || rank >= MAX_RANK ? MAX_RANK : (uint32_t)rank};
+        rounds->items[rounds->n - 1].n++;
+    }
+    return cursor_close(&rows);
 }
 
-static struct place place_of(const struct lanes *lanes, const struct round_entry *entry)
+static void make_lanes(struct lanes *lanes)
+{
+    lanes->crowded = xcalloc(lanes->n, sizeof *lanes->crowded);
+    lanes->with_nic = xcalloc(lanes->n, sizeof *lanes->with_nic);
+    lanes->round = xcalloc(lanes->n, sizeof *lanes->round);
+    for (uint32_t lane = 0; lane < lanes->n; lane++)
+        lanes->round[lane] = (struct span){.begin_ns = INT64_MAX, .end_ns = INT64_MIN, .lane = lane};
+}
+
+static struct place place_of(const struct lanes *lanes, const struct entry *entry)
 {
     return entry->rank < lanes->n_ranks ? lanes->ranks[entry->rank] : (struct place){NO_LANE, NO_LANE};
 }
 
-static int64_t end_of(const struct round_entry *entry)
+static void widen(struct span *span, const struct entry *entry)
 {
-    int64_t end_ns;
-    return __builtin_add_overflow(entry->begin_ns, entry->length_ns, &end_ns) ? INT64_MAX : end_ns;
-}
-
-static void widen(struct span *span, const struct round_entry *entry)
-{
-    int64_t end_ns = end_of(entry);
     span->begin_ns = entry->begin_ns < span->begin_ns ? entry->begin_ns : span->begin_ns;
-    span->end_ns = end_ns > span->end_ns ? end_ns : span->end_ns;
+    span->end_ns = entry->end_ns > span->end_ns ? entry->end_ns : span->end_ns;
 }
 
-static int take(struct lanes *lanes, uint32_t lane, bool wanted)
+static void take(struct lanes *lanes, uint32_t lane, bool wanted)
 {
     struct span span = lanes->round[lane];
     lanes->round[lane] = (struct span){.begin_ns = INT64_MAX, .end_ns = INT64_MIN, .lane = lane};
-    return wanted && span.end_ns > span.begin_ns ? push(&lanes->used, span) : 0;
+    if (wanted && span.end_ns > span.begin_ns)
+        push(&lanes->used, span);
 }
 
-static bool of_several_nodes(const struct lanes *lanes, const struct round_sums *sums, const struct round_span *round)
+static bool of_several_nodes(const struct lanes *lanes, const struct rounds *rounds, const struct round *round)
 {
     uint32_t first = NO_LANE;
     for (size_t i = 0; i < round->n; i++) {
-        uint32_t node = place_of(lanes, &sums->entries[round->first + i]).node;
+        uint32_t node = place_of(lanes, &rounds->entries[round->first + i]).node;
         if (first != NO_LANE && node != NO_LANE && node != first)
             return true;
         first = node != NO_LANE ? node : first;
@@ -133,11 +159,10 @@ static bool of_several_nodes(const struct lanes *lanes, const struct round_sums 
 }
 
 /* Adds the spans of a round on the lanes of its ranks. */
-static int add_round(struct lanes *lanes, const struct round_sums *sums, const struct round_span *round)
+static void add_round(struct lanes *lanes, const struct rounds *rounds, const struct round *round)
 {
-    const struct round_entry *entries = sums->entries + round->first;
-    bool several = of_several_nodes(lanes, sums, round);
-    int result = 0;
+    const struct entry *entries = rounds->entries + round->first;
+    bool several = of_several_nodes(lanes, rounds, round);
     for (size_t i = 0; i < round->n; i++) {
         struct place place = place_of(lanes, &entries[i]);
         if (place.socket == NO_LANE)
@@ -145,12 +170,13 @@ static int add_round(struct lanes *lanes, const struct round_sums *sums, const s
         widen(&lanes->round[place.socket], &entries[i]);
         widen(&lanes->round[place.node], &entries[i]);
     }
-    for (size_t i = 0; result == 0 && i < round->n; i++) {
+    for (size_t i = 0; i < round->n; i++) {
         struct place place = place_of(lanes, &entries[i]);
-        if (place.socket != NO_LANE)
-            result = take(lanes, place.socket, true) == 0 ? take(lanes, place.node, several) : -1;
+        if (place.socket == NO_LANE)
+            continue;
+        take(lanes, place.socket, true);
+        take(lanes, place.node, several);
     }
-    return result;
 }
 
 static int compare_spans(const void *left, const void *right)
@@ -167,20 +193,20 @@ static double length_ns(const struct span *span)
 }
 
 /* Adds a segment that begins no earlier than those there; time that it shares with them counts once. */
-static int add_segment(struct spans *segments, struct span segment)
+static void add_segment(struct spans *segments, struct span segment)
 {
     struct span *last = segments->n > 0 ? &segments->items[segments->n - 1] : NULL;
     if (last != NULL && segment.begin_ns <= last->end_ns) {
         last->end_ns = segment.end_ns > last->end_ns ? segment.end_ns : last->end_ns;
-        return 0;
+        return;
     }
     segment.before_ns = last != NULL ? last->before_ns + length_ns(last) : 0;
-    return push(segments, segment);
+    push(segments, segment);
 }
 
 /* Finds the crowded segments of each lane: where a span begins before another has ended, both are under way until one
  * of them ends. */
-static int find_crowded(struct lanes *lanes)
+static void find_crowded(struct lanes *lanes)
 {
     int64_t until_ns = INT64_MIN;
     if (lanes->used.n > 1)
@@ -190,33 +216,28 @@ static int find_crowded(struct lanes *lanes)
         if (i == 0 || span.lane != lanes->used.items[i - 1].lane)
             until_ns = INT64_MIN;
         both.end_ns = span.end_ns < until_ns ? span.end_ns : until_ns;
-        if (both.end_ns > both.begin_ns && add_segment(&lanes->crowded[span.lane], both) != 0)
-            return -1;
+        if (both.end_ns > both.begin_ns)
+            add_segment(&lanes->crowded[span.lane], both);
         until_ns = span.end_ns > until_ns ? span.end_ns : until_ns;
     }
-    return 0;
 }
 
 /* Unites two lists of segments into one. */
-static int unite(const struct spans *a, const struct spans *b, struct spans *both)
+static void unite(const struct spans *a, const struct spans *b, struct spans *both)
 {
     for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
         bool first = k == b->n || (i < a->n && a->items[i].begin_ns <= b->items[k].begin_ns);
-        if (add_segment(both, first ? a->items[i++] : b->items[k++]) != 0)
-            return -1;
+        add_segment(both, first ? a->items[i++] : b->items[k++]);
     }
-    return 0;
 }
 
-static int unite_with_nics(struct lanes *lanes)
+static void unite_with_nics(struct lanes *lanes)
 {
-    int result = 0;
-    for (size_t rank = 0; result == 0 && rank < lanes->n_ranks; rank++) {
+    for (size_t rank = 0; rank < lanes->n_ranks; rank++) {
         struct place place = lanes->ranks[rank];
         if (place.socket != NO_LANE && lanes->with_nic[place.socket].items == NULL)
-            result = unite(&lanes->crowded[place.socket], &lanes->crowded[place.node], &lanes->with_nic[place.socket]);
+            unite(&lanes->crowded[place.socket], &lanes->crowded[place.node], &lanes->with_nic[place.socket]);
     }
-    return result;
 }
 
 /* Returns how much of the time before at_ns lies in the segments. */
@@ -237,71 +258,58 @@ static double crowded_before(const struct spans *segments, int64_t at_ns)
 }
 
 /* Returns the crowded share of all time in rounds, NaN without any time. */
-static double sum_share(const struct lanes *lanes, const struct round_sums *sums)
+static double sum_share(const struct lanes *lanes, const struct rounds *rounds)
 {
     double time_ns = 0, crowded_ns = 0;
-    for (size_t i = 0; i < sums->n_rounds; i++) {
-        const struct round_span *round = &sums->rounds[i];
-        bool several = of_several_nodes(lanes, sums, round);
+    for (size_t i = 0; i < rounds->n; i++) {
+        const struct round *round = &rounds->items[i];
+        bool several = of_several_nodes(lanes, rounds, round);
         for (size_t k = 0; k < round->n; k++) {
-            const struct round_entry *entry = &sums->entries[round->first + k];
+            const struct entry *entry = &rounds->entries[round->first + k];
             uint32_t socket = place_of(lanes, entry).socket;
-            time_ns += fmax((double)entry->length_ns, 0);
-            if (socket == NO_LANE || round->n < 2 || entry->length_ns <= 0)
+            if (entry->end_ns <= entry->begin_ns)
+                continue;
+            time_ns += (double)entry->end_ns - (double)entry->begin_ns;
+            if (socket == NO_LANE || round->n < 2)
                 continue;
             const struct spans *segments = several ? &lanes->with_nic[socket] : &lanes->crowded[socket];
-            crowded_ns += crowded_before(segments, end_of(entry)) - crowded_before(segments, entry->begin_ns);
+            crowded_ns += crowded_before(segments, entry->end_ns) - crowded_before(segments, entry->begin_ns);
         }
     }
     return time_ns > 0 ? crowded_ns / time_ns : NAN;
 }
 
-static int find_share(sqlite3 *database, const char *path, const struct round_sums *sums, struct lanes *lanes,
-                      double *share, struct error *error)
+static void release(struct lanes *lanes, struct rounds *rounds)
 {
-    if (read_places(database, path, lanes, error) != 0)
-        return -1;
-    int result = make_lanes(lanes);
-    for (size_t i = 0; result == 0 && i < sums->n_rounds; i++)
-        if (sums->rounds[i].n > 1)
-            result = add_round(lanes, sums, &sums->rounds[i]);
-    if (result == 0)
-        result = find_crowded(lanes);
-    if (result == 0)
-        result = unite_with_nics(lanes);
-    if (result != 0)
-        return error_set(error, "%s: no memory for %zu rounds", path, sums->n_rounds);
-    *share = sum_share(lanes, sums);
-    return 0;
-}
-
-static void release(struct lanes *lanes)
-{
-    for (uint32_t lane = 0; lane < lanes->n; lane++) {
-        if (lanes->crowded != NULL)
-            free(lanes->crowded[lane].items);
-        if (lanes->with_nic != NULL)
-            free(lanes->with_nic[lane].items);
+    for (uint32_t lane = 0; lanes->crowded != NULL && lane < lanes->n; lane++) {
+        free(lanes->crowded[lane].items);
+        free(lanes->with_nic[lane].items);
     }
     free(lanes->ranks);
     free(lanes->crowded);
     free(lanes->with_nic);
     free(lanes->round);
     free(lanes->used.items);
+    free(rounds->items);
+    free(rounds->entries);
 }
 
-int concurrent_rounds_make(sqlite3 *database, const char *path, const struct round_sums *sums, struct error *error)
+int concurrent_rounds_share(sqlite3 *database, const char *path, double *share, struct error *error)
 {
     struct lanes lanes = {0};
-    double share = NAN;
-    int result = find_share(database, path, sums, &lanes, &share, error);
-    release(&lanes);
-    if (result != 0)
-        return -1;
-    struct cursor rows;
-    cursor_open(&rows, database, path, "CREATE TEMP TABLE concurrent AS SELECT ? AS share", error);
-    if (rows.result == 0)
-        sqlite3_bind_double(rows.statement, 1, share); /* a NaN becomes NULL */
-    cursor_next(&rows);
-    return cursor_close(&rows);
+    struct rounds rounds = {0};
+    int result = read_places(database, path, &lanes, error);
+    if (result == 0)
+        result = read_rounds(database, path, &rounds, error);
+    if (result == 0) {
+        make_lanes(&lanes);
+        for (size_t i = 0; i < rounds.n; i++)
+            if (rounds.items[i].n > 1)
+                add_round(&lanes, &rounds, &rounds.items[i]);
+        find_crowded(&lanes);
+        unite_with_nics(&lanes);
+        *share = sum_share(&lanes, &rounds);
+    }
+    release(&lanes, &rounds);
+    return result;
 }

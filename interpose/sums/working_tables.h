@@ -1,4 +1,4 @@
-/* Makes temporary tables of the connection from which sums are read, so that long tables are gone through once. */
+/* Temporary tables of what a report asks for several times and no trace stores. */
 #ifndef MPISTAIR_SUMS_WORKING_TABLES_H
 #define MPISTAIR_SUMS_WORKING_TABLES_H
 
@@ -6,22 +6,15 @@
 
 #include "share/base/error.h"
 
-/* Makes these tables; SQLite keeps them outside of the trace, on disk where they are large. While they are made, each
- * rank of a round takes 32 bytes. Returns 0, or -1 with the reason.
+/* Makes the tables. Returns 0, or -1 with the reason.
  *
- *     temp.incoming(level, dst, n, bytes)   sums over all messages by level and receiver
- *     temp.outgoing(src, n, bytes)          sums over all messages by sender
- *     temp.heaviest_kind                    the heaviest kinds' rows of kind_summary
- *     temp.kind_actual, kind_in_mpi,        in the place of the views of these names, for the other views too
- *       kind_halves, round_wait,
- *       rank_actual, rank_late
- *     temp.concurrent(share)                see concurrent_rounds.h
- *     temp.late_form(cause, rank, partner,  the view late_partner, by form
- *       form, messages, late_ns, longest_ns)
+ *     temp.pair(src, dst, messages, bytes, level)   the view traffic; of messages to or from a GPU the level of the
+ *                                                   processes
+ *     temp.halves                                   the view kind_halves
+ *     temp.replicate(rank, first_s, second_s,       the view rank_replicate without its error
+ *       off_s)
+ *     temp.heaviest_kind                            the rows of kind_summary of the ten heaviest kinds
  */
 int working_tables_make(sqlite3 *database, const char *path, struct error *error);
-/* Makes only those that need no message: kind_actual, kind_in_mpi, kind_halves, round_wait, rank_actual and concurrent.
- */
-int working_tables_of_rounds(sqlite3 *database, const char *path, struct error *error);
 
 #endif

@@ -52,7 +52,7 @@ int report_collect_overlap(struct report *report, sqlite3 *database, struct erro
                 "  sum(m.rounds * m.in_mpi_s), sum(m.rounds * max(p.time_s - m.outside_s, 0)), "
                 "  sum(m.rounds * abs(m.in_mpi_s - max(p.time_s - m.outside_s, 0))) "
                 "FROM prediction_run q JOIN prediction p ON p.run_id = q.id "
-                "  JOIN temp.kind_in_mpi m ON m.kind_id = p.kind_id AND m.rank = p.rank GROUP BY q.id, m.rank",
+                "  JOIN kind_in_mpi m ON m.kind_id = p.kind_id AND m.rank = p.rank GROUP BY q.id, m.rank",
                 error);
     while (cursor_next(&rows)) {
         size_t model = report_find_model(report, &rows, 0);

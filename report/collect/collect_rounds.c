@@ -39,13 +39,16 @@ static int collect_rounds(struct report *report, sqlite3 *database, struct error
     }
     if (cursor_close(&rows) != 0)
         return -1;
-    cursor_open(&rows, database, report->path, "SELECT share FROM temp.concurrent", error);
-    if (cursor_next(&rows))
-        report->concurrent_share = cursor_real(&rows, 0);
-    report->errors_withheld = report->concurrent_share > CONCURRENT_LIMIT;
-    if (cursor_close(&rows) != 0)
+    if (concurrent_rounds_share(database, report->path, &report->concurrent_share, error) != 0)
         return -1;
-    cursor_open(&rows, database, report->path, "SELECT error, share, kinds, basis FROM replicate_error", error);
+    report->errors_withheld = report->concurrent_share > CONCURRENT_LIMIT;
+    /* This is the view replicate_error. */
+    cursor_open(&rows, database, report->path,
+                "SELECT sum(off_s) / nullif(sum(first_s + second_s) / 2, 0), "
+                "  (SELECT sum(rounds * actual_s) FROM kind_actual WHERE kind_id IN (SELECT kind_id FROM temp.halves)) "
+                "    / nullif((SELECT sum(actual_s) FROM rank_actual), 0), "
+                "  (SELECT count(DISTINCT kind_id) FROM temp.halves), 'halves of one launch' FROM temp.replicate",
+                error);
     if (cursor_next(&rows)) {
         report->replicate_error = cursor_real(&rows, 0);
         report->replicate_share = cursor_real(&rows, 1);
@@ -184,15 +187,15 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
     struct cursor rows;
     cursor_open(
         &rows, database, report->path,
-        "WITH sent AS (SELECT src AS rank, n, bytes FROM temp.outgoing), "
-        "  received AS (SELECT dst AS rank, sum(n) AS n, sum(bytes) AS bytes FROM temp.incoming GROUP BY dst), "
+        "WITH sent AS (SELECT src AS rank, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY src), "
+        "  received AS (SELECT dst AS rank, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY dst), "
         "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM round_process) "
         "SELECT e.rank, coalesce(p.node, -1), coalesce(p.socket, -1), coalesce(p.core, -1), n.host, p.ended, "
         "  coalesce(s.n, 0), coalesce(s.bytes, 0), coalesce(r.n, 0), coalesce(r.bytes, 0), a.actual_s, "
         "  a.in_mpi_s, h.first_s, h.second_s, l.late_senders_s, l.late_receivers_s, p.wait_ns * 1e-9 "
         "FROM everyone e LEFT JOIN process p USING (rank) LEFT JOIN node n ON n.id = p.node "
         "  LEFT JOIN sent s USING (rank) LEFT JOIN received r USING (rank) LEFT JOIN rank_actual a USING (rank) "
-        "  LEFT JOIN rank_replicate h USING (rank) LEFT JOIN rank_late l USING (rank) "
+        "  LEFT JOIN temp.replicate h USING (rank) LEFT JOIN rank_late l USING (rank) "
         "ORDER BY e.rank",
         error);
     while (cursor_next(&rows)) {

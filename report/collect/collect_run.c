@@ -63,7 +63,7 @@ static int collect_totals(struct report *report, sqlite3 *database, struct error
     struct cursor rows;
     cursor_open(&rows, database, report->path,
                 "SELECT coalesce(sum(n), 0), coalesce(max(n), 0), coalesce(sum(bytes), 0) "
-                "FROM (SELECT sum(n) AS n, sum(bytes) AS bytes FROM temp.incoming GROUP BY dst)",
+                "FROM (SELECT sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY dst)",
                 error);
     if (cursor_next(&rows)) {
         report->messages = cursor_integer(&rows, 0);
@@ -78,8 +78,9 @@ static int collect_levels(struct report *report, sqlite3 *database, struct error
     struct cursor rows;
     cursor_open(&rows, database, report->path,
                 "SELECT coalesce(level, 'unknown'), sum(n), max(n), sum(bytes), "
-                "  1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM temp.incoming), 0) "
-                "FROM temp.incoming GROUP BY level "
+                "  1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM temp.pair), 0) "
+                "FROM (SELECT level, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY level, dst) "
+                "GROUP BY level "
                 "ORDER BY CASE level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 "
                 "  WHEN 'inter_node' THEN 3 ELSE 4 END, level",
                 error);

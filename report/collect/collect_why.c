@@ -222,17 +222,9 @@ static int collect_late(struct report *report, sqlite3 *database, struct error *
 {
     struct cursor rows;
     cursor_open(&rows, database, report->path,
-                "WITH place AS ("
-                "  SELECT l.cause, l.rank, l.partner, n.name AS function, "
-                "    CASE l.cause WHEN 'sender' THEN f.recv_callsite ELSE f.send_callsite END AS callsite, l.messages, "
-                "    l.late_ns * 1e-9 AS late_s, l.longest_ns * 1e-9 AS longest_s "
-                "  FROM temp.late_form l LEFT JOIN form f ON f.id = l.form LEFT JOIN function n "
-                "    ON n.id = CASE l.cause WHEN 'sender' THEN f.recv_function ELSE f.send_function END) "
-                "SELECT rank, partner, sum(messages), cause, p.function, "
-                "  coalesce(c.place, '?'), sum(late_s) AS late_s, "
-                "  max(longest_s) FROM place p LEFT JOIN site c ON c.id = p.callsite "
-                "GROUP BY cause, rank, partner, p.function, p.callsite "
-                "ORDER BY late_s DESC, cause, rank, partner, p.function, p.callsite LIMIT " LONGEST_WAITS,
+                "SELECT rank, partner, messages, cause, function, coalesce(c.place, '?'), late_s, longest_s "
+                "FROM late_partner l LEFT JOIN site c ON c.id = l.callsite "
+                "ORDER BY late_s DESC, cause, rank, partner, function, l.callsite LIMIT " LONGEST_WAITS,
                 error);
     while (cursor_next(&rows)) {
         if (array_grow(&report->late, report->n_late, sizeof *report->late) != 0) {

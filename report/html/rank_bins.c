@@ -2,7 +2,7 @@
 #include "report/html/rank_bins.h"
 
 #include "interpose/database/cursor.h"
-#include "interpose/sums/round_sums.h"
+#include "interpose/database/database.h"
 
 struct rank_bins rank_bins_of(int64_t ranks, int64_t most)
 {

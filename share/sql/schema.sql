@@ -335,6 +335,36 @@ CREATE TABLE joint_sum(
   longest_ns REAL                      -- time_ns of one call
 );
 
+-- Sums over the messages from one rank to another, of one level and from and to the same call sites. form is one of them:
+-- messages whose order is uncertain count with the others. late_...: as in the view late, of the side that waited.
+CREATE TABLE message_sum(
+  src INTEGER NOT NULL,
+  dst INTEGER NOT NULL,
+  form INTEGER NOT NULL REFERENCES form(id),
+  messages INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  late_senders INTEGER NOT NULL,       -- messages that dst waited for
+  late_senders_ns INTEGER NOT NULL,
+  latest_sender_ns INTEGER NOT NULL,   -- the longest of these waits
+  late_receivers INTEGER NOT NULL,     -- messages whose receive src waited for
+  late_receivers_ns INTEGER NOT NULL,
+  latest_receiver_ns INTEGER NOT NULL
+);
+
+-- Sums over the rounds of a kind by rank.
+CREATE TABLE kind_sum(
+  kind_id INTEGER NOT NULL REFERENCES kind(id),
+  rank INTEGER NOT NULL,
+  rounds INTEGER NOT NULL,
+  time_ns INTEGER NOT NULL,            -- from its first post to its last completion
+  in_mpi_ns INTEGER NOT NULL,          -- of that, inside MPI calls
+  wait_ns INTEGER NOT NULL,            -- from its end to that of the round's last rank
+  longest_ns INTEGER NOT NULL,         -- wait_ns in rounds in which it was done first
+  last_rounds INTEGER NOT NULL,        -- in which it was the last one
+  late_senders_ns INTEGER NOT NULL,    -- as in the view rank_late
+  late_receivers_ns INTEGER NOT NULL
+);
+
 -- Stacks of callers, kept with MPISTAIR_STACK=n; depth 0 is where MPI was called.
 CREATE TABLE stack(
   id INTEGER NOT NULL,
@@ -566,12 +596,19 @@ CREATE VIEW processor_share(rank, run_share, wait_share, involuntary_switches, o
          observed_ns * 1e-9
   FROM process;
 
+-- Views of sums read what ingest added up, and compute it from the rows of a trace that has no such sums.
 CREATE VIEW traffic(src, dst, messages, bytes, level) AS
-  SELECT src, dst, count(*), sum(bytes), level FROM message GROUP BY src, dst, level;
+  SELECT src, dst, sum(messages), sum(bytes), name
+  FROM (SELECT src, dst, form, messages, bytes FROM message_sum
+        UNION ALL
+        SELECT src, dst, form, count(*), sum(bytes)
+        FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM message_sum)) CROSS JOIN message_row GROUP BY src, dst, form)
+       LEFT JOIN form_level USING (form)
+  GROUP BY src, dst, name;
 
 CREATE VIEW level_volume(level, messages, bytes, share) AS
-  SELECT level, count(*), sum(bytes), 1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM message), 0)
-  FROM message GROUP BY level;
+  SELECT level, sum(messages), sum(bytes), 1.0 * sum(bytes) / nullif(sum(sum(bytes)) OVER (), 0)
+  FROM traffic GROUP BY level;
 
 -- Why the order of messages was not certain; a message may have several reasons.
 CREATE VIEW doubt(reason, messages) AS
@@ -658,12 +695,18 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
          failed + unknown
   FROM judged;
 
+-- Times of a rank in the rounds of a kind.
+CREATE VIEW kind_time(kind_id, rank, rounds, time_ns, in_mpi_ns) AS
+  SELECT kind_id, rank, rounds, time_ns, in_mpi_ns FROM kind_sum
+  UNION ALL
+  SELECT r.kind_id, p.rank, count(*), sum(p.end_ns - p.begin_ns), sum(p.in_mpi_ns)
+  FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM kind_sum)) CROSS JOIN round_process p CROSS JOIN round r ON r.id = p.round_id
+  GROUP BY r.kind_id, p.rank;
+
 -- A rank's time in all rounds, measured against modelled: sums over kinds of the mean over the kind's rounds, each
 -- times the number of rounds.
 CREATE VIEW kind_actual(kind_id, rank, rounds, actual_s) AS
-  SELECT r.kind_id, p.rank, k.rounds, sum(1.0 * (p.end_ns - p.begin_ns)) * 1e-9 / k.rounds
-  FROM round_process p JOIN round r ON r.id = p.round_id JOIN kind k ON k.id = r.kind_id
-  GROUP BY r.kind_id, p.rank;
+  SELECT kind_id, rank, k.rounds, 1.0 * time_ns * 1e-9 / k.rounds FROM kind_time t JOIN kind k ON k.id = t.kind_id;
 
 -- One row a kind: a row of T Table III (share/doc/MODELS.md, Papers). The traffic is that of one round, time_s the sum
 -- over all ranks and rounds.
@@ -692,7 +735,7 @@ CREATE VIEW family(family_id, kinds, rounds, messages, smallest_bytes, largest_b
   GROUP BY coalesce(f.family_id, -k.id);
 
 CREATE VIEW rank_actual(rank, rounds, actual_s, in_mpi_s) AS
-  SELECT rank, count(*), sum(1.0 * (end_ns - begin_ns)) * 1e-9, sum(1.0 * in_mpi_ns) * 1e-9 FROM round_process GROUP BY rank;
+  SELECT rank, sum(rounds), sum(1.0 * time_ns) * 1e-9, sum(1.0 * in_mpi_ns) * 1e-9 FROM kind_time GROUP BY rank;
 
 -- The size from which on a send of a form waits for its receive; NULL: it never does, or the MPI's eager limit is not known.
 -- A blocking send that is not back before the receive is posted has waited, whatever its size.
@@ -718,24 +761,36 @@ CREATE VIEW late(message_id, cause, rank, partner, round_id, bytes, begin_ns, la
 
 -- The same by who waits for whom where.
 CREATE VIEW late_partner(cause, rank, partner, function, callsite, messages, late_s, longest_s) AS
-  SELECT cause, rank, partner, function, callsite, count(*), sum(1.0 * late_ns) * 1e-9, max(late_ns) * 1e-9
-  FROM late GROUP BY cause, rank, partner, function, callsite;
+  SELECT cause, rank, partner, function, callsite, sum(messages), sum(1.0 * late_ns) * 1e-9, max(longest_ns) * 1e-9
+  FROM (SELECT 'sender' AS cause, dst AS rank, src AS partner, n.name AS function, f.recv_callsite AS callsite,
+               late_senders AS messages, late_senders_ns AS late_ns, latest_sender_ns AS longest_ns
+        FROM message_sum s JOIN form f ON f.id = s.form JOIN function n ON n.id = f.recv_function WHERE late_senders > 0
+        UNION ALL
+        SELECT 'receiver', src, dst, n.name, f.send_callsite, late_receivers, late_receivers_ns, latest_receiver_ns
+        FROM message_sum s JOIN form f ON f.id = s.form JOIN function n ON n.id = f.send_function WHERE late_receivers > 0
+        UNION ALL
+        SELECT cause, rank, partner, function, callsite, 1, late_ns, late_ns
+        FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM message_sum)) CROSS JOIN late)
+  GROUP BY cause, rank, partner, function, callsite;
 
 -- Of a rank's time in rounds what passed while one of its receives waited for a late sender, or one of its sends for a late
 -- receiver, however many did at once: no model knows of it.
 CREATE VIEW rank_late(rank, late_senders_s, late_receivers_s) AS
   WITH inside AS (
     SELECT p.round_id, p.rank, l.cause, max(l.begin_ns, p.begin_ns) AS begin_ns, min(l.begin_ns + l.late_ns, p.end_ns) AS end_ns
-    FROM late l JOIN round_process p USING (round_id, rank)),
+    FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM kind_sum)) CROSS JOIN late l JOIN round_process p USING (round_id, rank)),
        apart AS (
     SELECT rank, cause, begin_ns, end_ns, max(end_ns) OVER (PARTITION BY round_id, rank, cause ORDER BY begin_ns, end_ns
                                                             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS until_ns
     FROM inside WHERE end_ns > begin_ns),
        part AS (
     SELECT rank, cause, max(end_ns - max(begin_ns, coalesce(until_ns, begin_ns)), 0) AS late_ns FROM apart)
-  SELECT p.rank, coalesce(sum(CASE cause WHEN 'sender' THEN 1.0 * late_ns END), 0) * 1e-9,
-         coalesce(sum(CASE cause WHEN 'receiver' THEN 1.0 * late_ns END), 0) * 1e-9
-  FROM (SELECT DISTINCT rank FROM round_process) p LEFT JOIN part USING (rank) GROUP BY p.rank;
+  SELECT rank, sum(1.0 * late_senders_ns) * 1e-9, sum(1.0 * late_receivers_ns) * 1e-9
+  FROM (SELECT rank, late_senders_ns, late_receivers_ns FROM kind_sum
+        UNION ALL SELECT rank, iif(cause = 'sender', late_ns, 0), iif(cause = 'receiver', late_ns, 0) FROM part
+        UNION ALL SELECT rank, 0, 0
+        FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM kind_sum)) CROSS JOIN round_process GROUP BY rank)
+  GROUP BY rank;
 
 -- The two halves of a kind's rounds in the order of time; the middle one of an odd number is in neither.
 CREATE VIEW kind_halves(kind_id, rank, rounds, first_s, second_s) AS
@@ -784,10 +839,8 @@ CREATE VIEW rank_error(machine, model, rank, actual_s, model_s, error, options, 
 
 -- As kind_actual: the mean time of a rank inside MPI calls, and outside of them, from its first post to its last completion.
 CREATE VIEW kind_in_mpi(kind_id, rank, rounds, in_mpi_s, outside_s) AS
-  SELECT r.kind_id, p.rank, k.rounds, sum(1.0 * p.in_mpi_ns) * 1e-9 / k.rounds,
-         sum(1.0 * (p.end_ns - p.begin_ns - p.in_mpi_ns)) * 1e-9 / k.rounds
-  FROM round_process p JOIN round r ON r.id = p.round_id JOIN kind k ON k.id = r.kind_id
-  GROUP BY r.kind_id, p.rank;
+  SELECT kind_id, rank, k.rounds, 1.0 * in_mpi_ns * 1e-9 / k.rounds, 1.0 * (time_ns - in_mpi_ns) * 1e-9 / k.rounds
+  FROM kind_time t JOIN kind k ON k.id = t.kind_id;
 
 -- Overlap: what of a rank's modelled time stays visible in MPI if messages move while it computes between its posts and
 -- its waits: per kind the larger of 0 and model_s - outside_s, outside_s the time of its rounds outside MPI calls. Measured:
@@ -875,13 +928,21 @@ CREATE VIEW round_wait(round_id, kind_id, ranks, time_s, wait_s, longest_s, last
 -- Over the rounds of a kind: wait_s the sum, mean_s of a rank in a round, longest_s of the first one on average, share of
 -- the time until the last is done; last_rank: which rank is last most often, in last_rounds of them.
 CREATE VIEW kind_wait(kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, last_rank, last_rounds) AS
-  WITH wait AS MATERIALIZED (SELECT * FROM round_wait),
+  WITH wait AS MATERIALIZED (
+    SELECT w.* FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM kind_sum)) CROSS JOIN round_wait w),
+       total AS (
+    SELECT kind_id, max(rounds) AS rounds, count(*) AS ranks, sum(1.0 * wait_ns) * 1e-9 AS wait_s, sum(rounds) AS entries,
+           sum(1.0 * longest_ns) * 1e-9 AS longest_s, sum(1.0 * time_ns) * 1e-9 AS time_s
+    FROM kind_sum GROUP BY kind_id
+    UNION ALL
+    SELECT kind_id, count(*), max(ranks), sum(wait_s), sum(ranks), sum(longest_s), sum(time_s) FROM wait GROUP BY kind_id),
        last AS (
     SELECT kind_id, last_rank, n, row_number() OVER (PARTITION BY kind_id ORDER BY n DESC, last_rank) AS place
-    FROM (SELECT kind_id, last_rank, count(*) AS n FROM wait GROUP BY kind_id, last_rank))
-  SELECT w.kind_id, count(*), max(w.ranks), sum(w.wait_s), sum(w.wait_s) / sum(w.ranks), avg(w.longest_s),
-         sum(w.wait_s) / nullif(sum(w.time_s + w.wait_s), 0), l.last_rank, l.n
-  FROM wait w JOIN last l ON l.kind_id = w.kind_id AND l.place = 1 GROUP BY w.kind_id;
+    FROM (SELECT kind_id, rank AS last_rank, last_rounds AS n FROM kind_sum
+          UNION ALL SELECT kind_id, last_rank, count(*) FROM wait GROUP BY kind_id, last_rank))
+  SELECT t.kind_id, rounds, ranks, wait_s, wait_s / entries, longest_s / rounds, wait_s / nullif(time_s + wait_s, 0),
+         l.last_rank, l.n
+  FROM total t JOIN last l ON l.kind_id = t.kind_id AND l.place = 1;
 
 -- Calls of one-sided communication by what they are: transfer, synchronisation. joint: all ranks of comm make it together.
 CREATE VIEW rma_call(id, rank, function, comm, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite, kind, joint) AS

@@ -229,9 +229,10 @@ static int64_t form_of_message(struct sink *sink, const struct trace *trace, con
     return form_of(sink, &form);
 }
 
-int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t index, int64_t round)
+int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t index, int64_t round, int64_t *form)
 {
     const struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
+    *form = form_of_message(sink, trace, send, receive);
     const int64_t values[] = {
         ++sink->n_messages,
         send->rank,
@@ -239,7 +240,7 @@ int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t inde
         receive->communicator,
         send->tag,
         (int64_t)send->bytes,
-        form_of_message(sink, trace, send, receive),
+        *form,
         known(round, 0),
         send->post_ns,
         length_of(send->post_ns, send->complete_ns),

@@ -55,8 +55,8 @@ int sink_flush(struct sink *sink);
 /* Flushes, waits for the last row, writes the forms. Returns 0 or -1 as sink_flush. */
 int sink_end(struct sink *sink);
 
-/* Add a row each; sink_message and sink_unmatched return its id. */
-int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t receive, int64_t round);
+/* Add a row each; sink_message and sink_unmatched return its id. *form: the id of the message's form. */
+int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t receive, int64_t round, int64_t *form);
 int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t operation);
 void sink_call(struct sink *sink, struct call_row row);
 /* Adds the call of an operation without a message. */

@@ -82,6 +82,19 @@ bool function_is_of_file(uint16_t function)
     }
 }
 
+void trace_eager_limits(const struct trace *trace, int64_t eager_bytes[2])
+{
+    eager_bytes[0] = eager_bytes[1] = TRACE_NO_TIME;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct spool *spool = trace->processes[rank].spool;
+        for (int i = 0; spool != NULL && i < 2; i++) {
+            uint64_t bytes = i == 0 ? spool->header.eager_limit_bytes : spool->header.eager_limit_network_bytes;
+            if (eager_bytes[i] == TRACE_NO_TIME && bytes > 0 && bytes <= INT64_MAX)
+                eager_bytes[i] = (int64_t)bytes;
+        }
+    }
+}
+
 bool collective_bounds(const struct trace_collective *collective)
 {
     if (collective->flags & SPOOL_NONBLOCKING)

@@ -445,6 +445,10 @@ uint32_t operation_new(struct trace *trace);
 void operation_passed(struct trace *trace, uint32_t operation);
 void operation_written(struct trace *trace, uint32_t operation);
 
+/* Fills eager_bytes with the eager limits of the transports inside a node and between nodes, TRACE_NO_TIME: not known.
+ */
+void trace_eager_limits(const struct trace *trace, int64_t eager_bytes[2]);
+
 /* Returns the name ("MPI_Isend") of a number of functions.h, which is below FN_COUNT. */
 const char *function_name(uint16_t function);
 /* Returns the function's family in mpi.tbl. */

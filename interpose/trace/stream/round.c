@@ -48,12 +48,16 @@ static void round_add_message(struct rounds *rounds, uint32_t receive, int64_t r
     array_reserve(&rounds->messages, &rounds->messages_capacity, rounds->n_found_messages + 1,
                   sizeof *rounds->messages);
     const struct trace_operation *operation = &trace->operations[receive];
-    rounds->messages[rounds->n_found_messages++] =
-        (struct round_message){.send_post_ns = trace->operations[operation->partner].post_ns,
-                               .rank = operation->rank,
-                               .receive = receive,
-                               .sequence = operation->sequence,
-                               .round = round};
+    const struct trace_operation *send = &trace->operations[operation->partner];
+    struct late late = totals_late(rounds->totals, send, operation);
+    if (round != 0 && late.late_ns != 0)
+        totals_note_late(rounds->totals, late.cause == LATE_SENDER ? operation->rank : send->rank, late);
+    rounds->messages[rounds->n_found_messages++] = (struct round_message){.send_post_ns = send->post_ns,
+                                                                          .rank = operation->rank,
+                                                                          .receive = receive,
+                                                                          .sequence = operation->sequence,
+                                                                          .round = round,
+                                                                          .late = late};
 }
 
 static void add_member(struct rounds *rounds, size_t *n, struct round_member member)
@@ -84,10 +88,11 @@ static int compare_members(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* Makes one row of each rank, in the order of ranks, and widens the round's time to them. */
-static void merge_members(struct rounds *rounds, size_t n, int64_t id, int64_t *begin_ns, int64_t *end_ns)
+/* Makes one row of each rank, in the order of ranks, and widens the round's time to them. Returns how many ranks. */
+static size_t merge_members(struct rounds *rounds, size_t n, int64_t id, int64_t *begin_ns, int64_t *end_ns)
 {
     struct round_member *members = rounds->members;
+    size_t n_ranks = 0;
     if (n > 1)
         qsort(members, n, sizeof *members, compare_members);
     for (size_t i = 0; i < n;) {
@@ -106,7 +111,9 @@ static void merge_members(struct rounds *rounds, size_t n, int64_t id, int64_t *
         *end_ns = whole.end_ns > *end_ns ? whole.end_ns : *end_ns;
         sink_member(rounds->sink, id, whole.rank, whole.begin_ns, whole.end_ns,
                     whole.end_in_mpi_ns - whole.begin_in_mpi_ns);
+        members[n_ranks++] = whole;
     }
+    return n_ranks;
 }
 
 /* Adds a message to the two sums. */
@@ -179,7 +186,8 @@ static void write_round(struct rounds *rounds, uint32_t root)
     }
     uint32_t kind = find_kind(rounds, root, sums, bytes);
     int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
-    merge_members(rounds, n_members, id, &begin_ns, &end_ns);
+    n_members = merge_members(rounds, n_members, id, &begin_ns, &end_ns);
+    totals_add_round(rounds->totals, kind, rounds->members, n_members);
     sink_round(rounds->sink, id, kind, begin_ns, end_ns);
     round_free_steps(rounds, root);
 }
@@ -223,7 +231,9 @@ static void write_message(struct rounds *rounds, const struct round_message *mes
 {
     struct trace *trace = rounds->trace;
     uint32_t receive = message->receive, send = trace->operations[receive].partner;
-    int64_t id = sink_message(rounds->sink, trace, receive, message->round);
+    int64_t form;
+    int64_t id = sink_message(rounds->sink, trace, receive, message->round, &form);
+    totals_add_message(rounds->totals, &trace->operations[send], &trace->operations[receive], form, message->late);
     /* These ids serve the tables that tell more of few messages. */
     if (trace->operations[receive].origin != TRACE_NONE)
         trace->origins[trace->operations[receive].origin].message_id = id;
@@ -251,9 +261,9 @@ void rounds_write(struct rounds *rounds)
     trace->n_rounds = (size_t)rounds->n_rounds;
 }
 
-void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
+void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink, struct totals *totals)
 {
-    *rounds = (struct rounds){.trace = trace, .sink = sink, .first_free = TRACE_NONE};
+    *rounds = (struct rounds){.trace = trace, .sink = sink, .totals = totals, .first_free = TRACE_NONE};
     barriers_build(&rounds->barriers, trace);
 }
 

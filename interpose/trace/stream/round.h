@@ -5,6 +5,7 @@
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/state/trace.h"
 #include "interpose/trace/stream/barriers.h"
+#include "interpose/trace/stream/totals.h"
 #include "share/base/map.h"
 
 /* Holds a round that is written now. */
@@ -14,15 +15,6 @@ struct round_found {
     uint32_t root;
 };
 
-/* Says what one rank was in a round. */
-struct round_member {
-    int64_t begin_ns;
-    int64_t end_ns;
-    int64_t begin_in_mpi_ns;
-    int64_t end_in_mpi_ns;
-    uint32_t rank;
-};
-
 /* Holds a message whose row is written now. */
 struct round_message {
     int64_t send_post_ns;
@@ -30,11 +22,13 @@ struct round_message {
     uint32_t receive;
     uint64_t sequence;
     int64_t round; /* 0: none */
+    struct late late;
 };
 
 struct rounds {
     struct trace *trace;
     struct sink *sink;
+    struct totals *totals;
     struct barriers barriers;
     uint32_t first_free; /* index in trace.steps, linked through next */
     uint64_t n_opened;
@@ -57,7 +51,7 @@ struct rounds {
 void rounds_write(struct rounds *rounds);
 
 /* Begins without rounds. */
-void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink);
+void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink, struct totals *totals);
 void rounds_release(struct rounds *rounds);
 
 /* Open a step, widen it, and close it as soon as no operation of its rank can join it. */

@@ -532,15 +532,19 @@ void stream_messages(struct trace *trace, stream_message *message, void *context
 int stream_run(struct trace *trace, struct sink *sink, struct error *error)
 {
     struct stream stream = {.trace = trace, .sink = sink};
+    struct totals totals;
     int result = 0;
-    rounds_begin(&stream.rounds, trace, sink);
+    totals_begin(&totals, trace);
+    rounds_begin(&stream.rounds, trace, sink, &totals);
     stream_begin(&stream);
     if (read_all(&stream) == 0 && sink->n_messages != stream.n_paired)
         result = error_set(error, "defect: %lld messages were found, %lld belong to a round or to none",
                            (long long)stream.n_paired, (long long)sink->n_messages);
     if (sink_end(sink) != 0 ||
-        (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0))
+        (result == 0 && (doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0 ||
+                         totals_write(&totals, sink->database) != 0)))
         result = STREAM_DATABASE;
+    totals_release(&totals);
     stream_release(&stream);
     return result;
 }

@@ -127,12 +127,6 @@ static const struct trace_process *first_begun(const struct trace *trace)
     return first_process(trace);
 }
 
-/* Returns the number, or TRACE_NO_TIME (NULL in the table) for 0, which stands for not known. */
-static int64_t optional_bytes(uint64_t bytes)
-{
-    return bytes == 0 || bytes > INT64_MAX ? TRACE_NO_TIME : (int64_t)bytes;
-}
-
 /* Returns the mean of the processes that measured it; NaN if none did. */
 static double own_cost_ns(const struct trace *trace)
 {
@@ -160,14 +154,8 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
     uint64_t started_unix_ns = header->started_unix_ns > began_ns ? header->started_unix_ns - began_ns : 0;
     char library[sizeof header->library];
     snprintf(library, sizeof library, "%.*s", (int)strcspn(header->library, "\r\n"), header->library);
-    uint64_t eager_limit = 0, eager_limit_network = 0;
-    for (int32_t rank = 0; rank < trace->world_size; rank++) {
-        const struct spool *spool = trace->processes[rank].spool;
-        if (spool != NULL && eager_limit == 0)
-            eager_limit = spool->header.eager_limit_bytes;
-        if (spool != NULL && eager_limit_network == 0)
-            eager_limit_network = spool->header.eager_limit_network_bytes;
-    }
+    int64_t eager_bytes[2];
+    trace_eager_limits(trace, eager_bytes);
     char programs[4096];
     programs_describe(trace, programs, sizeof programs);
     bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
@@ -175,8 +163,8 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
     row_insert(&row, "ittiittttiioodt", (int64_t)1, header->run_key, MPISTAIR_VERSION, (int64_t)started_unix_ns,
                trace->duration_ns, header->family <= SPOOL_FAMILY_OPENMPI ? families[header->family] : families[0],
                library, level_known ? levels[header->thread_level] : "unknown", programs, (int64_t)trace->world_size,
-               (int64_t)trace->n_spools, optional_bytes(eager_limit), optional_bytes(eager_limit_network),
-               own_cost_ns(trace), header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL);
+               (int64_t)trace->n_spools, eager_bytes[0], eager_bytes[1], own_cost_ns(trace),
+               header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL);
     return row_finish(&row);
 }
 
