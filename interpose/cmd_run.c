@@ -2,27 +2,26 @@
  * found before the job starts, since a job may be long. */
 #include "interpose/record_commands.h"
 
-#include <errno.h>
+#include <dirent.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "share/base/error.h"
 #include "interpose/trace/ingest.h"
 #include "interpose/trace/write/write.h"
 #include "share/base/options.h"
+#include "share/base/output_file.h"
 #include "share/base/placement.h"
 #include "interpose/run/launch.h"
-#include "interpose/run/living.h"
-#include "interpose/run/nested.h"
 #include "interpose/run/output_name.h"
-#include "interpose/run/preload_path.h"
 #include "interpose/run/run_keys.h"
 #include "interpose/run/spool_folder.h"
-#include "interpose/run/told_to_end.h"
 #include "interpose/run/unrecorded.h"
 
 static const char usage[] =
@@ -78,6 +77,129 @@ static int read_options(int argc, char **argv, struct run_options *options)
         return wrong_usage("run", "--spool: expected the name of a folder");
     options->command = argv;
     return OPTIONS_READ;
+}
+
+/* Writers are processes that outlive their launcher: one that is told to end may leave some behind for a moment, a
+ * script for longer. Their spools would be read while they still write. */
+enum { WAIT_FOR_WRITERS_MS = 10000, POLL_MS = 20 };
+
+/* Says whether a process runs; what has ended and waits for its parent does not. */
+static bool is_running(uint32_t pid)
+{
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    bool is_there = file != NULL && fgets(line, sizeof line, file) != NULL;
+    if (file != NULL)
+        fclose(file);
+    const char *name_end = is_there ? strrchr(line, ')') : NULL;
+    return name_end != NULL && name_end[1] == ' ' && strchr("ZX", name_end[2]) == NULL;
+}
+
+/* Counts the spools in the folder of processes of this host that still run. A process number that the system has given
+ * away meanwhile costs the time of the wait, no more. */
+static size_t count_writers(const char *folder)
+{
+    struct spool_header header;
+    char host[sizeof header.host] = "";
+    size_t n = 0;
+    DIR *stream = opendir(folder);
+    if (stream == NULL || gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    for (struct dirent *entry; host[0] != '\0' && (entry = readdir(stream)) != NULL;)
+        n += spool_folder_read_header(folder, entry->d_name, &header) && header.end == SPOOL_END_NONE &&
+             strncmp(header.host, host, sizeof header.host) == 0 && is_running(header.pid);
+    if (stream != NULL)
+        closedir(stream);
+    return n;
+}
+
+/* Waits until no process of this host writes to the folder, at most 10 s. Returns how many still do. */
+static size_t wait_for_writers(const char *folder)
+{
+    size_t n = count_writers(folder);
+    for (int waited_ms = 0; n > 0 && waited_ms < WAIT_FOR_WRITERS_MS; waited_ms += POLL_MS) {
+        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+        n = count_writers(folder);
+    }
+    return n;
+}
+
+/* A signal between the end of the job and that of ingest, as a batch system sends when the time is over, prints how the
+ * trace is made of the spools. A handler may not format text, so that it is made before. */
+static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+enum { N_FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
+
+static char ingest_hint[3 * PATH_MAX + 256];
+static bool is_handled[N_FATAL_SIGNALS];
+
+static void print_ingest_hint(int number)
+{
+    if (write(STDERR_FILENO, ingest_hint, strlen(ingest_hint)) < 0)
+        (void)0; /* nobody reads it */
+    output_file_remove_all();
+    raise(number);
+}
+
+/* Makes fatal signals print the hint before they end the process. Signals that are ignored stay so. */
+static void handle_fatal_signals(const char *spools, const char *output)
+{
+    snprintf(
+        ingest_hint, sizeof ingest_hint,
+        "mpistair: ended before the trace was made; the spools are in %s, it is made by: mpistair ingest %s -o %s\n",
+        spools, spools, output);
+    for (int i = 0; i < N_FATAL_SIGNALS; i++) {
+        struct sigaction before, ours = {.sa_handler = print_ingest_hint, .sa_flags = (int)SA_RESETHAND};
+        is_handled[i] = sigaction(fatal_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+                        sigaction(fatal_signals[i], &ours, NULL) == 0;
+    }
+}
+
+static void restore_fatal_signals(void)
+{
+    for (int i = 0; i < N_FATAL_SIGNALS; i++)
+        if (is_handled[i])
+            signal(fatal_signals[i], SIG_DFL);
+}
+
+/* `mpistair run` inside `mpistair run`: the inner one records, the outer one says so. The outer one has set
+ * MPISTAIR_KEY and MPISTAIR_SPOOL in our environment; our job gets others. The trace's name is left in the outer folder
+ * as the target of a symbolic link, so that it is there as a whole or not at all. */
+#define INNER_RUN_PREFIX "inner-run-"
+
+static void leave_name_to_outer_run(const char *output)
+{
+    const char *key = getenv("MPISTAIR_KEY"), *folder = getenv("MPISTAIR_SPOOL");
+    char link[PATH_MAX];
+    if (key == NULL || folder == NULL ||
+        snprintf(link, sizeof link, "%s/" INNER_RUN_PREFIX "%ld", folder, (long)getpid()) >= (int)sizeof link)
+        return;
+    if (symlink(output, link) != 0)
+        return; /* the outer run has ended, or is on another host */
+}
+
+/* Prints and removes the names that inner runs left. Returns how many. */
+static size_t print_inner_runs(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    size_t n = 0;
+    if (stream == NULL)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        char output[PATH_MAX];
+        if (strncmp(entry->d_name, INNER_RUN_PREFIX, strlen(INNER_RUN_PREFIX)) != 0)
+            continue;
+        ssize_t length = readlinkat(dirfd(stream), entry->d_name, output, sizeof output - 1);
+        if (length <= 0)
+            continue;
+        output[length] = '\0';
+        inform("the mpistair run inside this one recorded its job: %s", output);
+        unlinkat(dirfd(stream), entry->d_name, 0);
+        n++;
+    }
+    closedir(stream);
+    return n;
 }
 
 /* Finds the trace's name, and a folder of spools that is this run's own. Returns 0, or -1 with the reason. */
@@ -171,7 +293,7 @@ static int ingest_runs(const char *const *folders, size_t n_folders, struct run_
         int code = ingest_run((char *const *)(uintptr_t)folders, n_folders, keys, i, name, options);
         if (code != EXIT_DONE)
             return code;
-        nested_leave(name);
+        leave_name_to_outer_run(name);
     }
     return EXIT_DONE;
 }
@@ -204,7 +326,7 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
         folders[n_folders++] = folder->path;
     if (strcmp(folder->collected, folder->path) != 0 && spool_folder_count(folder->collected) > 0)
         folders[n_folders++] = folder->collected;
-    size_t inner = nested_tell(folder->path);
+    size_t inner = print_inner_runs(folder->path);
     if (n_folders == 0 && inner > 0)
         return EXIT_DONE;
     if (n_folders == 0)
@@ -236,7 +358,7 @@ int cmd_run(int argc, char **argv)
     int code = read_options(argc, argv, &options);
     if (code >= 0)
         return code;
-    if (check_placement(options.placement, &error) != 0 || preload_path_find(preload, &error) != 0 ||
+    if (check_placement(options.placement, &error) != 0 || launch_find_preload(preload, &error) != 0 ||
         claim_output(&options, &output, &folder, &error) != 0)
         return error_report(&error);
     if (output.is_given)
@@ -247,14 +369,14 @@ int cmd_run(int argc, char **argv)
         spool_folder_release(&folder);
         return error_report(&error);
     }
-    told_to_end_begin(folder.path, output.path);
-    size_t living = living_wait(folder.path);
-    if (living > 0)
+    handle_fatal_signals(folder.path, output.path);
+    size_t writers = wait_for_writers(folder.path);
+    if (writers > 0)
         fprintf(stderr,
                 "mpistair: %zu process%s of the job outlive%s the launcher; the trace ends where they are now\n",
-                living, living == 1 ? "" : "es", living == 1 ? "s" : "");
+                writers, writers == 1 ? "" : "es", writers == 1 ? "s" : "");
     code = ingest_spools(&folder, &output, &options);
-    told_to_end_end();
+    restore_fatal_signals();
     spool_folder_release(&folder);
     return status != 0 ? status : code;
 }

@@ -22,6 +22,10 @@ int launch(const struct launch *job, struct error *error);
 /* Finds the file that execvp would run for a command; returns false if there is none. */
 bool launch_find_command(const char *name, char path[PATH_MAX]);
 
+/* Sets path to the absolute name of the library to preload. Returns 0, or -1 with the reason: it is not there, or the
+ * loader would read its name in LD_PRELOAD as another one. */
+int launch_find_preload(char path[PATH_MAX], struct error *error);
+
 /* Says whether the trace is to be made when the job has ended: MPISTAIR_INGEST is not 0. */
 bool launch_wants_ingest(void);
 

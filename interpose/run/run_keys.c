@@ -3,31 +3,11 @@
 #include "interpose/run/run_keys.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/run/spool_folder.h"
 #include "share/base/array.h"
-
-/* Reads the key of one spool. Returns 0, or -1 where the file is none. */
-static int read_key(const char *folder, const char *name, struct run_key *key)
-{
-    char path[4096];
-    struct spool_header header;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        return -1;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return -1;
-    size_t got = fread(&header, sizeof header, 1, file);
-    fclose(file);
-    if (got != 1 || header.magic != SPOOL_MAGIC || header.run_key[0] == '\0' ||
-        memchr(header.run_key, '\0', sizeof header.run_key) == NULL)
-        return -1;
-    *key = (struct run_key){.started_unix_ns = header.started_unix_ns};
-    strcpy(key->text, header.run_key);
-    return 0;
-}
 
 /* Adds a key in the order of the starts. */
 static void add(struct run_keys *keys, const struct run_key *key)
@@ -49,10 +29,14 @@ void run_keys_add(struct run_keys *keys, const char *folder)
     if (stream == NULL)
         return;
     for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        struct spool_header header;
         struct run_key key;
-        const char *suffix = strstr(entry->d_name, SPOOL_SUFFIX);
-        if (suffix != NULL && strcmp(suffix, SPOOL_SUFFIX) == 0 && read_key(folder, entry->d_name, &key) == 0)
-            add(keys, &key);
+        if (!spool_folder_read_header(folder, entry->d_name, &header) || header.run_key[0] == '\0' ||
+            memchr(header.run_key, '\0', sizeof header.run_key) == NULL)
+            continue;
+        key = (struct run_key){.started_unix_ns = header.started_unix_ns};
+        strcpy(key.text, header.run_key);
+        add(keys, &key);
     }
     closedir(stream);
 }

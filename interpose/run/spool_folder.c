@@ -80,6 +80,20 @@ static bool remove_content(int folder, const char *name)
     return is_content(folder, name) && unlinkat(folder, name, 0) == 0;
 }
 
+bool spool_folder_read_header(const char *path, const char *name, struct spool_header *header)
+{
+    char file_path[PATH_MAX];
+    if (!ends_with(name, SPOOL_SUFFIX) ||
+        snprintf(file_path, sizeof file_path, "%s/%s", path, name) >= (int)sizeof file_path)
+        return false;
+    FILE *file = fopen(file_path, "rbe");
+    if (file == NULL)
+        return false;
+    size_t got = fread(header, sizeof *header, 1, file);
+    fclose(file);
+    return got == 1 && header->magic == SPOOL_MAGIC;
+}
+
 size_t spool_folder_count(const char *path)
 {
     return walk(path, is_spool);

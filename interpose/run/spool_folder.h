@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "interpose/run/claim.h"
+#include "interpose/spool/event.h"
 #include "share/base/error.h"
 
 struct spool_folder {
@@ -30,6 +31,9 @@ bool spool_folder_is_taken(const char *output);
 
 /* Returns how many spools lie in a folder; 0 where there is no such folder. */
 size_t spool_folder_count(const char *path);
+
+/* Reads the header of a file in a folder; false where that is no spool. */
+bool spool_folder_read_header(const char *path, const char *name, struct spool_header *header);
 
 /* Removes all files from both folders, which are the run's own. */
 void spool_folder_remove(const struct spool_folder *folder);

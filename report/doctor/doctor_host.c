@@ -15,7 +15,7 @@
 #include "share/base/error.h"
 #include "interpose/spool/event.h"
 #include "interpose/trace/site/libdw.h"
-#include "interpose/run/preload_path.h"
+#include "interpose/run/launch.h"
 #include "interpose/spool/clock.h"
 
 static void look_at_processors(struct doctor *doctor)
@@ -146,7 +146,7 @@ static void look_at_preload(struct doctor *doctor)
     struct error error;
     char library[PATH_MAX], variable[PATH_MAX + 16], program[] = "/bin/cat", maps[] = "/proc/self/maps";
     struct doctor_check *check = doctor_add(doctor, "preload", DOCTOR_OK);
-    if (preload_path_find(library, &error) != 0) {
+    if (launch_find_preload(library, &error) != 0) {
         check->state = DOCTOR_MISSING;
         snprintf(check->found, sizeof check->found, "%.400s", error.text);
         snprintf(check->advice, sizeof check->advice, "build and install mpistair anew");

@@ -230,13 +230,13 @@ def malformed(folder, halo):
     fixture = (HERE / "halo.sql").read_text()
     database(folder / "version.db", fixture, "PRAGMA user_version = 99;")
     database(folder / "no_run.db", fixture, "DELETE FROM run;")
-    database(folder / "no_view.db", fixture, "DROP VIEW kind_wait;")
+    database(folder / "no_view.db", fixture, "DROP VIEW kind_halves;")
     database(folder / "no_column.db", fixture, "ALTER TABLE process RENAME COLUMN socket TO place_of_it;")
     database(folder / "below.db", fixture, "INSERT INTO process(rank, node, socket, ended) VALUES (-1, 0, 0, 'finalize');")
     (folder / "nothing").mkdir()
     for name, text in {"missing": "No such file", "empty": "is empty", "text": "not a database",
                        "cut": f"is cut off: it has {len(whole) // 2} of {len(whole)} bytes", "cut_page": "is cut off", "scrambled": "scrambled.db", "other": "not a trace",
-                       "version": "schema version 99", "no_run": "no run", "no_view": "kind_wait",
+                       "version": "schema version 99", "no_run": "no run", "no_view": "kind_halves",
                        "no_column": "no_column.db", "below": "below.db: process: rank -1; expected 0 to "}.items():
         refused(f"report {name}", 1, text, "report", folder / f"{name}.db")
         refused(f"report {name} json", 1, text, "report", "--format", "json", folder / f"{name}.db")
