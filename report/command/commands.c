@@ -7,7 +7,6 @@
 #include "calibrate/command/cmd_machine.h"
 #include "interpose/record_commands.h"
 #include "predictor/predict_commands.h"
-#include "report/doctor/doctor.h"
 #include "share/base/error.h"
 #include "share/base/help_text.h"
 #include "share/base/nearest.h"

@@ -25,5 +25,6 @@ int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 
 #endif
