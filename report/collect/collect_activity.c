@@ -1,13 +1,91 @@
 /* Collects what the ranks did with their time, from the recorded run as `mpistair replay` reads it, and from the calls
- * of which only sums are kept. */
+ * of which only sums are kept; and finds the ranks that are not like the others. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/trace/state/trace.h"
 #include "predictor/run/run_presence.h"
 #include "predictor/run_read/run_read.h"
-#include "report/collect/activity_sums.h"
+#include "report/collect/report.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
+#include "share/base/statistics.h"
+
+struct activity_rank {
+    double time_s[SPENT_COUNT];
+    double absent_share; /* as of struct run_rank */
+};
+
+struct activity_sums {
+    struct activity_rank *ranks; /* [n_ranks], by the number of the rank */
+    size_t n_ranks;
+    struct report_call_site *sites; /* [n_sites], place not yet named */
+    size_t n_sites;
+};
+
+const char *const report_activity_name[SPENT_COUNT] = {
+    "computation", "point_to_point", "collectives", "one_sided", "files", "other", "between_polls", "not_recorded"};
+
+static enum report_activity_kind kind_of_family(enum mpistair_family family)
+{
+    switch (family) {
+    case FAMILY_COLLECTIVE:
+    case FAMILY_COLLECTIVE_INIT:
+    case FAMILY_ICOLLECTIVE:
+        return SPENT_COLLECTIVES;
+    case FAMILY_RMA:
+    case FAMILY_RMA_REQUEST:
+    case FAMILY_WIN_CREATE:
+    case FAMILY_WIN_FREE:
+    case FAMILY_WIN_TEST:
+        return SPENT_ONE_SIDED;
+    case FAMILY_CANCEL:
+    case FAMILY_IMPROBE:
+    case FAMILY_IMRECV:
+    case FAMILY_IPROBE:
+    case FAMILY_IRECV:
+    case FAMILY_ISEND:
+    case FAMILY_ISENDRECV:
+    case FAMILY_MPROBE:
+    case FAMILY_MRECV:
+    case FAMILY_PARRIVED:
+    case FAMILY_PARTITIONED_INIT:
+    case FAMILY_PERSISTENT_INIT:
+    case FAMILY_PREADY:
+    case FAMILY_PREADY_LIST:
+    case FAMILY_PREADY_RANGE:
+    case FAMILY_PROBE:
+    case FAMILY_RECV:
+    case FAMILY_REQUEST_FREE:
+    case FAMILY_REQUEST_GET_STATUS:
+    case FAMILY_SEND:
+    case FAMILY_SENDRECV:
+    case FAMILY_START:
+    case FAMILY_STARTALL:
+    case FAMILY_TEST:
+    case FAMILY_TESTALL:
+    case FAMILY_TESTANY:
+    case FAMILY_TESTSOME:
+    case FAMILY_WAIT:
+    case FAMILY_WAITALL:
+    case FAMILY_WAITANY:
+    case FAMILY_WAITSOME:
+        return SPENT_MESSAGES;
+    default:
+        return SPENT_OTHER;
+    }
+}
+
+enum report_activity_kind activity_kind(const char *function)
+{
+    if (strncmp(function, "MPI_File_", strlen("MPI_File_")) == 0)
+        return SPENT_FILES;
+    for (uint16_t i = 0; i < FN_COUNT; i++)
+        if (strcmp(function_name(i), function) == 0)
+            return kind_of_family(function_family(i));
+    return SPENT_OTHER;
+}
 
 /* Adds what was measured at a place. A call that polls for something counts as waiting all the while; what of it lies
  * between the polls, between_s, is not inside MPI, and moved_s (below zero) is that of polls at other places, where it
@@ -47,15 +125,12 @@ static void add_parts(struct activity_rank *rank, struct report_call_site *site,
     site->waiting_s[WAITING_TRANSFER] += transfer_s + part_s[RUN_COLLECTIVE_TRANSFER];
 }
 
-/* Returns 0, or -1 without memory. */
-static int add_program(struct report *report, struct activity_sums *sums, const struct run_program *program)
+static void add_program(struct report *report, struct activity_sums *sums, const struct run_program *program)
 {
     sums->n_ranks = program->n_ranks;
-    sums->ranks = calloc(program->n_ranks + 1, sizeof *sums->ranks);
-    sums->sites = calloc(program->n_sites + 1, sizeof *sums->sites);
+    sums->ranks = xcalloc(program->n_ranks, sizeof *sums->ranks);
+    sums->sites = xcalloc(program->n_sites, sizeof *sums->sites);
     sums->n_sites = program->n_sites;
-    if (sums->ranks == NULL || sums->sites == NULL)
-        return -1;
     for (size_t rank = 0; rank < program->n_ranks; rank++)
         sums->ranks[rank].absent_share = program->ranks[rank].absent_share;
     for (size_t i = 0; i < program->n_sites; i++) {
@@ -63,8 +138,6 @@ static int add_program(struct report *report, struct activity_sums *sums, const 
         sums->sites[i] = (struct report_call_site){.function = pool_clean(&report->pool, name, strlen(name)),
                                                    .callsite = program->sites[i].callsite,
                                                    .awaited_rank = -1};
-        if (sums->sites[i].function == NULL)
-            return -1;
         sums->sites[i].kind = activity_kind(name);
     }
     for (size_t i = 0; i < program->n_places; i++)
@@ -73,20 +146,17 @@ static int add_program(struct report *report, struct activity_sums *sums, const 
     for (size_t rank = 0; rank < program->n_ranks; rank++)
         sums->ranks[rank].time_s[SPENT_NOT_RECORDED] = program->ranks[rank].lost_s;
     report->activities.run_s = program->measured_run_s;
-    return 0;
 }
 
 enum { MOST_PAIRS = 1 << 24 };
 
-/* Finds the rank that each site waited for longest. Returns 0, or -1 without memory. */
-static int find_awaited(struct activity_sums *sums, const struct run_program *program,
-                        const struct simulation_result *recorded)
+/* Finds the rank that each site waited for longest. */
+static void find_awaited(struct activity_sums *sums, const struct run_program *program,
+                         const struct simulation_result *recorded)
 {
     if (program->n_sites == 0 || program->n_ranks > MOST_PAIRS / program->n_sites)
-        return 0;
-    double *late_s = calloc(program->n_sites * program->n_ranks + 1, sizeof *late_s);
-    if (late_s == NULL)
-        return -1;
+        return;
+    double *late_s = xcalloc(program->n_sites * program->n_ranks, sizeof *late_s);
     for (size_t i = 0; i < recorded->n_waits; i++) {
         const struct run_wait *wait = &recorded->waits[i];
         size_t site = program->places[program->steps[wait->begin.step].place].site;
@@ -107,11 +177,10 @@ static int find_awaited(struct activity_sums *sums, const struct run_program *pr
             site->awaited_s = fmin(site->awaited_s * site->time_s / (site->time_s + site->between_s), waited_s);
     }
     free(late_s);
-    return 0;
 }
 
-/* Returns the site of that function and call site, added where there is none; NULL without memory. near is where the
- * last one was. */
+/* Returns the site of that function and call site, added where there is none. near is where the last one
+ * was. */
 static struct report_call_site *site_of(struct report *report, struct activity_sums *sums, size_t *near,
                                         const char *function, int64_t callsite)
 {
@@ -122,13 +191,9 @@ static struct report_call_site *site_of(struct report *report, struct activity_s
             return &sums->sites[at];
         }
     }
-    struct report_call_site *grown = realloc(sums->sites, (sums->n_sites + 1) * sizeof *grown);
-    if (grown == NULL)
-        return NULL;
-    sums->sites = grown;
+    sums->sites = xreallocarray(sums->sites, sums->n_sites + 1, sizeof *sums->sites);
     *near = sums->n_sites++;
-    const char *kept = pool_clean(&report->pool, function, strlen(function));
-    sums->sites[*near] = (struct report_call_site){.function = kept != NULL ? kept : "",
+    sums->sites[*near] = (struct report_call_site){.function = pool_clean(&report->pool, function, strlen(function)),
                                                    .callsite = callsite,
                                                    .kind = activity_kind(function),
                                                    .awaited_rank = -1};
@@ -137,14 +202,13 @@ static struct report_call_site *site_of(struct report *report, struct activity_s
 
 /* Adds the calls of which there are sums alone. They are no part of the program, which takes their time for
  * computation. */
-static int add_calls(struct report *report, struct activity_sums *sums, sqlite3 *database, struct error *error)
+static void add_calls(struct report *report, struct activity_sums *sums)
 {
     struct cursor rows;
     size_t near = 0;
-    cursor_open(&rows, database, report->path,
-                "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM call_sum "
-                "GROUP BY function, callsite, rank ORDER BY function, callsite",
-                error);
+    report_query(report, &rows,
+                 "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM call_sum "
+                 "GROUP BY function, callsite, rank ORDER BY function, callsite");
     while (cursor_next(&rows)) {
         const char *function = cursor_text(&rows, 0, &report->pool);
         int64_t rank = cursor_integer(&rows, 2);
@@ -152,25 +216,20 @@ static int add_calls(struct report *report, struct activity_sums *sums, sqlite3 
         if (rank < 0 || (size_t)rank >= sums->n_ranks || !isfinite(time_s))
             continue;
         struct report_call_site *site = site_of(report, sums, &near, function, cursor_integer(&rows, 1));
-        if (site == NULL) {
-            cursor_no_memory(&rows);
-            break;
-        }
         double *own_s = sums->ranks[rank].time_s;
         own_s[site->kind] += time_s;
         own_s[SPENT_COMPUTATION] = fmax(own_s[SPENT_COMPUTATION] - time_s, 0);
         site->time_s += time_s;
     }
-    return cursor_close(&rows);
+    report_query_end(report, &rows);
 }
 
-/* What ranks computed is known only where no process and no record is missing. Returns 0, or -1 without memory. */
-static int find_efficiencies(struct report *report, const struct activity_sums *sums, const struct run_program *program)
+/* What ranks computed is known only where no process and no record is missing. */
+static void find_efficiencies(struct report *report, const struct activity_sums *sums,
+                              const struct run_program *program)
 {
     struct report_activities *activities = &report->activities;
-    double *computed_s = malloc(sums->n_ranks * sizeof *computed_s);
-    if (computed_s == NULL)
-        return -1;
+    double *computed_s = xcalloc(sums->n_ranks, sizeof *computed_s);
     for (size_t rank = 0; rank < sums->n_ranks; rank++) /* several threads of a rank may compute at once */
         computed_s[rank] = fmin(sums->ranks[rank].time_s[SPENT_COMPUTATION], activities->run_s);
     const struct run_presence presence = run_presence_of(program, computed_s);
@@ -179,11 +238,9 @@ static int find_efficiencies(struct report *report, const struct activity_sums *
     activities->communication = known ? fmin(presence.most_s / activities->run_s, 1) : NAN;
     activities->parallel = known ? fmin(presence.mean_s / activities->run_s, 1) : NAN;
     free(computed_s);
-    return 0;
 }
 
-/* Returns 0, or -1 without memory. */
-static int sum_rows(struct report *report, const struct activity_sums *sums, const struct run_program *program)
+static void sum_rows(struct report *report, const struct activity_sums *sums, const struct run_program *program)
 {
     struct report_activities *activities = &report->activities;
     for (size_t kind = 0; kind < SPENT_COUNT; kind++) {
@@ -202,7 +259,7 @@ static int sum_rows(struct report *report, const struct activity_sums *sums, con
     }
     for (size_t kind = 0; kind < SPENT_COUNT; kind++)
         activities->rows[kind].share = activities->rows[kind].time_s / activities->ranks_s;
-    return find_efficiencies(report, sums, program);
+    find_efficiencies(report, sums, program);
 }
 
 static int costlier(const void *left, const void *right)
@@ -215,7 +272,7 @@ static int costlier(const void *left, const void *right)
 }
 
 /* Keeps the sites that cost most, and names their places. */
-static int keep_sites(struct report *report, struct activity_sums *sums, sqlite3 *database, struct error *error)
+static void keep_sites(struct report *report, struct activity_sums *sums)
 {
     struct report_activities *activities = &report->activities;
     qsort(sums->sites, sums->n_sites, sizeof *sums->sites, costlier);
@@ -228,8 +285,7 @@ static int keep_sites(struct report *report, struct activity_sums *sums, sqlite3
         site->share = site->time_s / activities->ranks_s;
         site->place = "";
         site->parts = (struct report_place){"", "", "", 0};
-        cursor_open(&rows, database, report->path, "SELECT place, name, file, callers, line FROM site WHERE id = ?1",
-                    error);
+        report_query(report, &rows, "SELECT place, name, file, callers, line FROM site WHERE id = ?1");
         if (rows.result == 0)
             sqlite3_bind_int64(rows.statement, 1, site->callsite);
         if (cursor_next(&rows)) {
@@ -238,10 +294,8 @@ static int keep_sites(struct report *report, struct activity_sums *sums, sqlite3
                 (struct report_place){cursor_text(&rows, 1, &report->pool), cursor_text(&rows, 2, &report->pool),
                                       cursor_text(&rows, 3, &report->pool), cursor_integer(&rows, 4)};
         }
-        if (cursor_close(&rows) != 0)
-            return -1;
+        report_query_end(report, &rows);
     }
-    return 0;
 }
 
 /* Gives each rank of the report its times. */
@@ -254,78 +308,131 @@ static void note_ranks(struct report *report, const struct activity_sums *sums)
     }
 }
 
-/* Returns the reason without the name of the trace, as a text of the report; NULL without memory. */
-static const char *reason_text(struct report *report, const struct error *reason)
+/* Finds ranks that are not like the others, by median and median deviation: one rank far off moves neither. Ranks that
+ * were spawned late, or whose world ended early, are not compared. */
+enum { LEAST_RANKS = 4 };
+/* A rank is out of line beyond so many deviations (of a normal distribution), and beyond this part of a rank's time. */
+static const double deviations = 5, part = 0.1;
+#define MOST_ABSENT 0.1
+
+static double time_of(const struct activity_rank *rank, bool in_mpi)
 {
-    size_t named = strlen(report->path);
-    const char *text = reason->text;
-    if (strncmp(text, report->path, named) == 0 && text[named] == ':')
-        text += named + 2;
-    return pool_clean(&report->pool, text, strlen(text));
+    double sum_s = 0;
+    for (size_t kind = SPENT_COMPUTATION + 1; kind <= SPENT_OTHER; kind++)
+        sum_s += rank->time_s[kind];
+    return in_mpi ? sum_s : rank->time_s[SPENT_COMPUTATION];
 }
 
-static int no_memory(const struct report *report, struct error *error)
+static bool is_compared(const struct activity_rank *rank)
 {
-    return error_set(error, "%s: no memory for the times of its ranks", report->path);
+    return rank->absent_share < MOST_ABSENT;
 }
 
-/* Sums a run that was read. */
-static int sum_run(struct report *report, sqlite3 *database, const struct run_program *program,
-                   const struct simulation_result *recorded, struct error *error)
+/* Puts a rank into its place among those furthest off. */
+static void keep(struct report_activities *activities, struct report_out_of_line found)
 {
-    struct activity_sums sums = {0};
-    int result = add_program(report, &sums, program) == 0 && find_awaited(&sums, program, recorded) == 0
-                     ? add_calls(report, &sums, database, error)
-                     : no_memory(report, error);
-    if (result == 0 && sums.n_ranks > 0 && sum_rows(report, &sums, program) != 0)
-        result = no_memory(report, error);
-    if (result == 0 && sums.n_ranks > 0) {
-        note_ranks(report, &sums);
-        result = keep_sites(report, &sums, database, error);
+    size_t at = activities->n_out_of_line;
+    struct report_out_of_line *rows = activities->out_of_line;
+    activities->all_out_of_line++;
+    while (at > 0 && fabs(found.time_s - found.median_s) > fabs(rows[at - 1].time_s - rows[at - 1].median_s))
+        at--;
+    if (at == REPORT_OUT_OF_LINE)
+        return;
+    if (activities->n_out_of_line < REPORT_OUT_OF_LINE)
+        activities->n_out_of_line++;
+    for (size_t i = activities->n_out_of_line - 1; i > at; i--)
+        rows[i] = rows[i - 1];
+    rows[at] = found;
+}
+
+static double waited_s(const struct report *report, size_t number)
+{
+    const struct report_rank *rank = report_find_rank(report, (int64_t)number);
+    return rank != NULL && rank->waited_s > 0 ? rank->waited_s : 0;
+}
+
+/* Marks in seen the ranks that are out of line in one of the two. */
+static void look(struct report *report, const struct activity_sums *sums, bool in_mpi, double *values, bool *seen)
+{
+    struct report_activities *activities = &report->activities;
+    size_t n = 0;
+    for (size_t i = 0; i < sums->n_ranks; i++)
+        if (is_compared(&sums->ranks[i]))
+            values[n++] = time_of(&sums->ranks[i], in_mpi);
+    if (n < LEAST_RANKS)
+        return;
+    double median_s = unsorted_median(values, n), ranks_s = 0;
+    n = 0;
+    for (size_t i = 0; i < sums->n_ranks; i++)
+        if (is_compared(&sums->ranks[i])) {
+            values[n++] = fabs(time_of(&sums->ranks[i], in_mpi) - median_s);
+            ranks_s += time_of(&sums->ranks[i], true) + time_of(&sums->ranks[i], false);
+        }
+    double limit_s = fmax(deviations * 1.4826 * unsorted_median(values, n), part * ranks_s / (double)n);
+    for (size_t i = 0; i < sums->n_ranks; i++) {
+        if (!is_compared(&sums->ranks[i]))
+            continue;
+        double time_s = time_of(&sums->ranks[i], in_mpi), off_s = fabs(time_s - median_s);
+        if (!(off_s > limit_s) || seen[i] || waited_s(report, i) > off_s / 2)
+            continue;
+        seen[i] = true;
+        keep(activities, (struct report_out_of_line){(int64_t)i, in_mpi, time_s, median_s});
     }
-    if (result == 0 && activity_find_out_of_line(report, &sums) != 0)
-        result = no_memory(report, error);
-    if (result == 0 && !(report->activities.ranks_s > 0))
-        report->activities.unknown = "no time of any rank is recorded";
-    free(sums.ranks);
-    free(sums.sites);
-    return result;
+}
+
+/* A rank that waited for a processor for half of the difference is not out of line. */
+static void find_out_of_line(struct report *report, const struct activity_sums *sums)
+{
+    double *values = xcalloc(sums->n_ranks, sizeof *values);
+    bool *seen = xcalloc(sums->n_ranks, sizeof *seen);
+    look(report, sums, false, values, seen);
+    look(report, sums, true, values, seen);
+    free(values);
+    free(seen);
 }
 
 /* Sums a run that was read, and looks for findings. */
-static int judge_run(struct report *report, sqlite3 *database, struct run_program *program,
-                     struct simulation_result *recorded, struct pair_sums *pairs, struct error *error)
+static void judge_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
+                      struct pair_sums *pairs)
 {
+    struct activity_sums sums = {0};
     struct error reason;
-    int result = sum_run(report, database, program, recorded, error);
-    if (result == 0 && report->activities.unknown == NULL &&
-        findings_collect_read(&report->findings, &report->pool, database, program, recorded, pairs, &reason) != 0) {
-        findings_release(&report->findings);
-        report->no_findings = reason_text(report, &reason);
-        result = report->no_findings == NULL ? no_memory(report, error) : 0;
+    add_program(report, &sums, program);
+    find_awaited(&sums, program, recorded);
+    add_calls(report, &sums);
+    if (sums.n_ranks > 0) {
+        sum_rows(report, &sums, program);
+        note_ranks(report, &sums);
+        keep_sites(report, &sums);
     }
-    return result;
+    find_out_of_line(report, &sums);
+    if (!(report->activities.ranks_s > 0))
+        report->activities.unknown = "no time of any rank is recorded";
+    free(sums.ranks);
+    free(sums.sites);
+    if (report->result != 0 || report->activities.unknown != NULL)
+        return;
+    if (findings_collect_read(&report->findings, &report->pool, report->database, program, recorded, pairs, &reason) !=
+        0) {
+        findings_release(&report->findings);
+        report->no_findings = report_reason(report, &reason);
+    }
 }
 
-int report_collect_activity(struct report *report, sqlite3 *database, struct error *error)
+void report_collect_activity(struct report *report)
 {
     struct run_program program = {0};
     struct simulation_result recorded = {0};
     struct pair_sums pairs = {0};
     const struct run_message_watch watch = pair_sums_watch(&pairs);
     struct error reason;
-    struct report_activities *activities = &report->activities;
-    int result;
-    *activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
-    if (pair_sums_init(&pairs, database, report->path, &reason) == 0 &&
-        run_program_read_recorded(database, report->path, &watch, &program, &recorded, &reason) == 0) {
-        result = judge_run(report, database, &program, &recorded, &pairs, error);
-    } else {
-        activities->unknown = reason_text(report, &reason);
-        result = activities->unknown == NULL ? no_memory(report, error) : 0;
-    }
+    report->activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
+    if (pair_sums_init(&pairs, report->database, report->path, &reason) == 0 &&
+        run_program_read_recorded(report->database, report->path, &watch, &program, &recorded, &reason) == 0)
+        judge_run(report, &program, &recorded, &pairs);
+    else
+        report->activities.unknown = report_reason(report, &reason);
     simulation_result_release(&recorded);
     run_program_release(&program);
     pair_sums_release(&pairs);
-    return result;
 }

@@ -1,15 +1,36 @@
-/* Goes through the rounds of the trace once: the model takes each rank's round by itself, and sums are kept by kind and
- * number of threads. */
+/* Collects what sending the buffers of recorded rounds in parts would have given. It goes through the rounds of the
+ * trace once: the model takes each rank's round by itself, and sums are kept by kind and number of threads. Ranks and
+ * rounds are many, ways of sending few, so that what a way costs is kept. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/collect/fine_shape.h"
+#include "calibrate/finegrain/arrivals/arrivals_trace.h"
+#include "predictor/finegrain/finegrain_costs.h"
 #include "report/collect/report.h"
-#include "report/collect/section_machine.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
-/* Holds the sums of a kind and number of threads. */
+const uint32_t report_parts[REPORT_FINE_PARTS] = {2, 4, 8};
+const char *const report_fine_by_name[FINE_BY_COUNT] = {"p2p", "rma", "partitioned", "at most"};
+
+enum { FINE_INTERFACES = FINE_BY_BOUND };
+static const enum finegrain_interface fine_interfaces[FINE_INTERFACES] = {FINEGRAIN_P2P, FINEGRAIN_RMA,
+                                                                          FINEGRAIN_PARTITIONED};
+
+/* Costs of ranks that send alike; threads and arrivals of the problems are not set. */
+struct fine_shape {
+    uint32_t peers, ppn;
+    uint64_t bytes; /* to each peer */
+    enum level level;
+    bool known;
+    struct finegrain_problem whole, parts[FINE_INTERFACES][REPORT_FINE_PARTS];
+};
+
+enum { FINE_SHAPES = 64 };
+
+/* Sums of a kind and number of threads. */
 struct sums {
     struct report_fine_kind row;
     double last_s;
@@ -19,7 +40,11 @@ struct sums {
 
 struct collecting {
     struct report *report;
-    struct fine_shapes shapes;
+    struct machine machine;
+    struct finegrain_notes notes;
+    uint32_t *of_node, *of_socket; /* [n_ranks] ranks on the rank's node, and on its socket */
+    size_t n_ranks;
+    struct fine_shape shapes[FINE_SHAPES];
     int64_t *kinds; /* [n_kinds] in order */
     size_t *first;  /* [n_kinds] place + 1 of its first sums; 0: none */
     size_t n_kinds, kinds_capacity;
@@ -29,22 +54,79 @@ struct collecting {
     size_t capacity; /* of both */
 };
 
-static int read_kinds(struct collecting *collecting, sqlite3 *database, struct error *error)
+/* Reads which ranks share nodes and sockets. */
+static void read_places(struct collecting *collecting)
 {
     struct cursor rows;
-    cursor_open(&rows, database, collecting->report->path, "SELECT id FROM kind ORDER BY id", error);
+    size_t capacity = 0, socket_capacity = 0;
+    report_query(
+        collecting->report, &rows,
+        "SELECT rank, count(*) OVER (PARTITION BY node), count(*) OVER (PARTITION BY node, socket) FROM process"
+        " WHERE node IS NOT NULL ORDER BY rank");
     while (cursor_next(&rows)) {
-        if (array_reserve(&collecting->kinds, &collecting->kinds_capacity, collecting->n_kinds + 1,
-                          sizeof *collecting->kinds) != 0) {
-            cursor_no_memory(&rows);
-            break;
+        int64_t rank = cursor_integer(&rows, 0);
+        if (rank < (int64_t)collecting->n_ranks || rank > INT32_MAX)
+            continue;
+        collecting->n_ranks = (size_t)rank + 1;
+        array_reserve_zeroed(&collecting->of_node, &capacity, collecting->n_ranks, sizeof *collecting->of_node);
+        array_reserve_zeroed(&collecting->of_socket, &socket_capacity, collecting->n_ranks,
+                             sizeof *collecting->of_socket);
+        collecting->of_node[rank] = (uint32_t)cursor_integer(&rows, 1);
+        collecting->of_socket[rank] = (uint32_t)cursor_integer(&rows, 2);
+    }
+    report_query_end(collecting->report, &rows);
+}
+
+/* All ranks of a node, or of a socket, share the bandwidth of their level, as they mostly send at one time. */
+static uint32_t ranks_that_share(const struct collecting *collecting, const struct round_arrivals *round)
+{
+    uint32_t n = 0;
+    if (round->rank < collecting->n_ranks)
+        n = round->level == LEVEL_INTRA_SOCKET ? collecting->of_socket[round->rank] : collecting->of_node[round->rank];
+    return n > 0 ? n : 1;
+}
+
+/* Returns what a rank's sends of a round cost, valid until the next call; NULL with the reason where the table lacks
+ * the level. */
+static const struct fine_shape *shape_of(struct collecting *collecting, const struct round_arrivals *round,
+                                         struct error *error)
+{
+    struct fine_shape asked = {.peers = round->peers,
+                               .ppn = ranks_that_share(collecting, round),
+                               .bytes = round->bytes / round->peers,
+                               .level = round->level,
+                               .known = true};
+    struct fine_shape *kept = &collecting->shapes[(asked.bytes + 31 * asked.peers + 7 * asked.ppn) % FINE_SHAPES];
+    if (kept->known && kept->peers == asked.peers && kept->ppn == asked.ppn && kept->bytes == asked.bytes &&
+        kept->level == asked.level)
+        return kept;
+    asked.whole = (struct finegrain_problem){.peers = asked.peers, .bytes = asked.bytes, .parts = 1};
+    if (finegrain_costs(&collecting->machine, asked.level, FINEGRAIN_P2P, asked.ppn, &asked.whole, &collecting->notes,
+                        error) != 0)
+        return NULL;
+    for (size_t by = 0; by < FINE_INTERFACES; by++)
+        for (size_t k = 0; k < REPORT_FINE_PARTS; k++) {
+            asked.parts[by][k] = asked.whole;
+            asked.parts[by][k].parts = report_parts[k];
+            if (finegrain_costs(&collecting->machine, asked.level, fine_interfaces[by], asked.ppn, &asked.parts[by][k],
+                                &collecting->notes, error) != 0)
+                return NULL;
         }
+    *kept = asked;
+    return kept;
+}
+
+static void read_kinds(struct collecting *collecting)
+{
+    struct cursor rows;
+    report_query(collecting->report, &rows, "SELECT id FROM kind ORDER BY id");
+    while (cursor_next(&rows)) {
+        array_reserve(&collecting->kinds, &collecting->kinds_capacity, collecting->n_kinds + 1,
+                      sizeof *collecting->kinds);
         collecting->kinds[collecting->n_kinds++] = cursor_integer(&rows, 0);
     }
-    if (cursor_close(&rows) != 0)
-        return -1;
-    collecting->first = calloc(collecting->n_kinds + 1, sizeof *collecting->first);
-    return collecting->first != NULL ? 0 : error_set(error, "%s: no memory", collecting->report->path);
+    report_query_end(collecting->report, &rows);
+    collecting->first = xcalloc(collecting->n_kinds, sizeof *collecting->first);
 }
 
 static int compare_kinds(const void *first, const void *second)
@@ -53,8 +135,8 @@ static int compare_kinds(const void *first, const void *second)
     return (a > b) - (a < b);
 }
 
-/* Returns the sums of a round's kind and number of threads, new ones if there are none; NULL without memory, or where
- * the trace lacks the kind. */
+/* Returns the sums of a round's kind and number of threads, new ones if there are none; NULL where the trace lacks the
+ * kind. */
 static struct sums *sums_of(struct collecting *collecting, const struct round_arrivals *round)
 {
     int64_t threads = (int64_t)round->n_threads;
@@ -67,9 +149,7 @@ static struct sums *sums_of(struct collecting *collecting, const struct round_ar
     for (size_t at = *first; at != 0; at = collecting->sums[at - 1].next)
         if (collecting->sums[at - 1].row.threads == threads)
             return &collecting->sums[at - 1];
-    if (array_reserve(&collecting->sums, &collecting->sums_capacity, collecting->n_sums + 1,
-                      sizeof *collecting->sums) != 0)
-        return NULL;
+    array_reserve(&collecting->sums, &collecting->sums_capacity, collecting->n_sums + 1, sizeof *collecting->sums);
     struct sums *added = &collecting->sums[collecting->n_sums++];
     *added = (struct sums){.row = {.kind = *kind, .threads = threads}, .next = *first};
     *first = collecting->n_sums;
@@ -77,16 +157,13 @@ static struct sums *sums_of(struct collecting *collecting, const struct round_ar
 }
 
 /* Sets arrivals_s[n]. One thread has all parts ready at once, as so many threads would that are done at one time. */
-static int set_arrivals(struct collecting *collecting, const struct round_arrivals *round, size_t n,
-                        struct error *error)
+static void set_arrivals(struct collecting *collecting, const struct round_arrivals *round, size_t n)
 {
     size_t capacity = collecting->capacity;
-    if (array_reserve(&collecting->arrivals_s, &capacity, n, sizeof *collecting->arrivals_s) != 0 ||
-        array_reserve(&collecting->scratch_s, &collecting->capacity, n, sizeof *collecting->scratch_s) != 0)
-        return error_set(error, "%s: no memory for %zu threads", collecting->report->path, n);
+    array_reserve(&collecting->arrivals_s, &capacity, n, sizeof *collecting->arrivals_s);
+    array_reserve(&collecting->scratch_s, &collecting->capacity, n, sizeof *collecting->scratch_s);
     for (size_t t = 0; t < n; t++)
         collecting->arrivals_s[t] = round->seconds[round->n_threads == 1 ? 0 : t];
-    return 0;
 }
 
 /* Adds the model's times of a round by an interface with so many parts. */
@@ -113,12 +190,14 @@ static int add_round(void *context, const struct round_arrivals *round, struct e
         collecting->report->fine_grained.left_out++;
         return 0;
     }
-    const struct fine_shape *shape = fine_shape_of(&collecting->shapes, round, error);
-    if (shape == NULL || set_arrivals(collecting, round, n, error) != 0)
+    const struct fine_shape *shape = shape_of(collecting, round, error);
+    if (shape == NULL)
         return -1;
     struct sums *sums = sums_of(collecting, round);
     if (sums == NULL)
-        return error_set(error, "%s: no room for the kinds of rounds", collecting->report->path);
+        return error_set(error, "%s: a round is of kind %" PRId64 ", which the table kind does not have",
+                         collecting->report->path, round->kind);
+    set_arrivals(collecting, round, n);
     struct finegrain_problem whole = shape->whole;
     struct finegrain_times times;
     double first_s = INFINITY;
@@ -177,58 +256,50 @@ static void finish(struct collecting *collecting)
     if (collecting->n_sums > 0)
         qsort(collecting->sums, collecting->n_sums, sizeof *collecting->sums, compare_sums);
     for (size_t i = 0; i < collecting->n_sums; i++) {
-        finish_row(&collecting->shapes.notes, &collecting->sums[i]);
+        finish_row(&collecting->notes, &collecting->sums[i]);
         if (i < REPORT_FINE_KINDS)
             fine->rows[fine->n++] = collecting->sums[i].row;
         fine->one_thread = fine->one_thread || collecting->sums[i].row.threads == 1;
     }
     fine->all = collecting->n_sums;
-    fine->tau_missing = collecting->shapes.notes.tau_missing[FINEGRAIN_P2P];
+    fine->tau_missing = collecting->notes.tau_missing[FINEGRAIN_P2P];
 }
 
-/* Keeps why nothing is known. Returns 0, or -1 without memory. */
-static int keep_reason(struct report *report, const struct error *reason, struct error *error)
-{
-    report->fine_grained.unknown = pool_clean(&report->pool, reason->text, strlen(reason->text));
-    return report->fine_grained.unknown != NULL ? 0 : error_set(error, "%s: no memory", report->path);
-}
-
-static int collect_rounds(struct collecting *collecting, sqlite3 *database, struct error *error)
+static void collect_rounds(struct collecting *collecting)
 {
     struct report *report = collecting->report;
     struct arrivals_left_out left_out = {0};
     struct error reason;
-    if (read_kinds(collecting, database, error) != 0 ||
-        fine_shapes_init(&collecting->shapes, database, report->path, error) != 0)
-        return -1;
-    if (arrivals_trace_each(database, report->path, add_round, collecting, &left_out, &reason) != 0)
-        return keep_reason(report, &reason, error);
+    read_kinds(collecting);
+    read_places(collecting);
+    if (report->result != 0)
+        return;
+    if (arrivals_trace_each(report->database, report->path, add_round, collecting, &left_out, &reason) != 0) {
+        report->fine_grained.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
+        return;
+    }
     finish(collecting);
     report->fine_grained.unseen = (int64_t)left_out.unseen;
     report->fine_grained.left_out += (int64_t)(left_out.incomplete + left_out.too_long);
-    return 0;
 }
 
-int report_collect_fine_grained(struct report *report, sqlite3 *database, const struct report_choice *choice,
-                                struct error *error)
+void report_collect_fine_grained(struct report *report, const struct report_choice *choice)
 {
-    struct collecting *collecting = calloc(1, sizeof *collecting);
+    struct collecting *collecting = xcalloc(1, sizeof *collecting);
     struct error reason;
-    if (collecting == NULL)
-        return error_set(error, "%s: no memory", report->path);
     collecting->report = report;
-    int result = section_machine_load(report, database, choice, &report->fine_grained.machine,
-                                      &collecting->shapes.machine, &reason);
+    int result = report_load_machine(report, choice, &report->fine_grained.machine, &collecting->machine, &reason);
     if (result < 0) /* a damaged table costs this section alone */
-        result = keep_reason(report, &reason, error);
+        report->fine_grained.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
     else if (result == 0)
-        result = collect_rounds(collecting, database, error);
-    fine_shapes_release(&collecting->shapes);
+        collect_rounds(collecting);
+    machine_release(&collecting->machine);
+    free(collecting->of_node);
+    free(collecting->of_socket);
     free(collecting->kinds);
     free(collecting->first);
     free(collecting->sums);
     free(collecting->arrivals_s);
     free(collecting->scratch_s);
     free(collecting);
-    return result < 0 ? -1 : 0;
 }

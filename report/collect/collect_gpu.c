@@ -8,8 +8,8 @@
 
 #include "predictor/gpu/gpu_paths.h"
 #include "report/collect/report.h"
-#include "report/collect/section_machine.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 #define ON_GPU(side) "(f." side "_memory GLOB 'device*' OR f." side "_memory GLOB 'managed*')"
 #define MESSAGES     " FROM message_row m JOIN form f ON f.id = m.form JOIN round r ON r.id = m.round_id"
@@ -40,15 +40,6 @@ struct collecting {
 
 static const enum level levels[] = {[1] = LEVEL_INTRA_SOCKET, [2] = LEVEL_INTER_SOCKET, [3] = LEVEL_INTER_NODE};
 
-enum gpu_path report_gpu_fastest(const struct report_gpu_kind *kind)
-{
-    enum gpu_path best = GPU_PATH_COUNT;
-    for (int path = 0; path < GPU_PATH_COUNT; path++)
-        if (!isnan(kind->path_s[path]) && (best == GPU_PATH_COUNT || kind->path_s[path] < kind->path_s[best]))
-            best = (enum gpu_path)path;
-    return best;
-}
-
 /* Returns how many ranks of a node send. */
 static uint32_t senders_of(const struct group *group, int64_t node)
 {
@@ -58,9 +49,9 @@ static uint32_t senders_of(const struct group *group, int64_t node)
     return n;
 }
 
-/* Takes the sender into the kind where it is the slowest so far on a path. Returns 0, or -1 without memory. */
-static int add_sender(struct collecting *collecting, const struct group *group, const struct sender *sender,
-                      struct report_gpu_kind *kind)
+/* Takes the sender into the kind where it is the slowest so far on a path. */
+static void add_sender(struct collecting *collecting, const struct group *group, const struct sender *sender,
+                       struct report_gpu_kind *kind)
 {
     uint32_t gpus = senders_of(group, sender->node), each = sender->of_node / gpus;
     struct gpu_problem problem = {.level = kind->level, .gpus = gpus, .ppn = gpus * (each > 0 ? each : 1)};
@@ -74,8 +65,6 @@ static int add_sender(struct collecting *collecting, const struct group *group, 
         if (isnan(seconds) && kind->reason[path] == NULL) {
             const char *reason = costs.reason[path].text;
             kind->reason[path] = pool_clean(&collecting->report->pool, reason, strlen(reason));
-            if (kind->reason[path] == NULL)
-                return -1;
         }
         if (kind->reason[path] == NULL)
             kind->path_s[path] = fmax(kind->path_s[path], seconds); /* takes the other one where one is NaN */
@@ -92,14 +81,13 @@ static int add_sender(struct collecting *collecting, const struct group *group, 
         kind->messages = messages;
         kind->bytes = bytes;
     }
-    return 0;
 }
 
 /* Ends a group: makes the kind's row of it. */
-static int end_group(struct collecting *collecting, struct group *group, struct error *error)
+static void end_group(struct collecting *collecting, struct group *group)
 {
     if (group->n_senders == 0)
-        return 0;
+        return;
     struct report_gpu_kind kind = {.kind = group->kind,
                                    .rounds = group->rounds,
                                    .level = levels[group->level],
@@ -109,75 +97,59 @@ static int end_group(struct collecting *collecting, struct group *group, struct 
     for (int path = 0; path < GPU_PATH_COUNT; path++)
         kind.path_s[path] = NAN;
     for (size_t i = 0; i < group->n_senders; i++)
-        if (add_sender(collecting, group, &group->senders[i], &kind) != 0)
-            return error_set(error, "%s: no memory", collecting->report->path);
-    if (array_reserve(&collecting->kinds, &collecting->capacity, collecting->n_kinds + 1, sizeof kind) != 0)
-        return error_set(error, "%s: no memory", collecting->report->path);
+        add_sender(collecting, group, &group->senders[i], &kind);
     for (int path = 0; path < GPU_PATH_COUNT; path++)
         if (kind.reason[path] != NULL)
             kind.path_s[path] = NAN;
+    array_reserve(&collecting->kinds, &collecting->capacity, collecting->n_kinds + 1, sizeof kind);
     collecting->kinds[collecting->n_kinds++] = kind;
     group->n = group->n_senders = 0;
-    return 0;
 }
 
 /* Adds a row, which is of the group: messages of one size by a rank. */
-static int add_row(struct group *group, struct cursor *rows, bool same_rank)
+static void add_row(struct group *group, struct cursor *rows, bool same_rank)
 {
     if (!same_rank) {
-        if (array_reserve(&group->senders, &group->senders_capacity, group->n_senders + 1, sizeof *group->senders) != 0)
-            return -1;
+        array_reserve(&group->senders, &group->senders_capacity, group->n_senders + 1, sizeof *group->senders);
         int64_t of_node = cursor_integer(rows, 5);
         group->senders[group->n_senders++] =
             (struct sender){.node = cursor_integer(rows, 4),
                             .of_node = of_node > 0 && of_node < INT32_MAX ? (uint32_t)of_node : 1,
                             .first = group->n};
     }
-    if (array_reserve(&group->all, &group->capacity, group->n + 1, sizeof *group->all) != 0)
-        return -1;
+    array_reserve(&group->all, &group->capacity, group->n + 1, sizeof *group->all);
     group->all[group->n++] = (struct gpu_messages){.messages = cursor_real(rows, 7) / (double)group->rounds,
                                                    .bytes = (uint64_t)cursor_integer(rows, 6)};
     group->senders[group->n_senders - 1].n++;
-    return 0;
 }
 
-static int read_groups(struct collecting *collecting, struct cursor *rows, struct group *group, struct error *error)
-{
-    int64_t rank = -1;
-    while (cursor_next(rows)) {
-        int64_t kind = cursor_integer(rows, 0), level = cursor_integer(rows, 2), sender = cursor_integer(rows, 3);
-        bool same = group->n_senders > 0 && kind == group->kind && level == group->level;
-        if (!same && end_group(collecting, group, error) != 0)
-            return -1;
-        int64_t rounds = cursor_integer(rows, 1);
-        group->kind = kind;
-        group->level = level;
-        group->rounds = rounds > 0 ? rounds : 1;
-        if (add_row(group, rows, same && sender == rank) != 0) {
-            cursor_no_memory(rows);
-            return -1;
-        }
-        rank = sender;
-        collecting->report->gpu.messages += cursor_integer(rows, 7);
-    }
-    return end_group(collecting, group, error);
-}
-
-static int read_kinds(struct collecting *collecting, sqlite3 *database, struct error *error)
+static void read_kinds(struct collecting *collecting)
 {
     struct cursor rows;
     struct group group = {0};
-    cursor_open(&rows, database, collecting->report->path,
-                "SELECT r.kind_id, k.rounds, f.level, m.src, p.node,"
-                " (SELECT count(*) FROM process q WHERE q.node = p.node), m.bytes, count(*)" MESSAGES
-                " JOIN kind k ON k.id = r.kind_id LEFT JOIN process p ON p.rank = m.src" BETWEEN_GPUS
-                " GROUP BY r.kind_id, f.level, m.src, m.bytes ORDER BY r.kind_id, f.level, m.src, m.bytes",
-                error);
-    int result = read_groups(collecting, &rows, &group, error);
-    int closed = cursor_close(&rows);
+    int64_t rank = -1;
+    report_query(collecting->report, &rows,
+                 "SELECT r.kind_id, k.rounds, f.level, m.src, p.node,"
+                 " (SELECT count(*) FROM process q WHERE q.node = p.node), m.bytes, count(*)" MESSAGES
+                 " JOIN kind k ON k.id = r.kind_id LEFT JOIN process p ON p.rank = m.src" BETWEEN_GPUS
+                 " GROUP BY r.kind_id, f.level, m.src, m.bytes ORDER BY r.kind_id, f.level, m.src, m.bytes");
+    while (cursor_next(&rows)) {
+        int64_t kind = cursor_integer(&rows, 0), level = cursor_integer(&rows, 2), sender = cursor_integer(&rows, 3);
+        bool same = group.n_senders > 0 && kind == group.kind && level == group.level;
+        if (!same)
+            end_group(collecting, &group);
+        int64_t rounds = cursor_integer(&rows, 1);
+        group.kind = kind;
+        group.level = level;
+        group.rounds = rounds > 0 ? rounds : 1;
+        add_row(&group, &rows, same && sender == rank);
+        rank = sender;
+        collecting->report->gpu.messages += cursor_integer(&rows, 7);
+    }
+    report_query_end(collecting->report, &rows);
+    end_group(collecting, &group);
     free(group.senders);
     free(group.all);
-    return result != 0 ? result : closed;
 }
 
 /* Returns what the fastest path saves in all rounds, in s; 0 where the MPI alone is it, or its time is not known. */
@@ -207,7 +179,7 @@ static int compare_kinds(const void *first, const void *second)
 }
 
 /* Finds the call site that sends most of a kind's bytes. */
-static int read_site(struct report *report, sqlite3 *database, struct report_gpu_kind *kind, struct error *error)
+static void read_site(struct report *report, struct report_gpu_kind *kind)
 {
     char sql[1024];
     struct cursor rows;
@@ -218,77 +190,56 @@ static int read_site(struct report *report, sqlite3 *database, struct report_gpu
              " AND f.level = %d GROUP BY f.send_function, f.send_callsite ORDER BY sum(1.0 * m.bytes) DESC, 1, 2, 3"
              " LIMIT 1",
              kind->kind, level);
-    cursor_open(&rows, database, report->path, sql, error);
+    report_query(report, &rows, sql);
     if (cursor_next(&rows)) {
         kind->function = cursor_text(&rows, 0, &report->pool);
         kind->file = cursor_text(&rows, 1, &report->pool);
         kind->line = cursor_integer(&rows, 2);
         kind->caller = cursor_text(&rows, 3, &report->pool);
     }
-    return cursor_close(&rows);
+    report_query_end(report, &rows);
 }
 
-static int collect(struct collecting *collecting, sqlite3 *database, struct error *error)
+static void collect(struct collecting *collecting)
 {
-    struct report *report = collecting->report;
-    struct report_gpu *gpu = &report->gpu;
-    if (read_kinds(collecting, database, error) != 0)
-        return -1;
+    struct report_gpu *gpu = &collecting->report->gpu;
+    read_kinds(collecting);
     if (collecting->n_kinds > 0)
         qsort(collecting->kinds, collecting->n_kinds, sizeof *collecting->kinds, compare_kinds);
     gpu->all = collecting->n_kinds;
     for (; gpu->n < gpu->all && gpu->n < REPORT_GPU_KINDS; gpu->n++) {
         gpu->rows[gpu->n] = collecting->kinds[gpu->n];
-        if (read_site(report, database, &gpu->rows[gpu->n], error) != 0)
-            return -1;
+        read_site(collecting->report, &gpu->rows[gpu->n]);
     }
-    return 0;
 }
 
-/* Counts the messages with one side on a GPU, and says whether any message has a side there. */
-static int look_for_gpus(struct report *report, sqlite3 *database, bool *any, struct error *error)
+/* Returns the number that a query gives, 0 without rows. */
+static int64_t ask(struct report *report, const char *sql)
 {
     struct cursor rows;
-    /* A trace that was made before does not tell the memory. */
-    cursor_open(&rows, database, report->path,
-                "SELECT EXISTS (SELECT 1 FROM pragma_table_info('form') WHERE name = 'send_memory')", error);
-    *any = cursor_next(&rows) && cursor_integer(&rows, 0) != 0;
-    if (cursor_close(&rows) != 0 || !*any)
-        return rows.result;
-    cursor_open(&rows, database, report->path,
-                "SELECT EXISTS (SELECT 1 FROM form f WHERE " ON_GPU("send") " OR " ON_GPU("recv") ")", error);
-    *any = cursor_next(&rows) && cursor_integer(&rows, 0) != 0;
-    if (cursor_close(&rows) != 0 || !*any)
-        return rows.result;
-    cursor_open(&rows, database, report->path,
-                "SELECT count(*) FROM message_row m JOIN form f ON f.id = m.form"
-                " WHERE coalesce(" ON_GPU("send") ", 0) <> coalesce(" ON_GPU("recv") ", 0)",
-                error);
-    if (cursor_next(&rows))
-        report->gpu.one_side = cursor_integer(&rows, 0);
-    return cursor_close(&rows);
+    report_query(report, &rows, sql);
+    int64_t number = cursor_next(&rows) ? cursor_integer(&rows, 0) : 0;
+    report_query_end(report, &rows);
+    return number;
 }
 
-int report_collect_gpu(struct report *report, sqlite3 *database, const struct report_choice *choice,
-                       struct error *error)
+void report_collect_gpu(struct report *report, const struct report_choice *choice)
 {
     struct collecting collecting = {.report = report};
     struct error reason;
-    bool any;
     report->gpu.machine = "";
-    if (look_for_gpus(report, database, &any, error) != 0)
-        return -1;
-    if (!any)
-        return 0;
-    int result = section_machine_load(report, database, choice, &report->gpu.machine, &collecting.machine, &reason);
-    if (result < 0) { /* a damaged table costs this section alone */
+    /* A trace of an earlier version does not have the memory of buffers. */
+    if (ask(report, "SELECT EXISTS (SELECT 1 FROM pragma_table_info('form') WHERE name = 'send_memory')") == 0 ||
+        ask(report, "SELECT EXISTS (SELECT 1 FROM form f WHERE " ON_GPU("send") " OR " ON_GPU("recv") ")") == 0)
+        return;
+    report->gpu.one_side = ask(report, "SELECT count(*) FROM message_row m JOIN form f ON f.id = m.form"
+                                       " WHERE coalesce(" ON_GPU("send") ", 0) <> coalesce(" ON_GPU("recv") ", 0)");
+    int result = report_load_machine(report, choice, &report->gpu.machine, &collecting.machine, &reason);
+    if (result < 0) /* a damaged table costs this section alone */
         report->gpu.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
-        return report->gpu.unknown != NULL ? 0 : error_set(error, "%s: no memory", report->path);
-    }
-    if (result == 1)
-        return 0;
-    result = collect(&collecting, database, error);
+    if (result != 0)
+        return;
+    collect(&collecting);
     machine_release(&collecting.machine);
     free(collecting.kinds);
-    return result;
 }

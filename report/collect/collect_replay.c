@@ -9,27 +9,17 @@
     "p.all_s FROM ("
 #define ORDERED ") p LEFT JOIN site c ON c.id = p.callsite WHERE p.time_s > 0 ORDER BY p.time_s DESC, p.rank, p.place"
 
-/* Traces may be older than the tables. */
-static int has_tables(struct report *report, sqlite3 *database, bool *has, struct error *error)
-{
-    struct cursor rows;
-    cursor_open(&rows, database, report->path, "SELECT count(*) FROM sqlite_master WHERE name = 'replay_run'", error);
-    *has = cursor_next(&rows) && cursor_integer(&rows, 0) > 0;
-    return cursor_close(&rows);
-}
-
-static int collect_head(struct report *report, sqlite3 *database, const char *machine, struct error *error)
+static void collect_head(struct report *report, const char *machine)
 {
     struct cursor rows;
     struct report_replay *replay = &report->replay;
-    cursor_open(&rows, database, report->path,
-                "SELECT r.id, machine, law, collectives, options, measured_s, r.predicted_s, mpi_error, "
-                "  count(*) OVER (), (SELECT total(coalesce(t.measured_s, t.predicted_s)) FROM replay_part t WHERE "
-                "t.run_id = r.id AND "
-                "  t.quantity IN ('computation', 'late_sender', 'late_receiver', 'transfer', 'collective_wait', "
-                "  'collective_transfer', 'other')) "
-                "FROM replay_run r WHERE coalesce(?1, machine) = machine ORDER BY r.id DESC LIMIT 1",
-                error);
+    report_query(report, &rows,
+                 "SELECT r.id, machine, law, collectives, options, measured_s, r.predicted_s, mpi_error, "
+                 "  count(*) OVER (), (SELECT total(coalesce(t.measured_s, t.predicted_s)) FROM replay_part t WHERE "
+                 "t.run_id = r.id AND "
+                 "  t.quantity IN ('computation', 'late_sender', 'late_receiver', 'transfer', 'collective_wait', "
+                 "  'collective_transfer', 'other')) "
+                 "FROM replay_run r WHERE coalesce(?1, machine) = machine ORDER BY r.id DESC LIMIT 1");
     if (rows.result == 0 && machine != NULL)
         sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
     if (cursor_next(&rows)) {
@@ -44,23 +34,23 @@ static int collect_head(struct report *report, sqlite3 *database, const char *ma
         replay->stored = cursor_integer(&rows, 8);
         replay->ranks_s = cursor_real(&rows, 9);
     }
-    return cursor_close(&rows);
+    report_query_end(report, &rows);
 }
 
 /* Opens a query of the replay, whose id is its ?1. */
-static void open_of_replay(struct cursor *rows, struct report *report, sqlite3 *database, const char *sql,
-                           struct error *error)
+static void open_of_replay(struct cursor *rows, struct report *report, const char *sql)
 {
-    cursor_open(rows, database, report->path, sql, error);
+    report_query(report, rows, sql);
     if (rows->result == 0)
         sqlite3_bind_int64(rows->statement, 1, report->replay.id);
 }
 
-static int collect_places(struct report *report, sqlite3 *database, const char *sql, size_t most, double whole_s,
-                          struct report_replay_places *places, struct error *error)
+/* whole_s: of which places' times are shares; NaN: of the sum of all. */
+static void collect_places(struct report *report, const char *sql, size_t most, double whole_s,
+                           struct report_replay_places *places)
 {
     struct cursor rows;
-    open_of_replay(&rows, report, database, sql, error);
+    open_of_replay(&rows, report, sql);
     while (places->n < most && cursor_next(&rows)) {
         struct report_replay_place *place = &places->rows[places->n++];
         places->all_s = cursor_real(&rows, 4);
@@ -70,25 +60,24 @@ static int collect_places(struct report *report, sqlite3 *database, const char *
                                               .time_s = cursor_real(&rows, 3)};
         place->share = place->time_s / (isnan(whole_s) ? places->all_s : whole_s);
     }
-    return cursor_close(&rows);
+    report_query_end(report, &rows);
 }
 
-static int collect_parts(struct report *report, sqlite3 *database, struct error *error)
+static void collect_parts(struct report *report)
 {
     struct cursor rows;
     struct report_replay *replay = &report->replay;
-    open_of_replay(&rows, report, database,
+    open_of_replay(&rows, report,
                    "WITH told(quantity, at) AS (VALUES ('computation', 0), ('late_sender', 1), ('late_receiver', 2), "
                    "  ('transfer', 3), ('latency', 4), ('bandwidth', 5), ('contention', 6), ('queue', 7), "
                    "  ('progress', 8), ('collective_wait', 9), ('collective_transfer', 10), ('other', 11), "
                    "  ('not_recorded', 12)) "
                    "SELECT quantity, sum(measured_s), total(predicted_s) FROM replay_part JOIN told USING (quantity) "
-                   "WHERE run_id = ?1 GROUP BY quantity ORDER BY at",
-                   error);
+                   "WHERE run_id = ?1 GROUP BY quantity ORDER BY at");
     while (replay->n_parts < REPORT_PARTS && cursor_next(&rows))
         replay->parts[replay->n_parts++] = (struct report_replay_part){cursor_text(&rows, 0, &report->pool),
                                                                        cursor_real(&rows, 1), cursor_real(&rows, 2)};
-    return cursor_close(&rows);
+    report_query_end(report, &rows);
 }
 
 /* Returns the efficiency; NaN for what cannot be one, as earlier versions stored it of traces that are not whole. */
@@ -97,34 +86,32 @@ static double efficiency(const struct report *report, double value)
     return report->whole.times_known && value >= 0 && value <= 1 ? value : NAN;
 }
 
-static int collect_efficiencies(struct report *report, sqlite3 *database, struct error *error)
+static void collect_efficiencies(struct report *report)
 {
     struct cursor rows;
     struct report_replay *replay = &report->replay;
-    open_of_replay(&rows, report, database,
+    open_of_replay(&rows, report,
                    "WITH told(efficiency, at) AS (VALUES ('parallel', 0), ('load_balance', 1), ('communication', 2), "
                    "  ('serialisation', 3), ('transfer', 4)) "
                    "SELECT efficiency, measured, predicted FROM replay_efficiency JOIN told USING (efficiency) "
-                   "WHERE run_id = ?1 ORDER BY at",
-                   error);
+                   "WHERE run_id = ?1 ORDER BY at");
     while (replay->n_efficiencies < REPORT_EFFICIENCIES && cursor_next(&rows))
         replay->efficiencies[replay->n_efficiencies++] = (struct report_replay_efficiency){
             cursor_text(&rows, 0, &report->pool), efficiency(report, cursor_real(&rows, 1)),
             efficiency(report, cursor_real(&rows, 2))};
-    return cursor_close(&rows);
+    report_query_end(report, &rows);
 }
 
-static int collect_ranks(struct report *report, sqlite3 *database, struct error *error)
+static void collect_ranks(struct report *report)
 {
     struct cursor rows;
-    open_of_replay(&rows, report, database,
+    open_of_replay(&rows, report,
                    "WITH inside AS (SELECT p.rank, sum(t.measured_s) AS measured_s, sum(t.predicted_s) AS predicted_s "
                    "  FROM replay_part t JOIN replay_place p USING (run_id, place) WHERE t.run_id = ?1 AND t.quantity "
                    "  IN ('late_sender', 'late_receiver', 'transfer', 'collective_wait', 'collective_transfer', "
                    "  'other') GROUP BY p.rank) "
                    "SELECT rank, i.measured_s, i.predicted_s, sum(p.blamed_s) FROM replay_place p LEFT JOIN inside i "
-                   "  USING (rank) WHERE p.run_id = ?1 GROUP BY rank",
-                   error);
+                   "  USING (rank) WHERE p.run_id = ?1 GROUP BY rank");
     while (cursor_next(&rows)) {
         struct report_rank *rank = report_find_rank(report, cursor_integer(&rows, 0));
         if (rank == NULL)
@@ -133,25 +120,12 @@ static int collect_ranks(struct report *report, sqlite3 *database, struct error 
         rank->run_in_mpi_predicted_s = cursor_real(&rows, 2);
         rank->blamed_s = cursor_real(&rows, 3);
     }
-    return cursor_close(&rows);
+    report_query_end(report, &rows);
 }
 
-int report_collect_replay(struct report *report, sqlite3 *database, const struct report_choice *choice,
-                          struct error *error)
+void report_collect_replay(struct report *report, const char *machine)
 {
     struct report_replay *replay = &report->replay;
-    bool has = false;
-    replay->id = -1;
-    for (size_t i = 0; i < report->n_ranks; i++)
-        report->ranks[i].run_in_mpi_s = report->ranks[i].run_in_mpi_predicted_s = report->ranks[i].blamed_s = NAN;
-    if (has_tables(report, database, &has, error) != 0)
-        return -1;
-    if (!has)
-        return 0;
-    if (collect_head(report, database, choice->machine, error) != 0)
-        return -1;
-    if (replay->id < 0)
-        return 0;
     static const char blamed[] = NAMED "SELECT *, blamed_s AS time_s, sum(blamed_s) OVER () AS all_s "
                                        "FROM replay_place WHERE run_id = ?1" ORDERED;
     static const char critical[] = NAMED "SELECT *, critical_s AS time_s, sum(critical_s) OVER () AS all_s "
@@ -160,11 +134,17 @@ int report_collect_replay(struct report *report, sqlite3 *database, const struct
         "SELECT p.*, sum(t.measured_s - t.predicted_s) AS time_s, sum(sum(t.measured_s - t.predicted_s)) OVER () "
         "AS all_s FROM replay_place p JOIN replay_part t USING (run_id, place) WHERE p.run_id = ?1 AND t.quantity "
         "IN ('transfer', 'collective_transfer') GROUP BY p.place" ORDERED;
-    if (collect_places(report, database, blamed, REPORT_BLAMED, NAN, &replay->blamed, error) != 0 ||
-        collect_places(report, database, critical, REPORT_CRITICAL, replay->predicted_s, &replay->critical, error) !=
-            0 ||
-        collect_places(report, database, slower, REPORT_SLOWER, replay->ranks_s, &replay->slower, error) != 0 ||
-        collect_parts(report, database, error) != 0 || collect_efficiencies(report, database, error) != 0)
-        return -1;
-    return collect_ranks(report, database, error);
+    replay->id = -1;
+    for (size_t i = 0; i < report->n_ranks; i++)
+        report->ranks[i].run_in_mpi_s = report->ranks[i].run_in_mpi_predicted_s = report->ranks[i].blamed_s = NAN;
+    if (report_has_table(report, "replay_run"))
+        collect_head(report, machine);
+    if (replay->id < 0)
+        return;
+    collect_places(report, blamed, REPORT_BLAMED, NAN, &replay->blamed);
+    collect_places(report, critical, REPORT_CRITICAL, replay->predicted_s, &replay->critical);
+    collect_places(report, slower, REPORT_SLOWER, replay->ranks_s, &replay->slower);
+    collect_parts(report);
+    collect_efficiencies(report);
+    collect_ranks(report);
 }

@@ -1,5 +1,5 @@
-/* Collects the call sites of collectives, one-sided communication and files. Their views have a row for each site; the
- * first ones are kept, all are added up. */
+/* Collects the call sites of collectives, one-sided communication, files and partitioned messages. Their views have a
+ * row for each site; the first ones are kept, all are added up. */
 #include <math.h>
 
 #include "report/collect/report.h"
@@ -58,11 +58,10 @@ static double known(double seconds)
     return isnan(seconds) ? 0 : seconds;
 }
 
-static int collect(struct report *report, sqlite3 *database, const char *sql, struct report_sites *sites,
-                   struct error *error)
+static void collect_calls(struct report *report, const char *sql, struct report_sites *sites)
 {
     struct cursor rows;
-    cursor_open(&rows, database, report->path, sql, error);
+    report_query(report, &rows, sql);
     while (cursor_next(&rows)) {
         struct report_site site = read_site(report, &rows);
         if (sites->n < REPORT_SITES)
@@ -77,14 +76,59 @@ static int collect(struct report *report, sqlite3 *database, const char *sql, st
         sites->transfer_s += site.joint ? known(site.transfer_s) : 0;
         sites->transfers_s += site.is_transfer ? known(site.inside_s) : 0;
     }
-    return cursor_close(&rows);
+    report_query_end(report, &rows);
 }
 
-int report_collect_sites(struct report *report, sqlite3 *database, struct error *error)
+/* The same order as in share/sql/partition_sites.sql, whose query shows all of them. */
+static const char partitions_sql[] =
+    "SELECT s.function, c.name, c.file, c.line, CASE WHEN s.comm <> 0 THEN coalesce(m.name, 'comm ' || s.comm) END,"
+    " s.partitions, s.messages, s.bytes, s.ready_s, s.arrival_s, s.hidden_bytes / nullif(s.kept_bytes, 0)"
+    " FROM partition_site s LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm"
+    " ORDER BY s.bytes DESC, s.function, s.callsite, s.comm, s.partitions";
+
+static struct report_partitioned read_partitioned(struct report *report, struct cursor *rows)
 {
-    return collect(report, database, collectives_sql, &report->collectives, error) != 0 ||
-                   collect(report, database, rma_sql, &report->rma, error) != 0 ||
-                   collect(report, database, files_sql, &report->files, error) != 0
-               ? -1
-               : 0;
+    return (struct report_partitioned){
+        .site = {.function = cursor_text(rows, 0, &report->pool),
+                 .caller = cursor_text(rows, 1, &report->pool),
+                 .file = cursor_text(rows, 2, &report->pool),
+                 .line = cursor_integer(rows, 3),
+                 .communicator = cursor_text(rows, 4, &report->pool)},
+        .partitions = cursor_integer(rows, 5),
+        .messages = cursor_integer(rows, 6),
+        .bytes = cursor_real(rows, 7),
+        .ready_s = cursor_real(rows, 8),
+        .arrival_s = cursor_real(rows, 9),
+        .hidden = cursor_real(rows, 10),
+    };
+}
+
+static void collect_partitions(struct report *report)
+{
+    struct cursor rows;
+    struct report_partitions *all = &report->partitions;
+    if (!report_has_table(report, "partition_site")) { /* a trace of an earlier version */
+        report_query(report, &rows, "SELECT 1 FROM partition WHERE message_id IS NOT NULL");
+        all->unsummed = cursor_next(&rows);
+        report_query_end(report, &rows);
+        return;
+    }
+    report_query(report, &rows, partitions_sql);
+    while (cursor_next(&rows)) {
+        struct report_partitioned row = read_partitioned(report, &rows);
+        if (all->n < REPORT_SITES)
+            all->rows[all->n++] = row;
+        all->sites++;
+        all->messages += row.messages;
+        all->bytes += row.bytes;
+    }
+    report_query_end(report, &rows);
+}
+
+void report_collect_sites(struct report *report)
+{
+    collect_calls(report, collectives_sql, &report->collectives);
+    collect_calls(report, rma_sql, &report->rma);
+    collect_calls(report, files_sql, &report->files);
+    collect_partitions(report);
 }

@@ -1,4 +1,4 @@
-/* Holds what a report says, collected from trace.db before anything is written: every renderer shows the same.
+/* What a report says, collected from trace.db before anything is written, so that every format shows the same.
  *
  * Times are seconds, sums over all rounds of the run unless said otherwise. As the rounds of one kind are averaged, a
  * modelled time stands beside the measured one of all rounds of the kinds for which the model was run. A value that is
@@ -6,17 +6,88 @@
 #ifndef MPISTAIR_REPORT_REPORT_H
 #define MPISTAIR_REPORT_REPORT_H
 
-#include "interpose/sums/crowding.h"
-#include "predictor/model.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calibrate/machine/machine.h"
 #include "interpose/database/cursor.h"
+#include "interpose/sums/crowding.h"
 #include "interpose/sums/whole.h"
-#include "report/collect/report_activity.h"
-#include "report/collect/report_replay.h"
+#include "predictor/gpu/gpu_paths.h"
+#include "predictor/model.h"
 #include "report/diagnose/finding.h"
-#include "report/collect/report_fine_grained.h"
-#include "report/collect/report_gpu.h"
-#include "report/collect/report_partitions.h"
-#include "report/collect/report_sites.h"
+
+enum report_activity_kind {
+    SPENT_COMPUTATION, /* outside MPI */
+    SPENT_MESSAGES,    /* point-to-point */
+    SPENT_COLLECTIVES,
+    SPENT_ONE_SIDED,
+    SPENT_FILES,
+    SPENT_OTHER,        /* other calls of MPI that were recorded */
+    SPENT_POLLING,      /* outside MPI, between polls that are a wait */
+    SPENT_NOT_RECORDED, /* neither: recording had stopped */
+    SPENT_COUNT
+};
+extern const char *const report_activity_name[SPENT_COUNT]; /* computation, point_to_point ... */
+/* Returns what a function of MPI belongs to: "MPI_Wait" to messages. */
+enum report_activity_kind activity_kind(const char *function);
+
+/* Sums an activity over the ranks. */
+struct report_activity {
+    double time_s, share; /* of all ranks */
+    double least_s, most_s;
+    int64_t most_rank; /* with most_s */
+};
+
+/* Says what a call waited for. */
+enum report_waiting {
+    WAITING_SENDER,   /* a late sender */
+    WAITING_RECEIVER, /* a late receiver */
+    WAITING_LAST,     /* the last rank of a collective */
+    WAITING_TRANSFER, /* bytes that move */
+    WAITING_COUNT
+};
+
+/* Names a place in the source as the view site does; "" where it is not known. */
+struct report_place {
+    const char *name, *file, *callers; /* "exchange", or "halo+0x1a2b"; "halo.c"; " in step :17", where inlined */
+    int64_t line;
+};
+
+/* Describes a function called at a place: time inside MPI of all ranks there. */
+struct report_call_site {
+    const char *function, *place; /* MPI_Wait; "exchange halo.c:42", "" where it is not known */
+    struct report_place parts;    /* of place */
+    int64_t callsite;             /* -1: not known */
+    enum report_activity_kind kind;
+    double time_s, share; /* of all ranks' time */
+    double between_s;     /* beside it, between the polls of waits there */
+    double waiting_s[WAITING_COUNT];
+    int64_t awaited_rank; /* waited for longest, -1: nobody */
+    double awaited_s;
+};
+
+enum { REPORT_CALL_SITES = 20, REPORT_OUT_OF_LINE = 3 };
+
+/* Names a rank whose computation, or whose time inside MPI, is far from that of the others. */
+struct report_out_of_line {
+    int64_t rank;
+    bool in_mpi; /* else computation */
+    double time_s, median_s;
+};
+
+struct report_activities {
+    const char *unknown; /* why nothing of this is known; NULL: it is */
+    double run_s;        /* first begin to last end */
+    double ranks_s;      /* of all ranks */
+    struct report_activity rows[SPENT_COUNT];
+    struct report_call_site sites[REPORT_CALL_SITES]; /* those that cost most, the costliest first */
+    size_t n_sites, all_sites;
+    struct report_out_of_line out_of_line[REPORT_OUT_OF_LINE]; /* those furthest off first */
+    size_t n_out_of_line, all_out_of_line;
+    double load_balance, communication, parallel; /* efficiencies, 0 to 1; NaN: not known */
+};
 
 struct report_run {
     const char *run_key, *version, *mpi_family, *mpi_library, *thread_level, *command, *started_by;
@@ -165,8 +236,156 @@ struct report_late {
     double late_s, longest_s;
 };
 
+enum { REPORT_BLAMED = 3, REPORT_CRITICAL = 5, REPORT_SLOWER = 3, REPORT_PARTS = 16, REPORT_EFFICIENCIES = 5 };
+
+/* Transfers that take this share of the ranks' time longer than predicted are told of. */
+#define REPORT_SLOWER_SHARE 0.01
+
+/* Names a rank and a call of it, with a time and its share. */
+struct report_replay_place {
+    int64_t rank;
+    const char *function, *place; /* MPI_Send; "exchange halo.c:42" */
+    double time_s, share;
+};
+struct report_replay_places {
+    struct report_replay_place rows[REPORT_CRITICAL];
+    size_t n;
+    double all_s; /* of all places, the rows' among them */
+};
+
+struct report_replay_part {
+    const char *name; /* computation, late_sender ... */
+    double measured_s, predicted_s;
+};
+
+struct report_replay_efficiency {
+    const char *name;
+    double measured, predicted;
+};
+
+struct report_replay {
+    int64_t id; /* of the last replay of a wanted machine, -1: none is stored */
+    int64_t stored;
+    const char *machine, *law, *collectives, *options;
+    double measured_s, predicted_s, mpi_error;
+    double ranks_s; /* of all ranks; measured, where that is known */
+    struct report_replay_places blamed, critical;
+    struct report_replay_places slower; /* transfers: measured beyond predicted; share of ranks_s */
+    struct report_replay_part parts[REPORT_PARTS];
+    struct report_replay_efficiency efficiencies[REPORT_EFFICIENCIES];
+    size_t n_parts, n_efficiencies;
+};
+
+enum { REPORT_SITES = 8 };
+
+/* Describes the calls of one function at one call site on one communicator. */
+struct report_site {
+    const char *function;                 /* MPI_Allreduce ... */
+    const char *caller, *file;            /* "" where it is not known */
+    const char *communicator;             /* its name, or number; "" for MPI_COMM_WORLD, and where there is none */
+    int64_t line, calls, failed, bytes;   /* line 0: not known */
+    int64_t last_rank;                    /* whom the others waited for longest */
+    double time_s, inside_s;              /* from begin to end; inside the calls */
+    double wait_s, transfer_s;            /* parts of time_s: until the last rank had arrived, behind that */
+    double last_s;                        /* part of wait_s that was for last_rank */
+    double bytes_per_s;                   /* of a rank, in transfer_s */
+    bool is_transfer, joint, nonblocking; /* moves bytes; all ranks call it together; others report its end */
+};
+
+/* Holds the call sites that take most time, and the sums over all. Waiting is that of joint calls. */
+struct report_sites {
+    struct report_site rows[REPORT_SITES];
+    size_t n;
+    int64_t sites, calls, failed, bytes;
+    double time_s, inside_s, wait_s, transfer_s;
+    double transfers_s; /* part of inside_s in calls that move bytes */
+};
+
+/* Describes the messages that one call site started, of one number of partitions. Times are means of a message. */
+struct report_partitioned {
+    struct report_site site; /* names the call site; its other members say nothing */
+    int64_t partitions, messages;
+    double bytes;     /* of all messages */
+    double ready_s;   /* from the first to the last partition made ready */
+    double arrival_s; /* from there until all had arrived */
+    double hidden;    /* share of the bytes that had arrived before the last partition was ready */
+};
+
+/* Holds the call sites that sent most, and the sums over all. */
+struct report_partitions {
+    struct report_partitioned rows[REPORT_SITES];
+    size_t n;
+    int64_t sites, messages;
+    double bytes;
+    bool unsummed; /* the trace was made before it had the sums */
+};
+
+/* Lists the numbers of parts of a buffer: 2, 4 and 8. */
+enum { REPORT_FINE_PARTS = 3 };
+extern const uint32_t report_parts[REPORT_FINE_PARTS];
+
+enum report_fine_by { FINE_BY_P2P, FINE_BY_RMA, FINE_BY_PARTITIONED, FINE_BY_BOUND, FINE_BY_COUNT };
+/* Names them: the interfaces, and "at most" for what none can pass. */
+extern const char *const report_fine_by_name[FINE_BY_COUNT];
+
+/* Describes the sends of a kind of rounds by ranks with so many threads. */
+struct report_fine_kind {
+    int64_t kind, threads;
+    int64_t times;       /* rounds, each counted for every rank that sent in it */
+    double peers, bytes; /* means: peers of a rank, bytes to each of them */
+    double late_s;       /* mean time from the first thread that was done to the last */
+    double whole_s;      /* sum of the times from the begin of the computation until all was sent whole */
+    double limit;        /* share of that which no number of parts can save */
+    /* Holds the share of the time that parts would have saved, negative where they cost time; NaN: they do not divide
+     * the threads, the bytes are fewer, or the table does not know the interface. */
+    double saved[FINE_BY_COUNT][REPORT_FINE_PARTS];
+};
+
+enum { REPORT_FINE_KINDS = 6 };
+
+/* Holds the kinds whose rounds take longest, in that order. */
+struct report_fine_grained {
+    const char *machine; /* whose table was taken; "": none is stored in the trace */
+    const char *unknown; /* why nothing is known; NULL: it is */
+    struct report_fine_kind rows[REPORT_FINE_KINDS];
+    size_t n, all;
+    int64_t unseen, left_out; /* rounds of ranks without times of partitions, and without level or complete times */
+    bool one_thread;          /* some were posted by one thread */
+    bool tau_missing;         /* the table's tau stands for the cost of parts by point-to-point messages */
+};
+
+/* Describes the messages of a kind of rounds between GPUs at a level. A rank that sends from a GPU's memory counts as a
+ * GPU. */
+struct report_gpu_kind {
+    int64_t kind, rounds;
+    enum level level;                     /* intra_socket, inter_socket, inter_node */
+    uint32_t gpus;                        /* of the node of the slowest rank that send at once */
+    uint32_t ppn;                         /* processes of that node that can share their work */
+    double messages;                      /* of the rank that takes longest by the MPI alone, in a round */
+    double bytes;                         /* of these messages */
+    double path_s[GPU_PATH_COUNT];        /* of a round, whose slowest rank counts; NaN: the table lacks rows */
+    const char *reason[GPU_PATH_COUNT];   /* which; NULL where path_s is known */
+    const char *function, *file, *caller; /* of the call site with most of the bytes; "" where it is not known */
+    int64_t line;
+};
+
+enum { REPORT_GPU_KINDS = 6 };
+
+/* Holds the kinds that another path would help most, then those that take longest. */
+struct report_gpu {
+    const char *machine; /* whose table was taken; "": none is stored in the trace */
+    const char *unknown; /* why nothing is known; NULL: it is */
+    struct report_gpu_kind rows[REPORT_GPU_KINDS];
+    size_t n, all;
+    int64_t messages; /* between GPUs, in rounds */
+    int64_t one_side; /* messages of which one side alone is on a GPU */
+};
+
 struct report {
     const char *path;
+    sqlite3 *database;
+    struct error *error; /* of report_collect */
+    int result;          /* 0, or -1 once the error is set */
     struct pool pool;
     struct report_run run;
     struct crowding crowding;
@@ -217,55 +436,51 @@ struct report_choice {
     bool gpu;          /* which way the data between GPUs should take, likewise where there are any */
 };
 
-/* Collects everything. Returns 0, or -1 with the reason; report_release in either case. */
+/* Collects everything; path names the trace in errors. Returns 0, or -1 with the reason; report_release in either
+ * case. */
 int report_collect(struct report *report, sqlite3 *database, const char *path, const struct report_choice *choice,
                    struct error *error);
 void report_release(struct report *report);
 
-/* Collect the parts, one file each: the run and its traffic; what is missing; rounds, models and ranks; why. */
-/* Comes behind report_collect_rounds, which finds the ranks. */
-int report_collect_programs(struct report *report, sqlite3 *database, struct error *error);
-int report_collect_run(struct report *report, sqlite3 *database, struct error *error);
-int report_collect_completeness(struct report *report, sqlite3 *database, struct error *error);
-int report_collect_rounds(struct report *report, sqlite3 *database, const struct report_choice *choice,
-                          struct error *error);
-/* Collects, after the ranks, what stays visible in MPI where ranks compute between post and wait. */
-int report_collect_overlap(struct report *report, sqlite3 *database, struct error *error);
-/* Returns a rank's time in rounds outside MPI, in s; NaN where it is not known. */
-double report_outside_s(const struct report_rank *rank);
-/* Collects, after the ranks, parts, partners, waits, and who was late. */
-int report_collect_why(struct report *report, sqlite3 *database, struct error *error);
-/* Collects, after the ranks, the last replay of the whole run. */
-int report_collect_replay(struct report *report, sqlite3 *database, const struct report_choice *choice,
-                          struct error *error);
-/* Collects the call sites of collectives, one-sided communication and files. */
-int report_collect_sites(struct report *report, sqlite3 *database, struct error *error);
-/* Collects the call sites of partitioned messages. */
-int report_collect_partitions(struct report *report, sqlite3 *database, struct error *error);
-/* Collects, after the models, what it would have given to send buffers in parts; nothing where no machine is stored. */
-int report_collect_fine_grained(struct report *report, sqlite3 *database, const struct report_choice *choice,
-                                struct error *error);
-/* Collects, after the models, which way the data between GPUs should take; nothing where there are none, or no machine
- * is stored. */
-int report_collect_gpu(struct report *report, sqlite3 *database, const struct report_choice *choice,
-                       struct error *error);
-/* Collects, after the ranks, what they did with their time. Where the recorded run cannot be read, as without times of
- * calls, report->activities.unknown says why. */
-int report_collect_activity(struct report *report, sqlite3 *database, struct error *error);
-/* Makes room for what each model says. Returns 0, or -1 without memory; report_rank_release in either case. */
-int report_rank_init(struct report_rank *rank, size_t n_models);
-void report_rank_release(struct report_rank *rank);
+/* Opens a query of the report's trace. An error stays in the report: no later query has rows, and report_collect
+ * returns it. */
+void report_query(struct report *report, struct cursor *rows, const char *sql);
+void report_query_end(struct report *report, struct cursor *rows);
+/* Returns whether the trace has the table or view; traces of earlier versions lack some. */
+bool report_has_table(struct report *report, const char *name);
+/* Keeps why a section is empty, without the name of the trace. */
+const char *report_reason(struct report *report, const struct error *reason);
+
+/* What report_collect calls, in this order; each fills a part of the report. */
+void report_collect_run(struct report *report); /* the run, its traffic, how complete it is */
+/* Rounds, models and ranks; with the details also the overlap, and why ranks take their time. */
+void report_collect_rounds(struct report *report, const struct report_choice *choice);
+void report_collect_programs(struct report *report);
+void report_collect_sites(struct report *report); /* of collectives, one-sided communication, files, partitions */
+/* Nothing where no machine is stored. */
+void report_collect_fine_grained(struct report *report, const struct report_choice *choice);
+/* Nothing where no message is between GPUs, or no machine is stored. */
+void report_collect_gpu(struct report *report, const struct report_choice *choice);
+void report_collect_replay(struct report *report, const char *machine); /* NULL: the last one of any machine */
+/* What ranks did with their time, and the findings. activities.unknown says why the recorded run cannot be read. */
+void report_collect_activity(struct report *report);
+
 /* Returns the model that the columns machine, model, options name, from first_column on; n_models for one that is not
  * wanted. */
 size_t report_find_model(const struct report *report, struct cursor *rows, int first_column);
-/* Puts a rank into longest[n] if its time_s is among the REPORT_WORST longest, in their order; among equal ones the one
- * that came first stands before. */
-void report_keep_longest(const struct report_rank *longest[REPORT_WORST], size_t *n, const struct report_rank *rank,
-                         double (*time_s)(const struct report_rank *rank));
-/* Returns the rank of that number, NULL if there is none. */
-struct report_rank *report_find_rank(const struct report *report, int64_t number);
-
 /* Returns the model with the smallest error, n_models where none has one. */
 size_t report_best_model(const struct report *report);
+/* Returns the rank of that number, NULL if there is none. */
+struct report_rank *report_find_rank(const struct report *report, int64_t number);
+/* Returns a rank's time in rounds outside MPI, in s; NaN where it is not known. */
+double report_outside_s(const struct report_rank *rank);
+/* Returns the fastest path of a kind; GPU_PATH_COUNT where none is known. */
+enum gpu_path report_gpu_fastest(const struct report_gpu_kind *kind);
+
+/* Loads the machine for sections that predict by themselves: the one that was asked for, else that of the best model,
+ * else the first that is stored. *name lives as long as the report, and is "" where there is none. Returns 0, 1 where
+ * there is none, or -1 with the reason; after 0 alone machine_release is due. */
+int report_load_machine(struct report *report, const struct report_choice *choice, const char **name,
+                        struct machine *machine, struct error *error);
 
 #endif

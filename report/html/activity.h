@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "report/collect/report_activity.h"
+#include "report/collect/report.h"
 #include "share/base/error.h"
 
 extern const char *const activity_name[SPENT_COUNT]; /* for a reader: computation, point-to-point ... */

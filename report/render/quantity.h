@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "report/collect/report_activity.h"
+#include "report/collect/report.h"
 
 /* Returns the characters of UTF-8 text. */
 size_t render_width(const char *text);

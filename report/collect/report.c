@@ -1,0 +1,156 @@
+/* What the files that fill a report share: queries whose first error stays in the report, and looking up its ranks,
+ * models and machine. */
+#include "report/collect/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/machine/machine_database.h"
+
+void report_query(struct report *report, struct cursor *rows, const char *sql)
+{
+    *rows = (struct cursor){.result = -1};
+    if (report->result == 0)
+        cursor_open(rows, report->database, report->path, sql, report->error);
+}
+
+void report_query_end(struct report *report, struct cursor *rows)
+{
+    report->result = cursor_close(rows);
+}
+
+bool report_has_table(struct report *report, const char *name)
+{
+    struct cursor rows;
+    report_query(report, &rows, "SELECT 1 FROM sqlite_master WHERE name = ?1");
+    if (rows.result == 0)
+        sqlite3_bind_text(rows.statement, 1, name, -1, SQLITE_STATIC);
+    bool has = cursor_next(&rows);
+    report_query_end(report, &rows);
+    return has;
+}
+
+const char *report_reason(struct report *report, const struct error *reason)
+{
+    size_t named = strlen(report->path);
+    const char *text = reason->text;
+    if (strncmp(text, report->path, named) == 0 && text[named] == ':')
+        text += named + 2;
+    return pool_clean(&report->pool, text, strlen(text));
+}
+
+size_t report_find_model(const struct report *report, struct cursor *rows, int first_column)
+{
+    const char *key[3];
+    for (int i = 0; i < 3; i++) {
+        key[i] = (const char *)sqlite3_column_text(rows->statement, first_column + i);
+        if (key[i] == NULL)
+            return report->n_models;
+    }
+    size_t at = 0;
+    while (at < report->n_models &&
+           (strcmp(key[0], report->models[at].machine) != 0 || strcmp(key[1], report->models[at].model) != 0 ||
+            strcmp(key[2], report->models[at].options) != 0))
+        at++;
+    return at;
+}
+
+size_t report_best_model(const struct report *report)
+{
+    size_t best = report->n_models;
+    for (size_t i = 0; i < report->n_models; i++)
+        if (!isnan(report->models[i].error) &&
+            (best == report->n_models || report->models[i].error < report->models[best].error))
+            best = i;
+    return best;
+}
+
+static int compare_rank(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left;
+    int64_t b = ((const struct report_rank *)right)->rank;
+    return (a > b) - (a < b);
+}
+
+struct report_rank *report_find_rank(const struct report *report, int64_t number)
+{
+    return report->n_ranks == 0 ? NULL
+                                : bsearch(&number, report->ranks, report->n_ranks, sizeof *report->ranks, compare_rank);
+}
+
+double report_outside_s(const struct report_rank *rank)
+{
+    return rank->actual_s - rank->in_mpi_s;
+}
+
+enum gpu_path report_gpu_fastest(const struct report_gpu_kind *kind)
+{
+    enum gpu_path best = GPU_PATH_COUNT;
+    for (int path = 0; path < GPU_PATH_COUNT; path++)
+        if (!isnan(kind->path_s[path]) && (best == GPU_PATH_COUNT || kind->path_s[path] < kind->path_s[best]))
+            best = (enum gpu_path)path;
+    return best;
+}
+
+/* Takes the first name alone. */
+struct first_machine {
+    struct pool *pool;
+    const char *name;
+};
+
+static void keep_first(void *context, const char *name, const char *source)
+{
+    struct first_machine *first = context;
+    (void)source;
+    if (first->name[0] == '\0')
+        first->name = pool_clean(first->pool, name, strlen(name));
+}
+
+int report_load_machine(struct report *report, const struct report_choice *choice, const char **name,
+                        struct machine *machine, struct error *error)
+{
+    struct first_machine first = {&report->pool, ""};
+    size_t best = report_best_model(report);
+    *name = "";
+    if (choice->machine != NULL)
+        *name = choice->machine;
+    else if (best < report->n_models)
+        *name = report->models[best].machine;
+    else if (machine_each(report->database, report->path, keep_first, &first, error) != 0)
+        return -1;
+    else
+        *name = first.name;
+    int result = (*name)[0] == '\0' ? 1 : machine_load(report->database, report->path, *name, machine, error);
+    if (result == 1)
+        *name = "";
+    return result;
+}
+
+void report_release(struct report *report)
+{
+    for (size_t i = 0; i < report->n_ranks; i++) {
+        free(report->ranks[i].covered_s);
+        free(report->ranks[i].mostly);
+        free(report->ranks[i].extrapolated);
+    }
+    for (size_t i = 0; i < report->n_kinds; i++)
+        free(report->kinds[i].error);
+    free(report->programs);
+    free(report->levels);
+    free(report->losses);
+    free(report->untracked);
+    free(report->unmatched);
+    free(report->doubts);
+    free(report->rejected);
+    free(report->unnamed);
+    free(report->models);
+    free(report->kinds);
+    free(report->ranks);
+    free(report->completeness.sums);
+    free(report->waits);
+    free(report->late);
+    findings_release(&report->findings);
+    pool_release(&report->pool);
+    *report = (struct report){0};
+}
