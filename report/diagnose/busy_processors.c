@@ -8,16 +8,15 @@
 
 #include "interpose/sums/crowding.h"
 #include "report/diagnose/diagnosis.h"
+#include "share/base/memory.h"
 
 int diagnose_busy_processors(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
-    double *waited_s = calloc(program->n_ranks + 1, sizeof *waited_s), sum_s = 0;
+    double *waited_s = xcalloc(program->n_ranks, sizeof *waited_s), sum_s = 0;
     struct crowding crowded;
     size_t worst = 0;
     char waited[DIAGNOSIS_TEXT], crowd[DIAGNOSIS_TEXT] = "";
-    if (waited_s == NULL)
-        return diagnosis_no_memory(diagnosis);
     for (size_t i = 0; i < program->n_places; i++) {
         uint32_t rank = program->places[i].rank;
         waited_s[rank] += program->measured[i].part_s[RUN_COMPUTATION] * diagnosis->busy_share[rank];

@@ -8,14 +8,10 @@
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Blame is handed on among so many of the longest waits, where there are more. */
 enum { MOST_WAITS = 200000 };
-
-int diagnosis_no_memory(struct diagnosis *diagnosis)
-{
-    return error_set(diagnosis->error, "%s: no memory to look for what took its time", diagnosis->path);
-}
 
 static int compare_late(const void *left, const void *right)
 {
@@ -24,13 +20,11 @@ static int compare_late(const void *left, const void *right)
 }
 
 /* Keeps the MOST_WAITS longest, in their order. */
-static int keep_longest_waits(struct simulation_result *recorded)
+static void keep_longest_waits(struct simulation_result *recorded)
 {
     if (recorded->n_waits <= MOST_WAITS)
-        return 0;
-    const struct run_wait **order = malloc(recorded->n_waits * sizeof *order);
-    if (order == NULL)
-        return -1;
+        return;
+    const struct run_wait **order = xcalloc(recorded->n_waits, sizeof *order);
     for (size_t i = 0; i < recorded->n_waits; i++)
         order[i] = &recorded->waits[i];
     qsort(order, recorded->n_waits, sizeof *order, compare_late);
@@ -41,7 +35,6 @@ static int keep_longest_waits(struct simulation_result *recorded)
             recorded->waits[n++] = recorded->waits[i];
     recorded->n_waits = n;
     free(order);
-    return 0;
 }
 
 /* Sums calls and computation by place. */
@@ -102,12 +95,10 @@ static void note_waits(struct diagnosis *diagnosis)
     }
 }
 
-static int make_events(struct diagnosis *diagnosis)
+static void make_events(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
-    diagnosis->events = malloc((diagnosis->blame.n_charges + 1) * sizeof *diagnosis->events);
-    if (diagnosis->events == NULL)
-        return -1;
+    diagnosis->events = xcalloc(diagnosis->blame.n_charges, sizeof *diagnosis->events);
     for (size_t i = 0; i < diagnosis->blame.n_charges; i++) {
         const struct run_charge *charge = &diagnosis->blame.charges[i];
         const struct run_place *place = &program->places[charge->place];
@@ -115,28 +106,25 @@ static int make_events(struct diagnosis *diagnosis)
             (struct diagnosis_event){charge->step, place->site, place->rank, charge->cost_s, 0};
     }
     if (diagnosis->n_events == 0)
-        return 0;
+        return;
     note_waits(diagnosis);
     qsort(diagnosis->events, diagnosis->n_events, sizeof *diagnosis->events, compare_events);
-    return 0;
 }
 
-int diagnosis_init(struct diagnosis *diagnosis)
+void diagnosis_init(struct diagnosis *diagnosis)
 {
     struct run_program *program = &diagnosis->program;
     const struct simulation_options options = {0};
-    diagnosis->rank_s = calloc(program->n_ranks + 1, sizeof *diagnosis->rank_s);
-    diagnosis->busy_share = calloc(program->n_ranks + 1, sizeof *diagnosis->busy_share);
-    diagnosis->places = calloc(program->n_places + 1, sizeof *diagnosis->places);
-    diagnosis->collective = calloc(program->n_sites + 1, sizeof *diagnosis->collective);
-    if (diagnosis->rank_s == NULL || diagnosis->busy_share == NULL || diagnosis->places == NULL ||
-        diagnosis->collective == NULL || keep_longest_waits(&diagnosis->recorded) != 0)
-        return diagnosis_no_memory(diagnosis);
+    diagnosis->rank_s = xcalloc(program->n_ranks, sizeof *diagnosis->rank_s);
+    diagnosis->busy_share = xcalloc(program->n_ranks, sizeof *diagnosis->busy_share);
+    diagnosis->places = xcalloc(program->n_places, sizeof *diagnosis->places);
+    diagnosis->collective = xcalloc(program->n_sites, sizeof *diagnosis->collective);
+    keep_longest_waits(&diagnosis->recorded);
     sum_places(diagnosis);
     sum_ranks(diagnosis);
-    if (run_blame(program, &options, &diagnosis->recorded, &diagnosis->blame) != 0 || make_events(diagnosis) != 0)
-        return diagnosis_no_memory(diagnosis);
-    return 0;
+    if (run_blame(program, &options, &diagnosis->recorded, &diagnosis->blame) != 0)
+        no_memory(0);
+    make_events(diagnosis);
 }
 
 void diagnosis_release(struct diagnosis *diagnosis)
@@ -163,8 +151,7 @@ int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const cha
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     finding.sentence = pool_clean(diagnosis->pool, text, strlen(text));
-    if (finding.sentence == NULL || array_grow(&findings->rows, findings->n, sizeof *findings->rows) != 0)
-        return diagnosis_no_memory(diagnosis);
+    array_grow(&findings->rows, findings->n, sizeof *findings->rows);
     findings->rows[findings->n++] = finding;
     return 0;
 }
@@ -175,8 +162,6 @@ int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct findi
     struct cursor rows;
     finding->function = pool_clean(diagnosis->pool, function, strlen(function));
     finding->place = "";
-    if (finding->function == NULL)
-        return diagnosis_no_memory(diagnosis);
     cursor_open(&rows, diagnosis->database, diagnosis->path,
                 "SELECT place FROM site "
                 "WHERE id = ?1",

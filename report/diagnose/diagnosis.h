@@ -41,9 +41,9 @@ struct diagnosis {
     size_t n_events;
 };
 
+/* Sums program and recorded, which are read. */
+void diagnosis_init(struct diagnosis *diagnosis);
 /* Return 0, or -1 with the error set. A kind of finding adds as many as it finds. */
-int diagnosis_init(struct diagnosis *diagnosis); /* program and recorded are read; diagnosis_release in either case */
-int diagnosis_no_memory(struct diagnosis *diagnosis);
 int diagnose_late_ranks(struct diagnosis *diagnosis); /* late ranks, late sites, and imbalance */
 int diagnose_slow_links(struct diagnosis *diagnosis);
 int diagnose_small_messages(struct diagnosis *diagnosis);

@@ -59,7 +59,8 @@ int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 
     *program = (struct run_program){0};
     *recorded = (struct simulation_result){0};
     *findings = (struct findings){0};
-    int result = diagnosis_init(&diagnosis);
+    int result = 0;
+    diagnosis_init(&diagnosis);
     for (size_t i = 0; result == 0 && diagnosis.all_s > 0 && i < sizeof kinds / sizeof *kinds; i++)
         result = kinds[i](&diagnosis);
     diagnosis_release(&diagnosis);

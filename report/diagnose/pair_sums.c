@@ -17,27 +17,22 @@ int pair_sums_init(struct pair_sums *sums, sqlite3 *database, const char *path, 
                 "SELECT coalesce(node, -1), (SELECT count(DISTINCT node) FROM process) FROM process ORDER BY rank",
                 error);
     while (cursor_next(&rows)) {
-        if (array_grow(&sums->node, sums->n_ranks, sizeof *sums->node) != 0) {
-            cursor_no_memory(&rows);
-            break;
-        }
+        array_grow(&sums->node, sums->n_ranks, sizeof *sums->node);
         sums->node[sums->n_ranks++] = cursor_integer(&rows, 0);
         sums->n_nodes = (size_t)cursor_integer(&rows, 1);
     }
     return cursor_close(&rows);
 }
 
-/* Returns the pair of ranks at the site, added where it is new; NULL without memory. */
+/* Returns the pair of ranks at the site, added where it is new; NULL where there are too many. */
 static struct rank_pair *rank_pair_of(struct pair_sums *sums, const struct run_recorded_message *message)
 {
     uint32_t *number =
         map_at(&sums->ranks, (struct map_key){(uint64_t)message->src << 32 | message->dst, message->site, 0});
-    if (number == NULL)
-        return NULL;
     if (*number == MAP_ABSENT) {
-        if (sums->n_rank_pairs >= MAP_ABSENT ||
-            array_grow(&sums->rank_pairs, sums->n_rank_pairs, sizeof *sums->rank_pairs) != 0)
+        if (sums->n_rank_pairs >= MAP_ABSENT)
             return NULL;
+        array_grow(&sums->rank_pairs, sums->n_rank_pairs, sizeof *sums->rank_pairs);
         *number = (uint32_t)sums->n_rank_pairs;
         sums->rank_pairs[sums->n_rank_pairs++] =
             (struct rank_pair){.site = message->site, .src = message->src, .dst = message->dst};
@@ -64,18 +59,15 @@ static int add_time(struct pair_sums *sums, const struct run_recorded_message *m
         return 0;
     uint32_t class = class_of(message->bytes);
     uint32_t *number = map_at(&sums->nodes, (struct map_key){(uint64_t)from, (uint64_t)to, class});
-    if (number == NULL)
-        return -1;
     if (*number == MAP_ABSENT) {
-        if (sums->n_node_pairs >= MAP_ABSENT ||
-            array_grow(&sums->node_pairs, sums->n_node_pairs, sizeof *sums->node_pairs) != 0)
+        if (sums->n_node_pairs >= MAP_ABSENT)
             return -1;
+        array_grow(&sums->node_pairs, sums->n_node_pairs, sizeof *sums->node_pairs);
         *number = (uint32_t)sums->n_node_pairs;
         sums->node_pairs[sums->n_node_pairs++] = (struct node_pair_times){.class = class, .from = from, .to = to};
     }
     struct node_pair_times *pair = &sums->node_pairs[*number];
-    if (array_grow(&pair->times_ns, pair->n, sizeof *pair->times_ns) != 0)
-        return -1;
+    array_grow(&pair->times_ns, pair->n, sizeof *pair->times_ns);
     pair->times_ns[pair->n++] = time_ns;
     return 0;
 }

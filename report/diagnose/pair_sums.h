@@ -16,7 +16,7 @@ struct rank_pair {
     uint32_t site, src, dst;
     uint64_t n, small;
     double bytes;
-    uint64_t joined;   /* of them, those that need no answer to the one before; set by joined_count (joined.h) */
+    uint64_t joined;   /* of them, those that need no answer to the one before; set by small_messages.c */
     double call_ns;    /* of both calls, less what one waited for the other to begin; a call that sends and receives
                         * counts for what it posted first */
     double between_ns; /* of those between nodes: from the later post to the completion of the receive */

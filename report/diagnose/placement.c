@@ -5,6 +5,7 @@
 
 #include "predictor/what_if/placement_map.h"
 #include "report/diagnose/diagnosis.h"
+#include "share/base/memory.h"
 
 /* Messages between nodes must take so much of all ranks' time, and so many of their bytes must stay inside. */
 #define LEAST_SHARE 0.05
@@ -44,26 +45,24 @@ static int compare_ranks(const void *left, const void *right)
 }
 
 /* Sums the bytes of every pair, as one round; *between_s: what messages between nodes took once both sides were
- * there. Returns -1 without memory. */
-static int sum_traffic(const struct pair_sums *sums, struct pattern *pattern, double *between_s)
+ * there. */
+static void sum_traffic(const struct pair_sums *sums, struct pattern *pattern, double *between_s)
 {
-    const struct rank_pair **order = malloc((sums->n_rank_pairs + 1) * sizeof *order);
-    int result = order == NULL ? -1 : 0;
-    for (size_t i = 0; result == 0 && i < sums->n_rank_pairs; i++)
+    const struct rank_pair **order = xcalloc(sums->n_rank_pairs, sizeof *order);
+    for (size_t i = 0; i < sums->n_rank_pairs; i++)
         order[i] = &sums->rank_pairs[i];
-    if (result == 0)
-        qsort(order, sums->n_rank_pairs, sizeof *order, compare_ranks);
-    for (size_t i = 0, end; result == 0 && i < sums->n_rank_pairs; i = end) {
+    qsort(order, sums->n_rank_pairs, sizeof *order, compare_ranks);
+    for (size_t i = 0, end; i < sums->n_rank_pairs; i = end) {
         double bytes = 0, between_ns = 0;
         for (end = i; end < sums->n_rank_pairs && compare_ranks(&order[i], &order[end]) == 0; end++) {
             bytes += order[end]->bytes;
             between_ns += order[end]->between_ns;
         }
         *between_s += between_ns * 1e-9;
-        result = pattern_append(pattern, order[i]->src, order[i]->dst, (uint64_t)fmin(bytes, 1e18));
+        if (pattern_append(pattern, order[i]->src, order[i]->dst, (uint64_t)fmin(bytes, 1e18)) != 0)
+            no_memory(0);
     }
     free(order);
-    return result;
 }
 
 /* Returns the bytes between nodes; of a workload of one kind. */
@@ -86,7 +85,7 @@ static int map_and_add(struct diagnosis *diagnosis, const struct workload *workl
     if (!(now > 0))
         return 0;
     if (placement_init(&mapped, slots->n_ranks) != 0)
-        return diagnosis_no_memory(diagnosis);
+        no_memory(0);
     int result = placement_map(workload, slots, 1, &mapped, diagnosis->error);
     double then = result == 0 ? between_nodes(workload, &mapped) : now, saved = (now - then) / now;
     placement_release(&mapped);
@@ -113,19 +112,19 @@ int diagnose_placement(struct diagnosis *diagnosis)
     struct workload workload = {0};
     double between_s = 0;
     bool known = true;
-    int result = 0;
     if (n_ranks < 2 || n_ranks > MOST_RANKS)
         return 0;
     if (placement_init(&slots, n_ranks) != 0 || workload_init(&workload, n_ranks) != 0)
-        result = diagnosis_no_memory(diagnosis);
-    if (result == 0)
-        result = read_places(diagnosis, &slots, &known);
-    if (result == 0 && known && sum_traffic(diagnosis->pairs, &pattern, &between_s) != 0)
-        result = diagnosis_no_memory(diagnosis);
-    if (result == 0 && known && pattern.n_messages > 0 && pattern.n_messages <= MOST_PAIRS &&
-        between_s >= LEAST_SHARE * diagnosis->all_s)
-        result = workload_add(&workload, 1, 1, &pattern) != 0 ? diagnosis_no_memory(diagnosis)
-                                                              : map_and_add(diagnosis, &workload, &slots, between_s);
+        no_memory(0);
+    int result = read_places(diagnosis, &slots, &known);
+    if (result == 0 && known)
+        sum_traffic(diagnosis->pairs, &pattern, &between_s);
+    if (result == 0 && pattern.n_messages > 0 && pattern.n_messages <= MOST_PAIRS &&
+        between_s >= LEAST_SHARE * diagnosis->all_s) {
+        if (workload_add(&workload, 1, 1, &pattern) != 0)
+            no_memory(0);
+        result = map_and_add(diagnosis, &workload, &slots, between_s);
+    }
     pattern_release(&pattern);
     workload_release(&workload);
     placement_release(&slots);

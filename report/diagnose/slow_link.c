@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "report/diagnose/diagnosis.h"
+#include "share/base/memory.h"
 
 #define LEAST_SHARE  0.05
 #define LEAST_FACTOR 2.0
@@ -66,12 +67,10 @@ static int compare_pairs(const void *left, const void *right)
 }
 
 /* Takes the fastest tenth of each pair with messages enough. */
-static int make_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
+static void make_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
 {
     const struct pair_sums *sums = diagnosis->pairs;
-    pairs->rows = malloc((sums->n_node_pairs + 1) * sizeof *pairs->rows);
-    if (pairs->rows == NULL)
-        return diagnosis_no_memory(diagnosis);
+    pairs->rows = xcalloc(sums->n_node_pairs, sizeof *pairs->rows);
     for (size_t i = 0; i < sums->n_node_pairs; i++) {
         const struct node_pair_times *times = &sums->node_pairs[i];
         if (times->n < LEAST_MESSAGES)
@@ -84,7 +83,6 @@ static int make_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
                                                      .fast_s = (double)fast_ns * 1e-9};
     }
     qsort(pairs->rows, pairs->n, sizeof *pairs->rows, compare_pairs);
-    return 0;
 }
 
 static int compare_times(const void *left, const void *right)
@@ -161,8 +159,9 @@ static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const
 int diagnose_slow_links(struct diagnosis *diagnosis)
 {
     struct node_pairs pairs = {0};
-    int result = make_pairs(diagnosis, &pairs);
-    for (size_t first = 0, end; result == 0 && first < pairs.n; first = end) {
+    int result = 0;
+    make_pairs(diagnosis, &pairs);
+    for (size_t first = 0, end; first < pairs.n; first = end) {
         for (end = first; end < pairs.n && pairs.rows[end].class == pairs.rows[first].class;)
             end++;
         judge_class(&pairs.rows[first], end - first);

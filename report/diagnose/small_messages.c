@@ -4,10 +4,219 @@
  * Those that cannot travel with the one before, as they depend on an answer to it, save nothing. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/diagnose/diagnosis.h"
-#include "report/diagnose/joined.h"
+#include "share/base/memory.h"
+
+/* Two messages that a call site sends from one rank to another can be one where the second does not depend on an
+ * answer to the first. A strand's *depth* is the longest chain of messages and collectives, each of which was received
+ * or met before the next one was sent, that leads to where it is. An answer, by whatever way round it comes, makes it
+ * grow by two and more; so messages of one depth hold no answers to each other. A ping-pong has none of these, nor has
+ * a halo that is exchanged once a step. Each strand is
+ * gone through as far as what it waits for has been. */
+#define NOT_YET UINT32_MAX
+#define NOBODY  UINT32_MAX
+
+struct meeting {
+    uint32_t n_arrived, depth; /* the largest of those that arrived */
+    bool root_arrived;
+};
+
+struct depths {
+    const struct run_program *program;
+    struct pair_sums *pairs;
+    size_t *step;             /* [n_strands] at which each is */
+    uint32_t *depth;          /* [n_strands] */
+    uint32_t *done;           /* [n_strands] what of its step is done: operations that came, 1 for an arrival */
+    uint32_t *message_depth;  /* [n_messages] of its sender, NOT_YET until it is sent */
+    uint32_t *last_depth;     /* [n_rank_pairs] of the pair's last message */
+    struct meeting *meetings; /* [n_collectives] */
+    uint32_t *blocked;        /* [n_messages + n_collectives] the last strand that waits for it */
+    uint32_t *next;           /* [n_strands] the one before it; of those that can go on as well */
+    uint32_t going;           /* the first of those that can go on */
+};
+
+static void wake(struct depths *depths, size_t object)
+{
+    uint32_t strand = depths->blocked[object];
+    depths->blocked[object] = NOBODY;
+    while (strand != NOBODY) {
+        uint32_t next = depths->next[strand];
+        depths->next[strand] = depths->going;
+        depths->going = strand;
+        strand = next;
+    }
+}
+
+/* Lets a strand wait for an object. Returns false, for the caller to return. */
+static bool block(struct depths *depths, uint32_t strand, size_t object)
+{
+    depths->next[strand] = depths->blocked[object];
+    depths->blocked[object] = strand;
+    return false;
+}
+
+static void deepen(struct depths *depths, uint32_t strand, uint32_t depth)
+{
+    depths->depth[strand] = depth > depths->depth[strand] ? depth : depths->depth[strand];
+}
+
+static void send(struct depths *depths, uint32_t strand, const struct run_step *step)
+{
+    const struct run_message *message = &depths->program->messages[step->object];
+    uint32_t depth = depths->depth[strand], site = depths->program->places[step->place].site;
+    uint32_t pair =
+        map_find(&depths->pairs->ranks, (struct map_key){(uint64_t)message->src << 32 | message->dst, site, 0});
+    if (pair != MAP_ABSENT) {
+        depths->pairs->rank_pairs[pair].joined += depths->last_depth[pair] == depth;
+        depths->last_depth[pair] = depth;
+    }
+    depths->message_depth[step->object] = depth;
+    wake(depths, step->object);
+}
+
+/* Each of these returns false where the strand must wait first. */
+
+static bool receive(struct depths *depths, uint32_t strand, uint32_t object)
+{
+    const struct run_message *message = &depths->program->messages[object];
+    if (depths->message_depth[object] == NOT_YET && (message->flags & MESSAGE_ONE_SIDED) == 0)
+        return block(depths, strand, object);
+    if (message->src != message->dst && depths->message_depth[object] != NOT_YET)
+        deepen(depths, strand, depths->message_depth[object] + 1);
+    return true;
+}
+
+static void arrive(struct depths *depths, uint32_t strand, uint32_t member)
+{
+    uint32_t number = depths->program->members[member].collective;
+    const struct run_collective *collective = &depths->program->collectives[number];
+    struct meeting *meeting = &depths->meetings[number];
+    meeting->n_arrived++;
+    meeting->depth = depths->depth[strand] > meeting->depth ? depths->depth[strand] : meeting->depth;
+    meeting->root_arrived = meeting->root_arrived || member == collective->first_member + collective->root;
+    wake(depths, depths->program->n_messages + number);
+}
+
+static bool meet(struct depths *depths, uint32_t strand, uint32_t member)
+{
+    uint32_t number = depths->program->members[member].collective;
+    const struct run_collective *collective = &depths->program->collectives[number];
+    const struct meeting *meeting = &depths->meetings[number];
+    bool all = meeting->n_arrived == collective->n_members;
+    bool is_root = member == collective->first_member + collective->root;
+    switch ((enum run_dependence)collective->dependence) {
+    case DEPENDS_ON_ALL:
+        break;
+    case DEPENDS_ON_ROOT:
+        all = all || meeting->root_arrived;
+        break;
+    case DEPENDS_OF_ROOT:
+        all = all || !is_root;
+        break;
+    case DEPENDS_ON_LOWER: /* nobody says which have come; what those have counts */
+    case DEPENDS_ON_NOBODY:
+        all = true;
+    }
+    if (!all)
+        return block(depths, strand, depths->program->n_messages + number);
+    bool alone = collective->dependence == DEPENDS_ON_NOBODY || collective->n_members < 2 ||
+                 (collective->dependence == DEPENDS_OF_ROOT && !is_root) ||
+                 (collective->dependence == DEPENDS_ON_ROOT && is_root);
+    if (!alone)
+        deepen(depths, strand, meeting->depth + 1);
+    return true;
+}
+
+static bool await(struct depths *depths, uint32_t strand, const struct run_step *step)
+{
+    for (; depths->done[strand] < step->count; depths->done[strand]++) {
+        uint32_t operation = depths->program->waits[step->object + depths->done[strand]];
+        uint32_t object = run_operation_object(operation);
+        enum run_operation_kind kind = run_operation_kind(operation);
+        if (kind == OPERATION_RECEIVE && !receive(depths, strand, object))
+            return false;
+        if (kind == OPERATION_MEMBER && !meet(depths, strand, object))
+            return false;
+    }
+    return true;
+}
+
+static bool act(struct depths *depths, uint32_t strand, const struct run_step *step)
+{
+    switch ((enum run_step_kind)step->kind) {
+    case STEP_SEND:
+        send(depths, strand, step);
+        return true;
+    case STEP_WAIT:
+        return await(depths, strand, step);
+    case STEP_PROBE:
+        return receive(depths, strand, step->object);
+    case STEP_COLLECTIVE:
+        if (depths->done[strand]++ == 0)
+            arrive(depths, strand, step->object);
+        return meet(depths, strand, step->object);
+    case STEP_BEGIN:
+        arrive(depths, strand, step->object);
+        return true;
+    case STEP_RECEIVE:
+    case STEP_SPEND:
+        break;
+    }
+    return true;
+}
+
+static void go_through(struct depths *depths)
+{
+    const struct run_program *program = depths->program;
+    while (depths->going != NOBODY) {
+        uint32_t strand = depths->going;
+        const struct run_strand *told = &program->strands[strand];
+        depths->going = depths->next[strand];
+        for (; depths->step[strand] < told->first_step + told->n_steps; depths->step[strand]++) {
+            if (!act(depths, strand, &program->steps[depths->step[strand]]))
+                break;
+            depths->done[strand] = 0;
+        }
+    }
+}
+
+/* Sets `joined` of all pairs of ranks. What lies behind a message that the trace does not have counts for nothing. */
+static void count_joined(const struct run_program *program, struct pair_sums *pairs)
+{
+    size_t n_objects = program->n_messages + program->n_collectives, n_strands = program->n_strands;
+    struct depths depths = {.program = program,
+                            .pairs = pairs,
+                            .step = xcalloc(n_strands, sizeof *depths.step),
+                            .depth = xcalloc(n_strands, sizeof *depths.depth),
+                            .done = xcalloc(n_strands, sizeof *depths.done),
+                            .message_depth = xcalloc(program->n_messages, sizeof *depths.message_depth),
+                            .last_depth = xcalloc(pairs->n_rank_pairs, sizeof *depths.last_depth),
+                            .meetings = xcalloc(program->n_collectives, sizeof *depths.meetings),
+                            .blocked = xcalloc(n_objects, sizeof *depths.blocked),
+                            .next = xcalloc(n_strands, sizeof *depths.next),
+                            .going = NOBODY};
+    memset(depths.message_depth, 0xff, program->n_messages * sizeof *depths.message_depth);
+    memset(depths.last_depth, 0xff, pairs->n_rank_pairs * sizeof *depths.last_depth);
+    memset(depths.blocked, 0xff, n_objects * sizeof *depths.blocked);
+    for (uint32_t strand = 0; strand < n_strands; strand++) {
+        depths.step[strand] = program->strands[strand].first_step;
+        depths.next[strand] = depths.going;
+        depths.going = strand;
+    }
+    go_through(&depths);
+    free(depths.step);
+    free(depths.depth);
+    free(depths.done);
+    free(depths.message_depth);
+    free(depths.last_depth);
+    free(depths.meetings);
+    free(depths.blocked);
+    free(depths.next);
+}
 
 /* The calls must take so much of all ranks' time. */
 #define LEAST_SHARE 0.05
@@ -61,7 +270,7 @@ static void sum_sites(const struct diagnosis *diagnosis, struct small_site *site
     }
 }
 
-/* Says whether most of a site's messages are small, so that their median is, and their calls take time. */
+/* Returns whether most of a site's messages are small, so that their median is, and their calls take time. */
 static bool is_small(const struct diagnosis *diagnosis, const struct small_site *site)
 {
     return 2 * site->small > site->n && site->n >= LEAST_MESSAGES * site->pairs &&
@@ -79,15 +288,15 @@ static int compare_sites(const void *left, const void *right)
 int diagnose_small_messages(struct diagnosis *diagnosis)
 {
     size_t n_sites = diagnosis->program.n_sites, n = 0;
-    struct small_site *sites = malloc((n_sites + 1) * sizeof *sites);
-    if (sites == NULL)
-        return diagnosis_no_memory(diagnosis);
+    struct small_site *sites = xcalloc(n_sites, sizeof *sites);
+    int result = 0;
     sum_sites(diagnosis, sites);
     for (size_t i = 0; i < n_sites; i++)
         n += is_small(diagnosis, &sites[i]);
-    int result = n > 0 && joined_count(&diagnosis->program, diagnosis->pairs) != 0 ? diagnosis_no_memory(diagnosis) : 0;
-    if (n > 0)
+    if (n > 0) {
+        count_joined(&diagnosis->program, diagnosis->pairs);
         sum_sites(diagnosis, sites);
+    }
     n = 0;
     for (size_t i = 0; i < n_sites; i++)
         if (is_small(diagnosis, &sites[i]))

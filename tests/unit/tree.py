@@ -25,7 +25,7 @@ import tempfile
 
 FLOORS = ["share/base", "interpose", "calibrate", "predictor", "report", "tests"]
 # The most files and folders that a top folder may have in circles. Numbers only go down; predictor's are not held yet.
-ALLOWED = {"share/base": (2, 0), "interpose": (0, 0), "calibrate": (0, 0), "report": (9, 0)}
+ALLOWED = {"share/base": (2, 0), "interpose": (0, 0), "calibrate": (0, 0), "report": (5, 0)}
 GENERATED = {"interpose/functions.h", "trampolines.inc", "fortran_stubs.inc"}
 NAMED = re.compile(r"[\w/.]*\b[a-z]\w*\.[ch]\b(?!\w)")
 FOREIGN = {"mpi.h", "mpif.h", "functions.h", "scotch.h", "ucx_impl.h"}

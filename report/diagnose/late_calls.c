@@ -1,0 +1,342 @@
+/* Finds computation that is late: goes from call site to call site, where the computation before one may be late on one
+ * rank, or few, unevenly divided among ranks, or late on whichever rank comes there. What is none of these is chance. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/diagnose/diagnosis.h"
+#include "share/base/memory.h"
+#include "share/base/statistics.h"
+
+/* The strong events are the costliest that together cost so much of all. */
+#define SITE_STRONG 0.8
+
+/* Holds a rank that calls the site. */
+struct site_rank {
+    uint32_t rank, place;
+    double computed_s; /* before all its calls, as diagnosis_computed */
+    double cost_s;     /* waiting of others */
+    uint32_t strong;   /* its strong events */
+    uint32_t late;     /* its events that cost at least a tenth of a strong one's mean */
+};
+
+struct site_sums {
+    uint32_t site;
+    double cost_s, computed_s;
+    double direct_s; /* the longest waits for its events, added up */
+    uint64_t calls, late;
+    uint32_t strong;
+    struct site_rank *ranks; /* [n_ranks] the costliest first */
+    size_t n_ranks;
+};
+
+/* Finds a rank, or few, for which the others wait at a call site, because of what they do before it.
+ *
+ * It must be the same rank more often than it would be by chance: of the events that cost most, so many are its own
+ * that the binomial distribution gives that less than LATE_CHANCE, whichever rank it might have been. And it must stand
+ * apart from the others that come to the same site; else the work is uneven. */
+#define LATE_CHANCE 0.01
+/* Share of all ranks' time from which a wait is reported that came too seldom to tell it from chance. */
+#define ONCE_SHARE 0.1
+/* A rank stands apart if it is so many times further from the others than they are from each other; of two ranks, if
+ * it computes so many times as long. */
+#define APART        2.0
+#define APART_OF_TWO 4.0
+/* Share of the waiting that its longer computation must explain. */
+#define EXPLAINED 0.25
+
+enum { MOST_LATE = 3 };
+
+/* Returns whether the first n_late ranks compute so much longer than the others that come to the site. */
+static bool stand_apart(const struct site_sums *sums, size_t n_late)
+{
+    size_t n = sums->n_ranks - n_late;
+    double least_s = INFINITY, *others_s = xcalloc(n, sizeof *others_s);
+    for (size_t i = 0; i < n_late; i++)
+        least_s = fmin(least_s, sums->ranks[i].computed_s);
+    for (size_t i = 0; i < n; i++)
+        others_s[i] = sums->ranks[n_late + i].computed_s;
+    sort_doubles(others_s, n);
+    double low_s = n > 0 ? others_s[n / 10] : 0, high_s = n > 0 ? others_s[n - 1 - n / 10] : 0;
+    bool apart = n == 0 || (least_s - high_s >= EXPLAINED * sums->direct_s / (double)n_late &&
+                            (n == 1 ? least_s >= APART_OF_TWO * high_s : least_s - high_s >= APART * (high_s - low_s)));
+    free(others_s);
+    return apart;
+}
+
+static bool by_chance(const struct diagnosis *diagnosis, const struct site_sums *sums, size_t n_late)
+{
+    double n = (double)diagnosis->program.n_ranks;
+    uint32_t of_late = 0;
+    for (size_t i = 0; i < n_late; i++)
+        of_late += sums->ranks[i].strong;
+    if (of_late == 0)
+        return true;
+    double chance = binomial_above(of_late - 1, (double)n_late / n, sums->strong);
+    return !(chance * pow(n, (double)n_late) < LATE_CHANCE);
+}
+
+static int add_late_rank(struct diagnosis *diagnosis, const struct site_sums *sums, const struct site_rank *rank)
+{
+    struct finding finding = {.kind = FINDING_LATE_RANK, .rank = rank->rank, .partner = -1, .cost_s = rank->cost_s};
+    char site[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
+    uint32_t calls = diagnosis->places[rank->place].calls;
+    double others_s = diagnosis->all_s - diagnosis->rank_s[rank->rank];
+    if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
+        return -1;
+    return diagnosis_add(diagnosis, finding,
+                         "rank %" PRIu32 " %s %s in %" PRIu32 " of %" PRIu32
+                         " calls; the others wait %s for it, %.0f %% of their time",
+                         rank->rank, diagnosis->collective[sums->site] ? "arrives last at" : "comes late to", site,
+                         rank->late < calls ? rank->late : calls, calls, diagnosis_seconds(waited, rank->cost_s),
+                         100 * fmin(rank->cost_s / others_s, 1));
+}
+
+static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *sums, bool *found)
+{
+    size_t n_late = 1, most = diagnosis->program.n_ranks / 8;
+    most = most < 1 ? 1 : most < MOST_LATE ? most : MOST_LATE;
+    while (n_late < sums->n_ranks && sums->ranks[n_late].cost_s >= sums->ranks[0].cost_s / 2)
+        n_late++;
+    if (diagnosis->program.n_ranks < 2 || n_late > most)
+        return 0;
+    double cost_s = 0;
+    for (size_t i = 0; i < n_late; i++)
+        cost_s += sums->ranks[i].cost_s;
+    if (by_chance(diagnosis, sums, n_late) && cost_s < ONCE_SHARE * diagnosis->all_s)
+        return 0;
+    if (!stand_apart(sums, n_late))
+        return 0;
+    for (size_t i = 0; i < n_late; i++) {
+        if (diagnosis->busy_share[sums->ranks[i].rank] >= 0.5) /* the scheduler's doing as much as its own */
+            continue;
+        *found = true;
+        if (add_late_rank(diagnosis, sums, &sums->ranks[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Finds that computation before a call is divided unevenly among the ranks, the same way all the time.
+ *
+ * Of two halves of the calls, every other one in each, the rank that computes most in one is held against the others in
+ * the other one. What that adds up to comes out as 0 on average where the ranks differ by chance. */
+/* Lasting differences must explain so much of the waiting. */
+#define LASTING 0.5
+
+enum { LEAST_CALLS = 4 };
+
+static double half_of(const struct diagnosis *diagnosis, const struct site_rank *rank, size_t half)
+{
+    return diagnosis->places[rank->place].half_s[half] * (1 - diagnosis->busy_share[rank->rank]);
+}
+
+/* Returns how much longer the rank with most in one half computes in the other one than the others, added up. */
+static double lasting_s(const struct diagnosis *diagnosis, const struct site_sums *sums, size_t half)
+{
+    const struct site_rank *most = &sums->ranks[0];
+    for (size_t i = 1; i < sums->n_ranks; i++)
+        if (half_of(diagnosis, &sums->ranks[i], 1 - half) > half_of(diagnosis, most, 1 - half))
+            most = &sums->ranks[i];
+    double sum_s = 0;
+    for (size_t i = 0; i < sums->n_ranks; i++)
+        sum_s += half_of(diagnosis, most, half) - half_of(diagnosis, &sums->ranks[i], half);
+    return sum_s;
+}
+
+static int imbalance_find(struct diagnosis *diagnosis, const struct site_sums *sums, bool *found)
+{
+    const struct site_rank *most = &sums->ranks[0], *least = most;
+    double mean_s = sums->computed_s / (double)sums->n_ranks;
+    for (size_t i = 1; i < sums->n_ranks; i++) {
+        most = sums->ranks[i].computed_s > most->computed_s ? &sums->ranks[i] : most;
+        least = sums->ranks[i].computed_s < least->computed_s ? &sums->ranks[i] : least;
+    }
+    if (sums->n_ranks < 2 || sums->n_ranks < diagnosis->program.n_ranks / 2 ||
+        diagnosis->places[most->place].calls < LEAST_CALLS)
+        return 0;
+    double cost_s = fmin(lasting_s(diagnosis, sums, 0) + lasting_s(diagnosis, sums, 1), sums->cost_s);
+    if (!(cost_s >= LASTING * sums->cost_s) || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    struct finding finding = {.kind = FINDING_IMBALANCE, .rank = most->rank, .partner = least->rank, .cost_s = cost_s};
+    char site[DIAGNOSIS_TEXT], most_text[DIAGNOSIS_TEXT], least_text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
+    *found = true;
+    if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
+        return -1;
+    return diagnosis_add(diagnosis, finding,
+                         "work before %s is uneven: %s on rank %" PRIu32 ", %s on rank %" PRIu32
+                         ", load balance %.0f %%; ranks wait %s for it",
+                         site, diagnosis_seconds(most_text, most->computed_s), most->rank,
+                         diagnosis_seconds(least_text, least->computed_s), least->rank, 100 * mean_s / most->computed_s,
+                         diagnosis_seconds(waited, cost_s));
+}
+
+/* Finds a call site that is reached late, whichever rank runs it: others wait for most of what ranks compute before it,
+ * nearly each time, and other sites that post the same way are not late. */
+#define LATE_CALLS 0.6  /* of its calls that are late, at least */
+#define AWAITED    0.5  /* of its computation for which others wait, at least */
+#define LIKE       0.25 /* of its cost a call that one of another site may have, at most */
+
+enum { LEAST_LATE = 4 };
+
+/* like_calls, like_cost_s: those of other sites that post the same way. */
+static int late_site_find(struct diagnosis *diagnosis, const struct site_sums *sums, uint64_t like_calls,
+                          double like_cost_s)
+{
+    uint64_t n_ranks = 0;
+    for (size_t i = 0; i < sums->n_ranks; i++)
+        n_ranks += sums->ranks[i].late > 0;
+    if (sums->late < LEAST_LATE || (double)sums->late < LATE_CALLS * (double)sums->calls ||
+        sums->direct_s < AWAITED * sums->computed_s || like_calls < LEAST_LATE ||
+        like_cost_s / (double)like_calls > LIKE * sums->cost_s / (double)sums->calls)
+        return 0;
+    struct finding finding = {.kind = FINDING_LATE_SITE, .rank = -1, .partner = -1, .cost_s = sums->cost_s};
+    char site[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
+    if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
+        return -1;
+    return diagnosis_add(diagnosis, finding,
+                         "%s is reached late in %" PRIu64 " of %" PRIu64 " calls, by %" PRIu64
+                         " rank%s; others wait %s for it, %.0f %% of all time",
+                         site, sums->late, sums->calls, n_ranks, n_ranks == 1 ? "" : "s",
+                         diagnosis_seconds(waited, sums->cost_s), 100 * sums->cost_s / diagnosis->all_s);
+}
+
+enum { POSTS_SEND = 1, POSTS_RECEIVE = 2 };
+
+/* Holds what all sites are gone through with. */
+struct site_walk {
+    struct diagnosis *diagnosis;
+    size_t *first;     /* [n_sites + 1] into by_site */
+    uint32_t *by_site; /* [n_places] places in the order of sites, then ranks */
+    uint8_t *posts;    /* [n_sites] */
+    uint64_t *calls;   /* [n_sites] */
+    double *cost_s;    /* [n_sites] */
+    uint32_t *number;  /* [n_ranks] of the rank among those of the site */
+    struct site_rank *ranks;
+};
+
+static void sort_places(struct site_walk *walk)
+{
+    const struct run_program *program = &walk->diagnosis->program;
+    for (size_t i = 0; i < program->n_places; i++)
+        walk->first[program->places[i].site + 1]++;
+    for (size_t i = 0; i < program->n_sites; i++)
+        walk->first[i + 1] += walk->first[i];
+    for (size_t i = program->n_places; i-- > 0;)
+        walk->by_site[--walk->first[program->places[i].site + 1]] = (uint32_t)i;
+    for (size_t i = 0; i < program->n_sites; i++)
+        walk->first[i] = walk->first[i + 1];
+    walk->first[program->n_sites] = program->n_places;
+}
+
+/* Sums by site what all of them are compared by. */
+static void sum_sites(struct site_walk *walk)
+{
+    const struct diagnosis *diagnosis = walk->diagnosis;
+    const struct run_program *program = &diagnosis->program;
+    for (size_t i = 0; i < program->n_places; i++)
+        walk->calls[program->places[i].site] += diagnosis->places[i].calls;
+    for (size_t i = 0; i < diagnosis->n_events; i++)
+        walk->cost_s[diagnosis->events[i].site] += diagnosis->events[i].cost_s;
+    for (size_t i = 0; i < program->n_steps; i++) {
+        uint32_t site = program->places[program->steps[i].place].site;
+        walk->posts[site] |= program->steps[i].kind == STEP_SEND      ? POSTS_SEND
+                             : program->steps[i].kind == STEP_RECEIVE ? POSTS_RECEIVE
+                                                                      : 0;
+    }
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct site_rank *a = left, *b = right;
+    if (a->cost_s < b->cost_s || a->cost_s > b->cost_s)
+        return a->cost_s > b->cost_s ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static void fill_ranks(struct site_walk *walk, struct site_sums *sums)
+{
+    const struct diagnosis *diagnosis = walk->diagnosis;
+    for (size_t i = walk->first[sums->site]; i < walk->first[sums->site + 1]; i++) {
+        uint32_t place = walk->by_site[i], rank = diagnosis->program.places[place].rank;
+        walk->number[rank] = (uint32_t)sums->n_ranks;
+        sums->ranks[sums->n_ranks] =
+            (struct site_rank){.rank = rank, .place = place, .computed_s = diagnosis_computed(diagnosis, place)};
+        sums->computed_s += sums->ranks[sums->n_ranks++].computed_s;
+    }
+}
+
+/* Sums events[0 .. n), the costliest first. */
+static void fill_sums(struct site_walk *walk, const struct diagnosis_event *events, size_t n, struct site_sums *sums)
+{
+    double strong_s = 0;
+    for (size_t i = 0; i < n && strong_s < SITE_STRONG * sums->cost_s; i++, sums->strong++) {
+        strong_s += events[i].cost_s;
+        sums->ranks[walk->number[events[i].rank]].strong++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct site_rank *rank = &sums->ranks[walk->number[events[i].rank]];
+        rank->cost_s += events[i].cost_s;
+        sums->direct_s += events[i].direct_s;
+        if (events[i].cost_s < 0.1 * strong_s / sums->strong)
+            continue;
+        rank->late++;
+        sums->late++;
+    }
+    qsort(sums->ranks, sums->n_ranks, sizeof *sums->ranks, compare_ranks);
+}
+
+static int judge_site(struct site_walk *walk, const struct diagnosis_event *events, size_t n)
+{
+    struct diagnosis *diagnosis = walk->diagnosis;
+    struct site_sums sums = {.site = events[0].site, .ranks = walk->ranks};
+    bool found = false;
+    sums.cost_s = walk->cost_s[sums.site];
+    sums.calls = walk->calls[sums.site];
+    if (!(sums.cost_s >= FINDING_LEAST_SHARE * diagnosis->all_s))
+        return 0;
+    fill_ranks(walk, &sums);
+    fill_sums(walk, events, n, &sums);
+    int result = late_rank_find(diagnosis, &sums, &found);
+    if (result == 0 && !found)
+        result = imbalance_find(diagnosis, &sums, &found);
+    if (result != 0 || found || diagnosis->collective[sums.site])
+        return result;
+    uint64_t like_calls = 0;
+    double like_cost_s = 0;
+    for (size_t site = 0; site < diagnosis->program.n_sites; site++)
+        if (site != sums.site && walk->posts[site] == walk->posts[sums.site]) {
+            like_calls += walk->calls[site];
+            like_cost_s += walk->cost_s[site];
+        }
+    return walk->posts[sums.site] == 0 ? 0 : late_site_find(diagnosis, &sums, like_calls, like_cost_s);
+}
+
+int diagnose_late_ranks(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    struct site_walk walk = {.diagnosis = diagnosis,
+                             .first = xcalloc(program->n_sites + 2, sizeof *walk.first),
+                             .by_site = xcalloc(program->n_places, sizeof *walk.by_site),
+                             .posts = xcalloc(program->n_sites, sizeof *walk.posts),
+                             .calls = xcalloc(program->n_sites, sizeof *walk.calls),
+                             .cost_s = xcalloc(program->n_sites, sizeof *walk.cost_s),
+                             .number = xcalloc(program->n_ranks, sizeof *walk.number),
+                             .ranks = xcalloc(program->n_ranks, sizeof *walk.ranks)};
+    int result = 0;
+    sort_places(&walk);
+    sum_sites(&walk);
+    for (size_t i = 0, end; result == 0 && i < diagnosis->n_events; i = end) {
+        for (end = i + 1; end < diagnosis->n_events && diagnosis->events[end].site == diagnosis->events[i].site;)
+            end++;
+        result = judge_site(&walk, diagnosis->events + i, end - i);
+    }
+    free(walk.first);
+    free(walk.by_site);
+    free(walk.posts);
+    free(walk.calls);
+    free(walk.cost_s);
+    free(walk.number);
+    free(walk.ranks);
+    return result;
+}
