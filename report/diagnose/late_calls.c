@@ -1,5 +1,5 @@
-/* Finds computation that is late: goes from call site to call site, where the computation before one may be late on one
- * rank, or few, unevenly divided among ranks, or late on whichever rank comes there. What is none of these is chance. */
+/* Finds late calls, site by site: the computation before them may be late on one rank or few, unevenly divided among
+ * ranks, or late on whichever rank comes there. What is none of these is chance. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
