@@ -8,7 +8,7 @@
 #include "share/base/array.h"
 #include "report/command/commands.h"
 #include "share/base/number.h"
-#include "interpose/database/interruptible.h"
+#include "interpose/database/transaction.h"
 #include "share/base/options.h"
 #include "share/base/progress.h"
 

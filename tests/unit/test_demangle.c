@@ -1,5 +1,6 @@
-/* Tests interpose/trace/site/demangle.h: what compilers of C++ and Fortran make of names is undone; names of C stay. */
-#include "interpose/trace/site/demangle.h"
+/* Tests interpose/trace/site/source_name.h: what compilers of C++ and Fortran make of names is undone; names of C
+ * stay. */
+#include "interpose/trace/site/source_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* Tests interpose/trace/site/short_name.h: the name alone is left of a declaration, whatever stands around and in it.
+/* Tests interpose/trace/site/source_name.h: the name alone is left of a declaration, whatever stands around and in it.
  * The declarations are what __cxa_demangle of GCC 12 says of functions that were compiled. */
-#include "interpose/trace/site/short_name.h"
+#include "interpose/trace/site/source_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -24,7 +24,7 @@ static int open_folder(const struct spool *spool)
 static char *read_file(int file)
 {
     struct stat status;
-    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > (off_t)BESIDE_LIMIT_BYTES)
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > (off_t)COMPANION_LIMIT_BYTES)
         return NULL;
     size_t size = (size_t)status.st_size, length = 0;
     char *text = xmalloc(size + 1);
@@ -34,7 +34,7 @@ static char *read_file(int file)
     return text;
 }
 
-char *beside_read(const struct spool *spool, const char *named)
+char *companion_read(const struct spool *spool, const char *named)
 {
     const char *slash = strrchr(named, '/'), *name = slash != NULL ? slash + 1 : named;
     int folder = name[0] == '\0' ? -1 : open_folder(spool);

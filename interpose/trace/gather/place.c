@@ -200,7 +200,7 @@ int places_find(struct trace *trace, const struct placement *placement, struct e
         struct trace_node *node = process->spool == NULL ? NULL : &trace->nodes[process->node];
         if (node == NULL || node->topology != NULL)
             continue;
-        char *text = beside_read(process->spool, process->spool->header.topology);
+        char *text = companion_read(process->spool, process->spool->header.topology);
         if (text != NULL)
             read_places(node, text);
     }

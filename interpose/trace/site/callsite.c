@@ -84,7 +84,7 @@ void callsites_of_process(struct callsite_table *table, struct trace *trace, con
 {
     struct reading reading = {table, trace};
     release_process(&table->process);
-    char *text = beside_read(spool, spool->header.maps);
+    char *text = companion_read(spool, spool->header.maps);
     modules_read(&table->process.modules, text, module_of_stay, &reading);
     free(text);
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "interpose/trace/site/demangle.h"
+#include "interpose/trace/site/source_name.h"
 #include "interpose/trace/site/libdw.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"

@@ -88,7 +88,7 @@ enum awaited { AWAIT_LAST, AWAIT_ROOT, ROOT_AWAITS_LAST, AWAIT_UNKNOWN };
 
 /* Describes a function. */
 struct kind {
-    bool asked;
+    bool known;
     bool joint;     /* of the functions on windows: all ranks call it together */
     uint16_t alike; /* the function that counts together with it: MPI_Bcast for MPI_Bcast_c */
     enum awaited awaited;
@@ -163,9 +163,9 @@ static uint16_t without_suffix(uint16_t function)
 static const struct kind *kind_of(struct joint *joint, uint16_t function)
 {
     struct kind *kind = &joint->kinds[function];
-    if (!kind->asked) {
+    if (!kind->known) {
         const char *name = function_name(function);
-        kind->asked = true;
+        kind->known = true;
         kind->joint = strcmp(name, "MPI_Win_fence") == 0 || strcmp(name, "MPI_Win_free") == 0 ||
                       matches(name, "MPI_Win_create*") || matches(name, "MPI_Win_allocate*");
         kind->alike = without_suffix(function);

@@ -11,7 +11,7 @@
 #include "interpose/database/row.h"
 #include "interpose/spool/error_name.h"
 #include "interpose/trace/gather/nodes.h"
-#include "interpose/trace/site/short_name.h"
+#include "interpose/trace/site/source_name.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"
 #include "share/base/ranges.h"
