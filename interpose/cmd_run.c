@@ -83,7 +83,7 @@ static int read_options(int argc, char **argv, struct run_options *options)
  * script for longer. Their spools would be read while they still write. */
 enum { WAIT_FOR_WRITERS_MS = 10000, POLL_MS = 20 };
 
-/* Says whether a process runs; what has ended and waits for its parent does not. */
+/* True if a process runs; what has ended and waits for its parent does not. */
 static bool is_running(uint32_t pid)
 {
     char path[64], line[512];
@@ -248,8 +248,8 @@ static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *k
                                             .run_key = keys->keys[number].text,
                                             .output = output,
                                             .calls = true,
-                                            .replaces_told = options->output != NULL && number == 0,
-                                            .tell = run_keys_done,
+                                            .is_replacement_known = options->output != NULL && number == 0,
+                                            .run_done = run_keys_done,
                                             .context = keys};
     int result = 0;
     if (path != NULL && path[0] != '\0') {
@@ -263,8 +263,8 @@ static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *k
 }
 
 /* Prints a line for each run on how its trace is made by hand. */
-static void tell_ingest(const char *const *folders, size_t n_folders, const struct run_keys *keys,
-                        const struct output_name *output)
+static void print_ingest_commands(const char *const *folders, size_t n_folders, const struct run_keys *keys,
+                                  const struct output_name *output)
 {
     for (size_t i = 0; i < keys->n; i++) {
         char name[PATH_MAX];
@@ -300,10 +300,10 @@ static int ingest_runs(const char *const *folders, size_t n_folders, struct run_
 
 /* Says why nothing was recorded: the reasons that the command shows, else those that are likely. Returns the exit code.
  */
-static int tell_unrecorded(const struct spool_folder *folder, const struct run_options *options)
+static int fail_unrecorded(const struct spool_folder *folder, const struct run_options *options)
 {
     int code = fail("nothing was recorded: no process of the job left a spool in %s", folder->path);
-    if (unrecorded_tell(options->command) == 0)
+    if (unrecorded_print(options->command) == 0)
         fputs("Likely reasons:\n"
               "  - the job failed before MPI_Init, or its program uses no MPI or is statically linked to it\n"
               "  - the launcher does not hand LD_PRELOAD on (a container, sudo, an option such as -genvnone)\n"
@@ -330,7 +330,7 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     if (n_folders == 0 && inner > 0)
         return EXIT_DONE;
     if (n_folders == 0)
-        return tell_unrecorded(folder, options);
+        return fail_unrecorded(folder, options);
     int code = EXIT_DONE;
     for (size_t i = 0; i < n_folders; i++)
         run_keys_add(&keys, folders[i]);
@@ -339,7 +339,7 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     if (code == EXIT_DONE && wanted)
         code = ingest_runs(folders, n_folders, &keys, output, folder->output_claim.since, options);
     else if (code == EXIT_DONE)
-        tell_ingest(folders, n_folders, &keys, output);
+        print_ingest_commands(folders, n_folders, &keys, output);
     run_keys_release(&keys);
     if (code == EXIT_DONE && wanted && !options->keep_spools)
         spool_folder_remove(folder);

@@ -21,7 +21,7 @@ static int open_lock(const char *folder, int flags)
     return open(path, flags | O_RDWR | O_CLOEXEC, 0644);
 }
 
-/* Says whether the descriptor belongs to the file that has the name now. */
+/* True if the descriptor belongs to the file that has the name now. */
 static bool has_name(int lock, const char *folder, struct stat *locked)
 {
     char path[PATH_MAX + sizeof "/" CLAIM_FILE];
@@ -31,7 +31,7 @@ static bool has_name(int lock, const char *folder, struct stat *locked)
            named.st_dev == locked->st_dev;
 }
 
-/* Says whether another process holds the lock; a file system without locks counts as free. */
+/* True if another process holds the lock; a file system without locks counts as free. */
 static bool is_locked_by_other(int lock)
 {
     return flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -25,7 +25,7 @@ enum claim_result {
 
 /* Makes the folder if it is missing, and claims it. Unless it returns CLAIM_OURS, claim is as CLAIM_NONE. */
 enum claim_result claim_take(struct claim *claim, const char *folder);
-/* Says whether another process that lives has claimed the folder. */
+/* True if another process that lives has claimed the folder. */
 bool claim_is_taken(const char *folder);
 /* Gives the folder back, and removes it if it was made by claim_take and is empty. */
 void claim_release(struct claim *claim);

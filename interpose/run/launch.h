@@ -26,7 +26,7 @@ bool launch_find_command(const char *name, char path[PATH_MAX]);
  * loader would read its name in LD_PRELOAD as another one. */
 int launch_find_preload(char path[PATH_MAX], struct error *error);
 
-/* Says whether the trace is to be made when the job has ended: MPISTAIR_INGEST is not 0. */
+/* True if the trace is to be made when the job has ended: MPISTAIR_INGEST is not 0. */
 bool launch_wants_ingest(void);
 
 #endif

@@ -62,7 +62,7 @@ static size_t walk(const char *path, bool (*each)(int folder, const char *name))
     return n;
 }
 
-/* Says whether an entry is anything but the claim. */
+/* True if an entry is anything but the claim. */
 static bool is_content(int folder, const char *name)
 {
     (void)folder;

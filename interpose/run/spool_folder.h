@@ -26,7 +26,7 @@ enum spool_folder_result { SPOOL_FOLDER_READY = 0, SPOOL_FOLDER_TAKEN = 1, SPOOL
  * goes on records to output, SPOOL_FOLDER_FAILED with the reason. */
 enum spool_folder_result spool_folder_make(struct spool_folder *folder, const char *output, const char *given,
                                            struct error *error);
-/* Says whether another run that goes on records to output. */
+/* True if another run that goes on records to output. */
 bool spool_folder_is_taken(const char *output);
 
 /* Returns how many spools lie in a folder; 0 where there is no such folder. */

@@ -20,7 +20,7 @@
 
 enum { SCRIPT_BYTES = 1 << 20 };
 
-/* Says whether a word is one of the names. */
+/* True if a word is one of the names. */
 static bool is_one_of(const char *word, const char *const *names)
 {
     for (; *names != NULL; names++)
@@ -29,7 +29,7 @@ static bool is_one_of(const char *word, const char *const *names)
     return false;
 }
 
-static bool tells(const char *subject, const char *what)
+static bool print_reason(const char *subject, const char *what)
 {
     fprintf(stderr, "  - %s %s\n", subject, what);
     return true;
@@ -42,12 +42,12 @@ static bool look_at_env(char *const *words)
     for (size_t i = 1; words[i] != NULL && (words[i][0] == '-' || strchr(words[i], '=') != NULL); i++) {
         bool next = strcmp(words[i], "-u") == 0 && words[i + 1] != NULL;
         if (is_one_of(words[i], clear))
-            return tells("env",
-                         "begins its program with an empty environment, without LD_PRELOAD: leave -i out, or name "
-                         "LD_PRELOAD and the variables MPISTAIR_... behind it");
+            return print_reason(
+                "env", "begins its program with an empty environment, without LD_PRELOAD: leave -i out, or name "
+                       "LD_PRELOAD and the variables MPISTAIR_... behind it");
         if (strcmp(words[i], "-uLD_PRELOAD") == 0 || strcmp(words[i], "--unset=LD_PRELOAD") == 0 ||
             (next && strcmp(words[i + 1], "LD_PRELOAD") == 0))
-            return tells("env", "takes LD_PRELOAD out of the environment of its program");
+            return print_reason("env", "takes LD_PRELOAD out of the environment of its program");
         i += next;
     }
     return false;
@@ -70,14 +70,15 @@ static bool look_at_word(char *const *words)
     if (strcmp(name, "env") == 0)
         return look_at_env(words);
     if (is_one_of(name, others))
-        return tells(name, "does not hand LD_PRELOAD on: start mpistair run behind it");
+        return print_reason(name, "does not hand LD_PRELOAD on: start mpistair run behind it");
     if (is_one_of(name, containers))
-        return tells(name, "starts a container: LD_PRELOAD and MPISTAIR_... must be handed on by its own options, and "
-                           "mpistair and the folder of the spools must be in there");
-    return is_one_of(name, none) && tells(name, "lets the launcher hand no environment on");
+        return print_reason(name,
+                            "starts a container: LD_PRELOAD and MPISTAIR_... must be handed on by its own options, and "
+                            "mpistair and the folder of the spools must be in there");
+    return is_one_of(name, none) && print_reason(name, "lets the launcher hand no environment on");
 }
 
-/* Says whether a line of a script takes LD_PRELOAD away. */
+/* True if a line of a script takes LD_PRELOAD away. */
 static bool is_clearing(const char *line)
 {
     static const char *const texts[] = {"env -i",
@@ -114,7 +115,7 @@ static bool look_at_script(const char *path, char *text)
     return false;
 }
 
-/* Says whether a program of ELF names no loader; bytes of it are at `file`. */
+/* True if a program of ELF names no loader; bytes of it are at `file`. */
 static bool has_no_loader(const unsigned char *file, size_t bytes)
 {
     Elf64_Ehdr header;
@@ -133,7 +134,7 @@ static bool has_no_loader(const unsigned char *file, size_t bytes)
     return header.e_phnum > 0;
 }
 
-/* Says whether the system starts a program with rights of its own, for which loaders ignore LD_PRELOAD. */
+/* True if the system starts a program with rights of its own, for which loaders ignore LD_PRELOAD. */
 static bool has_own_rights(const char *path, const struct stat *status)
 {
     return ((status->st_mode & S_ISUID) != 0 && status->st_uid != getuid()) ||
@@ -148,12 +149,13 @@ static bool look_at_contents(const char *path, unsigned char *bytes, size_t n)
     if (n < SELFMAG || memcmp(bytes, ELFMAG, SELFMAG) != 0)
         return false;
     if (bytes[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
-        return tells(path,
-                     "is a program of another word size than mpistair: the loader cannot preload the library into it");
+        return print_reason(
+            path, "is a program of another word size than mpistair: the loader cannot preload the library into it");
     return has_no_loader(bytes, n) &&
-           tells(path,
-                 "is statically linked: there is no loader in it that could preload a library; link it to the shared "
-                 "libraries");
+           print_reason(
+               path,
+               "is statically linked: there is no loader in it that could preload a library; link it to the shared "
+               "libraries");
 }
 
 /* Finds the file that a word of the command names, if it is a program. */
@@ -166,9 +168,9 @@ static bool find_program(const char *word, char path[PATH_MAX], struct stat *sta
 static bool look_at_file(const char *path, const struct stat *status)
 {
     if (has_own_rights(path, status))
-        return tells(path,
-                     "runs with rights of its owner (setuid, setgid or capabilities): the loader ignores LD_PRELOAD "
-                     "for it; take a copy without");
+        return print_reason(
+            path, "runs with rights of its owner (setuid, setgid or capabilities): the loader ignores LD_PRELOAD "
+                  "for it; take a copy without");
     unsigned char *bytes = xmalloc(SCRIPT_BYTES + 1);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = file < 0 ? -1 : read(file, bytes, SCRIPT_BYTES);
@@ -183,7 +185,7 @@ static bool look_at_file(const char *path, const struct stat *status)
     return found;
 }
 
-size_t unrecorded_tell(char *const *command)
+size_t unrecorded_print(char *const *command)
 {
     size_t n = 0;
     bool in_arguments = false; /* of the job's program, which are its own; ':' begins the next one */

@@ -5,6 +5,6 @@
 #include <stddef.h>
 
 /* Prints a line on stderr for each reason that is found, and returns how many there are. command ends with NULL. */
-size_t unrecorded_tell(char *const *command);
+size_t unrecorded_print(char *const *command);
 
 #endif

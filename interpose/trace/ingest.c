@@ -17,10 +17,10 @@
 #include "interpose/trace/gather/spools.h"
 #include "interpose/trace/write/write.h"
 
-/* Lines about ranks are cut off behind this many runs of ranks. */
-enum { RANKS_TOLD = 12, MODULES_TOLD = 4 };
+/* The most ranges of ranks, and the most modules, that are named. */
+enum { RANKS_PRINTED = 12, MODULES_PRINTED = 4 };
 
-static void tell_lost(const struct trace *trace)
+static void print_lost_ranks(const struct trace *trace)
 {
     if (trace->n_spools >= (size_t)trace->world_size)
         return;
@@ -28,14 +28,14 @@ static void tell_lost(const struct trace *trace)
             "mpistair: INCOMPLETE: only %zu of %d ranks left a spool that can be read; messages from and to the others "
             "are missing. Lost ranks:",
             trace->n_spools, trace->world_size);
-    int told = 0;
+    int n_printed = 0;
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         if (trace->processes[rank].spool != NULL)
             continue;
         int32_t last = rank;
         while (last + 1 < trace->world_size && trace->processes[last + 1].spool == NULL)
             last++;
-        if (told++ == RANKS_TOLD) {
+        if (n_printed++ == RANKS_PRINTED) {
             fputs(" ...", stderr);
             break;
         }
@@ -55,17 +55,17 @@ static void tell_lost(const struct trace *trace)
     fputc('\n', stderr);
 }
 
-/* Tells of modules that are not what ran any more: their call sites are numbers. */
-static void tell_unnamed(const struct trace *trace)
+/* Modules whose file is not the one that ran: their call sites are numbers. */
+static void print_unnamed_modules(const struct trace *trace)
 {
     int n = 0;
     for (size_t i = 0; i < trace->n_modules; i++)
-        if (trace->modules[i].reason != NULL && n++ < MODULES_TOLD)
+        if (trace->modules[i].reason != NULL && n++ < MODULES_PRINTED)
             fprintf(stderr, "mpistair: call sites of %s have no lines: %s\n", trace->modules[i].path,
                     trace->modules[i].reason);
-    if (n > MODULES_TOLD)
+    if (n > MODULES_PRINTED)
         fprintf(stderr, "mpistair: nor have those of %d other modules; see the table unnamed_module\n",
-                n - MODULES_TOLD);
+                n - MODULES_PRINTED);
 }
 
 static int build(struct trace *trace, const struct spools *spools, const struct ingest_options *options,
@@ -97,24 +97,24 @@ int ingest(const struct ingest_options *options, struct error *error)
     result = build(&trace, &spools, options, error);
     if (result != 0)
         goto out;
-    if (!options->quiet && !options->replaces_told)
+    if (!options->quiet && !options->is_replacement_known)
         replaced_note(output, "is replaced");
     progress_show("ingest: messages and rounds");
     result = trace_write(&trace, output, options->calls, &summary, error);
     if (result != 0)
         goto out;
     progress_show(NULL);
-    tell_lost(&trace);
+    print_lost_ranks(&trace);
     if (!options->quiet)
-        tell_unnamed(&trace);
+        print_unnamed_modules(&trace);
     if (!options->quiet)
         inform("%s: %d rank%s, %" PRId64 " operations, %" PRId64 " messages, %" PRId64
                " without a partner, %zu round%s of %zu kind%s; %s",
                output, trace.world_size, trace.world_size == 1 ? "" : "s", summary.posted, summary.messages,
                summary.unmatched, trace.n_rounds, trace.n_rounds == 1 ? "" : "s", trace.n_kinds,
                trace.n_kinds == 1 ? "" : "s", summary.verdict);
-    for (size_t i = 0; options->tell != NULL && i < spools.worlds.n_worlds; i++)
-        options->tell(options->context, spools.worlds.worlds[i].key);
+    for (size_t i = 0; options->run_done != NULL && i < spools.worlds.n_worlds; i++)
+        options->run_done(options->context, spools.worlds.worlds[i].key);
 out:
     progress_show(NULL);
     free(output);

@@ -11,13 +11,13 @@
 struct ingest_options {
     char *const *folders; /* [n_folders] of spools */
     size_t n_folders;
-    const char *run_key;                              /* NULL: there is only one run */
-    const char *output;                               /* NULL: mpistair-<run key>.db in the working directory */
-    const struct placement *placement;                /* NULL: where the processes were seen to run */
-    bool calls;                                       /* fill the table `call` */
-    bool quiet;                                       /* no summary on standard error */
-    bool replaces_told;                               /* the user knows already what output replaces */
-    void (*tell)(void *context, const char *run_key); /* NULL, or called for each run that went into the trace */
+    const char *run_key;                                  /* NULL: there is only one run */
+    const char *output;                                   /* NULL: mpistair-<run key>.db in the working directory */
+    const struct placement *placement;                    /* NULL: where the processes were seen to run */
+    bool calls;                                           /* fill the table `call` */
+    bool quiet;                                           /* no summary on standard error */
+    bool is_replacement_known;                            /* the user knows already what output replaces */
+    void (*run_done)(void *context, const char *run_key); /* NULL, or called for each run that went into the trace */
     void *context;
 };
 

@@ -49,7 +49,7 @@ void communicators_begin(struct communicator_table *table, struct trace *trace)
     }
 }
 
-/* Holds what a spool says of communicators. */
+/* What a spool says of communicators. */
 struct records {
     const void **made; /* [n_made] struct spool_communicator, by index */
     size_t n_made;
@@ -120,13 +120,13 @@ static bool is_duplicate(uint16_t function)
            function == FN_Comm_idup_with_info;
 }
 
-/* Tells whether the record is of a duplicate of an intercommunicator between worlds. */
+/* True if the record is of a duplicate of an intercommunicator between worlds. */
 static bool is_foreign_duplicate(const struct spool_communicator *record)
 {
     return record->identity == SPOOL_BY_TIME && record->remote_size > 0 && is_duplicate(record->function);
 }
 
-/* Says whether rank 0 of the local group may be of another world, where nobody here knows its rank. */
+/* True if rank 0 of the local group may be of another world, where nobody here knows its rank. */
 static bool has_foreign_leader(const struct spool_communicator *record)
 {
     return record->identity == SPOOL_BY_TIME &&
@@ -146,7 +146,7 @@ static struct spool_communicator in_run(const struct spool *spool, const struct 
     return copy;
 }
 
-/* Says whether a communicator of so many members may exist, after so many records. */
+/* True if a communicator of so many members may exist, after so many records. */
 static bool has_room(const struct communicator_table *table, const struct trace *trace, int32_t size)
 {
     return table->n_members + (uint64_t)size <=

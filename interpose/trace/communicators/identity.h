@@ -15,7 +15,7 @@ struct identity_table {
     size_t n_repeats;
 };
 
-/* Holds what identity_look_up found about a record. */
+/* What identity_look_up found about a record. */
 struct identity {
     uint32_t id;         /* the communicator, or MAP_ABSENT: no process spoke of this group before */
     uint32_t first;      /* the communicator of either group that was met first, or MAP_ABSENT */
@@ -34,11 +34,11 @@ struct identity identity_look_up(struct identity_table *table, const struct spoo
 void identity_set(struct identity_table *table, struct identity *found, uint32_t id);
 void identity_release(struct identity_table *table);
 
-/* Says whether it was made by a call in which groups met that have no parent in common, and members of several worlds
+/* True if it was made by a call in which groups met that have no parent in common, and members of several worlds
  * belong to it. */
 bool identity_is_meeting(const struct spool_communicator *record);
 
-/* Says whether the parent identifies anything. It does not after MPI_Intercomm_create and the like, whose two sides
+/* True if the parent identifies anything. It does not after MPI_Intercomm_create and the like, whose two sides
  * have different parents. */
 bool identity_has_parent(const struct spool_communicator *record);
 

@@ -98,14 +98,14 @@ static int64_t host_ticks(const struct meeting *meeting, uint64_t ticks)
     return (int64_t)ticks - spool_ahead_ns(&meeting->spool->header);
 }
 
-/* Says whether a can have begun before b began. */
+/* True if a can have begun before b began. */
 static bool may_precede(const struct meeting *a, const struct meeting *b)
 {
     return have_one_clock(a, b) ? host_ticks(a, a->made->begin_ticks) <= host_ticks(b, b->made->begin_ticks)
                                 : a->begin_unix_ns <= b->begin_unix_ns + CLOCKS_SLACK_NS;
 }
 
-/* Says whether a can have begun before b ended. */
+/* True if a can have begun before b ended. */
 static bool may_begin_before_end(const struct meeting *a, const struct meeting *b)
 {
     return have_one_clock(a, b) ? host_ticks(a, a->made->begin_ticks) <= host_ticks(b, b->made->end_ticks)
@@ -117,7 +117,7 @@ static bool may_overlap(const struct meeting *a, const struct meeting *b)
     return may_begin_before_end(a, b) && may_begin_before_end(b, a);
 }
 
-/* Says whether two processes of a world may speak of one call. Creations are counted on the communicator of the call.
+/* True if two processes of a world may speak of one call. Creations are counted on the communicator of the call.
  */
 static bool is_like(const struct meeting *a, const struct meeting *b)
 {
@@ -126,7 +126,7 @@ static bool is_like(const struct meeting *a, const struct meeting *b)
            a->made->creation == b->made->creation;
 }
 
-/* Says whether the process that the children's launcher named as their parents' root took part in this spawn. */
+/* True if the process that the children's launcher named as their parents' root took part in this spawn. */
 static bool was_by_parents(const struct meetings *meetings, const struct meeting *spawn, const struct meeting *child)
 {
     const struct spool_header *own = &child->spool->header;
@@ -150,7 +150,7 @@ static bool may_have_spawned(const struct meetings *meetings, const struct meeti
            may_precede(spawn, child) && may_begin_before_end(child, spawn) && was_by_parents(meetings, spawn, child);
 }
 
-/* Says whether two sides may be of one call; the first of them spawned or accepted where they differ. */
+/* True if two sides may be of one call; the first of them spawned or accepted where they differ. */
 static bool may_meet(const struct meetings *meetings, const struct meeting *a, const struct meeting *b)
 {
     uint16_t functions[2] = {a->made->function, b->made->function};

@@ -10,7 +10,7 @@
 
 #define MEETING_NONE UINT32_MAX
 
-/* Holds what one process recorded about such a call. */
+/* What one process recorded about such a call. */
 struct meeting {
     const struct spool *spool;
     const struct spool_communicator *made;

@@ -63,7 +63,7 @@ static void limit_memory(size_t bytes)
         _exit(1);
 }
 
-/* Says whether hwloc can read the text. hwloc trusts its own files: a damaged one ends the process, fills the memory or
+/* True if hwloc can read the text. hwloc trusts its own files: a damaged one ends the process, fills the memory or
  * keeps it busy. So another process reads it first. */
 static bool is_topology(const char *text)
 {

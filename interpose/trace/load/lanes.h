@@ -29,11 +29,11 @@ struct lane *lanes_first(const struct lanes *lanes);
 void lanes_take(struct lanes *lanes, const struct trace *trace, struct lane *lane);
 void lanes_release(struct lanes *lanes);
 
-/* Says whether the call of the lane's record, an operation, never returned although its thread went on: an error
+/* True if the call of the lane's record, an operation, never returned although its thread went on: an error
  * handler left it by a jump. */
 bool lane_left_call(const struct lane *lane);
 
-/* Says whether the operation has a place in trace.origins. */
+/* True if the operation has a place in trace.origins. */
 bool record_has_origin(const struct spool_operation *record);
 
 #endif

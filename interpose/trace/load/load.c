@@ -38,7 +38,7 @@ static void lose_from(struct trace_process *process, uint64_t ticks)
         process->lost_ticks = ticks;
 }
 
-/* Says whether MPI may have rejected the call after a look at what it named. */
+/* True if MPI may have rejected the call after a look at what it named. */
 static bool may_be_rejected(const struct spool_operation *record)
 {
     return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);

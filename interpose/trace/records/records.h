@@ -58,7 +58,7 @@ void accesses_resolve(struct loader *loader);
 /* Returns a time of the call on the run's clock; needs clock_align. */
 int64_t access_run_ns(const struct trace *trace, const struct trace_access *call, int64_t ns);
 
-/* Says whether all ranks that opened a file call that function on it together. */
+/* True if all ranks that opened a file call that function on it together. */
 bool access_is_collective(uint16_t function);
 
 /* Writes the tables rma and file_call, and with calls the rows of `call`. Returns 0, or -1: the database says why. */

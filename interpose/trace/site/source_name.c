@@ -38,7 +38,7 @@ static demangle_function *load_demangler(void)
     return function;
 }
 
-/* Says whether a source is Fortran's, by the last part of its name; one that is not known may be. */
+/* True if a source is Fortran's, by the last part of its name; one that is not known may be. */
 static bool may_be_fortran(const char *file)
 {
     static const char *const ends[] = {"f", "for", "ftn", "fpp", "f77", "f90", "f95", "f03", "f08", "f18"};
@@ -264,7 +264,7 @@ static const char *add_braces(struct word *word, const char *at)
     return end;
 }
 
-/* Says whether brackets that open a word hold the name, as in "void (*choose(int))(double)"; *inner is then behind what
+/* True if brackets that open a word hold the name, as in "void (*choose(int))(double)"; *inner is then behind what
  * says so. */
 static bool hold_name(const char *at, const char **inner)
 {

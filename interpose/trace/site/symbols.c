@@ -219,7 +219,7 @@ static int open_module(struct trace_module *module, struct stat *status)
     return -1;
 }
 
-/* Says whether the file is the one that ran, and so has the names of its call sites. */
+/* True if the file is the one that ran, and so has the names of its call sites. */
 static bool is_what_ran(struct trace_module *path, const struct stat *status, Dwfl_Module *module)
 {
     char *build_id = read_build_id(module);

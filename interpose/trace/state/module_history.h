@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Says how a file is told from a later one of its name. */
+/* How a file is told from a later one of its name. */
 enum module_evidence {
     MODULE_TRUSTED = 0,  /* by its name, as the spool says no more */
     MODULE_BUILD_ID = 1, /* by its build id */
@@ -22,7 +22,7 @@ struct module_identity {
     const char *build_id;                   /* MODULE_BUILD_ID: hexadecimal; else NULL */
 };
 
-/* Describes a range of code and when it was there: not yet at `after`, from `seen` to `last`, no more at `gone`. */
+/* A range of code and when it was there: not yet at `after`, from `seen` to `last`, no more at `gone`. */
 struct module_stay {
     uint64_t begin, end;
     uint64_t offset; /* place of begin in the file */

@@ -7,7 +7,7 @@
 
 #include "share/base/array.h"
 
-/* Holds one interval: time inside MPI before a moment is a sum of whole intervals and a part. */
+/* One interval: time inside MPI before a moment is a sum of whole intervals and a part. */
 struct mpi_interval {
     int64_t begin_ns;
     int64_t end_ns;

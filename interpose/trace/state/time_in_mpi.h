@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Holds the calls of a rank as disjoint intervals; starts as zeroes. */
+/* The calls of a rank as disjoint intervals; starts as zeroes. */
 struct time_in_mpi {
     struct mpi_interval *intervals; /* [n] from first on, in the order of time */
     size_t first;

@@ -40,7 +40,7 @@ struct worlds; /* communicators/worlds.h */
 #define TRACE_NO_TIME  INT64_MIN
 #define TRACE_NOT_LOST UINT64_MAX
 
-/* Says why an operation has no partner; the names are those of the column `reason`. */
+/* Why an operation has no partner; the names are those of the column `reason`. */
 enum trace_reason {
     REASON_MATCHED = 0,
     REASON_PARTNER_LOST,
@@ -52,7 +52,7 @@ enum trace_reason {
     REASON_UNMATCHED,
 };
 
-/* Says why the order of a message is not certain: bits, as in the column `uncertain`. */
+/* Why the order of a message is not certain: bits, as in the column `uncertain`. */
 enum trace_doubt {
     DOUBT_THREADS = 1U << 0,      /* calls of several threads on its envelope overlapped */
     DOUBT_HANDLE = 1U << 1,       /* a wildcard resolved through a request handle that others shared */
@@ -65,7 +65,7 @@ enum trace_doubt {
     DOUBT_LOST = 1U << 7,         /* records of its sender or receiver were lost before */
 };
 
-/* Describes one operation; times are nanoseconds of the run. A message consists of two operations; whatever else
+/* One operation; times are nanoseconds of the run. A message consists of two operations; whatever else
  * belongs to it is in the receive. */
 struct trace_operation {
     int64_t post_ns;
@@ -110,7 +110,7 @@ struct trace_operation {
     bool unsure;  /* it failed, and nobody knows whether it took a place in matching */
 };
 
-/* Holds what only some operations have: a persistent request, partitions, a stack; TRACE_NONE means that it has none.
+/* What only some operations have: a persistent request, partitions, a stack; TRACE_NONE means that it has none.
  * While its process is loaded, persistent and stack hold the process's own numbers (0: none). */
 struct trace_origin {
     uint32_t persistent; /* index in trace.persistents */
@@ -121,7 +121,7 @@ struct trace_origin {
     int64_t unmatched_id; /* id once written, else 0 */
 };
 
-/* Describes a request made by MPI_..._init. Its times, and those of what follows, stay on the node's clock. */
+/* A request made by MPI_..._init. Its times, and those of what follows, stay on the node's clock. */
 struct trace_persistent {
     int64_t begin_ns;
     int64_t end_ns;
@@ -142,7 +142,7 @@ struct trace_persistent {
     uint8_t uncertain;
 };
 
-/* Describes the partitions of one started operation. */
+/* The partitions of one started operation. */
 struct trace_partitions {
     int64_t first_ns; /* TRACE_NO_TIME: none was marked */
     int64_t last_ns;
@@ -151,7 +151,7 @@ struct trace_partitions {
     uint32_t partitions;
 };
 
-/* Describes one partition. */
+/* One partition. */
 struct trace_partition {
     int64_t at_ns;
     uint32_t partitions; /* index in trace.partitions, TRACE_NONE: damaged; while loading, the process's own number */
@@ -160,7 +160,7 @@ struct trace_partition {
     uint16_t function;
 };
 
-/* Describes a call on a window or a file. */
+/* A call on a window or a file. */
 struct trace_access {
     int64_t begin_ns;
     int64_t call_end_ns; /* return of the call itself */
@@ -195,13 +195,13 @@ struct trace_sum {
     enum trace_sum_kind kind;
 };
 
-/* Holds the call sites of a stack, the innermost first. */
+/* The call sites of a stack, the innermost first. */
 struct trace_stack {
     size_t first; /* index in trace.frames */
     uint32_t n_frames;
 };
 
-/* Describes a collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so both
+/* A collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so both
  * are kept together in the order of time. For a mark, root is its number and communicator TRACE_NONE, and SPOOL_OFF
  * says that recording is off from there on. Other ones with SPOOL_OFF stand for the collectives of a sum and become no
  * row. */
@@ -235,7 +235,7 @@ struct trace_communicator {
     bool used;
 };
 
-/* Says where one processor lies; -1 means not known. */
+/* Where one processor lies; -1 means not known. */
 struct trace_place {
     int32_t socket;
     int32_t numa;
@@ -243,13 +243,13 @@ struct trace_place {
     int32_t core;
 };
 
-/* Counts how often a process posted on a processor. */
+/* How often a process posted on a processor. */
 struct trace_posts {
     int32_t cpu;
     uint64_t posts;
 };
 
-/* Describes the calls of one function at one place that named a communicator which MPI does not know. */
+/* The calls of one function at one place that named a communicator which MPI does not know. */
 struct trace_rejected {
     uint32_t rank;
     uint32_t callsite;
@@ -257,7 +257,7 @@ struct trace_rejected {
     uint64_t calls;
 };
 
-/* Describes a time without recording on one rank. */
+/* A time without recording on one rank. */
 struct trace_off {
     int64_t begin_ns;
     int64_t end_ns;
@@ -266,7 +266,7 @@ struct trace_off {
     uint32_t rank;
 };
 
-/* Describes a host. */
+/* A host. */
 struct trace_node {
     const char *host; /* borrowed from a spool */
     struct spool_clock_pair *pairs;
@@ -291,7 +291,7 @@ struct trace_node {
     uint32_t machine;     /* the first node that has some of its cores, as a container of the same kernel; or itself */
 };
 
-/* Describes the chunks of one thread, and the first of the origins that its operations have. */
+/* The chunks of one thread, and the first of the origins that its operations have. */
 struct trace_lane {
     uint32_t number;
     size_t first_span; /* index in the spool's spans */
@@ -299,7 +299,7 @@ struct trace_lane {
     size_t first_origin;
 };
 
-/* Holds the call sites of a process, by address and, where several modules lay there, by module. */
+/* The call sites of a process, by address and, where several modules lay there, by module. */
 struct process_callsites {
     struct map sites;               /* see callsite.c */
     struct process_modules modules; /* empty unless by_time */
@@ -334,7 +334,7 @@ struct trace_process {
     struct time_in_mpi in_mpi;
 };
 
-/* Names a place in the source; what is NULL or 0 is not known. */
+/* A place in the source; what is NULL or 0 is not known. */
 struct trace_frame {
     char *function;
     char *file;
@@ -358,7 +358,7 @@ struct trace_module {
     char *reason;                    /* why its call sites have no names; NULL: they have those that its file has */
 };
 
-/* Describes what a rank did together: see step.c. Steps of one round hang on one of them: see round.c. */
+/* What a rank did together: see step.c. Steps of one round hang on one of them: see round.c. */
 struct trace_step {
     int64_t begin_ns;
     int64_t end_ns;
@@ -453,7 +453,7 @@ void trace_eager_limits(const struct trace *trace, int64_t eager_bytes[2]);
 const char *function_name(uint16_t function);
 /* Returns the function's family in mpi.tbl. */
 enum mpistair_family function_family(uint16_t function);
-/* Says whether the function is one on files. */
+/* True if the function is one on files. */
 bool function_is_of_file(uint16_t function);
 
 /* True if the collective separates rounds, what lies before it from what lies behind it: no process leaves it before

@@ -4,7 +4,7 @@
 
 #include "interpose/trace/state/trace.h"
 
-/* Holds what is known of one rank while its events come in; starts as zeroes. */
+/* What is known of one rank while its events come in; starts as zeroes. */
 struct background {
     struct burst *bursts; /* [depth] that have or had something pending, the youngest last */
     size_t depth;

@@ -4,7 +4,7 @@
 
 #include "interpose/trace/state/trace.h"
 
-/* Holds the synchronising collectives of each rank by communicator, then by their number in the rank's own order. */
+/* The synchronising collectives of each rank by communicator, then by their number in the rank's own order. */
 struct barriers {
     struct barrier *entries;
     size_t *first; /* [world_size + 1] where the entries of a rank begin */

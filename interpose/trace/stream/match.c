@@ -276,7 +276,7 @@ static void match_first(struct matcher *matcher, struct envelope *envelope)
     matcher->paired(matcher->context, send, receive);
 }
 
-/* Says whether it may have taken a message of an envelope that is not known. */
+/* True if it may have taken a message of an envelope that is not known. */
 static bool is_open(const struct trace_operation *operation)
 {
     return operation->reason == REASON_PENDING || operation->reason == REASON_FREED ||

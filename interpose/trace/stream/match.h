@@ -9,7 +9,7 @@
 
 #define DOUBT_NEVER INT64_MAX
 
-/* Holds the operations of one envelope that wait, in order, linked through next. */
+/* The operations of one envelope that wait, in order, linked through next. */
 struct envelope {
     struct map_key key;
     uint32_t first[2]; /* [direction] */

@@ -8,14 +8,14 @@
 #include "interpose/trace/stream/totals.h"
 #include "share/base/map.h"
 
-/* Holds a round that is written now. */
+/* A round that is written now. */
 struct round_found {
     int64_t begin_ns; /* begin of its earliest step */
     uint64_t first;   /* (rank, step) of its first step, which decides between equal begins */
     uint32_t root;
 };
 
-/* Holds a message whose row is written now. */
+/* A message whose row is written now. */
 struct round_message {
     int64_t send_post_ns;
     uint32_t rank; /* rank of the receive */

@@ -7,7 +7,7 @@
 #include "interpose/trace/stream/timeline.h"
 #include "share/base/map.h"
 
-/* Describes one rank; starts as zeroes. */
+/* One rank; starts as zeroes. */
 struct step_envelopes {
     struct map_key *completed; /* [n_completed] as posted, from the present step in the order of completion */
     size_t n_completed;
@@ -17,7 +17,7 @@ struct step_envelopes {
     struct map standing; /* envelopes whose receives are posted anew as soon as one completed */
 };
 
-/* Holds what is known of one rank while its events come in; steps_begin sets it up. */
+/* What is known of one rank while its events come in; steps_begin sets it up. */
 struct stepper {
     uint32_t rank;
     uint32_t step; /* the step that is open or over, TRACE_NONE: none */

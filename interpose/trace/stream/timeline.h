@@ -19,7 +19,7 @@ struct timeline_event {
     enum timeline_kind kind;
 };
 
-/* Describes a completion that lies ahead. */
+/* A completion that lies ahead. */
 struct timeline_due {
     int64_t at_ns;
     uint64_t sequence; /* number of the post in its rank */

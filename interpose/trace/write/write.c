@@ -87,7 +87,7 @@ static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
     return write_kinds(trace, database);
 }
 
-/* Says whether each spool was as long to the end of the last reading as it was at first; if not, error says which was
+/* True if each spool was as long to the end of the last reading as it was at first; if not, error says which was
  * not. */
 static bool were_whole(const struct trace *trace, struct error *error)
 {

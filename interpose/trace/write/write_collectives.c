@@ -83,10 +83,10 @@ int write_kinds(const struct trace *trace, sqlite3 *database)
 enum source { SOURCE_COLLECTIVE, SOURCE_ONE_SIDED, SOURCE_FILE, SOURCE_COUNT };
 static const char *const source_name[SOURCE_COUNT] = {"collective", "one-sided", "file"};
 
-/* Says whose arrival the ranks of a call with a root wait for. */
+/* Whose arrival the ranks of a call with a root wait for. */
 enum awaited { AWAIT_LAST, AWAIT_ROOT, ROOT_AWAITS_LAST, AWAIT_UNKNOWN };
 
-/* Describes a function. */
+/* A function. */
 struct kind {
     bool known;
     bool joint;     /* of the functions on windows: all ranks call it together */

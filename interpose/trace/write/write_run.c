@@ -23,7 +23,7 @@
 
 enum { NAMED = 16 };
 
-/* Holds a command that some ranks ran: its first `length` bytes. */
+/* A command that some ranks ran: its first `length` bytes. */
 struct program {
     const char *command;
     size_t length;
@@ -220,7 +220,7 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
     return row_finish(&nodes) | row_finish(&clocks);
 }
 
-/* Holds what a process had of its processor between the two readings; all are TRACE_NO_TIME where that is not known, as
+/* What a process had of its processor between the two readings; all are TRACE_NO_TIME where that is not known, as
  * for a process that was killed. */
 struct processor_share {
     int64_t observed_ns, run_ns, wait_ns, switches;
@@ -341,7 +341,7 @@ static int write_unnamed(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-/* Says whether the trace may lack a message, a completion or a communicator because calls of the family were passed
+/* True if the trace may lack a message, a completion or a communicator because calls of the family were passed
  * through. For families that are recorded few calls pass: a function that the backend does not know, MPI_Session_init
  * after the spool was closed. */
 static bool may_carry_messages(uint16_t function)
