@@ -116,7 +116,7 @@ int database_open(const char *path, bool writable, sqlite3 **database, struct er
     if (result == 0)
         result = read_integer(opened, path, "SELECT count(*) FROM run", &runs, error);
     if (result == 0 && runs != 1)
-        result = error_set(error, "%s: holds no run (cut off?)", path);
+        result = error_set(error, "%s: holds no run, as if ingest had been interrupted: ingest the run again", path);
     if (result == 0)
         result = add_site(opened, path, error);
 out:

@@ -31,12 +31,12 @@ int output_name_find(struct output_name *output, const char *given, struct error
     struct stat status;
     int result = 0;
     if (absolute == NULL || access(absolute, W_OK | X_OK) != 0)
-        result = error_set(error, "%s: cannot be written: its folder: %s", name, strerror(errno));
+        result = error_set(error, "%s: its folder cannot be written to: %s", name, strerror(errno));
     else if (snprintf(output->path, PATH_MAX, "%s/%s", absolute, basename(file)) >=
              PATH_MAX - (int)sizeof "-10000.spool.999")
         result = error_set(error, "%s: the name is too long", name);
     else if (stat(output->path, &status) == 0 && !S_ISREG(status.st_mode))
-        result = error_set(error, "%s: expected a file or nothing there", name);
+        result = error_set(error, "%s: exists and is not a regular file; give -o another name", name);
     free(absolute);
     return result;
 }

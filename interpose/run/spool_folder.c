@@ -127,7 +127,7 @@ static enum spool_folder_result claim_collected(struct spool_folder *folder, str
         if (result == CLAIM_TAKEN)
             return SPOOL_FOLDER_TAKEN;
         if (result == CLAIM_FAILED)
-            return error_set(error, "%s: cannot be made, or not be written to: %s", folder->collected, strerror(errno));
+            return error_set(error, "%s: cannot be created or written to: %s", folder->collected, strerror(errno));
         folder->output_claim.is_made = true; /* an empty folder belongs to nobody */
         if (walk(folder->collected, is_content) == 0)
             return SPOOL_FOLDER_READY;
@@ -140,7 +140,7 @@ static enum spool_folder_result claim_given(struct spool_folder *folder, const c
 {
     switch (claim_take(&folder->given_claim, given)) {
     case CLAIM_FAILED:
-        return error_set(error, "--spool %s: cannot be made, or not be written to: %s", given, strerror(errno));
+        return error_set(error, "--spool %s: cannot be created or written to: %s", given, strerror(errno));
     case CLAIM_TAKEN:
         return error_set(error, "--spool %s: expected a folder of its own for this run: another mpistair run uses it",
                          given);

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "share/base/memory.h"
+
 struct mapped_file {
     uint8_t *data;
     size_t size;
@@ -41,12 +43,10 @@ static void read_zeroes(int number, siginfo_t *about, void *context)
 
 struct mapped_file *mapped_file_open(int descriptor, size_t bytes)
 {
-    struct mapped_file *file = calloc(1, sizeof *file);
-    void *data = file == NULL ? MAP_FAILED : mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (data == MAP_FAILED) {
-        free(file);
+    void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (data == MAP_FAILED)
         return NULL;
-    }
+    struct mapped_file *file = xcalloc(1, sizeof *file);
     if (page_bytes == 0) {
         struct sigaction action = {.sa_sigaction = read_zeroes, .sa_flags = SA_SIGINFO};
         page_bytes = (size_t)sysconf(_SC_PAGESIZE);

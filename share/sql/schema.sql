@@ -336,7 +336,8 @@ CREATE TABLE joint_sum(
 );
 
 -- Sums over the messages from one rank to another, of one level and from and to the same call sites. form is one of them:
--- messages whose order is uncertain count with the others. late_...: as in the view late, of the side that waited.
+-- messages whose order is uncertain count with the others. late_...: as in the view late, of the side that waited. There
+-- may be several rows of a pair and form, whose sums add up.
 CREATE TABLE message_sum(
   src INTEGER NOT NULL,
   dst INTEGER NOT NULL,
@@ -351,7 +352,7 @@ CREATE TABLE message_sum(
   latest_receiver_ns INTEGER NOT NULL
 );
 
--- Sums over the rounds of a kind by rank.
+-- Sums over the rounds of a kind by rank. There may be several rows of a kind and rank, whose sums add up.
 CREATE TABLE kind_sum(
   kind_id INTEGER NOT NULL REFERENCES kind(id),
   rank INTEGER NOT NULL,
@@ -697,7 +698,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
 
 -- Times of a rank in the rounds of a kind.
 CREATE VIEW kind_time(kind_id, rank, rounds, time_ns, in_mpi_ns) AS
-  SELECT kind_id, rank, rounds, time_ns, in_mpi_ns FROM kind_sum
+  SELECT kind_id, rank, sum(rounds), sum(time_ns), sum(in_mpi_ns) FROM kind_sum GROUP BY kind_id, rank
   UNION ALL
   SELECT r.kind_id, p.rank, count(*), sum(p.end_ns - p.begin_ns), sum(p.in_mpi_ns)
   FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM kind_sum)) CROSS JOIN round_process p CROSS JOIN round r ON r.id = p.round_id
@@ -930,15 +931,19 @@ CREATE VIEW round_wait(round_id, kind_id, ranks, time_s, wait_s, longest_s, last
 CREATE VIEW kind_wait(kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, last_rank, last_rounds) AS
   WITH wait AS MATERIALIZED (
     SELECT w.* FROM (SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM kind_sum)) CROSS JOIN round_wait w),
+       of_rank AS (
+    SELECT kind_id, rank, sum(rounds) AS rounds, sum(time_ns) AS time_ns, sum(wait_ns) AS wait_ns, sum(longest_ns) AS longest_ns,
+           sum(last_rounds) AS last_rounds
+    FROM kind_sum GROUP BY kind_id, rank),
        total AS (
     SELECT kind_id, max(rounds) AS rounds, count(*) AS ranks, sum(1.0 * wait_ns) * 1e-9 AS wait_s, sum(rounds) AS entries,
            sum(1.0 * longest_ns) * 1e-9 AS longest_s, sum(1.0 * time_ns) * 1e-9 AS time_s
-    FROM kind_sum GROUP BY kind_id
+    FROM of_rank GROUP BY kind_id
     UNION ALL
     SELECT kind_id, count(*), max(ranks), sum(wait_s), sum(ranks), sum(longest_s), sum(time_s) FROM wait GROUP BY kind_id),
        last AS (
     SELECT kind_id, last_rank, n, row_number() OVER (PARTITION BY kind_id ORDER BY n DESC, last_rank) AS place
-    FROM (SELECT kind_id, rank AS last_rank, last_rounds AS n FROM kind_sum
+    FROM (SELECT kind_id, rank AS last_rank, last_rounds AS n FROM of_rank
           UNION ALL SELECT kind_id, last_rank, count(*) FROM wait GROUP BY kind_id, last_rank))
   SELECT t.kind_id, rounds, ranks, wait_s, wait_s / entries, longest_s / rounds, wait_s / nullif(time_s + wait_s, 0),
          l.last_rank, l.n

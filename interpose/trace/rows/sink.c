@@ -268,6 +268,8 @@ static const struct feed tables[SINK_TABLES] = {
     [SINK_CALLS] = {.table = "call_row", .columns = 7},
     [SINK_ROUNDS] = {.table = "round", .columns = 4},
     [SINK_MEMBERS] = {.table = "round_process", .columns = 5},
+    [SINK_MESSAGE_SUMS] = {.table = "message_sum", .columns = 11},
+    [SINK_KIND_SUMS] = {.table = "kind_sum", .columns = 10},
 };
 
 static void *insert_batches(void *argument)
@@ -347,8 +349,7 @@ int sink_end(struct sink *sink)
     return result;
 }
 
-/* Adds a row, whose values are in the order of the table's columns. */
-static void add_row(struct sink *sink, enum sink_table table, const int64_t *values)
+void sink_add(struct sink *sink, enum sink_table table, const int64_t *values)
 {
     struct sink_batch *batch = &sink->batches[sink->filling][table];
     size_t n = tables[table].columns;
@@ -410,7 +411,7 @@ int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t inde
         sink->calls ? send->post_end_ns - send->post_ns : FEED_NULL,
         sink->calls ? receive->post_end_ns - receive->post_ns : FEED_NULL,
     };
-    add_row(sink, SINK_MESSAGES, values);
+    sink_add(sink, SINK_MESSAGES, values);
     return sink->n_messages;
 }
 
@@ -442,7 +443,7 @@ int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t in
         [UNMATCHED_FUNCTION] = operation->function,
         known(operation->callsite, TRACE_NONE),
     };
-    add_row(sink, SINK_UNMATCHED, values);
+    sink_add(sink, SINK_UNMATCHED, values);
     sink_operation_call(sink, operation);
     return sink->n_unmatched;
 }
@@ -452,15 +453,15 @@ void sink_call(struct sink *sink, struct call_row row)
     const int64_t values[] = {row.rank,       function_id(row.function),      row.begin_ns, row.call_ns, row.completed,
                               row.idle_calls, known(row.callsite, TRACE_NONE)};
     if (sink->calls)
-        add_row(sink, SINK_CALLS, values);
+        sink_add(sink, SINK_CALLS, values);
 }
 
 void sink_round(struct sink *sink, int64_t id, uint32_t kind, int64_t begin_ns, int64_t end_ns)
 {
-    add_row(sink, SINK_ROUNDS, (const int64_t[]){id, (int64_t)kind + 1, begin_ns, end_ns});
+    sink_add(sink, SINK_ROUNDS, (const int64_t[]){id, (int64_t)kind + 1, begin_ns, end_ns});
 }
 
 void sink_member(struct sink *sink, int64_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns, int64_t in_mpi_ns)
 {
-    add_row(sink, SINK_MEMBERS, (const int64_t[]){round, rank, begin_ns, end_ns, in_mpi_ns});
+    sink_add(sink, SINK_MEMBERS, (const int64_t[]){round, rank, begin_ns, end_ns, in_mpi_ns});
 }

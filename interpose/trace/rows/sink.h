@@ -10,7 +10,16 @@
 #include "share/base/map.h"
 
 /* Tables that are filled in batches. */
-enum sink_table { SINK_MESSAGES, SINK_UNMATCHED, SINK_CALLS, SINK_ROUNDS, SINK_MEMBERS, SINK_TABLES };
+enum sink_table {
+    SINK_MESSAGES,
+    SINK_UNMATCHED,
+    SINK_CALLS,
+    SINK_ROUNDS,
+    SINK_MEMBERS,
+    SINK_MESSAGE_SUMS,
+    SINK_KIND_SUMS,
+    SINK_TABLES
+};
 
 struct sink_batch {
     int64_t *values; /* [n_values] row by row */
@@ -54,6 +63,9 @@ int sink_begin(struct sink *sink, sqlite3 *database, bool calls);
 int sink_flush(struct sink *sink);
 /* Flushes, waits for the last row, writes the forms. Returns 0 or -1 as sink_flush. */
 int sink_end(struct sink *sink);
+
+/* Adds a row of numbers, values[columns of the table]. */
+void sink_add(struct sink *sink, enum sink_table table, const int64_t *values);
 
 /* Add a row each; sink_message and sink_unmatched return its id. *form: the id of the message's form. */
 int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t receive, int64_t round, int64_t *form);

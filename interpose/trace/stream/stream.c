@@ -534,15 +534,15 @@ int stream_run(struct trace *trace, struct sink *sink, struct error *error)
     struct stream stream = {.trace = trace, .sink = sink};
     struct totals totals;
     int result = 0;
-    totals_begin(&totals, trace);
+    totals_begin(&totals, trace, sink);
     rounds_begin(&stream.rounds, trace, sink, &totals);
     stream_begin(&stream);
     if (read_all(&stream) == 0 && sink->n_messages != stream.n_paired)
         result = error_set(error, "defect: %lld messages were found, %lld belong to a round or to none",
                            (long long)stream.n_paired, (long long)sink->n_messages);
+    totals_flush(&totals);
     if (sink_end(sink) != 0 ||
-        (result == 0 && (doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0 ||
-                         totals_write(&totals, sink->database) != 0)))
+        (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0))
         result = STREAM_DATABASE;
     totals_release(&totals);
     stream_release(&stream);

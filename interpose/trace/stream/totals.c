@@ -1,16 +1,19 @@
-/* Few pairs of ranks exchange many messages, and few kinds have many rounds, so their sums fit in memory where the rows
- * do not. The rules are those of the views late, rank_late and kind_wait of share/sql/schema.sql, which compute the
- * same of a trace without these sums; the golden traces hold that both say the same. */
+/* Few pairs of ranks exchange many messages, and few kinds have many rounds, so their sums mostly fit in memory where
+ * the rows do not. Where they do not, the sums so far become rows, and readers add up several rows of a pair or kind.
+ * The rules are those of the views late, rank_late and kind_wait of share/sql/schema.sql, which compute the same of a
+ * trace without these sums; the golden traces hold that both say the same. */
 #include "interpose/trace/stream/totals.h"
 
 #include <stdlib.h>
 
-#include "interpose/database/row.h"
 #include "interpose/functions.h"
 #include "interpose/trace/gather/place.h"
 #include "share/base/array.h"
 #include "share/base/level.h"
 #include "share/base/saturating.h"
+
+/* Sums of either table that are kept at a time: about 20 MiB. */
+enum { TOTALS_KEPT = 1 << 17 };
 
 struct late_total {
     int64_t messages, late_ns, longest_ns;
@@ -38,9 +41,9 @@ struct late_span {
     int64_t begin_ns, end_ns;
 };
 
-void totals_begin(struct totals *totals, const struct trace *trace)
+void totals_begin(struct totals *totals, const struct trace *trace, struct sink *sink)
 {
-    *totals = (struct totals){.trace = trace};
+    *totals = (struct totals){.trace = trace, .sink = sink};
     trace_eager_limits(trace, totals->eager_bytes);
 }
 
@@ -103,6 +106,8 @@ void totals_add_message(struct totals *totals, const struct trace_operation *sen
                         const struct trace_operation *receive, int64_t form, struct late late)
 {
     struct map_key key = {(uint64_t)send->rank << 32 | receive->rank, (uint64_t)form, 0};
+    if (totals->n_pairs >= TOTALS_KEPT)
+        totals_flush(totals);
     uint32_t *number = map_at(&totals->pair_numbers, key);
     if (*number == MAP_ABSENT) {
         *number = (uint32_t)totals->n_pairs;
@@ -169,6 +174,8 @@ static void add_late(const struct totals *totals, struct member_total *total, co
 
 void totals_add_round(struct totals *totals, uint32_t kind, const struct round_member *members, size_t n_members)
 {
+    if (totals->n_members >= TOTALS_KEPT)
+        totals_flush(totals);
     if (totals->n_spans > 1)
         qsort(totals->spans, totals->n_spans, sizeof *totals->spans, compare_spans);
     size_t first = 0, last = 0, at = 0;
@@ -191,22 +198,24 @@ void totals_add_round(struct totals *totals, uint32_t kind, const struct round_m
     totals->n_spans = 0;
 }
 
-int totals_write(const struct totals *totals, sqlite3 *database)
+void totals_flush(struct totals *totals)
 {
-    struct row pairs = row_prepare(database, "message_sum", 11), members = row_prepare(database, "kind_sum", 10);
     for (size_t i = 0; i < totals->n_pairs; i++) {
         const struct pair_total *pair = &totals->pairs[i];
         const struct late_total *sender = &pair->late[LATE_SENDER], *receiver = &pair->late[LATE_RECEIVER];
-        row_insert(&pairs, "iiiiiiiiiii", (int64_t)pair->source, (int64_t)pair->destination, pair->form, pair->messages,
-                   pair->bytes, sender->messages, sender->late_ns, sender->longest_ns, receiver->messages,
-                   receiver->late_ns, receiver->longest_ns);
+        sink_add(totals->sink, SINK_MESSAGE_SUMS,
+                 (const int64_t[]){pair->source, pair->destination, pair->form, pair->messages, pair->bytes,
+                                   sender->messages, sender->late_ns, sender->longest_ns, receiver->messages,
+                                   receiver->late_ns, receiver->longest_ns});
     }
     for (size_t i = 0; i < totals->n_members; i++) {
         const struct member_total *total = &totals->members[i];
-        row_insert(&members, "iiiiiiiiii", (int64_t)total->kind + 1, (int64_t)total->rank, total->rounds,
-                   total->time_ns, total->in_mpi_ns, total->wait_ns, total->longest_ns, total->last_rounds,
-                   total->late_ns[LATE_SENDER], total->late_ns[LATE_RECEIVER]);
+        sink_add(totals->sink, SINK_KIND_SUMS,
+                 (const int64_t[]){(int64_t)total->kind + 1, total->rank, total->rounds, total->time_ns,
+                                   total->in_mpi_ns, total->wait_ns, total->longest_ns, total->last_rounds,
+                                   total->late_ns[LATE_SENDER], total->late_ns[LATE_RECEIVER]});
     }
-    int result = row_finish(&pairs);
-    return row_finish(&members) == 0 ? result : -1;
+    totals->n_pairs = totals->n_members = 0;
+    map_clear(&totals->pair_numbers);
+    map_clear(&totals->member_numbers);
 }

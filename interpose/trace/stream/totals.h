@@ -3,8 +3,7 @@
 #ifndef MPISTAIR_TRACE_TOTALS_H
 #define MPISTAIR_TRACE_TOTALS_H
 
-#include <sqlite3.h>
-
+#include "interpose/trace/rows/sink.h"
 #include "interpose/trace/state/trace.h"
 #include "share/base/map.h"
 
@@ -27,6 +26,7 @@ struct round_member {
 
 struct totals {
     const struct trace *trace;
+    struct sink *sink;
     int64_t eager_bytes[2]; /* inside a node, between nodes; TRACE_NO_TIME: not known */
     struct map pair_numbers;
     struct pair_total *pairs; /* [n_pairs] by source, destination and form */
@@ -39,7 +39,7 @@ struct totals {
     size_t spans_capacity;
 };
 
-void totals_begin(struct totals *totals, const struct trace *trace);
+void totals_begin(struct totals *totals, const struct trace *trace, struct sink *sink);
 void totals_release(struct totals *totals);
 
 /* Finds who waited in a message: a receive posted before its send waits for the late sender; a send that needs its
@@ -55,7 +55,7 @@ void totals_note_late(struct totals *totals, uint32_t rank, struct late late);
 /* Adds a round of a kind with its ranks in ascending order, members[n_members]. */
 void totals_add_round(struct totals *totals, uint32_t kind, const struct round_member *members, size_t n_members);
 
-/* Writes both tables. Returns 0, or -1: the database says why. */
-int totals_write(const struct totals *totals, sqlite3 *database);
+/* Hands the sums so far to the sink and begins anew. */
+void totals_flush(struct totals *totals);
 
 #endif

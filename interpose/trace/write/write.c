@@ -121,7 +121,7 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
     if (started < 0)
         goto out;
     if (started > 0) {
-        result = error_set(error, "no thread to write the trace: %s", strerror(started));
+        result = error_set(error, "cannot start a thread to write the trace: %s", strerror(started));
         goto out;
     }
     result = stream_run(trace, &sink, error);
@@ -148,7 +148,7 @@ int trace_write(struct trace *trace, const char *path, bool calls, struct trace_
     int result = output_file_open(&file, path, error);
     if (result == 0 && file.temporary == NULL) {
         output_file_discard(&file);
-        result = error_set(error, "%s: is no file; a trace needs one", path);
+        result = error_set(error, "%s: not a regular file; give -o the name of a file", path);
     }
     if (result != 0)
         goto out;
@@ -163,7 +163,7 @@ int trace_write(struct trace *trace, const char *path, bool calls, struct trace_
     if (result == STREAM_DATABASE)
         result = database_error(database, path, "cannot be written", error);
     if (sqlite3_close(database) != SQLITE_OK && result == 0)
-        result = error_set(error, "%s: cannot be closed", path);
+        result = database_error(database, path, "cannot be closed", error);
     if (result == 0)
         result = output_file_commit(&file, error);
     else
