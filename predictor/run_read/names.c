@@ -19,13 +19,13 @@ static struct map_key name_key(const char *name)
     return (struct map_key){hash_text(HASH_BASIS, name), other, 0};
 }
 
-static bool is_one_of(const char *name, const char *const *names)
+bool run_function_named(const char *function, const char *const *names)
 {
-    size_t length = strlen(name);
-    if (length > 2 && strcmp(name + length - 2, "_c") == 0)
+    size_t length = strlen(function);
+    if (length > 2 && strcmp(function + length - 2, "_c") == 0)
         length -= 2;
     for (; *names != NULL; names++)
-        if (strlen(*names) == length && strncmp(name, *names, length) == 0)
+        if (strlen(*names) == length && strncmp(function, *names, length) == 0)
             return true;
     return false;
 }
@@ -41,16 +41,16 @@ static struct read_function function_of(const char *name)
     static const char *const ready[] = {"MPI_Rsend", "MPI_Irsend", "MPI_Rsend_init", NULL};
     static const char *const plain[] = {"MPI_Send", NULL};
     struct read_function function = {.name = name};
-    function.class = is_one_of(name, tests)     ? FUNCTION_TEST
-                     : is_one_of(name, probes)  ? FUNCTION_PROBE
-                     : is_one_of(name, matched) ? FUNCTION_MATCHED_PROBE
-                                                : FUNCTION_OTHER;
-    function.send = is_one_of(name, synchronous) || is_one_of(name, plain) ? SEND_BY_TIME
-                    : is_one_of(name, buffered) || is_one_of(name, ready)  ? SEND_NO_WAIT
-                                                                           : SEND_BY_SIZE;
-    function.message_flags = is_one_of(name, synchronous) ? MESSAGE_SYNCHRONOUS
-                             : is_one_of(name, buffered)  ? MESSAGE_BUFFERED
-                                                          : 0;
+    function.class = run_function_named(name, tests)     ? FUNCTION_TEST
+                     : run_function_named(name, probes)  ? FUNCTION_PROBE
+                     : run_function_named(name, matched) ? FUNCTION_MATCHED_PROBE
+                                                         : FUNCTION_OTHER;
+    function.send = run_function_named(name, synchronous) || run_function_named(name, plain) ? SEND_BY_TIME
+                    : run_function_named(name, buffered) || run_function_named(name, ready)  ? SEND_NO_WAIT
+                                                                                             : SEND_BY_SIZE;
+    function.message_flags = run_function_named(name, synchronous) ? MESSAGE_SYNCHRONOUS
+                             : run_function_named(name, buffered)  ? MESSAGE_BUFFERED
+                                                                   : 0;
     return function;
 }
 

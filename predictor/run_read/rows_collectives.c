@@ -103,17 +103,18 @@ static enum sync sync_of(const char *function)
 
 static bool is_transfer(const char *function)
 {
-    static const char *const names[] = {
-        "Put",  "Get",  "Accumulate",  "Get_accumulate", "Fetch_and_op", "Compare_and_swap",
-        "Rput", "Rget", "Raccumulate", "Rget_accumulate"};
-    size_t length = strlen(function);
-    if (length > 2 && strcmp(function + length - 2, "_c") == 0)
-        length -= 2;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(function, "MPI_", 4) == 0 && strlen(names[i]) == length - 4 &&
-            strncmp(function + 4, names[i], length - 4) == 0)
-            return true;
-    return false;
+    static const char *const names[] = {"MPI_Put",
+                                        "MPI_Get",
+                                        "MPI_Accumulate",
+                                        "MPI_Get_accumulate",
+                                        "MPI_Fetch_and_op",
+                                        "MPI_Compare_and_swap",
+                                        "MPI_Rput",
+                                        "MPI_Rget",
+                                        "MPI_Raccumulate",
+                                        "MPI_Rget_accumulate",
+                                        NULL};
+    return run_function_named(function, names);
 }
 
 /* Lets the call that ends then complete the open transfers of the window, or of one target. */

@@ -77,5 +77,7 @@ int run_program_read_recorded(sqlite3 *database, const char *path, const struct 
 /* Tells whether a function of MPI, as MPI_Ibcast, MPI_Bcast_init or MPI_Bcast_c, is the collective of that name in
  * small letters, without MPI_: "bcast". */
 bool run_collective_named(const char *function, const char *name);
+/* Tells whether a function is one of those names, the last of them NULL, or one of them with _c behind it. */
+bool run_function_named(const char *function, const char *const *names);
 
 #endif

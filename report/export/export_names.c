@@ -20,7 +20,7 @@ struct name name_of(struct cursor *rows, int column, struct pool *pool)
     return name;
 }
 
-/* Remembers under which number something of the table stands; a row that is there twice is the later one. */
+/* Maps an id of the table to its index; of two rows with one id the later one counts. */
 static void number(struct map *map, int64_t id, size_t n)
 {
     *map_at(map, (struct map_key){(uint64_t)id, 0, 0}) = (uint32_t)n;
@@ -41,25 +41,15 @@ uint32_t names_comm(const struct export_names *names, int64_t id)
     return find(&names->comm_of_id, id);
 }
 
-static bool is_blocking(const char *function)
-{
-    static const char *const names[] = {"MPI_Send", "MPI_Ssend",    "MPI_Bsend",           "MPI_Rsend",
-                                        "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace"};
-    size_t length = strlen(function);
-    if (length > 2 && strcmp(function + length - 2, "_c") == 0)
-        length -= 2;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == length && strncmp(function, names[i], length) == 0)
-            return true;
-    return false;
-}
-
 static const char make_functions_sql[] =
     "DROP TABLE IF EXISTS temp.export_function;"
     "CREATE TABLE temp.export_function(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
     "INSERT OR IGNORE INTO temp.export_function(name) SELECT name FROM function"
     " UNION SELECT function FROM collective UNION SELECT function FROM rma UNION SELECT function FROM unmatched"
     " UNION SELECT function FROM file_call UNION SELECT function FROM persistent";
+
+static const char *const blocking[] = {
+    "MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend", "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace", NULL};
 
 static int read_functions(struct export *export, struct export_names *names)
 {
@@ -70,7 +60,7 @@ static int read_functions(struct export *export, struct export_names *names)
                 export->error);
     while (cursor_next(&rows)) {
         struct named_function function = {.name = name_of(&rows, 0, &names->pool)};
-        function.blocking = is_blocking(function.name.text);
+        function.blocking = run_function_named(function.name.text, blocking);
         array_grow(&names->functions, names->n_functions, sizeof function);
         names->functions[names->n_functions++] = function;
     }
