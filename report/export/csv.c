@@ -1,5 +1,5 @@
-/* Writes everything of a run as one table of CSV, a row an event: what it is stands in the first column, and a column
- * that an event has no value for is empty (man 5 mpistair, EXPORT). */
+/* Writes a run as one table of CSV, a row an event. The first column says what the event is; columns that do not apply
+ * to it are empty (man 5 mpistair, EXPORT). */
 #include "interpose/database/database.h"
 #include "report/export/trace_export.h"
 #include "report/render/render.h"
@@ -10,6 +10,8 @@ static const char header[] =
     "what,id,rank,function,begin_ns,end_ns,complete_ns,communicator,peer,tag,bytes,site,place,"
     "peer_function,peer_begin_ns,peer_end_ns,peer_complete_ns,peer_site,peer_place,level,round,"
     "completed,unsuccessful,note\n";
+
+enum { COL_RANK = 2, COL_PEER = 8 };
 
 /* A message has two call sites, and a run millions of messages: their names are made once. */
 static const char make_places_sql[] = "DROP TABLE IF EXISTS temp.export_place;"
@@ -57,12 +59,26 @@ static const char *const parts[] = {
     " NULL, NULL, NULL FROM mark WHERE kept(rank, at_ns, NULL) ORDER BY at_ns, rank",
 };
 
+/* Returns 0, or -1 with the reason where a column has no rank of the run. */
+static int check_rank(const struct export *export, struct cursor *rows, int column)
+{
+    int64_t rank = cursor_integer(rows, column);
+    if (rank >= 0 && (size_t)rank < export->selection.n_ranks)
+        return 0;
+    return error_set(export->error, "%s: %s %lld: rank %lld is not in the table process", export->path,
+                     (const char *)sqlite3_column_text(rows->statement, 0), (long long)cursor_integer(rows, 1),
+                     (long long)rank);
+}
+
 static int write_part(struct export *export, FILE *stream, const char *sql, struct progress *progress, size_t *n)
 {
     struct cursor rows;
     cursor_open(&rows, export->database, export->path, sql, export->error);
     while (!ferror(stream) && cursor_next(&rows)) {
-        render_csv_row(stream, rows.statement);
+        if (check_rank(export, &rows, COL_RANK) != 0 || (sql == parts[0] && check_rank(export, &rows, COL_PEER) != 0))
+            rows.result = -1;
+        else
+            render_csv_row(stream, rows.statement);
         progress_step(progress, ++*n);
     }
     return cursor_close(&rows);

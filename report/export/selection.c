@@ -1,5 +1,5 @@
-/* Finds the ranks and the window that are wanted. The rows themselves are chosen by SQL, where the function kept() made
- * here looks into arrays by rank, since the begin of a window may differ from rank to rank. */
+/* The ranks and the window of --ranks, --from and --to. A mark or a call site comes at another time on each rank, so
+ * the window is an array by rank; the SQL function kept() looks rows up in it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static int choose_ranks(struct export *export)
     return 0;
 }
 
-/* Takes what a query says by rank: the begin and the end of what the bound names. */
+/* Fills places[] by a query for the begin and the end, by rank, of what a bound names. */
 static int bound_by_rank(struct export *export, const struct run_bound *bound, const char *sql, int64_t *places,
                          bool begin)
 {
@@ -96,20 +96,16 @@ static int check_window(const struct export *export)
     return 0;
 }
 
+/* A rank that does not exist is kept: whoever reads its row says which one that is. */
 static void kept(sqlite3_context *context, int n, sqlite3_value **values)
 {
     (void)n;
     const struct selection *selection = sqlite3_user_data(context);
     int64_t rank = sqlite3_value_int64(values[0]), begin_ns = sqlite3_value_int64(values[1]);
     int64_t end_ns = sqlite3_value_type(values[2]) == SQLITE_NULL ? begin_ns : sqlite3_value_int64(values[2]);
-    if (rank < 0 || (size_t)rank >= selection->n_ranks) {
-        char text[64];
-        snprintf(text, sizeof text, "rank %" PRId64 " is not in the table process", rank);
-        sqlite3_result_error(context, text, -1);
-    } else {
-        sqlite3_result_int(context, selection->wanted[rank] && begin_ns >= selection->from_ns[rank] &&
-                                        end_ns <= selection->to_ns[rank]);
-    }
+    bool unknown = rank < 0 || (size_t)rank >= selection->n_ranks;
+    sqlite3_result_int(context, unknown || (selection->wanted[rank] && begin_ns >= selection->from_ns[rank] &&
+                                            end_ns <= selection->to_ns[rank]));
 }
 
 int selection_make(struct export *export)
