@@ -33,7 +33,7 @@ static const char usage[] =
 
 enum { ROWS_AT_ONCE = 4096 };
 
-/* Returns a column of the present row as text, NULL as "-"; NULL without memory. real[32] and pool hold it. */
+/* Returns a column of the present row as text, NULL as "-". real[32] and pool hold it. */
 static const char *cell_text(sqlite3_stmt *statement, int column, char *real, struct pool *pool)
 {
     if (sqlite3_column_type(statement, column) == SQLITE_FLOAT) {
@@ -44,18 +44,15 @@ static const char *cell_text(sqlite3_stmt *statement, int column, char *real, st
     return text == NULL ? "-" : pool_clean(pool, text, (size_t)sqlite3_column_bytes(statement, column));
 }
 
-/* Takes the present row: its widths alone, or its text. Returns 0, or -1 without memory. */
-static int take_row(sqlite3_stmt *statement, struct text_table *table, bool widths)
+/* Adds the present row to a table: its widths alone, or its text. */
+static void take_row(sqlite3_stmt *statement, struct text_table *table, bool widths)
 {
     struct pool pool = {0};
-    int n = sqlite3_column_count(statement), result = 0;
-    for (int i = 0; i < n && result == 0; i++) {
+    for (int i = 0; i < sqlite3_column_count(statement); i++) {
         char real[32];
         int type = sqlite3_column_type(statement, i);
         const char *text = cell_text(statement, i, real, &pool);
-        if (text == NULL)
-            result = -1;
-        else if (widths)
+        if (widths)
             text_table_widen(table, (size_t)i, text);
         else
             text_table_text(table, text);
@@ -63,7 +60,6 @@ static int take_row(sqlite3_stmt *statement, struct text_table *table, bool widt
             text_table_set(table, (size_t)i, TEXT_RIGHT);
     }
     pool_release(&pool);
-    return result;
 }
 
 /* Runs the query, once for the widths, once for the rows. */
@@ -71,10 +67,11 @@ static int fill(FILE *stream, sqlite3_stmt *statement, struct text_table *table,
 {
     int step;
     sqlite3_reset(statement);
-    for (size_t n = 1; (step = sqlite3_step(statement)) == SQLITE_ROW; n++)
-        if (take_row(statement, table, widths) != 0 ||
-            (!widths && n % ROWS_AT_ONCE == 0 && text_table_print(table, stream, NULL) != 0))
+    for (size_t n = 1; (step = sqlite3_step(statement)) == SQLITE_ROW; n++) {
+        take_row(statement, table, widths);
+        if (!widths && n % ROWS_AT_ONCE == 0 && text_table_print(table, stream, NULL) != 0)
             return SQLITE_NOMEM;
+    }
     return step;
 }
 
@@ -90,9 +87,8 @@ static int write_records(FILE *stream, sqlite3_stmt *statement)
         text_table_column(table, NULL, TEXT_CUT);
         for (int i = 0; i < sqlite3_column_count(statement); i++) {
             char real[32];
-            const char *text = cell_text(statement, i, real, &pool);
             text_table_cell(table, "  %s", sqlite3_column_name(statement, i));
-            text_table_text(table, text != NULL ? text : "");
+            text_table_text(table, cell_text(statement, i, real, &pool));
         }
         fprintf(stream, "row %zu\n", n);
         int result = text_table_end(table, stream, NULL);
@@ -136,8 +132,7 @@ static int write_csv(FILE *stream, sqlite3_stmt *statement)
 
 static json_t *json_value(sqlite3_stmt *statement, int column, struct pool *pool)
 {
-    const unsigned char *text;
-    const char *clean;
+    const char *text;
     switch (sqlite3_column_type(statement, column)) {
     case SQLITE_INTEGER:
         return json_integer(sqlite3_column_int64(statement, column));
@@ -146,10 +141,9 @@ static json_t *json_value(sqlite3_stmt *statement, int column, struct pool *pool
     case SQLITE_NULL:
         return json_null();
     default:
-        text = sqlite3_column_text(statement, column);
-        clean =
-            text == NULL ? NULL : pool_clean(pool, (const char *)text, (size_t)sqlite3_column_bytes(statement, column));
-        return clean == NULL ? NULL : json_string(clean);
+        text = (const char *)sqlite3_column_text(statement, column);
+        return text == NULL ? NULL
+                            : json_string(pool_clean(pool, text, (size_t)sqlite3_column_bytes(statement, column)));
     }
 }
 
@@ -179,7 +173,7 @@ static int write_json(FILE *stream, sqlite3_stmt *statement)
     return step;
 }
 
-/* Says whether only blanks, semicolons and comments are left. */
+/* Returns whether only blanks, semicolons and comments are left. */
 static bool nothing_left(const char *sql)
 {
     while (*sql != '\0') {
