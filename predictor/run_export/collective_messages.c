@@ -1,4 +1,4 @@
-/* Makes messages of collectives. See collective_messages.h. */
+/* The messages of a collective (collective_messages.h). */
 #include "predictor/run_export/collective_messages.h"
 
 bool exchange_as_recorded(const struct run_collective *collective)
@@ -45,7 +45,7 @@ static double disseminated(const struct run_collective *c, double bytes, uint64_
     }
 }
 
-/* Holds the messages of a round, by numbers in the collective. */
+/* The messages of a round; to and from are positions in the collective. */
 struct numbers {
     uint32_t to, from;
     double sent, received;

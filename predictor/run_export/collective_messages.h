@@ -1,5 +1,5 @@
-/* Says by which messages a collective is exchanged where a format has no collectives, or not this one. Members are
- * known by their number in it. In a round a member sends at most one message and receives at most one, then goes on to
+/* The messages that stand for a collective where a format has none, or not this one. Members are known by their number
+ * in it. In a round a member sends at most one message and receives at most one, then goes on to
  * the next round once both are complete:
  *
  *   DEPENDS_ON_ALL    dissemination: in round k from i to i + 2^k (modulo n)
@@ -23,7 +23,7 @@ struct exchange_round {
 
 unsigned exchange_rounds(const struct run_collective *collective);
 struct exchange_round exchange_round(const struct run_program *program, uint32_t member, unsigned round);
-/* Says whether the exchange has no bytes that are known, and takes what was recorded (after_s) behind its messages. */
+/* Returns whether nobody knows the collective's bytes, so that its recorded time (after_s) follows its messages. */
 bool exchange_as_recorded(const struct run_collective *collective);
 
 #endif

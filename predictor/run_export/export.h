@@ -1,4 +1,4 @@
-/* What both formats need while they are written. */
+/* The state that both formats share while they are written. */
 #ifndef MPISTAIR_PREDICTOR_EXPORT_H
 #define MPISTAIR_PREDICTOR_EXPORT_H
 
@@ -9,7 +9,7 @@
 
 #define EXPORT_NOBODY UINT32_MAX
 
-/* What a format cannot say. */
+/* What a format cannot express. */
 enum export_limit {
     LIMIT_COLLECTIVES, /* as messages */
     LIMIT_RECORDED,    /* collectives whose bytes nothing tells: messages without bytes, and the recorded rest */

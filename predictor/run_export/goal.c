@@ -59,7 +59,7 @@ static void add_link(struct goal *goal, struct label label, bool begun)
     goal->links[goal->n_links++] = (struct link){label, begun};
 }
 
-/* Lets the next operation wait for the end of that one as well. */
+/* Makes the next operation wait for the end of that one, too. */
 static void wait_for(struct goal *goal, struct label label)
 {
     for (size_t i = 0; i < goal->n_links; i++) {
@@ -83,7 +83,7 @@ static void end_line(struct goal *goal, struct label label)
         print_link(goal->threads ? goal->late : stream, label, &goal->links[i]);
 }
 
-/* Lets what follows in the thread wait for that alone. */
+/* Makes what follows in the thread wait for that operation alone. */
 static void go_on(struct goal *goal, struct label label, bool begun)
 {
     goal->n_links = 0;

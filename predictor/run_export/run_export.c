@@ -1,4 +1,4 @@
-/* Opens the files, finds out who posts what, and says what a format could not. */
+/* Opens the files, finds out who posts what, and notes on stderr what a format cannot express. */
 #include "predictor/run_export/run_export.h"
 
 #include <inttypes.h>

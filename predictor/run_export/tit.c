@@ -72,7 +72,7 @@ static void post_step(struct tit *tit, const struct run_step *step, bool blocks)
     context->limits[LIMIT_ONE_SIDED] += (message->flags & MESSAGE_ONE_SIDED) != 0;
 }
 
-/* Says whether the post at that step and the wait behind it are a blocking call. */
+/* Returns whether the post at that step and the wait after it are one blocking call. */
 static bool blocks(const struct tit *tit, size_t number)
 {
     const struct run_step *step = &tit->program->steps[number], *next = step + 1;
@@ -166,7 +166,7 @@ static double block_bytes(const struct run_program *p, const struct run_collecti
     return p->members[c->first_member + from_root].bytes;
 }
 
-/* Says whether SMPI has the collective: of all ranks, in their order, with the same bytes each. */
+/* Returns whether SMPI has the collective: of all ranks, in their order, with the same bytes each. */
 static bool same_for_all(const struct export_context *context, const struct run_collective *c)
 {
     const struct run_program *p = context->program;

@@ -57,8 +57,8 @@ static void append_names(char *text, size_t bytes, const struct command *table)
     }
 }
 
-/* Runs the command of a table that argv[1] names, or says which there are. of is what they belong to: "machine", empty
- * for mpistair. */
+/* Runs the command of a table that argv[1] names, or lists those there are. of: the command they belong to, "machine"
+ * or "" for mpistair itself. */
 static int run(const struct command *table, const char *of, int argc, char **argv)
 {
     const char *kind = of[0] != '\0' ? "subcommand" : "command";

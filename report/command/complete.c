@@ -13,7 +13,7 @@
 #include "share/base/installation.h"
 #include "share/base/options.h"
 
-/* Holds the words behind a command, the last one at the cursor. */
+/* The words behind a command, the last one at the cursor. */
 struct line {
     int n_words;
     char **words;

@@ -1,4 +1,4 @@
-/* Starts mpistair: hands over to the command that was asked for, and sees that its output arrived. */
+/* mpistair: runs the command that argv[1] names, and fails where its output did not arrive (a full disk). */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

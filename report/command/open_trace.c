@@ -44,7 +44,7 @@ static size_t count_spools(const char *folder, struct timespec *newest)
     return n;
 }
 
-/* Makes folder's trace.db unless it is as new as the spools there; returns an exit code. */
+/* Ingests a folder to its trace.db unless that is as new as the spools there. Returns an exit code. */
 static int ingest_folder(const char *folder, char **path)
 {
     struct timespec newest;

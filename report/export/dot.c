@@ -69,7 +69,7 @@ static int read_places(struct export *export, struct rank_groups *groups, struct
     return cursor_close(&rows);
 }
 
-/* Says whether two neighbours are in one group. */
+/* Returns whether two neighbours are in one group. */
 static bool together(const struct placed_ranks *ranks, const struct placed_rank *a, const struct placed_rank *b,
                      enum coarseness coarseness)
 {

@@ -1,5 +1,5 @@
-/* Whatever is removed here is looked at first: it is files whose names an archive has, in a folder whose anchor file
- * says that mpistair wrote it. A folder with anything else in it stays. */
+/* Only an archive that mpistair wrote is ever removed: a folder whose anchor file says so, and that holds nothing but
+ * files with the names of an archive. */
 #include "report/export/otf2_folder.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@ static bool ends_with(const char *name, const char *end)
     return length > of_end && strcmp(name + length - of_end, end) == 0;
 }
 
-/* Says whether a file of this name can be of an archive, in its folder or in traces/. */
+/* Returns whether an archive has a file of this name, in its folder or (inside) in traces/. */
 static bool is_of_archive(const char *name, bool inside)
 {
     if (!inside)

@@ -1,10 +1,10 @@
-/* Replaces an archive, which is a folder, only by a complete one, and no folder that is not one of ours. */
+/* Writes an archive, which is a folder, so that a complete one replaces an older one of mpistair, and nothing else. */
 #ifndef MPISTAIR_EXPORT_OTF2_FOLDER_H
 #define MPISTAIR_EXPORT_OTF2_FOLDER_H
 
 #include "share/base/error.h"
 
-/* Stands in the anchor file of archives that mpistair wrote. */
+/* The creator in the anchor file of archives that mpistair wrote. */
 #define OTF2_FOLDER_CREATOR "mpistair export"
 
 struct otf2_folder {

@@ -1,4 +1,4 @@
-/* Stands for the writer of OTF2 where mpistair was built without libotf2. */
+/* Takes the place of otf2.c where mpistair was built without libotf2. */
 #include "report/export/trace_export.h"
 
 int export_otf2(struct export *export)

@@ -147,7 +147,7 @@ static const char *op_word(const struct timeline_op *op)
     }
 }
 
-/* Says whom an operation meets, and with what. Each argument of it stands behind a comma. */
+/* Prints an operation's peer, communicator, tag and bytes as arguments, each behind a comma. */
 static void print_op(struct perfetto *out, const struct timeline_op *op)
 {
     const char *word = op_word(op);

@@ -342,7 +342,7 @@ static struct lane *first_to_leave(const struct timeline *timeline)
     return first;
 }
 
-/* Tells all ends up to a time, completions before the ends of the calls in which they are reported. */
+/* Reports all ends up to a time to the listener, completions before the ends of the calls that report them. */
 static void advance(struct timeline *timeline, int64_t until_ns)
 {
     for (;;) {
@@ -360,7 +360,7 @@ static void advance(struct timeline *timeline, int64_t until_ns)
     }
 }
 
-/* Says whether a call can be on a lane: behind what was there, or within it where threads take turns. */
+/* Returns whether a lane has room for a call: after what was there, or within it where threads take turns. */
 static bool fits(const struct timeline *timeline, size_t lane, const struct timeline_call *call)
 {
     const struct timeline_call *open = innermost(&timeline->lanes[lane]);
@@ -443,7 +443,7 @@ static void attach(struct timeline *timeline, const struct row *row)
     }
 }
 
-/* Tells the rows of one rank and time. */
+/* Hands the rows of one rank and time to the listener. */
 static void tell_group(struct timeline *timeline)
 {
     const struct timeline_listener *listener = timeline->listener;

@@ -41,7 +41,7 @@ struct timeline_call {
     size_t n_done;
 };
 
-/* What a format is told, in the order of time on each lane: enter, then complete, then leave. arrive and mark may be
+/* The events of a rank, in the order of time on each lane: enter, then complete, then leave. arrive and mark may be
  * NULL: not wanted. */
 struct timeline_listener {
     void *context;
@@ -56,8 +56,8 @@ struct timeline_listener {
     void (*mark)(void *context, int64_t number, int64_t at_ns, uint32_t site);
 };
 
-/* Tells everything that is wanted. A rank without events has a begin and an end, too. Returns 0, or -1 with the
- * reason. */
+/* Calls the listener for all that is selected. A rank without events has a begin and an end, too. Returns 0, or -1 with
+ * the reason. */
 int timeline_read(struct export *export, const struct export_names *names, const struct timeline_listener *listener);
 
 #endif

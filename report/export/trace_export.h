@@ -1,4 +1,4 @@
-/* Says what all formats of `mpistair export` share: the trace, what of it is wanted, and the functions that write. */
+/* What all formats of `mpistair export` share: the trace, what of it is selected, and the functions that write. */
 #ifndef MPISTAIR_TRACE_EXPORT_H
 #define MPISTAIR_TRACE_EXPORT_H
 
@@ -10,21 +10,21 @@
 #include "predictor/run_read/run_read.h"
 #include "share/base/error.h"
 
-/* Says where a time or a number is not known. */
+/* A time or a number that is not known. */
 #define EXPORT_NOTHING INT64_MIN
 
 struct rank_range {
     uint32_t first, last;
 };
 
-/* Holds what of the trace is wanted, as the command line says it. */
+/* The part of the trace that the command line asks for. */
 struct export_wish {
     struct rank_range *ranks; /* [n_ranks]; none: all */
     size_t n_ranks;
     struct run_window window;
 };
 
-/* Holds the same by rank. */
+/* The same by rank. */
 struct selection {
     size_t n_ranks;
     uint8_t *wanted;          /* [n_ranks] */
@@ -46,7 +46,7 @@ struct export
  * whether something lies inside as a whole; end_ns may be NULL. Return 0, or -1 with the reason. */
 int selection_make(struct export *export);
 void selection_release(struct selection *selection);
-/* Says on stderr how many messages and calls are left out, if anything is. */
+/* Prints on stderr how many messages and calls are left out, if any are. */
 int selection_tell(struct export *export);
 
 /* Write the export. Return 0, or -1 with the reason. A file is complete or untouched. */
