@@ -240,7 +240,6 @@ int launcher_local_size(void)
 
 #if defined OPEN_MPI || defined MPISTAIR_STANDARD_ABI /* whose MPI may be Open MPI */
 
-
 /* A process beside the launcher is its child, perhaps through a shell; one on another node is a child of a daemon.
  * What the launcher was given says what it hands on. Whatever cannot be read counts as reached. */
 

@@ -177,7 +177,6 @@ struct spool_processor_use node_processor_use(void)
  * UCX (the PML of that name, and MPICH over it) decides by itself for each size and peer and tells nothing here. */
 #if defined OPEN_MPI || defined MPISTAIR_STANDARD_ABI /* whose MPI may be Open MPI */
 
-
 /* Declared in opal/mca/base/mca_base_var.h: one gives 0 and the index of a variable, the other 0 and a pointer to
  * where its value is. */
 typedef int find_by_name(const char *full_name, int *index);

@@ -182,7 +182,7 @@ def check_mistakes():
     with open(os.path.join(scratch, "placement.csv"), "w", encoding="ascii") as file:
         file.write("rank,node\n0,0\n")
     for code, words, arguments in ((2, "no job", []), (2, "--no-such", ["--no-such", "touch", marker]), (2, "-o", ["-o", "-", "touch", marker]),
-                                   (1, "/nowhere/x.db", ["-o", "/nowhere/x.db", "touch", marker]), (1, "expected a file", ["-o", ".", "touch", marker]),
+                                   (1, "/nowhere/x.db", ["-o", "/nowhere/x.db", "touch", marker]), (1, "not a regular file", ["-o", ".", "touch", marker]),
                                    (1, "placement.csv:1", ["--placement", "placement.csv", "touch", marker]),
                                    (1, "cannot be started", ["/nowhere/mpiexec"])):
         done = run(*arguments)
