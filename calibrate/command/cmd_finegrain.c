@@ -1,14 +1,12 @@
 /* Runs `mpistair finegrain`: measures what it gains to send the parts of buffers as they get ready, against sending
  * whole buffers when all threads are done. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calibrate/finegrain/arrivals/arrivals_trace.h"
 #include "calibrate/finegrain/finegrain_job.h"
+#include "calibrate/finegrain/sweep/sweep.h"
 #include "calibrate/finegrain/sweep/sweep_plot.h"
-#include "calibrate/finegrain/sweep/sweep_run.h"
 #include "calibrate/command/cmd_machine.h"
 #include "share/base/output_file.h"
 
@@ -20,7 +18,6 @@ struct request {
     const char *output, *raw, *dump; /* raw, dump: NULL where they are not asked for */
     const char *sweep, *plot, *rows; /* NULL: none; rows: results that are drawn without a job */
     int format;                      /* enum format */
-    char *of_trace;                  /* fixed:FILE with the times of a trace; NULL: none */
 };
 
 static const char usage[] =
@@ -117,29 +114,6 @@ static int parse(int argc, char **argv, struct request *request)
     return OPTIONS_READ;
 }
 
-/* Puts the times of a trace into a file in this folder, where the ranks find it, as they are on other nodes as
- * well; it becomes what is asked for. */
-static int take_trace(struct request *request, struct arrivals_request *asked, struct error *error)
-{
-    char *path = arrivals_trace_keep(asked->path, ".", error);
-    if (path == NULL)
-        return -1;
-    int length = asprintf(&request->of_trace, "fixed:%s", path);
-    if (length < 0) {
-        request->of_trace = NULL;
-        unlink(path);
-    }
-    free(path);
-    return length < 0 ? error_set(error, "no memory") : arrivals_parse(request->of_trace, asked, error);
-}
-
-static void drop_trace(struct request *request)
-{
-    if (request->of_trace != NULL)
-        unlink(strchr(request->of_trace, ':') + 1);
-    free(request->of_trace);
-}
-
 /* Opens the arrivals. Returns OPTIONS_READ, or the exit code after saying what was expected. */
 static int open_arrivals(struct request *request, struct arrivals **arrivals)
 {
@@ -149,11 +123,7 @@ static int open_arrivals(struct request *request, struct arrivals **arrivals)
     if (arrivals_parse(config->arrivals, &asked, &error) != 0)
         return wrong_usage("finegrain", "%s", error.text);
     asked.width_s = config->width_s;
-    if (asked.kind == ARRIVAL_TRACE && take_trace(request, &asked, &error) != 0) {
-        error_report(&error);
-        return EXIT_WRONG_USAGE;
-    }
-    if (arrivals_open(&asked, config->compute_s, arrivals, &error) != 0) {
+    if (arrivals_trace_open(&asked, config->compute_s, arrivals, &error) != 0) {
         error_report(&error);
         return EXIT_WRONG_USAGE;
     }
@@ -214,8 +184,7 @@ static int measure(struct request *request, const struct arrivals *arrivals, str
     const struct finegrain_config *config = &request->config;
     struct finegrain_samples samples = {0};
     struct finegrain_row row;
-    const char *words = request->of_trace != NULL ? request->of_trace : config->arrivals;
-    int result = finegrain_job_run(&request->launcher, config, words, &samples, code, error);
+    int result = finegrain_job_run(&request->launcher, config, &samples, code, error);
     if (result == 0)
         result = finegrain_row_make(config, request->launcher.mpi, &samples, &row, error);
     if (result == 0 && results->raw_is_open)
@@ -240,10 +209,8 @@ int cmd_finegrain(int argc, char **argv)
         return sweep_and_plot(&request);
     if (code == OPTIONS_READ)
         code = open_arrivals(&request, &arrivals);
-    if (code != OPTIONS_READ) {
-        drop_trace(&request);
+    if (code != OPTIONS_READ)
         return code;
-    }
     code = EXIT_WORK_FAILED;
     int result = launcher_identify(&request.launcher, &error);
     if (result == 0)
@@ -252,7 +219,6 @@ int cmd_finegrain(int argc, char **argv)
         result = measure(&request, arrivals, &results, &code, &error);
     result = close_results(&results, result, &error);
     arrivals_close(arrivals);
-    drop_trace(&request);
     if (result == 0)
         return EXIT_DONE;
     error_report(&error);

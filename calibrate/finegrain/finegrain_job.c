@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "calibrate/finegrain/arrivals/arrivals_trace.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Bound what a run may take: so long for its start, and for each iteration so long, ten times the computation, and
  * its bytes at the least rate. */
@@ -14,6 +17,8 @@
 #define LEAST_BYTES_S   10e6
 #define ITERATION_S     0.05
 #define ARRIVALS_FACTOR 10
+
+#define FIXED "fixed:"
 
 struct hearing {
     struct finegrain_samples *samples;
@@ -50,14 +55,14 @@ static bool take_row(const char *line, struct finegrain_sample *sample)
 
 static int hear(void *context, enum child_stream stream, const char *line, bool whole, struct error *error)
 {
+    (void)error;
     struct hearing *hearing = context;
     struct finegrain_samples *samples = hearing->samples;
     struct finegrain_sample sample = {0};
     if (strncmp(line, LAUNCH_NOTE, sizeof LAUNCH_NOTE - 1) == 0) {
         take_note(hearing, line + sizeof LAUNCH_NOTE - 1);
     } else if (stream == CHILD_OUT && whole && take_row(line, &sample)) {
-        if (array_grow(&samples->samples, samples->n, sizeof *samples->samples) != 0)
-            return error_set(error, "no memory for the times of iterations");
+        array_grow(&samples->samples, samples->n, sizeof *samples->samples);
         samples->samples[samples->n++] = sample;
     } else if (strncmp(line, "trial,", 6) != 0) {
         fprintf(hearing->said, "%s\n", line);
@@ -72,20 +77,41 @@ static double limit_s(const struct finegrain_config *config)
     return START_S + 2 * (double)config->trials * (double)config->iterations * iteration_s;
 }
 
-int finegrain_job_run(const struct launcher *launcher, const struct finegrain_config *config, const char *arrivals,
+/* Returns the arrivals of a config as the program takes them, for free(); of a trace as fixed:FILE with a new file,
+ * which the caller removes. NULL with the reason. */
+static char *program_arrivals(const struct finegrain_config *config, bool *is_file, struct error *error)
+{
+    struct arrivals_request request;
+    if (arrivals_parse(config->arrivals, &request, error) != 0)
+        return NULL;
+    *is_file = request.kind == ARRIVAL_TRACE;
+    if (!*is_file)
+        return xstrdup(config->arrivals);
+    char *path = arrivals_trace_keep(request.path, ".", error);
+    char *words = path != NULL ? xasprintf(FIXED "%s", path) : NULL;
+    free(path);
+    return words;
+}
+
+int finegrain_job_run(const struct launcher *launcher, const struct finegrain_config *config,
                       struct finegrain_samples *samples, int *code, struct error *error)
 {
     struct finegrain_words words;
     char *said = NULL;
     size_t size = 0;
+    bool is_file;
     *samples = (struct finegrain_samples){0};
     *code = EXIT_WORK_FAILED;
-    struct hearing hearing = {.samples = samples, .said = open_memstream(&said, &size)};
-    if (hearing.said == NULL)
-        return error_set(error, "no memory");
+    char *arrivals = program_arrivals(config, &is_file, error);
+    if (arrivals == NULL)
+        return -1;
+    struct hearing hearing = {.samples = samples, .said = or_no_memory(open_memstream(&said, &size))};
     const struct child_listener listener = {.line = hear, .context = &hearing};
     finegrain_config_words(config, arrivals, &words);
     int result = launcher_run(launcher, "finegrain", words.words, limit_s(config), &listener, error);
+    if (is_file)
+        unlink(arrivals + sizeof FIXED - 1);
+    free(arrivals);
     fclose(hearing.said);
     if (hearing.refused != 0) {
         *code = hearing.refused;

@@ -1,11 +1,12 @@
 /* Reads what a calibration leaves: samples, from which tables are fitted, and unfinished ones, which are continued; the
  * times of threads that a benchmark takes; its sweeps and their results. */
 #include <math.h>
+#include <string.h>
 
 #include "report/command/commands.h"
 #include "calibrate/finegrain/arrivals/thread_arrivals.h"
 #include "calibrate/samples/raw_file.h"
-#include "calibrate/finegrain/sweep/sweep_file.h"
+#include "calibrate/finegrain/sweep/sweep.h"
 #include "calibrate/finegrain/sweep/sweep_rows.h"
 #include "tests/fuzz/fuzz_readers.h"
 #include "calibrate/samples/resume.h"
@@ -103,8 +104,8 @@ void read_sweep(const uint8_t *data, size_t size)
     if (sweep_read(scratch_file("sweep.txt", data, size), &base, &sweep, &error) != 0)
         return;
     for (size_t i = 0; i < sweep.n; i++)
-        if (finegrain_config_check(&sweep.configs[i], &error) != 0 ||
-            (i > 0 && sweep_compare(&sweep.configs[i - 1], &sweep.configs[i]) == 0))
+        if (finegrain_config_check(&sweep.configs[i].config, &error) != 0 ||
+            (i > 0 && strcmp(sweep.configs[i - 1].key, sweep.configs[i].key) == 0))
             __builtin_trap();
     sweep_release(&sweep);
 }
