@@ -1,9 +1,8 @@
-/* Reads CSV with a header line by libcsv: columns are found by name, numbers checked, and errors name file:line and
- * column.
+/* Reads CSV with a header line: columns are found by name, numbers checked, and errors name file:line and column.
  *
- * Accepts LF and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere: lines
- * that begin with '#'. Refuses a missing or repeated required column, rows of another width, and whatever is not a
- * number of the asked kind (NaN, infinities, overflow, blanks, trailing letters). */
+ * Accepts LF, CR and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere: lines
+ * that begin with '#'. Refuses a missing or repeated required column, rows of another width or of more than
+ * 1 MiB, and whatever is not a number of the asked kind (NaN, infinities, overflow, trailing letters). */
 #ifndef MPISTAIR_BASE_CSV_H
 #define MPISTAIR_BASE_CSV_H
 

@@ -55,6 +55,8 @@ static void reads_what_is_well_formed(void **state)
         {"# who\nn,x\n#\n1,2\n#,\"\r\n3,4\n# end", "4:1/2/-;6:3/4/-;"},
         {"n,x,t\n1,2,\"a\n#b\"\n1,2,#\n", "3:1/2/a\n#b;4:1/2/#;"},
         {"n,x\n1,2\n\n# the end\n", "2:1/2/-;"},
+        {"n,x\r1,2\r\r3,4", "1:1/2/-;1:3/4/-;"},
+        {"\"n\"\t,x,t\n \"1\" ,2, \" a \"\t\n3,4, a b \n5,6,\"\"\n", "2:1/2/ a ;3:3/4/a b;4:5/6/;"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct seen seen;
@@ -90,7 +92,9 @@ static void refuses_what_is_not(void **state)
         {"n,x\n1,\n", "column 'x': '' is not a finite number"},
         {"n,x\n1,2\n\n3,4\n", ":3: blank line between rows"},
         {"n,x\n1,\"2\n", "quoted field"},
-        {"n,x\n1,2\"3\n", ":2: "},
+        {"n,x\n1,2\"3\n", ":2: quotation mark within a field"},
+        {"n,x\n1,\"2\" \"3\"\n", ":2: quotation mark within a field"},
+        {"n,x\n1,\"2\"3\n", ":2: quotation mark within a field"},
         {"n,x\n1,2\n13,2\n", ":3: thirteen"},
         {"# only a comment\n", "empty file"},
         {"n,x\n# one\n1,2\n\n# two\n3,4\n", ":4: blank line between rows"},
@@ -122,6 +126,11 @@ static void refuses_binary_and_endless_lines(void **state)
     assert_non_null(strstr(error.text, ":1: line of more than"));
     memset(endless, ',', length);
     assert_int_equal(read_text(scratch_write(endless, length), &seen, &error), -1);
+    memcpy(endless, "n,x,t\n1,2,\"", 11);
+    for (size_t i = 1000; i < length; i += 1000)
+        endless[i] = '\n';
+    assert_int_equal(read_text(scratch_write(endless, length), &seen, &error), -1);
+    assert_non_null(strstr(error.text, ":1050: row of more than 1048576 bytes"));
     free(endless);
     assert_int_equal(read_text("/tmp", &seen, &error), -1);
     assert_non_null(strstr(error.text, "/tmp: cannot be read"));
