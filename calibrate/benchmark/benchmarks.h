@@ -1,4 +1,4 @@
-/* Declares the benchmarks, one file each in this folder; every one of them is a program too (main.c.in). */
+/* The benchmarks, a file each in this folder; main.c lists them. */
 #ifndef MPISTAIR_CALIBRATE_BENCHMARKS_H
 #define MPISTAIR_CALIBRATE_BENCHMARKS_H
 
@@ -16,6 +16,7 @@ extern const struct benchmark_program fine_program;
 extern const struct benchmark_program gpu_copy_program;
 extern const struct benchmark_program gpu_paths_program;
 extern const struct benchmark_program injection_program;
+extern const struct benchmark_program memory_contention_program;
 extern const struct benchmark_program overhead_program;
 extern const struct benchmark_program pingpong_program;
 extern const struct benchmark_program progress_program;

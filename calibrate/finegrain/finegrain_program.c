@@ -1,5 +1,5 @@
-/* Is the program that `mpistair finegrain` starts under the user's launcher, one an MPI. It can be run by hand as well,
- * and then prints the times of its iterations as CSV.
+/* The benchmark that `mpistair finegrain` starts under the user's launcher. Run by hand it prints the times of its
+ * iterations as CSV.
  *
  * Why it cannot measure it tells in a note, `refused CODE REASON`: what a launcher makes of an exit code says less. */
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct refusal {
 };
 
 static const char usage[] =
-    "usage: mpiexec -n RANKS finegrain-MPI [options]\n\n"
+    "usage: mpiexec -n RANKS mpistair-benchmark-MPI finegrain [options]\n\n"
     "Prints the time of each iteration as CSV. `mpistair finegrain` runs it and says what the times mean.\n";
 
 static int read_options(int argc, char **argv, struct finegrain_config *config)
@@ -158,7 +158,7 @@ static int measure_with(const struct finegrain_config *config, int provided, str
     return result;
 }
 
-int main(int argc, char **argv)
+static int finegrain_main(int argc, char **argv)
 {
     struct finegrain_config config;
     struct refusal refusal = {0};
@@ -172,3 +172,9 @@ int main(int argc, char **argv)
     MPI_Finalize();
     return result == 0 ? EXIT_DONE : refusal.code;
 }
+
+const struct benchmark_program finegrain_program = {
+    .name = "finegrain",
+    .summary = "Threads that send parts of buffers, for mpistair finegrain.",
+    .run = finegrain_main,
+};

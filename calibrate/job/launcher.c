@@ -1,4 +1,4 @@
-/* The user gives a command that starts processes, and nothing says to which MPI it belongs. Programs built for another
+/* The user gives a command that starts processes, and nothing says to which MPI it belongs. The benchmarks of another
  * MPI would all run alone and measure nothing, so this is found out before any measurement. */
 #include "calibrate/job/launcher.h"
 
@@ -11,6 +11,7 @@
 #include "share/base/installation.h"
 
 #define IDENTIFY_S 20.0
+#define PROGRAM    "mpistair-benchmark-%s" /* by MPI */
 
 /* Lists what launchers print for --version. MPICH's family shares hydra. */
 static const struct {
@@ -22,31 +23,32 @@ static const struct {
 };
 static const char *const mpis[] = {"openmpi", "mpich", "abi"};
 
-int launcher_run(const struct launcher *launcher, const char *program, char *const *arguments, double limit_s,
+int launcher_run(const struct launcher *launcher, const char *benchmark, char *const *arguments, double limit_s,
                  const struct child_listener *listener, struct error *error)
 {
     char name[64], path[PATH_MAX];
-    snprintf(name, sizeof name, "%s-%s", program, launcher->mpi);
+    snprintf(name, sizeof name, PROGRAM, launcher->mpi);
     if (installation_find(INSTALLATION_PROGRAM, name, path, sizeof path, error) != 0)
         return -1;
     size_t n_arguments = 0;
     while (arguments[n_arguments] != NULL)
         n_arguments++;
     size_t n_words = (size_t)launcher->n_words;
-    char **argv = calloc(n_words + n_arguments + 2, sizeof *argv);
+    char **argv = calloc(n_words + n_arguments + 3, sizeof *argv);
     if (argv == NULL)
         return error_set(error, "no memory");
     memcpy(argv, launcher->words, n_words * sizeof *argv);
     argv[n_words] = path;
-    memcpy(argv + n_words + 1, arguments, n_arguments * sizeof *argv);
+    argv[n_words + 1] = (char *)benchmark;
+    memcpy(argv + n_words + 2, arguments, n_arguments * sizeof *argv);
     int status = 0, result = child_run(argv, limit_s, listener, &status, error);
     free(argv);
     if (result == 0 && WIFSIGNALED(status))
-        return error_set(error, "%s under %s: ended by signal %d (%s)", name, launcher->words[0], WTERMSIG(status),
-                         strsignal(WTERMSIG(status)));
+        return error_set(error, "%s %s under %s: ended by signal %d (%s)", name, benchmark, launcher->words[0],
+                         WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (result == 0 && status != 0)
-        return error_set(error, "%s under %s: failed with exit status %d; what it said is above", name,
-                         launcher->words[0], WEXITSTATUS(status));
+        return error_set(error, "%s %s under %s: failed with exit status %d; what it said is above", name,
+                         benchmark, launcher->words[0], WEXITSTATUS(status));
     return result;
 }
 
@@ -75,7 +77,7 @@ static int hear(void *context, enum child_stream stream, const char *line, bool 
 static bool is_built(const char *mpi)
 {
     char name[64], path[PATH_MAX];
-    snprintf(name, sizeof name, "pingpong-%s", mpi);
+    snprintf(name, sizeof name, PROGRAM, mpi);
     return installation_find(INSTALLATION_PROGRAM, name, path, sizeof path, NULL) == 0;
 }
 
@@ -94,7 +96,7 @@ static bool runs_together(struct launcher *launcher, FILE *said)
     return hearing.n_told == 1 && hearing.ranks > 1;
 }
 
-/* Tries the programs that are built; what those that do not fit have said is shown only where none does. */
+/* Tries the benchmarks that are built; what those that do not fit have said is shown only where none does. */
 static int identify_by_trial(struct launcher *launcher, struct error *error)
 {
     char *text = NULL;
@@ -119,7 +121,7 @@ static int identify_by_trial(struct launcher *launcher, struct error *error)
                      launcher->words[0]);
 }
 
-/* Takes the programs of the standard ABI if they run under this launcher. */
+/* Takes the benchmarks of the standard ABI if they run under this launcher. */
 static bool has_abi(struct launcher *launcher)
 {
     struct launcher with_abi = *launcher;

@@ -131,6 +131,8 @@ struct benchmark_part;
 struct benchmark_program {
     const char *name;    /* as in the CSV */
     const char *summary; /* for --help */
+    /* Does all of it instead of what follows; argv[0] is the name. Returns the exit code. */
+    int (*run)(int argc, char **argv);
     /* Lists benchmarks that list items and are measured together, in one random order, instead of the functions below.
      */
     const struct benchmark_part *parts; /* [n_parts] */

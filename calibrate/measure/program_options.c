@@ -14,7 +14,7 @@
 
 static void usage(const struct benchmark_program *program)
 {
-    printf("usage: mpiexec -n RANKS %s [options]\n\n%s\n\n"
+    printf("usage: mpiexec -n RANKS mpistair-benchmark-MPI %s [options]\n\n%s\n\n"
            "Writes samples as CSV on standard output, remarks on standard error.\n\n"
            "  --seconds S  time limit (10)\n"
            "  --buffer MIB size of the long buffers, two a rank (32, less where memory is short)\n"

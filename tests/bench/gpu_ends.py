@@ -39,14 +39,14 @@ def main():
     good = [ends("mpistair doctor", [MPISTAIR, "doctor"])]
     for mpi, mpiexec in (word.split(":") for word in sys.argv[5::2]):
         launcher = [mpiexec, *(["--oversubscribe", "--bind-to", "none"] if mpi == "openmpi" else []), "-n", "2"]
-        copy, paths = (os.path.join(CALIBRATE, f"{name}-{mpi}") for name in ("gpu_copy", "gpu_paths"))
+        program = os.path.join(CALIBRATE, f"mpistair-benchmark-{mpi}")
         only = [MPISTAIR, "calibrate", "--gpu", "only", "--restart", "-o", "absent.tbl"]
         good += [
             ends(f"{mpi}, true", [*launcher, "true"], gives_reason=False),
             ends(f"{mpi}, false", [*launcher, "false"], 1, gives_reason=False),
-            ends(f"{mpi}, no more than MPI", [*launcher, copy, "--hello"], gives_reason=False),
-            ends(f"{mpi}, gpu_copy", [*launcher, copy]),
-            ends(f"{mpi}, gpu_paths", [*launcher, paths]),
+            ends(f"{mpi}, no more than MPI", [*launcher, program, "gpu_copy", "--hello"], gives_reason=False),
+            ends(f"{mpi}, gpu_copy", [*launcher, program, "gpu_copy"]),
+            ends(f"{mpi}, gpu_paths", [*launcher, program, "gpu_paths"]),
             ends(f"{mpi}, gpu_collectives, cuda-aware",
                  [*launcher, os.path.join(APPS, f"gpu_collectives-{mpi}"), "alltoall", "cuda-aware", "4800", "2"], 1),
             ends(f"{mpi}, calibrate --gpu only", [*only, "--", *launcher], 1),

@@ -3,7 +3,7 @@ total bytes, in the order of their receives and against it, on each MPI.
 
 Usage: queue_search.py MPISTAIR FOLDER_OF_CALIBRATION FOLDER_OF_APPS [--seconds 30] [--folder FOLDER] -- MPI MPIEXEC ...
 
-First the MPI's own steps: `calibrate --quick` for latency and bandwidth, the program `queue` for --seconds. Then a recorded
+First the MPI's own steps: `calibrate --quick` for latency and bandwidth, the benchmark `queue` for --seconds. Then a recorded
 run in each order; a row for each n and half of Algorithm 1 (first: all receives are posted before; second: after the sends):
 measured    what the program says, us, median
 max-rate    without queues, us
@@ -38,7 +38,7 @@ def calibrate(options, mpi, launcher):
     """MPI.tbl of this MPI, and posted.tbl and unexpected.tbl, where passing an entry of that queue costs 1 s."""
     run(options.mpistair, "calibrate", "--quick", "--name", mpi, "-o", f"quick-{mpi}.tbl", "--", *launcher)
     with open(f"queue-{mpi}.raw.csv", "w") as file:
-        file.write(run(*launcher, os.path.join(options.calibration, f"queue-{mpi}"), "--seconds", options.seconds))
+        file.write(run(*launcher, os.path.join(options.calibration, f"mpistair-benchmark-{mpi}"), "queue", "--seconds", options.seconds))
     run(options.mpistair, "machine", "fit", f"queue-{mpi}.raw.csv", "--name", mpi, "-o", f"queue-{mpi}.tbl")
     rows = [line for line in open(f"quick-{mpi}.tbl") if " queue_step" not in line]
     steps = [line for line in open(f"queue-{mpi}.tbl") if " queue_step" in line]

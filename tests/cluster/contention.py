@@ -67,7 +67,7 @@ def main():
     raw, table = os.path.join(folder, "raw.csv"), os.path.join(folder, "link.tbl")
     nodes = ["-n", 4, "-m", options.ranks, "-r", options.host, "-l", options.link]
     samples, _ = run(options.cluster, "run", *nodes, "--", options.mpiexec, "-n", 4 * options.ranks, options.program,
-                     "--seconds", options.seconds, "--link", "0-2,1-3")
+                     "contention", "--seconds", options.seconds, "--link", "0-2,1-3")
     with open(raw, "w") as file:
         file.write(samples)
     _, said = run(options.mpistair, "machine", "fit", raw, "--name", "link", "-o", table)

@@ -3,7 +3,7 @@ the shared link, in the direction that it claims, and a fit of the samples gives
 and none where there is none; what stands before a card is found; who moves bytes is measured often enough, however short the time. No assertion on how fast
 anything is.
 
-Usage: network_job.py CLUSTER MPISTAIR PROGRAMS MPIEXEC; Open MPI.
+Usage: network_job.py CLUSTER MPISTAIR PROGRAM MPIEXEC; PROGRAM: mpistair-benchmark-openmpi; Open MPI.
 """
 import collections
 import csv
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-CLUSTER, TOOL, PROGRAMS, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:])
+CLUSTER, TOOL, PROGRAM, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:])
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MPISTAIR_DISTURBED="1")
 COUNTER = "nsenter --target 1 --net tc -s qdisc show dev %s | sed -n 's/.*Sent \\([0-9]*\\) bytes.*/counted %s \\1/p'"
 failures = []
@@ -41,7 +41,7 @@ def fitted(rows, quantity):
 
 
 def contention():
-    job = f"{MPIEXEC} -n 4 {PROGRAMS}/contention-openmpi --seconds 4 --link 0-2,1-3"
+    job = f"{MPIEXEC} -n 4 {PROGRAM} contention --seconds 4 --link 0-2,1-3"
     counters = [COUNTER % (device, device) for device in ("between0", "between1")]
     lines = run(CLUSTER, "run", "-n", 4, "-m", 1, "-r", "none", "-l", "200mbit", "--", "sh", "-c",
                 "; ".join([job, *counters])).splitlines()
@@ -59,7 +59,7 @@ def injection():
     expected = {("inter_node", "1"), ("inter_node", "2")}
     for seconds in 5, 20:  # the longer one on a machine with much else to do
         lines = run(CLUSTER, "run", "-n", 3, "-m", 2, "-r", "200mbit", "--", MPIEXEC, "-n", 6,
-                    f"{PROGRAMS}/injection-openmpi", "--seconds", seconds).splitlines()
+                    PROGRAM, "injection", "--seconds", seconds).splitlines()
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
         if {(r["level"], r["n"]) for r in rows} == expected:
             break
@@ -68,10 +68,10 @@ def injection():
     expect(f"injection: {table}", len(table) == 1 and table[0][:4] == ["inter_node", "rendezvous", "injection", "-"])
 
 
-def between_two(program, n_ranks, rate, seconds):
-    """The samples of a program on two hosts with that rate of the links."""
+def between_two(benchmark, n_ranks, rate, seconds):
+    """The samples of a benchmark on two hosts with that rate of the links."""
     lines = run(CLUSTER, "run", "-n", 2, "-m", n_ranks // 2, "-r", rate, "--", MPIEXEC, "-n", n_ranks,
-                f"{PROGRAMS}/{program}-openmpi", "--seconds", seconds).splitlines()
+                PROGRAM, benchmark, "--seconds", seconds).splitlines()
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
@@ -124,7 +124,7 @@ def progress():
     """There is no time for three samples of everything: who moves bytes, which none or two do not tell, has them first. It gets
     four tenths of the time at most, which are not enough on a machine with much else to do."""
     for seconds in 12, 30:
-        lines = run(CLUSTER, "run", "-n", 2, "-m", 2, "-r", "400mbit", "--", MPIEXEC, "-n", 4, f"{PROGRAMS}/curves-openmpi",
+        lines = run(CLUSTER, "run", "-n", 2, "-m", 2, "-r", "400mbit", "--", MPIEXEC, "-n", 4, PROGRAM, "curves",
                     "--seconds", seconds).splitlines()
         points = collections.defaultdict(collections.Counter)
         for row in csv.DictReader(line for line in lines if not line.startswith("#")):

@@ -1,7 +1,7 @@
-"""The calibration programs eager and buffer between hosts that are really apart: the threshold of TCP where its MCA parameter
+"""The benchmarks eager and buffer between hosts that are really apart: the threshold of TCP where its MCA parameter
 put it, and a buffer of the transport that a fit finds. No assertion on how fast anything is.
 
-Usage: probe_job.py CLUSTER MPISTAIR PROGRAMS MPIEXEC; Open MPI.
+Usage: probe_job.py CLUSTER MPISTAIR PROGRAM MPIEXEC; PROGRAM: mpistair-benchmark-openmpi; Open MPI.
 """
 import csv
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-CLUSTER, TOOL, PROGRAMS, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:])
+CLUSTER, TOOL, PROGRAM, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:])
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 failures = []
 
@@ -21,9 +21,9 @@ def run(*words):
     return done.stdout
 
 
-def between_nodes(program, *mca):
+def between_nodes(benchmark, *mca):
     output = run(CLUSTER, "run", "-n", 2, "-m", 2, "-r", "400mbit", "--", MPIEXEC, "-n", 4, *mca,
-                 f"{PROGRAMS}/{program}-openmpi", "--seconds", 12)
+                 PROGRAM, benchmark, "--seconds", 12)
     return [row for row in csv.DictReader(line for line in output.splitlines() if not line.startswith("#")) if row["level"] == "inter_node"]
 
 

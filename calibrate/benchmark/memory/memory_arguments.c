@@ -9,7 +9,7 @@
 #include "share/base/number.h"
 
 static const char usage[] =
-    "usage: mpiexec -n 2 memory_contention [options]\n\n"
+    "usage: mpiexec -n 2 mpistair-benchmark-MPI memory_contention [options]\n\n"
     "Measures what computing cores and a message that is received cost each other. Rank 0 computes and receives, rank "
     "1\n"
     "sends. Writes samples as CSV on standard output, remarks on standard error.\n\n"

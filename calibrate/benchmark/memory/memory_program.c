@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/memory/memory_crew.h"
 #include "calibrate/measure/abort_all.h"
 #include "calibrate/benchmark/memory/memory_measure.h"
@@ -301,7 +302,7 @@ static int run(struct program *program, int rank)
     return code;
 }
 
-int main(int argc, char **argv)
+static int memory_main(int argc, char **argv)
 {
     int threads, rank, size, code = 0;
     struct program program = {.comm = MPI_COMM_WORLD};
@@ -321,3 +322,9 @@ int main(int argc, char **argv)
     MPI_Finalize();
     return code < 0 ? EXIT_DONE : code;
 }
+
+const struct benchmark_program memory_contention_program = {
+    .name = "memory_contention",
+    .summary = "What computing cores and a message that is received leave each other of the memory's bandwidth.",
+    .run = memory_main,
+};

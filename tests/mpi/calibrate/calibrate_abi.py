@@ -1,16 +1,15 @@
-"""mpistair calibrate with the programs of the standard ABI alone: a table under a launcher whose own programs are not
+"""mpistair calibrate with the benchmarks of the standard ABI alone: a table under a launcher whose own programs are not
 built, and the reason where that MPI has no library of the ABI.
 
-Usage: calibrate_abi.py MPISTAIR MPIEXEC MPI PROGRAMS; LD_LIBRARY_PATH leads to the MPI's libmpi_abi.so.1.
+Usage: calibrate_abi.py MPISTAIR MPIEXEC MPI PROGRAM; PROGRAM: mpistair-benchmark-abi; LD_LIBRARY_PATH leads to the MPI's libmpi_abi.so.1.
 """
-import glob
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-tool, mpiexec, mpi, programs = os.path.abspath(sys.argv[1]), *sys.argv[2:]
+tool, mpiexec, mpi, program = os.path.abspath(sys.argv[1]), *sys.argv[2:]
 options = ["--oversubscribe", "--bind-to", "none"] if mpi == "openmpi" else []
 
 
@@ -22,8 +21,7 @@ def calibrate(folder, seconds="4", **variables):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for program in glob.glob(f"{programs}/*-abi"):
-        os.symlink(program, os.path.join(folder, os.path.basename(program)))
+    os.symlink(os.path.abspath(program), os.path.join(folder, os.path.basename(program)))
     done = calibrate(folder, LD_LIBRARY_PATH="")
     if done.returncode != 1 or "find no libmpi_abi.so.1" not in done.stderr or os.path.exists(f"{folder}/abi.tbl"):
         sys.exit(f"without a library of the ABI: exit {done.returncode}, {done.stderr}")

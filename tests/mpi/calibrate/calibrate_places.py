@@ -1,6 +1,6 @@
 """Where the ranks of a calibration are: topologies that hwloc is told of, places by hand, bindings, on a real MPI.
 
-Usage: calibrate_places.py PINGPONG ALGORITHM1 MPIEXEC MPI; MPI: mpich, openmpi. Pairs and domains are compared with what
+Usage: calibrate_places.py PROGRAM MPIEXEC MPI; PROGRAM: mpistair-benchmark-MPI; MPI: mpich, openmpi. Pairs and domains are compared with what
 follows by hand; no assertion on how fast anything is.
 """
 import csv
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-PINGPONG, ALGORITHM1, MPIEXEC, MPI = *map(os.path.abspath, sys.argv[1:3]), *sys.argv[3:]
+PROGRAM, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), *sys.argv[2:]
 CPUS = sorted(os.sched_getaffinity(0))
 FOR_EIGHT = "1", "3", "8", "25"  # seconds for eight ranks
 failures = []
@@ -20,8 +20,8 @@ def expect(what, found, expected):
         failures.append(f"{what}: {found}, expected {expected}")
 
 
-def launch(program, ranks, *, bound=False, seconds="0.3", **variables):
-    """The notes that a program says as lists of words, and its samples."""
+def launch(benchmark, ranks, *, bound=False, seconds="0.3", **variables):
+    """The notes that a benchmark says as lists of words, and its samples."""
     if MPI == "openmpi":
         options = ["--bind-to", "core"] if bound else ["--oversubscribe", "--bind-to", "none"]
     else:
@@ -29,20 +29,20 @@ def launch(program, ranks, *, bound=False, seconds="0.3", **variables):
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MPISTAIR_DISABLE="1")
     settings = [f"{name}={value}" for name, value in variables.items()]
     done = subprocess.run(
-        [MPIEXEC, *options, "-n", str(ranks), "env", *settings, program, "--seconds", seconds],
+        [MPIEXEC, *options, "-n", str(ranks), "env", *settings, PROGRAM, benchmark, "--seconds", seconds],
         capture_output=True, text=True, timeout=100, env=environment,
     )
     if done.returncode != 0:
-        failures.append(f"{program} {variables}: exit {done.returncode}: {done.stderr}")
+        failures.append(f"{benchmark} {variables}: exit {done.returncode}: {done.stderr}")
     notes = [line.split()[1:] for line in done.stderr.splitlines() if line.startswith("mpistair-note: ")]
     return notes, list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
 
 
-def launch_until(complete, times, program, ranks, **options):
+def launch_until(complete, times, benchmark, ranks, **options):
     """The same, with the first of these times that is enough for complete(samples), or the longest: on a machine with much
     else to do it takes longer."""
     for seconds in times:
-        notes, samples = launch(program, ranks, seconds=seconds, **options)
+        notes, samples = launch(benchmark, ranks, seconds=seconds, **options)
         if complete(samples):
             break
     return notes, samples
@@ -70,7 +70,7 @@ def synthetic_topologies():
         "pack:2 core:2 pu:1": ("0 0 0 -", "0 0 0 -", "intra_socket"),
     }
     for topology, (first, second, level) in cases.items():
-        notes, samples = launch_until(bool, ("0.3", "0.8", "3"), PINGPONG, 2, bound=True, HWLOC_SYNTHETIC=topology)
+        notes, samples = launch_until(bool, ("0.3", "0.8", "3"), "pingpong", 2, bound=True, HWLOC_SYNTHETIC=topology)
         places = of(notes, "place")
         expect(f"{topology}: places", [" ".join(p[1:5]) for p in places], [first, second])
         expect(f"{topology}: processors", [p[6] for p in places], ["0", "1"])
@@ -82,7 +82,7 @@ def synthetic_topologies():
 def wandering_ranks():
     """A rank that may run on both caches has neither; of one NUMA node it is sure."""
     topology = f"pack:1 numa:1 l3:{CPUS[-1] + 1} core:1 pu:1"
-    notes, _ = launch(PINGPONG, 2, HWLOC_SYNTHETIC=topology)
+    notes, _ = launch("pingpong", 2, HWLOC_SYNTHETIC=topology)
     expected = ["0 0 0 -" if len(CPUS) > 1 else f"0 0 0 {CPUS[0]}"] * 2
     expect("unbound ranks", [" ".join(p[1:5]) for p in of(notes, "place")], expected)
     if len(CPUS) == os.cpu_count() and len(CPUS) > 1:
@@ -94,7 +94,7 @@ def placed_by_hand():
     with open("L.csv", "w") as file:
         file.write("rank,node,socket,numa,l3\n")
         file.writelines(f"{rank},0,0,{rank // 4},{rank // 2}\n" for rank in range(8))
-    notes, samples = launch_until(lambda samples: len(distinct("ranks")(samples)) == 12, FOR_EIGHT, PINGPONG, 8,
+    notes, samples = launch_until(lambda samples: len(distinct("ranks")(samples)) == 12, FOR_EIGHT, "pingpong", 8,
                                   MPISTAIR_PLACEMENT=os.path.abspath("L.csv"))
     expect("domains", of(notes, "domain"),
            [["intra_socket", "l3", "4"], ["intra_socket", "numa", "8"], ["intra_socket", "package", "16"]])
@@ -110,7 +110,7 @@ def placed_by_hand():
     expect("the package only: four pairs of eight ranks", (len(package), len(set().union(*package))), (4, 8))
     expect("the package only: across NUMA nodes", {(a // 4, b // 4) for a, b in package}, {(0, 1)})
     points = distinct("n", "ranks", "domain")
-    _, samples = launch_until(lambda samples: len(points(samples)) == 9, FOR_EIGHT, ALGORITHM1, 8,
+    _, samples = launch_until(lambda samples: len(points(samples)) == 9, FOR_EIGHT, "algorithm1", 8,
                               MPISTAIR_PLACEMENT=os.path.abspath("L.csv"))
     expect("Algorithm 1", points(samples),
            {(n, "node0.socket0", domain) for n in ("1", "2") for domain in ("l3", "numa", "package")}
@@ -124,7 +124,7 @@ def all_sockets():
         file.writelines(f"{rank},0,{rank // 4}\n" for rank in range(8))
     notes, samples = launch_until(
         lambda samples: len(distinct("level", "ranks")(samples)) == 5 and len(distinct("level", "n")(samples)) == 6,
-        FOR_EIGHT, ALGORITHM1, 8, MPISTAIR_PLACEMENT=os.path.abspath("S.csv"))
+        FOR_EIGHT, "algorithm1", 8, MPISTAIR_PLACEMENT=os.path.abspath("S.csv"))
     expect("no domains", of(notes, "domain"), [])
     expect("groups", {(s["level"], s["ranks"]) for s in samples},
            {("intra_socket", f"node0.socket{socket}{selection}") for socket in "01" for selection in ("", ".2")}

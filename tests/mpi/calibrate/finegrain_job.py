@@ -1,7 +1,7 @@
 """mpistair finegrain on a real MPI: content over every interface, messages as the recorder counts them, results, bad input,
 and what a SIGTERM leaves. No assertion on how fast anything is.
 
-Usage: finegrain_job.py MPISTAIR PROGRAM MPIEXEC MPI NO_THREADS; PROGRAM is finegrain-MPI; MPI: mpich, openmpi; NO_THREADS is a
+Usage: finegrain_job.py MPISTAIR PROGRAM MPIEXEC MPI NO_THREADS; PROGRAM: mpistair-benchmark-MPI; MPI: mpich, openmpi; NO_THREADS is a
 library to preload with which the MPI refuses MPI_THREAD_MULTIPLE.
 """
 import csv
@@ -85,7 +85,7 @@ def query(trace, sql):
 def record(name, *words):
     """The trace of the program itself: `mpistair finegrain` keeps the recorder out of what it measures."""
     environment = dict(ENVIRONMENT, MPISTAIR_PARTITIONS="1")
-    done = subprocess.run([TOOL, "run", "-o", name, *launcher(), PROGRAM, *SHORT, *words], capture_output=True, text=True,
+    done = subprocess.run([TOOL, "run", "-o", name, *launcher(), PROGRAM, "finegrain", *SHORT, *words], capture_output=True, text=True,
                           timeout=LIMIT_S, env=environment)
     expect(f"recording {words}: {done.stderr}", done.returncode == 0)
     return name

@@ -1,7 +1,8 @@
 """mpistair calibrate --gpu on a real MPI: what is said where there is no GPU, and, on a mock of the driver, which samples
 are taken and that no table can be made of them.
 
-Usage: gpu_copy_job.py MPISTAIR GPU_COPY LIBCUDA_OF_TESTS MPIEXEC MPI [brief]; MPI: mpich, openmpi. brief leaves out what knows no MPI.
+Usage: gpu_copy_job.py MPISTAIR PROGRAM LIBCUDA_OF_TESTS MPIEXEC MPI [brief]; PROGRAM: mpistair-benchmark-MPI; MPI: mpich, openmpi. brief
+leaves out what knows no MPI.
 Nothing is said of times.
 """
 import functools
@@ -12,7 +13,7 @@ import tempfile
 import gpu_job
 from gpu_job import expect, rows
 
-TOOL, GPU_COPY, LIBRARY = map(os.path.abspath, sys.argv[1:4])
+TOOL, PROGRAM, LIBRARY = map(os.path.abspath, sys.argv[1:4])
 LAUNCHER = gpu_job.launcher(*sys.argv[4:6], 2)
 BRIEF = sys.argv[6:] == ["brief"]
 run = functools.partial(gpu_job.run, library=LIBRARY)
@@ -24,13 +25,13 @@ PEER = {"peer", "peer_events"}
 
 def without_gpu():
     """Nothing is asked of a GPU that is not there, and the reason is told at once."""
-    run(*LAUNCHER, GPU_COPY, "--hello")
+    run(*LAUNCHER, PROGRAM, "gpu_copy", "--hello")
     reasons = {"none": "the NVIDIA driver sees no GPU", "old": "is of CUDA 11.2", "refused": "refuses cuInit with",
                "lacking": "lacks cuDeviceGetName", "full": "refuses cuMemAlloc with", "broken": "refuses cuMemcpyHtoDAsync with"}
     if not os.path.exists("/dev/nvidiactl"):
         reasons[None] = "no NVIDIA driver"
     for mock, reason in reasons.items():
-        done = gpu_job.ends(*LAUNCHER, GPU_COPY, library=LIBRARY, mock=mock, says="mpistair-note: not_available gpu")
+        done = gpu_job.ends(*LAUNCHER, PROGRAM, "gpu_copy", library=LIBRARY, mock=mock, says="mpistair-note: not_available gpu")
         expect(f"{mock}: says {done.stderr}, expected {reason}", reason in done.stderr)
         expect(f"{mock}: samples {done.stdout}", done.stdout == "")
 
@@ -55,7 +56,7 @@ def samples_of_the_mock():
         sizes = {4**i for i in range(13)} if mock == "ok" else {0}
         kinds = {("mock_" + way, size) for way in ways for size in sizes}
         done, found = gpu_job.measured(kinds, lambda samples: {(r["variant"], int(r["bytes"]) if mock == "ok" else 0) for r in samples},
-                                       *LAUNCHER, GPU_COPY, library=LIBRARY, mock=mock, says=f"not_available {missing[mock]}",
+                                       *LAUNCHER, PROGRAM, "gpu_copy", library=LIBRARY, mock=mock, says=f"not_available {missing[mock]}",
                                        seconds=3 if mock == "ok" else 1)
         samples = rows(done.stdout)
         expect(f"{mock}: more or less than expected {found ^ kinds}", found == kinds)
@@ -96,7 +97,7 @@ def wrong_usage():
     run(TOOL, "calibrate", "--gpu", "never", "--", *LAUNCHER, code=2, says="also or only")
     run(TOOL, "calibrate", "--gpu", code=2, says="--gpu")
     run(TOOL, "calibrate", "--memory", "--gpu", "also", "--", *LAUNCHER, code=2, says="--gpu: not with --memory")
-    run(*LAUNCHER, GPU_COPY, "--seconds", "x", code=2, says="--seconds x: expected a number")
+    run(*LAUNCHER, PROGRAM, "gpu_copy", "--seconds", "x", code=2, says="--seconds x: expected a number")
 
 
 with tempfile.TemporaryDirectory() as folder:

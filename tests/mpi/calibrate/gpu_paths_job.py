@@ -2,8 +2,8 @@
 share: which ways are measured with what the machine has, and what is said of the others; that data arrive; and that no
 number of the mock gets into a table.
 
-Usage: gpu_paths_job.py MPISTAIR GPU_PATHS LIBCUDA_OF_TESTS LIBAWARE_OF_TESTS MPIEXEC MPI [brief]; MPI: mpich, openmpi. brief leaves
-out what knows no MPI.
+Usage: gpu_paths_job.py MPISTAIR PROGRAM LIBCUDA_OF_TESTS LIBAWARE_OF_TESTS MPIEXEC MPI [brief]; PROGRAM: mpistair-benchmark-MPI;
+MPI: mpich, openmpi. brief leaves out what knows no MPI.
 The program compares what went each way before it measures; nothing is said of times.
 """
 import functools
@@ -14,7 +14,7 @@ import tempfile
 import gpu_job
 from gpu_job import expect, rows
 
-TOOL, GPU_PATHS, LIBRARY, AWARE = map(os.path.abspath, sys.argv[1:5])
+TOOL, PROGRAM, LIBRARY, AWARE = map(os.path.abspath, sys.argv[1:5])
 launcher = functools.partial(gpu_job.launcher, *sys.argv[5:7])
 BRIEF = sys.argv[7:] == ["brief"]
 run = functools.partial(gpu_job.run, library=LIBRARY)
@@ -35,7 +35,7 @@ def keys(samples):
 
 
 def measure(expected, *words, ranks=2, mock="ok", says=(), **variables):
-    done, found = gpu_job.measured(expected, keys, *launcher(ranks), GPU_PATHS, *words, library=LIBRARY, mock=mock, **variables)
+    done, found = gpu_job.measured(expected, keys, *launcher(ranks), PROGRAM, "gpu_paths", *words, library=LIBRARY, mock=mock, **variables)
     expect(f"{mock} {words}: found {found ^ expected} more or less than expected, said {done.stderr}", found == expected)
     for text in says:
         expect(f"{mock} {words}: expected {text!r}, said {done.stderr}", f"not_available {text}" in done.stderr)
@@ -73,7 +73,7 @@ def places():
     levels = {(level, variant) for level in ("inter_socket", "inter_node") for variant in ("3-step", "3-step_events")}
     levels |= {("inter_node", "gpudirect")}
     done, found = gpu_job.measured(levels, lambda samples: {(row["level"], row["variant"].removeprefix("mock_")) for row in samples},
-                                   *launcher(3), GPU_PATHS, "--path", "3-step,gpudirect", library=LIBRARY, mock="ok",
+                                   *launcher(3), PROGRAM, "gpu_paths", "--path", "3-step,gpudirect", library=LIBRARY, mock="ok",
                                    LD_PRELOAD=AWARE, MPISTAIR_PLACEMENT=os.path.abspath("places.csv"))
     expect(f"levels {found}, said {done.stderr}", found == levels)
     for text in ("gpudirect_inter_socket the GPUs are of one socket", "gpu_paths_intra_socket no two of the 3 ranks"):
@@ -82,19 +82,19 @@ def places():
 
 def wrong_data():
     """A byte that is changed on its way is found before anything is measured."""
-    done = run(*launcher(2), GPU_PATHS, "--seconds", "3", mock="spoiled", code=1, says="byte 0 of 5003 on the way 3-step")
+    done = run(*launcher(2), PROGRAM, "gpu_paths", "--seconds", "3", mock="spoiled", code=1, says="byte 0 of 5003 on the way 3-step")
     expect("samples of a wrong way", rows(done.stdout) == [])
 
 
 def refusals():
     """Without what is needed the program ends at once, with 0 and the reason."""
-    run(*launcher(2), GPU_PATHS, "--hello")
+    run(*launcher(2), PROGRAM, "gpu_paths", "--hello")
     reasons = {"none": "gpu the NVIDIA driver sees no GPU", "lacking": "gpu the NVIDIA driver is of CUDA 12.4 and lacks",
                "full": "gpu_paths rank 0: the NVIDIA driver refuses cuMemAlloc", "broken": "gpu_paths rank 0: the NVIDIA driver refuses cuMemcpyHtoDAsync"}
     if not os.path.exists("/dev/nvidiactl"):
         reasons[None] = "gpu no NVIDIA driver"
     for mock, reason in reasons.items():
-        done = gpu_job.ends(*launcher(2), GPU_PATHS, library=LIBRARY, mock=mock, says="not_available " + reason)
+        done = gpu_job.ends(*launcher(2), PROGRAM, "gpu_paths", library=LIBRARY, mock=mock, says="not_available " + reason)
         expect(f"{mock}: {done.stdout}", done.stdout == "")
 
 

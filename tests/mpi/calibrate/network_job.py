@@ -1,7 +1,7 @@
-"""The calibration programs self, injection and contention on a real MPI: what they measure, and what they refuse. Nodes are
+"""The benchmarks self, injection and contention on a real MPI: what they measure, and what they refuse. Nodes are
 placed by hand, so one machine is enough. No assertion on how fast anything is.
 
-Usage: network_job.py MPISTAIR PROGRAMS MPIEXEC MPI; PROGRAMS: the folder of self-MPI, ...; MPI: mpich, openmpi.
+Usage: network_job.py MPISTAIR PROGRAM MPIEXEC MPI; PROGRAM: mpistair-benchmark-MPI; MPI: mpich, openmpi.
 """
 import csv
 import json
@@ -10,11 +10,11 @@ import subprocess
 import sys
 import tempfile
 
-TOOL, PROGRAMS, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), *sys.argv[3:]
+TOOL, PROGRAM, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), *sys.argv[3:]
 OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if MPI == "openmpi" else []
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MPISTAIR_DISTURBED="1")
 failures = []
-said = ""  # by the last program, on standard error
+said = ""  # by the last benchmark, on standard error
 
 
 def expect(what, condition):
@@ -22,16 +22,16 @@ def expect(what, condition):
         failures.append(what)
 
 
-def expect_all(program, what, found, expected):
-    """All of it was measured, or the program said that its time did not suffice, as on a machine that is busy."""
-    if found != expected and not (found <= expected and f"incomplete {program}" in said):
-        failures.append(f"{program}: {what} {found}, expected {expected}; it said: {said}")
+def expect_all(benchmark, what, found, expected):
+    """All of it was measured, or the benchmark said that its time did not suffice, as on a machine that is busy."""
+    if found != expected and not (found <= expected and f"incomplete {benchmark}" in said):
+        failures.append(f"{benchmark}: {what} {found}, expected {expected}; it said: {said}")
 
 
-def run(program, ranks, *words, code=0, says=None, placement=None):
-    """Runs a program; its samples."""
+def run(benchmark, ranks, *words, code=0, says=None, placement=None):
+    """Runs a benchmark; its samples."""
     global said
-    command = [MPIEXEC, *OPTIONS, "-n", str(ranks), f"{PROGRAMS}/{program}-{MPI}", *words]
+    command = [MPIEXEC, *OPTIONS, "-n", str(ranks), PROGRAM, benchmark, *words]
     environment = dict(ENVIRONMENT)
     if placement is not None:
         with open("L.csv", "w") as file:
@@ -44,11 +44,11 @@ def run(program, ranks, *words, code=0, says=None, placement=None):
     return list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
 
 
-def expect_rows(program, rows, level):
-    expect(f"{program}: rows", rows)
+def expect_rows(benchmark, rows, level):
+    expect(f"{benchmark}: rows", rows)
     for row in rows:
-        if row["benchmark"] != program or row["level"] != level or not float(row["seconds"]) > 0:
-            failures.append(f"{program}: {row}")
+        if row["benchmark"] != benchmark or row["level"] != level or not float(row["seconds"]) > 0:
+            failures.append(f"{benchmark}: {row}")
             return
 
 
@@ -106,6 +106,7 @@ def injection():
 
 
 def contention():
+    run("contentions", 1, code=2, says="'contentions' is no benchmark")
     run("contention", 2, code=2, says="Expected --link")
     for link, why in (("0-1", "two pairs of nodes or more"), ("0-1,1-2", "node 1 is there twice"),
                       ("0-0,1-2", "node 0 is there twice"), ("0-1,2-9", "node 2 is not in this job"),

@@ -1,7 +1,7 @@
-"""The calibration programs eager and buffer on a real MPI: thresholds that its own settings moved are found within one size
+"""The benchmarks eager and buffer on a real MPI: thresholds that its own settings moved are found within one size
 step, and buffers of a known size too. No assertion on how fast anything is.
 
-Usage: probe_job.py MPISTAIR PROGRAMS MPIEXEC MPI; PROGRAMS: the folder of eager-MPI, buffer-MPI; MPI: mpich, openmpi.
+Usage: probe_job.py MPISTAIR PROGRAM MPIEXEC MPI; PROGRAM: mpistair-benchmark-MPI; MPI: mpich, openmpi.
 """
 import csv
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-TOOL, PROGRAMS, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), *sys.argv[3:]
+TOOL, PROGRAM, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), *sys.argv[3:]
 OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if MPI == "openmpi" else []
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 LAUNCHES = 3  # at most: a partner that has no processor for as long as a send is given looks like a refusal
@@ -23,11 +23,11 @@ def expect(what, condition):
         failures.append(what)
 
 
-def run(program, settings, seconds=20):
-    """Runs a program under the MPI's settings: MCA parameters, or variables. Its samples, and what it says."""
+def run(benchmark, settings, seconds=20):
+    """Runs a benchmark under the MPI's settings: MCA parameters, or variables. Its samples, and what it says."""
     mca = [word for name, value in settings.items() for word in ("--mca", name, str(value))] if MPI == "openmpi" else []
     environment = {**ENVIRONMENT, **({} if mca else {name: str(value) for name, value in settings.items()})}
-    command = [MPIEXEC, *OPTIONS, *mca, "-n", "2", f"{PROGRAMS}/{program}-{MPI}", "--seconds", str(seconds)]
+    command = [MPIEXEC, *OPTIONS, *mca, "-n", "2", PROGRAM, benchmark, "--seconds", str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment)
     rows = list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
     expect(f"{command}: exit {done.returncode}; stderr: {done.stderr}", done.returncode == 0 and rows)

@@ -1,7 +1,7 @@
 """The queue benchmark on a real MPI: all depths in order and reversed, the steps that are fitted to them, and a machine
 table with them, which predict reads as before. Open MPI with UCX, where it runs, has no linear search: the table says so.
 
-Usage: queue_job.py MPISTAIR PROGRAM MPIEXEC MPI; MPI: mpich, openmpi. Times are compared within one run only.
+Usage: queue_job.py MPISTAIR PROGRAM MPIEXEC MPI; PROGRAM: mpistair-benchmark-MPI; MPI: mpich, openmpi. Times are compared within one run only.
 """
 import csv
 import json
@@ -41,7 +41,7 @@ def missing(samples):
 def measure(raw, options):
     """The samples, kept in the file raw. None: the job cannot be run with these options."""
     for seconds in ("3", "7", "15"):  # longer on a machine with much else to do
-        words = [MPIEXEC, *OPTIONS, *options, "-n", "2", PROGRAM, "--seconds", seconds]
+        words = [MPIEXEC, *OPTIONS, *options, "-n", "2", PROGRAM, "queue", "--seconds", seconds]
         done = subprocess.run(words, capture_output=True, text=True, timeout=100, env=ENVIRONMENT)
         if done.returncode != 0:
             expect(f"{' '.join(words)}: exit {done.returncode}, {done.stderr}", options)

@@ -1,6 +1,6 @@
-"""A calibration program that is killed leaves its samples, and goes on from them.
+"""A benchmark that is killed leaves its samples, and goes on from them.
 
-Usage: resume_job.py PINGPONG MPIEXEC MPI; MPI: mpich, openmpi. No assertion on how fast anything is.
+Usage: resume_job.py PROGRAM MPIEXEC MPI; PROGRAM: mpistair-benchmark-MPI; MPI: mpich, openmpi. No assertion on how fast anything is.
 """
 import csv
 import os
@@ -30,7 +30,7 @@ def expect(what, condition):
 
 
 def words(*options):
-    return [MPIEXEC, *OPTIONS, "-n", "2", PROGRAM, *options]
+    return [MPIEXEC, *OPTIONS, "-n", "2", PROGRAM, "pingpong", *options]
 
 
 def run(*options, code=0):
