@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-TOOL, PROGRAM, MPIEXEC, MPI = os.path.abspath(sys.argv[1]), *sys.argv[2:5]
+TOOL, PROGRAM, MPIEXEC, MPI = *map(os.path.abspath, sys.argv[1:3]), *sys.argv[3:5]
 NO_THREADS = os.path.abspath(sys.argv[5])
 OPTIONS = ["--oversubscribe", "--bind-to", "none"] if MPI == "openmpi" else []
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
