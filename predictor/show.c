@@ -126,16 +126,16 @@ static void show_time_csv(FILE *stream, const struct predict_options *options, s
     fputc('\n', stream);
 }
 
-static json_t *time_json(size_t rank, const struct model_choice *choice, const struct prediction *p)
+static struct json *time_json(size_t rank, const struct model_choice *choice, const struct prediction *p)
 {
-    json_t *row = json_pack("{sI ss so}", "rank", (json_int_t)rank, "model", choice->name, "time_s",
-                            json_finite(p->time_s[rank]));
+    struct json *row =
+        json_pack("{sI ss so}", "rank", (int64_t)rank, "model", choice->name, "time_s", json_finite(p->time_s[rank]));
     for (size_t part = 0; part < PART_COUNT; part++)
-        json_object_set_new(row, prediction_part_name[part], json_finite(p->part_s[part][rank]));
-    json_object_set_new(row, "low_s", json_finite(p->low_s[rank]));
-    json_object_set_new(row, "high_s", json_finite(p->high_s[rank]));
+        json_set(row, prediction_part_name[part], json_finite(p->part_s[part][rank]));
+    json_set(row, "low_s", json_finite(p->low_s[rank]));
+    json_set(row, "high_s", json_finite(p->high_s[rank]));
     if (model_choice_computing(choice))
-        json_object_set_new(row, "compute_slowdown", json_finite(prediction_compute_slowdown(&p->memory, rank)));
+        json_set(row, "compute_slowdown", json_finite(prediction_compute_slowdown(&p->memory, rank)));
     return row;
 }
 
@@ -203,8 +203,8 @@ static void show_error_csv(FILE *stream, const char *machine, const char *model,
         fprintf(stream, ",,%s", judgement);
 }
 
-static json_t *error_json(const char *machine, const char *model, const char *options, const struct model_error *row,
-                          const char *judgement)
+static struct json *error_json(const char *machine, const char *model, const char *options,
+                               const struct model_error *row, const char *judgement)
 {
     return json_pack("{ss ss ss so so so so ss}", "machine", machine, "model", model, "options", options, "error",
                      json_finite(row->values[0]), "mape", json_finite(row->values[1]), "bias",
@@ -307,7 +307,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
             show_memory_csv(stream, options, &memory[m]);
             fputc('\n', stream);
         } else {
-            json_t *row = error_json(machine, model, own, &rows[m], judgement);
+            struct json *row = error_json(machine, model, own, &rows[m], judgement);
             show_memory_json(row, &memory[m]);
             json_rows_add(&json, row);
         }

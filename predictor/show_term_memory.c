@@ -59,10 +59,10 @@ void show_memory_csv(FILE *stream, const struct predict_options *options, const 
         fprintf(stream, ",%.17g,%.17g", memory->computing, memory->compute_slowdown);
 }
 
-void show_memory_json(json_t *row, const struct shown_memory *memory)
+void show_memory_json(struct json *row, const struct shown_memory *memory)
 {
     if (isnan(memory->computing))
         return;
-    json_object_set_new(row, "computing", json_finite(memory->computing));
-    json_object_set_new(row, "compute_slowdown", json_finite(memory->compute_slowdown));
+    json_set(row, "computing", json_finite(memory->computing));
+    json_set(row, "compute_slowdown", json_finite(memory->compute_slowdown));
 }

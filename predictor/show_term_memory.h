@@ -24,6 +24,6 @@ void show_memory_text(FILE *stream, const struct predict_options *options, const
 const char *show_memory_csv_titles(const struct predict_options *options);
 void show_memory_csv(FILE *stream, const struct predict_options *options, const struct shown_memory *memory);
 /* Adds them to a row where they are known. */
-void show_memory_json(json_t *row, const struct shown_memory *memory);
+void show_memory_json(struct json *row, const struct shown_memory *memory);
 
 #endif

@@ -137,12 +137,12 @@ static void print_verdict(const struct verdict *verdict, const char *name, bool 
 
 static void add_doubt(void *context, const char *text)
 {
-    json_array_append_new(context, json_string(text));
+    json_add(context, json_string(text));
 }
 
-static json_t *verdict_json(const struct verdict *verdict)
+static struct json *verdict_json(const struct verdict *verdict)
 {
-    json_t *doubts = json_array();
+    struct json *doubts = json_array();
     verdict_each_doubt(verdict, true, add_doubt, doubts);
     return json_pack("{s:s, s:s, s:s, s:s, s:o}", "verdict", verdict_word[verdict->word], "usable_for", verdict->uses,
                      "not_for", verdict->not_uses, "reason", verdict->reason, "doubts", doubts);

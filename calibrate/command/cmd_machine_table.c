@@ -26,7 +26,7 @@ static int parse(const struct option_table *table, int *argc, char ***argv, int 
 }
 
 struct listing {
-    json_t *json; /* NULL: as text */
+    struct json *json; /* NULL: as text */
     const char *where;
 };
 
@@ -42,8 +42,7 @@ static void list_one(void *context, const char *name, const char *source)
     if (listing->json == NULL)
         list_text(name, listing->where, source);
     else
-        json_array_append_new(listing->json,
-                              json_pack("{s:s, s:s, s:s}", "name", name, "where", listing->where, "source", source));
+        json_add(listing->json, json_pack("{s:s, s:s, s:s}", "name", name, "where", listing->where, "source", source));
 }
 
 static int list_shipped(void *context, const char *name, const char *path, struct error *error)
@@ -82,7 +81,7 @@ int machine_command_list(int argc, char **argv)
     sqlite3_close(database);
     if (result == 0 && json)
         return table_print_value(stdout, listing.json);
-    json_decref(listing.json);
+    json_release(listing.json);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 

@@ -132,25 +132,25 @@ int table_print_text(FILE *stream, const struct machine *machine)
     return result == 0 ? EXIT_DONE : error_report(&error);
 }
 
-static json_t *parameter_json(const struct machine_parameter *row)
+static struct json *parameter_json(const struct machine_parameter *row)
 {
     return json_pack("{s:s, s:s, s:s, s:o, s:f, s:s, s:o, s:o, s:I, s:s}", "level", level_text(row->level), "protocol",
                      machine_protocol_name[row->protocol], "quantity", row->quantity, "n",
-                     row->n == MACHINE_NO_N ? json_null() : json_integer((json_int_t)row->n), "value", row->value,
-                     "unit", row->unit, "ci_low", json_finite(row->ci_low), "ci_high", json_finite(row->ci_high),
-                     "samples", (json_int_t)row->samples, "method", row->method);
+                     row->n == MACHINE_NO_N ? json_null() : json_integer((int64_t)row->n), "value", row->value, "unit",
+                     row->unit, "ci_low", json_finite(row->ci_low), "ci_high", json_finite(row->ci_high), "samples",
+                     (int64_t)row->samples, "method", row->method);
 }
 
 int table_print_json(FILE *stream, const struct machine *machine)
 {
-    json_t *parameters = json_array();
+    struct json *parameters = json_array();
     for (size_t i = 0; i < machine->n_parameters; i++)
-        json_array_append_new(parameters, parameter_json(&machine->parameters[i]));
+        json_add(parameters, parameter_json(&machine->parameters[i]));
     return table_print_value(stream, json_pack("{s:s, s:s, s:o}", "name", machine->name, "source", machine->source,
                                                "parameters", parameters));
 }
 
-int table_print_value(FILE *stream, json_t *value)
+int table_print_value(FILE *stream, struct json *value)
 {
     struct error error;
     return json_write(stream, value, &error) == 0 ? EXIT_DONE : error_report(&error);

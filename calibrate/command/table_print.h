@@ -2,15 +2,15 @@
 #ifndef MPISTAIR_CALIBRATE_TABLE_PRINT_H
 #define MPISTAIR_CALIBRATE_TABLE_PRINT_H
 
-#include <jansson.h>
 #include <stdio.h>
 
 #include "calibrate/machine/machine.h"
+#include "share/base/json.h"
 
 /* Return an exit code, after an error message where it is not EXIT_DONE. */
 int table_print_text(FILE *stream, const struct machine *machine);
 int table_print_json(FILE *stream, const struct machine *machine);
-/* Takes the reference to value; NULL counts as an error. */
-int table_print_value(FILE *stream, json_t *value);
+/* Releases value. */
+int table_print_value(FILE *stream, struct json *value);
 
 #endif

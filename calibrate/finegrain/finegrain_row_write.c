@@ -86,35 +86,34 @@ void finegrain_row_write_text(FILE *stream, const struct finegrain_row *row)
         fprintf(stream, "Void: %s.\n", row->void_reason);
 }
 
-static void add_bounded(json_t *object, const char *name, const char *unit, const struct finegrain_bounded *bounded)
+static void add_bounded(struct json *object, const char *name, const char *unit,
+                        const struct finegrain_bounded *bounded)
 {
     static const char *const bounds[] = {"", "_low", "_high"};
     const double values[] = {bounded->value, bounded->low, bounded->high};
     for (int i = 0; i < 3; i++) {
         char key[64];
         snprintf(key, sizeof key, "%s%s_%s", name, bounds[i], unit);
-        json_object_set_new(object, key, json_finite(values[i]));
+        json_set(object, key, json_finite(values[i]));
     }
 }
 
 int finegrain_row_write_json(FILE *stream, const struct finegrain_row *row, struct error *error)
 {
     const struct finegrain_config *config = row->config;
-    json_t *object = json_pack(
+    struct json *object = json_pack(
         "{s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "interface",
         finegrain_interface_word[config->interface], "rma", rma_of(config), "mpi", row->mpi, "ranks", row->ranks,
         "buffers_per_rank", json_count(row->buffers_per_rank), "peers", json_count(config->peers), "bytes",
         json_count(config->bytes), "threads", json_count(config->threads), "parts", json_count(config->parts),
         "compute_s", json_finite(config->compute_s), "arrivals", config->arrivals, "seed", json_count(config->seed),
         "trials", json_count(config->trials), "iterations", json_count(config->iterations));
-    if (object != NULL) {
-        add_bounded(object, "bsp", "s", &row->bsp_s);
-        add_bounded(object, "fine", "s", &row->fine_s);
-        add_bounded(object, "speedup", "percent", &row->speedup_percent);
-        json_object_set_new(object, "oversleep_s", json_finite(row->oversleep_s));
-        json_object_set_new(object, "median_oversleep_s", json_finite(row->median_oversleep_s));
-        json_object_set_new(object, "void", json_string(row->void_reason));
-    }
+    add_bounded(object, "bsp", "s", &row->bsp_s);
+    add_bounded(object, "fine", "s", &row->fine_s);
+    add_bounded(object, "speedup", "percent", &row->speedup_percent);
+    json_set(object, "oversleep_s", json_finite(row->oversleep_s));
+    json_set(object, "median_oversleep_s", json_finite(row->median_oversleep_s));
+    json_set(object, "void", json_string(row->void_reason));
     return json_write(stream, object, error);
 }
 

@@ -72,7 +72,7 @@ int finegrain_show_csv(FILE *stream, const struct finegrain_rows *rows)
     return 0;
 }
 
-static json_t *json_row(const struct finegrain_row *row)
+static struct json *json_row(const struct finegrain_row *row)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "interface", finegrain_interface_name[row->by],
                      "parts", json_count(row->parts), "bsp_s", json_finite(row->bsp_s), "fine_s",
@@ -83,18 +83,17 @@ static json_t *json_row(const struct finegrain_row *row)
 
 int finegrain_show_json(FILE *stream, const struct finegrain_rows *rows, struct error *error)
 {
-    json_t *lines = json_array(), *interfaces = json_array();
+    struct json *lines = json_array(), *interfaces = json_array();
     for (size_t i = 0; i < rows->n_rows; i++)
-        json_array_append_new(lines, json_row(&rows->rows[i]));
+        json_add(lines, json_row(&rows->rows[i]));
     for (int by = 0; by < FINEGRAIN_INTERFACE_COUNT; by++) {
         const struct finegrain_row *best = finegrain_rows_best(rows, (enum finegrain_interface)by);
         uint32_t loses_from = finegrain_rows_loses_from(rows, (enum finegrain_interface)by);
         if (best != NULL)
-            json_array_append_new(interfaces,
-                                  json_pack("{s:s, s:o, s:o, s:o}", "interface", finegrain_interface_name[by],
-                                            "best_parts", json_count(best->parts), "best_speedup_percent",
-                                            json_finite(best->speedup_percent), "loses_from_parts",
-                                            loses_from > 0 ? json_count(loses_from) : json_null()));
+            json_add(interfaces,
+                     json_pack("{s:s, s:o, s:o, s:o}", "interface", finegrain_interface_name[by], "best_parts",
+                               json_count(best->parts), "best_speedup_percent", json_finite(best->speedup_percent),
+                               "loses_from_parts", loses_from > 0 ? json_count(loses_from) : json_null()));
     }
     double limit = rows->n_rows > 0 ? rows->rows[0].limit_percent : 0;
     return json_write(

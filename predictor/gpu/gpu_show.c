@@ -143,18 +143,18 @@ int gpu_show_csv(FILE *stream, const struct gpu_answer *answer)
     return 0;
 }
 
-static json_t *json_path(const struct gpu_answer *answer, int path)
+static struct json *json_path(const struct gpu_answer *answer, int path)
 {
-    json_t *row = json_pack("{s:s}", "path", gpu_path_name[path]);
+    struct json *row = json_pack("{s:s}", "path", gpu_path_name[path]);
     if (has_time(answer, path))
-        json_object_set_new(row, "time_s", json_finite(time_s(answer, path)));
+        json_set(row, "time_s", json_finite(time_s(answer, path)));
     else
-        json_object_set_new(row, "not_available", json_string(answer->costs.reason[path].text));
+        json_set(row, "not_available", json_string(answer->costs.reason[path].text));
     return row;
 }
 
 /* Makes a number of what is counted from 1 on; 0 is not known. */
-static json_t *json_from(uint64_t value)
+static struct json *json_from(uint64_t value)
 {
     return value > 0 ? json_count(value) : json_null();
 }
@@ -162,15 +162,14 @@ static json_t *json_from(uint64_t value)
 int gpu_show_json(FILE *stream, const struct gpu_answer *answer, struct error *error)
 {
     struct gpu_crossover found[N_PAIRS * MOST_CROSSOVERS];
-    json_t *paths = json_array(), *crossovers = json_array();
+    struct json *paths = json_array(), *crossovers = json_array();
     for (int path = 0; path < GPU_PATH_COUNT; path++)
         if (answer->asked[path])
-            json_array_append_new(paths, json_path(answer, path));
+            json_add(paths, json_path(answer, path));
     size_t n = all_crossovers(answer, found);
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(crossovers,
-                              json_pack("{s:s, s:s, s:o}", "below", gpu_path_name[found[i].below], "above",
-                                        gpu_path_name[found[i].above], "bytes", json_count(found[i].bytes)));
+        json_add(crossovers, json_pack("{s:s, s:s, s:o}", "below", gpu_path_name[found[i].below], "above",
+                                       gpu_path_name[found[i].above], "bytes", json_count(found[i].bytes)));
     return json_write(stream,
                       json_pack("{s:o, s:o, s:o, s:o, s:o}", "paths", paths, "crossovers", crossovers,
                                 "copy_pays_from_messages",

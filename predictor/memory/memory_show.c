@@ -83,14 +83,13 @@ int memory_show_csv(FILE *stream, const struct memory_model *model, const struct
 int memory_show_json(FILE *stream, const struct memory_model *model, const struct memory_choice *choice,
                      struct error *error)
 {
-    json_t *rows = json_array();
+    struct json *rows = json_array();
     struct row row;
     for (size_t i = 0; next(model, choice, &i, &row);)
-        json_array_append_new(rows, json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "computing_cores", (int)row.cores,
-                                              "computation_numa", (int)row.at.computation_numa, "message_numa",
-                                              (int)row.at.message_numa, "computation_bytes_per_s", row.is.computation,
-                                              "computation_alone_bytes_per_s", row.is.computation_alone,
-                                              "message_bytes_per_s", row.is.message, "message_alone_bytes_per_s",
-                                              row.is.message_alone));
+        json_add(rows, json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "computing_cores", (int)row.cores,
+                                 "computation_numa", (int)row.at.computation_numa, "message_numa",
+                                 (int)row.at.message_numa, "computation_bytes_per_s", row.is.computation,
+                                 "computation_alone_bytes_per_s", row.is.computation_alone, "message_bytes_per_s",
+                                 row.is.message, "message_alone_bytes_per_s", row.is.message_alone));
     return json_write(stream, rows, error);
 }

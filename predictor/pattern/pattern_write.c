@@ -79,23 +79,23 @@ static void show_text(FILE *stream, const struct pattern_statistics *s)
                 s->level_messages[level], s->level_bytes[level], percent(s->level_bytes[level], s->bytes));
 }
 
-static json_t *side_json(const struct pattern_side_statistics *side)
+static struct json *side_json(const struct pattern_side_statistics *side)
 {
-    return json_pack("{sI sI so so}", "most_messages", (json_int_t)side->most_messages, "least_messages",
-                     (json_int_t)side->least_messages, "most_bytes", json_count(side->most_bytes), "least_bytes",
+    return json_pack("{sI sI so so}", "most_messages", (int64_t)side->most_messages, "least_messages",
+                     (int64_t)side->least_messages, "most_bytes", json_count(side->most_bytes), "least_bytes",
                      json_count(side->least_bytes));
 }
 
-static json_t *statistics_json(const struct pattern_statistics *s)
+static struct json *statistics_json(const struct pattern_statistics *s)
 {
-    json_t *levels = json_object();
+    struct json *levels = json_object();
     for (int level = 0; level < LEVEL_COUNT; level++)
-        json_object_set_new(levels, level_name[level],
-                            json_pack("{sI so}", "messages", (json_int_t)s->level_messages[level], "bytes",
-                                      json_count(s->level_bytes[level])));
-    return json_pack("{sI sI sI so so so so}", "ranks", (json_int_t)s->n_ranks, "nodes", (json_int_t)s->n_nodes,
-                     "messages", (json_int_t)s->n_messages, "bytes", json_count(s->bytes), "received",
-                     side_json(&s->received), "sent", side_json(&s->sent), "levels", levels);
+        json_set(levels, level_name[level],
+                 json_pack("{sI so}", "messages", (int64_t)s->level_messages[level], "bytes",
+                           json_count(s->level_bytes[level])));
+    return json_pack("{sI sI sI so so so so}", "ranks", (int64_t)s->n_ranks, "nodes", (int64_t)s->n_nodes, "messages",
+                     (int64_t)s->n_messages, "bytes", json_count(s->bytes), "received", side_json(&s->received), "sent",
+                     side_json(&s->sent), "levels", levels);
 }
 
 int pattern_show(FILE *stream, const struct pattern_statistics *statistics, bool json, struct error *error)

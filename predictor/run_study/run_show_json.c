@@ -5,144 +5,143 @@
 #include "predictor/run_study/run_show.h"
 #include "share/base/json.h"
 
-static json_t *quantities_json(const struct run_quantity *quantities, bool measured)
+static struct json *quantities_json(const struct run_quantity *quantities, bool measured)
 {
-    json_t *object = json_object();
+    struct json *object = json_object();
     for (size_t i = 0; i < RUN_QUANTITIES; i++) {
         double seconds = measured ? quantities[i].measured_s : quantities[i].predicted_s;
         char name[40];
         snprintf(name, sizeof name, "%s_s", quantities[i].name);
         if (run_quantity_is_shown(&quantities[i]) && (!measured || !isnan(seconds)))
-            json_object_set_new(object, name, json_finite(seconds));
+            json_set(object, name, json_finite(seconds));
     }
     return object;
 }
 
-static json_t *efficiencies_json(const struct run_efficiencies *e)
+static struct json *efficiencies_json(const struct run_efficiencies *e)
 {
     return json_pack("{so so so so so}", "parallel", json_finite(e->parallel), "load_balance",
                      json_finite(e->load_balance), "communication", json_finite(e->communication), "serialisation",
                      json_finite(e->serialisation), "transfer", json_finite(e->transfer));
 }
 
-static json_t *interval_json(const struct run_interval *interval)
+static struct json *interval_json(const struct run_interval *interval)
 {
     return json_pack("[o, o]", json_finite(interval->low_s), json_finite(interval->high_s));
 }
 
 /* Adds the intervals of the run (at 0), or of rank at - 1. */
-static void add_intervals(json_t *row, const struct run_study *study, size_t at)
+static void add_intervals(struct json *row, const struct run_study *study, size_t at)
 {
     if (study->intervals == NULL)
         return;
-    json_object_set_new(row, "predicted_95_s", interval_json(&study->intervals[at].before));
+    json_set(row, "predicted_95_s", interval_json(&study->intervals[at].before));
     if (study->after.by_rank == NULL)
         return;
-    json_object_set_new(row, "what_if_95_s", interval_json(&study->intervals[at].after));
-    json_object_set_new(row, "change_95_s", interval_json(&study->intervals[at].change));
+    json_set(row, "what_if_95_s", interval_json(&study->intervals[at].after));
+    json_set(row, "change_95_s", interval_json(&study->intervals[at].change));
 }
 
-static json_t *ranks_json(const struct run_study *study)
+static struct json *ranks_json(const struct run_study *study)
 {
-    json_t *ranks = json_array();
+    struct json *ranks = json_array();
     for (size_t rank = 0; rank < study->program.n_ranks; rank++) {
         struct run_quantity q[RUN_QUANTITIES];
         run_quantities(study, &study->before, rank, q);
-        json_t *row =
-            json_pack("{sI so so so}", "rank", (json_int_t)rank, "measured", quantities_json(q, true), "predicted",
+        struct json *row =
+            json_pack("{sI so so so}", "rank", (int64_t)rank, "measured", quantities_json(q, true), "predicted",
                       quantities_json(q, false), "waits_s", json_finite(study->blame.late_s[rank]));
         if (study->after.by_rank != NULL) {
             run_quantities(study, &study->after, rank, q);
-            json_object_set_new(row, "what_if", quantities_json(q, false));
+            json_set(row, "what_if", quantities_json(q, false));
         }
         add_intervals(row, study, rank + 1);
-        json_array_append_new(ranks, row);
+        json_add(ranks, row);
     }
     return ranks;
 }
 
-static json_t *parts_json(const struct run_parts *parts)
+static struct json *parts_json(const struct run_parts *parts)
 {
-    json_t *object = json_object();
+    struct json *object = json_object();
     for (int part = 0; parts != NULL && part < RUN_PART_COUNT; part++) {
         char name[40];
         snprintf(name, sizeof name, "%s_s", run_part_name[part]);
-        json_object_set_new(object, name, json_finite(parts->part_s[part]));
+        json_set(object, name, json_finite(parts->part_s[part]));
     }
     return object;
 }
 
-static json_t *places_json(const struct run_study *study, const struct run_names *names)
+static struct json *places_json(const struct run_study *study, const struct run_names *names)
 {
     const struct run_program *program = &study->program;
-    json_t *places = json_array();
+    struct json *places = json_array();
     for (size_t i = 0; i < program->n_places; i++) {
         const struct run_place *place = &program->places[i];
         const struct run_site *site = &program->sites[place->site];
-        json_array_append_new(places, json_pack("{sI ss so ss so so so so}", "rank", (json_int_t)place->rank,
-                                                "function", site->function, "callsite",
-                                                site->callsite >= 0 ? json_integer(site->callsite) : json_null(),
-                                                "name", names->of_site[place->site], "measured",
-                                                parts_json(program->measured != NULL ? &program->measured[i] : NULL),
-                                                "predicted", parts_json(&study->before.result.predicted[i]), "blamed_s",
-                                                json_finite(study->blame.cost_s[i]), "critical_s",
-                                                json_finite(study->blame.critical_s[i])));
+        json_add(places,
+                 json_pack("{sI ss so ss so so so so}", "rank", (int64_t)place->rank, "function", site->function,
+                           "callsite", site->callsite >= 0 ? json_integer(site->callsite) : json_null(), "name",
+                           names->of_site[place->site], "measured",
+                           parts_json(program->measured != NULL ? &program->measured[i] : NULL), "predicted",
+                           parts_json(&study->before.result.predicted[i]), "blamed_s",
+                           json_finite(study->blame.cost_s[i]), "critical_s", json_finite(study->blame.critical_s[i])));
     }
     return places;
 }
 
-static json_t *sensitivities_json(const struct run_study *study)
+static struct json *sensitivities_json(const struct run_study *study)
 {
-    json_t *rows = json_array();
+    struct json *rows = json_array();
     for (size_t i = 0; i < study->n_sensitivities; i++) {
         const struct run_sensitivity *at = &study->sensitivities[i];
-        json_array_append_new(rows, json_pack("{ss ss ss so so so}", "level", level_text(at->row->level), "protocol",
-                                              machine_protocol_name[at->row->protocol], "quantity", at->row->quantity,
-                                              "n", at->row->n != MACHINE_NO_N ? json_count(at->row->n) : json_null(),
-                                              "run_s_by_percent", json_finite(at->run_s), "elasticity",
-                                              json_finite(at->elasticity)));
+        json_add(rows, json_pack("{ss ss ss so so so}", "level", level_text(at->row->level), "protocol",
+                                 machine_protocol_name[at->row->protocol], "quantity", at->row->quantity, "n",
+                                 at->row->n != MACHINE_NO_N ? json_count(at->row->n) : json_null(), "run_s_by_percent",
+                                 json_finite(at->run_s), "elasticity", json_finite(at->elasticity)));
     }
     return rows;
 }
 
 /* Lists [node, socket] by rank. */
-static json_t *placement_json(const struct placement *placement)
+static struct json *placement_json(const struct placement *placement)
 {
-    json_t *places = json_array();
+    struct json *places = json_array();
     for (size_t rank = 0; rank < placement->n_ranks; rank++)
-        json_array_append_new(
-            places, json_pack("[I, I]", (json_int_t)placement->node[rank], (json_int_t)placement->socket[rank]));
+        json_add(places, json_pack("[I, I]", (int64_t)placement->node[rank], (int64_t)placement->socket[rank]));
     return places;
 }
 
 int run_show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
 {
-    json_t *run = json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
-                            json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
+    struct json *run =
+        json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
+                  json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
     if (study->options->memory)
-        json_object_set_new(run, "compute_slowdown", json_finite(study->before.result.compute_slowdown));
+        json_set(run, "compute_slowdown", json_finite(study->before.result.compute_slowdown));
     add_intervals(run, study, 0);
-    json_t *root = json_pack("{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law",
-                             run_law_name[study->options->law], "collectives",
-                             run_collectives_name[study->options->collectives], "efficiencies",
-                             json_pack("{so so}", "measured", efficiencies_json(&study->measured), "predicted",
-                                       efficiencies_json(&study->predicted)),
-                             "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities",
-                             sensitivities_json(study));
-    json_object_set_new(root, "whole", json_boolean(study->whole.is_whole));
-    json_object_set_new(root, "not_whole", study->whole.is_whole ? json_null() : json_string(study->whole.reason));
-    json_object_set_new(root, "efficiencies_not_given",
-                        study->no_efficiencies[0] == '\0' ? json_null() : json_string(study->no_efficiencies));
-    json_object_set_new(root, "copied", json_boolean(!run_study_predicts(study)));
-    json_object_set_new(root, "cached_messages", json_count(study->n_cached));
+    struct json *root = json_pack("{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law",
+                                  run_law_name[study->options->law], "collectives",
+                                  run_collectives_name[study->options->collectives], "efficiencies",
+                                  json_pack("{so so}", "measured", efficiencies_json(&study->measured), "predicted",
+                                            efficiencies_json(&study->predicted)),
+                                  "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities",
+                                  sensitivities_json(study));
+    json_set(root, "whole", json_boolean(study->whole.is_whole));
+    json_set(root, "not_whole", study->whole.is_whole ? json_null() : json_string(study->whole.reason));
+    json_set(root, "efficiencies_not_given",
+             study->no_efficiencies[0] == '\0' ? json_null() : json_string(study->no_efficiencies));
+    json_set(root, "copied", json_boolean(!run_study_predicts(study)));
+    json_set(root, "cached_messages", json_count(study->n_cached));
     if (study->options->what_if.best_placement)
-        json_object_set_new(root, "placement", placement_json(&study->after.placement));
+        json_set(root, "placement", placement_json(&study->after.placement));
     if (study->after.by_rank != NULL) {
-        json_t *what_if = json_pack("{so ss so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
-                                    study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise));
+        struct json *what_if =
+            json_pack("{so ss so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
+                      study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise));
         if (study->options->memory)
-            json_object_set_new(what_if, "compute_slowdown", json_finite(study->after.result.compute_slowdown));
-        json_object_set_new(root, "what_if", what_if);
+            json_set(what_if, "compute_slowdown", json_finite(study->after.result.compute_slowdown));
+        json_set(root, "what_if", what_if);
     }
     return json_write(stream, root, error);
 }

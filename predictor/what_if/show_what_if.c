@@ -133,14 +133,14 @@ static void show_csv(FILE *stream, const struct predict_options *options, const 
     }
 }
 
-static json_t *rank_json(const struct what_if *what_if, size_t m, size_t rank)
+static struct json *rank_json(const struct what_if *what_if, size_t m, size_t rank)
 {
     const struct placement *before = &what_if->before.placement, *after = &what_if->after.placement;
-    return json_pack("{sI so so sI sI sI sI}", "rank", (json_int_t)rank, "before_s",
+    return json_pack("{sI so so sI sI sI sI}", "rank", (int64_t)rank, "before_s",
                      json_finite(what_if->before_s[m].rank_s[rank]), "after_s",
-                     json_finite(what_if->after_s[m].rank_s[rank]), "node", (json_int_t)before->node[rank], "socket",
-                     (json_int_t)before->socket[rank], "to_node", (json_int_t)after->node[rank], "to_socket",
-                     (json_int_t)after->socket[rank]);
+                     json_finite(what_if->after_s[m].rank_s[rank]), "node", (int64_t)before->node[rank], "socket",
+                     (int64_t)before->socket[rank], "to_node", (int64_t)after->node[rank], "to_socket",
+                     (int64_t)after->socket[rank]);
 }
 
 static int show_json(FILE *stream, const struct predict_options *options, const struct what_if *what_if,
@@ -148,9 +148,9 @@ static int show_json(FILE *stream, const struct predict_options *options, const 
 {
     struct json_rows rows = {.stream = stream};
     for (size_t m = 0; m < options->n_models; m++) {
-        json_t *ranks = json_array();
+        struct json *ranks = json_array();
         for (size_t rank = 0; rank < what_if->before.placement.n_ranks; rank++)
-            json_array_append_new(ranks, rank_json(what_if, m, rank));
+            json_add(ranks, rank_json(what_if, m, rank));
         json_rows_add(&rows, json_pack("{ss ss ss so so so}", "model", options->models[m].name, "machine",
                                        what_if->before.machine.name, "to_machine", what_if->after.machine.name,
                                        "before_s", json_finite(what_if->before_s[m].total_s), "after_s",

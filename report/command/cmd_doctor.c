@@ -555,16 +555,15 @@ static void print_text(const struct doctor *doctor, bool works)
 static int print_json(const struct doctor *doctor, bool works)
 {
     struct pool pool = {0};
-    json_t *checks = json_array();
+    struct json *checks = json_array();
     for (size_t i = 0; i < doctor->n_checks; i++) {
         const struct doctor_check *check = &doctor->checks[i];
         const char *found = pool_clean(&pool, check->found, strlen(check->found));
         const char *advice = pool_clean(&pool, check->advice, strlen(check->advice));
-        json_array_append_new(checks,
-                              json_pack("{ss ss ss? ss?}", "check", check->name, "state", state_names[check->state],
-                                        "found", found, "advice", check->advice[0] != '\0' ? advice : NULL));
+        json_add(checks, json_pack("{ss ss ss? ss?}", "check", check->name, "state", state_names[check->state], "found",
+                                   found, "advice", check->advice[0] != '\0' ? advice : NULL));
     }
-    json_t *all = json_pack("{sb so}", "can_record", (int)works, "checks", checks);
+    struct json *all = json_pack("{sb so}", "can_record", (int)works, "checks", checks);
     struct error error;
     int result = json_write(stdout, all, &error);
     pool_release(&pool);

@@ -12,6 +12,7 @@
 #include "share/base/error.h"
 #include "report/command/open_trace.h"
 #include "share/base/json.h"
+#include "share/base/memory.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "share/base/help_text.h"
@@ -130,7 +131,7 @@ static int write_csv(FILE *stream, sqlite3_stmt *statement)
     return step;
 }
 
-static json_t *json_value(sqlite3_stmt *statement, int column, struct pool *pool)
+static struct json *json_value(sqlite3_stmt *statement, int column, struct pool *pool)
 {
     const char *text;
     switch (sqlite3_column_type(statement, column)) {
@@ -142,8 +143,9 @@ static json_t *json_value(sqlite3_stmt *statement, int column, struct pool *pool
         return json_null();
     default:
         text = (const char *)sqlite3_column_text(statement, column);
-        return text == NULL ? NULL
-                            : json_string(pool_clean(pool, text, (size_t)sqlite3_column_bytes(statement, column)));
+        if (text == NULL)
+            no_memory(0);
+        return json_string(pool_clean(pool, text, (size_t)sqlite3_column_bytes(statement, column)));
     }
 }
 
@@ -153,20 +155,19 @@ static int write_json(FILE *stream, sqlite3_stmt *statement)
     struct json_rows rows = {.stream = stream};
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         struct pool pool = {0};
-        json_t *row = json_object();
-        int failed = 0;
+        struct json *row = json_object();
         for (int i = 0; i < n_columns; i++) {
             const char *name = sqlite3_column_name(statement, i);
             char numbered[64];
-            if (json_object_get(row, name) != NULL) { /* it is a second column of this name */
+            if (json_has(row, name)) { /* it is a second column of this name */
                 snprintf(numbered, sizeof numbered, "%.48s:%d", name, i + 1);
                 name = numbered;
             }
-            failed |= json_object_set_new(row, name, json_value(statement, i, &pool));
+            json_set(row, name, json_value(statement, i, &pool));
         }
         json_rows_add(&rows, row);
         pool_release(&pool);
-        if (failed != 0 || rows.failed)
+        if (rows.failed)
             return SQLITE_NOMEM;
     }
     json_rows_end(&rows, NULL);

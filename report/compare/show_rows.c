@@ -80,59 +80,44 @@ void show_csv(FILE *stream, const struct comparison *comparison)
     }
 }
 
-static json_t *json_row(const struct comparison_row *row)
+static struct json *json_row(const struct comparison_row *row)
 {
     struct field fields[FIELDS];
-    json_t *object =
+    struct json *object =
         json_pack("{s:s, s:s, s:s, s:b, s:s}", "table", comparison_table_name[row->table], "name", row->name, "state",
                   state_name[row->state], "above_noise", row->result.above, "decision", show_decision(row));
-    int failed = object == NULL;
-    if (!failed)
-        failed |= json_object_set_new(object, "rank", row->rank >= 0 ? json_integer(row->rank) : json_null());
-    if (!failed && row->site != NULL)
-        failed |=
-            json_object_set_new(object, "place",
-                                json_pack("{s:s, s:s, s:s, s:I, s:s}", "part", part_of(row), "symbol", row->site->name,
-                                          "file", row->site->file, "line", (json_int_t)row->site->line, "kind",
-                                          profile_kind_name[row->site->kind]));
+    json_set(object, "rank", row->rank >= 0 ? json_integer(row->rank) : json_null());
+    if (row->site != NULL)
+        json_set(object, "place",
+                 json_pack("{s:s, s:s, s:s, s:I, s:s}", "part", part_of(row), "symbol", row->site->name, "file",
+                           row->site->file, "line", (int64_t)row->site->line, "kind",
+                           profile_kind_name[row->site->kind]));
     fields_of(row, fields);
-    for (size_t i = 0; i < FIELDS && !failed; i++)
-        failed |= json_object_set_new(object, fields[i].name, json_finite(fields[i].value));
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    for (size_t i = 0; i < FIELDS; i++)
+        json_set(object, fields[i].name, json_finite(fields[i].value));
+    return object;
 }
 
 static void add_text(void *context, const char *text)
 {
-    json_array_append_new(context, json_string(text));
+    json_add(context, json_string(text));
 }
 
 int show_json(FILE *stream, const struct comparison *comparison, struct error *error)
 {
-    json_t *runs = json_array(), *warnings = json_array(), *rows = json_array();
-    int failed = runs == NULL || warnings == NULL || rows == NULL;
-    for (size_t i = 0; i < comparison->n_a + comparison->n_b && !failed; i++) {
+    struct json *runs = json_array(), *warnings = json_array(), *rows = json_array();
+    for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++) {
         const struct profile *profile = &comparison->profiles[i];
-        failed |= json_array_append_new(
-            runs,
-            json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:b, s:o}", "side", i < comparison->n_a ? "A" : "B", "trace",
-                      profile->path, "command", profile->command, "mpi", profile->mpi, "ranks", (int)profile->n_ranks,
-                      "duration_s", json_finite(profile->duration_s), "whole", (int)profile->whole.is_whole,
-                      "not_whole", profile->whole.is_whole ? json_null() : json_string(profile->whole.reason)));
+        json_add(runs, json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:b, s:o}", "side", i < comparison->n_a ? "A" : "B",
+                                 "trace", profile->path, "command", profile->command, "mpi", profile->mpi, "ranks",
+                                 (int)profile->n_ranks, "duration_s", json_finite(profile->duration_s), "whole",
+                                 (int)profile->whole.is_whole, "not_whole",
+                                 profile->whole.is_whole ? json_null() : json_string(profile->whole.reason)));
     }
-    if (!failed)
-        show_warnings(comparison, add_text, warnings);
-    for (size_t i = 0; i < comparison->n_rows && !failed; i++)
-        failed |= json_array_append_new(rows, json_row(&comparison->rows[i]));
-    json_t *all = failed ? NULL
-                         : json_pack("{s:o, s:o, s:I, s:o}", "runs", runs, "warnings", warnings, "above_noise",
-                                     (json_int_t)comparison->n_above, "rows", rows);
-    if (failed) {
-        json_decref(runs);
-        json_decref(warnings);
-        json_decref(rows);
-    }
+    show_warnings(comparison, add_text, warnings);
+    for (size_t i = 0; i < comparison->n_rows; i++)
+        json_add(rows, json_row(&comparison->rows[i]));
+    struct json *all = json_pack("{s:o, s:o, s:I, s:o}", "runs", runs, "warnings", warnings, "above_noise",
+                                 (int64_t)comparison->n_above, "rows", rows);
     return json_write(stream, all, error);
 }

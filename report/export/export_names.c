@@ -2,20 +2,26 @@
  * million. */
 #include "report/export/export_names.h"
 
-#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/json.h"
 #include "share/base/memory.h"
 
 struct name name_of(struct cursor *rows, int column, struct pool *pool)
 {
     struct name name = {.text = cursor_text(rows, column, pool)};
-    json_t *string = or_no_memory(json_string(name.text));
-    char *quoted = or_no_memory(json_dumps(string, JSON_ENCODE_ANY));
-    name.json = pool_clean(pool, quoted, strlen(quoted));
-    json_decref(string);
+    struct json *string = json_string(name.text);
+    char *quoted = NULL;
+    size_t length = 0;
+    FILE *stream = or_no_memory(open_memstream(&quoted, &length));
+    json_print(stream, string, JSON_LINE);
+    if (fclose(stream) != 0)
+        no_memory(0);
+    name.json = pool_clean(pool, quoted, length);
+    json_release(string);
     free(quoted);
     return name;
 }

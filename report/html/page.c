@@ -1,12 +1,9 @@
 /* Collects the data of the pictures and puts them and the sections of a document on a page (share/base/html_page.h). */
 #include "report/html/page.h"
 
-#include <stdlib.h>
-
 #include "report/html/activity.h"
 #include "report/html/pictures.h"
 #include "report/render/render.h"
-#include "share/base/memory.h"
 
 enum { PICTURES_MOST = 16, RANK_BINS = 128 };
 
@@ -26,12 +23,8 @@ static void write_details(FILE *stream, const void *context)
 /* Marks the shares that notes of a picture name, and says of what all of them are. */
 static void mark_notes(struct picture *picture, const char *reason)
 {
-    for (size_t i = 0; i < json_array_size(picture->notes); i++) {
-        char *text = xstrdup(json_string_value(json_array_get(picture->notes, i)));
-        whole_mark(text);
-        json_array_set_new(picture->notes, i, or_no_memory(json_string(text)));
-        free(text);
-    }
+    for (size_t i = 0; i < picture->n_notes; i++)
+        whole_mark(picture->notes[i]);
     picture_note(picture, "Of what was recorded alone: %s.", reason);
 }
 
@@ -51,9 +44,6 @@ static int collect_pictures(struct page_picture *pictures, const struct report *
             return -1;
         if (!report->whole.is_whole)
             mark_notes(picture, report->whole.reason);
-        if (picture->failed)
-            return error_set(error, "%s: the picture %s has text that is no UTF-8", report->path,
-                             picture_kinds[i].name);
     }
     return 0;
 }

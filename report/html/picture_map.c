@@ -4,6 +4,7 @@
 
 #include "report/html/picture_query.h"
 #include "report/html/pictures.h"
+#include "share/base/memory.h"
 
 enum { NODES = 32, LINKS = 400 };
 
@@ -37,13 +38,11 @@ static int read_places(struct picture *picture, const struct picture_source *sou
     picture_query(&rows, source, places, PICTURE_VALUES(width), error);
     for (*n = 0; cursor_next(&rows); ++*n) {
         const char *first = cursor_text(&rows, 8, &pool), *last = cursor_text(&rows, 9, &pool);
-        json_t *host = cursor_integer(&rows, 6) == cursor_integer(&rows, 7) ? json_string(first)
-                                                                            : json_sprintf("%s ... %s", first, last);
-        picture->failed |= host == NULL;
+        bool one = cursor_integer(&rows, 6) == cursor_integer(&rows, 7);
+        char *host = xasprintf("%s%s%s", first, one ? "" : " ... ", one ? "" : last);
         picture_row(picture, "iiiiiit", cursor_integer(&rows, 0), cursor_integer(&rows, 1), cursor_integer(&rows, 2),
-                    cursor_integer(&rows, 3), cursor_integer(&rows, 4), cursor_integer(&rows, 5),
-                    host != NULL ? json_string_value(host) : "");
-        json_decref(host);
+                    cursor_integer(&rows, 3), cursor_integer(&rows, 4), cursor_integer(&rows, 5), host);
+        free(host);
     }
     pool_release(&pool);
     return cursor_close(&rows);

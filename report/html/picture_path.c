@@ -1,10 +1,12 @@
 /* Collects what the critical path of the stored replay is made of: calls by place in the source, and ranks. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "report/html/picture_query.h"
 #include "report/html/pictures.h"
 #include "share/base/json.h"
+#include "share/base/memory.h"
 
 enum { PLACES = 15 }; /* and none of less than 0.05 % of the path */
 
@@ -31,13 +33,11 @@ static int read_places(struct picture *picture, const struct picture_source *sou
     for (*n = 0; cursor_next(&rows); ++*n) {
         const char *function = cursor_text(&rows, 0, &pool), *caller = cursor_text(&rows, 1, &pool),
                    *line = cursor_text(&rows, 2, &pool);
-        json_t *label = json_sprintf("%s%s%s%s%s", function, caller[0] != '\0' ? " in " : "", caller,
-                                     line[0] != '\0' ? " " : "", line);
-        picture->failed |= label == NULL;
-        picture_row(picture, "ittttddii", (int64_t)*n, label != NULL ? json_string_value(label) : "", function, caller,
-                    line, cursor_real(&rows, 3), cursor_real(&rows, 4), cursor_integer(&rows, 5),
-                    cursor_integer(&rows, 6));
-        json_decref(label);
+        char *label = xasprintf("%s%s%s%s%s", function, caller[0] != '\0' ? " in " : "", caller,
+                                line[0] != '\0' ? " " : "", line);
+        picture_row(picture, "ittttddii", (int64_t)*n, label, function, caller, line, cursor_real(&rows, 3),
+                    cursor_real(&rows, 4), cursor_integer(&rows, 5), cursor_integer(&rows, 6));
+        free(label);
     }
     pool_release(&pool);
     return cursor_close(&rows);

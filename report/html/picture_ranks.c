@@ -209,12 +209,12 @@ int picture_ranks(struct picture *picture, const struct picture_source *source, 
 {
     const struct rank_bins *bins = &source->bins;
     bool replayed = source->report->replay.id >= 0;
-    json_t *order = json_array();
+    struct json *order = json_array();
     picture_table(picture, "part", "rank part time place");
     int result = replayed ? of_replay(picture, source, bins, error) : of_calls(picture, source, bins, error);
     const char *const *titles = replayed ? part_title : activity_name;
     for (size_t i = 0; i < (replayed ? (size_t)SHARES : (size_t)SPENT_COUNT); i++)
-        picture->failed |= json_array_append_new(order, json_string(titles[i])) != 0;
+        json_add(order, json_string(titles[i]));
     picture_value(picture, "order", order);
     picture_value(picture, "span", json_integer(bins->width));
     picture_value(picture, "ranks", json_integer(bins->ranks));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/html/pictures.h"
+#include "share/base/memory.h"
 
 enum { POINTS = 512, STEPS = 40 }; /* of the grid in a decade */
 
@@ -63,33 +64,27 @@ static size_t points_of(struct point *points, const struct report *report, size_
 }
 
 static void add_model(struct picture *picture, const struct report *report, size_t model, struct point *points,
-                      json_t *names)
+                      struct json *names)
 {
     size_t n = points_of(points, report, model);
     const char *title = report->models[model].title, *machine = report->models[model].machine;
-    json_t *name = json_sprintf("%s on %s", title, machine);
-    if (n == 0 || name == NULL) {
-        picture->failed |= name == NULL;
-        json_decref(name);
+    if (n == 0)
         return;
-    }
+    char *name = xasprintf("%s on %s", title, machine);
     for (size_t i = 0; i < n; i++)
-        picture_row(picture, "tiidddd", json_string_value(name), points[i].rank, points[i].ranks, points[i].measured_s,
+        picture_row(picture, "tiidddd", name, points[i].rank, points[i].ranks, points[i].measured_s,
                     points[i].modelled_s, points[i].low_s, points[i].high_s);
-    picture->failed |= json_array_append_new(names, name) != 0;
+    json_add(names, json_string(name));
+    free(name);
 }
 
 int picture_scatter(struct picture *picture, const struct picture_source *source, struct error *error)
 {
+    (void)error;
     const struct report *report = source->report;
-    struct point *points = calloc(report->n_ranks > 0 ? report->n_ranks : 1, sizeof *points);
+    struct point *points = xcalloc(report->n_ranks, sizeof *points);
     size_t best = report_best_model(report);
-    json_t *names = json_array();
-    if (points == NULL || names == NULL) {
-        json_decref(names);
-        free(points);
-        return error_set(error, "%s: no memory for its pictures", report->path);
-    }
+    struct json *names = json_array();
     picture_table(picture, "point", "model rank ranks measured modelled low high");
     if (best < report->n_models)
         add_model(picture, report, best, points, names); /* the first one is shown first */
@@ -97,12 +92,12 @@ int picture_scatter(struct picture *picture, const struct picture_source *source
         if (model != best)
             add_model(picture, report, model, points, names);
     free(points);
-    if (json_array_size(names) == 0)
+    if (json_size(names) == 0)
         picture_lacks(picture,
                       "No predictions are stored: 'mpistair predict %s --machine NAME --model all' makes them.",
                       report->path);
     picture_value(picture, "models", names);
-    picture_value(picture, "replicate", json_real(isfinite(report->replicate_error) ? report->replicate_error : 0));
+    picture_value(picture, "replicate", json_finite(isfinite(report->replicate_error) ? report->replicate_error : 0));
     if (isfinite(report->replicate_error))
         picture_note(
             picture,

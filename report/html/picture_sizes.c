@@ -51,8 +51,8 @@ int picture_sizes(struct picture *picture, const struct picture_source *source, 
                             (double)(UINT64_C(1) << power), level < LEVEL_COUNT ? level_name[level] : "not known",
                             sum->messages, sum->bytes);
         }
-    picture_value(picture, "first", json_integer((json_int_t)first));
-    picture_value(picture, "last", json_integer((json_int_t)last));
+    picture_value(picture, "first", json_integer((int64_t)first));
+    picture_value(picture, "last", json_integer((int64_t)last));
     if (first == POWERS)
         picture_lacks(picture, "No messages were recorded.");
     return cursor_close(&rows);

@@ -87,19 +87,13 @@ static void add_shades(struct timeline *timeline)
 }
 
 /* Returns the number of a function at a call site in the table of names, whose rows go to *names. */
-static int64_t name_of(struct map *numbers, struct picture *picture, json_t *names, struct cursor *rows,
-                       struct pool *pool)
+static int64_t name_of(struct map *numbers, struct json *names, struct cursor *rows, struct pool *pool)
 {
     struct map_key key = {(uint64_t)cursor_integer(rows, 4), (uint64_t)cursor_integer(rows, 5), 0};
     uint32_t *number = map_at(numbers, key);
-    if (number == NULL) {
-        picture->failed = true;
-        return 0;
-    }
     if (*number == MAP_ABSENT) {
-        *number = (uint32_t)json_array_size(names);
-        picture->failed |= json_array_append_new(
-                               names, json_pack("[s, s]", cursor_text(rows, 6, pool), cursor_text(rows, 7, pool))) != 0;
+        *number = (uint32_t)json_size(names);
+        json_add(names, json_pack("[s, s]", cursor_text(rows, 6, pool), cursor_text(rows, 7, pool)));
     }
     return *number;
 }
@@ -115,15 +109,14 @@ static int add_bars(struct timeline *timeline)
     struct cursor rows;
     struct pool pool = {0};
     struct map numbers = {0};
-    json_t *names = json_array();
+    struct json *names = json_array();
     snprintf(sql, sizeof sql, format, timeline->view);
     picture_table(timeline->picture, "bar", "row activity from to name");
     picture_query(&rows, timeline->source, sql, PICTURE_VALUES(timeline->bins.ranks, BARS), timeline->error);
-    for (; names != NULL && cursor_next(&rows); timeline->bars++) {
+    for (; cursor_next(&rows); timeline->bars++) {
         double begin_ns = cursor_real(&rows, 2), end_ns = begin_ns + cursor_real(&rows, 3);
         picture_row(timeline->picture, "iiddi", cursor_integer(&rows, 0), cursor_integer(&rows, 1),
-                    seconds(timeline, begin_ns), seconds(timeline, end_ns),
-                    name_of(&numbers, timeline->picture, names, &rows, &pool));
+                    seconds(timeline, begin_ns), seconds(timeline, end_ns), name_of(&numbers, names, &rows, &pool));
         pool_release(&pool); /* json_pack has copied the texts */
     }
     picture_value(timeline->picture, "names", names);
@@ -212,11 +205,11 @@ int picture_timeline(struct picture *picture, const struct picture_source *sourc
         return error_set(error, "%s: no memory for its pictures", source->report->path);
     int result = collect(&timeline);
     free(timeline.shades);
-    json_t *activities = json_array(), *seen = json_array();
+    struct json *activities = json_array(), *seen = json_array();
     for (size_t i = 0; i < SPENT_COUNT; i++) {
-        picture->failed |= json_array_append_new(activities, json_string(activity_name[i])) != 0;
+        json_add(activities, json_string(activity_name[i]));
         if (i == SPENT_COMPUTATION || timeline.seen[i])
-            picture->failed |= json_array_append_new(seen, json_string(activity_name[i])) != 0;
+            json_add(seen, json_string(activity_name[i]));
     }
     picture_value(picture, "seen", seen);
     picture_value(picture, "activities", activities);
@@ -224,7 +217,7 @@ int picture_timeline(struct picture *picture, const struct picture_source *sourc
     picture_value(picture, "span", json_integer(timeline.bins.width));
     picture_value(picture, "ranks", json_integer(timeline.bins.ranks));
     picture_value(picture, "columns", json_integer(COLUMNS));
-    picture_value(picture, "end", json_real((timeline.end_ns - timeline.begin_ns) * 1e-9));
+    picture_value(picture, "end", json_finite((timeline.end_ns - timeline.begin_ns) * 1e-9));
     picture_note_bins(picture, &timeline.bins, "row");
     return result;
 }

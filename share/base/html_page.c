@@ -15,83 +15,80 @@
 #include "share/base/memory.h"
 #include "share/base/text_file.h"
 
-enum { MAX_FILE = 16 << 20, DIGITS = 9 };
+enum { MAX_FILE = 16 << 20 };
 
 void picture_init(struct picture *picture)
 {
-    *picture = (struct picture){.tables = or_no_memory(json_object()),
-                                .values = or_no_memory(json_object()),
-                                .notes = or_no_memory(json_array())};
+    *picture = (struct picture){.tables = json_object(), .values = json_object()};
 }
 
 void picture_release(struct picture *picture)
 {
-    json_decref(picture->tables);
-    json_decref(picture->values);
-    json_decref(picture->notes);
-    json_decref(picture->missing);
+    json_release(picture->tables);
+    json_release(picture->values);
+    for (size_t i = 0; i < picture->n_notes; i++)
+        free(picture->notes[i]);
+    free(picture->notes);
+    free(picture->missing);
     *picture = (struct picture){0};
 }
 
 void picture_table(struct picture *picture, const char *name, const char *fields)
 {
-    json_t *names = json_array();
+    struct json *names = json_array();
     picture->rows = json_array();
     while (*fields != '\0') {
         size_t length = strcspn(fields, " ");
-        json_array_append_new(names, or_no_memory(json_stringn(fields, length)));
+        char *field = xstrndup(fields, length);
+        json_add(names, json_string(field));
+        free(field);
         fields += length + (fields[length] == ' ' ? 1 : 0);
     }
-    json_t *table = or_no_memory(json_pack("{s:o, s:o}", "fields", names, "rows", picture->rows));
-    json_object_set_new(picture->tables, name, table);
+    json_set(picture->tables, name, json_pack("{so so}", "fields", names, "rows", picture->rows));
 }
 
 void picture_row(struct picture *picture, const char *letters, ...)
 {
     va_list values;
-    json_t *row = or_no_memory(json_array());
+    struct json *row = json_array();
     va_start(values, letters);
-    for (; *letters != '\0'; letters++) {
-        json_t *value = *letters == 'i'   ? json_integer((json_int_t)va_arg(values, int64_t))
-                        : *letters == 'd' ? json_finite(va_arg(values, double))
-                                          : json_string(va_arg(values, const char *));
-        picture->failed |= json_array_append_new(row, value) != 0;
-    }
+    for (; *letters != '\0'; letters++)
+        json_add(row, *letters == 'i'   ? json_integer(va_arg(values, int64_t))
+                      : *letters == 'd' ? json_finite(va_arg(values, double))
+                                        : json_string(va_arg(values, const char *)));
     va_end(values);
-    json_array_append_new(picture->rows, row);
+    json_add(picture->rows, row);
 }
 
-void picture_value(struct picture *picture, const char *name, json_t *value)
+void picture_value(struct picture *picture, const char *name, struct json *value)
 {
-    picture->failed |= json_object_set_new(picture->values, name, value) != 0;
+    json_set(picture->values, name, value);
 }
 
-static json_t *sentence(const char *format, va_list arguments)
+static char *sentence(const char *format, va_list arguments)
 {
     char *text = NULL;
     if (vasprintf(&text, format, arguments) < 0)
         no_memory(0);
-    json_t *result = json_string(text);
-    free(text);
-    return result;
+    return text;
 }
 
 void picture_note(struct picture *picture, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    picture->failed |= json_array_append_new(picture->notes, sentence(format, arguments)) != 0;
+    picture->notes = xreallocarray(picture->notes, picture->n_notes + 1, sizeof *picture->notes);
+    picture->notes[picture->n_notes++] = sentence(format, arguments);
     va_end(arguments);
 }
 
 void picture_lacks(struct picture *picture, const char *format, ...)
 {
     va_list arguments;
-    json_decref(picture->missing);
+    free(picture->missing);
     va_start(arguments, format);
     picture->missing = sentence(format, arguments);
     va_end(arguments);
-    picture->failed |= picture->missing == NULL;
 }
 
 void html_text(FILE *stream, const char *text)
@@ -168,18 +165,15 @@ static void write_picture(FILE *stream, const struct page_picture *picture)
     fputs("</h2>\n", stream);
     if (picture->data.missing != NULL) {
         fputs("<p class=\"missing\">", stream);
-        html_text(stream, json_string_value(picture->data.missing));
+        html_text(stream, picture->data.missing);
         fputs("</p>\n</figure>\n", stream);
         return;
     }
     fprintf(stream, "<div class=\"drawing\" data-picture=\"%s\"></div>\n<figcaption>", picture->name);
     html_text(stream, picture->caption);
-    size_t i;
-    json_t *note;
-    json_array_foreach(picture->data.notes, i, note)
-    {
+    for (size_t i = 0; i < picture->data.n_notes; i++) {
         fputc(' ', stream);
-        html_text(stream, json_string_value(note));
+        html_text(stream, picture->data.notes[i]);
     }
     fputs("</figcaption>\n</figure>\n", stream);
 }
@@ -195,16 +189,6 @@ static int write_pictures(struct writing *writing)
     return 0;
 }
 
-static int put_escaped(const char *text, size_t size, void *stream)
-{
-    for (size_t i = 0; i < size; i++)
-        if (text[i] == '<')
-            fputs("\\u003c", stream);
-        else
-            fputc(text[i], stream);
-    return 0;
-}
-
 static int write_data(struct writing *writing)
 {
     const struct html_page *page = writing->page;
@@ -214,11 +198,12 @@ static int write_data(struct writing *writing)
         if (picture->data.missing != NULL)
             continue;
         fprintf(writing->stream, "<script type=\"application/json\" id=\"data-%s\">", picture->name);
-        json_t *data =
-            or_no_memory(json_pack("{s:O, s:O}", "tables", picture->data.tables, "values", picture->data.values));
-        json_dump_callback(data, put_escaped, writing->stream, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
-        json_decref(data);
-        fprintf(writing->stream, "</script>\n<script type=\"application/json\" id=\"drawing-%s\">\n", picture->name);
+        fputs("{\"tables\":", writing->stream);
+        int result = json_print(writing->stream, picture->data.tables, JSON_PAGE);
+        fputs(",\"values\":", writing->stream);
+        if ((json_print(writing->stream, picture->data.values, JSON_PAGE) | result) != 0)
+            return error_set(writing->error, "the picture %s has text that is no UTF-8", picture->name);
+        fprintf(writing->stream, "}</script>\n<script type=\"application/json\" id=\"drawing-%s\">\n", picture->name);
         snprintf(name, sizeof name, "%s.vg.json", picture->name);
         if (write_shared(writing, name) != 0)
             return -1;

@@ -6,16 +6,18 @@
 #ifndef MPISTAIR_BASE_HTML_PAGE_H
 #define MPISTAIR_BASE_HTML_PAGE_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "share/base/error.h"
+#include "share/base/json.h"
 
 struct picture {
-    json_t *tables, *values, *notes, *missing; /* missing: why there is nothing to draw; NULL: there is */
-    json_t *rows;                              /* of the last table begun */
-    bool failed;                               /* a text is no UTF-8 */
+    struct json *tables, *values;
+    struct json *rows; /* of the last table begun */
+    char **notes;      /* [n_notes] */
+    size_t n_notes;
+    char *missing; /* why there is nothing to draw; NULL: there is */
 };
 
 /* picture_release afterwards. */
@@ -26,8 +28,8 @@ void picture_release(struct picture *picture);
 void picture_table(struct picture *picture, const char *name, const char *fields);
 /* Adds a row to it. Each column has a letter: i int64_t; d double, null where it is not finite; t text in UTF-8. */
 void picture_row(struct picture *picture, const char *letters, ...);
-/* Sets a value that the specification asks for by name; takes the reference. */
-void picture_value(struct picture *picture, const char *name, json_t *value);
+/* Sets a value that the specification asks for by name; owns it from then on. */
+void picture_value(struct picture *picture, const char *name, struct json *value);
 /* Adds a sentence below the picture. */
 void picture_note(struct picture *picture, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Sets why there is nothing to draw. */

@@ -1,18 +1,47 @@
-/* Writes JSON by libjansson, where it takes more than one call. */
+/* Builds JSON as a tree of values and writes it. What takes a value owns it from then on. */
 #ifndef MPISTAIR_BASE_JSON_H
 #define MPISTAIR_BASE_JSON_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "share/base/error.h"
 
-/* Returns the number. libjansson's integers are signed: above 2^63 - 1 it is the nearest double. */
-json_t *json_count(uint64_t value);
-/* Returns the number, or null for NaN and infinities, which JSON does not have. */
-json_t *json_finite(double value);
+struct json;
+
+/* Each returns a value of its kind; texts are copied. */
+struct json *json_null(void);
+struct json *json_boolean(bool value);
+struct json *json_integer(int64_t value);
+/* Above 2^63 - 1 it is the nearest double, as many readers have no larger integers. */
+struct json *json_count(uint64_t value);
+/* null for NaN and infinities, which JSON does not have. */
+struct json *json_finite(double value);
+struct json *json_string(const char *text);
+struct json *json_array(void);
+struct json *json_object(void);
+
+/* Returns an object of names with values, or an array in brackets: json_pack("{sI so}", "rank", rank, "parts", parts).
+ * Letters: s const char *, I int64_t, i int, b int as a truth value, f double as json_finite has it, o struct json *.
+ * ss? is null for NULL. Blanks, commas and colons mean nothing. */
+struct json *json_pack(const char *format, ...);
+
+/* Adds to the end of an array. */
+void json_add(struct json *array, struct json *value);
+/* Adds a name to an object. */
+void json_set(struct json *object, const char *name, struct json *value);
+/* Moves what is in the other object behind what is in this one. */
+void json_move(struct json *object, struct json *other);
+bool json_has(const struct json *object, const char *name);
+/* Returns how many values an array or object has. */
+size_t json_size(const struct json *value);
+void json_release(struct json *value);
+
+/* Of a page of HTML: without blanks, numbers of nine digits, and '<' as an escape, so that no text ends the element. */
+enum json_layout { JSON_INDENTED, JSON_LINE, JSON_PAGE };
+/* Writes a value as text. Returns 0, or -1 if a text in it is no UTF-8; that text is left out. */
+int json_print(FILE *stream, const struct json *value, enum json_layout layout);
 
 /* Writes an array element by element, since it may be larger than memory. */
 struct json_rows {
@@ -20,14 +49,13 @@ struct json_rows {
     bool begun, failed;
 };
 
-/* Writes a row, a line of its own, and releases it. NULL, from a call that made none, is remembered as a failure. */
-void json_rows_add(struct json_rows *rows, json_t *row);
-/* Ends the array. Returns 0, or -1 with the reason if a row could not be made. Writing may have failed even so:
- * whoever closes the stream tells. */
+/* Writes a row, a line of its own, and releases it. */
+void json_rows_add(struct json_rows *rows, struct json *row);
+/* Ends the array. Returns 0, or -1 with the reason if a text was no UTF-8. Writing may have failed even so: whoever
+ * closes the stream tells. */
 int json_rows_end(struct json_rows *rows, struct error *error);
 
-/* Writes a value with a line's end and releases it. Returns 0, or -1 with the reason if it is NULL. Writing may have
- * failed even so: whoever closes the stream tells. */
-int json_write(FILE *stream, json_t *value, struct error *error);
+/* Writes a value with a line's end and releases it. Returns as json_rows_end. */
+int json_write(FILE *stream, struct json *value, struct error *error);
 
 #endif

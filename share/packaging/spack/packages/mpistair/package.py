@@ -26,7 +26,6 @@ class Mpistair(MesonPackage):
     depends_on("sqlite")
     depends_on("hwloc@2:")
     depends_on("elfutils")
-    depends_on("jansson")
     depends_on("scotch@6:~mpi")
     depends_on("util-linux")
     depends_on("libunwind", type="run")
