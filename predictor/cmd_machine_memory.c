@@ -39,7 +39,7 @@ static int show(const struct memory_model *model, const char *name, const struct
 {
     if (json)
         return memory_show_json(stdout, model, choice, error);
-    return memory_show_text(stdout, model, name, choice, MEMORY_SIDES, error);
+    return memory_show_text(stdout, model, name, choice, MEMORY_SIDES);
 }
 
 int machine_command_memory(int argc, char **argv)

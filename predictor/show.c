@@ -67,8 +67,8 @@ static void time_cell(struct text_table *table, bool widths, size_t *column, dou
 }
 
 /* Goes over all rows, once for the widths and once for the rows: there may be millions. */
-static int times_rows(FILE *stream, struct text_table *table, const struct predict_options *options,
-                      const struct prediction *predictions, bool widths, struct error *error)
+static void times_rows(FILE *stream, struct text_table *table, const struct predict_options *options,
+                       const struct prediction *predictions, bool widths)
 {
     struct shown_parts shown = shown_parts_of(options, predictions);
     size_t n = 0;
@@ -93,23 +93,19 @@ static int times_rows(FILE *stream, struct text_table *table, const struct predi
                     time_cell(table, widths, &column, p->part_s[part][rank]);
             if (predict_options_computing(options) && !widths)
                 text_table_cell(table, "%.3f", prediction_compute_slowdown(&p->memory, rank));
-            if (!widths && ++n % ROWS_AT_ONCE == 0 && text_table_print(table, stream, error) != 0)
-                return -1;
+            if (!widths && ++n % ROWS_AT_ONCE == 0)
+                text_table_print(table, stream);
         }
-    return 0;
 }
 
-static int show_times_text(FILE *stream, const struct predict_options *options, const struct prediction *predictions,
-                           struct error *error)
+static int show_times_text(FILE *stream, const struct predict_options *options, const struct prediction *predictions)
 {
     struct shown_parts shown = shown_parts_of(options, predictions);
     struct text_table *table = times_table(options, &shown);
-    times_rows(stream, table, options, predictions, true, error);
-    int result = times_rows(stream, table, options, predictions, false, error);
-    if (result == 0)
-        return text_table_end(table, stream, error);
-    text_table_release(table);
-    return result;
+    times_rows(stream, table, options, predictions, true);
+    times_rows(stream, table, options, predictions, false);
+    text_table_end(table, stream);
+    return 0;
 }
 
 static void show_time_csv(FILE *stream, const struct predict_options *options, size_t rank, const char *model,
@@ -144,7 +140,7 @@ int show_times(FILE *stream, const struct predict_options *options, const struct
 {
     struct json_rows rows = {.stream = stream};
     if (options->format == FORMAT_TEXT)
-        return show_times_text(stream, options, predictions, error);
+        return show_times_text(stream, options, predictions);
     if (options->format == FORMAT_CSV)
         fprintf(stream, "rank,model,time_s%s%s\n", options->interval ? ",low_s,high_s" : "",
                 predict_options_computing(options) ? ",compute_slowdown" : "");
@@ -314,10 +310,10 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     }
     if (options->format == FORMAT_JSON)
         return json_rows_end(&json, error);
-    if (options->format == FORMAT_TEXT && text_table_end(table, stream, error) != 0)
-        return -1;
-    if (options->format == FORMAT_TEXT)
+    if (options->format == FORMAT_TEXT) {
+        text_table_end(table, stream);
         show_judgement(stream, options, rows, messages);
+    }
     show_memory_text(stream, options, memory);
     if (withheld)
         fprintf(stream,

@@ -7,7 +7,7 @@
 # tests need beyond (and tests/fuzz/run.sh), as packages of Debian and Ubuntu. The benchmark `applications` names the
 # packages of what it leaves out because it is not installed; no test needs them. This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev
-    libscotch-dev libsmartcols-dev libcmocka-dev libjs-vega
+    libscotch-dev libcmocka-dev libjs-vega
     libunwind8'
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'

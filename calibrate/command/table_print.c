@@ -103,7 +103,6 @@ static bool begins_group(const struct machine *machine, size_t i)
 int table_print_text(FILE *stream, const struct machine *machine)
 {
     static const char *const titles[N_CELLS] = {"quantity", "n", "value", "unit", "95 % interval", "samples", "method"};
-    struct error error;
     struct text_table *table = text_table_new();
     for (size_t i = 0; i < N_CELLS; i++)
         text_table_column(table, titles[i], i == 1 || i == 2 || i == 5 ? TEXT_RIGHT : i == 6 ? TEXT_CUT : TEXT_LEFT);
@@ -115,21 +114,19 @@ int table_print_text(FILE *stream, const struct machine *machine)
     fprintf(stream, "machine  %s\nsource   ", machine->name);
     help_text_fill(stream, machine->source, 9, 9, terminal_page(stream));
     fputc('\n', stream);
-    int result = text_table_print(table, stream, &error);
-    for (size_t i = 0; i < machine->n_parameters && result == 0; i++) {
+    text_table_print(table, stream);
+    for (size_t i = 0; i < machine->n_parameters; i++) {
         struct cells cells = cells_of(&machine->parameters[i]);
-        if (begins_group(machine, i))
-            result = text_table_print(table, stream, &error);
-        if (begins_group(machine, i))
+        if (begins_group(machine, i)) {
+            text_table_print(table, stream);
             fprintf(stream, "%s, %s\n", level_text(machine->parameters[i].level),
                     machine_protocol_name[machine->parameters[i].protocol]);
+        }
         for (size_t k = 0; k < N_CELLS; k++)
             text_table_text(table, cells.text[k]);
     }
-    if (result == 0)
-        result = text_table_print(table, stream, &error);
-    text_table_release(table);
-    return result == 0 ? EXIT_DONE : error_report(&error);
+    text_table_end(table, stream);
+    return EXIT_DONE;
 }
 
 static struct json *parameter_json(const struct machine_parameter *row)

@@ -19,7 +19,7 @@ static int print(const struct predict_options *options, const struct machine *ma
     else if (options->format == FORMAT_JSON)
         result = finegrain_show_json(output.stream, rows, error);
     else
-        result = finegrain_show_text(output.stream, rows, &options->finegrain, machine->name, error);
+        result = finegrain_show_text(output.stream, rows, &options->finegrain, machine->name);
     if (result == 0)
         return output_file_commit(&output, error);
     output_file_discard(&output);

@@ -45,7 +45,7 @@ static int print(const struct predict_options *options, const struct gpu_answer 
     else if (options->format == FORMAT_JSON)
         result = gpu_show_json(output.stream, answer, error);
     else
-        result = gpu_show_text(output.stream, answer, error);
+        result = gpu_show_text(output.stream, answer);
     if (result == 0)
         return output_file_commit(&output, error);
     output_file_discard(&output);

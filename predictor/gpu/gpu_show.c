@@ -107,7 +107,7 @@ static void text_limits(FILE *stream, const struct gpu_answer *answer)
               stream);
 }
 
-int gpu_show_text(FILE *stream, const struct gpu_answer *answer, struct error *error)
+int gpu_show_text(FILE *stream, const struct gpu_answer *answer)
 {
     const struct gpu_problem *problem = answer->problem;
     struct text_table *table = text_table_new();
@@ -118,8 +118,7 @@ int gpu_show_text(FILE *stream, const struct gpu_answer *answer, struct error *e
             (unsigned long long)problem->messages, problem->messages == 1 ? "" : "s", problem->duplicate, problem->gpus,
             problem->gpus == 1 ? "" : "s", problem->ppn, problem->ppn == 1 ? "" : "es");
     text_rows(table, answer);
-    if (text_table_end(table, stream, error) != 0)
-        return -1;
+    text_table_end(table, stream);
     text_fastest(stream, answer);
     text_crossovers(stream, answer);
     text_limits(stream, answer);

@@ -15,7 +15,7 @@ struct gpu_answer {
 
 /* Prints a table of the paths, which is the fastest, and every crossover as a sentence. Returns 0, or -1 with the
  * reason, as the others. */
-int gpu_show_text(FILE *stream, const struct gpu_answer *answer, struct error *error);
+int gpu_show_text(FILE *stream, const struct gpu_answer *answer);
 /* Prints path,time_s, a row a path, then crossover,BELOW,ABOVE,BYTES: ABOVE is faster from BYTES on. A path that is not
  * available has no time. With one process a GPU extra-message and duplicate-pointer are 3-step, and have no rows of
  * crossovers. */

@@ -82,7 +82,7 @@ static void text_share(struct text_table *table, double share)
         text_table_cell(table, "%.2f %%", 100 * share);
 }
 
-int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const char *name, struct error *error)
+int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const char *name)
 {
     static const char *const titles[] = {"bandwidth of", "placements", "model", "no contention", "medians"};
     struct text_table *table = text_table_new();
@@ -97,8 +97,7 @@ int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const
         text_table_cell(table, "%zu", line.mape->n_points);
     }
     fprintf(stream, "machine %s: mean absolute percentage error of what was measured together\n", name);
-    if (text_table_end(table, stream, error) != 0)
-        return -1;
+    text_table_end(table, stream);
     fputs("samples: the placements that a table is made of; no contention: the model's own\n"
           "bandwidths alone, in the place of those together\n",
           stream);

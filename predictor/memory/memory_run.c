@@ -25,7 +25,7 @@ static int show_rows(FILE *stream, const struct job *job, struct error *error)
         return memory_show_csv(stream, &job->model, &job->choice);
     if (job->options->format == FORMAT_JSON)
         return memory_show_json(stream, &job->model, &job->choice, error);
-    return memory_show_text(stream, &job->model, job->machine->name, &job->choice, MEMORY_NUMA_NODES, error);
+    return memory_show_text(stream, &job->model, job->machine->name, &job->choice, MEMORY_NUMA_NODES);
 }
 
 static int show_mapes(FILE *stream, const struct job *job, struct error *error)
@@ -42,7 +42,7 @@ static int show_mapes(FILE *stream, const struct job *job, struct error *error)
         return memory_mapes_show_csv(stream, &mapes, job->machine->name);
     if (job->options->format == FORMAT_JSON)
         return memory_mapes_show_json(stream, &mapes, job->machine->name, error);
-    return memory_mapes_show_text(stream, &mapes, job->machine->name, error);
+    return memory_mapes_show_text(stream, &mapes, job->machine->name);
 }
 
 static int print(const struct job *job, struct error *error)

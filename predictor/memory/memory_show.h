@@ -11,7 +11,7 @@ enum memory_words { MEMORY_SIDES, MEMORY_NUMA_NODES };
 
 /* Prints text, in MB/s; name is that of the machine. Returns 0, or -1 with the reason, as the others. */
 int memory_show_text(FILE *stream, const struct memory_model *model, const char *name,
-                     const struct memory_choice *choice, enum memory_words words, struct error *error);
+                     const struct memory_choice *choice, enum memory_words words);
 /* Print the same in B/s, with all digits. The columns are computing_cores,computation_numa,message_numa,
  * computation_bytes_per_s,computation_alone_bytes_per_s,message_bytes_per_s,message_alone_bytes_per_s. */
 int memory_show_csv(FILE *stream, const struct memory_model *model, const struct memory_choice *choice);

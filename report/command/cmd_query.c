@@ -70,8 +70,8 @@ static int fill(FILE *stream, sqlite3_stmt *statement, struct text_table *table,
     sqlite3_reset(statement);
     for (size_t n = 1; (step = sqlite3_step(statement)) == SQLITE_ROW; n++) {
         take_row(statement, table, widths);
-        if (!widths && n % ROWS_AT_ONCE == 0 && text_table_print(table, stream, NULL) != 0)
-            return SQLITE_NOMEM;
+        if (!widths && n % ROWS_AT_ONCE == 0)
+            text_table_print(table, stream);
     }
     return step;
 }
@@ -92,10 +92,8 @@ static int write_records(FILE *stream, sqlite3_stmt *statement)
             text_table_text(table, cell_text(statement, i, real, &pool));
         }
         fprintf(stream, "row %zu\n", n);
-        int result = text_table_end(table, stream, NULL);
+        text_table_end(table, stream);
         pool_release(&pool);
-        if (result != 0)
-            return SQLITE_NOMEM;
     }
     return step;
 }
@@ -114,9 +112,10 @@ static int write_text(FILE *stream, sqlite3_stmt *statement)
     }
     if (step == SQLITE_DONE)
         step = fill(stream, statement, table, false);
-    int result = step == SQLITE_DONE ? text_table_print(table, stream, NULL) : 0;
+    if (step == SQLITE_DONE)
+        text_table_print(table, stream);
     text_table_release(table);
-    return result == 0 ? step : SQLITE_NOMEM;
+    return step;
 }
 
 static int write_csv(FILE *stream, sqlite3_stmt *statement)

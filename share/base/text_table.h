@@ -1,4 +1,4 @@
-/* Prints tables for people, by libsmartcols: columns are as wide as they need, two blanks apart. On a terminal the
+/* Prints tables for people: columns are as wide as they need, two blanks apart. On a terminal the
  * headings are bold (not with NO_COLOR) and the columns that may be cut end at its edge; elsewhere nothing is cut.
  * JSON and CSV for programs are no matter of this file: json.h.
  *
@@ -7,23 +7,19 @@
  *     text_table_column(table, "error", TEXT_RIGHT);
  *     text_table_cell(table, "%s", name);
  *     text_table_cell(table, "%.1f %%", 100 * error);
- *     if (text_table_end(table, stdout, &error) != 0)
- *         return error_report(&error);
- *
- * Not for libmpistair.so or the recorder: libsmartcols stays out of the job. */
+ *     text_table_end(table, stdout);
+ */
 #ifndef MPISTAIR_BASE_TEXT_TABLE_H
 #define MPISTAIR_BASE_TEXT_TABLE_H
 
 #include <stdio.h>
-
-#include "share/base/error.h"
 
 struct text_table;
 
 /* Say how a column is set. TEXT_CUT: text that may be cut where the terminal is too narrow. */
 enum { TEXT_LEFT = 0, TEXT_RIGHT = 1, TEXT_CUT = 2 };
 
-/* Returns a table without columns, NULL without memory. All functions take NULL; text_table_print then says it. */
+/* Returns a table without columns. */
 struct text_table *text_table_new(void);
 /* Adds a column, before the first cell. title is copied; a table whose titles are all NULL has no line of headings. */
 void text_table_column(struct text_table *table, const char *title, unsigned flags);
@@ -38,11 +34,10 @@ void text_table_widen(struct text_table *table, size_t column, const char *text)
 /* Returns the columns of the narrowest terminal for the table: columns that may be cut are as wide as their titles, the
  * others as text_table_widen() and their titles say. */
 size_t text_table_least(const struct text_table *table);
-/* Prints the rows there are and forgets them. Headings stand above the first part only. Returns 0, or -1 with the
- * reason. */
-int text_table_print(struct text_table *table, FILE *stream, struct error *error);
+/* Prints the rows there are and forgets them. Headings stand above the first part only. */
+void text_table_print(struct text_table *table, FILE *stream);
 /* Prints as well, and releases the table. */
-int text_table_end(struct text_table *table, FILE *stream, struct error *error);
+void text_table_end(struct text_table *table, FILE *stream);
 void text_table_release(struct text_table *table);
 
 #endif

@@ -27,7 +27,6 @@ class Mpistair(MesonPackage):
     depends_on("hwloc@2:")
     depends_on("elfutils")
     depends_on("scotch@6:~mpi")
-    depends_on("util-linux")
     depends_on("libunwind", type="run")
 
     def meson_args(self):
