@@ -2,16 +2,14 @@
 #
 # Before sourcing: `source_folder` is the root of the source tree, `logs` the folder for the logs.
 
-# What a build needs, what records a job on each MPI, what draws pictures (mpistair machine show --plot), what exports OTF2
-# (mpistair export; without it all else is built), and what the
-# tests need beyond (and tests/fuzz/run.sh), as packages of Debian and Ubuntu. The benchmark `applications` names the
+# What a build needs, what records a job on each MPI, what exports OTF2 (mpistair export; without it all else is built),
+# and what the tests need beyond (and tests/fuzz/run.sh), as packages of Debian and Ubuntu. The benchmark `applications` names the
 # packages of what it leaves out because it is not installed; no test needs them. This is the only list.
 build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev
     libscotch-dev libcmocka-dev libjs-vega
     libunwind8'
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
-plot_packages='gnuplot-nox'
 export_packages='libopen-trace-format2-dev'
 fuzz_packages='clang libclang-rt-dev'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux mount lammps python3-mpi4py python3-dev cython3 dpkg-dev

@@ -195,7 +195,7 @@ check_format() {
 }
 
 step "Builds and logs: $folder"
-need_packages $build_packages $openmpi_packages $mpich_packages $plot_packages $export_packages $test_packages
+need_packages $build_packages $openmpi_packages $mpich_packages $export_packages $test_packages
 step "With:$(dpkg-query --show --showformat ' ${Package} ${Version},' gcc clang libhwloc-dev mpich openmpi-bin \
     python3-mpi4py lammps 2>/dev/null | sed 's/,$//')"
 ! has "$chosen_parts" format || check format logged format check_format || true

@@ -23,7 +23,7 @@ struct request {
 static const char usage[] =
     "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n"
     "       mpistair finegrain [OPTIONS] --sweep FILE -o OUT.csv -- mpiexec -n RANKS\n"
-    "       mpistair finegrain --plot FILE.svg OUT.csv\n\n"
+    "       mpistair finegrain --plot FILE.html OUT.csv\n\n"
     "Measures iterations in which threads compute, that is sleep, and then buffers go to peers: whole, when all "
     "threads\n"
     "are done (BSP), or in parts, each sent by the last of the threads that fill it (fine-grained).\n";
@@ -51,7 +51,7 @@ static int check_sweep(struct request *request)
     if (request->sweep == NULL) {
         if (request->launcher.n_words != 1 || has_output)
             return wrong_usage("finegrain", "--plot without --sweep: expected results to draw and nothing else, as "
-                                            "mpistair finegrain --plot FILE.svg OUT.csv");
+                                            "mpistair finegrain --plot FILE.html OUT.csv");
         request->rows = request->launcher.words[0];
         return OPTIONS_READ;
     }
@@ -92,7 +92,7 @@ static int parse(int argc, char **argv, struct request *request)
                                     "measure all combinations of values, a line an option, and add a row for each\n"
                                     "to OUT.csv; what has a row there is not measured again",
                                     .text = &request->sweep};
-    rows[n++] = (struct option_row){0, "plot", "FILE.svg", "draw the rows of OUT.csv, of a sweep once it is done",
+    rows[n++] = (struct option_row){0, "plot", "FILE.html", "draw the rows of OUT.csv, of a sweep once it is done",
                                     .text = &request->plot};
     const struct option_table table = {
         .command = "finegrain", .usage = usage, .rows = rows, .n_rows = n, .notes = notes, .is_launcher = true};

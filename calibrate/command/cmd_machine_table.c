@@ -1,4 +1,4 @@
-/* Runs `mpistair machine list`, `show`, `import` and `export`. show --plot draws a picture besides. */
+/* Runs `mpistair machine list`, `show`, `import` and `export`. show --plot draws charts besides. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ int machine_command_show(int argc, char **argv)
     const struct option_row rows[] = {
         {0, "database", "trace.db", "where the machine is looked for first", .text = &database},
         {0, "json", NULL, "as JSON", .flag = &json},
-        {0, "plot", "FILE.svg", "draws it with its samples", .text = &plot},
+        {0, "plot", "FILE.html", "draws it with its samples", .text = &plot},
         {0, "raw", "RAW.csv", "these samples instead of those beside FILE.tbl (FILE.raw.csv)", .text = &raw},
     };
     const struct option_table table = {.command = "machine show",
@@ -120,7 +120,7 @@ int machine_command_show(int argc, char **argv)
     if (code != OPTIONS_READ)
         return code;
     if (raw != NULL && plot == NULL)
-        return wrong_usage("machine show", "--raw is for --plot FILE.svg");
+        return wrong_usage("machine show", "--raw is for --plot FILE.html");
     if (machine_command_find(argv[0], database, &machine, &error) != 0)
         return error_report(&error);
     if (raw == NULL)

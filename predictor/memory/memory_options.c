@@ -24,7 +24,7 @@ void memory_option_rows(struct memory_options *options, struct option_row rows[M
          .given = &options->message_given},
         {0, "samples", "RAW.csv", "how far the model is off what was measured, and without contention",
          .text = &options->samples},
-        {0, "plot", "FILE.svg", "draws it, a picture a placement, with the samples if they are given",
+        {0, "plot", "FILE.html", "draws it, a picture a placement, with the samples if they are given",
          .text = &options->plot},
     };
     memcpy(rows, all, sizeof all);

@@ -13,7 +13,7 @@ struct memory_options {
     uint64_t cores;                                     /* that compute */
     uint64_t computation_numa, message_numa;            /* NUMA nodes of the data */
     const char *samples;                                /* RAW.csv, or NULL */
-    const char *plot;                                   /* FILE.svg, or NULL */
+    const char *plot;                                   /* FILE.html, or NULL */
 };
 
 /* Sets the defaults, and writes the table of the options into rows. */

@@ -108,7 +108,7 @@ static void offer_kind(struct line *line, enum option_words kind)
     }
 }
 
-/* Offers what an argument as "L.csv|fill|round-robin-nodes", "FILE.svg" or "N" says: words as they are, files where it
+/* Offers what an argument as "L.csv|fill|round-robin-nodes", "FILE.html" or "N" says: words as they are, files where it
  * names one. */
 static void offer_argument(const struct line *line, const char *argument)
 {

@@ -67,8 +67,11 @@ int page_write_report(FILE *stream, const struct document *document, const struc
                                    .context = document};
     for (size_t i = 0; i < n_picture_kinds; i++) {
         const struct picture_kind *kind = &picture_kinds[i];
-        pictures[i] = (struct page_picture){
-            .name = kind->name, .title = kind->title, .caption = kind->caption, .wide = kind->wide};
+        pictures[i] = (struct page_picture){.name = kind->name,
+                                            .drawing = kind->name,
+                                            .title = kind->title,
+                                            .caption = kind->caption,
+                                            .wide = kind->wide};
         picture_init(&pictures[i].data);
     }
     int result = html_page_draws() ? collect_pictures(pictures, report, database, error) : 0;

@@ -169,7 +169,8 @@ static void write_picture(FILE *stream, const struct page_picture *picture)
         fputs("</p>\n</figure>\n", stream);
         return;
     }
-    fprintf(stream, "<div class=\"drawing\" data-picture=\"%s\"></div>\n<figcaption>", picture->name);
+    fprintf(stream, "<div class=\"drawing\" data-picture=\"%s\" data-drawing=\"%s\"></div>\n<figcaption>",
+            picture->name, picture->drawing);
     html_text(stream, picture->caption);
     for (size_t i = 0; i < picture->data.n_notes; i++) {
         fputc(' ', stream);
@@ -189,12 +190,26 @@ static int write_pictures(struct writing *writing)
     return 0;
 }
 
+/* Writes the specification of a picture, unless one before it has the same. */
+static int write_drawing(struct writing *writing, const struct page_picture *picture)
+{
+    char name[64];
+    for (const struct page_picture *before = writing->page->pictures; before < picture; before++)
+        if (before->data.missing == NULL && strcmp(before->drawing, picture->drawing) == 0)
+            return 0;
+    fprintf(writing->stream, "<script type=\"application/json\" id=\"drawing-%s\">\n", picture->drawing);
+    snprintf(name, sizeof name, "%s.vg.json", picture->drawing);
+    if (write_shared(writing, name) != 0)
+        return -1;
+    fputs("</script>\n", writing->stream);
+    return 0;
+}
+
 static int write_data(struct writing *writing)
 {
     const struct html_page *page = writing->page;
     for (size_t i = 0; writing->library != NULL && i < page->n_pictures; i++) {
         const struct page_picture *picture = &page->pictures[i];
-        char name[64];
         if (picture->data.missing != NULL)
             continue;
         fprintf(writing->stream, "<script type=\"application/json\" id=\"data-%s\">", picture->name);
@@ -203,11 +218,9 @@ static int write_data(struct writing *writing)
         fputs(",\"values\":", writing->stream);
         if ((json_print(writing->stream, picture->data.values, JSON_PAGE) | result) != 0)
             return error_set(writing->error, "the picture %s has text that is no UTF-8", picture->name);
-        fprintf(writing->stream, "}</script>\n<script type=\"application/json\" id=\"drawing-%s\">\n", picture->name);
-        snprintf(name, sizeof name, "%s.vg.json", picture->name);
-        if (write_shared(writing, name) != 0)
+        fputs("}</script>\n", writing->stream);
+        if (write_drawing(writing, picture) != 0)
             return -1;
-        fputs("</script>\n", writing->stream);
     }
     return 0;
 }

@@ -37,7 +37,8 @@ void picture_lacks(struct picture *picture, const char *format, ...) __attribute
 
 /* A picture and its place. */
 struct page_picture {
-    const char *name;    /* of the specification, share/html/NAME.vg.json, and of the element on the page */
+    const char *name;    /* of the element on the page */
+    const char *drawing; /* of the specification, share/html/DRAWING.vg.json */
     const char *title;   /* the heading */
     const char *caption; /* what is seen, for those who see it and those who do not */
     bool wide;           /* takes the whole width of the page */

@@ -9,12 +9,13 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 }
 
-// Colours that a specification names as "--ink" are those of page.css.
-function coloured(value) {
-  if (typeof value === "string") return value.startsWith("--") ? colour(value.slice(2)) : value;
-  if (Array.isArray(value)) return value.map(coloured);
+// In a specification "--ink" is that colour of page.css, "$models" the value of that name, "$x.type" a part of it.
+function resolved(value, values) {
+  if (typeof value === "string" && value.startsWith("--")) return colour(value.slice(2));
+  if (typeof value === "string" && value.startsWith("$")) return value.slice(1).split(".").reduce((at, key) => at[key], values);
+  if (Array.isArray(value)) return value.map((inner) => resolved(inner, values));
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, coloured(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, resolved(inner, values)]));
 }
 
 // Rows are arrays in the page; Vega wants objects.
@@ -22,17 +23,14 @@ function rowsOf(table) {
   return table.rows.map((row) => Object.fromEntries(table.fields.map((field, i) => [field, row[i]])));
 }
 
-// Puts tables into the data, and values into the signals and the choices, of the same names.
+// Puts tables into the data, and values into the signals, of the same names.
 function filled(specification, data) {
   for (const source of specification.data) {
     if (data.tables[source.name]) source.values = rowsOf(data.tables[source.name]);
   }
   for (const signal of specification.signals) {
     if (signal.name in data.values) signal.value = data.values[signal.name];
-    if (signal.bind && typeof signal.bind.options === "string") {
-      signal.bind.options = data.values[signal.bind.options];
-      signal.value = signal.bind.options[0];
-    }
+    if (signal.bind?.options && !("value" in signal)) signal.value = signal.bind.options[0];
   }
   return specification;
 }
@@ -71,7 +69,7 @@ function draw(element) {
   const name = element.dataset.picture;
   const data = contentOf("data-" + name);
   const rows = Object.values(data.tables).reduce((sum, table) => sum + table.rows.length, 0);
-  const specification = filled(coloured(contentOf("drawing-" + name)), data);
+  const specification = filled(resolved(contentOf("drawing-" + element.dataset.drawing), data.values), data);
   specification.width = element.clientWidth;
   const figure = element.closest("figure");
   const view = new vega["vega-view"].View(vega["vega-parser"].parse(specification, config()), {

@@ -82,7 +82,7 @@ RESULTS = [
     ("no ranks", HEADER + row(",8,1,", ",0,1,"), "r.csv:2: ranks 0, expected 1 or more"),
     ("a column too few", HEADER.replace(",void", ""), "r.csv:1: "),
     ("a line without end", HEADER + "p2p" * 500000, "r.csv:2: "),
-    ("too many panels", HEADER + "".join(row("laggard:4", f"laggard:{i}") for i in range(65)), "its rows make 65 panels"),
+    ("too many charts", HEADER + "".join(row("laggard:4", f"laggard:{i}") for i in range(65)), "65 charts, expected at most 64"),
 ]
 failures = []
 
@@ -118,29 +118,29 @@ def check_sweep(what, content, expected):
 
 def check_results(what, content, expected):
     write("r.csv", content)
-    check(what, run("--plot", "p.svg", "r.csv"), (1,), expected)
-    if os.path.exists("p.svg"):
-        failures.append(f"{what}: p.svg is left")
+    check(what, run("--plot", "p.html", "r.csv"), (1,), expected)
+    if os.path.exists("p.html"):
+        failures.append(f"{what}: p.html is left")
 
 
 def check_usage():
     for words, expected in ((("--sweep", "s.txt", "--", "true"), "--sweep: expected -o OUT.csv"),
                             (("--sweep", "s.txt", "-o", "o.csv"), "no launcher: expected -- mpiexec -n RANKS"),
-                            (("--plot", "p.svg"), "expected results to draw and nothing else"),
-                            (("--plot", "p.svg", "a.csv", "b.csv"), "expected results to draw and nothing else"),
-                            (("--plot", "p.svg", "-o", "o.csv", "a.csv"), "expected results to draw and nothing else"),
+                            (("--plot", "p.html"), "expected results to draw and nothing else"),
+                            (("--plot", "p.html", "a.csv", "b.csv"), "expected results to draw and nothing else"),
+                            (("--plot", "p.html", "-o", "o.csv", "a.csv"), "expected results to draw and nothing else"),
                             (("--sweep", "s.txt", "-o", "o.csv", "--raw", "r", "--", "true"), "--raw: not with --sweep"),
-                            (("--plot", "p.svg", "--format", "json", "a.csv"), "--format: not with --plot"),
+                            (("--plot", "p.html", "--format", "json", "a.csv"), "--format: not with --plot"),
                             (("--sweep", "missing.txt", "-o", "o.csv", "--", "true"), "missing.txt")):
         check(f"usage {words}", run(*words), (2,), expected)
-    check("missing", run("--plot", "p.svg", "missing.csv"), (1,), "missing.csv")
+    check("missing", run("--plot", "p.html", "missing.csv"), (1,), "missing.csv")
 
 
 def check_by_lot():
     """Changed at random places: a reason or a picture, no crash."""
     chance = random.Random(5)
     for what, good, words in (("sweep", GOOD.encode(), ("--sweep", "f", "-o", "out.csv", "--", "./no-launcher")),
-                              ("results", (HEADER + row() * 3).encode(), ("--plot", "p.svg", "f"))):
+                              ("results", (HEADER + row() * 3).encode(), ("--plot", "p.html", "f"))):
         for _ in range(60):
             text = bytearray(good)
             for _ in range(chance.randrange(1, 4)):

@@ -1,4 +1,4 @@
-"""The page of `mpistair report --format html` in a headless Chromium: every picture is there with its marks, nothing goes to the
+"""The pages of `mpistair report --format html` and of --plot in a headless Chromium: every picture is there with its marks, nothing goes to the
 console or elsewhere, nothing is wider than the page, dark and print colours apply, values show on hover, tables sort, and a
 trace may hold anything.
 
@@ -213,6 +213,40 @@ def check_odd(tab):
     check("hostile text", "<script>document" not in text and "\a" not in text, "stands in the page as it is")
 
 
+def check_charts(tab):
+    """Charts of calibrations, of memory contention and of sweeps, each with its marks."""
+    table = ["name here", "source a test", "intra_socket eager tau - 1e-6 s", "intra_socket eager bw 1 2e9 B/s #: 1.9e9 2.1e9 9 ols",
+             "intra_socket eager bw 4 5e9 B/s", "intra_socket rendezvous threshold - 4096 B", "intra_socket rendezvous tau - 2e-6 s",
+             "intra_socket rendezvous bw 1 4e9 B/s"]
+    pathlib.Path("here.tbl").write_text("\n".join(table) + "\n")
+    pathlib.Path("here.raw.csv").write_text("benchmark,variant,level,bytes,n,seconds\n" + "".join(
+        f"{benchmark},{variant},intra_socket,{size},1,{1e-6 * factor + size / 3e9!r}\n" for factor in (1, 1.1, 2)
+        for size in (8, 4096, 65536) for benchmark, variant in (("pingpong", ""), ("eager", "taken"))))
+    pathlib.Path("rows.csv").write_text(
+        "interface,rma,mpi,ranks,buffers_per_rank,peers,bytes,threads,parts,compute_s,arrivals,seed,trials,iterations,bsp_s,bsp_low_s,"
+        "bsp_high_s,fine_s,fine_low_s,fine_high_s,speedup_percent,speedup_low_percent,speedup_high_percent,oversleep_s,void\n" +
+        "".join(f"p2p,,mpich,8,1,6,{size},32,{parts},0.004,laggard:4,1,5,200,1,1,1,1,1,1,{parts - 2.5},,,1e-6,\n"
+                for size in (64, 4096) for parts in (2, 4)))
+    cases = {"machine show here.tbl --plot": [("chart-1", "points", 3 * 3 + 3), ("chart-1", "lines", 2 * 25 + 2),
+                                       ("chart-1", "thresholds", 1), ("chart-1", "texts", 1), ("chart-2", "points", 3),
+                                       ("chart-3", "points", 2), ("chart-3", "intervals", 1), ("chart-4", "points", 4)],
+             "predict --memory --machine henri --plot": [(f"chart-{i}", "lines", 4 * 19) for i in (1, 2, 3, 4)],
+             "finegrain --plot": [("chart-1", "points", 4), ("chart-1", "lines", 4)]}
+    for i, (command, expected) in enumerate(cases.items()):
+        name = f"charts{i}.html"
+        done = subprocess.run([MPISTAIR, *command.split(), name, *(["rows.csv"] if i == 2 else [])], capture_output=True, timeout=60)
+        check(command, done.returncode == 0 and not done.stderr, f"exit {done.returncode}: {done.stderr}")
+        tab.width(1280)
+        tab.open(name, READY)
+        check(command, drawn(tab) == list(dict.fromkeys(chart for chart, _, _ in expected)), drawn(tab))
+        found = [(chart, mark, count(tab, chart, mark)) for chart, mark, _ in expected]
+        check(command + ": marks", found == expected, found)
+        hidden = tab.ask("""[...document.querySelectorAll('.drawing')].filter((drawing) => [...drawing.querySelectorAll('text')].some(
+            (text) => text.textContent && text.getBoundingClientRect().top < drawing.getBoundingClientRect().top - 1)).length""")
+        check(command + ": legends", hidden == 0, hidden)
+        check_layout(tab, command)
+
+
 def main():
     program = browser.find()
     if program is None:
@@ -227,6 +261,7 @@ def main():
         check_hands(tab)
         check_many(tab)
         check_odd(tab)
+        check_charts(tab)
         os.chdir("/")
     end("page")
 

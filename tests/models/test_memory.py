@@ -241,8 +241,8 @@ class Memory(PredictTest):
         self.call("predict", "--memory", "--machine", "henri", *samples, code=1, says="raw.csv:")
         self.call("predict", "--memory", "--machine", "henri", "--samples", self.path("none.csv"), code=1, says="none.csv")
         self.call("predict", "trace.db", "--machine", "henri", *samples, code=2, says="are for --memory")
-        self.call("predict", "trace.db", "--machine", "henri", "--plot", "x.svg", code=2, says="are for --memory")
-        self.call("predict", "--memory", "--machine", "henri", "--plot", "x.svg", "--compute-cores", 3, code=2, says="--plot")
+        self.call("predict", "trace.db", "--machine", "henri", "--plot", "x.html", code=2, says="are for --memory")
+        self.call("predict", "--memory", "--machine", "henri", "--plot", "x.html", "--compute-cores", 3, code=2, says="--plot")
 
     def test_wrong_usage(self):
         memory = ("predict", "--memory", "--machine", "henri")

@@ -1,17 +1,19 @@
-"""machine show --plot: one panel for each kind of samples, well-formed XML whatever the table says, and reasons where no
-picture can be made. predict --memory --plot: one panel for each placement, on the same page.
+"""machine show --plot: a chart for each kind of samples, whose points, axes and units are those of table and samples, whatever text
+the table has, and reasons where no chart can be made. predict --memory --plot: a chart for each placement.
 
-Usage: check_plot.py MPISTAIR; skipped (77) where gnuplot is not installed.
+Usage: check_plot.py MPISTAIR BUILT_SHARE; skipped (77) where the chart library was not there for the build.
 """
+import math
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ElementTree
 
-MPISTAIR = os.path.abspath(sys.argv[1])
+from charts import Page
+
+MPISTAIR, BUILT_SHARE = map(os.path.abspath, sys.argv[1:])
+NO_LIBRARY = str(pathlib.Path(__file__).resolve().parents[3] / "share")  # which the build has beside it
 HEADER = "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,at_s"
 TABLE = """name here
 source {source}
@@ -31,23 +33,28 @@ inter_node any buffer - 1000000 B #: 900000 1100000 9 boundary
 self any tau - 3e-7 s
 self any bw 1 5e9 B/s
 """
-# Title of a panel, and samples that bring it.
-PANELS = {
+# Title of a chart, and samples that bring it; those with ONLY need rows of all.tbl besides.
+CHARTS = {
     "self: time over size": ["self,,self,{size},1,1,{time},1,0,,1,0.1"],
     "intra_socket: time over size": ["pingpong,,intra_socket,{size},1,1,{time},1,0-1,,1,0.1",
                                      "algorithm1,,intra_socket,{size},4,1,{time},1,a,,1,0.1"],
-    "intra_socket: bandwidth of n processes": [],
+    "intra_socket: bandwidth of n processes, BW(n)": [],
     "inter_socket: ping-pong, by what a pair shares": ["pingpong,,inter_socket,{size},1,1,{time},1,0-1,l3,1,0.1",
                                                        "pingpong,,inter_socket,{size},1,1,{time},1,0-2,numa,1,0.1"],
-    "inter_node: rate at which a node sends": ["injection,,inter_node,{size},2,1,{time},1,a,,1,0.1"],
-    "Search of the receive queues, intra_socket": ["queue,posted_reversed,intra_socket,8,{size},1,{time},1,a,,1,0.1",
+    "inter_node: rate at which a node sends, n processes": ["injection,,inter_node,{size},2,1,{time},1,a,,1,0.1"],
+    "intra_socket: search of the receive queues": ["queue,posted_reversed,intra_socket,8,{size},1,{time},1,a,,1,0.1",
                                                    "queue,unexpected_inorder,intra_socket,8,{size},1,{time},1,a,,1,0.1"],
     "inter_node: a link shared by pairs of nodes": ["contention,shared,inter_node,{size},2,4,{time},1,a,,1,0.1",
                                                     "contention,alone,inter_node,{size},1,4,{time},1,a,,1,0.1"],
-    "Sizes taken or refused": ["eager,taken,intra_socket,{size},1,1,{time},1,a,,1,0.1",
-                               "buffer,refused,inter_node,{size},1,1,{time},1,a,,1,0.1"],
+    "Sizes taken or refused without the receiver": ["eager,taken,intra_socket,{size},1,1,{time},1,a,,1,0.1",
+                                                    "buffer,refused,inter_node,{size},1,1,{time},1,a,,1,0.1"],
 }
-always_drawn = {"intra_socket: time over size", "intra_socket: bandwidth of n processes"}
+# Charts that come with those of some samples.
+BESIDES = {"intra_socket: time over size": {"intra_socket: medians against the table"},
+           "inter_socket: ping-pong, by what a pair shares": {"inter_socket: time over size"}}
+OF_ALL_TABLE = {"self: medians against the table", "Search of the receive queues: a step"}
+ALWAYS = {"intra_socket: time over size", "intra_socket: bandwidth of n processes, BW(n)"}
+SIZES = 1, 64, 4096, 262144
 failures = []
 
 
@@ -56,13 +63,13 @@ def expect(what, condition):
         failures.append(what)
 
 
-def run(*words, code=0, says="", path=None):
-    """Runs `mpistair WORDS`; says: part of standard error. Nothing may be left beside the picture."""
-    environment = dict(os.environ, PATH=path) if path is not None else None
+def run(*words, code=0, says="", share=None):
+    """Runs `mpistair WORDS`; says: part of standard error. Nothing may be left beside the page."""
+    environment = dict(os.environ, MPISTAIR_SHARE=share) if share is not None else None
     done = subprocess.run([MPISTAIR, *words], capture_output=True, text=True, errors="replace", timeout=120, env=environment)
     if done.returncode != code or says not in done.stderr:
         failures.append(f"{' '.join(words)}: exit {done.returncode}, expected {code}; stderr {done.stderr!r}")
-    left = [name for name in os.listdir(".") if ".svg." in name]
+    left = [name for name in os.listdir(".") if ".html." in name]
     expect(f"left behind by {' '.join(words)}: {left}", not left)
     return done.stdout
 
@@ -75,73 +82,115 @@ def memory(machine, *words, **expected):
     return run("predict", "--memory", "--machine", machine, *words, **expected)
 
 
-def texts(svg):
-    """All texts of a picture; fails where it is no XML."""
-    return ["".join(element.itertext()).strip()
-            for element in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+def time_of(size):
+    """The median of the samples of a size."""
+    return 1.1e-6 + size / 3e9
 
 
 def samples(templates):
     return [template.format(size=size, time=repr(1e-6 * factor + size / 3e9))
-            for template in templates for size in (1, 64, 4096, 262144) for factor in (1, 1.1, 2)]
-
-
-def titles(svg):
-    return {title for title in PANELS if any(text.startswith(title) for text in texts(svg))}
+            for template in templates for size in SIZES for factor in (1, 1.1, 2)]
 
 
 def write(name, text):
     pathlib.Path(name).write_text(text)
 
 
+def close(found, expected):
+    return len(found) == len(expected) and all(math.isclose(a, b, rel_tol=1e-6) for row, wanted in zip(found, expected)
+                                               for a, b in zip(row, wanted))
+
+
+def check_series(page, title, name, expected, **style):
+    """The points (x, y) of a series of a chart."""
+    found = page.points(title, name, **style)
+    expect(f"{title}, {name} {style}: {found}, expected {expected}", close(found, expected))
+
+
 def check_panels():
     write("nothing.tbl", "name nothing\nsource a test\nany any gamma - 1e-9 s\n")
     write("lines.tbl", TABLE.format(source="a test"))
     write("all.tbl", TABLE.format(source="a test") + OTHER_ROWS)
-    printed = show("./lines.tbl", "--plot", "lines.svg")
-    lines = pathlib.Path("lines.svg").read_text()
+    printed = show("./lines.tbl", "--plot", "lines.html")
+    lines = Page("lines.html")
     expect("the table is printed too", "rendezvous" in printed)
-    expect("without samples only lines", titles(lines) == always_drawn)
-    expect("no residuals without samples", not any("median / line" in text for text in texts(lines)))
-    expect("thresholds are named", "rendezvous from 4096 B" in texts(lines))
-    for title, templates in PANELS.items():
+    expect(f"without samples only lines: {lines.titles}", set(lines.titles) == ALWAYS)
+    for title, templates in CHARTS.items():
         if templates:
             write("one.csv", "\n".join([HEADER, *samples(templates)]) + "\n")
-            show("./lines.tbl", "--raw", "one.csv", "--plot", "one.svg")
-            drawn = titles(pathlib.Path("one.svg").read_text())
-            expect(f"panels of the samples of '{title}': {sorted(drawn)}", drawn == always_drawn | {title})
-    rows = [row for templates in PANELS.values() for row in samples(templates)]
+            show("./lines.tbl", "--raw", "one.csv", "--plot", "one.html")
+            drawn = set(Page("one.html").titles)
+            expect(f"charts of the samples of '{title}': {sorted(drawn)}", drawn == ALWAYS | {title} | BESIDES.get(title, set()))
+    rows = [row for templates in CHARTS.values() for row in samples(templates)]
     write("all.raw.csv", "\n".join([HEADER, *rows]) + "\n")
-    show("./all.tbl", "--plot", "all.svg")
-    found = texts(pathlib.Path("all.svg").read_text())
-    expect("samples beside the table are found, all panels drawn",
-           titles(pathlib.Path("all.svg").read_text()) == set(PANELS))
-    for text in ("median / line - 1", "n = 1, ping-pong", "n = 4", "rendezvous, max-rate", "eager, at least",
-                 "a step c(n), ns", "limit in the table", "delta l, delta = 2.1e-08 s/B", "taken", "same L3", "4 KiB"):
-        expect(f"the whole picture says '{text}'", text in found)
-    expect("- is standard output", titles(show("./all.tbl", "--plot", "-")) == set(PANELS))
-    show("thunderx2", "--plot", "shipped.svg")
-    expect("a shipped machine", "inter_socket: bandwidth of n processes, BW(n)" in
-           texts(pathlib.Path("shipped.svg").read_text()))
+    show("./all.tbl", "--plot", "all.html")
+    page = Page("all.html")
+    expect(f"samples beside the table are found, all charts drawn: {page.titles}",
+           set(page.titles) == set(CHARTS).union(OF_ALL_TABLE, *BESIDES.values()))
+    expect("- is standard output", show("./all.tbl", "--plot", "-") == pathlib.Path("all.html").read_text())
+    show("thunderx2", "--plot", "shipped.html")
+    expect("a shipped machine", "inter_socket: bandwidth of n processes, BW(n)" in Page("shipped.html").titles)
+    return page
+
+
+def check_values(page):
+    """Points, axes, units and thresholds against table and samples."""
+    axes = {"intra_socket: time over size": ("size of a message", "B", "log", "time of a message", "s", "log"),
+            "intra_socket: medians against the table": ("size of a message", "B", "log", "median / line", "", "log"),
+            "intra_socket: bandwidth of n processes, BW(n)":
+                ("processes at once, n", "", "linear", "all processes together", "B/s", "linear"),
+            "Search of the receive queues: a step": ("messages, n", "", "log", "a step, c(n)", "s", "linear")}
+    for title, expected in axes.items():
+        found = tuple(page.values(title)[axis][key] for axis in "xy" for key in ("title", "unit", "type"))
+        expect(f"axes of {title}: {found}", found == expected)
+    medians = [(size, time_of(size)) for size in SIZES]
+    title = "intra_socket: time over size"
+    check_series(page, title, "n = 1, ping-pong", medians, pale=False, line=False)
+    check_series(page, title, "n = 4", medians, pale=False, line=False)
+    expect("samples", len(page.points(title, "n = 4", pale=True)) == 3 * len(SIZES))
+    line = page.points(title, "n = 1, ping-pong", line=True)
+    expect(f"the table's line: {line[0]}, {line[-1]}", close([line[0], line[-1]], [(1, 1e-6 + 1 / 2e9), (262144, 2e-6 + 262144 / 4e9)]))
+    expect(f"thresholds: {page.rows(title, 'threshold')}", page.rows(title, "threshold") == [{"x": 4096, "text": "rendezvous from 4096 B"}])
+    expect(f"x: {page.values(title)['xDomain']}", page.values(title)["xDomain"] == [1, 262144])
+    line_of = {1: 1e-6 + 1 / 2e9, 64: 1e-6 + 64 / 2e9, 4096: 2e-6 + 4096 / 4e9, 262144: 2e-6 + 262144 / 4e9}
+    check_series(page, "intra_socket: medians against the table", "n = 1, ping-pong",
+                 [(size, time_of(size) / line_of[size]) for size in SIZES])
+    check_series(page, "self: time over size", "n = 1, to itself", medians, pale=False, line=False)
+    title = "intra_socket: bandwidth of n processes, BW(n)"
+    check_series(page, title, "eager, measured", [(1, 2e9)])
+    check_series(page, title, "eager, at least", [(4, 5e9)])
+    check_series(page, title, "eager, max-rate", [(1, 2e9), (2.5, 5e9), (4, 5e9)])
+    check_series(page, title, "rendezvous", [(1, 4e9), (4, 8e9)])
+    found = [(row["low"], row["high"]) for row in page.series(title, "eager, measured")]
+    expect(f"interval {found}", found == [(1.9e9, 2.1e9)])
+    check_series(page, "inter_socket: ping-pong, by what a pair shares", "same L3", medians)
+    check_series(page, "inter_node: rate at which a node sends, n processes", "4 KiB", [(2, 2 * 4096 / time_of(4096))])
+    check_series(page, "inter_node: rate at which a node sends, n processes", "limit in the table", [(0, 4.8e7), (2, 4.8e7)])
+    check_series(page, "intra_socket: search of the receive queues", "posted, reversed", medians, pale=False)
+    check_series(page, "Search of the receive queues: a step", "c(n), posted", [(1024, 6e-9)])
+    title = "inter_node: a link shared by pairs of nodes"
+    check_series(page, title, "messages a process: 4", [(8 * size, time_of(size)) for size in SIZES], hollow=False)
+    check_series(page, title, "messages a process: 4", [(4 * size, time_of(size)) for size in SIZES], hollow=True)
+    check_series(page, title, "delta l, delta = 2.1e-08 s/B", [(4, 4 * 2.1e-8), (8 * 262144, 8 * 262144 * 2.1e-8)])
+    title = "Sizes taken or refused without the receiver"
+    rows = page.values(title)["rows"]
+    expect(f"rows {rows}", sorted(rows) == ["inter_node, buffer", "intra_socket, eager"])
+    buffer, eager = rows.index("inter_node, buffer"), rows.index("intra_socket, eager")
+    check_series(page, title, "taken", [(size, eager + 0.18) for size in SIZES for _ in range(1)])
+    check_series(page, title, "refused", [(size, buffer - 0.18) for size in SIZES])
+    check_series(page, title, "in the table", sorted([(1e6, buffer), (4096, eager)], key=lambda point: point[1]), line=False)
 
 
 def check_text():
-    """A source may hold anything: it is text, neither command nor markup."""
-    source = "it's <b> & \"q\" `touch cut` $(touch cut) @x \\n {a_b} %s ü \x01 ]]>"
+    """A source may hold anything: it is text, not markup."""
+    source = "it's <b> & \"q\" <script>bad</script> @x \\n {a_b} %s ü \x01 ]]>"
     write("odd.tbl", TABLE.format(source=source))
-    show("./odd.tbl", "--plot", "odd.svg")
-    found = " ".join(texts(pathlib.Path("odd.svg").read_text()))
-    for part in ("it's <b> & \"q\" `touch cut` $(touch cut) @x \\n {a_b} %s ü",):
-        expect(f"the picture holds '{part}' of the source", part in found)
-    expect("nothing of the source was run", not os.path.exists("cut"))
+    show("./odd.tbl", "--plot", "odd.html")
+    expect("the page holds the source", source.replace("\x01", "?") in Page("odd.html").text)
+    expect("but no markup of it", "<script>bad" not in pathlib.Path("odd.html").read_text())
     pathlib.Path("latin.tbl").write_bytes(TABLE.format(source="a SOURCE").encode().replace(b"SOURCE", b"M\xfcnchen \xed\xa0\x80"))
-    show("./latin.tbl", "--plot", "latin.svg")
-    expect("bytes that are no UTF-8", any("M?nchen ???" in text for text in
-                                          texts(pathlib.Path("latin.svg").read_bytes())))
-    write("long.tbl", TABLE.format(source="word " * 95 + "w" * 30))
-    show("./long.tbl", "--plot", "long.svg")
-    expect("a long source takes several lines", sum("word word" in text for text in
-                                                    texts(pathlib.Path("long.svg").read_text())) > 2)
+    show("./latin.tbl", "--plot", "latin.html")
+    expect("bytes that are no UTF-8", "M?nchen ???" in Page("latin.html").text)
 
 
 def check_odd_samples():
@@ -155,39 +204,42 @@ def check_odd_samples():
         rows = [f"{benchmark},{variant},inter_node,{size},{n},1,{time!r},1,a,,1,0"
                 for benchmark in every for variant in variants for size, n, time in values]
         write("odd.csv", "\n".join([HEADER, *rows]) + "\n")
-        show("./all.tbl", "--raw", "odd.csv", "--plot", "odd.svg")
-        drawn = titles(pathlib.Path("odd.svg").read_text())
-        expect(f"{name}: {drawn}", "Search of the receive queues, intra_socket" not in drawn and always_drawn <= drawn)
+        show("./all.tbl", "--raw", "odd.csv", "--plot", "odd.html")
+        page = Page("odd.html")
+        expect(f"{name}: {page.titles}", "inter_node: search of the receive queues" in page.titles and ALWAYS <= set(page.titles))
+        for title in page.titles:
+            for axis in ("x", "y"):
+                low, high = page.values(title)[axis + "Domain"]
+                expect(f"{name}: {title}: {axis} from {low} to {high}",
+                       low < high and (low > 0 or page.values(title)[axis]["type"] == "linear"))
     write("odd.csv", HEADER + "\npingpong,,inter_node,8,1,1,1e300,1,a,,1,0\n")
-    show("./nothing.tbl", "--raw", "odd.csv", "--plot", "none.svg", code=1, says="nothing to draw")
+    show("./nothing.tbl", "--raw", "odd.csv", "--plot", "none.html", code=1, says="nothing to draw")
 
 
 def check_failures():
-    write("old.svg", "before")
+    write("old.html", "before")
     write("bad.csv", HEADER + "\npingpong,,intra_socket,8,1,1,-1,1,a,,1,0.1\n")
-    show("./lines.tbl", "--raw", "bad.csv", "--plot", "old.svg", code=1, says="bad.csv:2")
-    show("./lines.tbl", "--raw", "none.csv", "--plot", "old.svg", code=1, says="none.csv")
-    os.mkdir("empty")
-    show("./lines.tbl", "--plot", "old.svg", code=1, says="gnuplot-nox", path=os.path.abspath("empty"))
-    os.mkdir("broken")
-    write("broken/gnuplot", "#!/bin/sh\necho 'line 0: no terminal svg' >&2\nexit 1\n")
-    os.chmod("broken/gnuplot", 0o755)
-    show("./lines.tbl", "--plot", "old.svg", code=1, says="gnuplot: line 0: no terminal svg",
-         path=os.path.abspath("broken"))
-    show("./nothing.tbl", "--plot", "old.svg", code=1, says="nothing to draw")
-    expect("a failure leaves what was there", pathlib.Path("old.svg").read_text() == "before")
-    show("./lines.tbl", "--plot", "no/such/folder.svg", code=1, says="no/such/folder.svg")
+    show("./lines.tbl", "--raw", "bad.csv", "--plot", "old.html", code=1, says="bad.csv:2")
+    show("./lines.tbl", "--raw", "none.csv", "--plot", "old.html", code=1, says="none.csv")
+    show("./lines.tbl", "--plot", "old.html", code=1, says="libjs-vega", share=NO_LIBRARY)
+    show("./nothing.tbl", "--plot", "old.html", code=1, says="nothing to draw")
+    expect("a failure leaves what was there", pathlib.Path("old.html").read_text() == "before")
+    show("./lines.tbl", "--plot", "no/such/folder.html", code=1, says="no/such/folder.html")
     show("./lines.tbl", "--raw", "all.raw.csv", code=2, says="--plot")
     show("./lines.tbl", "--plot", code=2, says="--plot")
-    show("./lines.tbl", "--plot", "lines.svg")
-    expect("an old picture is replaced", pathlib.Path("lines.svg").stat().st_mode & 0o777 == 0o666 & ~umask)
+    show("./lines.tbl", "--plot", "lines.html")
+    expect("an old page is replaced", pathlib.Path("lines.html").stat().st_mode & 0o777 == 0o666 & ~umask)
 
 
-def placements(svg):
-    """What the titles of the panels say of the NUMA nodes, in the order of the page, and how often a table was made of one."""
-    found = [text for text in texts(svg) if text.startswith("computation in NUMA node")]
-    return ([tuple(int(word) for word in text.replace(":", "").split() if word.isdigit()) for text in found],
-            sum("made the table" in text for text in found))
+def placements(page):
+    """What the titles of the charts say of the NUMA nodes, in the order of the page, and how often a table was made of one."""
+    return ([tuple(int(word) for word in title.replace(":", "").split() if word.isdigit()) for title in page.titles],
+            sum("made the table" in title for title in page.titles))
+
+
+def of_memory(*words):
+    memory(*words, "--plot", "memory.html")
+    return Page("memory.html")
 
 
 def memory_samples(nodes):
@@ -203,43 +255,50 @@ def memory_samples(nodes):
 
 
 def check_memory():
-    printed = memory("henri", "--plot", "henri.svg")
-    svg = pathlib.Path("henri.svg").read_text()
+    printed = memory("henri", "--plot", "henri.html")
+    page = Page("henri.html")
     expect("the rows are printed too", "62375.6" in printed)
-    expect(f"placements of henri: {placements(svg)}", placements(svg) == ([(0, 0), (1, 0), (0, 1), (1, 1)], 2))
-    for text in ("message, GB/s", "computation, GB/s", "computing cores, n", "message, model", "computation alone, model"):
-        expect(f"4 panels say '{text}': {texts(svg).count(text)}", texts(svg).count(text) == 4)
-    expect("without samples only lines", not any("measured" in text for text in texts(svg)))
-    expect("all that differ", placements(memory("henri-subnuma", "--plot", "-")) ==
-           ([(0, 0), (2, 0), (0, 1), (0, 2), (2, 2), (2, 3)], 2))
-    expect("one", placements(memory("henri-subnuma", "--plot", "-", "--comp-numa", "3", "--comm-numa", "3")) == ([(3, 3)], 0))
+    expect(f"placements of henri: {placements(page)}", placements(page) == ([(0, 0), (1, 0), (0, 1), (1, 1)], 2))
+    for title in page.titles:
+        axes = [page.values(title)[axis] for axis in ("x", "y", "right")]
+        expect(f"axes of {title}: {axes}", [(axis["title"], axis["unit"]) for axis in axes] ==
+               [("computing cores, n", ""), ("message", "B/s"), ("computation", "B/s")])
+        expect("one scale for all charts", page.values(title)["yDomain"] == page.values(page.titles[0])["yDomain"])
+        expect(f"only lines: {page.names(title)}", page.names(title) ==
+               ["message, model", "message alone, model", "computation, model", "computation alone, model"])
+    last = page.points(page.titles[0], "computation, model")[-1]
+    expect(f"computation with all cores: {last}", last[0] == 18 and f"{last[1] / 1e6:.1f}" in printed)
+    expect("all that differ", placements(of_memory("henri-subnuma")) == ([(0, 0), (2, 0), (0, 1), (0, 2), (2, 2), (2, 3)], 2))
+    expect("one", placements(of_memory("henri-subnuma", "--comp-numa", "3", "--comm-numa", "3")) == ([(3, 3)], 0))
     write("memory.csv", memory_samples(4))
-    memory("henri-subnuma", "--samples", "memory.csv", "--plot", "sub.svg")
-    svg = pathlib.Path("sub.svg").read_text()
-    expect(f"a grid of samples: {placements(svg)}", placements(svg) == ([(i, j) for j in range(4) for i in range(4)], 2))
-    for text in ("message, measured", "message alone, measured", "computation, measured", "computation alone, measured"):
-        expect(f"16 panels say '{text}': {texts(svg).count(text)}", texts(svg).count(text) == 16)
-    write("old.svg", "before")
-    memory("henri", "--plot", "old.svg", code=1, says="gnuplot-nox", path=os.path.abspath("empty"))
+    page = of_memory("henri-subnuma", "--samples", "memory.csv")
+    expect(f"a grid of samples: {placements(page)}", placements(page) == ([(i, j) for j in range(4) for i in range(4)], 2))
+    for title in page.titles:
+        check_series(page, title, "message, measured", [(n, 64e6 / 0.04) for n in (1, 9, 18)])
+        check_series(page, title, "message alone, measured", [(0, 64e6 / 0.01)])
+        check_series(page, title, "computation, measured", [(n, page.points(title, "computation, measured")[0][1]) for n in (1, 9, 18)])
+        check_series(page, title, "computation alone, measured", [(9, page.points(title, "computation alone, measured")[0][1])])
+    write("old.html", "before")
+    memory("henri", "--plot", "old.html", code=1, says="libjs-vega", share=NO_LIBRARY)
     write("many.tbl", "".join("name many\nsource a test\nany any numa_nodes - 40 1\n" if line.startswith("name") else line
                               for line in run("machine", "export", "henri").splitlines(True) if "numa_nodes" not in line and
                               not line.startswith("source")))
-    memory("./many.tbl", "--comp-numa", "1", "--plot", "old.svg", code=1, says="80 placements, expected at most 64")
-    memory("henri", "--samples", "none.csv", "--plot", "old.svg", code=1, says="none.csv")
-    memory("henri", "--plot", "no/such/folder.svg", code=1, says="no/such/folder.svg")
+    memory("./many.tbl", "--comp-numa", "1", "--plot", "old.html", code=1, says="80 charts, expected at most 64")
+    memory("henri", "--samples", "none.csv", "--plot", "old.html", code=1, says="none.csv")
+    memory("henri", "--plot", "no/such/folder.html", code=1, says="no/such/folder.html")
     memory("henri", "--plot", "/dev/full", code=1, says="/dev/full: cannot be written")
     show("thunderx2", "--plot", "/dev/full", code=1, says="/dev/full: cannot be written")
-    expect("a failure leaves what was there", pathlib.Path("old.svg").read_text() == "before")
+    expect("a failure leaves what was there", pathlib.Path("old.html").read_text() == "before")
 
 
-if shutil.which("gnuplot") is None:
-    print("gnuplot is not installed")
+if not os.path.exists(os.path.join(BUILT_SHARE, "html/vega.js")):
+    print("built without the chart library (package libjs-vega)")
     sys.exit(77)
 umask = os.umask(0)
 os.umask(umask)
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    check_panels()
+    check_values(check_panels())
     check_text()
     check_odd_samples()
     check_failures()

@@ -111,12 +111,12 @@ def main():
         said = run("full.csv", sweep="more.txt", ranks="1", code=2)
         expect("the program's refusal names the configuration", "--interface" in said and "full.csv" in said, said)
     expect("device", "No space left" in run("/dev/full", code=1))
-    # A longer sweep goes on with the rows there are; then the picture is drawn.
-    options = ["--plot", "out.svg"] if shutil.which("gnuplot") else []
+    # A longer sweep goes on with the rows there are; then the charts are drawn.
+    options = ["--plot", "out.html"] if (pathlib.Path(MPISTAIR).parent / "share/html/vega.js").is_file() else []
     said = run(out, *options, sweep="more.txt")
     expect("a longer sweep", f"9 configurations, {ROWS} of them measured before" in said and out.read_bytes().startswith(done), said)
     if options:
-        expect("the picture", pathlib.Path("out.svg").read_text().rstrip().endswith("</svg>"))
+        expect("the page", pathlib.Path("out.html").read_text().rstrip().endswith("</html>"))
 
 
 with tempfile.TemporaryDirectory() as folder:
