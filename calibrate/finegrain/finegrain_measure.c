@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/finegrain/content.h"
+#include "calibrate/finegrain/layout.h"
 #include "calibrate/measure/shared_clock.h"
+#include "share/base/memory.h"
 #include "share/base/statistics.h"
 #include "share/base/random.h"
 
@@ -31,7 +32,7 @@ static void fill_own(void *context, size_t thread)
     const struct finegrain_config *config = iteration->measure->config;
     struct byte_range own = layout_user(config->bytes, config->threads, config->parts, thread);
     for (size_t i = 0; i < config->peers; i++)
-        content_fill(iteration->measure->sent + i * config->bytes, own, iteration->measure->rank, i, iteration->stamp);
+        layout_fill(iteration->measure->sent + i * config->bytes, own, iteration->measure->rank, i, iteration->stamp);
 }
 
 static void part_ready(void *context, size_t part)
@@ -96,7 +97,7 @@ static int verify(const struct iteration *iteration, struct error *error)
     int differs = 0;
     for (size_t i = 0; i < config->peers && !differs; i++) {
         int from = iteration->exchange->from[i];
-        size_t at = content_differs(iteration->exchange->received + i * config->bytes, all, from, i, iteration->stamp);
+        size_t at = layout_differs(iteration->exchange->received + i * config->bytes, all, from, i, iteration->stamp);
         differs = at < config->bytes;
         if (differs)
             error_set(error, "rank %d: byte %zu of buffer %zu from rank %d is wrong after a%s iteration", measure->rank,
@@ -110,7 +111,7 @@ static int run(struct iteration *iteration, double *told, struct error *error)
 {
     struct finegrain_measure *measure = iteration->measure;
     const struct transport *transport = iteration->transport;
-    const struct crew_work work = {.arrived = iteration->verifies ? fill_own : NULL,
+    const struct pool_work work = {.arrived = iteration->verifies ? fill_own : NULL,
                                    .ready = transport->ready != NULL ? part_ready : NULL,
                                    .complete = transport->complete != NULL ? part_complete : NULL,
                                    .context = iteration};
@@ -120,7 +121,7 @@ static int run(struct iteration *iteration, double *told, struct error *error)
         memset(measure->cache, (int)iteration->stamp, measure->cache_bytes);
     transport->begin(iteration->exchange);
     double start_s = agree(measure);
-    crew_run(measure->crew, &work, start_s, measure->arrival_s, measure->arrived_s);
+    pool_run(measure->pool, &work, start_s, measure->arrival_s, measure->arrived_s);
     transport->end(iteration->exchange);
     told[TOLD_SECONDS] = clock_now_s() - start_s;
     tell(measure, told);
@@ -177,16 +178,10 @@ static int run_items(struct finegrain_measure *measure, uint64_t trial, const si
 int finegrain_measure_trial(struct finegrain_measure *measure, uint64_t trial, struct error *error)
 {
     size_t n = 2 * measure->config->iterations;
-    size_t *order = malloc(n * sizeof *order);
-    double *told = malloc(n * TOLD_COUNT * sizeof *told);
-    int lacks = order == NULL || told == NULL, result = -1;
-    MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_MAX, measure->control);
-    if (lacks) {
-        error_set(error, "no memory for the times of %zu iterations", n);
-    } else {
-        random_order(&(uint64_t){measure->config->seed + trial * UINT64_C(0xd6e8feb86659fd93)}, order, n);
-        result = run_items(measure, trial, order, told, error);
-    }
+    size_t *order = xcalloc(n, sizeof *order);
+    double *told = xcalloc(n, TOLD_COUNT * sizeof *told);
+    random_order(&(uint64_t){measure->config->seed + trial * UINT64_C(0xd6e8feb86659fd93)}, order, n);
+    int result = run_items(measure, trial, order, told, error);
     for (size_t i = 0; i < n && result == 0 && measure->rank == 0; i++)
         print(told + i * TOLD_COUNT, trial, order[i] / 2, order[i] % 2);
     fflush(stdout);

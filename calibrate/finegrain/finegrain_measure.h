@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 #include "calibrate/finegrain/arrivals/thread_arrivals.h"
-#include "calibrate/finegrain/crew.h"
+#include "calibrate/finegrain/thread_pool.h"
 #include "calibrate/finegrain/part_exchange.h"
 
 /* Is the header of what rank 0 prints, a row an iteration; share/man/mpistair.5 has the first six columns. delay_s
@@ -18,7 +18,7 @@ struct finegrain_measure {
     const struct arrivals *arrivals;
     const struct transport *transport; /* of the parts */
     struct exchange whole, fine;
-    struct crew *crew;
+    struct pool *pool;
     MPI_Comm control;
     int rank, size;
     double offset_s; /* to rank 0's clock */

@@ -80,7 +80,7 @@ static int prepare_own(struct finegrain_measure *measure, struct error *error)
         (config->clears_cache && measure->cache == NULL))
         return error_set(error, "rank %d: no memory for %llu buffers of %llu bytes", measure->rank,
                          (unsigned long long)config->peers, (unsigned long long)config->bytes);
-    return crew_open(&measure->crew, config->threads, config->parts, error);
+    return pool_open(&measure->pool, config->threads, config->parts, error);
 }
 
 /* Measures all trials. Returns 0, or -1 with the reason. */
@@ -106,7 +106,7 @@ static void release(struct finegrain_measure *measure)
 {
     exchange_close(&measure->whole, &bsp_transport);
     exchange_close(&measure->fine, measure->transport);
-    crew_close(measure->crew);
+    pool_close(measure->pool);
     free(measure->sent);
     free(measure->cache);
     free(measure->arrival_s);

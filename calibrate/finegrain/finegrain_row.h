@@ -48,7 +48,7 @@ struct finegrain_row {
 /* A row is void where the last arrival overslept more than this share of the delay that the interface has to use. */
 #define FINEGRAIN_OVERSLEEP_MOST 0.1
 
-/* Makes a row. Returns 0, or -1 with the reason: an iteration is missing or there twice, or there is no memory. */
+/* Makes a row. Returns 0, or -1 with the reason: an iteration is missing or there twice. */
 int finegrain_row_make(const struct finegrain_config *config, const char *mpi, const struct finegrain_samples *samples,
                        struct finegrain_row *row, struct error *error);
 

@@ -1,9 +1,10 @@
-/* Says which bytes a thread fills, which bytes a part has, and who gets which buffer: both sides know it
+/* Says which bytes a thread fills and with what, which bytes a part has, and who gets which buffer: both sides know it
  * beforehand, so that sizes need no message and nothing is copied. */
 #ifndef MPISTAIR_CALIBRATE_FINEGRAIN_LAYOUT_H
 #define MPISTAIR_CALIBRATE_FINEGRAIN_LAYOUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "share/base/error.h"
 
@@ -34,5 +35,11 @@ size_t layout_buffers_per_rank(size_t peers, int ranks);
 
 /* Says whether so many ranks can have so many peers. Returns 0, or -1 with what to do. */
 int layout_check(size_t peers, int ranks, int fold, struct error *error);
+
+/* Writes a range of a buffer of `rank`; stamp is another one in each iteration. */
+void layout_fill(char *buffer, struct byte_range range, int rank, size_t number, uint64_t stamp);
+
+/* Returns the first byte of a range that is not what layout_fill() wrote; the range's end if all are. */
+size_t layout_differs(const char *buffer, struct byte_range range, int rank, size_t number, uint64_t stamp);
 
 #endif

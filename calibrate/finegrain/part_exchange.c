@@ -122,3 +122,24 @@ void exchange_wait(int n, MPI_Request *requests)
         sched_yield();
     }
 }
+
+/* BSP, what fine-grained messaging is compared with: the main thread sends whole buffers when all threads have
+ * arrived. */
+static void bsp_begin(struct exchange *exchange)
+{
+    const struct finegrain_config *config = exchange->config;
+    for (size_t i = 0; i < config->peers; i++)
+        MPI_Irecv(exchange->received + i * config->bytes, (int)config->bytes, MPI_BYTE, exchange->from[i], (int)i,
+                  exchange->comm, &exchange->requests[i]);
+}
+
+static void bsp_end(struct exchange *exchange)
+{
+    const struct finegrain_config *config = exchange->config;
+    for (size_t i = 0; i < config->peers; i++)
+        MPI_Isend(exchange->sent + i * config->bytes, (int)config->bytes, MPI_BYTE, exchange->to[i], (int)i,
+                  exchange->comm, &exchange->requests[config->peers + i]);
+    exchange_wait((int)(2 * config->peers), exchange->requests);
+}
+
+const struct transport bsp_transport = {.n_requests_each = 2, .begin = bsp_begin, .end = bsp_end};

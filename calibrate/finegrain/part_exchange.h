@@ -22,7 +22,7 @@ struct exchange {
     atomic_size_t n_pending; /* parts that are not yet at their targets (passive) */
 };
 
-/* ready() and complete() are called by threads, as crew.h says; all else by the main thread. */
+/* ready() and complete() are called by threads, as thread_pool.h says; all else by the main thread. */
 struct transport {
     int needs_window;       /* received is a window that open() makes */
     size_t n_requests_each; /* requests a part and buffer */

@@ -10,6 +10,10 @@
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
 
+#define NAME(name, text) text,
+const char *const benchmark_name[BENCHMARK_COUNT] = {BENCHMARKS(NAME)}, *const variant_name[VARIANT_COUNT] = {
+                                                                            VARIANTS(NAME)};
+
 void samples_append(struct samples *samples, const struct sample *sample)
 {
     array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples);

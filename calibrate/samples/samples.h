@@ -17,82 +17,84 @@
 #include "calibrate/machine/machine.h"
 #include "calibrate/samples/probing.h"
 
-enum benchmark {
-    BENCHMARK_PINGPONG = 0,
-    BENCHMARK_ALGORITHM1,
-    BENCHMARK_SELF,       /* between a rank and itself */
-    BENCHMARK_INJECTION,  /* all of a node to other nodes, one way */
-    BENCHMARK_QUEUE,      /* n messages in order or reversed; seconds of all of them */
-    BENCHMARK_CONTENTION, /* n pairs of processes across one link, alone or together */
-    BENCHMARK_BUFFER,     /* bytes that the transport takes, or not, while the receiver is paused */
-    BENCHMARK_EAGER,      /* bytes that crossed blocking sends return with, or not, without a receive */
-    BENCHMARK_OVERHEAD,   /* seconds of one MPI_Isend or MPI_Irecv */
-    BENCHMARK_PROGRESS,   /* seconds that are left of a transfer when the computation is over; alone: all of it */
-    BENCHMARK_BURST,      /* seconds of so many bytes of a stream between nodes, after a rest or behind as many */
-    BENCHMARK_BACKLOG,    /* seconds of a small round trip between nodes, or of the stream that it waits behind */
-    BENCHMARK_FINE,       /* seconds of so many bytes as count messages */
-    BENCHMARK_GPU_COPY,   /* seconds of a copy between a GPU and its host, within it, or to another GPU */
-    BENCHMARK_GPU_PATHS,  /* seconds of so many bytes from one GPU to another, by n processes at each end, each of which
-                           * sends count messages */
-    BENCHMARK_CACHED,     /* seconds of a message whose buffers are in caches */
-    BENCHMARK_COUNT,
-};
+/* The benchmarks and their names in the column benchmark. */
+#define BENCHMARKS(X)                                                                                                  \
+    X(PINGPONG, "pingpong")                                                                                            \
+    X(ALGORITHM1, "algorithm1")                                                                                        \
+    X(SELF, "self")             /* between a rank and itself */                                                        \
+    X(INJECTION, "injection")   /* all of a node to other nodes, one way */                                            \
+    X(QUEUE, "queue")           /* n messages in order or reversed; seconds of all of them */                          \
+    X(CONTENTION, "contention") /* n pairs of processes across one link, alone or together */                          \
+    X(BUFFER, "buffer")         /* bytes that the transport takes, or not, while the receiver is paused */             \
+    X(EAGER, "eager")           /* bytes that crossed blocking sends return with, or not, without a receive */         \
+    X(OVERHEAD, "overhead")     /* seconds of one MPI_Isend or MPI_Irecv */                                            \
+    X(PROGRESS, "progress")   /* seconds that are left of a transfer when the computation is over; alone: all of it */ \
+    X(BURST, "burst")         /* seconds of so many bytes of a stream between nodes, after a rest or behind as many */ \
+    X(BACKLOG, "backlog")     /* seconds of a small round trip between nodes, or of the stream that it waits behind */ \
+    X(FINE, "fine")           /* seconds of so many bytes as count messages */                                         \
+    X(GPU_COPY, "gpu_copy")   /* seconds of a copy between a GPU and its host, within it, or to another GPU */         \
+    X(GPU_PATHS, "gpu_paths") /* seconds from one GPU to another, by n processes at each end, count messages each */   \
+    X(CACHED, "cached")       /* seconds of a message whose buffers are in caches */
 
-/* What a benchmark tells apart; the column variant. */
-enum variant {
-    VARIANT_NONE = 0,
-    VARIANT_POSTED_INORDER, /* queue */
-    VARIANT_POSTED_REVERSED,
-    VARIANT_UNEXPECTED_INORDER,
-    VARIANT_UNEXPECTED_REVERSED,
-    VARIANT_ALONE, /* contention, progress, backlog */
-    VARIANT_SHARED,
-    VARIANT_TAKEN, /* buffer, eager */
-    VARIANT_REFUSED,
-    VARIANT_SEND, /* overhead */
-    VARIANT_RECEIVE,
-    VARIANT_SENDER, /* progress: who computes */
-    VARIANT_RECEIVER,
-    VARIANT_BOTH,
-    VARIANT_RESTED, /* burst */
-    VARIANT_STREAM, /* burst, backlog */
-    VARIANT_OTHER,  /* backlog: who streams meanwhile */
-    VARIANT_OWN,
-    VARIANT_P2P, /* fine: by what the messages go */
-    VARIANT_THREADS,
-    VARIANT_RMA,
-    VARIANT_PARTITIONED,
-    VARIANT_EARLY,
-    VARIANT_TO_PINNED, /* gpu_copy */
-    VARIANT_TO_PINNED_EVENTS,
-    VARIANT_TO_PAGEABLE,
-    VARIANT_TO_PAGEABLE_EVENTS,
-    VARIANT_FROM_PINNED,
-    VARIANT_FROM_PINNED_EVENTS,
-    VARIANT_FROM_PAGEABLE,
-    VARIANT_FROM_PAGEABLE_EVENTS,
-    VARIANT_DEVICE,
-    VARIANT_DEVICE_EVENTS,
-    VARIANT_PEER,
-    VARIANT_PEER_EVENTS,
-    VARIANT_HOST, /* gpu_paths */
-    VARIANT_GPUDIRECT,
-    VARIANT_3_STEP,
-    VARIANT_3_STEP_EVENTS,
-    VARIANT_EXTRA_MESSAGE,
-    VARIANT_EXTRA_MESSAGE_EVENTS,
-    VARIANT_DUPLICATE_POINTER,
-    VARIANT_DUPLICATE_POINTER_EVENTS,
-    VARIANT_PULL, /* bytes are those of one of n processes that copy from the GPU at once */
-    VARIANT_PULL_EVENTS,
-    VARIANT_PUSH, /* to the GPU */
-    VARIANT_PUSH_EVENTS,
-    VARIANT_ONE_WAY, /* cached */
-    VARIANT_BOTH_WAYS,
-    VARIANT_COUNT,
-};
-extern const char *const benchmark_name[BENCHMARK_COUNT]; /* pingpong, algorithm1, self, ... */
-extern const char *const variant_name[VARIANT_COUNT];     /* "", posted_inorder, ... */
+/* What a benchmark tells apart, and its name in the column variant. */
+#define VARIANTS(X)                                                                                                    \
+    X(NONE, "")                                                                                                        \
+    X(POSTED_INORDER, "posted_inorder") /* queue */                                                                    \
+    X(POSTED_REVERSED, "posted_reversed")                                                                              \
+    X(UNEXPECTED_INORDER, "unexpected_inorder")                                                                        \
+    X(UNEXPECTED_REVERSED, "unexpected_reversed")                                                                      \
+    X(ALONE, "alone") /* contention, progress, backlog */                                                              \
+    X(SHARED, "shared")                                                                                                \
+    X(TAKEN, "taken") /* buffer, eager */                                                                              \
+    X(REFUSED, "refused")                                                                                              \
+    X(SEND, "send") /* overhead */                                                                                     \
+    X(RECEIVE, "receive")                                                                                              \
+    X(SENDER, "sender") /* progress: who computes */                                                                   \
+    X(RECEIVER, "receiver")                                                                                            \
+    X(BOTH, "both")                                                                                                    \
+    X(RESTED, "rested") /* burst */                                                                                    \
+    X(STREAM, "stream") /* burst, backlog */                                                                           \
+    X(OTHER, "other")   /* backlog: who streams meanwhile */                                                           \
+    X(OWN, "own")                                                                                                      \
+    X(P2P, "p2p") /* fine: by what the messages go */                                                                  \
+    X(THREADS, "threads")                                                                                              \
+    X(RMA, "rma")                                                                                                      \
+    X(PARTITIONED, "partitioned")                                                                                      \
+    X(EARLY, "early")                                                                                                  \
+    X(TO_PINNED, "to_pinned") /* gpu_copy */                                                                           \
+    X(TO_PINNED_EVENTS, "to_pinned_events")                                                                            \
+    X(TO_PAGEABLE, "to_pageable")                                                                                      \
+    X(TO_PAGEABLE_EVENTS, "to_pageable_events")                                                                        \
+    X(FROM_PINNED, "from_pinned")                                                                                      \
+    X(FROM_PINNED_EVENTS, "from_pinned_events")                                                                        \
+    X(FROM_PAGEABLE, "from_pageable")                                                                                  \
+    X(FROM_PAGEABLE_EVENTS, "from_pageable_events")                                                                    \
+    X(DEVICE, "device")                                                                                                \
+    X(DEVICE_EVENTS, "device_events")                                                                                  \
+    X(PEER, "peer")                                                                                                    \
+    X(PEER_EVENTS, "peer_events")                                                                                      \
+    X(HOST, "host") /* gpu_paths */                                                                                    \
+    X(GPUDIRECT, "gpudirect")                                                                                          \
+    X(3_STEP, "3-step")                                                                                                \
+    X(3_STEP_EVENTS, "3-step_events")                                                                                  \
+    X(EXTRA_MESSAGE, "extra-message")                                                                                  \
+    X(EXTRA_MESSAGE_EVENTS, "extra-message_events")                                                                    \
+    X(DUPLICATE_POINTER, "duplicate-pointer")                                                                          \
+    X(DUPLICATE_POINTER_EVENTS, "duplicate-pointer_events")                                                            \
+    X(PULL, "pull") /* bytes are those of one of n processes that copy from the GPU at once */                         \
+    X(PULL_EVENTS, "pull_events")                                                                                      \
+    X(PUSH, "push") /* to the GPU */                                                                                   \
+    X(PUSH_EVENTS, "push_events")                                                                                      \
+    X(ONE_WAY, "one_way") /* cached */                                                                                 \
+    X(BOTH_WAYS, "both_ways")
+
+#define ENUMERATOR(name, text) BENCHMARK_##name,
+enum benchmark { BENCHMARKS(ENUMERATOR) BENCHMARK_COUNT };
+#undef ENUMERATOR
+#define ENUMERATOR(name, text) VARIANT_##name,
+enum variant { VARIANTS(ENUMERATOR) VARIANT_COUNT };
+#undef ENUMERATOR
+extern const char *const benchmark_name[BENCHMARK_COUNT], *const variant_name[VARIANT_COUNT];
 
 struct sample {
     double seconds; /* time of a message, or as the benchmark says */

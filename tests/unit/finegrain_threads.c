@@ -1,10 +1,10 @@
-/* Runs the crew of the benchmark of fine-grained messaging under ThreadSanitizer, without MPI: each thread fills
+/* Runs the pool of the benchmark of fine-grained messaging under ThreadSanitizer, without MPI: each thread fills
  * its own place of a buffer when it arrives, the last of a part reads the whole part, and what waits for parts
  * counts in a plain variable. A part that is sent early, twice or never, a thread that does not see what another
  * filled, or two threads that wait at once are found by the counts or by the sanitizer. */
 #include <stdio.h>
 
-#include "calibrate/finegrain/crew.h"
+#include "calibrate/finegrain/thread_pool.h"
 #include "share/base/monotonic.h"
 
 enum { THREADS = 12, ROUNDS = 150 };
@@ -58,16 +58,16 @@ static void check_parts(const struct round *round)
     check(round, round->n_complete == (int)round->n_parts, "a part was not waited for once");
 }
 
-static void run_round(struct crew *crew, size_t n_parts, int number, int is_bsp)
+static void run_round(struct pool *pool, size_t n_parts, int number, int is_bsp)
 {
     struct round round = {.number = number + 1, .n_parts = n_parts};
     double arrival_s[THREADS], arrived_s[THREADS];
-    const struct crew_work parts = {.arrived = fill, .ready = send_part, .complete = complete, .context = &round};
-    const struct crew_work whole = {.arrived = fill, .context = &round};
+    const struct pool_work parts = {.arrived = fill, .ready = send_part, .complete = complete, .context = &round};
+    const struct pool_work whole = {.arrived = fill, .context = &round};
     for (int i = 0; i < THREADS; i++)
         arrival_s[i] = number % 3 == 0 ? 0 : 1e-5 * ((i * 7 + number) % THREADS);
     double before_s = clock_now_s();
-    crew_run(crew, is_bsp ? &whole : &parts, before_s, arrival_s, arrived_s);
+    pool_run(pool, is_bsp ? &whole : &parts, before_s, arrival_s, arrived_s);
     double lasted_s = clock_now_s() - before_s;
     for (int i = 0; i < THREADS; i++) {
         check(&round, arrived_s[i] >= arrival_s[i], "a thread arrived before its time");
@@ -84,16 +84,16 @@ int main(void)
 {
     static const size_t parts[] = {1, 3, 12};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        struct crew *crew;
+        struct pool *pool;
         struct error error;
-        if (crew_open(&crew, THREADS, parts[i], &error) != 0)
+        if (pool_open(&pool, THREADS, parts[i], &error) != 0)
             return error_report(&error);
         for (int number = 0; number < ROUNDS; number++)
-            run_round(crew, parts[i], number, number % 2);
-        crew_close(crew);
+            run_round(pool, parts[i], number, number % 2);
+        pool_close(pool);
     }
     if (failures == 0)
-        printf("finegrain threads: %zu crews of %d threads, %d rounds each: ok\n", sizeof parts / sizeof parts[0],
+        printf("finegrain threads: %zu pools of %d threads, %d rounds each: ok\n", sizeof parts / sizeof parts[0],
                THREADS, ROUNDS);
     return failures == 0 ? EXIT_DONE : EXIT_WORK_FAILED;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "calibrate/finegrain/content.h"
 #include "calibrate/finegrain/layout.h"
 
 /* 1003 bytes in 4 parts: 250, 250, 250, 253; the last of 8 threads fills 127 of these. */
@@ -64,19 +63,19 @@ static void content(void **state)
     enum { BYTES = 4096 };
     static char buffer[BYTES];
     const struct byte_range all = {.bytes = BYTES};
-    content_fill(buffer, all, 1, 2, 3);
-    assert_int_equal(content_differs(buffer, all, 1, 2, 3), BYTES);
-    assert_true(content_differs(buffer, all, 0, 2, 3) < 64);
-    assert_true(content_differs(buffer, all, 1, 3, 3) < 64);
-    assert_true(content_differs(buffer, all, 1, 2, 4) < 64);
+    layout_fill(buffer, all, 1, 2, 3);
+    assert_int_equal(layout_differs(buffer, all, 1, 2, 3), BYTES);
+    assert_true(layout_differs(buffer, all, 0, 2, 3) < 64);
+    assert_true(layout_differs(buffer, all, 1, 3, 3) < 64);
+    assert_true(layout_differs(buffer, all, 1, 2, 4) < 64);
     for (size_t shift = 1; shift < BYTES / 2; shift *= 2) { /* a part at the place of another */
-        content_fill(buffer, all, 1, 2, 3);
+        layout_fill(buffer, all, 1, 2, 3);
         memmove(buffer, buffer + shift, BYTES / 2);
-        assert_true(content_differs(buffer, all, 1, 2, 3) < 64);
+        assert_true(layout_differs(buffer, all, 1, 2, 3) < 64);
     }
-    content_fill(buffer, all, 1, 2, 3);
+    layout_fill(buffer, all, 1, 2, 3);
     buffer[BYTES - 1] ^= 1;
-    assert_int_equal(content_differs(buffer, all, 1, 2, 3), BYTES - 1);
+    assert_int_equal(layout_differs(buffer, all, 1, 2, 3), BYTES - 1);
 }
 
 static void words(void **state)

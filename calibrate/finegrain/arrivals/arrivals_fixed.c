@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 static int compare_rows(const void *first, const void *second)
 {
@@ -45,27 +46,23 @@ static size_t take_rank(const char *path, const struct arrival_rows *rows, size_
 
 int fixed_times_make(const char *path, struct arrival_rows *rows, struct fixed_times *times, struct error *error)
 {
-    *times = (struct fixed_times){.named = rows->named, .seconds = calloc(rows->n + 1, sizeof *times->seconds)};
-    int result = times->seconds != NULL ? 0 : error_set(error, "%s: no memory for %zu times", path, rows->n);
+    *times = (struct fixed_times){.named = rows->named, .seconds = xcalloc(rows->n, sizeof *times->seconds)};
     size_t capacity = 0;
     qsort(rows->rows, rows->n, sizeof *rows->rows, compare_rows);
-    for (size_t i = 0; i < rows->n && result == 0; i++)
+    for (size_t i = 0; i < rows->n; i++)
         times->seconds[i] = rows->rows[i].seconds;
-    for (size_t begin = 0, end; begin < rows->n && result == 0; begin = end) {
+    for (size_t begin = 0, end; begin < rows->n; begin = end) {
         struct fixed_rank taken;
         end = take_rank(path, rows, begin, &taken, error);
-        if (end == 0)
-            result = -1;
-        else if (array_reserve(&times->ranks, &capacity, times->n_ranks + 1, sizeof *times->ranks) != 0)
-            result = error_set(error, "%s: no memory for %zu ranks", path, times->n_ranks + 1);
-        if (result != 0)
-            break;
+        if (end == 0) {
+            fixed_times_release(times);
+            return -1;
+        }
+        array_reserve(&times->ranks, &capacity, times->n_ranks + 1, sizeof *times->ranks);
         taken.seconds = times->seconds + begin;
         times->ranks[times->n_ranks++] = taken;
     }
-    if (result != 0)
-        fixed_times_release(times);
-    return result;
+    return 0;
 }
 
 void fixed_times_release(struct fixed_times *times)

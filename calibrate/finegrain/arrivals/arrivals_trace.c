@@ -116,10 +116,7 @@ static int end_round(struct reading *reading)
         reading->left_out.incomplete += !unseen;
         return 0;
     }
-    if (array_reserve(&reading->seconds, &reading->seconds_capacity, n, sizeof *reading->seconds) != 0) {
-        cursor_no_memory(&reading->posts);
-        return -1;
-    }
+    array_reserve(&reading->seconds, &reading->seconds_capacity, n, sizeof *reading->seconds);
     int64_t from_ns = post[0].at_ns;
     for (size_t i = 1; i < n; i++)
         from_ns = post[i].at_ns < from_ns ? post[i].at_ns : from_ns;
@@ -165,14 +162,11 @@ static void add_bytes(struct reading *reading)
     reading->level_bytes[known ? level : LEVEL_COUNT] += (uint64_t)bytes;
 }
 
-static int take_post(struct reading *reading)
+static void take_post(struct reading *reading)
 {
     struct cursor *posts = &reading->posts;
     bool known = sqlite3_column_type(posts->statement, PLACE) != SQLITE_NULL;
-    if (array_reserve(&reading->post, &reading->posts_capacity, reading->n_posts + 1, sizeof *reading->post) != 0) {
-        cursor_no_memory(posts);
-        return -1;
-    }
+    array_reserve(&reading->post, &reading->posts_capacity, reading->n_posts + 1, sizeof *reading->post);
     reading->post[reading->n_posts++] = (struct post){.partitioned = cursor_integer(posts, KIND) != 0,
                                                       .place = known ? cursor_integer(posts, PLACE) : -1,
                                                       .at_ns = cursor_integer(posts, AT)};
@@ -184,7 +178,6 @@ static int take_post(struct reading *reading)
         add_bytes(reading);
     reading->last_peer = cursor_integer(posts, DST);
     reading->last_message = cursor_integer(posts, MESSAGE);
-    return 0;
 }
 
 static int read_rounds(struct reading *reading)
@@ -201,7 +194,7 @@ static int read_rounds(struct reading *reading)
             begin_round(reading);
         }
         if (result == 0)
-            result = take_post(reading);
+            take_post(reading);
     }
     return result == 0 && reading->posts.result == 0 ? end_round(reading) : -1;
 }

@@ -10,6 +10,7 @@
 
 #include "interpose/database/database.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "share/base/statistics.h"
 
@@ -30,11 +31,10 @@ struct keeping {
 static int keep(void *context, const struct round_arrivals *round, struct error *error)
 {
     struct keeping *keeping = context;
-    if (array_reserve(&keeping->rounds, &keeping->rounds_capacity, keeping->n_rounds + 1, sizeof *keeping->rounds) !=
-            0 ||
-        array_reserve(&keeping->seconds, &keeping->seconds_capacity, keeping->n_seconds + round->n_threads,
-                      sizeof *keeping->seconds) != 0)
-        return error_set(error, "no memory for times of %zu rounds", keeping->n_rounds + 1);
+    (void)error;
+    array_reserve(&keeping->rounds, &keeping->rounds_capacity, keeping->n_rounds + 1, sizeof *keeping->rounds);
+    array_reserve(&keeping->seconds, &keeping->seconds_capacity, keeping->n_seconds + round->n_threads,
+                  sizeof *keeping->seconds);
     keeping->rounds[keeping->n_rounds++] = (struct kept){round->rank, round->n_threads, keeping->n_seconds};
     memcpy(keeping->seconds + keeping->n_seconds, round->seconds, round->n_threads * sizeof *round->seconds);
     keeping->n_seconds += round->n_threads;
@@ -105,9 +105,7 @@ int arrivals_trace_write(const char *trace_path, const char *csv_path, struct ar
         return -1;
     int result = arrivals_trace_each(database, trace_path, keep, &keeping, &told.left_out, error);
     sqlite3_close(database);
-    size_t *sizes = calloc(keeping.n_rounds + 1, sizeof *sizes);
-    if (result == 0 && sizes == NULL)
-        result = error_set(error, "no memory for times of %zu rounds", keeping.n_rounds);
+    size_t *sizes = xcalloc(keeping.n_rounds, sizeof *sizes);
     if (result == 0 && keeping.n_rounds == 0)
         result = none(trace_path, &told.left_out, error);
     if (result == 0)
@@ -128,11 +126,7 @@ int arrivals_trace_write(const char *trace_path, const char *csv_path, struct ar
 char *arrivals_trace_keep(const char *trace_path, const char *folder, struct error *error)
 {
     struct arrivals_found found;
-    char *path = NULL;
-    if (asprintf(&path, "%s/mpistair-arrivals-XXXXXX", folder) < 0) {
-        error_set(error, "%s: no memory", trace_path);
-        return NULL;
-    }
+    char *path = xasprintf("%s/mpistair-arrivals-XXXXXX", folder);
     int descriptor = mkstemp(path);
     if (descriptor < 0) {
         error_set(error, "%s: cannot be made for the times of %s: %s", path, trace_path, strerror(errno));

@@ -29,11 +29,7 @@ int rank_returns_load(struct rank_returns *returns, int64_t rank)
     returns->n = 0;
     while (returns->more && cursor_integer(&returns->rows, 0) <= rank) {
         if (cursor_integer(&returns->rows, 0) == rank) {
-            if (array_reserve(&returns->returned_ns, &returns->capacity, returns->n + 1,
-                              sizeof *returns->returned_ns) != 0) {
-                cursor_no_memory(&returns->rows);
-                return -1;
-            }
+            array_reserve(&returns->returned_ns, &returns->capacity, returns->n + 1, sizeof *returns->returned_ns);
             returns->returned_ns[returns->n++] = cursor_integer(&returns->rows, 1);
         }
         returns->more = cursor_next(&returns->rows);

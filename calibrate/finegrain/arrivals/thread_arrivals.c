@@ -10,6 +10,7 @@
 #include "calibrate/finegrain/arrivals/arrival_file.h"
 #include "calibrate/finegrain/arrivals/arrivals_fixed.h"
 #include "calibrate/finegrain/arrivals/counted_random.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "share/base/statistics.h"
 
@@ -46,9 +47,7 @@ static int open_kde(const struct arrivals_request *request, const struct arrival
     if (rows->n < 2)
         return error_set(error, "%s: one time only; expected at least two to estimate a density, or laggard:PERCENT",
                          request->path);
-    arrivals->samples = calloc(rows->n, sizeof *arrivals->samples);
-    if (arrivals->samples == NULL)
-        return error_set(error, "%s: no memory for %zu times", request->path, rows->n);
+    arrivals->samples = xcalloc(rows->n, sizeof *arrivals->samples);
     for (size_t i = 0; i < rows->n; i++)
         arrivals->samples[i] = rows->rows[i].seconds;
     arrivals->n_samples = rows->n;
@@ -78,9 +77,7 @@ int arrivals_open(const struct arrivals_request *request, double compute_s, stru
         return error_set(error, "%s: a trace is no file of times; expected them as fixed:FILE", request->path);
     if (!(compute_s >= 0 && compute_s <= ARRIVALS_MOST_S))
         return error_set(error, "compute time %g s: expected seconds from 0 to %g", compute_s, ARRIVALS_MOST_S);
-    struct arrivals *opened = calloc(1, sizeof *opened);
-    if (opened == NULL)
-        return error_set(error, "no memory for arrivals");
+    struct arrivals *opened = xcalloc(1, sizeof *opened);
     *opened = (struct arrivals){.kind = request->kind, .compute_s = compute_s, .late_s = compute_s};
     int result = 0;
     if (request->kind == ARRIVAL_LAGGARD) {
@@ -191,9 +188,7 @@ int arrivals_dump(const struct arrivals *arrivals, const char *path, uint64_t se
     struct output_file file;
     if (arrivals_check(arrivals, n_ranks, n_threads, error) != 0)
         return -1;
-    double *seconds = calloc(n_threads + 1, sizeof *seconds);
-    if (seconds == NULL)
-        return error_set(error, "no memory for %zu threads", n_threads);
+    double *seconds = xcalloc(n_threads, sizeof *seconds);
     int result = output_file_open(&file, path, error);
     if (result == 0) {
         if (write_rows(arrivals, file.stream, seed, n_iterations, n_ranks, n_threads, seconds) == 0) {
