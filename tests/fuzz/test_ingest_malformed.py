@@ -1,10 +1,8 @@
-"""Damaged spools: each case has its exit code and what must be said; then a valid spool with bytes flipped and cut at
-places drawn with a fixed seed, which must never crash the reader.
+"""Damaged spools: each case has its exit code and what must be said. Changes by lot: kept_spool.
 
 usage: test_ingest_malformed.py MPISTAIR GEN_WRAPPERS MPI.TBL FOLDER_OF_SPOOL_PY SHARE
 """
 import os
-import random
 import shutil
 import sqlite3
 import struct
@@ -186,20 +184,6 @@ def check_case(folder, original, name, change, code, text, cause):
     return None
 
 
-def check_random(folder, original, generator):
-    data = bytearray(original)
-    used = [*range(0, 4800), *range(SPOOL_BEGIN, len(data))]
-    for _ in range(generator.choice((1, 1, 3, 20))):
-        data[generator.choice(used)] = generator.choice((0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256)))
-    if generator.random() < 0.3:
-        del data[generator.randrange(len(data)):]
-    with open(os.path.join(folder, "run-1.mpispool"), "wb") as file:
-        file.write(data)
-    done, _ = ingest(folder)
-    sane = done.returncode in (0, 1) and "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
-    return None if sane else f"exit {done.returncode}:\n{done.stderr}"
-
-
 SPOOL_BEGIN = 65536
 
 
@@ -350,15 +334,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         failures += check_cut_meanwhile(folder)
     with tempfile.TemporaryDirectory() as folder:
-        generator = random.Random(20231)
         for text, cases in ((SCRIPT, CASES), (RARE_SCRIPT, RARE_CASES)):
             original = write_script(folder, text)
             if text is RARE_SCRIPT:
                 find_rare(original)
             for case in cases:
                 failures.append(check_case(folder, original, *case))
-            for _ in range(60):
-                failures.append(check_random(folder, original, generator))
         shutil.rmtree(folder)
         os.mkdir(folder)
         for name in ("no spool at all", "a folder named so"):
@@ -369,7 +350,7 @@ def main():
                 os.mkdir(os.path.join(folder, "x.mpispool"))
     failures = [failure for failure in failures if failure is not None]
     print("\n".join(failures))
-    total = len(CASES) + len(RARE_CASES) + 122 + 13
+    total = len(CASES) + len(RARE_CASES) + 2 + 13
     print(f"{total - len(failures)} of {total} damaged spools read as expected")
     sys.exit(1 if failures else 0)
 

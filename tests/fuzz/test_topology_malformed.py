@@ -3,7 +3,6 @@
 usage: test_topology_malformed.py MPISTAIR
 """
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -88,13 +87,5 @@ with tempfile.TemporaryDirectory() as folder:
             done.returncode == 1 and message in done.stderr and done.stdout == "" and done.stderr.count("\n") == 1)
         if not good:
             failures.append(f"{content and content[:80]}: exit {done.returncode}: {done.stderr}")
-    chance = random.Random(4)
-    for number in range(150):
-        content = bytearray(chance.choice((TORUS, TREE, FLY, LIST)))
-        for _ in range(chance.randrange(1, 4)):
-            content[chance.randrange(len(content))] = chance.choice(b"0129 \n#-xr")
-        done = predict(bytes(content[:chance.randrange(len(content) + 1)]), folder)
-        if done.returncode not in (0, 1) or (done.returncode == 1) != ("mpistair: " in done.stderr):
-            failures.append(f"{bytes(content)}: exit {done.returncode}: {done.stderr}")
-print("\n".join(failures) or f"topologies: {len(FILES)} and 150 random ones: ok")
+print("\n".join(failures) or f"topologies: {len(FILES)}: ok")
 sys.exit(1 if failures else 0)

@@ -19,8 +19,8 @@ from run_traces import Call, Job, random_job, random_table
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 LAWS = "staircase", "flow", "fair"
-JOBS = 200
-BACKLOG_JOBS = 100
+JOBS = 60
+BACKLOG_JOBS = 50
 
 
 class Replay(PredictTest):
@@ -100,7 +100,7 @@ class Replay(PredictTest):
             queue_s += sum(rank["queue_s"] for rank in expected.ranks)
             crossing += sum(flow.crossing > 0 for flow in expected.flows)
         self.assertGreater(queue_s, 1e-3)
-        self.assertGreater(crossing, 10)
+        self.assertGreater(crossing, 5)
 
     def pairs(self, places, senders, bytes_of, table, law):
         """Pairs that move at the same time, each a round of its own, recorded with the times that the staircase has for all of
