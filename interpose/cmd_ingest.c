@@ -12,12 +12,11 @@
 static const char usage[] =
     "usage: mpistair ingest SPOOLDIR... [-o trace.db] [--placement L.csv] [--run KEY] [--no-calls] [--quiet]\n"
     "\n"
-    "Reads the spools (*.mpispool) of a recorded job, also of one that was killed, matches sends and receives, finds\n"
-    "rounds, and writes one SQLite file.\n";
+    "Reads the spools (*.mpispool) of a recorded job, even one that was killed, matches sends with receives, finds\n"
+    "rounds, and writes a trace, an SQLite file.\n";
 
-static const char placement_help[] =
-    "node and socket of each rank (rank,node,socket) instead of where they were seen;\n"
-    "default: the environment's MPISTAIR_PLACEMENT";
+static const char placement_help[] = "node and socket of each rank (columns rank,node,socket), in place of the "
+                                     "observed ones; default: MPISTAIR_PLACEMENT";
 
 int cmd_ingest(int argc, char **argv)
 {
@@ -25,21 +24,23 @@ int cmd_ingest(int argc, char **argv)
     const char *placement_path = getenv("MPISTAIR_PLACEMENT");
     bool no_calls = false;
     const struct option_row rows[] = {
-        {'o', "output", "FILE", "default mpistair-<run>.db in the working directory; replaced only when complete",
+        {'o', "output", "FILE",
+         "the trace; an existing file is replaced once the new one is complete; default: mpistair-RUN.db in the "
+         "working directory",
          .text = &options.output},
         {0, "placement", "L.csv", placement_help, .text = &placement_path},
-        {0, "run", "KEY", "which run, where the folders hold several", .text = &options.run_key},
-        {0, "no-calls", NULL, "leave the table `call` empty: a smaller file", .flag = &no_calls},
-        {0, "quiet", NULL, "no summary on standard error", .flag = &options.quiet},
+        {0, "run", "KEY", "the job to take if the folders hold several", .text = &options.run_key},
+        {0, "no-calls", NULL, "omit the table of single calls, for a smaller file", .flag = &no_calls},
+        {0, "quiet", NULL, "print no summary on standard error", .flag = &options.quiet},
     };
     const struct option_table table = {"ingest", usage, rows, sizeof rows / sizeof rows[0], .notes = NULL};
     int result = options_read(&table, &argc, &argv);
     if (result != OPTIONS_READ)
         return result;
     if (argc < 1)
-        return wrong_usage("ingest", "no folder of spools was given");
+        return wrong_usage("ingest", "no spools: expected one or more folders of spools");
     if (options.output != NULL && (options.output[0] == '\0' || strcmp(options.output, "-") == 0))
-        return wrong_usage("ingest", "-o: expected the name of a file, a database is not written to standard output");
+        return wrong_usage("ingest", "-o: expected a file name; a trace cannot be written to standard output");
     options.calls = !no_calls;
     options.folders = argv;
     options.n_folders = (size_t)argc;

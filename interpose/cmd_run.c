@@ -27,19 +27,19 @@
 static const char usage[] =
     "usage: mpistair run [-o trace.db] [--placement L.csv] [--spool DIR] [--keep-spools] [--] LAUNCHER [ARGUMENTS]\n"
     "\n"
-    "Runs an MPI job, as `mpistair run -- mpiexec -n 8 ./app`, records its point-to-point operations and writes them\n"
-    "into one SQLite file. The program is neither recompiled nor relinked. Exits as the job did; 1 if the job was "
-    "fine\n"
-    "and its trace could not be written. A script that starts several MPI jobs gives a trace for each: t.db, t-2.db, "
-    "...\n";
+    "Runs an MPI job, as in `mpistair run -- mpiexec -n 8 ./app`, and records its calls into a trace, an SQLite file.\n"
+    "The program is neither recompiled nor relinked. Exits as the job did, or with 1 if the job succeeded but its "
+    "trace\n"
+    "could not be written. A script that starts several MPI jobs gives one trace per job: t.db, t-2.db, ...\n";
 static const char notes[] =
     "Environment:\n"
-    "  MPISTAIR_SPOOL_LIMIT  bytes of spools a node (K, M, G; default 1G)\n"
-    "  MPISTAIR_PREALLOCATE  bytes of spools a node to take in MPI_Init (K, M, G; default: as they are needed)\n"
-    "  MPISTAIR_STACK        frames of callers to keep with each operation (0 to 63; default 0)\n"
+    "  MPISTAIR_SPOOL_LIMIT  maximum size of the spools of a node (K, M, G; default 1G)\n"
+    "  MPISTAIR_PREALLOCATE  spool room that a node reserves in MPI_Init (K, M, G; default: grow as needed)\n"
+    "  MPISTAIR_STACK        stack frames to keep with each operation (0 to 63; default 0)\n"
     "  MPISTAIR_WINDOW       when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always)\n"
     "  MPISTAIR_JOIN_S       seconds that MPI_Init waits for processes without the library (default 60)\n"
-    "  MPISTAIR_DETAIL       collectives and one-sided calls behind which only sums are kept (default 100000)\n";
+    "  MPISTAIR_DETAIL       collectives and one-sided calls with records; later ones are only summed (default "
+    "100000)\n";
 
 struct run_options {
     const char *output;
@@ -54,15 +54,17 @@ static int read_options(int argc, char **argv, struct run_options *options)
 {
     const struct option_row rows[] = {
         {'o', "output", "FILE",
-         "replaced only when complete; without it a new mpistair-<job or process id>.db in the\nworking directory",
+         "the trace; an existing file is replaced once the new one is complete; default: a new mpistair-JOB.db in the "
+         "working directory",
          .text = &options->output},
-        {0, "placement", "L.csv", "node and socket of each rank (rank,node,socket) instead of where they were seen",
+        {0, "placement", "L.csv",
+         "node and socket of each rank (columns rank,node,socket), in place of the observed ones",
          .text = &options->placement},
         {0, "spool", "DIR",
-         "a folder of this run's own for what the processes write while they run, on every node;\n"
-         "default: FILE.spool, or in TMPDIR where that lies on a network file system",
+         "the folder in which the processes record, on every node; no other run may use it; default: FILE.spool, or a "
+         "folder in TMPDIR if FILE is on a network file system",
          .text = &options->spool},
-        {0, "keep-spools", NULL, "keep them, for `mpistair ingest`", .flag = &options->keep_spools},
+        {0, "keep-spools", NULL, "keep the spools after they are ingested", .flag = &options->keep_spools},
     };
     const struct option_table table = {
         "run", usage, rows, sizeof rows / sizeof rows[0], .notes = notes, .is_launcher = true};
@@ -70,11 +72,11 @@ static int read_options(int argc, char **argv, struct run_options *options)
     if (code != OPTIONS_READ)
         return code;
     if (argc < 1)
-        return wrong_usage("run", "no job was given: expected a launcher and its arguments, as -- mpiexec -n 8 ./app");
+        return wrong_usage("run", "no job: expected a launcher and its arguments, such as -- mpiexec -n 8 ./app");
     if (options->output != NULL && (options->output[0] == '\0' || strcmp(options->output, "-") == 0))
-        return wrong_usage("run", "-o: expected the name of a file, a database is not written to standard output");
+        return wrong_usage("run", "-o: expected a file name; a trace cannot be written to standard output");
     if (options->spool != NULL && options->spool[0] == '\0')
-        return wrong_usage("run", "--spool: expected the name of a folder");
+        return wrong_usage("run", "--spool: expected a folder name");
     options->command = argv;
     return OPTIONS_READ;
 }

@@ -17,21 +17,23 @@ static int parse(int *argc, char ***argv, struct request *request)
 {
     *request = (struct request){0};
     const struct option_row rows[] = {
-        {0, "computing", "N", "for so many cores; default: every number of them", .whole = &request->computing,
-         .least = 1, .most = UINT32_MAX},
-        {0, "database", "trace.db", "where the machine is looked for first", .text = &request->database},
-        {0, "json", NULL, "as JSON", .flag = &request->json},
+        {0, "computing", "N", "number of computing cores; default: a row for every number",
+         .whole = &request->computing, .least = 1, .most = UINT32_MAX},
+        {0, "database", "trace.db", "the trace to search for the machine first", .text = &request->database},
+        {0, "json", NULL, "print JSON", .flag = &request->json},
     };
-    const struct option_table table = {
-        .command = "machine memory",
-        .words = {WORDS_MACHINE, WORDS_NONE},
-        .usage = "usage: mpistair machine memory NAME|FILE.tbl [OPTIONS]\n\n"
-                 "The memory bandwidth that N computing cores of a socket and a message that is received leave each "
-                 "other, by\nwhere their data are.\n",
-        .rows = rows,
-        .n_rows = sizeof rows / sizeof rows[0]};
+    const struct option_table table = {.command = "machine memory",
+                                       .words = {WORDS_MACHINE, WORDS_NONE},
+                                       .usage = "usage: mpistair machine memory NAME|FILE.tbl [OPTIONS]\n"
+                                                "\n"
+                                                "Prints the memory bandwidth of N computing cores of a socket and of a "
+                                                "message being received, together and each alone,\n"
+                                                "by the NUMA nodes of their data.\n",
+                                       .rows = rows,
+                                       .n_rows = sizeof rows / sizeof rows[0]};
     int code = options_read(&table, argc, argv);
-    return code == OPTIONS_READ && *argc != 1 ? wrong_usage("machine memory", "expected one NAME or FILE.tbl") : code;
+    return code == OPTIONS_READ && *argc != 1 ? wrong_usage("machine memory", "expected one machine, NAME or FILE.tbl")
+                                              : code;
 }
 
 static int show(const struct memory_model *model, const char *name, const struct memory_choice *choice, bool json,

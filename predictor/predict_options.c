@@ -16,9 +16,10 @@ static const char usage[] =
     "       mpistair predict --finegrain --machine NAME|FILE --bytes BYTES --threads N [OPTIONS]\n"
     "       mpistair predict --gpu --machine NAME|FILE --bytes BYTES [OPTIONS]\n"
     "\n"
-    "Models the point-to-point time of every rank. With a trace: every kind of round in it; the predictions are "
-    "stored\n"
-    "in the trace, and the error of each model is printed. With a pattern: one round; the times are printed.\n";
+    "Runs cost models for the point-to-point messages of every rank. For a trace, they run on every kind of round; "
+    "the\n"
+    "predictions are stored in the trace, and the error of each model is printed. For a pattern, the times are "
+    "printed.\n";
 
 static void list_models(void)
 {
@@ -61,7 +62,7 @@ static int no_model(const char *name, size_t length)
         return wrong_usage("predict", "--model: no model '%s'%s", wanted, hint);
     for (size_t i = 0, used = 0; model_table[i] != NULL && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", model_table[i]->name);
-    return wrong_usage("predict", "--model: no model '%s'; there are %sor all, and MODEL+TERM", wanted, known);
+    return wrong_usage("predict", "--model: no model '%s': expected %sor all, or MODEL+TERM", wanted, known);
 }
 
 /* Adds the models of list, names with commas between; all is one. */
@@ -127,7 +128,7 @@ static int check_modes(struct predict_options *options)
         return wrong_usage("predict", "%s and %s: expected one of them", memory->asked ? "--memory" : "--finegrain",
                            options->gpu.asked ? "--gpu" : "--finegrain");
     if (finegrain->shared && !finegrain->asked && !options->gpu.asked)
-        return wrong_usage("predict", "--level, --bytes and --ppn are for --finegrain and --gpu");
+        return wrong_usage("predict", "--level, --bytes and --ppn require --finegrain or --gpu");
     int result = memory_options_check(&options->memory);
     if (result == 0)
         result = finegrain_options_check(&options->finegrain);
@@ -158,7 +159,7 @@ static int check_table_alone(struct predict_options *options, const char *mode, 
             return wrong_usage("predict", "%s and %s: expected one of them, since %s takes a machine's table alone",
                                mode, others[i].name, mode);
     if (result == 0 && options->machine == NULL)
-        return wrong_usage("predict", "%s needs --machine NAME|FILE", mode);
+        return wrong_usage("predict", "%s requires --machine NAME|FILE", mode);
     return result;
 }
 
@@ -175,44 +176,41 @@ static int check_computing(const struct predict_options *options)
 {
     bool asks = predict_options_computing(options), given = options->memory.cores_given;
     if (given && !asks)
-        return wrong_usage(
-            "predict", "--compute-cores is for --memory and for the term memory: expected --memory, or a --model as "
-                       "staircase+memory");
-    if (given && options->trace != NULL)
-        return wrong_usage("predict", "--compute-cores: expected --pattern; which ranks compute is in a trace");
-    if (asks && options->pattern != NULL && !given)
         return wrong_usage("predict",
-                           "MODEL+memory of a pattern needs --compute-cores N, the cores of each socket that "
-                           "compute while messages arrive");
+                           "--compute-cores requires --memory, or a model with +memory such as staircase+memory");
+    if (given && options->trace != NULL)
+        return wrong_usage("predict", "--compute-cores requires --pattern; a trace has the computing ranks itself");
+    if (asks && options->pattern != NULL && !given)
+        return wrong_usage("predict", "MODEL+memory on a pattern requires --compute-cores N, the number of cores of "
+                                      "each socket that compute while messages arrive");
     if (asks && options->trace != NULL && options->what_if.asked)
-        return wrong_usage("predict", "MODEL+memory and --what-if: who computes would change with the run; 'mpistair "
-                                      "replay --memory' has both");
+        return wrong_usage(
+            "predict",
+            "MODEL+memory does not support --what-if, since other ranks would compute: use 'mpistair replay --memory'");
     return 0;
 }
 
 static int check(struct predict_options *options, int n_arguments)
 {
     if (options->pattern == NULL && options->trace == NULL)
-        return wrong_usage("predict", "expected a trace, or --pattern and --placement");
+        return wrong_usage("predict", "expected a trace, or --pattern P.csv with --placement L.csv");
     if (options->pattern != NULL && options->trace != NULL)
-        return wrong_usage("predict", "both a trace, '%s', and --pattern: expected one of them", options->trace);
+        return wrong_usage("predict", "'%s' and --pattern: expected only one, a trace or a pattern", options->trace);
     if (n_arguments > 1)
-        return wrong_usage("predict", "more than one trace");
+        return wrong_usage("predict", "expected one trace, got several");
     if (options->pattern != NULL && options->placement == NULL)
-        return wrong_usage("predict", "--pattern needs --placement L.csv");
+        return wrong_usage("predict", "--pattern requires --placement L.csv");
     if (options->pattern != NULL && options->machine == NULL)
-        return wrong_usage("predict", "--pattern needs --machine NAME|FILE");
+        return wrong_usage("predict", "--pattern requires --machine NAME|FILE");
     if (topology_unused(options))
-        return wrong_usage("predict",
-                           "--topology is for the term contention: expected a --model as staircase+contention");
+        return wrong_usage("predict", "--topology requires a model with +contention, such as staircase+contention");
     if (repetitions_unused(options))
-        return wrong_usage("predict",
-                           "--repetitions is for buffers that stay full: expected --model flow or flow-window");
+        return wrong_usage("predict", "--repetitions requires --model flow or flow-window");
     int result = what_if_options_check(&options->what_if);
     if (result == 0)
         result = check_computing(options);
     if (result == 0 && options->interval && options->what_if.asked)
-        return wrong_usage("predict", "--interval and --what-if: expected one of them");
+        return wrong_usage("predict", "--interval and --what-if exclude each other");
     return result;
 }
 
@@ -233,24 +231,29 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     enum { N_OWN = 11 };
     struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS + GPU_ROWS] = {
         {'m', "machine", "NAME|FILE",
-         "a machine in the trace, a shipped one ('mpistair machine list'), or a .tbl file;\n"
-         "default: the trace's, if it holds one only",
+         "machine table: a name in the trace, a shipped one ('mpistair machine list'), or a .tbl file; default: the "
+         "trace's own, if it holds only one",
          .text = &options->machine, .words = WORDS_MACHINE},
-        {'M', "model", "M[,M]|all", "which models; default all", .take = add_models, .words = WORDS_MODEL},
-        {'p', "pattern", "P.csv", "header src,dst,bytes, optional send_s,recv_s,comm,any_source",
+        {'M', "model", "M[,M]|all", "the models; default: all", .take = add_models, .words = WORDS_MODEL},
+        {'p', "pattern", "P.csv",
+         "a pattern in place of a trace: columns src,dst,bytes, optionally send_s,recv_s,comm,any_source",
          .text = &options->pattern},
-        {'l', "placement", "L.csv", "header rank,node,socket; with a trace, in the place of what was recorded",
+        {'l', "placement", "L.csv",
+         "node and socket of each rank (columns rank,node,socket), in place of the recorded ones",
          .text = &options->placement},
         {0, "topology", "NAME|FILE",
-         "the network, for MODEL+contention: a shipped one, or a .topo file; default: an estimate for a cube of nodes",
+         "the network for MODEL+contention: a shipped one, or a .topo file; default: an estimate for a cube of nodes",
          .text = &options->topology, .words = WORDS_TOPOLOGY},
         {0, "latency", "in|out|max",
-         "whose messages' latency a rank pays (staircase): the incoming ones' (default), the outgoing ones', or the "
+         "the latency that a rank pays (staircase): of its incoming messages (default), its outgoing ones, or the "
          "larger of both",
          .choice = &latency, .given = &latency_given},
-        {0, "repetitions", "N", "of a round, for flow, flow-window: default 1, 10; of a kind, no more than its rounds",
+        {0, "repetitions", "N",
+         "how often a round is repeated for flow (default 1) and flow-window (10); for a trace at most its number of "
+         "rounds",
          .whole = &repetitions, .least = 1, .most = MAX_REPETITIONS},
-        {0, "interval", NULL, "of every time the interval that the machine's intervals give; runs the model 200 times",
+        {0, "interval", NULL,
+         "add the interval of each time that follows from the machine's intervals; runs each model 200 times",
          .flag = &options->interval},
         {'f', "format", "text|csv|json", "", .choice = &options->format},
         {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},

@@ -51,16 +51,17 @@ struct request {
 static const char usage[] =
     "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart] "
     "[--shared-link A-B,C-D] [--gpu also|only] [--path P,P] -- mpiexec -n 8\n"
-    "       mpistair calibrate --memory [--placements model|all] [--skip-beyond-peak] [--allow-cpu-copy] "
-    "[-o machine.tbl] -- mpiexec -n 2\n\n"
-    "Measures this machine with the given launcher and writes a machine table. --memory measures what computing\n"
-    "cores and a message that is received cost each other.\n";
+    "       mpistair calibrate --memory [--placements model|all] [--skip-beyond-peak] [--allow-cpu-copy] [-o "
+    "machine.tbl] -- mpiexec -n 2\n"
+    "\n"
+    "Measures this machine with the given launcher and writes a machine table. --memory measures how computing cores\n"
+    "and a message being received share the memory bandwidth.\n";
 static const char notes[] =
-    "The samples are in machine.raw.csv.part until all is measured. After a kill the same call continues.\n"
-    "What others on the machine disturb is measured again; where that was too much there is no table, and the exit\n"
-    "code is 1 (MPISTAIR_DISTURBED=1 takes it all the same).\n"
+    "Samples go to machine.raw.csv.part until the measurement is complete. After a kill the same command continues.\n"
+    "Samples disturbed by other programs are measured again. If too many are disturbed, no table is written and the\n"
+    "exit code is 1; MPISTAIR_DISTURBED=1 accepts them.\n"
     "Only levels that the job spans can be measured: two ranks on a socket, on two sockets, on two nodes.\n"
-    "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) places the ranks by hand.\n";
+    "MPISTAIR_PLACEMENT=L.csv (rank,node,socket) gives the places of the ranks if they cannot be observed.\n";
 
 static void default_name(char name[64])
 {
@@ -126,10 +127,10 @@ static int take_paths(void *context, const char *text)
     enum gpu_path path;
     while (gpu_word_next(&at, word))
         if (strcmp(word, GPU_COPY_NAME) != 0 && strcmp(word, GPU_HOST_NAME) != 0 && gpu_path_parse(word, &path) != 0)
-            return wrong_usage("calibrate",
-                               "--path: no path '%s'; there are copy, host, gpudirect, 3-step, extra-message and "
-                               "duplicate-pointer",
-                               word);
+            return wrong_usage(
+                "calibrate",
+                "--path: no path '%s': expected copy, host, gpudirect, 3-step, extra-message or duplicate-pointer",
+                word);
     request->calibration.gpu_paths = text;
     return 0;
 }
@@ -143,44 +144,41 @@ static int parse(int argc, char **argv, struct request *request)
     *request = (struct request){.output = "machine.tbl"};
     default_name(request->name);
     const struct option_row rows[] = {
-        {'o', "output", "FILE", "the table (machine.tbl); the samples go beside it (machine.raw.csv)",
+        {'o', "output", "FILE", "the table (machine.tbl); the samples are written beside it (machine.raw.csv)",
          .text = &request->output},
-        {0, "name", "N", "of the machine in the table (the host's name)", .take = take_name},
-        {0, "seconds", "S", "time of all launches, starts included (57, or 19 a launch if that is more)",
+        {0, "name", "N", "name of the machine in the table (default: the host's)", .take = take_name},
+        {0, "seconds", "S", "time for all launches, with their start (57, or 19 per launch if that is more)",
          .real = &seconds, .least = 1, .most = 36000},
-        {0, "quick", NULL, "23 s", .flag = &quick, .given = &request->memory.messages_given[0]},
-        {0, "launches", "K", "spread the time over K launches, each of new jobs (one for every 19 s, at most 3)",
+        {0, "quick", NULL, "the same as --seconds 23", .flag = &quick, .given = &request->memory.messages_given[0]},
+        {0, "launches", "K", "number of launches that share the time, each of new jobs (one per 19 s, at most 3)",
          .whole = &launches, .given = &request->memory.messages_given[1], .least = 1, .most = LAUNCHES_MAX},
         {0, "shared-link", "A-B,C-D",
-         "measure also the contention of these pairs of nodes, whose ways share a link;\n"
-         "nodes count from 0 in the order of the ranks",
+         "also measure the contention of these pairs of nodes, whose paths share a link; nodes are numbered from 0 in "
+         "the order of the ranks",
          .take = take_link, .given = &request->memory.messages_given[2]},
-        {0, "gpu", "also|only", "measure also copies of a GPU and the ways from one to another, or nothing else",
-         .choice = &gpu, .given = &request->memory.messages_given[4]},
+        {0, "gpu", "also|only", "measure copies of a GPU and paths between GPUs, too, or only these", .choice = &gpu,
+         .given = &request->memory.messages_given[4]},
         {0, "path", "P[,P]",
-         "of --gpu: copy, host, gpudirect, 3-step, extra-message, duplicate-pointer; default: all\n"
-         "that there is",
+         "what --gpu measures: copy, host, gpudirect, 3-step, extra-message, duplicate-pointer; default: all that are "
+         "available",
          .take = take_paths, .given = &request->memory.messages_given[5], .words = WORDS_NONE},
-        {0, "cached", NULL, "every message at the same place, so that it stays in the cache",
+        {0, "cached", NULL, "send every message from the same buffer, so that it stays in the cache",
          .flag = &request->calibration.cached, .given = &request->memory.messages_given[3]},
-        {0, "restart", NULL, "begin anew where an interrupted calibration would be continued",
+        {0, "restart", NULL, "start from scratch instead of continuing an interrupted calibration",
          .flag = &request->restart},
-        {0, "continue", NULL, "fail where there is no interrupted calibration to be continued",
-         .flag = &request->continues},
-        {.help = "Memory contention, of two processes on two nodes:"},
-        {0, "memory", NULL, "measure that instead; --seconds is the time of its samples, about (0.5 s each)",
+        {0, "continue", NULL, "fail if there is no interrupted calibration to continue", .flag = &request->continues},
+        {.help = "Memory contention, with two processes on two nodes:"},
+        {0, "memory", NULL,
+         "measure only memory contention; --seconds is the approximate time for its samples (0.5 s each)",
          .flag = &request->memory.is_asked},
         {0, "placements", "model|all",
-         "data of cores and messages on the first NUMA node, local and remote (model),\n"
-         "or on any two",
+         "NUMA nodes of the data of cores and messages: the first one of the computing socket or of another socket "
+         "(model), or all combinations",
          .choice = &request->memory.placements, .given = &request->memory.memory_given[0]},
-        {0, "skip-beyond-peak", NULL,
-         "leave out what is between the number of cores with the highest bandwidth and\n"
-         "the last",
+        {0, "skip-beyond-peak", NULL, "skip the numbers of cores between that of the highest bandwidth and all",
          .flag = &request->memory.request.skip_beyond_peak, .given = &request->memory.memory_given[1]},
         {0, "allow-cpu-copy", NULL,
-         "measure also where a processor copies the messages, and with two cores;\n"
-         "the table says so",
+         "measure even if a processor copies the messages, or with two cores; the table says so",
          .flag = &request->memory.request.allow_cpu_copy, .given = &request->memory.memory_given[2]},
     };
     const struct option_table table = {.command = "calibrate",
@@ -196,11 +194,11 @@ static int parse(int argc, char **argv, struct request *request)
     if (argc < 1)
         return wrong_usage("calibrate", "no launcher: expected -- mpiexec -n RANKS");
     if (request->restart && request->continues)
-        return wrong_usage("calibrate", "--restart and --continue: expected one of them");
+        return wrong_usage("calibrate", "--restart and --continue exclude each other");
     if (request->memory.messages_given[4])
         request->calibration.gpu = gpu == 0 ? GPU_ALSO : GPU_ONLY;
     if (request->memory.messages_given[5] && !request->memory.messages_given[4])
-        return wrong_usage("calibrate", "--path: only with --gpu also or --gpu only");
+        return wrong_usage("calibrate", "--path requires --gpu also or --gpu only");
     code = memory_call_check(&request->memory);
     if (code != OPTIONS_READ)
         return code;

@@ -11,10 +11,10 @@ int memory_call_check(struct memory_call *call)
     static const char *const of_messages[] = {"quick", "launches", "shared-link", "cached", "gpu", "path"};
     for (size_t i = 0; i < sizeof of_memory / sizeof of_memory[0] && !call->is_asked; i++)
         if (call->memory_given[i])
-            return wrong_usage("calibrate", "--%s: only with --memory", of_memory[i]);
+            return wrong_usage("calibrate", "--%s requires --memory", of_memory[i]);
     for (size_t i = 0; i < sizeof of_messages / sizeof of_messages[0] && call->is_asked; i++)
         if (call->messages_given[i])
-            return wrong_usage("calibrate", "--%s: not with --memory", of_messages[i]);
+            return wrong_usage("calibrate", "--%s does not apply to --memory", of_messages[i]);
     call->request.placements = call->placements == 0 ? "model" : "all";
     return OPTIONS_READ;
 }

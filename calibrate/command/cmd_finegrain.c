@@ -20,17 +20,18 @@ struct request {
     int format;                      /* enum format */
 };
 
-static const char usage[] =
-    "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n"
-    "       mpistair finegrain [OPTIONS] --sweep FILE -o OUT.csv -- mpiexec -n RANKS\n"
-    "       mpistair finegrain --plot FILE.html OUT.csv\n\n"
-    "Measures iterations in which threads compute, that is sleep, and then buffers go to peers: whole, when all "
-    "threads\n"
-    "are done (BSP), or in parts, each sent by the last of the threads that fill it (fine-grained).\n";
+static const char usage[] = "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n"
+                            "       mpistair finegrain [OPTIONS] --sweep FILE -o OUT.csv -- mpiexec -n RANKS\n"
+                            "       mpistair finegrain --plot FILE.html OUT.csv\n"
+                            "\n"
+                            "Measures whether sending parts of a buffer early pays off. In each iteration threads "
+                            "compute (sleep), then a rank\n"
+                            "sends buffers to its peers: whole, once all threads have finished (BSP), or in parts, "
+                            "each sent by the last thread\n"
+                            "that fills it (fine-grained).\n";
 static const char notes[] =
-    "Speed-up is 100 (BSP - fine) / BSP. A result is void where the last thread overslept more than a tenth of the "
-    "time\n"
-    "by which it was to be late. Sleeping threads need processors: bind as you would bind threads that compute.\n";
+    "Speed-up is 100 (BSP - fine) / BSP. A result is void if the last thread overslept by more than a tenth of its\n"
+    "planned delay. Sleeping threads need processors: bind them like computing threads.\n";
 
 static int is_standard(const char *path)
 {
@@ -45,18 +46,18 @@ static int check_sweep(struct request *request)
                        : request->format == FORMAT_TEXT || request->format == FORMAT_JSON ? "--format"
                                                                                           : NULL;
     if (lone != NULL)
-        return wrong_usage("finegrain", "%s: not with --%s, which makes and takes rows of CSV", lone,
+        return wrong_usage("finegrain", "%s does not apply to --%s, which reads and writes CSV", lone,
                            request->sweep != NULL ? "sweep" : "plot");
     bool has_output = strcmp(request->output, "-") != 0;
     if (request->sweep == NULL) {
         if (request->launcher.n_words != 1 || has_output)
-            return wrong_usage("finegrain", "--plot without --sweep: expected results to draw and nothing else, as "
-                                            "mpistair finegrain --plot FILE.html OUT.csv");
+            return wrong_usage("finegrain", "--plot without --sweep: expected only a file of results, as in mpistair "
+                                            "finegrain --plot FILE.html OUT.csv");
         request->rows = request->launcher.words[0];
         return OPTIONS_READ;
     }
     if (!has_output)
-        return wrong_usage("finegrain", "--sweep: expected -o OUT.csv, the file that gets the rows");
+        return wrong_usage("finegrain", "--sweep requires -o OUT.csv, the file for the rows");
     if (request->launcher.n_words < 1)
         return wrong_usage("finegrain", "no launcher: expected -- mpiexec -n RANKS");
     return OPTIONS_READ;
@@ -82,18 +83,18 @@ static int parse(int argc, char **argv, struct request *request)
     *request = (struct request){.output = "-", .format = FORMAT_NOT_GIVEN};
     finegrain_config_init(&request->config);
     size_t n = finegrain_config_rows(&request->config, rows);
-    rows[n++] = (struct option_row){0, "format", "text|csv|json", "of the result (text; csv with -o)",
+    rows[n++] = (struct option_row){0, "format", "text|csv|json", "output format (text; csv with -o)",
                                     .choice = &request->format};
     rows[n++] = (struct option_row){'o', "output", "FILE", "the result", .text = &request->output};
     rows[n++] = (struct option_row){0, "raw", "FILE", "the times of all iterations, as CSV", .text = &request->raw};
-    rows[n++] = (struct option_row){0, "dump", "FILE", "when each thread was to arrive, as fixed:FILE takes it",
-                                    .text = &request->dump};
+    rows[n++] = (struct option_row){
+        0, "dump", "FILE", "the planned arrival of each thread, in the format of fixed:FILE", .text = &request->dump};
     rows[n++] = (struct option_row){0, "sweep", "FILE",
-                                    "measure all combinations of values, a line an option, and add a row for each\n"
-                                    "to OUT.csv; what has a row there is not measured again",
+                                    "measure all combinations of the values in FILE, a line per option, and append a "
+                                    "row for each to OUT.csv; combinations with a row are skipped",
                                     .text = &request->sweep};
-    rows[n++] = (struct option_row){0, "plot", "FILE.html", "draw the rows of OUT.csv, of a sweep once it is done",
-                                    .text = &request->plot};
+    rows[n++] = (struct option_row){
+        0, "plot", "FILE.html", "draw the rows of OUT.csv, with --sweep when it is complete", .text = &request->plot};
     const struct option_table table = {
         .command = "finegrain", .usage = usage, .rows = rows, .n_rows = n, .notes = notes, .is_launcher = true};
     int code = options_read(&table, &argc, &argv);
@@ -110,7 +111,7 @@ static int parse(int argc, char **argv, struct request *request)
     if (request->format == FORMAT_NOT_GIVEN)
         request->format = strcmp(request->output, "-") == 0 ? FORMAT_TEXT : FORMAT_CSV;
     if (is_standard(request->output) + is_standard(request->raw) + is_standard(request->dump) > 1)
-        return wrong_usage("finegrain", "--output, --raw, --dump: expected one of them on standard output at most");
+        return wrong_usage("finegrain", "--output, --raw, --dump: at most one of them may be standard output");
     return OPTIONS_READ;
 }
 

@@ -58,23 +58,24 @@ static int parse_fit(int argc, char **argv, struct request *request)
     const struct option_row rows[] = {
         {0, "name", "N", "of the machine", .text = &request->name},
         {'o', "output", "OUT.tbl", "default: standard output", .text = &request->output},
-        {0, "memory", NULL, "the samples are of memory contention ('mpistair calibrate --memory')",
+        {0, "memory", NULL, "fit samples of memory contention (of 'mpistair calibrate --memory')",
          .flag = &request->memory},
         {0, "method", "relative|ols", "least squares of relative errors (default), or ordinary ones",
          .choice = &request->method, .given = &request->has_method},
-        {0, "statistic", "median|min", "of the samples of a size; default median", .choice = &request->statistic,
-         .given = &request->has_statistic},
+        {0, "statistic", "median|min", "statistic of the samples of a size; default: median",
+         .choice = &request->statistic, .given = &request->has_statistic},
         {0, "thresholds", "auto|0,256,16384",
-         "the smallest sizes of short, eager, rendezvous in order; a single 0 makes one\nprotocol of all",
+         "smallest sizes of short, eager and rendezvous messages; a single 0: one protocol for all sizes",
          .text = &request->thresholds},
     };
-    const struct option_table table = {
-        .command = "machine fit",
-        .usage = "usage: mpistair machine fit RAW.csv --name N [OPTIONS]\n\n"
-                 "A table from samples: header with level,bytes,seconds, optional n; those of memory "
-                 "contention are\nin mpistair(5).\n",
-        .rows = rows,
-        .n_rows = sizeof rows / sizeof rows[0]};
+    const struct option_table table = {.command = "machine fit",
+                                       .usage = "usage: mpistair machine fit RAW.csv --name N [OPTIONS]\n"
+                                                "\n"
+                                                "Fits a machine table to samples, a CSV file with columns "
+                                                "level,bytes,seconds and optionally n. mpistair(5) describes\n"
+                                                "these files.\n",
+                                       .rows = rows,
+                                       .n_rows = sizeof rows / sizeof rows[0]};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
@@ -83,8 +84,7 @@ static int parse_fit(int argc, char **argv, struct request *request)
     if (request->name == NULL || !machine_name_valid(request->name))
         return wrong_usage("machine fit", "expected --name N, a word of letters, digits, '.', '_', '-'");
     if (request->memory && (request->has_method || request->has_statistic || request->thresholds != NULL))
-        return wrong_usage("machine fit", "--method, --statistic and --thresholds are for samples of messages, not for "
-                                          "--memory");
+        return wrong_usage("machine fit", "--method, --statistic and --thresholds do not apply to --memory");
     if (request->thresholds == NULL)
         request->thresholds = "auto";
     if (fit_thresholds_parse(request->thresholds, &request->options, &error) != 0)
@@ -157,23 +157,24 @@ int machine_command_check(int argc, char **argv)
     struct machine machine;
     struct samples samples = {0};
     const struct option_row rows[] = {
-        {0, "database", "trace.db", "where the machine is looked for first", .text = &database},
-        {0, "raw", "RAW.csv", "these samples instead of those beside FILE.tbl (FILE.raw.csv)", .text = &raw},
-        {0, "all", NULL, "a line for each value, instead of one for all of a quantity", .flag = &all},
-        {0, "json", NULL, "as JSON", .flag = &as_json},
-        {0, "strict", NULL, "exit code 1 if anything is suspicious", .flag = &strict},
+        {0, "database", "trace.db", "the trace to search for the machine first", .text = &database},
+        {0, "raw", "RAW.csv", "the samples; default: FILE.raw.csv beside FILE.tbl", .text = &raw},
+        {0, "all", NULL, "print a line per value, not one per quantity", .flag = &all},
+        {0, "json", NULL, "print JSON", .flag = &as_json},
+        {0, "strict", NULL, "exit with 1 if anything is suspicious", .flag = &strict},
     };
     const struct option_table table = {.command = "machine check",
                                        .words = {WORDS_MACHINE, WORDS_NONE},
-                                       .usage = "usage: mpistair machine check NAME|FILE.tbl [OPTIONS]\n\n"
-                                                "What a table may be used for, and what is suspicious in it.\n",
+                                       .usage = "usage: mpistair machine check NAME|FILE.tbl [OPTIONS]\n"
+                                                "\n"
+                                                "Prints what a table can be used for, and what is suspicious in it.\n",
                                        .rows = rows,
                                        .n_rows = sizeof rows / sizeof rows[0]};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
     if (argc != 1)
-        return wrong_usage("machine check", "expected one NAME or FILE.tbl");
+        return wrong_usage("machine check", "expected one machine, NAME or FILE.tbl");
     const char *name = argv[0];
     if (machine_command_find(name, database, &machine, &error) != 0)
         return error_report(&error);

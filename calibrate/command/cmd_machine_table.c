@@ -60,11 +60,12 @@ int machine_command_list(int argc, char **argv)
 {
     bool json = false;
     struct error error;
-    const struct option_row rows[] = {{0, "json", NULL, "as JSON", .flag = &json}};
+    const struct option_row rows[] = {{0, "json", NULL, "print JSON", .flag = &json}};
     const struct option_table table = {.command = "machine list",
                                        .words = {WORDS_TRACE},
-                                       .usage = "usage: mpistair machine list [--json] [trace.db]\n\n"
-                                                "The shipped machines, and those in a database.\n",
+                                       .usage = "usage: mpistair machine list [--json] [trace.db]\n"
+                                                "\n"
+                                                "Lists the shipped machines, and those in a trace.\n",
                                        .rows = rows,
                                        .n_rows = 1};
     int code = parse(&table, &argc, &argv, 0, 1, "at most a trace.db");
@@ -105,22 +106,23 @@ int machine_command_show(int argc, char **argv)
     struct error error;
     struct machine machine;
     const struct option_row rows[] = {
-        {0, "database", "trace.db", "where the machine is looked for first", .text = &database},
-        {0, "json", NULL, "as JSON", .flag = &json},
-        {0, "plot", "FILE.html", "draws it with its samples", .text = &plot},
-        {0, "raw", "RAW.csv", "these samples instead of those beside FILE.tbl (FILE.raw.csv)", .text = &raw},
+        {0, "database", "trace.db", "the trace to search for the machine first", .text = &database},
+        {0, "json", NULL, "print JSON", .flag = &json},
+        {0, "plot", "FILE.html", "draw the table with its samples", .text = &plot},
+        {0, "raw", "RAW.csv", "the samples to draw; default: FILE.raw.csv beside FILE.tbl", .text = &raw},
     };
     const struct option_table table = {.command = "machine show",
                                        .words = {WORDS_MACHINE, WORDS_NONE},
-                                       .usage = "usage: mpistair machine show NAME|FILE.tbl [OPTIONS]\n\n"
-                                                "A table, readable.\n",
+                                       .usage = "usage: mpistair machine show NAME|FILE.tbl [OPTIONS]\n"
+                                                "\n"
+                                                "Prints a machine table.\n",
                                        .rows = rows,
                                        .n_rows = sizeof rows / sizeof rows[0]};
-    int code = parse(&table, &argc, &argv, 1, 1, "one NAME or FILE.tbl");
+    int code = parse(&table, &argc, &argv, 1, 1, "one machine, NAME or FILE.tbl");
     if (code != OPTIONS_READ)
         return code;
     if (raw != NULL && plot == NULL)
-        return wrong_usage("machine show", "--raw is for --plot FILE.html");
+        return wrong_usage("machine show", "--raw requires --plot FILE.html");
     if (machine_command_find(argv[0], database, &machine, &error) != 0)
         return error_report(&error);
     if (raw == NULL)
@@ -141,8 +143,9 @@ int machine_command_import(int argc, char **argv)
     struct machine machine;
     const struct option_table table = {.command = "machine import",
                                        .words = {WORDS_MACHINE, WORDS_TRACE},
-                                       .usage = "usage: mpistair machine import FILE.tbl|NAME trace.db\n\n"
-                                                "Puts a table into a database.\n"};
+                                       .usage = "usage: mpistair machine import FILE.tbl|NAME trace.db\n"
+                                                "\n"
+                                                "Stores a machine table in a trace.\n"};
     int code = parse(&table, &argc, &argv, 2, 2, "FILE.tbl or NAME, then trace.db");
     if (code != OPTIONS_READ)
         return code;
@@ -166,11 +169,12 @@ int machine_command_export(int argc, char **argv)
     const struct option_row rows[] = {{'o', "output", "FILE.tbl", "default: standard output", .text = &output}};
     const struct option_table table = {.command = "machine export",
                                        .words = {WORDS_MACHINE, WORDS_TRACE},
-                                       .usage = "usage: mpistair machine export NAME [trace.db] [-o FILE.tbl]\n\n"
-                                                "A table out of a database, or a shipped one, as text.\n",
+                                       .usage = "usage: mpistair machine export NAME [trace.db] [-o FILE.tbl]\n"
+                                                "\n"
+                                                "Writes a machine table of a trace, or a shipped one, as text.\n",
                                        .rows = rows,
                                        .n_rows = 1};
-    int code = parse(&table, &argc, &argv, 1, 2, "NAME and perhaps a trace.db");
+    int code = parse(&table, &argc, &argv, 1, 2, "NAME and optionally a trace.db");
     if (code != OPTIONS_READ)
         return code;
     if (machine_command_find(argv[0], argc == 2 ? argv[1] : NULL, &machine, &error) != 0)

@@ -25,32 +25,31 @@ void finegrain_option_rows(struct finegrain_options *options, struct option_row 
                                           .interface_text = "p2p,rma,partitioned"};
     bool *own = &options->own, *shared = &options->shared;
     const struct option_row all[FINEGRAIN_ROWS] = {
-        {.help = "Whether it pays to send parts of a buffer as threads get done with them, in the place of a trace or "
-                 "a pattern:"},
-        {0, "finegrain", NULL, "asks for it; needs --machine, --bytes and --threads", .flag = &options->asked},
-        {0, "level", "LEVEL", "of the peers: intra_socket, inter_socket or inter_node (default)",
+        {.help = "Whether sending parts of a buffer as threads finish pays off, in place of a trace or a pattern:"},
+        {0, "finegrain", NULL, "predict this; requires --machine, --bytes and --threads", .flag = &options->asked},
+        {0, "level", "LEVEL", "level of the peers: intra_socket, inter_socket or inter_node (default)",
          .text = &options->level_text, .given = shared, .words = WORDS_NONE},
-        {0, "peers", "N", "to which a rank sends; default 6", .u32 = &options->peers, .least = 1, .most = MOST_PEERS,
-         .given = own},
-        {0, "bytes", "BYTES", "to each of them; with --gpu of all messages of a GPU", .whole = &options->bytes,
-         .least = 1, .most = 1ull << 50, .given = shared},
-        {0, "threads", "N", "that fill the buffers of a rank", .u32 = &options->threads, .least = 1,
+        {0, "peers", "N", "number of peers that a rank sends to; default: 6", .u32 = &options->peers, .least = 1,
+         .most = MOST_PEERS, .given = own},
+        {0, "bytes", "BYTES", "bytes to each peer; with --gpu the total of all messages of a GPU",
+         .whole = &options->bytes, .least = 1, .most = 1ull << 50, .given = shared},
+        {0, "threads", "N", "number of threads that fill each buffer", .u32 = &options->threads, .least = 1,
          .most = MOST_THREADS, .given = own},
-        {0, "parts", "K[,K]", "into which a buffer is divided; default: all that divide the threads",
+        {0, "parts", "K[,K]", "numbers of parts of a buffer; default: all divisors of --threads",
          .text = &options->parts_text, .given = own, .words = WORDS_NONE},
-        {0, "compute-s", "S", "seconds that a thread computes; default 4.194304e-3", .real = &options->compute_s,
-         .most = MOST_S, .given = own},
+        {0, "compute-s", "S", "computation time of a thread, seconds; default: 4.194304e-3",
+         .real = &options->compute_s, .most = MOST_S, .given = own},
         {0, "arrivals", "A",
-         "when threads are done: laggard:PERCENT (default 4), normal:SD, kde:FILE, fixed:FILE or trace:TRACE.db",
+         "when threads finish: laggard:PERCENT (default: 4), normal:SD, kde:FILE, fixed:FILE or trace:TRACE.db",
          .text = &options->arrivals_text, .given = own, .words = WORDS_NONE},
-        {0, "width", "S", "of the kernels of kde:FILE, seconds; default: Silverman's", .real = &options->width_s,
+        {0, "width", "S", "kernel width of kde:FILE, seconds; default: Silverman's", .real = &options->width_s,
          .most = MOST_S, .given = own},
         {0, "interface", "I[,I]", "p2p, rma, partitioned, persistent; default: the first three",
          .text = &options->interface_text, .given = own, .words = WORDS_NONE},
-        {0, "ppn", "N", "ranks of a node or socket that share the level's bandwidth; default 1", .u32 = &options->ppn,
-         .least = 1, .most = MOST_PEERS, .given = shared},
-        {0, "draws", "N", "of arrivals, by --seed; default 1000 (and seed 1)", .whole = &options->draws, .least = 1,
-         .most = MOST_DRAWS, .given = own},
+        {0, "ppn", "N", "number of ranks of a node or socket that share the bandwidth of the level; default: 1",
+         .u32 = &options->ppn, .least = 1, .most = MOST_PEERS, .given = shared},
+        {0, "draws", "N", "number of draws of arrivals, by --seed; default: 1000 (and seed 1)",
+         .whole = &options->draws, .least = 1, .most = MOST_DRAWS, .given = own},
     };
     memcpy(rows, all, sizeof all);
 }
@@ -69,11 +68,10 @@ static const char *next_word(const char *list, char *word, size_t size)
 static int check_part(const struct finegrain_options *options, uint64_t parts)
 {
     if (options->threads % parts != 0)
-        return wrong_usage("predict",
-                           "--parts %llu does not divide --threads %u: expected bins of as many threads each",
-                           (unsigned long long)parts, options->threads);
+        return wrong_usage("predict", "--parts %llu: expected a divisor of --threads %u", (unsigned long long)parts,
+                           options->threads);
     if (parts > options->bytes)
-        return wrong_usage("predict", "--parts %llu of --bytes %llu: expected a byte a part at least",
+        return wrong_usage("predict", "--parts %llu, --bytes %llu: expected at least one byte per part",
                            (unsigned long long)parts, (unsigned long long)options->bytes);
     return 0;
 }
@@ -85,13 +83,13 @@ static int take_parts(struct finegrain_options *options)
         uint64_t parts = 0;
         at = next_word(at, word, sizeof word);
         if (number_u64(word, &parts) != NULL || parts == 0)
-            return wrong_usage("predict", "--parts %.40s: expected whole numbers from 1 on with commas between",
+            return wrong_usage("predict", "--parts %.40s: expected whole numbers from 1 on, separated by commas",
                                options->parts_text);
         int result = check_part(options, parts);
         if (result != 0)
             return result;
         if (options->n_parts == FINEGRAIN_MOST_PARTS)
-            return wrong_usage("predict", "--parts: expected at most %d of them", FINEGRAIN_MOST_PARTS);
+            return wrong_usage("predict", "--parts: expected at most %d numbers", FINEGRAIN_MOST_PARTS);
         options->parts[options->n_parts++] = (uint32_t)parts;
     }
     qsort(options->parts, options->n_parts, sizeof *options->parts, compare_u32);
@@ -130,7 +128,7 @@ static int take_arrivals(struct finegrain_options *options)
     if (arrivals_parse(options->arrivals_text, &options->arrivals, &error) != 0)
         return wrong_usage("predict", "--arrivals: %s", error.text);
     if (options->width_s > 0 && options->arrivals.kind != ARRIVAL_KDE)
-        return wrong_usage("predict", "--width is for --arrivals kde:FILE");
+        return wrong_usage("predict", "--width requires --arrivals kde:FILE");
     options->arrivals.width_s = options->width_s;
     return 0;
 }
@@ -148,11 +146,10 @@ int finegrain_options_check(struct finegrain_options *options)
 {
     if (!options->asked)
         return !options->own ? 0
-                             : wrong_usage("predict",
-                                           "--peers, --threads, --parts, --compute-s, --arrivals, --width, --interface "
-                                           "and --draws are for --finegrain");
+                             : wrong_usage("predict", "--peers, --threads, --parts, --compute-s, --arrivals, --width, "
+                                                      "--interface and --draws require --finegrain");
     if (options->bytes == 0 || options->threads == 0)
-        return wrong_usage("predict", "--finegrain needs --%s N", options->bytes == 0 ? "bytes" : "threads");
+        return wrong_usage("predict", "--finegrain requires --%s N", options->bytes == 0 ? "bytes" : "threads");
     int result = finegrain_take_level(options);
     if (result != 0)
         return result;

@@ -27,8 +27,9 @@ static const char usage[] =
     "       mpistair pattern --from TRACE.db --kind K [--json] [-o NAME]\n"
     "       mpistair pattern --pattern P.csv --placement L.csv [--json]\n"
     "\n"
-    "Makes a communication pattern and a placement, takes them from a recorded round, or reads them; prints their\n"
-    "statistics; writes NAME.P.csv and NAME.L.csv.\n";
+    "Generates a pattern of messages and a placement, extracts them from a trace, or reads them. Prints their "
+    "statistics,\n"
+    "and writes NAME.P.csv and NAME.L.csv.\n";
 
 static void list_kinds(void)
 {
@@ -70,7 +71,7 @@ static int complete_places(struct pattern_request *request)
     uint64_t ranks = request->n_ranks, sockets = request->n_sockets > 0 ? request->n_sockets : 1;
     uint64_t nodes = request->n_nodes, cores = request->n_cores;
     if (ranks == 0 && cores == 0)
-        return wrong_usage("pattern", "expected --ranks N, or --cores N of a socket");
+        return wrong_usage("pattern", "expected --ranks N or --cores N");
     if (nodes == 0)
         nodes = ranks > 0 && cores > 0 ? (ranks + sockets * cores - 1) / (sockets * cores) : 1;
     if (cores == 0)
@@ -78,10 +79,11 @@ static int complete_places(struct pattern_request *request)
     if (ranks == 0)
         ranks = nodes * sockets * cores;
     if (ranks > nodes * sockets * cores || ranks > MAX_RANKS)
-        return wrong_usage(
-            "pattern", "%llu ranks on %llu nodes of %llu sockets of %llu cores; expected at most one a core, and %d",
-            (unsigned long long)ranks, (unsigned long long)nodes, (unsigned long long)sockets,
-            (unsigned long long)cores, MAX_RANKS);
+        return wrong_usage("pattern",
+                           "%llu ranks on %llu nodes of %llu sockets of %llu cores: expected at most one rank per "
+                           "core, and at most %d",
+                           (unsigned long long)ranks, (unsigned long long)nodes, (unsigned long long)sockets,
+                           (unsigned long long)cores, MAX_RANKS);
     request->n_ranks = ranks;
     request->n_nodes = (uint32_t)nodes;
     request->n_sockets = (uint32_t)sockets;
@@ -94,9 +96,9 @@ static int complete_request(const struct pattern_kind *kind, bool bytes_given, s
     if (complete_places(request) != 0)
         return EXIT_WRONG_USAGE;
     if (bytes_given && kind->make == pattern_make_mesh)
-        return wrong_usage("pattern", "--bytes: the sizes of a mesh follow from --cell-bytes");
+        return wrong_usage("pattern", "--bytes does not apply to a mesh: use --cell-bytes");
     if (bytes_given && kind->most_bytes == 0 && request->least_bytes != request->most_bytes)
-        return wrong_usage("pattern", "--bytes: %s has one size", kind->name);
+        return wrong_usage("pattern", "--bytes MIN:MAX does not apply to %s: expected one size", kind->name);
     if (!bytes_given) {
         request->least_bytes = kind->least_bytes;
         request->most_bytes = kind->most_bytes > 0 ? kind->most_bytes : kind->least_bytes;
@@ -113,15 +115,15 @@ static int check(int n_words, char **words, bool bytes_given, struct pattern_opt
 {
     int sources = (n_words > 0) + (options->trace != NULL) + (options->pattern != NULL);
     if (n_words > 1)
-        return wrong_usage("pattern", "'%.40s' behind the kind '%.40s'; expected one kind", words[1], words[0]);
+        return wrong_usage("pattern", "'%.40s' after '%.40s': expected one kind", words[1], words[0]);
     if (sources != 1)
-        return wrong_usage("pattern", "expected one of a kind of pattern, --from TRACE.db, --pattern P.csv");
+        return wrong_usage("pattern", "expected one of: a kind of pattern, --from TRACE.db, --pattern P.csv");
     if ((options->pattern == NULL) != (options->placement == NULL))
         return wrong_usage("pattern", "expected --pattern and --placement together");
     if (options->pattern != NULL && options->output != NULL)
-        return wrong_usage("pattern", "--output: a pattern that was read is not written");
+        return wrong_usage("pattern", "--output does not apply to --pattern");
     if (options->round_kind_given && options->trace == NULL)
-        return wrong_usage("pattern", "--kind: expected --from TRACE.db beside it");
+        return wrong_usage("pattern", "--kind requires --from TRACE.db");
     if (n_words == 0)
         return 0;
     struct nearest nearest = nearest_to(words[0]);
@@ -144,37 +146,40 @@ int pattern_options_parse(int argc, char **argv, struct pattern_options *options
     int order = ORDER_BLOCK;
     uint64_t n_ranks = 0;
     const struct option_row rows[] = {
-        {'o', "output", "NAME", "without it: statistics alone", .text = &options->output},
-        {0, "json", NULL, "of the statistics", .flag = &options->json},
-        {0, "ranks", "N", "default: every core", .whole = &n_ranks, .least = 1, .most = MAX_RANKS, .given = &making},
+        {'o', "output", "NAME", "write NAME.P.csv and NAME.L.csv; default: print only the statistics",
+         .text = &options->output},
+        {0, "json", NULL, "print the statistics as JSON", .flag = &options->json},
+        {0, "ranks", "N", "number of ranks; default: one per core", .whole = &n_ranks, .least = 1, .most = MAX_RANKS,
+         .given = &making},
         {0, "nodes", "N", NULL, .u32 = &request->n_nodes, .least = 1, .most = MAX_RANKS, .given = &making},
         {0, "sockets", "N", NULL, .u32 = &request->n_sockets, .least = 1, .most = 1024, .given = &making},
-        {0, "cores", "N", "nodes, sockets of a node, cores of a socket; default 1, 1, as many as the ranks need",
+        {0, "cores", "N",
+         "numbers of nodes, of sockets per node, of cores per socket; default: 1, 1, as many as the ranks need",
          .u32 = &request->n_cores, .least = 1, .most = 65536, .given = &making},
         {0, "map", "block|socket|node",
-         "consecutive ranks fill a socket (default), take turns over the sockets of a node, or\nover the nodes",
+         "consecutive ranks fill a socket (default), or alternate over the sockets of a node, or over the nodes",
          .choice = &order, .given = &making},
-        {0, "seed", "N", "of what is random, default 1; the same seed gives the same pattern", .whole = &request->seed,
-         .most = UINT32_MAX, .given = &making},
-        {0, "bytes", "S|MIN:MAX", "size of the messages, for neighbours of what a rank receives", .take = take_bytes,
+        {0, "seed", "N", "seed of random choices; default: 1", .whole = &request->seed, .most = UINT32_MAX,
+         .given = &making},
+        {0, "bytes", "S|MIN:MAX", "size of the messages; neighbours: bytes that a rank receives", .take = take_bytes,
          .given = &bytes},
-        {0, "degree", "N", "irregular: most messages that a rank sends, default 4", .u32 = &request->degree, .least = 1,
-         .most = MAX_DEGREE, .given = &making},
-        {0, "cells", "N", "mesh: about so many cells, default 500 a rank", .whole = &request->n_cells, .least = 1,
-         .most = MAX_CELLS, .given = &making},
-        {0, "layers", "N", "mesh: layers of foreign cells that a rank needs, default 1", .u32 = &request->layers,
-         .least = 1, .most = MAX_LAYERS, .given = &making},
-        {0, "cell-bytes", "B", "mesh: sent for a cell, default 300", .whole = &request->cell_bytes,
+        {0, "degree", "N", "irregular: maximum number of messages that a rank sends; default: 4",
+         .u32 = &request->degree, .least = 1, .most = MAX_DEGREE, .given = &making},
+        {0, "cells", "N", "mesh: approximate number of cells; default: 500 per rank", .whole = &request->n_cells,
+         .least = 1, .most = MAX_CELLS, .given = &making},
+        {0, "layers", "N", "mesh: depth of the halo in cells; default: 1", .u32 = &request->layers, .least = 1,
+         .most = MAX_LAYERS, .given = &making},
+        {0, "cell-bytes", "B", "mesh: bytes sent per cell; default: 300", .whole = &request->cell_bytes,
          .most = MAX_CELL_BYTES, .given = &making},
-        {0, "far", "N", "mesh: pairs of cells anywhere that are joined, as by faults; default 0",
+        {0, "far", "N", "mesh: number of pairs of cells anywhere that are connected, as by faults; default: 0",
          .whole = &request->n_far, .most = MAX_FAR, .given = &making},
-        {0, "far-bytes", "B", "mesh: sent each way for such a pair, default as --cell-bytes",
+        {0, "far-bytes", "B", "mesh: bytes sent each way for such a pair; default: those of --cell-bytes",
          .whole = &request->far_bytes, .most = MAX_CELL_BYTES, .given = &making},
-        {0, "spread", "S", "mesh: how much the permeability varies, default 0; more scatters the parts",
+        {0, "spread", "S", "mesh: variation of the permeability; a larger one scatters the parts; default: 0",
          .real = &request->spread, .most = MAX_SPREAD, .given = &making},
         {0, "from", "TRACE.db", NULL, .text = &options->trace},
-        {0, "kind", "K", "the first round of kind K of a trace, with its places and post times",
-         .whole = &options->round_kind, .most = INT64_MAX, .given = &options->round_kind_given},
+        {0, "kind", "K", "extract the first round of kind K, with places and post times", .whole = &options->round_kind,
+         .most = INT64_MAX, .given = &options->round_kind_given},
         {'p', "pattern", "P.csv", NULL, .text = &options->pattern},
         {'l', "placement", "L.csv", "", .text = &options->placement},
     };
@@ -191,7 +196,7 @@ int pattern_options_parse(int argc, char **argv, struct pattern_options *options
     request->n_ranks = n_ranks;
     request->order = (enum placement_order)order;
     if ((making || bytes) && argc < 1)
-        return wrong_usage("pattern", "expected a kind of pattern: the options for making one have nothing to make");
+        return wrong_usage("pattern", "expected a kind of pattern for the options that generate one");
     code = check(argc, argv, bytes, options);
     return code == 0 ? OPTIONS_READ : code;
 }

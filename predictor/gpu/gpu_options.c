@@ -14,16 +14,17 @@ void gpu_option_rows(struct gpu_options *options, struct option_row rows[GPU_ROW
     struct gpu_problem *problem = &options->problem;
     bool *own = &options->own;
     const struct option_row all[GPU_ROWS] = {
-        {.help = "Which way the data of a GPU should take to one elsewhere, with --level, --bytes and --ppn (processes "
-                 "of a node, which share its GPUs):"},
-        {0, "gpu", NULL, "asks for it; needs --machine and --bytes", .flag = &options->asked},
-        {0, "messages", "N", "of one size, into which the bytes of a GPU go; default 1", .whole = &problem->messages,
-         .least = 1, .most = MOST_MESSAGES, .given = own},
-        {0, "duplicate", "SHARE", "of a message that is in all the others, too, and is copied once: 0 (default) to 1",
+        {.help = "Paths between GPUs, in place of a trace or a pattern; --level, --bytes and --ppn (processes of a "
+                 "node, which share its GPUs) apply, too:"},
+        {0, "gpu", NULL, "predict this; requires --machine and --bytes", .flag = &options->asked},
+        {0, "messages", "N", "number of equal messages of a GPU; default: 1", .whole = &problem->messages, .least = 1,
+         .most = MOST_MESSAGES, .given = own},
+        {0, "duplicate", "SHARE",
+         "share of a message that all others contain, too, and that is copied once: 0 (default) to 1",
          .real = &problem->duplicate, .most = 1, .given = own},
-        {0, "gpus", "N", "of a node that send at once; default 1", .u32 = &problem->gpus, .least = 1, .most = 1024,
-         .given = own},
-        {0, "path", "P[,P]", "gpudirect, 3-step, extra-message, duplicate-pointer; default: all that the table has",
+        {0, "gpus", "N", "number of GPUs of a node that send at once; default: 1", .u32 = &problem->gpus, .least = 1,
+         .most = 1024, .given = own},
+        {0, "path", "P[,P]", "gpudirect, 3-step, extra-message, duplicate-pointer; default: all in the table",
          .text = &options->paths_text, .given = own, .words = WORDS_NONE},
     };
     memcpy(rows, all, sizeof all);
@@ -40,8 +41,7 @@ static int take_paths(struct gpu_options *options)
         enum gpu_path found;
         if (gpu_path_parse(word, &found) != 0)
             return wrong_usage("predict",
-                               "--path: no path '%s'; there are gpudirect, 3-step, extra-message and "
-                               "duplicate-pointer",
+                               "--path: no path '%s': expected gpudirect, 3-step, extra-message or duplicate-pointer",
                                word);
         options->path_asked[found] = true;
     }
@@ -52,19 +52,19 @@ int gpu_options_check(struct gpu_options *options, struct finegrain_options *sha
 {
     struct gpu_problem *problem = &options->problem;
     if (!options->asked)
-        return !options->own ? 0 : wrong_usage("predict", "--messages, --duplicate, --gpus and --path are for --gpu");
+        return !options->own ? 0 : wrong_usage("predict", "--messages, --duplicate, --gpus and --path require --gpu");
     if (shared->bytes == 0)
-        return wrong_usage("predict", "--gpu needs --bytes BYTES, those of all messages of a GPU");
+        return wrong_usage("predict", "--gpu requires --bytes BYTES, the total of all messages of a GPU");
     if (shared->bytes > 1ull << GPU_MOST_BYTES_LOG2)
-        return wrong_usage("predict", "--bytes %llu: expected at most 2^%d, which no GPU holds",
-                           (unsigned long long)shared->bytes, GPU_MOST_BYTES_LOG2);
+        return wrong_usage("predict", "--bytes %llu: expected at most 2^%d", (unsigned long long)shared->bytes,
+                           GPU_MOST_BYTES_LOG2);
     if (shared->bytes < problem->messages)
-        return wrong_usage("predict", "--bytes %llu in --messages %llu: expected a byte a message at least",
+        return wrong_usage("predict", "--bytes %llu, --messages %llu: expected at least one byte per message",
                            (unsigned long long)shared->bytes, (unsigned long long)problem->messages);
     if (shared->ppn == 1)
         shared->ppn = problem->gpus;
     if (shared->ppn % problem->gpus != 0)
-        return wrong_usage("predict", "--ppn %u processes of --gpus %u: expected as many for each GPU", shared->ppn,
+        return wrong_usage("predict", "--ppn %u, --gpus %u: expected equally many processes for each GPU", shared->ppn,
                            problem->gpus);
     int result = finegrain_take_level(shared);
     problem->bytes = shared->bytes;

@@ -11,21 +11,20 @@ void memory_option_rows(struct memory_options *options, struct option_row rows[M
 {
     *options = (struct memory_options){0};
     const struct option_row all[MEMORY_ROWS] = {
-        {.help = "What computing cores of a socket and a message that is received leave each other of the memory's "
-                 "bandwidth, in the place of a trace or a pattern:"},
-        {0, "memory", NULL, "asks for it; needs --machine", .flag = &options->asked},
+        {.help = "Memory bandwidth of computing cores of a socket and a message being received, in place of a trace or "
+                 "a pattern:"},
+        {0, "memory", NULL, "predict this; requires --machine", .flag = &options->asked},
         {0, "compute-cores", "N",
-         "so many cores compute; default: every number of them; needed by MODEL+memory of a pattern",
+         "number of computing cores; default: a row for every number; MODEL+memory on a pattern requires it",
          .whole = &options->cores, .most = MEMORY_MAX_CORES, .given = &options->cores_given},
         {0, "comp-numa", "I",
-         "NUMA node of the data of computation, from 0 on the socket that computes; default: all that differ",
+         "NUMA node of the computation's data, from 0 on the computing socket; default: all that differ",
          .whole = &options->computation_numa, .most = MEMORY_MAX_CORES, .given = &options->computation_given},
-        {0, "comm-numa", "J", "NUMA node of the message", .whole = &options->message_numa, .most = MEMORY_MAX_CORES,
-         .given = &options->message_given},
-        {0, "samples", "RAW.csv", "how far the model is off what was measured, and without contention",
+        {0, "comm-numa", "J", "NUMA node of the message's data", .whole = &options->message_numa,
+         .most = MEMORY_MAX_CORES, .given = &options->message_given},
+        {0, "samples", "RAW.csv", "print the model's error on these samples, and that without contention",
          .text = &options->samples},
-        {0, "plot", "FILE.html", "draws it, a picture a placement, with the samples if they are given",
-         .text = &options->plot},
+        {0, "plot", "FILE.html", "draw a picture per placement, with --samples also these", .text = &options->plot},
     };
     memcpy(rows, all, sizeof all);
 }
@@ -35,10 +34,9 @@ int memory_options_check(const struct memory_options *options)
     bool own =
         options->computation_given || options->message_given || options->samples != NULL || options->plot != NULL;
     if (own && !options->asked)
-        return wrong_usage("predict", "--comp-numa, --comm-numa, --samples and --plot are for --memory");
+        return wrong_usage("predict", "--comp-numa, --comm-numa, --samples and --plot require --memory");
     if (options->plot != NULL && options->cores_given)
         return wrong_usage("predict",
-                           "--plot and --compute-cores: a picture has every number of cores, expected one of "
-                           "them");
+                           "--plot and --compute-cores exclude each other: a picture shows every number of cores");
     return 0;
 }

@@ -11,8 +11,8 @@
 static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FILE] [OPTIONS]\n"
                             "\n"
                             "Replays the whole run on one clock: computation as recorded, every time inside MPI "
-                            "predicted. Says where the time\n"
-                            "goes, measured and predicted, of each rank and call; stores it in the trace.\n";
+                            "predicted. Prints where the time\n"
+                            "of ranks and calls goes, measured and predicted, and stores it in the trace.\n";
 
 const char *const run_law_name[] = {"staircase", "flow", "fair", "alone"};
 const char *const run_collectives_name[] = {"recorded", "modelled"};
@@ -55,12 +55,12 @@ static int take_scale(void *context, const char *text)
     char *end;
     scale.factor = strtod(factor, &end);
     if (!good || end == factor || *end != '\0' || !isfinite(scale.factor) || scale.factor < 0)
-        return wrong_usage("replay",
-                           "--scale-computation %s: expected FACTOR, rank:R:FACTOR or site:ID:FACTOR, the factor 0 or "
-                           "more",
-                           text);
+        return wrong_usage(
+            "replay",
+            "--scale-computation %s: expected FACTOR, rank:R:FACTOR or site:ID:FACTOR, with a factor of at least 0",
+            text);
     if (options->n_scales == MAX_SCALES)
-        return wrong_usage("replay", "--scale-computation: expected at most %d of them", MAX_SCALES);
+        return wrong_usage("replay", "--scale-computation: given more than %d times", MAX_SCALES);
     options->scales[options->n_scales++] = scale;
     return 0;
 }
@@ -81,9 +81,11 @@ static int check(struct run_options *options, int n_arguments)
     bool theirs = what_if->machine != NULL || what_if->placement != NULL || what_if->best_placement ||
                   what_if->eager_given || what_if->aggregate || what_if->search_option || what_if->rank_file != NULL;
     if (what_if->rank_file != NULL)
-        return wrong_usage("replay", "--rank-file: 'mpistair predict --to-placement L.csv --rank-file' writes it");
+        return wrong_usage(
+            "replay",
+            "--rank-file does not apply to replay: use 'mpistair predict --to-placement L.csv --rank-file PREFIX'");
     if (what_if->aggregate)
-        return wrong_usage("replay", "--aggregate: a run cannot be aggregated; 'mpistair predict' does it by rounds");
+        return wrong_usage("replay", "--aggregate does not apply to replay: use 'mpistair predict --aggregate'");
     if (what_if->asked && own && !theirs) { /* --what-if with changes that predict does not have */
         what_if->asked = false;
         return 0;
@@ -96,44 +98,46 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
     enum { N_OWN = 20 };
     *options = (struct run_options){.law = LAW_STAIRCASE};
     struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
-        {0, "machine", "NAME|FILE", "of the trace, a shipped one, or a table; default: the only one of the trace",
+        {0, "machine", "NAME|FILE",
+         "machine table: a name in the trace, a shipped one, or a .tbl file; default: the trace's own, if it holds "
+         "only one",
          .text = &options->machine, .words = WORDS_MACHINE},
-        {0, "placement", "L.csv", "places of the ranks; default: as recorded", .text = &options->placement},
-        {0, "law", "staircase|flow|fair", "how messages under way share what they share; default staircase",
+        {0, "placement", "L.csv", "node and socket of each rank, in place of the recorded ones",
+         .text = &options->placement},
+        {0, "law", "staircase|flow|fair", "how messages under way share bandwidth; default: staircase",
          .choice = &options->law},
         {0, "collectives", "recorded|modelled",
-         "recorded: last arrival and what the recording took after it (default);\nmodelled: messages of the algorithms "
-         "that MPIs use",
+         "time of collectives: as recorded after the last arrival (default), or modelled by the messages of the MPI's "
+         "algorithms",
          .choice = &options->collectives},
         {0, "buffers", "recorded|memory|cached",
-         "where messages of a node find their buffers: in caches as many as their\nrecorded times say, by call site "
-         "(default); none; all up to the table's cached_bytes",
+         "which messages within a node have their buffers in caches: as many of each call site as the recorded times "
+         "suggest (default), none, or all up to the table's cached_bytes",
          .choice = &options->buffers, .given = &options->buffers_given},
         {0, "memory", NULL,
-         "messages lose memory bandwidth to ranks that compute on their receiver's socket, by the machine's rows "
+         "reduce the bandwidth of messages by that of ranks computing on the receiver's socket, by the machine's rows "
          "memory_...",
          .flag = &options->memory},
-        {0, "from", "S|mark:N|site:ID", "only the run from there on: seconds, an MPI_Pcontrol, a call site",
+        {0, "from", "S|mark:N|site:ID", "only the run from this time, MPI_Pcontrol(N) or call site on",
          .take = take_from, .words = WORDS_NONE},
         {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_to, .words = WORDS_NONE},
-        {0, "sensitivity", NULL,
-         "what each row of the table is worth: change of the run time by its value, largest first",
+        {0, "sensitivity", NULL, "list the effect of each row of the table on the run time, largest first",
          .flag = &options->sensitivity},
-        {0, "interval", NULL, "of run times and changes the intervals that the table's intervals give; 100 replays",
+        {0, "interval", NULL,
+         "add the intervals of times and changes that follow from the table's intervals; 100 replays",
          .flag = &options->interval},
-        {0, "goal", "FILE", "write the run for LogGOPSim as well", .text = &options->goal},
-        {0, "tit", "FILE", "write the run as a time-independent trace for SimGrid as well", .text = &options->tit},
+        {0, "goal", "FILE", "also write the run for LogGOPSim", .text = &options->goal},
+        {0, "tit", "FILE", "also write the run as a time-independent trace for SimGrid", .text = &options->tit},
         {'f', "format", "text|csv|json", "", .choice = &options->format},
         {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
         {'o', "output", "FILE", "default: standard output", .text = &options->output},
-        {.help = "What would be in the whole run:"},
+        {.help = "What if, for the whole run:"},
         {0, "scale-computation", "[rank:R:|site:ID:]FACTOR",
-         "computation takes FACTOR times as long, of a rank, before "
-         "a call site",
-         .take = take_scale, .words = WORDS_NONE},
-        {0, "no-latency", NULL, "a network without latency", .flag = &options->ideal.no_latency},
-        {0, "no-transfer", NULL, "a network of infinite bandwidth", .flag = &options->ideal.no_transfer},
-        {0, "no-contention", NULL, "messages that do not share anything", .flag = &options->no_contention},
+         "multiply the time of computation: of all, of a rank, or before a call site", .take = take_scale,
+         .words = WORDS_NONE},
+        {0, "no-latency", NULL, "assume a network without latency", .flag = &options->ideal.no_latency},
+        {0, "no-transfer", NULL, "assume a network of infinite bandwidth", .flag = &options->ideal.no_transfer},
+        {0, "no-contention", NULL, "assume that messages do not share bandwidth", .flag = &options->no_contention},
     };
     what_if_option_rows(&options->what_if, rows + N_OWN);
     const struct option_table table = {

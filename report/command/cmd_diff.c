@@ -19,10 +19,9 @@ static const char usage[] =
     "usage: mpistair diff A.db B.db [B.db ...] [OPTIONS]\n"
     "       mpistair diff A.db ... -- B.db ... [OPTIONS]\n"
     "\n"
-    "Compares the time of runs by call site, kind of call, rank and level, and says which changes are above noise. The "
-    "first trace is A, all others are runs of B; with -- those before it are runs of A. The noise of two traces is how "
-    "much the calls of each vary, and what two launches of one job differ by (--launches); that of more is how much "
-    "the runs vary.\n";
+    "Compares the time of runs by call site, kind of call, rank and level, and marks changes above noise. The first "
+    "trace is A, all others are runs of B; with -- the traces before it are runs of A. The noise of two traces comes "
+    "from the variation of their calls and from --launches, that of more traces from the variation of the runs.\n";
 static const char notes[] =
     "Exit codes: 0; 1 the work failed, or a slowdown above noise exceeds --fail-above; 2 wrong usage.\n";
 
@@ -55,14 +54,14 @@ static int take_fail_above(void *context, const char *text)
     options->fails = true;
     if (parse_percent(text, &options->fail_above) == 0)
         return 0;
-    return wrong_usage("diff", "--fail-above '%s': expected a percentage from 0 on, as 5%%", text);
+    return wrong_usage("diff", "--fail-above '%s': expected a percentage from 0 on, such as 5%%", text);
 }
 
 static int take_launches(void *context, const char *text)
 {
     struct diff_options *options = context;
     if (parse_percent(text, &options->comparison.floor) != 0)
-        return wrong_usage("diff", "--launches '%s': expected a percentage from 0 on, as 5%%", text);
+        return wrong_usage("diff", "--launches '%s': expected a percentage from 0 on, such as 5%%", text);
     options->comparison.floor_call = 2 * options->comparison.floor;
     return 0;
 }
@@ -83,7 +82,7 @@ static int divide(struct diff_options *options, int argc, char **argv)
     options->n_b = (size_t)argc - options->n_a;
     for (int i = 0; i < argc; i++)
         if (strcmp(argv[i], divider) == 0)
-            return wrong_usage("diff", "-- is there twice: it separates the runs of A from those of B");
+            return wrong_usage("diff", "expected at most one --, between the runs of A and those of B");
     if (options->n_a == 0 || options->n_b == 0)
         return wrong_usage("diff", "expected at least two traces%s", divided ? ", one on each side of --" : "");
     return OPTIONS_READ;
@@ -93,20 +92,20 @@ static int parse(int argc, char **argv, struct diff_options *options)
 {
     *options = (struct diff_options){.comparison = {.floor = 0.05, .floor_call = 0.1}};
     const struct option_row rows[] = {
-        {'a', "all", NULL, "show every call site and rank, not only those that changed most", .flag = &options->all},
+        {'a', "all", NULL, "show every call site, rank and level, not only the largest changes", .flag = &options->all},
         {0, "fail-above", "PERCENT",
-         "exit with 1 where the run, a call site, a kind, a rank or a level takes longer by more than the noise and by "
+         "exit with 1 if the run, a call site, a kind, a rank or a level takes longer by more than its noise and by "
          "more than this share of its time in A",
          .take = take_fail_above, .words = WORDS_NONE},
         {0, "launches", "PERCENT",
-         "what two launches of one job differ by: this share of computation (5% is the default), twice as much of time "
-         "in calls",
+         "difference between two launches of one job: this share of computation (default: 5%), twice that share of "
+         "time in calls",
          .take = take_launches, .words = WORDS_NONE},
         {'f', "format", "text|csv|json|html", "text is the default; csv and json: every row; html: one page",
          .choice = &options->format},
         {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
         {'o', "output", "FILE",
-         "write there instead of standard output; an existing file is replaced once all is written",
+         "the file to write; default: standard output; an existing file is replaced once the new one is complete",
          .text = &options->output},
     };
     const struct option_table table = {

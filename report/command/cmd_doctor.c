@@ -36,14 +36,13 @@
 #include "share/base/options.h"
 #include "share/base/terminal.h"
 
-static const char usage[] =
-    "usage: mpistair doctor [--json]\n"
-    "\n"
-    "Looks at what recording needs on this machine: processors, clock, room for spools, LD_PRELOAD, libdw for lines\n"
-    "of call sites, GPUs, and each MPI's launcher, library and backend. Exit code 0 if a job of at least one MPI can "
-    "be\n"
-    "recorded, else 1.\n"
-    "On a cluster, run it where the job runs: mpiexec -n 1 mpistair doctor.\n";
+static const char usage[] = "usage: mpistair doctor [--json]\n"
+                            "\n"
+                            "Checks what recording needs on this machine: processors, clock, room for spools, "
+                            "LD_PRELOAD, libdw for source lines,\n"
+                            "GPUs, and each MPI's launcher, library and backend. Exits with 0 if jobs of at least one "
+                            "MPI can be recorded, else\n"
+                            "with 1. On a cluster, run it on a compute node: mpiexec -n 1 mpistair doctor.\n";
 
 enum doctor_state {
     DOCTOR_OK,
@@ -573,7 +572,7 @@ static int print_json(const struct doctor *doctor, bool works)
 int cmd_doctor(int argc, char **argv)
 {
     bool json = false;
-    const struct option_row rows[] = {{0, "json", NULL, "as JSON", .flag = &json}};
+    const struct option_row rows[] = {{0, "json", NULL, "print JSON", .flag = &json}};
     const struct option_table table = {.command = "doctor", .usage = usage, .rows = rows, .n_rows = 1};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)

@@ -106,7 +106,7 @@ static int take_ranks(void *context, const char *text)
         size_t length = strcspn(part, ",");
         struct rank_range range;
         if (!read_range(part, length, &range))
-            return wrong_usage("export", "--ranks %s: expected ranks and ranges of ranks, as 0-3,7", text);
+            return wrong_usage("export", "--ranks %s: expected ranks and ranges of ranks, such as 0-3,7", text);
         array_grow(&wish->ranks, wish->n_ranks, sizeof *wish->ranks);
         wish->ranks[wish->n_ranks++] = range;
         part += length;
@@ -119,11 +119,12 @@ static int parse(int argc, char **argv, struct export_options *options, const ch
 {
     const struct option_row rows[] = {
         {0, "to", "perfetto|otf2|goal|simgrid|csv|dot",
-         "the format; with S, mark:N or site:ID, only the run up to there", .take = take_to},
-        {0, "ranks", "LIST", "only these ranks, as 0-3,7", .take = take_ranks, .words = WORDS_NONE},
-        {0, "from", "S|mark:N|site:ID", "only the run from there on: seconds, an MPI_Pcontrol, a call site",
+         "the format; or with S, mark:N or site:ID the end of the window, in addition to the format", .take = take_to},
+        {0, "ranks", "LIST", "only these ranks, such as 0-3,7", .take = take_ranks, .words = WORDS_NONE},
+        {0, "from", "S|mark:N|site:ID", "only the run from this time, MPI_Pcontrol(N) or call site on",
          .take = take_from, .words = WORDS_NONE},
-        {'o', "output", "FILE", "default: standard output; of otf2 the folder", .text = &options->output},
+        {'o', "output", "FILE", "the file to write; default: standard output; for otf2 a folder",
+         .text = &options->output},
     };
     const struct option_table table = {
         "export", usage, rows, sizeof rows / sizeof rows[0], .context = options, .words = {WORDS_TRACE}};
@@ -133,9 +134,9 @@ static int parse(int argc, char **argv, struct export_options *options, const ch
     if (argc != 1)
         return wrong_usage("export", "expected one trace, got %d arguments", argc);
     if (options->format == NULL)
-        return wrong_usage("export", "expected --to perfetto, otf2, goal, simgrid, csv or dot");
+        return wrong_usage("export", "no format: expected --to perfetto, otf2, goal, simgrid, csv or dot");
     if (options->format->write == export_otf2 && (options->output == NULL || strcmp(options->output, "-") == 0))
-        return wrong_usage("export", "--to otf2: an archive is a folder: name it with -o");
+        return wrong_usage("export", "--to otf2 requires -o FOLDER, the archive to write");
     *trace = argv[0];
     return OPTIONS_READ;
 }

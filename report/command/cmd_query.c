@@ -30,7 +30,7 @@ static const char usage[] =
     "       mpistair query --list\n"
     "\n"
     "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
-    "ingested first. The database is opened read-only; its tables and views are described in mpistair.5.\n";
+    "ingested first. The trace is opened read-only. mpistair(5) describes its tables and views.\n";
 
 enum { ROWS_AT_ONCE = 4096 };
 
@@ -198,9 +198,9 @@ static int run(const struct trace *trace, const char *sql, enum query_format for
     if (sqlite3_prepare_v2(trace->database, sql, -1, &statement, &rest) != SQLITE_OK)
         return fail("%s: SQL: %s", trace->path, sqlite3_errmsg(trace->database));
     if (statement == NULL || sqlite3_column_count(statement) == 0 || !sqlite3_stmt_readonly(statement))
-        result = fail("SQL: expected a statement that reads rows, as SELECT");
+        result = fail("SQL: expected a statement that reads rows, such as SELECT");
     else if (!nothing_left(rest))
-        result = fail("SQL: one statement at a time, expected the end before '%.40s'", rest);
+        result = fail("SQL: expected one statement, found another one: '%.40s'", rest);
     else if (output_file_open(&output, output_path, &error) != 0)
         result = error_report(&error);
     else {
@@ -236,9 +236,9 @@ static int no_query(const char *name, struct error *error)
     installation_each("sql", ".sql", nearest_add_named, &nearest, NULL);
     const char *hint = nearest_hint(&nearest);
     return error_set(error, "%s: no such query%s%s", name, hint,
-                     hint[0] != '\0' ? " 'mpistair query --list' shows the names"
-                                     : "; 'mpistair query --list' shows the names, SQL is written as one argument with "
-                                       "blanks");
+                     hint[0] != '\0'
+                         ? " 'mpistair query --list' shows the names"
+                         : "; 'mpistair query --list' shows the names; write SQL as one argument, in quotes");
 }
 
 /* Reads a named query's text, which the caller frees. Returns 0, or -1 with the reason. */
@@ -276,11 +276,11 @@ int cmd_query(int argc, char **argv)
     struct error error;
     const struct option_row rows[] = {
         {'f', "format", "text|csv|json",
-         "text is the default (NULL is '-', reals have six digits); csv (NULL is empty);\njson: an array of objects",
+         "text (default): NULL is '-', reals have six digits; csv: NULL is empty; json: an array of objects",
          .choice = &format},
         {0, "json", NULL, "the same as --format json", .choice = &format, .value = FORMAT_JSON},
-        {'o', "output", "FILE", "write there instead of standard output", .text = &output},
-        {0, "list", NULL, "show the named queries", .flag = &list},
+        {'o', "output", "FILE", "the file to write; default: standard output", .text = &output},
+        {0, "list", NULL, "list the named queries", .flag = &list},
     };
     const struct option_table table = {
         "query", usage, rows, sizeof rows / sizeof rows[0], .notes = NULL, .words = {WORDS_TRACE, WORDS_QUERY}};

@@ -21,14 +21,16 @@ struct report_options {
 };
 
 static const char usage[] =
-    "usage: mpistair report TRACE [--format text|csv|json|html] [-o FILE] [--machine NAME] [--model NAME] "
-    "[--section NAME[,NAME...]] [--all] [--all-ranks]\n"
+    "usage: mpistair report TRACE [--format text|csv|json|html] [-o FILE] [--machine NAME] [--model NAME] [--section "
+    "NAME[,NAME...]] [--all] [--all-ranks]\n"
     "\n"
-    "Prints what was recorded (trace.db, or a folder of spools, which is ingested first), how complete it is, and per\n"
-    "rank the measured time against what the models of 'mpistair predict' say.\n";
+    "Prints what was recorded, where its time went, and which rank the others waited for. TRACE is a trace.db, or a "
+    "folder\n"
+    "of spools, which is ingested first. --all adds measured against modelled time of each rank.\n";
 static const char notes[] =
-    "Error of a model: sum of |measured - modelled| over the ranks, by the sum of measured. Replicate error: the same\n"
-    "between the two halves of the rounds of each kind; no model can be expected to score below half of it.\n";
+    "Error of a model: sum of |measured - modelled| over the ranks, divided by the sum of measured. Replicate error: "
+    "the\n"
+    "same between the two halves of the rounds of each kind; a perfect model scores about half of it.\n";
 
 static int take_sections(void *context, const char *text)
 {
@@ -41,19 +43,21 @@ static int parse(int argc, char **argv, struct report_options *options)
     *options = (struct report_options){0};
     const struct option_row rows[] = {
         {'f', "format", "text|csv|json|html",
-         "text is the default; csv: a row a rank and model; json: everything; html: one page with pictures",
+         "text is the default; csv: a row per rank and model; json: everything; html: one page with pictures",
          .choice = &options->format},
         {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
         {'o', "output", "FILE",
-         "write there instead of standard output; an existing file is replaced once all is\nwritten",
+         "the file to write; default: standard output; an existing file is replaced once the new one is complete",
          .text = &options->output},
-        {'m', "machine", "NAME", "only predictions for this machine", .text = &options->choice.machine,
+        {'m', "machine", "NAME", "use only predictions for this machine", .text = &options->choice.machine,
          .words = WORDS_MACHINE},
-        {'M', "model", "NAME", "only this model; text and html draw the bars for it instead of the best one",
+        {'M', "model", "NAME", "use only this model; default: text and html draw bars for the best one",
          .text = &options->choice.model, .words = WORDS_MODEL},
-        {'s', "section", "NAME[,NAME...]", "only these sections, see below; of text and html", .take = take_sections},
-        {'a', "all", NULL, "all sections", .flag = &options->all},
-        {0, "all-ranks", NULL, "of more than 64 ranks show all, not the 16 furthest off", .flag = &options->all_ranks},
+        {'s', "section", "NAME[,NAME...]", "print only these sections of text and html, see below",
+         .take = take_sections},
+        {'a', "all", NULL, "print all sections", .flag = &options->all},
+        {0, "all-ranks", NULL, "show all ranks; default: of more than 64 the 16 with the largest error",
+         .flag = &options->all_ranks},
     };
     const struct option_table table = {"report",
                                        usage,
@@ -67,9 +71,9 @@ static int parse(int argc, char **argv, struct report_options *options)
     if (code != OPTIONS_READ)
         return code;
     if (argc < 1)
-        return wrong_usage("report", "expected a trace.db or a folder of spools");
+        return wrong_usage("report", "expected a trace: trace.db or a folder of spools");
     if (argc > 1)
-        return wrong_usage("report", "%s: one trace at a time", argv[1]);
+        return wrong_usage("report", "%s: expected only one trace", argv[1]);
     options->trace = argv[0];
     if (options->all || (options->format == FORMAT_HTML && options->sections == 0)) {
         options->all = true;

@@ -12,30 +12,30 @@
 #include "share/base/nearest.h"
 
 static const struct command machine_subcommands[] = {
-    {"list", machine_command_list, "the shipped machines, and those in a database", NULL},
-    {"show", machine_command_show, "a table, readable, or a picture of it", NULL},
-    {"import", machine_command_import, "puts a table into a database", NULL},
-    {"export", machine_command_export, "a table out of a database, or a shipped one, as text", NULL},
-    {"fit", machine_command_fit, "a table from samples", NULL},
-    {"check", machine_command_check, "what is suspicious in a table", NULL},
-    {"memory", machine_command_memory, "the memory bandwidth that cores and messages leave each other", NULL},
+    {"list", machine_command_list, "list shipped machines, and those in a trace", NULL},
+    {"show", machine_command_show, "print or draw a table", NULL},
+    {"import", machine_command_import, "store a table in a trace", NULL},
+    {"export", machine_command_export, "write a table of a trace, or a shipped one, as text", NULL},
+    {"fit", machine_command_fit, "fit a table to samples", NULL},
+    {"check", machine_command_check, "what a table can be used for, and what is suspicious", NULL},
+    {"memory", machine_command_memory, "memory bandwidth of computing cores and messages together", NULL},
     {.name = NULL},
 };
 
 const struct command commands[] = {
     {"run", cmd_run, "record an MPI job: mpistair run -- mpiexec -n 8 ./app", NULL},
-    {"ingest", cmd_ingest, "spools, also of a killed job, to trace.db", NULL},
+    {"ingest", cmd_ingest, "make a trace from spools, even of a killed job", NULL},
     {"calibrate", cmd_calibrate, "measure this machine into a machine table", NULL},
-    {"finegrain", cmd_finegrain, "is it worth sending the parts of a buffer early?", NULL},
+    {"finegrain", cmd_finegrain, "measure whether sending parts of a buffer early pays off", NULL},
     {"machine", cmd_machine, "list, show, import, export, fit, check machine tables", machine_subcommands},
-    {"predict", cmd_predict, "model a recorded run, or a pattern", NULL},
-    {"replay", cmd_replay, "the whole run: where its time goes, who is to blame, what if", NULL},
-    {"pattern", cmd_pattern, "make a pattern of messages, or tell the statistics of one", NULL},
-    {"report", cmd_report, "measured against modelled time per rank", NULL},
-    {"diff", cmd_diff, "what changed between two runs, beside the noise", NULL},
-    {"query", cmd_query, "a named query, or SQL, on trace.db", NULL},
-    {"export", cmd_export, "a trace for Perfetto, Vampir, simulators, Graphviz, as CSV", NULL},
-    {"doctor", cmd_doctor, "what works here and what is missing", NULL},
+    {"predict", cmd_predict, "run cost models on a trace or a pattern", NULL},
+    {"replay", cmd_replay, "replay the whole run: time, blame, critical path, what if", NULL},
+    {"pattern", cmd_pattern, "generate a message pattern, or extract one from a trace", NULL},
+    {"report", cmd_report, "where the time of a recorded job went", NULL},
+    {"diff", cmd_diff, "what changed between runs by more than noise", NULL},
+    {"query", cmd_query, "run a named query or SQL on a trace", NULL},
+    {"export", cmd_export, "write a trace for Perfetto, Vampir, simulators, Graphviz, CSV", NULL},
+    {"doctor", cmd_doctor, "check what recording needs on this machine", NULL},
     {.name = NULL},
 };
 
@@ -103,7 +103,9 @@ int cmd_machine(int argc, char **argv)
 {
     if (argc < 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
         return run(machine_subcommands, "machine", argc, argv);
-    help_text_line("usage: mpistair machine SUBCOMMAND [ARGUMENTS]\n\nTables of machines, which the models need.\n");
+    help_text_line("usage: mpistair machine SUBCOMMAND [ARGUMENTS]\n"
+                   "\n"
+                   "Machine tables hold the results of calibrations. Models need one.\n");
     list(machine_subcommands);
     help_text_line("\n'mpistair machine SUBCOMMAND --help' explains a subcommand.");
     return EXIT_DONE;

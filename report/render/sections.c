@@ -9,30 +9,29 @@
 #include "share/base/nearest.h"
 
 static const struct section sections[] = {
-    {"summary", NULL, "the first screen, which is printed where no section is named", "", present_summary},
-    {"findings", "Findings", "what costs the ranks time, each in a sentence",
-     "nothing that costs 3 % of the ranks' time or more was found", present_findings},
+    {"summary", NULL, "the first screen, printed by default", "", present_summary},
+    {"findings", "Findings", "what costs the ranks time, in sentences", "nothing costs 3 % of the ranks' time or more",
+     present_findings},
     {"run", "Run", "command, MPI, ranks, time, waiting for processors", "", present_run},
-    {"whole-run", "Whole run", "a stored replay: who is to blame, critical path, efficiencies",
-     "no replay is stored; 'mpistair replay TRACE --machine NAME' makes one", present_replay},
-    {"completeness", "Completeness", "what the recording lacks, and why", "", present_completeness},
-    {"collectives", "Collectives", "call sites of collectives, and who waits there for whom",
+    {"whole-run", "Whole run", "the stored replay: blame, critical path, efficiencies",
+     "no replay is stored; run 'mpistair replay TRACE --machine NAME'", present_replay},
+    {"completeness", "Completeness", "what is missing in the recording, and why", "", present_completeness},
+    {"collectives", "Collectives", "call sites of collectives, and for which rank they wait",
      "no collective was recorded", present_collectives},
     {"rma", "One-sided communication", "call sites of transfers and synchronisations", "no one-sided call was recorded",
      present_rma},
     {"partitions", "Partitioned messages", "call sites of partitioned messages, and what arrived early",
      "no partitioned message was recorded", present_partitions},
-    {"fine-grained", "Fine-grained messages", "what sending buffers in parts, as threads get done, would give",
-     "no machine is stored to predict with, or no rank sent in a round; 'mpistair predict TRACE --machine NAME' stores "
-     "one",
+    {"fine-grained", "Fine-grained messages", "time saved by sending parts of buffers as threads finish",
+     "the trace has no machine table, or no rank sent in a round; 'mpistair predict TRACE --machine NAME' stores a "
+     "table",
      present_fine_grained},
-    {"gpu", "GPUs", "which way the data between GPUs should take, in each kind of rounds",
-     "no message between GPUs was recorded, or no machine is stored to predict with; 'mpistair predict TRACE --machine "
-     "NAME' stores one",
+    {"gpu", "GPUs", "the best path for data between GPUs, by kind of round",
+     "no message between GPUs was recorded, or the trace has no machine table; 'mpistair predict TRACE --machine NAME' "
+     "stores a table",
      present_gpu},
-    {"files", "Files", "call sites of MPI_File_..., bytes, time and rate", "no call on a file was recorded",
-     present_files},
-    {"call-sites", "Call sites", "time inside MPI by place in the source, and what it waits for",
+    {"files", "Files", "call sites of file calls: bytes, time, rate", "no call on a file was recorded", present_files},
+    {"call-sites", "Call sites", "time inside MPI by call site, and what it waits for",
      "when ranks were inside MPI is not known", present_call_sites},
     {"levels", "Levels", "messages inside sockets, between them, between nodes", "", present_levels},
     {"rounds", "Rounds", "kinds of rounds of messages, and their time", "", present_rounds},
@@ -40,8 +39,7 @@ static const struct section sections[] = {
     {"ranks", "Ranks", "measured and modelled time of ranks", "", present_ranks},
     {"overlap", "Overlap", "communication while ranks compute", "no rank computes long between post and wait",
      present_overlap},
-    {"why", "Why", "parts of the modelled time, partners, who waits for whom", "no rank spends time in messages",
-     present_why},
+    {"why", "Why", "parts of the modelled time, partners, waits", "no rank spends time in messages", present_why},
 };
 enum { N_SECTIONS = sizeof sections / sizeof sections[0] };
 

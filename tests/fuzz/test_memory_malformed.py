@@ -169,7 +169,7 @@ def check_samples():
     write("raw.csv", GOOD)
     for words, code, message in ((["fit", "raw.csv", "--name", "n"], 1, "raw.csv:6: a sample of memory contention: 'mpistair machine fit --memory'"),
                                  (["check", "henri", "--raw", "raw.csv"], 1, "raw.csv:6: a sample of memory contention"),
-                                 (["fit", "raw.csv", "--memory", "--name", "n", "--method", "ols"], 2, "not for --memory")):
+                                 (["fit", "raw.csv", "--memory", "--name", "n", "--method", "ols"], 2, "do not apply to --memory")):
         done = run(*words)
         if done.returncode != code or message not in done.stderr:
             failures.append(f"{words}: exit {done.returncode}, expected {code} and {message}: {done.stderr}")

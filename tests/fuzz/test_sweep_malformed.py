@@ -123,13 +123,13 @@ def check_results(what, content, expected):
 
 
 def check_usage():
-    for words, expected in ((("--sweep", "s.txt", "--", "true"), "--sweep: expected -o OUT.csv"),
+    for words, expected in ((("--sweep", "s.txt", "--", "true"), "--sweep requires -o OUT.csv"),
                             (("--sweep", "s.txt", "-o", "o.csv"), "no launcher: expected -- mpiexec -n RANKS"),
-                            (("--plot", "p.html"), "expected results to draw and nothing else"),
-                            (("--plot", "p.html", "a.csv", "b.csv"), "expected results to draw and nothing else"),
-                            (("--plot", "p.html", "-o", "o.csv", "a.csv"), "expected results to draw and nothing else"),
-                            (("--sweep", "s.txt", "-o", "o.csv", "--raw", "r", "--", "true"), "--raw: not with --sweep"),
-                            (("--plot", "p.html", "--format", "json", "a.csv"), "--format: not with --plot"),
+                            (("--plot", "p.html"), "expected only a file of results"),
+                            (("--plot", "p.html", "a.csv", "b.csv"), "expected only a file of results"),
+                            (("--plot", "p.html", "-o", "o.csv", "a.csv"), "expected only a file of results"),
+                            (("--sweep", "s.txt", "-o", "o.csv", "--raw", "r", "--", "true"), "--raw does not apply to --sweep"),
+                            (("--plot", "p.html", "--format", "json", "a.csv"), "--format does not apply to --plot"),
                             (("--sweep", "missing.txt", "-o", "o.csv", "--", "true"), "missing.txt")):
         check(f"usage {words}", run(*words), (2,), expected)
     check("missing", run("--plot", "p.html", "missing.csv"), (1,), "missing.csv")

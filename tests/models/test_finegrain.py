@@ -189,7 +189,7 @@ class Finegrain(PredictTest):
         one, empty, negative = (self.write(name, text) for name, text in (("one", "1e-3\n"), ("empty", ""), ("negative", "-1\n2\n")))
         good = ["--finegrain", "--machine", self.worked, *NEEDED]
         for arguments, says in (
-                (["--parts", "3"], "--parts 3 does not divide --threads 32"),
+                (["--parts", "3"], "--parts 3: expected a divisor of --threads 32"),
                 (["--parts", "0"], "--parts 0: expected whole numbers"),
                 (["--parts", "2,,4"], "--parts 2,,4"),
                 (["--parts", "2,four"], "--parts 2,four"),
@@ -211,7 +211,7 @@ class Finegrain(PredictTest):
                 (["--arrivals", "fixed:" + negative], "negative:1"),
                 (["--arrivals", "fixed:" + one, "--threads", "2"], "--arrivals"),
                 (["--arrivals", "kde:/nothing/here"], "/nothing/here"),
-                (["--width", "1e-6"], "--width is for --arrivals kde:FILE"),
+                (["--width", "1e-6"], "--width requires --arrivals kde:FILE"),
                 (["--compute-s", "-1"], "--compute-s -1"),
                 (["--compute-s", "nan"], "--compute-s nan"),
                 (["--compute-s", "1e9"], "--compute-s 1e9"),
@@ -220,14 +220,14 @@ class Finegrain(PredictTest):
                 (["--pattern", "P.csv"], "--finegrain and --pattern"),
                 (["--interval"], "--finegrain and --interval"),
                 (["--aggregate"], "--finegrain and --what-if"),
-                (["--seconds", "3"], "--seconds and --seed are for --best-placement"),
+                (["--seconds", "3"], "--seconds and --seed require --best-placement"),
                 (["--compute-cores", "3"], "--finegrain and --compute-cores"),
                 (["trace.db"], "--finegrain and a trace")):
             self.call(*good, *arguments, code=2, says=says)
-        self.call("--finegrain", *NEEDED, code=2, says="--finegrain needs --machine")
-        self.call("--finegrain", "--machine", self.worked, "--threads", 4, code=2, says="--finegrain needs --bytes")
-        self.call("--finegrain", "--machine", self.worked, "--bytes", 4, code=2, says="--finegrain needs --threads")
-        self.call("--pattern", "P.csv", "--parts", 4, code=2, says="are for --finegrain")
+        self.call("--finegrain", *NEEDED, code=2, says="--finegrain requires --machine")
+        self.call("--finegrain", "--machine", self.worked, "--threads", 4, code=2, says="--finegrain requires --bytes")
+        self.call("--finegrain", "--machine", self.worked, "--bytes", 4, code=2, says="--finegrain requires --threads")
+        self.call("--pattern", "P.csv", "--parts", 4, code=2, says="require --finegrain")
 
     def test_what_a_table_lacks(self):
         self.call("--finegrain", "--machine", self.worked, "--level", "intra_socket", *NEEDED, code=1, says="level intra_socket")

@@ -183,16 +183,16 @@ class Gpu(PredictTest):
                  (("--messages", 0), "--messages 0"), (("--bytes", 0), "--bytes 0"), (("--bytes", 1 << 41), "2^40"),
                  (("--duplicate", -0.1), "--duplicate"), (("--duplicate", 1.1), "--duplicate"), (("--duplicate", "nan"), "--duplicate"),
                  (("--level",), "--level: a value is missing"), (("--level", "self"), "--level self"), (("--level", "moon"), "--level moon"),
-                 (("--ppn", 41), "has 40 cores"), (("--ppn", 0), "--ppn 0"), (("--gpus", 3, "--ppn", 4), "as many for each GPU"),
-                 (("--gpus", 0), "--gpus 0"), (("--messages", 70), "a byte a message"), (("--memory",), "--memory and --gpu"),
+                 (("--ppn", 41), "has 40 cores"), (("--ppn", 0), "--ppn 0"), (("--gpus", 3, "--ppn", 4), "equally many processes for each GPU"),
+                 (("--gpus", 0), "--gpus 0"), (("--messages", 70), "at least one byte per message"), (("--memory",), "--memory and --gpu"),
                  (("--finegrain",), "--finegrain and --gpu"), (("x.db",), "a trace"), (("--pattern", "p.csv"), "--pattern"),
-                 (("--peers", 2), "for --finegrain"), (("--compute-cores", 2), "--compute-cores")]
+                 (("--peers", 2), "require --finegrain"), (("--compute-cores", 2), "--compute-cores")]
         for arguments, says in cases:
             self.call("--bytes", 64, *arguments, code=2, says=says)
-        self.call(code=2, says="--gpu needs --bytes")
+        self.call(code=2, says="--gpu requires --bytes")
         done = subprocess.run([MPISTAIR, "predict", "--messages", "2", "x.db"], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("are for --gpu", done.stderr)
+        self.assertIn("require --gpu", done.stderr)
 
 
 unittest.main(argv=sys.argv[:1], verbosity=0)

@@ -240,8 +240,8 @@ class Memory(PredictTest):
         self.write("raw.csv", "benchmark,variant\n1,2\n")
         self.call("predict", "--memory", "--machine", "henri", *samples, code=1, says="raw.csv:")
         self.call("predict", "--memory", "--machine", "henri", "--samples", self.path("none.csv"), code=1, says="none.csv")
-        self.call("predict", "trace.db", "--machine", "henri", *samples, code=2, says="are for --memory")
-        self.call("predict", "trace.db", "--machine", "henri", "--plot", "x.html", code=2, says="are for --memory")
+        self.call("predict", "trace.db", "--machine", "henri", *samples, code=2, says="require --memory")
+        self.call("predict", "trace.db", "--machine", "henri", "--plot", "x.html", code=2, says="require --memory")
         self.call("predict", "--memory", "--machine", "henri", "--plot", "x.html", "--compute-cores", 3, code=2, says="--plot")
 
     def test_wrong_usage(self):
@@ -266,8 +266,8 @@ class Memory(PredictTest):
                         ("--topology", "cube"), ("--repetitions", 2), ("--interval",)):
             self.call(*memory, *options, code=2, says="--memory and " + ("a trace" if options[0] == "trace.db" else options[0]))
         self.call(*memory, "--aggregate", code=2, says="--memory and --what-if")
-        for option, says in (("--compute-cores", "is for --memory and for the term memory"), ("--comp-numa", "are for --memory"),
-                             ("--comm-numa", "are for --memory")):
+        for option, says in (("--compute-cores", "requires --memory, or a model with +memory"), ("--comp-numa", "require --memory"),
+                             ("--comm-numa", "require --memory")):
             self.call("predict", "trace.db", "--machine", "henri", option, 0, code=2, says=says)
 
 

@@ -122,7 +122,7 @@ class MemoryTerm(unittest.TestCase):
     def test_bad_input(self):
         message, places = [(0, 1, 10 * MB)], [(0, 0), (1, 0)]
         self.refused(self.pattern(message, places, None), 2, "--compute-cores")
-        self.refused(self.pattern(message, places, 2, model="postal"), 2, "--compute-cores is for --memory and for the term memory")
+        self.refused(self.pattern(message, places, 2, model="postal"), 2, "--compute-cores requires --memory, or a model with +memory")
         self.refused(self.pattern(message, places, "x"), 2, "--compute-cores")
         self.refused(self.pattern(message, places, 5), 1, "--compute-cores 5", "4 cores")
         self.refused(self.pattern(message, places, 2, machine="blue-waters"), 1, "blue-waters", "memory_")
@@ -221,7 +221,7 @@ class MemoryTerm(unittest.TestCase):
     def test_trace_refuses(self):
         self.made_trace()
         done = self.tool("predict", self.trace, "--machine", self.machine(), "--model", "postal+memory", "--compute-cores", 2)
-        self.refused(done, 2, "--compute-cores: expected --pattern")
+        self.refused(done, 2, "--compute-cores requires --pattern")
         done = self.tool("predict", self.trace, "--machine", self.machine(), "--model", "postal+memory", "--to-placement", "fill")
         self.refused(done, 2, "replay --memory")
         done = self.tool("predict", self.trace, "--machine", self.machine("cpu-copy"), "--model", "postal+memory")

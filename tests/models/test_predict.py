@@ -340,7 +340,7 @@ class Predict(unittest.TestCase):
         self.assertEqual(len(rows), 12)
         self.assertAlmostEqual(rows["staircase+contention", "", 3], 1e-10 * 1.5e6, delta=1e-18)
         done = self.run_predict(path, "--topology", "gemini-line", code=2)
-        self.assertIn("--topology is for the term contention", done.stderr)
+        self.assertIn("--topology requires a model with +contention", done.stderr)
         done = self.run_predict(path, "--topology", "no-such", "--model", "postal+contention", code=1)
         self.assertIn("topology 'no-such': not among the shipped ones", done.stderr)
 

@@ -169,7 +169,7 @@ class Repeated(PredictTest):
             self.assertIn("--repetitions", said)
         for models in ("serial", "staircase,flow-staggered+queue"):
             said = self.run_predict(*common, "--model", models, "--repetitions", "3", code=2).stderr
-            self.assertIn("expected --model flow or flow-window", said)
+            self.assertIn("--repetitions requires --model flow or flow-window", said)
         for models in ("all", "flow-window", "flow"):
             self.run_predict(*common, "--model", models, "--repetitions", "3")
 

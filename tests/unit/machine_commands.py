@@ -101,7 +101,7 @@ def main():
     run("memory", "henri", "--computing", "19", code=1, says="of which machine 'henri' has 18")
     run("memory", "thunderx2", code=1, says="has no memory_cores_par at level intra_socket")
     run("memory", "henri", "--computing", "0", code=2, says="--computing 0: expected a whole number, 1 to")
-    run("memory", code=2, says="expected one NAME")
+    run("memory", code=2, says="expected one machine")
     table = run("export", "henri")
     for word, value, says in (("memory_alpha - 0.915", "memory_alpha - -0.1", "memory_alpha of -0.1"),
                               ("any cores - 18 1", "any cores - 5000 1", "expected at most 4096"),
@@ -162,7 +162,7 @@ def main():
 
     run(code=2)
     run("dance", code=2, says="no subcommand 'dance'")
-    run("show", code=2, says="expected one NAME")
+    run("show", code=2, says="expected one machine")
     run("show", "no-such-machine", code=1, says="no-such-machine")
     run("show", "epyc-rome", "--wrong", code=2, says="--wrong")
     run("import", "mine.tbl", code=2, says="trace.db")

@@ -112,7 +112,7 @@ def check_interfaces(folder, trace):
 
 
 def check_others(folder, table):
-    empty = "no machine is stored to predict with"
+    empty = "the trace has no machine table"
     trace = database(folder / "none.db", TRACE)
     check("no machine", empty in run("report", trace, "--section", "fine-grained")[1].replace("\n", " "))
     check("no machine, json", json.loads(run("report", trace, "--json")[1])["fine_grained"]["longest"] == [])

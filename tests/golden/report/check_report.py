@@ -243,7 +243,7 @@ def malformed(folder, halo):
     refused("report folder", 1, "without spools", "report", folder / "nothing")
     refused("machines of a folder", 1, "is a folder; expected a trace", "machine", "list", folder / "nothing")
     refused("report model", 1, "no prediction", "report", halo, "--model", "nonesuch")
-    refused("report usage", 2, "expected a trace.db", "report")
+    refused("report usage", 2, "expected a trace: trace.db", "report")
     refused("report format", 2, "expected text, csv, json or html", "report", halo, "--format", "pdf")
     refused("report option", 2, "--colour: not an option", "report", halo, "--colour")
     refused("report output", 1, "cannot be written", "report", halo, "-o", folder / "no" / "such" / "folder")

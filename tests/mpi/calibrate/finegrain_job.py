@@ -183,7 +183,7 @@ def bad_input():
         (["--width", "1e-6"], "--width: only with --arrivals kde"),
         (["--format", "xml"], "--format xml"),
         (["--seed", "x"], "--seed x"),
-        (["--raw", "-"], "--output, --raw, --dump: expected one"),
+        (["--raw", "-"], "--output, --raw, --dump: at most one"),
     ]
     for words, says in cases:
         run("finegrain", "--fold", *words, *launcher(), code=2, says=says, lines=1)

@@ -96,7 +96,7 @@ def fit_of_copies():
 def wrong_usage():
     run(TOOL, "calibrate", "--gpu", "never", "--", *LAUNCHER, code=2, says="also or only")
     run(TOOL, "calibrate", "--gpu", code=2, says="--gpu")
-    run(TOOL, "calibrate", "--memory", "--gpu", "also", "--", *LAUNCHER, code=2, says="--gpu: not with --memory")
+    run(TOOL, "calibrate", "--memory", "--gpu", "also", "--", *LAUNCHER, code=2, says="--gpu does not apply to --memory")
     run(*LAUNCHER, PROGRAM, "gpu_copy", "--seconds", "x", code=2, says="--seconds x: expected a number")
 
 

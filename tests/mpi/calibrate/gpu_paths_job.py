@@ -115,7 +115,7 @@ def calibrations():
 
 def wrong_usage():
     for words, says in ((["--gpu", "only", "--path", "teleport"], "no path 'teleport'"), (["--gpu", "only", "--path", "copy,"], "no path ''"),
-                        (["--path", "copy"], "--path: only with --gpu"), (["--memory", "--path", "copy", "--gpu", "also"], "not with --memory")):
+                        (["--path", "copy"], "--path requires --gpu"), (["--memory", "--path", "copy", "--gpu", "also"], "does not apply to --memory")):
         run(TOOL, "calibrate", *words, "--", *launcher(2), code=2, says=says)
 
 

@@ -108,10 +108,10 @@ def one_core():
 
 
 def usage():
-    run([TOOL, "calibrate", "--placements", "all", "--", MPIEXEC, "-n", "2"], 2, "--placements: only with --memory")
-    run([TOOL, "calibrate", "--allow-cpu-copy", "--", MPIEXEC, "-n", "2"], 2, "--allow-cpu-copy: only with --memory")
-    run(words("--launches", "2"), 2, "--launches: not with --memory")
-    run(words("--cached"), 2, "--cached: not with --memory")
+    run([TOOL, "calibrate", "--placements", "all", "--", MPIEXEC, "-n", "2"], 2, "--placements requires --memory")
+    run([TOOL, "calibrate", "--allow-cpu-copy", "--", MPIEXEC, "-n", "2"], 2, "--allow-cpu-copy requires --memory")
+    run(words("--launches", "2"), 2, "--launches does not apply to --memory")
+    run(words("--cached"), 2, "--cached does not apply to --memory")
     run(words("--placements", "some"), 2, "expected model or all")
     run(words("--restart", "--continue"), 2, "expected one of them")
     expect_nothing_left("wrong usage")

@@ -59,7 +59,7 @@ def main():
     test.expect_traffic()
     test.expect_complete()
     section = [test.mpistair, "report", test.trace, "--section", "gpu"]
-    if "no machine is stored" not in test.must(section).stdout:
+    if "the trace has no machine table" not in test.must(section).stdout:
         job.fail("a trace without a machine")
     test.must([test.mpistair, "predict", test.trace, "--machine", "summit", "--model", "postal"])
     report = json.loads(test.must([test.mpistair, "report", test.trace, "--json"]).stdout)["gpu"]
