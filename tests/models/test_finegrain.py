@@ -193,7 +193,7 @@ class Finegrain(PredictTest):
                 (["--parts", "0"], "--parts 0: expected whole numbers"),
                 (["--parts", "2,,4"], "--parts 2,,4"),
                 (["--parts", "2,four"], "--parts 2,four"),
-                (["--bytes", "16", "--parts", "32"], "--parts 32 of --bytes 16"),
+                (["--bytes", "16", "--parts", "32"], "--parts 32, --bytes 16"),
                 (["--bytes", "0"], "--bytes 0"),
                 (["--threads", "0"], "--threads 0"),
                 (["--peers", "0"], "--peers 0"),

@@ -261,7 +261,7 @@ class Memory(PredictTest):
         for option, value in (("--compute-cores", 4097), ("--compute-cores", -1), ("--compute-cores", "many"), ("--comp-numa", ""),
                               ("--comm-numa", "1.5"), ("--comp-numa", "18446744073709551617")):
             self.call(*memory, option, value, code=2, says=option)
-        self.call("predict", "--memory", code=2, says="--memory needs --machine")
+        self.call("predict", "--memory", code=2, says="--memory requires --machine")
         for options in (("trace.db",), ("--pattern", "P.csv"), ("--placement", "L.csv"), ("--model", "flow"), ("--latency", "in"),
                         ("--topology", "cube"), ("--repetitions", 2), ("--interval",)):
             self.call(*memory, *options, code=2, says="--memory and " + ("a trace" if options[0] == "trace.db" else options[0]))
