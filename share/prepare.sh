@@ -2,15 +2,14 @@
 #
 # Before sourcing: `source_folder` is the root of the source tree, `logs` the folder for the logs.
 
-# What a build needs, what records a job on each MPI, what exports OTF2 (mpistair export; without it all else is built),
-# and what the tests need beyond (and tests/fuzz/run.sh), as packages of Debian and Ubuntu. The benchmark `applications` names the
+# What a build needs; what it can go without (lines of call sites, meshes and the search for places, pictures, stacks, OTF2),
+# as meson's summary and `mpistair doctor` then say; what records a job on each MPI; what the tests need beyond (and
+# tests/fuzz/run.sh): packages of Debian and Ubuntu. The benchmark `applications` names the
 # packages of what it leaves out because it is not installed; no test needs them. This is the only list.
-build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libdw-dev
-    libscotch-dev libcmocka-dev libjs-vega
-    libunwind8'
+build_packages='gcc libc6-dev meson ninja-build pkg-config python3 libsqlite3-dev libhwloc-dev libcmocka-dev'
+part_packages='libdw-dev libscotch-dev libjs-vega libunwind8 libopen-trace-format2-dev'
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
-export_packages='libopen-trace-format2-dev'
 fuzz_packages='clang libclang-rt-dev'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux mount lammps python3-mpi4py python3-dev cython3 dpkg-dev
     g++ zsh otf2-tools python3-otf2 python3-six graphviz

@@ -26,10 +26,10 @@ ranks=$(nproc)
 # Whichever MPI is here; Open MPI where there is none.
 if is_installed libmpich-dev && is_installed mpich && ! is_installed libopenmpi-dev; then
     mpi=mpich launcher="mpiexec.mpich -n $ranks"
-    need_packages $build_packages $mpich_packages
+    need_packages $build_packages $part_packages $mpich_packages
 else
     mpi=openmpi launcher="mpiexec.openmpi --oversubscribe --bind-to none -n $ranks"
-    need_packages $build_packages $openmpi_packages
+    need_packages $build_packages $part_packages $openmpi_packages
 fi
 
 step "Building in $folder"

@@ -18,6 +18,8 @@
 # Builds and logs are in build-tests, or in the folder that MPISTAIR_BUILDS names; so does an argument that begins with /, ./
 # or ../. At the end come the time by suite and the slowest tests. The last line is `N passed, N failed, N skipped`; the exit
 # code is 1 unless all passed or were skipped.
+#
+# With MPISTAIR_MINIMAL=1 only what a build cannot go without and MPICH are installed (tests/roots/run.sh minimal).
 set -eu
 
 source_folder=$(cd "$(dirname "$0")/.." && pwd)
@@ -195,7 +197,11 @@ check_format() {
 }
 
 step "Builds and logs: $folder"
-need_packages $build_packages $openmpi_packages $mpich_packages $export_packages $test_packages
+if [ -n "${MPISTAIR_MINIMAL:-}" ]; then
+    need_packages $build_packages $mpich_packages
+else
+    need_packages $build_packages $part_packages $openmpi_packages $mpich_packages $test_packages
+fi
 step "With:$(dpkg-query --show --showformat ' ${Package} ${Version},' gcc clang libhwloc-dev mpich openmpi-bin \
     python3-mpi4py lammps 2>/dev/null | sed 's/,$//')"
 ! has "$chosen_parts" format || check format logged format check_format || true

@@ -11,6 +11,7 @@
 
 #include "predictor/what_if/arrange.h"
 #include "predictor/pattern/group.h"
+#include "predictor/scotch_library.h"
 #include "predictor/what_if/rank_graph.h"
 
 /* Says how uneven Scotch may leave the parts. */
@@ -199,6 +200,11 @@ static int map_work_init(struct map_work *work, const struct workload *workload,
                    grouping_init(&work->sockets, slots, GROUP_BY_SOCKET) != 0
                ? -1
                : 0;
+}
+
+bool placement_map_is_built(void)
+{
+    return true;
 }
 
 int placement_map(const struct workload *workload, const struct placement *slots, uint64_t seed,

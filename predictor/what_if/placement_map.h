@@ -2,7 +2,12 @@
 #ifndef MPISTAIR_PREDICTOR_PLACEMENT_MAP_H
 #define MPISTAIR_PREDICTOR_PLACEMENT_MAP_H
 
+#include <stdbool.h>
+
 #include "predictor/what_if/workload.h"
+
+/* Returns whether mpistair was built with Scotch. */
+bool placement_map_is_built(void);
 
 /* Fills mapped, a placement of slots->n_ranks from placement_init, with the places of slots, each as often as there.
  * Returns 0, or -1 with the reason. */

@@ -68,7 +68,7 @@ int rank_graph_init(struct rank_graph *graph, const struct workload *workload)
     for (size_t i = 0; i < n; i++) {
         graph->first[edges[i].a + 1]++;
         graph->neighbour[i] = edges[i].b;
-        graph->weight[i] = 1 + (sum > 0 ? (SCOTCH_Num)(edges[i].bytes / sum * WEIGHT_SUM) : 0);
+        graph->weight[i] = 1 + (sum > 0 ? (int32_t)(edges[i].bytes / sum * WEIGHT_SUM) : 0);
     }
     for (size_t rank = 0; rank < workload->n_ranks; rank++)
         graph->first[rank + 1] += graph->first[rank];

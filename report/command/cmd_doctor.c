@@ -25,10 +25,13 @@
 #include "interpose/run/launch.h"
 #include "interpose/spool/clock.h"
 #include "interpose/spool/event.h"
-#include "interpose/trace/site/libdw.h"
+#include "interpose/trace/site/symbols.h"
+#include "predictor/what_if/placement_map.h"
 #include "report/command/commands.h"
+#include "report/export/trace_export.h"
 #include "share/base/error.h"
 #include "share/base/help_text.h"
+#include "share/base/html_page.h"
 #include "share/base/installation.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
@@ -292,7 +295,7 @@ static void look_at_call_sites(struct doctor *doctor)
 {
     const char *reason;
     struct doctor_check *check = add_check(doctor, "call sites", DOCTOR_OK);
-    if (libdw_load(&reason) != NULL) {
+    if (callsites_can_be_resolved(&reason)) {
         snprintf(check->found, sizeof check->found, "libdw can be loaded; it reads functions and lines");
         return;
     }
@@ -303,6 +306,32 @@ static void look_at_call_sites(struct doctor *doctor)
              "runs");
 }
 
+/* Adds a note for each part that this mpistair lacks. */
+static void look_at_parts(struct doctor *doctor)
+{
+    const struct {
+        const char *name, *lacking, *advice;
+        bool is_there;
+    } parts[] = {
+        {"Scotch", "built without Scotch: no pattern mesh, no predict --best-placement, no finding of placement",
+         "install libscotch-dev and build mpistair once more", placement_map_is_built()},
+        {"OTF2", "built without libotf2: no export --to otf2",
+         "install libopen-trace-format2-dev and build mpistair once more", export_otf2_is_built()},
+        {"pictures", "the chart library is not installed: no pictures in HTML reports, no --plot",
+         "install libjs-vega and build mpistair once more, with -Dvega=FOLDER where it lies elsewhere",
+         html_page_draws()},
+        {"libunwind", "libunwind.so.8 cannot be loaded: MPISTAIR_STACK records no callers",
+         "install libunwind8 where jobs run", dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL) != NULL},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i].is_there)
+            continue;
+        struct doctor_check *check = add_check(doctor, parts[i].name, DOCTOR_NOTE);
+        snprintf(check->found, sizeof check->found, "%s", parts[i].lacking);
+        snprintf(check->advice, sizeof check->advice, "%s", parts[i].advice);
+    }
+}
+
 static void look_at_host(struct doctor *doctor)
 {
     look_at_processors(doctor);
@@ -310,6 +339,7 @@ static void look_at_host(struct doctor *doctor)
     look_at_spools(doctor);
     look_at_preload(doctor);
     look_at_call_sites(doctor);
+    look_at_parts(doctor);
 }
 
 static void list_devices(const struct cuda_driver *driver, struct doctor_check *check)

@@ -112,7 +112,7 @@ int diagnose_placement(struct diagnosis *diagnosis)
     struct workload workload = {0};
     double between_s = 0;
     bool known = true;
-    if (n_ranks < 2 || n_ranks > MOST_RANKS)
+    if (n_ranks < 2 || n_ranks > MOST_RANKS || !placement_map_is_built())
         return 0;
     if (placement_init(&slots, n_ranks) != 0 || workload_init(&workload, n_ranks) != 0)
         no_memory(0);

@@ -1,6 +1,11 @@
 /* Takes the place of otf2.c where mpistair was built without libotf2. */
 #include "report/export/trace_export.h"
 
+bool export_otf2_is_built(void)
+{
+    return false;
+}
+
 int export_otf2(struct export *export)
 {
     return error_set(

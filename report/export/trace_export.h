@@ -52,6 +52,8 @@ int selection_tell(struct export *export);
 /* Write the export. Return 0, or -1 with the reason. A file is complete or untouched. */
 int export_perfetto(struct export *export);
 int export_otf2(struct export *export);
+/* Returns whether mpistair was built with libotf2. */
+bool export_otf2_is_built(void);
 int export_goal(struct export *export);
 int export_simgrid(struct export *export);
 int export_csv(struct export *export);

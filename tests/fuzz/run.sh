@@ -20,7 +20,7 @@ folder=$(cd "$folder" && pwd)
 logs=$folder/logs
 export FUZZ_FOLDER="$folder"
 . "$source_folder/share/prepare.sh"
-need_packages $build_packages $openmpi_packages $mpich_packages $test_packages $fuzz_packages
+need_packages $build_packages $part_packages $openmpi_packages $mpich_packages $test_packages $fuzz_packages
 step "Build: $folder/fuzz"
 [ -e "$folder/fuzz/build.ninja" ] ||
     CC=clang logged fuzz-setup meson setup -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false -Dopenmpi=disabled \

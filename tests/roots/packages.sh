@@ -84,7 +84,7 @@ remove_packages_of() {
         [ -z "$left" ]'
 }
 
-need_packages $build_packages $openmpi_packages $mpich_packages git
+need_packages $build_packages $part_packages $openmpi_packages $mpich_packages git
 if checked tarball make_tarball; then
     for release; do
         need_release

@@ -1,7 +1,9 @@
 #!/bin/sh
 # run.sh: the tests on another release of Debian, with its compilers, libraries and MPIs, in a root of that release.
 #
-#     sh tests/roots/run.sh RELEASE [PART | SUITE | SUITE/NAME] ...      RELEASE: trixie, sid, ...
+#     sh tests/roots/run.sh RELEASE [PART | SUITE | SUITE/NAME] ...      RELEASE: trixie, sid, ..., or minimal
+#
+# minimal is bookworm with what a build cannot go without, and MPICH, alone; there it is unit and golden if nothing is named.
 #
 # Makes the root where it is not there yet (by mmdebstrap or debootstrap, from the mirror that this system's apt has), in
 # the folder that MPISTAIR_ROOTS names, else /var/cache/mpistair-roots. Then tests/run.sh runs inside: it installs what
@@ -20,6 +22,11 @@ case $release in
     ;;
 esac
 shift
+name=$release minimal=
+if [ "$release" = minimal ]; then
+    release=bookworm minimal=1
+    [ $# -gt 0 ] || set -- unit golden
+fi
 [ $# -gt 0 ] || set -- unit golden mpi jobs
 logs=$(mktemp -d "${TMPDIR:-/tmp}/mpistair-roots.XXXXXX")
 trap 'rm -rf "$logs"' EXIT
@@ -27,10 +34,10 @@ trap 'rm -rf "$logs"' EXIT
 . "$source_folder/tests/roots/root.sh"
 
 need_rights
-root=$roots/$release
+root=$roots/$name
 if [ ! -e "$root" ]; then
     need_release
-    new_root "$release"
+    new_root "$name"
 fi
 ! command -v ccache >/dev/null || inside sh -c 'command -v ccache || apt-get -qq install -y ccache' >/dev/null 2>&1 || true
-inside sh /mpistair/tree/tests/run.sh "$@" </dev/null
+inside env MPISTAIR_MINIMAL="$minimal" sh /mpistair/tree/tests/run.sh "$@" </dev/null

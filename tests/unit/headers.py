@@ -3,7 +3,7 @@
 The build itself shows it of a header that a source file includes before all else. The others are compiled here, with the
 options of the source files of their own folder, as compile_commands.json has them.
 
-usage: headers.py SOURCE_ROOT BUILD_ROOT
+usage: headers.py SOURCE_ROOT BUILD_ROOT [HEADER ...]    HEADER: of a library that the build goes without
 """
 import concurrent.futures
 import itertools
@@ -65,7 +65,8 @@ def main():
     options, begun_with = read_commands(build, root)
     headers = [(os.path.join(folder, name), choices) for folder, choices in sorted(options.items())
                if os.path.commonpath([folder, root]) == root for name in sorted(os.listdir(folder)) if name.endswith(".h")]
-    others = [header for header in headers if header[0] not in begun_with]
+    left_out = {os.path.join(root, name) for name in sys.argv[3:]}
+    others = [header for header in headers if header[0] not in begun_with | left_out]
     bad, alone = 0, len(headers) - len(others)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for (header, _), said in zip(others, pool.map(lambda header: why_not(*header), others)):

@@ -263,16 +263,22 @@ static void resolve_module(struct trace *trace, uint32_t number)
     libdw->dwfl_end(session);
 }
 
+bool callsites_can_be_resolved(const char **reason)
+{
+    libdw = libdw_load(reason);
+    return libdw != NULL;
+}
+
 /* Finds the library; returns false without it, which is reported once. */
 static bool find_library(void)
 {
     static bool is_said;
     const char *reason;
-    libdw = libdw_load(&reason);
-    if (libdw == NULL && !is_said)
+    bool is_there = callsites_can_be_resolved(&reason);
+    if (!is_there && !is_said)
         fprintf(stderr, "mpistair: no source lines: %s\n", reason);
-    is_said = is_said || libdw == NULL;
-    return libdw != NULL;
+    is_said = is_said || !is_there;
+    return is_there;
 }
 
 void callsites_resolve(struct trace *trace)

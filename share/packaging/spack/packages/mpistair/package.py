@@ -33,6 +33,8 @@ class Mpistair(MesonPackage):
         is_openmpi = self.spec.satisfies("^[virtuals=mpi] openmpi")
         return [
             "-Dtests=false",
+            "-Dlibdw=enabled",
+            "-Dscotch=enabled",
             f"-Dopenmpi={'enabled' if is_openmpi else 'disabled'}",
             f"-Dmpich={'disabled' if is_openmpi else 'enabled'}",
         ]
