@@ -68,12 +68,11 @@ static size_t last_n(enum level level, const struct level_group *group)
 }
 
 /* Appends all sizes of one N in one group. */
-static int append(struct listing *listing, enum level level, const char *ranks, size_t n, const struct pair *pairs,
-                  enum domain domain)
+static void append(struct listing *listing, enum level level, const char *ranks, size_t n, const struct pair *pairs,
+                   enum domain domain)
 {
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
-        if (array_grow(&listing->items, listing->n_items, sizeof *listing->items) != 0)
-            return -1;
+        array_grow(&listing->items, listing->n_items, sizeof *listing->items);
         listing->items[listing->n_items++] = (struct item){
             .level = level,
             .mode = n > 1 ? BOTH_WAYS : ONE_WAY,
@@ -89,23 +88,20 @@ static int append(struct listing *listing, enum level level, const char *ranks, 
             .domain = domain_name[domain],
         };
     }
-    return 0;
 }
 
 /* Appends N = 1 and 2 on a socket, which are one pair: one of each domain that the group has. */
-static int append_single(struct listing *listing, const struct level_group *group, struct pair *pairs, size_t n,
-                         const uint64_t *n_rank_pairs)
+static void append_single(struct listing *listing, const struct level_group *group, struct pair *pairs, size_t n,
+                          const uint64_t *n_rank_pairs)
 {
     for (int domain = 0; domain < DOMAIN_COUNT; domain++)
         if (n_rank_pairs[domain] > 0 &&
-            level_group_pair(&listing->measure->placement, group, (enum domain)domain, &pairs[domain]) &&
-            append(listing, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain) != 0)
-            return -1;
-    return 0;
+            level_group_pair(&listing->measure->placement, group, (enum domain)domain, &pairs[domain]))
+            append(listing, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain);
 }
 
 /* Appends N processes of a socket whose pairs are alike: disjoint selections of its pairs, as many as it has. */
-static int append_selections(struct listing *listing, int index, size_t n)
+static void append_selections(struct listing *listing, int index, size_t n)
 {
     const struct level_group *group = &groups[LEVEL_INTRA_SOCKET][index];
     size_t n_pairs = pairs_of(LEVEL_INTRA_SOCKET, n);
@@ -115,44 +111,36 @@ static int append_selections(struct listing *listing, int index, size_t n)
             snprintf(name, sizeof selection_names[index][i], "%s", group->name);
         else
             snprintf(name, sizeof selection_names[index][i], "%s.%zu", group->name, i + 1);
-        if (append(listing, LEVEL_INTRA_SOCKET, name, n, group->pairs + i * n_pairs, DOMAIN_NONE) != 0)
-            return -1;
+        append(listing, LEVEL_INTRA_SOCKET, name, n, group->pairs + i * n_pairs, DOMAIN_NONE);
     }
-    return 0;
 }
 
 /* Lists N as the largest group has them; a smaller group takes part as far as it goes. */
-static int list_level(struct listing *listing, enum level level, const uint64_t *n_rank_pairs)
+static void list_level(struct listing *listing, enum level level, const uint64_t *n_rank_pairs)
 {
     struct level_group *found = groups[level];
     int n_groups = level_groups_find(&listing->measure->placement, level,
                                      level == LEVEL_INTRA_SOCKET ? GROUPS_MAX : GROUPS_BETWEEN, found);
     size_t last = n_groups > 0 ? last_n(level, &found[0]) : 0;
     for (size_t n = 1; n <= last; n = next_n(n, last))
-        for (int i = 0; i < n_groups; i++) {
-            int result = 0;
+        for (int i = 0; i < n_groups; i++)
             if (level == LEVEL_INTRA_SOCKET && n <= 2 && n_rank_pairs[DOMAIN_NONE] == 0)
-                result = append_single(listing, &found[i], single[i], n, n_rank_pairs);
+                append_single(listing, &found[i], single[i], n, n_rank_pairs);
             else if (level == LEVEL_INTRA_SOCKET)
-                result = append_selections(listing, i, n);
+                append_selections(listing, i, n);
             else if (n <= last_n(level, &found[i]))
-                result = append(listing, level, found[i].name, n, found[i].pairs, DOMAIN_NONE);
-            if (result != 0)
-                return -1;
-        }
-    return n_groups < 0 ? -1 : 0;
+                append(listing, level, found[i].name, n, found[i].pairs, DOMAIN_NONE);
 }
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     struct listing listing = {.measure = measure};
     uint64_t n_rank_pairs[DOMAIN_COUNT];
-    int result = levels_domains(&measure->placement, n_rank_pairs);
-    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT && result == 0; level++)
-        result = list_level(&listing, (enum level)level, n_rank_pairs);
+    levels_domains(&measure->placement, n_rank_pairs);
+    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
+        list_level(&listing, (enum level)level, n_rank_pairs);
     *items = listing.items;
     *n_items = listing.n_items;
-    return result;
 }
 
 /* Executes the algorithm once with n repetitions. */

@@ -244,7 +244,7 @@ static size_t make_items(struct item items[N_MODES])
     return n;
 }
 
-static int lead(struct measure *measure, const struct benchmark_program *program)
+static void lead(struct measure *measure, const struct benchmark_program *program)
 {
     struct item items[N_MODES];
     double seconds;
@@ -258,7 +258,6 @@ static int lead(struct measure *measure, const struct benchmark_program *program
     if (n_items > 0)
         measure_visit(measure, program, &items[1], 1, 1, &seconds); /* opens connections, and does not count */
     in_turn_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
-    return 0;
 }
 
 const struct benchmark_program backlog_program = {

@@ -257,7 +257,7 @@ static bool step(struct measure *measure, const struct benchmark_program *progra
     return true;
 }
 
-static int lead(struct measure *measure, const struct benchmark_program *program)
+static void lead(struct measure *measure, const struct benchmark_program *program)
 {
     struct level_search levels[LEVEL_COUNT] = {{.done = 0}};
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 2};
@@ -274,7 +274,6 @@ static int lead(struct measure *measure, const struct benchmark_program *program
         if (!levels[i].found)
             fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no boundary found in %g s; give it more\n", program->name,
                     level_name[levels[i].item.level], measure->seconds);
-    return 0;
 }
 
 const struct benchmark_program buffer_program = {

@@ -103,14 +103,13 @@ static double exchange(struct measure *measure, const struct task *task)
     return more_s > MORE_MIN_S ? more_s : MORE_MIN_S;
 }
 
-static int lead(struct measure *measure, const struct benchmark_program *program)
+static void lead(struct measure *measure, const struct benchmark_program *program)
 {
     const struct one_pair_plan plan = {variants, N_MODES, sizes, N_SIZES, 1, LEVEL_INTER_NODE, LEVEL_INTER_NODE};
     struct item *items;
     double seconds;
     size_t n_items = 0, taken[N_SIZES * N_MODES];
-    if (one_pair_list(measure, &plan, levels, &items, &n_items) != 0)
-        return -1;
+    one_pair_list(measure, &plan, levels, &items, &n_items);
     for (size_t i = 0; i < n_items; i++)
         taken[i] = measure_resumed(measure, &items[i], NULL, 0);
     if (n_items == 0)
@@ -120,7 +119,6 @@ static int lead(struct measure *measure, const struct benchmark_program *program
     in_turn_measure(measure, program, items, n_items < N_MODES ? n_items : N_MODES, taken, FIRST_SAMPLES);
     in_turn_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
     free(items);
-    return 0;
 }
 
 const struct benchmark_program burst_program = {

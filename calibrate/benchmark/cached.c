@@ -23,7 +23,7 @@ static const uint64_t sizes[] = {1024,   2048,   4096,   8192,    16384,   32768
                                  131072, 262144, 524288, 1048576, 2097152, 4194304};
 static struct one_pair levels[LEVEL_COUNT];
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_sizes = 0;
     while (n_sizes < sizeof sizes / sizeof sizes[0] && sizes[n_sizes] <= measure->buffer_bytes)
@@ -35,7 +35,7 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
                                        .repeats = REPEATS_MAX,
                                        .nearest = LEVEL_INTRA_SOCKET,
                                        .farthest = LEVEL_INTER_SOCKET};
-    return one_pair_list(measure, &plan, levels, items, n_items);
+    one_pair_list(measure, &plan, levels, items, n_items);
 }
 
 static void round_trip(struct measure *measure, const struct task *task)

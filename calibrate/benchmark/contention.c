@@ -20,6 +20,7 @@
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/schedule.h"
+#include "share/base/memory.h"
 
 enum { NODE_PAIRS_MAX = 16, COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE_VISITS = 3 };
 
@@ -65,13 +66,9 @@ static size_t ranks_of(const struct placement *placement, unsigned long node, in
 static int pair_nodes(const struct placement *placement, const unsigned long nodes[2], struct crossing *crossing,
                       struct error *error)
 {
-    int *ranks[2] = {calloc(placement->n_ranks, sizeof **ranks), calloc(placement->n_ranks, sizeof **ranks)};
-    crossing->pairs = calloc(placement->n_ranks, sizeof *crossing->pairs);
+    int *ranks[2] = {xcalloc(placement->n_ranks, sizeof **ranks), xcalloc(placement->n_ranks, sizeof **ranks)};
+    crossing->pairs = xcalloc(placement->n_ranks, sizeof *crossing->pairs);
     int result = 0;
-    if (ranks[0] == NULL || ranks[1] == NULL || crossing->pairs == NULL) {
-        error_set(error, "no memory");
-        result = EXIT_WORK_FAILED;
-    }
     size_t n[2] = {0, 0};
     for (int side = 0; side < 2 && result == 0; side++) {
         n[side] = ranks_of(placement, nodes[side], ranks[side]);
@@ -157,14 +154,12 @@ static int prepare(struct measure *measure, bool speak)
     return result;
 }
 
-static int join_crossings(void)
+static void join_crossings(void)
 {
     shared.variant = "shared";
     for (size_t i = 0; i < n_node_pairs; i++)
         shared.n_pairs += alone[i].n_pairs;
-    shared.pairs = calloc(shared.n_pairs, sizeof *shared.pairs);
-    if (shared.pairs == NULL)
-        return -1;
+    shared.pairs = xcalloc(shared.n_pairs, sizeof *shared.pairs);
     size_t n = 0, length = 0;
     for (size_t i = 0; i < n_node_pairs; i++) {
         memcpy(&shared.pairs[n], alone[i].pairs, alone[i].n_pairs * sizeof *shared.pairs);
@@ -173,7 +168,6 @@ static int join_crossings(void)
             snprintf(shared.name + length, sizeof shared.name - length, "%s%s", i > 0 ? "+" : "", alone[i].name);
         length += (size_t)added < sizeof shared.name - length ? (size_t)added : 0;
     }
-    return 0;
 }
 
 static struct item make_item(const struct crossing *crossing, uint64_t bytes, int count)
@@ -192,15 +186,13 @@ static struct item make_item(const struct crossing *crossing, uint64_t bytes, in
 }
 
 /* Lists the sizes and counts whose bytes may cross the link in a sample, and fit in a process's buffer. */
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_shapes = 0;
     for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= SIZE_STEP)
         for (int count = 1; count <= COUNT_MAX; count *= COUNT_STEP)
             n_shapes++;
-    *items = calloc(n_shapes * (n_node_pairs + 1), sizeof **items);
-    if (*items == NULL)
-        return -1;
+    *items = xcalloc(n_shapes * (n_node_pairs + 1), sizeof **items);
     for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= SIZE_STEP)
         for (int count = 1; count <= COUNT_MAX; count *= COUNT_STEP) {
             uint64_t of_process = bytes * (uint64_t)count;
@@ -210,7 +202,6 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
             for (size_t i = 0; i < n_node_pairs; i++)
                 (*items)[(*n_items)++] = make_item(&alone[i], bytes, count);
         }
-    return 0;
 }
 
 /* Returns the fastest of a few visits, the first of which opens connections; 0 where none started in time. */
@@ -243,12 +234,11 @@ static void probe(struct measure *measure, const struct benchmark_program *progr
     bytes_across = seconds > 0 ? across * SAMPLE_S / seconds : (double)(BYTES_MAX * shared.n_pairs);
 }
 
-static int lead(struct measure *measure, const struct benchmark_program *program)
+static void lead(struct measure *measure, const struct benchmark_program *program)
 {
-    if (join_crossings() != 0)
-        return -1;
+    join_crossings();
     probe(measure, program);
-    return schedule_lead(measure, program);
+    schedule_lead(measure, program);
 }
 
 /* Makes one way of B Algorithm 1, with tags and posts in the same order on both sides. */

@@ -200,7 +200,7 @@ static void note(const struct measure *measure, const struct benchmark_program *
                 program->name, level, measure->seconds);
 }
 
-static int lead(struct measure *measure, const struct benchmark_program *program)
+static void lead(struct measure *measure, const struct benchmark_program *program)
 {
     static struct probe probes[LEVEL_COUNT * PAIRS_A_LEVEL];
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 1};
@@ -210,7 +210,6 @@ static int lead(struct measure *measure, const struct benchmark_program *program
         ;
     for (size_t i = 0; i < n_probes; i++)
         note(measure, program, &probes[i]);
-    return 0;
 }
 
 const struct benchmark_program eager_program = {

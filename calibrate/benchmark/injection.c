@@ -12,6 +12,7 @@
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
+#include "share/base/memory.h"
 
 /* Limit the repetitions that are posted at once, and those of a sample. */
 enum { BATCH = 10, REPEATS_MAX = 4096, DATA_TAG = 1, START_TAG = 2 };
@@ -61,17 +62,13 @@ static int compare_receivers(const void *left, const void *right)
     return a->rank - b->rank;
 }
 
-/* Returns 0, or -1 without memory; n_pairs_max = 0 where the job is on one node. */
-static int make_pairs(const struct placement *placement)
+/* Leaves n_pairs_max = 0 where the job is on one node. */
+static void make_pairs(const struct placement *placement)
 {
     size_t n_senders, n_receivers = 0, n = placement->n_ranks;
     uint32_t node = largest_node(placement, &n_senders);
-    struct receiver *receivers = calloc(n, sizeof *receivers);
-    pairs = calloc(n, sizeof *pairs);
-    if (receivers == NULL || pairs == NULL) {
-        free(receivers);
-        return -1;
-    }
+    struct receiver *receivers = xcalloc(n, sizeof *receivers);
+    pairs = xcalloc(n, sizeof *pairs);
     for (size_t i = 0; i < n; i++) {
         struct receiver receiver = {.node = placement->node[i], .rank = (int)i};
         for (size_t j = 0; j < i; j++)
@@ -87,7 +84,6 @@ static int make_pairs(const struct placement *placement)
         }
     snprintf(name, sizeof name, "node%u-others", node);
     free(receivers);
-    return 0;
 }
 
 /* Returns the next n after n: doubled, and the largest at the end. */
@@ -96,21 +92,18 @@ static size_t next_n(size_t n)
     return n == n_pairs_max ? n_pairs_max + 1 : 2 * n > n_pairs_max ? n_pairs_max : 2 * n;
 }
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_shapes = 0;
-    if (make_pairs(&measure->placement) != 0)
-        return -1;
+    make_pairs(&measure->placement);
     if (n_pairs_max == 0) {
         fprintf(stderr, MEASURE_NOTE "left_out injection: all %d ranks are on one node\n", measure->size);
-        return 0;
+        return;
     }
     for (size_t n = 1; n <= n_pairs_max; n = next_n(n))
         for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= 2)
             n_shapes++;
-    *items = calloc(n_shapes + 1, sizeof **items);
-    if (*items == NULL)
-        return -1;
+    *items = xcalloc(n_shapes, sizeof **items);
     for (size_t n = 1; n <= n_pairs_max; n = next_n(n))
         for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= 2) {
             uint64_t fit = measure->buffer_bytes / bytes;
@@ -127,7 +120,6 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
                 .ranks = name,
             };
         }
-    return 0;
 }
 
 static void send_batch(struct measure *measure, const struct task *task, int n)

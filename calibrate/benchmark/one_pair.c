@@ -7,6 +7,7 @@
 
 #include "calibrate/measure/levels.h"
 #include "calibrate/samples/plan.h"
+#include "share/base/memory.h"
 
 static void append(const struct one_pair_plan *plan, enum level level, const struct one_pair *own, struct item *items,
                    size_t *n_items)
@@ -27,12 +28,10 @@ static void append(const struct one_pair_plan *plan, enum level level, const str
             };
 }
 
-int one_pair_list(const struct measure *measure, const struct one_pair_plan *plan, struct one_pair *levels,
-                  struct item **items, size_t *n_items)
+void one_pair_list(const struct measure *measure, const struct one_pair_plan *plan, struct one_pair *levels,
+                   struct item **items, size_t *n_items)
 {
-    *items = calloc(LEVEL_COUNT * plan->n_sizes * (size_t)plan->n_modes, sizeof **items);
-    if (*items == NULL)
-        return -1;
+    *items = xcalloc(LEVEL_COUNT * plan->n_sizes * (size_t)plan->n_modes, sizeof **items);
     for (int level = (int)plan->nearest; level <= (int)plan->farthest; level++) {
         struct one_pair *own = &levels[level];
         if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
@@ -40,5 +39,4 @@ int one_pair_list(const struct measure *measure, const struct one_pair_plan *pla
         snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
         append(plan, (enum level)level, own, *items, n_items);
     }
-    return 0;
 }

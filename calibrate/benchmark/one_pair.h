@@ -23,8 +23,8 @@ struct one_pair_plan {
 };
 
 /* Lists each mode and size of the plan for the pair of each level that plan and job have, as benchmark_program.list
- * does. Fills levels[LEVEL_COUNT]. Returns 0, or -1 without memory. */
-int one_pair_list(const struct measure *measure, const struct one_pair_plan *plan, struct one_pair *levels,
-                  struct item **items, size_t *n_items);
+ * does. Fills levels[LEVEL_COUNT]. */
+void one_pair_list(const struct measure *measure, const struct one_pair_plan *plan, struct one_pair *levels,
+                   struct item **items, size_t *n_items);
 
 #endif

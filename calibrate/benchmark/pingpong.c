@@ -13,6 +13,7 @@
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
+#include "share/base/memory.h"
 
 enum { PAIRS_A_LEVEL = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
 
@@ -47,15 +48,14 @@ static void append(struct stratum *stratum, size_t n_pairs, enum level level, en
     }
 }
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_sizes = 0;
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2)
         n_sizes++;
-    *items = calloc((LEVEL_COUNT + DOMAIN_COUNT) * PAIRS_A_LEVEL * n_sizes, sizeof **items);
+    *items = xcalloc((LEVEL_COUNT + DOMAIN_COUNT) * PAIRS_A_LEVEL * n_sizes, sizeof **items);
     uint64_t n_rank_pairs[DOMAIN_COUNT];
-    if (*items == NULL || levels_domains(&measure->placement, n_rank_pairs) != 0)
-        return -1;
+    levels_domains(&measure->placement, n_rank_pairs);
     for (int domain = 0; domain < DOMAIN_COUNT; domain++) {
         struct stratum *stratum = &strata[LEVEL_INTRA_SOCKET][domain];
         if (n_rank_pairs[domain] > 0)
@@ -68,7 +68,6 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
         append(stratum, levels_pairs(&measure->placement, (enum level)level, PAIRS_A_LEVEL, stratum->pairs),
                (enum level)level, DOMAIN_NONE, *items, n_items);
     }
-    return 0;
 }
 
 static void round_trips(struct measure *measure, const struct task *task, int bytes, int n)

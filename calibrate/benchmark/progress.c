@@ -33,11 +33,11 @@ static const char *const variants[N_MODES] = {"alone", "sender", "receiver", "bo
 static const uint64_t sizes[] = {8, 32768, 262144};
 static struct one_pair levels[LEVEL_COUNT];
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     const struct one_pair_plan plan = {
         variants, N_MODES, sizes, sizeof sizes / sizeof sizes[0], REPEATS_MAX, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE};
-    return one_pair_list(measure, &plan, levels, items, n_items);
+    one_pair_list(measure, &plan, levels, items, n_items);
 }
 
 static void compute(double seconds)

@@ -38,6 +38,7 @@
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
+#include "share/base/memory.h"
 
 enum { MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, GO_TAG };
 
@@ -55,16 +56,14 @@ static char name[32];
 static MPI_Request requests[DEPTH_MAX];
 static MPI_Status statuses[DEPTH_MAX]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     enum level level = LEVEL_INTRA_SOCKET;
     while (level < LEVEL_COUNT && levels_pairs(&measure->placement, level, 1, &pair) == 0)
         level++;
-    *items = calloc(N_DEPTHS * N_MODES, sizeof **items);
-    if (*items == NULL)
-        return -1;
+    *items = xcalloc(N_DEPTHS * N_MODES, sizeof **items);
     if (level == LEVEL_COUNT)
-        return 0;
+        return;
     snprintf(name, sizeof name, "%d-%d", pair.first, pair.second);
     for (int i = 0; i < N_DEPTHS; i++)
         for (int mode = 0; mode < N_MODES; mode++)
@@ -80,7 +79,6 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
                 .pairs = &pair,
                 .ranks = name,
             };
-    return 0;
 }
 
 /* Returns the i-th tag of n, in order or reversed. */

@@ -10,6 +10,7 @@
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
+#include "share/base/memory.h"
 
 enum { RANKS_MAX = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
 
@@ -18,15 +19,13 @@ enum { RANKS_MAX = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
 static struct pair pairs[RANKS_MAX];
 static char names[RANKS_MAX][16];
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     int n_ranks = measure->size < RANKS_MAX ? measure->size : RANKS_MAX;
     size_t n_sizes = 0;
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2)
         n_sizes++;
-    *items = calloc((size_t)n_ranks * n_sizes, sizeof **items);
-    if (*items == NULL)
-        return -1;
+    *items = xcalloc((size_t)n_ranks * n_sizes, sizeof **items);
     for (int i = 0; i < n_ranks; i++) {
         int rank = (int)((int64_t)i * measure->size / n_ranks);
         pairs[i] = (struct pair){rank, rank};
@@ -45,7 +44,6 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
             };
         }
     }
-    return 0;
 }
 
 static void send_to_self(struct measure *measure, const struct task *task, int n)

@@ -9,11 +9,10 @@
 
 #include "calibrate/finegrain/finegrain_measure.h"
 #include "calibrate/finegrain/layout.h"
-#include "calibrate/measure/kept_memory.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/binding.h"
 #include "calibrate/measure/rank_place.h"
-#include "calibrate/measure/program.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/shared_clock.h"
 
 /* Lets a start be so long after it is agreed on, and longer where the threads of a host share few processors. */
@@ -124,7 +123,7 @@ static int measure_with(const struct finegrain_config *config, int provided, str
     MPI_Comm_size(MPI_COMM_WORLD, &measure.size);
     MPI_Comm_dup(MPI_COMM_WORLD, &measure.control);
     if (measure.rank == 0) {
-        program_note_job(measure.size);
+        mpi_job_note(measure.size);
         fprintf(stderr, MEASURE_NOTE "buffers_per_rank %zu\n",
                 measure.size > 1 ? layout_buffers_per_rank(config->peers, measure.size) : 0);
     }
@@ -162,12 +161,10 @@ static int finegrain_main(int argc, char **argv)
 {
     struct finegrain_config config;
     struct refusal refusal = {0};
-    int provided = MPI_THREAD_SINGLE;
     int code = read_options(argc, argv, &config);
     if (code != OPTIONS_READ)
         return code;
-    kept_memory_set();
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    int provided = mpi_job_init(&argc, &argv, MPI_THREAD_MULTIPLE);
     int result = measure_with(&config, provided, &refusal);
     MPI_Finalize();
     return result == 0 ? EXIT_DONE : refusal.code;

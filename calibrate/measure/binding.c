@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrate/measure/measure.h"
+#include "share/base/memory.h"
 
 static void print_index(FILE *stream, uint32_t index)
 {
@@ -105,9 +106,7 @@ void binding_note(FILE *stream, const struct placement *placement, const struct 
         print_place(stream, placement, i, &seats[i]);
         n_hosts = host[i] >= n_hosts ? host[i] + 1 : n_hosts;
     }
-    struct host *hosts = calloc((size_t)n_hosts, sizeof *hosts);
-    if (hosts == NULL)
-        return;
+    struct host *hosts = xcalloc((size_t)n_hosts, sizeof *hosts);
     for (size_t i = 0; i < n; i++) {
         struct host *own = &hosts[host[i]];
         CPU_OR(&own->cores, &own->cores, &seats[i].cores);

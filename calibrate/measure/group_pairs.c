@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/levels.h"
+#include "share/base/memory.h"
 #include "share/base/statistics.h"
 
 /* Describes a rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
@@ -48,13 +49,11 @@ static int compare_ranks(const void *left, const void *right)
     return COMPARE(a->rank, b->rank);
 }
 
-/* Makes the members of a side, in the order asked for; caches are numbered from 0. Returns NULL without memory. */
+/* Makes the members of a side, in the order asked for; caches are numbered from 0. */
 static struct member *make_members(const struct placement *placement, const int *ranks, size_t n,
                                    int (*compare)(const void *, const void *))
 {
-    struct member *members = calloc(n + 1, sizeof *members);
-    if (members == NULL)
-        return NULL;
+    struct member *members = xcalloc(n, sizeof *members);
     for (size_t i = 0; i < n; i++)
         members[i] = (struct member){.socket = placement->socket[ranks[i]],
                                      .numa = placement->numa[ranks[i]],
@@ -71,16 +70,14 @@ static struct member *make_members(const struct placement *placement, const int 
 }
 
 /* Pairs two sides: each is dealt out over its caches in turn, then one against the other. */
-static int pair_sides(const struct placement *placement, struct level_group *group)
+static void pair_sides(const struct placement *placement, struct level_group *group)
 {
     struct member *first = make_members(placement, group->ranks[0], group->n[0], compare_turns);
     struct member *second = make_members(placement, group->ranks[1], group->n[1], compare_turns);
-    int result = first == NULL || second == NULL ? -1 : 0;
-    for (size_t i = 0; i < group->n_pairs && result == 0; i++)
+    for (size_t i = 0; i < group->n_pairs; i++)
         group->pairs[i] = (struct pair){first[i].rank, second[i].rank};
     free(first);
     free(second);
-    return result;
 }
 
 /* Describes one socket while its pairs are made. */
@@ -156,17 +153,15 @@ static bool pick_pair(struct mixing *mixing, enum domain domain, struct pair *pa
     return true;
 }
 
-static int pair_socket(const struct placement *placement, struct level_group *group)
+static void pair_socket(const struct placement *placement, struct level_group *group)
 {
     size_t n = group->n[0], made = 0;
     struct mixing mixing = {.placement = placement, .n = n};
     mixing.members = make_members(placement, group->ranks[0], n, compare_ranks);
-    mixing.uses = calloc(n + 1, sizeof *mixing.uses);
-    int result = mixing.members == NULL || mixing.uses == NULL ? -1 : 0;
-    if (result == 0)
-        result = levels_count_domains(placement, group->ranks[0], n, mixing.n_pairs);
+    mixing.uses = xcalloc(n, sizeof *mixing.uses);
+    levels_count_domains(placement, group->ranks[0], n, mixing.n_pairs);
     double n_all = (double)n * (double)(n - 1) / 2;
-    while (result == 0 && made < group->n_pairs) {
+    while (made < group->n_pairs) {
         enum domain domain = next_domain(&mixing, made, n_all);
         if (pick_pair(&mixing, domain, &group->pairs[made])) {
             mixing.taken[domain]++;
@@ -177,18 +172,15 @@ static int pair_socket(const struct placement *placement, struct level_group *gr
     }
     free(mixing.members);
     free(mixing.uses);
-    return result;
 }
 
-int group_pairs_make(const struct placement *placement, struct level_group *group)
+void group_pairs_make(const struct placement *placement, struct level_group *group)
 {
     bool one_side = group->n[1] == 0;
     size_t smaller = group->n[0] < group->n[1] ? group->n[0] : group->n[1];
     group->n_pairs = one_side ? group->n[0] / 2 : smaller;
-    group->pairs = calloc(group->n_pairs + 1, sizeof *group->pairs);
-    if (group->pairs == NULL)
-        return -1;
-    return one_side ? pair_socket(placement, group) : pair_sides(placement, group);
+    group->pairs = xcalloc(group->n_pairs, sizeof *group->pairs);
+    (one_side ? pair_socket : pair_sides)(placement, group);
 }
 
 bool level_group_pair(const struct placement *placement, const struct level_group *group, enum domain domain,

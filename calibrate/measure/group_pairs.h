@@ -12,8 +12,8 @@ struct level_group {
     char name[64];      /* as node0.socket1 */
 };
 
-/* Sets the pairs of a group whose ranks are set. Returns 0, or -1 without memory. */
-int group_pairs_make(const struct placement *placement, struct level_group *group);
+/* Sets the pairs of a group whose ranks are set. */
+void group_pairs_make(const struct placement *placement, struct level_group *group);
 
 /* Finds a pair of a group of intra_socket, of that domain (DOMAIN_NONE: any). Returns false if it has none. */
 bool level_group_pair(const struct placement *placement, const struct level_group *group, enum domain domain,

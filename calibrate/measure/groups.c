@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/group_pairs.h"
+#include "share/base/memory.h"
 
 /* Describes a socket, or a node, and its ranks: a stretch of the ranks sorted by place. */
 struct cell {
@@ -129,15 +130,13 @@ static const struct candidate *choose(struct candidate *candidates, size_t n, co
     return best;
 }
 
-static int fill(const struct placement *placement, enum level level, const struct candidate *chosen,
-                const struct seat *seats, struct level_group *group)
+static void fill(const struct placement *placement, enum level level, const struct candidate *chosen,
+                 const struct seat *seats, struct level_group *group)
 {
     *group = (struct level_group){0};
     for (int side = 0; side < 2 && chosen->cells[side] != NULL; side++) {
         const struct cell *cell = chosen->cells[side];
-        group->ranks[side] = calloc(cell->n, sizeof *group->ranks[side]);
-        if (group->ranks[side] == NULL)
-            return -1;
+        group->ranks[side] = xcalloc(cell->n, sizeof *group->ranks[side]);
         for (size_t i = 0; i < cell->n; i++)
             group->ranks[side][i] = seats[cell->begin + i].rank;
         group->n[side] = cell->n;
@@ -149,42 +148,30 @@ static int fill(const struct placement *placement, enum level level, const struc
         snprintf(group->name, sizeof group->name, "node%u.socket%u-%u", first->node, first->socket, second->socket);
     else
         snprintf(group->name, sizeof group->name, "node%u-%u", first->node, second->node);
-    return group_pairs_make(placement, group);
+    group_pairs_make(placement, group);
 }
 
 int level_groups_find(const struct placement *placement, enum level level, int max_groups, struct level_group *groups)
 {
     size_t n = placement->n_ranks;
-    int found = 0, result = -1;
-    struct seat *seats = calloc(n + 1, sizeof *seats);
-    struct cell *cells = calloc(n + 1, sizeof *cells);
-    struct candidate *candidates = calloc(n + 1, sizeof *candidates);
-    const struct candidate **chosen = calloc((size_t)max_groups + 1, sizeof *chosen);
-    if (seats != NULL && cells != NULL && candidates != NULL && chosen != NULL) {
-        size_t n_cells = make_cells(placement, level == LEVEL_INTER_NODE, seats, cells);
-        size_t n_candidates = make_candidates(level, cells, n_cells, candidates);
-        for (result = 0; result == 0 && found < max_groups; found += result == 0) {
-            chosen[found] = choose(candidates, n_candidates, chosen, found);
-            if (chosen[found] == NULL)
-                break;
-            result = fill(placement, level, chosen[found], seats, &groups[found]);
-            if (result != 0)
-                level_group_release(&groups[found]);
-        }
+    int found = 0;
+    struct seat *seats = xcalloc(n, sizeof *seats);
+    struct cell *cells = xcalloc(n, sizeof *cells);
+    struct candidate *candidates = xcalloc(n, sizeof *candidates);
+    const struct candidate **chosen = xcalloc((size_t)max_groups, sizeof *chosen);
+    size_t n_cells = make_cells(placement, level == LEVEL_INTER_NODE, seats, cells);
+    size_t n_candidates = make_candidates(level, cells, n_cells, candidates);
+    for (; found < max_groups; found++) {
+        chosen[found] = choose(candidates, n_candidates, chosen, found);
+        if (chosen[found] == NULL)
+            break;
+        fill(placement, level, chosen[found], seats, &groups[found]);
     }
-    while (result != 0 && found > 0)
-        level_group_release(&groups[--found]);
     free(seats);
     free(cells);
     free(candidates);
     free(chosen);
-    return result == 0 ? found : -1;
-}
-
-int level_group_find(const struct placement *placement, enum level level, struct level_group *group)
-{
-    *group = (struct level_group){0};
-    return level_groups_find(placement, level, 1, group) < 0 ? -1 : 0;
+    return found;
 }
 
 void level_group_release(struct level_group *group)

@@ -15,10 +15,8 @@
 #include "calibrate/measure/group_pairs.h"
 
 /* Finds up to max_groups groups without a rank in common: first the largest, then on nodes that have none yet, and on
- * other sockets of them. Returns their number, or -1 without memory; the caller calls level_group_release for each. */
+ * other sockets of them. Returns their number; the caller calls level_group_release for each. */
 int level_groups_find(const struct placement *placement, enum level level, int max_groups, struct level_group *groups);
-/* Finds the first of them; n[0] = 0 where the job does not span the level. Returns 0, or -1 without memory. */
-int level_group_find(const struct placement *placement, enum level level, struct level_group *group);
 void level_group_release(struct level_group *group);
 
 #endif

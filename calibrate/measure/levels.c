@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "share/base/memory.h"
+
 enum domain levels_domain(const struct placement *placement, int first, int second)
 {
     if (placement->l3[first] != PLACEMENT_UNKNOWN && placement->l3[first] == placement->l3[second])
@@ -54,11 +56,9 @@ static uint64_t count_sharing(const struct placement *placement, const int *rank
     return n_pairs;
 }
 
-int levels_count_domains(const struct placement *placement, const int *ranks, size_t n, uint64_t n_pairs[DOMAIN_COUNT])
+void levels_count_domains(const struct placement *placement, const int *ranks, size_t n, uint64_t n_pairs[DOMAIN_COUNT])
 {
-    struct key *keys = calloc(n + 1, sizeof *keys);
-    if (keys == NULL)
-        return -1;
+    struct key *keys = xcalloc(n, sizeof *keys);
     uint64_t socket = count_sharing(placement, ranks, n, false, false, keys);
     uint64_t l3 = count_sharing(placement, ranks, n, false, true, keys);
     uint64_t numa = count_sharing(placement, ranks, n, true, false, keys);
@@ -68,27 +68,23 @@ int levels_count_domains(const struct placement *placement, const int *ranks, si
     n_pairs[DOMAIN_NUMA] = numa - both;
     n_pairs[DOMAIN_PACKAGE] = socket - l3 - n_pairs[DOMAIN_NUMA];
     free(keys);
-    return 0;
 }
 
-int levels_domains(const struct placement *placement, uint64_t n_pairs[DOMAIN_COUNT])
+void levels_domains(const struct placement *placement, uint64_t n_pairs[DOMAIN_COUNT])
 {
-    if (levels_count_domains(placement, NULL, placement->n_ranks, n_pairs) != 0)
-        return -1;
+    levels_count_domains(placement, NULL, placement->n_ranks, n_pairs);
     for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
         if (n_pairs[domain] == n_pairs[DOMAIN_L3] + n_pairs[DOMAIN_NUMA] + n_pairs[DOMAIN_PACKAGE]) {
             n_pairs[DOMAIN_NONE] = n_pairs[domain];
             n_pairs[domain] = 0;
             break;
         }
-    return 0;
 }
 
 void levels_note_domains(FILE *stream, const struct placement *placement)
 {
     uint64_t n_pairs[DOMAIN_COUNT];
-    if (levels_domains(placement, n_pairs) != 0)
-        return;
+    levels_domains(placement, n_pairs);
     for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
         if (n_pairs[domain] > 0)
             fprintf(stream, MEASURE_NOTE "domain %s %s %llu\n", level_name[LEVEL_INTRA_SOCKET], domain_name[domain],
@@ -103,7 +99,7 @@ struct search {
     size_t max_pairs;
     struct pair *pairs;
     size_t found;
-    bool *alone; /* [n_ranks] no partner at all; NULL without memory: only slower */
+    bool *alone; /* [n_ranks] no partner at all */
 };
 
 static bool matches(const struct search *search, int first, int second)
@@ -148,8 +144,7 @@ static int find_partner(const struct search *search, int first, size_t max_cell,
     size_t n = search->placement->n_ranks, partners = 0;
     for (size_t j = 1; j < n; j++)
         partners += matches(search, first, (int)(((size_t)first + j) % n));
-    if (search->alone != NULL)
-        search->alone[first] = partners == 0;
+    search->alone[first] = partners == 0;
     size_t begin = search->found * partners / search->max_pairs, passed = 0;
     for (size_t j = 1; j < 2 * n && passed < begin + partners; j++) {
         int second = (int)(((size_t)first + j) % n);
@@ -167,8 +162,7 @@ static void search_pass(struct search *search, size_t max_cell, size_t max_rank)
     size_t n = search->placement->n_ranks, columns = (n + search->max_pairs - 1) / search->max_pairs;
     for (size_t i = 0; i < columns * search->max_pairs && search->found < search->max_pairs; i++) {
         size_t first = i % search->max_pairs * columns + i / search->max_pairs;
-        if (first >= n || (search->alone != NULL && search->alone[first]) ||
-            !is_fresh(search, (int)first, max_cell, max_rank))
+        if (first >= n || search->alone[first] || !is_fresh(search, (int)first, max_cell, max_rank))
             continue;
         int second = find_partner(search, (int)first, max_cell, max_rank);
         if (second >= 0)
@@ -185,7 +179,7 @@ static size_t find_pairs(const struct placement *placement, enum level level, en
                             .domain = domain,
                             .max_pairs = max_pairs,
                             .pairs = pairs,
-                            .alone = calloc(placement->n_ranks + 1, sizeof(bool))};
+                            .alone = xcalloc(placement->n_ranks, sizeof(bool))};
     for (size_t max_cell = 0; max_cell < max_pairs; max_cell++)
         for (size_t max_rank = 0; max_rank <= max_cell && search.found < max_pairs; max_rank++)
             search_pass(&search, max_cell, max_rank);
@@ -202,9 +196,11 @@ size_t levels_pairs(const struct placement *placement, enum level level, size_t 
 {
     uint64_t n_pairs[DOMAIN_COUNT];
     enum domain most = DOMAIN_NONE;
-    if (level == LEVEL_INTRA_SOCKET && levels_domains(placement, n_pairs) == 0)
+    if (level == LEVEL_INTRA_SOCKET) {
+        levels_domains(placement, n_pairs);
         for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++)
             if (n_pairs[domain] > 0 && (most == DOMAIN_NONE || n_pairs[domain] >= n_pairs[most]))
                 most = (enum domain)domain;
+    }
     return find_pairs(placement, level, most, max_pairs, pairs);
 }

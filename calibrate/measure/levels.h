@@ -12,13 +12,13 @@
 /* Returns the domain of two ranks of one socket: an L3 cache that both have, else a NUMA node, else the package. */
 enum domain levels_domain(const struct placement *placement, int first, int second);
 
-/* Counts the pairs of ranks that are on one socket, by domain: of all ranks, or of ranks[n] where ranks is not NULL.
- * Returns 0, or -1 without memory. */
-int levels_count_domains(const struct placement *placement, const int *ranks, size_t n, uint64_t n_pairs[DOMAIN_COUNT]);
+/* Counts the pairs of ranks that are on one socket, by domain: of all ranks, or of ranks[n] where ranks is not NULL. */
+void levels_count_domains(const struct placement *placement, const int *ranks, size_t n,
+                          uint64_t n_pairs[DOMAIN_COUNT]);
 
 /* Counts them for all ranks, as benchmarks tell domains apart: where all pairs are of one, they count as DOMAIN_NONE.
  */
-int levels_domains(const struct placement *placement, uint64_t n_pairs[DOMAIN_COUNT]);
+void levels_domains(const struct placement *placement, uint64_t n_pairs[DOMAIN_COUNT]);
 
 /* Writes a note for mpistair calibrate where pairs of a socket differ: `domain intra_socket l3 12` for each domain. */
 void levels_note_domains(FILE *stream, const struct placement *placement);

@@ -9,6 +9,7 @@
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/samples/probing.h"
 #include "calibrate/samples/plan.h"
+#include "share/base/memory.h"
 #include "share/base/statistics.h"
 
 enum { SAMPLES = 3, VISITS_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
@@ -49,20 +50,16 @@ static void choose(const struct rank_place *places, int rank)
         probe.pairs[probe.n_pairs++] = (struct pair){rank, rank};
 }
 
-int probe_prepare(struct measure *measure)
+void probe_prepare(struct measure *measure)
 {
     struct rank_place own = {.machine = measure->machine, .cpus = measure->cpus}, *places = NULL;
-    int result = 0;
     if (measure->rank == 0)
-        result = (places = calloc((size_t)measure->size, sizeof *places)) != NULL ? 0 : -1;
-    MPI_Bcast(&result, 1, MPI_INT, 0, measure->control);
-    if (result == 0)
-        MPI_Gather(&own, sizeof own, MPI_BYTE, places, sizeof own, MPI_BYTE, 0, measure->control);
+        places = xcalloc((size_t)measure->size, sizeof *places);
+    MPI_Gather(&own, sizeof own, MPI_BYTE, places, sizeof own, MPI_BYTE, 0, measure->control);
     int step = (measure->size + PROBE_RANKS_MAX - 1) / PROBE_RANKS_MAX;
     for (int rank = 0; rank < measure->size && places != NULL; rank += step)
         choose(places, rank);
     free(places);
-    return result;
 }
 
 /* Returns the median time of a message, from a few samples of the slowest rank for which no rank waited; NaN where none

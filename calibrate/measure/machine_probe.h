@@ -8,9 +8,9 @@
 #include "calibrate/samples/probing.h"
 
 /* Chooses which ranks are probed. Collective. They are at most PROBE_RANKS_MAX of the job, spread over it, and on a
- * machine not more than it has processors. Returns 0, or -1 without memory, the same on all ranks. */
+ * machine not more than it has processors. */
 enum { PROBE_RANKS_MAX = 64 };
-int probe_prepare(struct measure *measure);
+void probe_prepare(struct measure *measure);
 
 /* Is called on rank 0, as the next function. Probes, judges the time since the last probe and writes its line, except
  * for the first one, which begins the first epoch. Returns what that time was like. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/measure/abort_all.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/shared_clock.h"
 
 enum { CACHE_LINE = 64 };

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "calibrate/machine/machine.h"
+#include "calibrate/measure/mpi_job.h"
 #include "share/base/placement.h"
 #include "calibrate/samples/resume.h"
 
@@ -32,7 +33,6 @@
  *   at_s     since the program began
  */
 #define MEASURE_CSV_HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,waited,at_s"
-#define MEASURE_NOTE       "mpistair-note: "
 
 struct pair {
     int first;
@@ -141,12 +141,10 @@ struct benchmark_program {
     /* Is called on every rank, once the places are known; may be NULL. Returns 0, or an exit code, the same on all of
      * them, if this job or these options are not for this benchmark. Only a rank that is to speak says why. */
     int (*prepare)(struct measure *measure, bool speak);
-    /* Lists the items on rank 0, for the caller to free; what they borrow lives as long as the program. Returns 0, or
-     * -1 without memory. */
-    int (*list)(const struct measure *measure, struct item **items, size_t *n_items);
-    /* Measures on rank 0, instead of list, by measure_visit() and writes by measure_write(). Returns 0, or -1 without
-     * memory. */
-    int (*lead)(struct measure *measure, const struct benchmark_program *program);
+    /* Lists the items on rank 0, for the caller to free; what they borrow lives as long as the program. */
+    void (*list)(const struct measure *measure, struct item **items, size_t *n_items);
+    /* Measures on rank 0, instead of list, by measure_visit() and writes by measure_write(). */
+    void (*lead)(struct measure *measure, const struct benchmark_program *program);
     /* Does the task once on a rank of the item and returns the seconds of one repetition; 0 where only the partner's
      * time counts. */
     double (*exchange)(struct measure *measure, const struct task *task);

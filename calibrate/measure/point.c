@@ -8,15 +8,13 @@
 #include "calibrate/samples/plan.h"
 #include "share/base/array.h"
 
-int point_add(struct point *point, double seconds)
+void point_add(struct point *point, double seconds)
 {
-    if (array_reserve(&point->seconds, &point->capacity, point->n + 1, sizeof *point->seconds) != 0)
-        return -1;
+    array_reserve(&point->seconds, &point->capacity, point->n + 1, sizeof *point->seconds);
     size_t place = point->n++;
     for (; place > 0 && point->seconds[place - 1] > seconds; place--)
         point->seconds[place] = point->seconds[place - 1];
     point->seconds[place] = seconds;
-    return 0;
 }
 
 void point_remove(struct point *point, double seconds)

@@ -16,9 +16,8 @@ struct point {
     double spent_s;
 };
 
-/* Adds a sample. Returns 0, or -1 without memory. */
-int point_add(struct point *point, double seconds);
-/* Takes a sample back that was added. */
+/* Add a sample, and take one back that was added. */
+void point_add(struct point *point, double seconds);
 void point_remove(struct point *point, double seconds);
 void point_release(struct point *point);
 

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/abort_all.h"
-#include "calibrate/measure/kept_memory.h"
 #include "calibrate/measure/binding.h"
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/levels.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/program_options.h"
 #include "calibrate/measure/rank_place.h"
 #include "calibrate/measure/schedule.h"
@@ -29,8 +28,7 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
     puts(MEASURE_CSV_HEADER);
     measure->begin_s = clock_now_s() - measure->resume.spent_s;
     (void)probe_take(measure);
-    if ((program->lead != NULL ? program->lead : schedule_lead)(measure, program) != 0)
-        abort_all("no memory for the list of measurements");
+    (program->lead != NULL ? program->lead : schedule_lead)(measure, program);
     if (measure->n_visits > 0)
         (void)probe_take(measure);
     visit_end(measure);
@@ -71,31 +69,9 @@ static int read_resumed(struct measure *measure, const struct benchmark_program 
     return code;
 }
 
-void program_note_job(int size)
-{
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(library, &length);
-    library[strcspn(library, "\n")] = '\0';
-    for (char *c = library; *c != '\0'; c++)
-        *c = *c == '\t' ? ' ' : *c;
-    fprintf(stderr, MEASURE_NOTE "ranks %d\n" MEASURE_NOTE "library %s\n", size, library);
-}
-
-static void initialize(int *argc, char ***argv, bool is_threaded)
-{
-    int provided;
-    if (!is_threaded) {
-        MPI_Init(argc, argv);
-        return;
-    }
-    kept_memory_set(); /* as `mpistair finegrain` does, whose costs the benchmark tells */
-    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
-}
-
 int measure_main(int argc, char **argv, const struct benchmark_program *program)
 {
-    initialize(&argc, &argv, program->is_threaded);
+    mpi_job_init(&argc, &argv, program->is_threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     struct measure measure = {.program = program,
                               .lead_s = LEAD_S,
                               .machine = sharing_machine(),
@@ -107,7 +83,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
     MPI_Comm_dup(MPI_COMM_WORLD, &measure.control);
     bool leads = measure.rank == 0, hello = false;
     if (leads)
-        program_note_job(measure.size);
+        mpi_job_note(measure.size);
     int code = options_parse(argc, argv, program, leads, &measure, &hello);
     if (code == 0 && !hello)
         code = read_resumed(&measure, program);
@@ -116,10 +92,8 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
             code = leads ? error_report(&error) : EXIT_WORK_FAILED;
         } else if (program->prepare == NULL || (code = program->prepare(&measure, leads)) == 0) {
             measure.offset_s = clock_offset_s(measure.control, measure.host);
-            if (probe_prepare(&measure) != 0) {
-                error_set(&error, "no memory for the places of %d ranks", measure.size);
-                code = leads ? error_report(&error) : EXIT_WORK_FAILED;
-            } else if (leads) {
+            probe_prepare(&measure);
+            if (leads) {
                 note_levels(&measure);
                 lead(&measure, program);
             } else {

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrate/measure/abort_all.h"
 #include "calibrate/measure/binding.h"
 #include "calibrate/measure/levels.h"
+#include "share/base/memory.h"
 
 /* Returns the logical index of the first object of that type whose processors include all of cpus; PLACEMENT_UNKNOWN if
  * none does. */
@@ -75,7 +75,7 @@ static void find_seat(struct seat *seat)
 static void number_hosts(const struct seat *seats, int n, int *host)
 {
     int n_hosts = 0;
-    int *first = calloc((size_t)n, sizeof *first); /* first rank of each host */
+    int *first = xcalloc((size_t)n, sizeof *first); /* first rank of each host */
     for (int rank = 0; rank < n; rank++) {
         const char *name = seats[rank].host;
         int found = rank > 0 ? host[rank - 1] : 0;
@@ -130,10 +130,10 @@ int place_find(MPI_Comm comm, FILE *notes, struct placement *placement, int **ho
     MPI_Comm_size(comm, &size);
     size_t n = (size_t)size;
     struct placement found = {0};
-    struct seat own, *seats = rank == 0 ? calloc(n, sizeof *seats) : NULL;
-    int *hosts = calloc(n, sizeof *hosts);
-    if (placement_init(&found, n) != 0 || hosts == NULL || (rank == 0 && seats == NULL))
-        abort_all("no memory for the places of %zu ranks", n);
+    struct seat own, *seats = rank == 0 ? xcalloc(n, sizeof *seats) : NULL;
+    int *hosts = xcalloc(n, sizeof *hosts);
+    if (placement_init(&found, n) != 0)
+        no_memory(0);
     find_seat(&own);
     MPI_Get_processor_name(own.host, &length);
     MPI_Gather(&own, sizeof own, MPI_BYTE, seats, sizeof own, MPI_BYTE, 0, comm);

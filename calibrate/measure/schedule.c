@@ -14,6 +14,7 @@
 #include "calibrate/measure/point.h"
 #include "calibrate/samples/probing.h"
 #include "calibrate/measure/machine_probe.h"
+#include "share/base/memory.h"
 #include "share/base/random.h"
 
 /* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
@@ -89,13 +90,11 @@ static void tell_progress(struct schedule *schedule, bool ends)
 }
 
 /* Counts a sample, for the time being. */
-static int take(struct schedule *schedule, struct point *point, double seconds)
+static void take(struct schedule *schedule, struct point *point, double seconds)
 {
-    if (array_reserve(&schedule->pending, &schedule->pending_capacity, schedule->n_pending + 1,
-                      sizeof *schedule->pending) != 0)
-        return -1;
+    array_reserve(&schedule->pending, &schedule->pending_capacity, schedule->n_pending + 1, sizeof *schedule->pending);
     schedule->pending[schedule->n_pending++] = (struct taken){point, seconds, schedule->measure->waited};
-    return point_add(point, seconds);
+    point_add(point, seconds);
 }
 
 /* Probes the machine. What was taken in a disturbed epoch does not count, so that it is measured again as long as there
@@ -159,7 +158,7 @@ static void expect(struct point *point, double longest_s)
     point->sample_s += weight * (longest_s - point->sample_s);
 }
 
-static int visit(struct schedule *schedule, struct point *point)
+static void visit(struct schedule *schedule, struct point *point)
 {
     if (probe_is_due(schedule->measure))
         end_epoch(schedule);
@@ -177,8 +176,8 @@ static int visit(struct schedule *schedule, struct point *point)
             continue;
         if (probing_disturbs(PROBING_QUIET, measure->waited))
             schedule->disturbed++;
-        else if (take(schedule, point, seconds[i]) != 0)
-            return -1;
+        else
+            take(schedule, point, seconds[i]);
         measure_write(measure, schedule->program, item, point->repeats, seconds[i]);
         taken++;
     }
@@ -191,7 +190,6 @@ static int visit(struct schedule *schedule, struct point *point)
     schedule->rows += (size_t)taken;
     measure->late += (size_t)(n - taken) - (measure->shared - shared);
     tell_progress(schedule, false);
-    return 0;
 }
 
 /* Says whether there is time for another visit; a first one is begun in any case. */
@@ -201,16 +199,11 @@ static bool affordable(const struct schedule *schedule, const struct point *poin
     return left_s > 0 && (point->n == 0 || point->cost_s <= left_s);
 }
 
-static int set_minimum(struct schedule *schedule)
+static void set_minimum(struct schedule *schedule)
 {
-    size_t n = schedule->n_points, *minimum = calloc(n + 1, sizeof *minimum);
-    double *cost_s = calloc(n + 1, sizeof *cost_s), known_s = 0;
+    size_t n = schedule->n_points, *minimum = xcalloc(n, sizeof *minimum);
+    double *cost_s = xcalloc(n, sizeof *cost_s), known_s = 0;
     size_t known = 0;
-    if (minimum == NULL || cost_s == NULL) {
-        free(minimum);
-        free(cost_s);
-        return -1;
-    }
     for (size_t i = 0; i < n; i++)
         if (schedule->points[i].cost_s > 0) {
             known_s += schedule->points[i].cost_s;
@@ -230,7 +223,6 @@ static int set_minimum(struct schedule *schedule)
         schedule->points[i].minimum = minimum[i];
     free(minimum);
     free(cost_s);
-    return 0;
 }
 
 /* Returns the time spent on a point, divided by its weight. */
@@ -264,8 +256,7 @@ static bool is_wanted(const struct schedule *schedule, size_t i, enum stage stag
     return !point_is_done(point) && weighted_spent_s(schedule, i) <= mean_s * (1 + 1e-9);
 }
 
-/* Makes one pass in random order over the points that the stage wants. Returns the number of visits; -1 without memory.
- */
+/* Makes one pass in random order over the points that the stage wants. Returns the number of visits. */
 static int pass(struct schedule *schedule, enum stage stage)
 {
     double mean_s = stage == PRECISION ? mean_spent_s(schedule) : 0;
@@ -277,31 +268,26 @@ static int pass(struct schedule *schedule, enum stage stage)
             continue;
         if (point->repeats == 0)
             warm_up(schedule, point, WARM_VISITS_SHORT);
-        if (visit(schedule, point) != 0)
-            return -1;
+        visit(schedule, point);
         visits++;
     }
     return visits;
 }
 
-static int run(struct schedule *schedule)
+static void run(struct schedule *schedule)
 {
     double warm_s = clock_now_s() + WARM_SHARE * fmax(schedule->end_s - clock_now_s(), 0);
     shuffle(schedule);
     for (size_t i = 0; i < schedule->n_points && clock_now_s() < warm_s; i++)
         if (!point_is_done(&schedule->points[schedule->order[i]]))
             warm_up(schedule, &schedule->points[schedule->order[i]], WARM_VISITS_MAX);
-    if (set_minimum(schedule) != 0)
-        return -1;
-    int visits = 0;
-    for (enum stage stage = FIRST; stage <= PRECISION && visits >= 0; stage++) {
+    set_minimum(schedule);
+    for (enum stage stage = FIRST; stage <= PRECISION; stage++) {
         double now_s = clock_now_s(), share = stage == FIRST ? FIRST_SHARE : 1;
         schedule->stage_end_s = now_s + share * (schedule->end_s - now_s);
-        do
-            visits = pass(schedule, stage);
-        while (visits > 0);
+        while (pass(schedule, stage) > 0)
+            ;
     }
-    return visits;
 }
 
 static void tell_result(struct schedule *schedule)
@@ -332,61 +318,53 @@ static void tell_result(struct schedule *schedule)
 }
 
 /* Takes the samples of an earlier run. */
-static int resume(struct schedule *schedule)
+static void resume(struct schedule *schedule)
 {
     const struct measure *measure = schedule->measure;
     size_t n_rows = measure->resume.n_rows, taken = 0;
-    double *seconds = calloc(n_rows + 1, sizeof *seconds);
-    int result = seconds == NULL ? -1 : 0;
-    for (size_t i = 0; i < schedule->n_points && result == 0; i++) {
+    double *seconds = xcalloc(n_rows, sizeof *seconds);
+    for (size_t i = 0; i < schedule->n_points; i++) {
         size_t n = measure_resumed(measure, &schedule->items[i], seconds, n_rows);
-        for (size_t j = 0; j < n && result == 0; j++)
-            result = point_add(&schedule->points[i], seconds[j]);
+        for (size_t j = 0; j < n; j++)
+            point_add(&schedule->points[i], seconds[j]);
         taken += n;
     }
     free(seconds);
-    if (result == 0 && taken < n_rows)
+    if (taken < n_rows)
         fprintf(stderr, MEASURE_NOTE "resume %s: %zu of %zu earlier samples fit no measurement of this job\n",
                 schedule->program->name, n_rows - taken, n_rows);
-    return result;
 }
 
-/* Appends the items of a part. Returns 0, or -1 without memory. */
-static int append_part(struct schedule *schedule, int part)
+/* Appends the items of a part. */
+static void append_part(struct schedule *schedule, int part)
 {
     struct item *listed = NULL;
     size_t n_listed = 0;
-    int result = benchmark_of(schedule->program, part)->list(schedule->measure, &listed, &n_listed);
-    struct item *larger = reallocarray(schedule->items, schedule->n_points + n_listed + 1, sizeof *larger);
-    if (larger != NULL)
-        schedule->items = larger;
-    else
-        result = -1;
+    benchmark_of(schedule->program, part)->list(schedule->measure, &listed, &n_listed);
+    schedule->items = xreallocarray(schedule->items, schedule->n_points + n_listed, sizeof *schedule->items);
     double weight = schedule->program->n_parts > 0 ? schedule->program->parts[part].weight : 1;
-    for (size_t i = 0; i < n_listed && result == 0; i++) {
+    for (size_t i = 0; i < n_listed; i++) {
         listed[i].part = part;
         listed[i].weight = weight / (double)n_listed;
         schedule->items[schedule->n_points++] = listed[i];
     }
     free(listed);
-    return result;
 }
 
-/* Lists all items, their weights 1 on average. Returns 0, or -1 without memory. */
-static int list(struct schedule *schedule)
+/* Lists all items, their weights 1 on average. */
+static void list(struct schedule *schedule)
 {
-    int n_parts = schedule->program->n_parts > 0 ? schedule->program->n_parts : 1, result = 0;
+    int n_parts = schedule->program->n_parts > 0 ? schedule->program->n_parts : 1;
     double sum = 0;
-    for (int part = 0; part < n_parts && result == 0; part++)
-        result = append_part(schedule, part);
+    for (int part = 0; part < n_parts; part++)
+        append_part(schedule, part);
     for (size_t i = 0; i < schedule->n_points; i++)
         sum += schedule->items[i].weight;
     for (size_t i = 0; i < schedule->n_points; i++)
         schedule->items[i].weight *= (double)schedule->n_points / sum;
-    return result;
 }
 
-int schedule_lead(struct measure *measure, const struct benchmark_program *program)
+void schedule_lead(struct measure *measure, const struct benchmark_program *program)
 {
     struct schedule schedule = {.measure = measure,
                                 .program = program,
@@ -394,26 +372,22 @@ int schedule_lead(struct measure *measure, const struct benchmark_program *progr
                                 .told_s = clock_now_s(),
                                 .random = measure->seed};
     measure->drop_shared = true;
-    int result = list(&schedule);
-    schedule.points = calloc(schedule.n_points + 1, sizeof *schedule.points);
-    schedule.order = calloc(schedule.n_points + 1, sizeof *schedule.order);
-    if (schedule.points == NULL || schedule.order == NULL)
-        result = -1;
-    for (size_t i = 0; i < schedule.n_points && result == 0; i++)
+    list(&schedule);
+    schedule.points = xcalloc(schedule.n_points, sizeof *schedule.points);
+    schedule.order = xcalloc(schedule.n_points, sizeof *schedule.order);
+    for (size_t i = 0; i < schedule.n_points; i++)
         schedule.order[i] = i;
-    if (result == 0)
-        result = resume(&schedule);
-    if (result == 0 && schedule.n_points > 0)
-        result = run(&schedule);
+    resume(&schedule);
+    if (schedule.n_points > 0)
+        run(&schedule);
     if (schedule.n_pending > 0)
         end_epoch(&schedule);
-    if (result == 0 && schedule.n_points > 0)
+    if (schedule.n_points > 0)
         tell_result(&schedule);
-    for (size_t i = 0; i < schedule.n_points && schedule.points != NULL; i++)
+    for (size_t i = 0; i < schedule.n_points; i++)
         point_release(&schedule.points[i]);
     free(schedule.points);
     free(schedule.order);
     free(schedule.items);
     free(schedule.pending);
-    return result;
 }

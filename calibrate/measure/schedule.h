@@ -12,7 +12,7 @@
 #include "calibrate/measure/measure.h"
 
 /* Lists on rank 0 the items of the benchmark and measures them until each is known or measure->seconds are over,
- * counted from measure->begin_s. Returns 0, or -1 without memory. */
-int schedule_lead(struct measure *measure, const struct benchmark_program *program);
+ * counted from measure->begin_s. */
+void schedule_lead(struct measure *measure, const struct benchmark_program *program);
 
 #endif

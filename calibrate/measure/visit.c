@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/abort_all.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/sharing.h"
 #include "calibrate/measure/visit.h"
 #include "calibrate/measure/processor.h"
+#include "share/base/memory.h"
 
 enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
 
@@ -177,8 +178,8 @@ static void combine(struct result *slowest, const struct result *result, int n_s
 static void drop_shared(struct measure *measure, const struct result *ranks, size_t n, int n_samples,
                         struct result *slowest)
 {
-    struct sharing *sharing = calloc(n + 1, sizeof *sharing);
-    for (int sample = 0; sample < n_samples && sharing != NULL; sample++) {
+    struct sharing *sharing = xcalloc(n, sizeof *sharing);
+    for (int sample = 0; sample < n_samples; sample++) {
         for (size_t i = 0; i < n; i++)
             sharing[i] = ranks[i].sharing[sample];
         if (!sharing_found(sharing, n)) {
@@ -194,16 +195,15 @@ static void drop_shared(struct measure *measure, const struct result *ranks, siz
 /* Adds up what the ranks of a visit lost of their processors to others, and of a probe, to the hypervisor. */
 static void account(struct measure *measure, const struct result *ranks, size_t n)
 {
-    struct processor_use *uses = calloc(n + 1, sizeof *uses);
+    struct processor_use *uses = xcalloc(n, sizeof *uses);
     double wanted_s = 0, lost_s = 0;
     measure->stolen_s = measure->all_s = 0;
-    for (size_t i = 0; i < n && uses != NULL; i++) {
+    for (size_t i = 0; i < n; i++) {
         uses[i] = ranks[i].use;
         measure->stolen_s += ranks[i].stolen_s;
         measure->all_s += ranks[i].all_s;
     }
-    if (uses != NULL)
-        processor_lost(uses, n, &wanted_s, &lost_s);
+    processor_lost(uses, n, &wanted_s, &lost_s);
     measure->waited = wanted_s > 0 ? fmin(lost_s / wanted_s, 1) : NAN;
     measure->wanted_s += wanted_s;
     measure->lost_s += lost_s;
@@ -244,10 +244,8 @@ void measure_visit(struct measure *measure, const struct benchmark_program *prog
         else if (rank > 0)
             MPI_Send(&task, sizeof task, MPI_BYTE, rank, TASK_TAG, measure->control);
     }
-    struct result slowest = {.late_s = 0}, *ranks = calloc(2 * item->n_pairs + 1, sizeof *ranks);
+    struct result slowest = {.late_s = 0}, *ranks = xcalloc(2 * item->n_pairs, sizeof *ranks);
     size_t n_ranks = 0;
-    if (ranks == NULL)
-        abort_all("no memory for the results of %zu ranks", 2 * item->n_pairs);
     if (own.partner >= 0)
         slowest = ranks[n_ranks++] = perform(measure, program, &own);
     double expected_s = task.start_s + (n_samples - 1) * task.gap_s + measure->expected_s;

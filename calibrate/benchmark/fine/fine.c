@@ -24,13 +24,14 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/abort_all.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/benchmark/fine/fine_both.h"
 #include "calibrate/benchmark/fine/fine_partitioned.h"
 #include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/shared_clock.h"
+#include "share/base/memory.h"
 
 enum mode { P2P, THREADS, RMA, PARTITIONED, EARLY, BOTH_P2P, BOTH_RMA, BOTH_PARTITIONED, N_MODES };
 enum { REPEATS_MAX = 256, COUNT_MAX = 128 };
@@ -131,11 +132,9 @@ static void list_shape(const struct measure *measure, struct one_pair *own, enum
                                                 .ranks = own->ranks};
 }
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
-    *items = calloc((size_t)LEVEL_COUNT * (N_SHAPES + N_BOTH_SHAPES) * N_MODES, sizeof **items);
-    if (*items == NULL)
-        return -1;
+    *items = xcalloc((size_t)LEVEL_COUNT * (N_SHAPES + N_BOTH_SHAPES) * N_MODES, sizeof **items);
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         struct one_pair *own = &levels[level];
         if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
@@ -146,7 +145,6 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
         for (size_t i = 0; i < N_BOTH_SHAPES; i++)
             list_shape(measure, own, (enum level)level, &both_shapes[i], true, *items, n_items);
     }
-    return 0;
 }
 
 /* Holds what a thread sends: messages first to end - 1 of the task. */

@@ -12,11 +12,12 @@
 #include <string.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/abort_all.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/gpu/gpu_copy.h"
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/gpu/gpu_socket.h"
 #include "calibrate/machine/machine.h"
+#include "share/base/memory.h"
 
 #define BYTES_MAX     16777216u
 #define NOT_AVAILABLE MEASURE_NOTE "not_available "
@@ -188,20 +189,17 @@ static bool is_measured(enum gpu_way way, bool is_nearest)
     return way == GPU_PEER ? found.has_peer && is_nearest : way != GPU_WITHIN || is_nearest;
 }
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_sizes = 0;
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= STEP)
         n_sizes++;
-    *items = calloc(N_PLACES * N_MODES * n_sizes, sizeof **items);
-    if (*items == NULL)
-        return -1;
+    *items = xcalloc(N_PLACES * N_MODES * n_sizes, sizeof **items);
     int nearest = copiers[NEAR].first != NOWHERE ? NEAR : FAR;
     for (int place = 0; place < N_PLACES; place++)
         for (int mode = 0; mode < N_MODES && copiers[place].first != NOWHERE; mode++)
             if (is_measured(modes[mode].way, place == nearest))
                 *n_items += append(measure, mode, place, *items + *n_items);
-    return 0;
 }
 
 static double exchange(struct measure *measure, const struct task *task)

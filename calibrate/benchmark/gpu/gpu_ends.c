@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/abort_all.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/gpu/gpu_copy.h"
 #include "calibrate/gpu/gpu_socket.h"
 #include "calibrate/measure/levels.h"

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/abort_all.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/benchmark/gpu/gpu_aware.h"
 #include "calibrate/benchmark/gpu/gpu_transfer.h"
 #include "calibrate/measure/shared_clock.h"
+#include "share/base/memory.h"
 
 #define BYTES_MIN       1024u /* of what is shared or split */
 #define BYTES_MAX       16777216u
@@ -234,14 +235,12 @@ static void append(const struct measure *measure, size_t i, enum level level, st
                           .ranks = names[level]};
 }
 
-static int list(const struct measure *measure, struct item **items, size_t *n_items)
+static void list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_sizes = 0;
     for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= STEP)
         n_sizes++;
-    *items = calloc(LEVEL_COUNT * N_SHAPES * n_sizes, sizeof **items);
-    if (*items == NULL)
-        return -1;
+    *items = xcalloc(LEVEL_COUNT * N_SHAPES * n_sizes, sizeof **items);
     for (int level = 0; level < LEVEL_COUNT; level++) {
         const struct gpu_end *side = levels[level].side;
         for (int i = 0; i < levels[level].n_members; i++) {
@@ -253,7 +252,6 @@ static int list(const struct measure *measure, struct item **items, size_t *n_it
             if (is_measured(measure, &shapes[i], (enum level)level))
                 append(measure, i, (enum level)level, *items, n_items);
     }
-    return 0;
 }
 
 static void round_trips(struct measure *measure, struct gpu_transfer *transfer, const struct task *task, int n)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/measure/abort_all.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/gpu/gpu_copy.h"
 
 enum { DATA_TAG = 1, OUT_TAG = 2, BACK_TAG = 3 };

@@ -15,6 +15,7 @@
 
 #include "share/base/array.h"
 #include "share/base/monotonic.h"
+#include "share/base/memory.h"
 
 #define POLL_NS 200000
 
@@ -60,9 +61,7 @@ static void write_block(char *block, size_t block_bytes, char value)
 
 static int bind_thread(hwloc_topology_t topology, unsigned processor)
 {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    if (set == NULL)
-        return ENOMEM;
+    hwloc_bitmap_t set = or_no_memory(hwloc_bitmap_alloc());
     hwloc_bitmap_only(set, processor);
     int failure = hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0 ? 0 : errno;
     hwloc_bitmap_free(set);
@@ -78,10 +77,7 @@ static void *work(void *argument)
     while (!is_last && atomic_load(&worker->failure) == 0) {
         is_last = atomic_load(&worker->stop);
         write_block(worker->block, worker->block_bytes, (char)iterations->n);
-        if (array_grow(&iterations->end_s, iterations->n, sizeof *iterations->end_s) != 0) {
-            atomic_store(&worker->failure, ENOMEM);
-            break;
-        }
+        array_grow(&iterations->end_s, iterations->n, sizeof *iterations->end_s);
         iterations->end_s[iterations->n++] = clock_now_s();
         atomic_store(&worker->n_done, iterations->n);
     }
@@ -110,10 +106,8 @@ int memory_crew_start(struct memory_crew *crew, hwloc_topology_t topology, size_
 {
     const struct timespec poll = {.tv_nsec = POLL_NS};
     int failure = 0;
-    *crew = (struct memory_crew){.workers = calloc(n, sizeof *crew->workers),
-                                 .iterations = calloc(n, sizeof *crew->iterations)};
-    if (crew->workers == NULL || crew->iterations == NULL)
-        failure = ENOMEM;
+    *crew = (struct memory_crew){.workers = xcalloc(n, sizeof *crew->workers),
+                                 .iterations = xcalloc(n, sizeof *crew->iterations)};
     for (size_t i = 0; i < n && failure == 0; i++) {
         struct crew_worker *worker = &crew->workers[i];
         worker->topology = topology;
@@ -138,19 +132,17 @@ int memory_crew_start(struct memory_crew *crew, hwloc_topology_t topology, size_
     return -1;
 }
 
-int memory_crew_stop(struct memory_crew *crew)
+void memory_crew_stop(struct memory_crew *crew)
 {
-    size_t which;
     for (size_t i = 0; i < crew->n; i++)
         atomic_store(&crew->workers[i].stop, true);
     for (size_t i = 0; i < crew->n; i++)
         pthread_join(crew->workers[i].thread, NULL);
-    return failure_of(crew, &which) == 0 ? 0 : -1;
 }
 
 void memory_crew_release(struct memory_crew *crew)
 {
-    for (size_t i = 0; i < crew->n && crew->iterations != NULL; i++)
+    for (size_t i = 0; i < crew->n; i++)
         free(crew->iterations[i].end_s);
     free(crew->iterations);
     free(crew->workers);

@@ -27,9 +27,8 @@ extern const bool crew_needs_large_blocks;
  * has done an iteration: 0, or -1 with the reason, when none runs. */
 int memory_crew_start(struct memory_crew *crew, hwloc_topology_t topology, size_t n, const unsigned *threads,
                       void *const *blocks, size_t block_bytes, struct error *error);
-/* Ends the threads. Each does one more whole iteration before, which begins after this call. Returns 0, or -1 without
- * memory for what they did. */
-int memory_crew_stop(struct memory_crew *crew);
+/* Ends the threads. Each does one more whole iteration before, which begins after this call. */
+void memory_crew_stop(struct memory_crew *crew);
 void memory_crew_release(struct memory_crew *crew);
 
 #endif

@@ -1,6 +1,7 @@
 /* Pages are taken where they are first touched, so every block is bound before and touched at once: no iteration is to
  * wait for a page, and no page to lie elsewhere. */
 #include "calibrate/benchmark/memory/memory_data.h"
+#include "share/base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,17 +35,13 @@ static uint64_t smallest_node_bytes(const struct memory_seats *seats)
     return bytes;
 }
 
-int memory_data_make(hwloc_topology_t topology, const struct memory_seats *seats, size_t buffer_bytes, bool large,
-                     struct memory_data *data)
+void memory_data_make(hwloc_topology_t topology, const struct memory_seats *seats, size_t buffer_bytes, bool large,
+                      struct memory_data *data)
 {
     *data = (struct memory_data){.topology = topology, .seats = seats, .buffer_bytes = buffer_bytes};
     size_t n_blocks = (size_t)seats->numa_all * seats->n_computing;
-    data->blocks = calloc(n_blocks + 1, sizeof *data->blocks);
-    data->buffers = calloc((size_t)seats->numa_all + 1, sizeof *data->buffers);
-    if (data->blocks == NULL || data->buffers == NULL) {
-        memory_data_release(data);
-        return -1;
-    }
+    data->blocks = xcalloc(n_blocks, sizeof *data->blocks);
+    data->buffers = xcalloc(seats->numa_all, sizeof *data->buffers);
     size_t bytes = BLOCK_BYTES, cache_bytes = CACHES * (size_t)memory_data_cache_bytes(data);
     if (large && cache_bytes > bytes)
         bytes = cache_bytes;
@@ -52,16 +49,14 @@ int memory_data_make(hwloc_topology_t topology, const struct memory_seats *seats
     if (most > 0 && bytes > most)
         bytes = (size_t)most;
     data->block_bytes = bytes / MIB > 0 ? bytes / MIB * MIB : MIB;
-    return 0;
 }
 
 void memory_data_release(struct memory_data *data)
 {
-    size_t n_blocks = data->blocks != NULL ? (size_t)data->seats->numa_all * data->seats->n_computing : 0;
-    for (size_t i = 0; i < n_blocks; i++)
+    for (size_t i = 0; i < (size_t)data->seats->numa_all * data->seats->n_computing; i++)
         if (data->blocks[i] != NULL)
             hwloc_free(data->topology, data->blocks[i], data->block_bytes);
-    for (uint32_t i = 0; data->buffers != NULL && i < data->seats->numa_all; i++)
+    for (uint32_t i = 0; i < data->seats->numa_all; i++)
         if (data->buffers[i] != NULL)
             hwloc_free(data->topology, data->buffers[i], data->buffer_bytes);
     free(data->blocks);

@@ -19,10 +19,9 @@ struct memory_data {
 };
 
 /* Chooses the size of a block: some times the last cache of a core if large is set, and at most what leaves three
- * quarters of a NUMA node free. Returns 0 for memory_data_release, or -1 without memory. topology and seats are
- * borrowed. */
-int memory_data_make(hwloc_topology_t topology, const struct memory_seats *seats, size_t buffer_bytes, bool large,
-                     struct memory_data *data);
+ * quarters of a NUMA node free. topology and seats are borrowed. */
+void memory_data_make(hwloc_topology_t topology, const struct memory_seats *seats, size_t buffer_bytes, bool large,
+                      struct memory_data *data);
 void memory_data_release(struct memory_data *data);
 
 /* Returns the blocks of the first n computing cores on a NUMA node, and the buffer on one; NULL with the reason where

@@ -41,7 +41,7 @@ static void write_row(const struct memory_measure *measure, const struct memory_
 }
 
 /* Writes the sample in one piece: what is cut off ends between samples. */
-static int keep(const struct memory_measure *measure, struct memory_task *task, const struct sample *sample)
+static void keep(const struct memory_measure *measure, struct memory_task *task, const struct sample *sample)
 {
     const struct memory_place *place = &task->place;
     bool computes = place->n > 0, receives = place->message_numa != MEMORY_NO_DATA;
@@ -52,8 +52,8 @@ static int keep(const struct memory_measure *measure, struct memory_task *task, 
         write_row(measure, place, computes ? MEMORY_MESSAGE : place->variant, sample->received_bytes,
                   sample->received_s, at_s);
     fflush(stdout);
-    return point_add(&task->samples, computes ? sample->computed_s / (double)sample->computed_bytes
-                                              : sample->received_s / (double)sample->received_bytes);
+    point_add(&task->samples, computes ? sample->computed_s / (double)sample->computed_bytes
+                                       : sample->received_s / (double)sample->received_bytes);
 }
 
 static void rest(double seconds)
@@ -99,15 +99,12 @@ static int try_sample(struct memory_measure *measure, const struct memory_place 
     if (place->n > 0 && memory_crew_start(&crew, data->topology, place->n, measure->seats->cores, blocks,
                                           data->block_bytes, error) != 0)
         return -1;
-    int result = 0;
     if (buffer != NULL)
-        result = stream_receive(measure->comm, buffer, STREAM_BYTES, seconds, MESSAGES_LEAST, &messages);
+        stream_receive(measure->comm, buffer, STREAM_BYTES, seconds, MESSAGES_LEAST, &messages);
     else
         rest(seconds);
-    if (memory_crew_stop(&crew) != 0 || result != 0)
-        result = error_set(error, "no memory for the times of a sample");
-    else
-        result = evaluate(&crew, &messages, data->block_bytes, sample);
+    memory_crew_stop(&crew);
+    int result = evaluate(&crew, &messages, data->block_bytes, sample);
     memory_crew_release(&crew);
     free(messages.times);
     return result;
@@ -125,8 +122,8 @@ static int take_sample(struct memory_measure *measure, struct memory_task *task,
                          "%u computing cores on NUMA node %u: none was ever between its first and its last "
                          "iteration while all others computed, in %.1f s; what else runs on them?",
                          task->place.n, task->place.computing_numa, seconds / LONGER);
-    if (result > 0 && keep(measure, task, &sample) != 0)
-        return error_set(error, "no memory for the samples");
+    if (result > 0)
+        keep(measure, task, &sample);
     return result > 0 ? 0 : -1;
 }
 

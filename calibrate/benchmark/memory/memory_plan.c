@@ -11,24 +11,20 @@
 /* Is how many further n show that a peak is one. */
 enum { BEYOND_PEAK = 2 };
 
-static int append(struct memory_plan *plan, const struct memory_place *place)
+static void append(struct memory_plan *plan, const struct memory_place *place)
 {
-    if (array_grow(&plan->tasks, plan->n_tasks, sizeof *plan->tasks) != 0)
-        return -1;
+    array_grow(&plan->tasks, plan->n_tasks, sizeof *plan->tasks);
     plan->tasks[plan->n_tasks++] = (struct memory_task){.place = *place};
-    return 0;
 }
 
 /* Adds a variant for each number of computing cores. */
-static int append_numbers(struct memory_plan *plan, enum memory_variant variant, uint32_t computing_numa,
-                          uint32_t message_numa)
+static void append_numbers(struct memory_plan *plan, enum memory_variant variant, uint32_t computing_numa,
+                           uint32_t message_numa)
 {
-    int result = 0;
-    for (uint32_t n = 1; n <= plan->n_computing && result == 0; n++) {
+    for (uint32_t n = 1; n <= plan->n_computing; n++) {
         const struct memory_place place = {variant, computing_numa, message_numa, n};
-        result = append(plan, &place);
+        append(plan, &place);
     }
-    return result;
 }
 
 /* Says whether the two placements of a model have data on that node; all placements have it on every one. */
@@ -37,27 +33,22 @@ static bool has_data(const struct memory_asked *asked, uint32_t numa)
     return asked->all_placements || numa == 0 || numa == asked->numa_nodes;
 }
 
-int memory_plan_make(const struct memory_asked *asked, struct memory_plan *plan)
+void memory_plan_make(const struct memory_asked *asked, struct memory_plan *plan)
 {
     *plan = (struct memory_plan){.n_computing = asked->n_computing,
                                  .numa_all = asked->numa_all,
                                  .skips_beyond_peak = asked->skip_beyond_peak,
                                  .random = asked->seed};
-    int result = 0;
-    for (uint32_t numa = 0; numa < asked->numa_all && result == 0; numa++) {
+    for (uint32_t numa = 0; numa < asked->numa_all; numa++) {
         const struct memory_place message = {MEMORY_MESSAGE_ALONE, MEMORY_NO_DATA, numa, 0};
         if (!has_data(asked, numa))
             continue;
-        result = append(plan, &message);
-        if (result == 0)
-            result = append_numbers(plan, MEMORY_COMPUTATION_ALONE, numa, MEMORY_NO_DATA);
-        for (uint32_t other = 0; other < asked->numa_all && result == 0; other++)
+        append(plan, &message);
+        append_numbers(plan, MEMORY_COMPUTATION_ALONE, numa, MEMORY_NO_DATA);
+        for (uint32_t other = 0; other < asked->numa_all; other++)
             if (asked->all_placements || other == numa)
-                result = append_numbers(plan, MEMORY_COMPUTATION, numa, other);
+                append_numbers(plan, MEMORY_COMPUTATION, numa, other);
     }
-    if (result != 0)
-        memory_plan_release(plan);
-    return result;
 }
 
 void memory_plan_release(struct memory_plan *plan)

@@ -41,8 +41,7 @@ struct memory_asked {
     uint64_t seed;
 };
 
-/* Returns 0 for memory_plan_release, or -1 without memory. */
-int memory_plan_make(const struct memory_asked *asked, struct memory_plan *plan);
+void memory_plan_make(const struct memory_asked *asked, struct memory_plan *plan);
 void memory_plan_release(struct memory_plan *plan);
 
 /* Returns the task of a place, NULL if it is not of this plan. */

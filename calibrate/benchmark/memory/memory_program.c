@@ -13,16 +13,16 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/memory/memory_crew.h"
-#include "calibrate/measure/abort_all.h"
 #include "calibrate/benchmark/memory/memory_measure.h"
 #include "calibrate/benchmark/memory/memory_arguments.h"
 #include "calibrate/benchmark/memory/memory_stream.h"
 #include "calibrate/benchmark/memory/memory_transport.h"
 #include "calibrate/measure/binding.h"
 #include "calibrate/measure/rank_place.h"
-#include "calibrate/measure/program.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/sharing.h"
 #include "share/base/monotonic.h"
+#include "share/base/memory.h"
 
 /* A sample takes so long where nothing is asked for, and is bounded by the others. */
 #define SAMPLE_S       0.5
@@ -118,14 +118,13 @@ static int resume(const char *path, struct memory_plan *plan, struct error *erro
         return 0;
     if (memory_samples_read_csv(path, &samples, error) != 0)
         return -1;
-    int result = 0;
-    for (size_t i = 0; i < samples.n_samples && result == 0; i++) {
+    for (size_t i = 0; i < samples.n_samples; i++) {
         struct memory_task *task = memory_plan_find(plan, &samples.samples[i].place);
-        if (task != NULL && point_add(&task->samples, 1 / samples.samples[i].bytes_per_s) != 0)
-            result = error_set(error, "no memory for the samples of %s", path);
+        if (task != NULL)
+            point_add(&task->samples, 1 / samples.samples[i].bytes_per_s);
     }
     memory_samples_release(&samples);
-    return result;
+    return 0;
 }
 
 static double sample_seconds(const struct memory_arguments *options, const struct memory_plan *plan)
@@ -157,9 +156,7 @@ static int measure_plan(const struct program *program, struct memory_data *data,
 /* Binds the calling thread to one processor. */
 static int bind_here(hwloc_topology_t topology, unsigned processor, struct error *error)
 {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    if (set == NULL)
-        return error_set(error, "no memory");
+    hwloc_bitmap_t set = or_no_memory(hwloc_bitmap_alloc());
     hwloc_bitmap_only(set, processor);
     int result = hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD);
     if (result != 0)
@@ -181,14 +178,11 @@ static int measure(const struct program *program, struct error *error)
     struct memory_plan plan;
     if (bind_here(program->topology, seats->receiving, error) != 0)
         return -1;
-    if (memory_data_make(program->topology, seats, STREAM_BYTES, crew_needs_large_blocks, &data) != 0)
-        return error_set(error, "no memory for the list of blocks");
+    memory_data_make(program->topology, seats, STREAM_BYTES, crew_needs_large_blocks, &data);
     note(program, &data);
-    int result = memory_plan_make(&asked, &plan) == 0 ? 0 : error_set(error, "no memory for the list of tasks");
-    if (result == 0) {
-        result = measure_plan(program, &data, &plan, error);
-        memory_plan_release(&plan);
-    }
+    memory_plan_make(&asked, &plan);
+    int result = measure_plan(program, &data, &plan, error);
+    memory_plan_release(&plan);
     memory_data_release(&data);
     return result;
 }
@@ -204,45 +198,38 @@ static void note_left_out(const struct memory_seats *seats)
 
 /* Looks how messages come into the memory, where they would be measured and that is not known: within one machine a
  * processor copies them. */
-static int look(struct program *program, struct error *error)
+static void look(struct program *program)
 {
     if (program->seats.n_cores < ALLOWED_CORES_NEEDED ||
         (program->sender.same_machine && !program->options.allow_cpu_copy))
-        return 0;
-    void *buffer = malloc(STREAM_BYTES);
-    if (buffer == NULL)
-        return error_set(error, "no memory for a message");
-    int result = transport_find(program->comm, buffer, &program->transport);
+        return;
+    void *buffer = xmalloc(STREAM_BYTES);
+    transport_find(program->comm, buffer, &program->transport);
     free(buffer);
-    return result == 0 ? 0 : error_set(error, "no memory for the times of messages");
 }
 
 /* Refuses or measures; rank 1 serves meanwhile. */
 static int lead(struct program *program)
 {
     struct error error;
-    int result = look(program, &error);
+    look(program);
     note_left_out(&program->seats);
-    if (result == 0 && refuse(program) > 0)
+    if (refuse(program) > 0)
         return EXIT_DONE;
-    if (result == 0)
-        result = measure(program, &error);
-    return result == 0 ? EXIT_DONE : fail("rank 0: %s", error.text);
+    return measure(program, &error) == 0 ? EXIT_DONE : fail("rank 0: %s", error.text);
 }
 
 /* Loads the topology and chooses the seats. */
 static int find_seats(struct program *program)
 {
-    int result = -1;
-    hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
-    if (allowed != NULL && hwloc_topology_init(&program->topology) == 0 &&
-        hwloc_topology_load(program->topology) == 0) {
-        if (hwloc_get_cpubind(program->topology, allowed, HWLOC_CPUBIND_THREAD) != 0)
-            hwloc_bitmap_copy(allowed, hwloc_topology_get_topology_cpuset(program->topology));
-        result = memory_seats_find(program->topology, allowed, &program->sender, &program->seats);
-    }
+    if (hwloc_topology_init(&program->topology) != 0 || hwloc_topology_load(program->topology) != 0)
+        return -1;
+    hwloc_bitmap_t allowed = or_no_memory(hwloc_bitmap_alloc());
+    if (hwloc_get_cpubind(program->topology, allowed, HWLOC_CPUBIND_THREAD) != 0)
+        hwloc_bitmap_copy(allowed, hwloc_topology_get_topology_cpuset(program->topology));
+    memory_seats_find(program->topology, allowed, &program->sender, &program->seats);
     hwloc_bitmap_free(allowed);
-    return result;
+    return 0;
 }
 
 static int lead_from_seats(struct program *program, const struct self *selves)
@@ -274,8 +261,7 @@ static void follow(MPI_Comm comm)
         CPU_SET((unsigned)bound, &cpus);
         sched_setaffinity(0, sizeof cpus, &cpus); /* it was among those that it may use */
     }
-    if (stream_serve(comm) != 0)
-        abort_all("no memory for a message");
+    stream_serve(comm);
 }
 
 /* Runs the two processes; collective. Returns the exit code, the same on both. */
@@ -304,13 +290,13 @@ static int run(struct program *program, int rank)
 
 static int memory_main(int argc, char **argv)
 {
-    int threads, rank, size, code = 0;
+    int rank, size, code = 0;
     struct program program = {.comm = MPI_COMM_WORLD};
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);
+    mpi_job_init(&argc, &argv, MPI_THREAD_FUNNELED);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (rank == STREAM_RECEIVER) {
-        program_note_job(size);
+        mpi_job_note(size);
         code = memory_arguments_parse(argc, argv, &program.options);
     }
     MPI_Bcast(&code, 1, MPI_INT, STREAM_RECEIVER, MPI_COMM_WORLD);

@@ -1,6 +1,7 @@
 /* A benchmark of memory is only as good as its seats: a second thread on a core, or data on another node than is said,
  * and its samples tell of something else. So seats are chosen apart, where made-up machines can test it. */
 #include "calibrate/benchmark/memory/memory_seats.h"
+#include "share/base/memory.h"
 
 #include <stdlib.h>
 
@@ -85,12 +86,10 @@ static int thread_elsewhere(hwloc_topology_t topology, hwloc_obj_t socket, hwloc
 }
 
 /* Gives a sender on the same machine a core of its own, where one is left. */
-static int place_sender(hwloc_topology_t topology, hwloc_obj_t socket, const struct memory_sender *sender,
-                        struct memory_seats *seats)
+static void place_sender(hwloc_topology_t topology, hwloc_obj_t socket, const struct memory_sender *sender,
+                         struct memory_seats *seats)
 {
-    hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
-    if (allowed == NULL)
-        return -1;
+    hwloc_bitmap_t allowed = or_no_memory(hwloc_bitmap_alloc());
     for (unsigned i = 0; i < CPU_SETSIZE; i++)
         if (CPU_ISSET(i, &sender->cpus))
             hwloc_bitmap_set(allowed, i);
@@ -107,22 +106,17 @@ static int place_sender(hwloc_topology_t topology, hwloc_obj_t socket, const str
         seats->sending = last;
     }
     hwloc_bitmap_free(allowed);
-    return 0;
 }
 
-int memory_seats_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, const struct memory_sender *sender,
-                      struct memory_seats *seats)
+void memory_seats_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, const struct memory_sender *sender,
+                       struct memory_seats *seats)
 {
     *seats = (struct memory_seats){.level = LEVEL_INTER_NODE};
     hwloc_obj_t socket = choose_socket(topology, allowed);
     int n_threads = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
     int n_nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-    seats->cores = calloc((size_t)n_threads + 1, sizeof *seats->cores);
-    seats->numa = calloc((size_t)n_nodes + 1, sizeof(hwloc_obj_t));
-    if (seats->cores == NULL || seats->numa == NULL) {
-        memory_seats_release(seats);
-        return -1;
-    }
+    seats->cores = xcalloc((size_t)n_threads, sizeof *seats->cores);
+    seats->numa = xcalloc((size_t)n_nodes, sizeof(hwloc_obj_t));
     seats->n_cores = count_cores(topology, socket, allowed, &seats->n_cores_socket, seats->cores);
     if (seats->n_cores > 0) {
         seats->n_computing = seats->n_cores - 1;
@@ -131,11 +125,8 @@ int memory_seats_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, c
     list_nodes(topology, socket, true, seats);
     seats->numa_nodes = seats->numa_all;
     list_nodes(topology, socket, false, seats);
-    if (sender->same_machine && place_sender(topology, socket, sender, seats) != 0) {
-        memory_seats_release(seats);
-        return -1;
-    }
-    return 0;
+    if (sender->same_machine)
+        place_sender(topology, socket, sender, seats);
 }
 
 void memory_seats_release(struct memory_seats *seats)

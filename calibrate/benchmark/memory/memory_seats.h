@@ -36,9 +36,9 @@ struct memory_sender {
 /* Chooses the first socket of which the process may use MEMORY_CORES_NEEDED cores, or else any. Each core gives one
  * hardware thread. The last core receives, the others compute. A sender on the same machine takes a core of another
  * socket, or else the last but one of three or more. NUMA nodes without processors, and those that have the same
- * processors as one before, are left out. Returns 0 for memory_seats_release, or -1 without memory. */
-int memory_seats_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, const struct memory_sender *sender,
-                      struct memory_seats *seats);
+ * processors as one before, are left out. */
+void memory_seats_find(hwloc_topology_t topology, hwloc_const_bitmap_t allowed, const struct memory_sender *sender,
+                       struct memory_seats *seats);
 void memory_seats_release(struct memory_seats *seats);
 
 #endif

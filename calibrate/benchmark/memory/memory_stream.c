@@ -8,6 +8,7 @@
 
 #include "share/base/array.h"
 #include "share/base/monotonic.h"
+#include "share/base/memory.h"
 
 enum { TAG_REQUEST = 1, TAG_MESSAGE = 2 };
 /* A sender without a request looks for one that long without a pause, then sleeps between looks: the receiver's
@@ -51,11 +52,9 @@ static struct request next_request(MPI_Comm comm)
     return request;
 }
 
-int stream_serve(MPI_Comm comm)
+void stream_serve(MPI_Comm comm)
 {
-    char *message = malloc(STREAM_BYTES);
-    if (message == NULL)
-        return -1;
+    char *message = xmalloc(STREAM_BYTES);
     memset(message, 1, STREAM_BYTES);
     for (struct request request; (request = next_request(comm)).bytes > 0;) {
         if (request.delay_s > 0)
@@ -63,7 +62,6 @@ int stream_serve(MPI_Comm comm)
         MPI_Send(message, request.bytes, MPI_BYTE, STREAM_RECEIVER, TAG_MESSAGE, comm);
     }
     free(message);
-    return 0;
 }
 
 void stream_end(MPI_Comm comm)
@@ -71,10 +69,9 @@ void stream_end(MPI_Comm comm)
     ask(comm, 0, 0);
 }
 
-int stream_receive(MPI_Comm comm, void *buffer, int bytes, double seconds, size_t least,
-                   struct memory_messages *messages)
+void stream_receive(MPI_Comm comm, void *buffer, int bytes, double seconds, size_t least,
+                    struct memory_messages *messages)
 {
-    int result = 0;
     double end_s = 0;
     ask(comm, bytes, 0);
     for (bool more = true; more;) {
@@ -86,13 +83,9 @@ int stream_receive(MPI_Comm comm, void *buffer, int bytes, double seconds, size_
         time.end_s = clock_now_s();
         if (messages->n == 0)
             end_s = time.end_s + seconds;
-        if (array_grow(&messages->times, messages->n, sizeof *messages->times) == 0)
-            messages->times[messages->n++] = time;
-        else
-            result = -1;
-        more = more && result == 0;
+        array_grow(&messages->times, messages->n, sizeof *messages->times);
+        messages->times[messages->n++] = time;
     }
-    return result;
 }
 
 void stream_wait(MPI_Comm comm, void *buffer, double seconds)

@@ -12,15 +12,14 @@ enum { STREAM_RECEIVER = 0, STREAM_SENDER = 1 };
 /* Is the size of a message of the paper, and the largest. */
 enum { STREAM_BYTES = 64000000 };
 
-/* Sends on rank 1 what is asked for, until the end is told. Returns 0, or -1 without memory for the message; rank 0 is
- * not told of that. */
-int stream_serve(MPI_Comm comm);
+/* Sends on rank 1 what is asked for, until the end is told. */
+void stream_serve(MPI_Comm comm);
 void stream_end(MPI_Comm comm);
 
 /* Receives messages of bytes into buffer, one after the other, for seconds behind the first one, and at least that many
- * behind it. Appends their times. Returns 0, or -1 without memory. */
-int stream_receive(MPI_Comm comm, void *buffer, int bytes, double seconds, size_t least,
-                   struct memory_messages *messages);
+ * behind it. Appends their times. */
+void stream_receive(MPI_Comm comm, void *buffer, int bytes, double seconds, size_t least,
+                    struct memory_messages *messages);
 /* Waits in MPI_Recv for a message that the sender sends only after so many seconds. */
 void stream_wait(MPI_Comm comm, void *buffer, double seconds);
 

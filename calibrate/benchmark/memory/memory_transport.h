@@ -6,8 +6,7 @@
 
 #include "calibrate/benchmark/memory/transport_judge.h"
 
-/* Receives for about half a second into buffer, of STREAM_BYTES, and judges. For rank 0; rank 1 serves. Returns 0, or
- * -1 without memory. */
-int transport_find(MPI_Comm comm, void *buffer, struct transport *transport);
+/* Receives for about half a second into buffer, of STREAM_BYTES, and judges. For rank 0; rank 1 serves. */
+void transport_find(MPI_Comm comm, void *buffer, struct transport *transport);
 
 #endif
