@@ -25,7 +25,7 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/one_pair.h"
-#include "calibrate/benchmark/in_turn.h"
+#include "calibrate/benchmark/round_robin.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/shared_clock.h"
@@ -256,8 +256,8 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
     else if (n_different < 2)
         fprintf(stderr, MEASURE_NOTE "left_out backlog of other pairs: no two nodes have two ranks each\n");
     if (n_items > 0)
-        measure_visit(measure, program, &items[1], 1, 1, &seconds); /* opens connections, and does not count */
-    in_turn_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
+        measure_samples(measure, program, &items[1], 1, 1, &seconds); /* opens connections, and does not count */
+    round_robin_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
 }
 
 const struct benchmark_program backlog_program = {

@@ -121,7 +121,7 @@ static double visit(struct measure *measure, const struct benchmark_program *pro
     double seconds;
     level->item.bytes = bytes;
     level->item.mode = (int)(1e6 * mode_s);
-    measure_visit(measure, program, &level->item, 1, 1, &seconds);
+    measure_samples(measure, program, &level->item, 1, 1, &seconds);
     measure->late += seconds < 0;
     return seconds;
 }

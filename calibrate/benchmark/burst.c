@@ -23,7 +23,7 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/one_pair.h"
-#include "calibrate/benchmark/in_turn.h"
+#include "calibrate/benchmark/round_robin.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
 
@@ -115,9 +115,9 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
     if (n_items == 0)
         fprintf(stderr, MEASURE_NOTE "left_out burst: all %d ranks are on one node\n", measure->size);
     else
-        measure_visit(measure, program, &items[0], 1, 1, &seconds); /* opens TCP's window, and does not count */
-    in_turn_measure(measure, program, items, n_items < N_MODES ? n_items : N_MODES, taken, FIRST_SAMPLES);
-    in_turn_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
+        measure_samples(measure, program, &items[0], 1, 1, &seconds); /* opens TCP's window, and does not count */
+    round_robin_measure(measure, program, items, n_items < N_MODES ? n_items : N_MODES, taken, FIRST_SAMPLES);
+    round_robin_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
     free(items);
 }
 

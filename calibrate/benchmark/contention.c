@@ -211,7 +211,7 @@ static double probe_once(struct measure *measure, const struct benchmark_program
     double fastest_s = 0;
     for (int i = 0; i < PROBE_VISITS; i++) {
         double seconds;
-        measure_visit(measure, program, &item, 1, 1, &seconds);
+        measure_samples(measure, program, &item, 1, 1, &seconds);
         if (seconds > 0 && (!(fastest_s > 0) || seconds < fastest_s))
             fastest_s = seconds;
     }

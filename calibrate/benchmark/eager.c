@@ -125,7 +125,7 @@ static void warm_up(struct measure *measure, const struct benchmark_program *pro
     probe->item.mode = 0;
     probe->item.bytes = WARM_UP_BYTES;
     for (int i = 0; i < WARM_UPS; i++)
-        measure_visit(measure, program, &probe->item, 1, 1, &seconds);
+        measure_samples(measure, program, &probe->item, 1, 1, &seconds);
 }
 
 static void ask(struct measure *measure, const struct benchmark_program *program, struct probe *probe, uint64_t bytes,
@@ -138,7 +138,7 @@ static void ask(struct measure *measure, const struct benchmark_program *program
     int patience_us = (int)(1e6 * patience_s) * (again ? AGAIN_TIMES : 1);
     probe->item.mode = patience_us;
     probe->item.bytes = bytes;
-    measure_visit(measure, program, &probe->item, 1, 1, &seconds);
+    measure_samples(measure, program, &probe->item, 1, 1, &seconds);
     if (!(seconds > 0)) {
         measure->late++;
         return;

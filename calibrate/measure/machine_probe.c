@@ -79,7 +79,7 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats, int 
         double seconds[SAMPLES];
         measure->gap_s = plan_gap_s(PLAN_SAMPLE_S, MEASURE_IDLE_S);
         measure->expected_s = PLAN_SAMPLE_S;
-        measure_visit(measure, measure->program, &item, repeats, SAMPLES, seconds);
+        measure_samples(measure, measure->program, &item, repeats, SAMPLES, seconds);
         bool disturbed = measure->waited > PROBING_WAITED_MAX;
         for (int i = 0; i < SAMPLES && !disturbed; i++) {
             if (!(seconds[i] > 0))

@@ -143,7 +143,7 @@ struct benchmark_program {
     int (*prepare)(struct measure *measure, bool speak);
     /* Lists the items on rank 0, for the caller to free; what they borrow lives as long as the program. */
     void (*list)(const struct measure *measure, struct item **items, size_t *n_items);
-    /* Measures on rank 0, instead of list, by measure_visit() and writes by measure_write(). */
+    /* Measures on rank 0, instead of list, by measure_samples() and writes by measure_write(). */
     void (*lead)(struct measure *measure, const struct benchmark_program *program);
     /* Does the task once on a rank of the item and returns the seconds of one repetition; 0 where only the partner's
      * time counts. */
@@ -172,7 +172,7 @@ static inline const struct benchmark_program *benchmark_of(const struct benchmar
 /* Makes on rank 0 one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]
  * are those of the slowest rank. They are -1 for a sample that is lost: somebody was told of it too late to start
  * with the others, it had to wait for the end of the one before, or ranks shared a processor. */
-void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
+void measure_samples(struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, int n_samples, double *seconds);
 
 /* Writes a row of the CSV, on rank 0. */

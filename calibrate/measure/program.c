@@ -16,7 +16,7 @@
 #include "calibrate/measure/schedule.h"
 #include "calibrate/measure/sharing.h"
 #include "calibrate/measure/thresholds_mpit.h"
-#include "calibrate/measure/visit.h"
+#include "calibrate/measure/sampling.h"
 #include "calibrate/measure/machine_probe.h"
 
 enum { PARTS_MAX = 16 };
@@ -31,7 +31,7 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
     (program->lead != NULL ? program->lead : schedule_lead)(measure, program);
     if (measure->n_visits > 0)
         (void)probe_take(measure);
-    visit_end(measure);
+    sampling_end(measure);
     fflush(stdout);
 }
 
@@ -97,7 +97,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
                 note_levels(&measure);
                 lead(&measure, program);
             } else {
-                visit_follow(&measure, program);
+                sampling_follow(&measure, program);
             }
             if (program->release != NULL)
                 program->release(&measure);

@@ -122,7 +122,7 @@ static void warm_up(struct schedule *schedule, struct point *point, int max_visi
     for (int i = 0; i < max_visits; i++) {
         double visit_s = clock_now_s();
         measure->expected_s = 0;
-        measure_visit(measure, schedule->program, item, repeats, 1, &seconds);
+        measure_samples(measure, schedule->program, item, repeats, 1, &seconds);
         around_s = clock_now_s() - visit_s - measure->longest_s;
         double repetition_s = fmax(measure->longest_s, 1e-9) / repeats;
         point->repeats = plan_repeats(repetition_s, item->batch, item->repeats);
@@ -170,7 +170,7 @@ static void visit(struct schedule *schedule, struct point *point)
     int n = single ? 1 : SAMPLES_A_VISIT, taken = 0;
     measure->gap_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S);
     measure->expected_s = point->sample_s;
-    measure_visit(measure, schedule->program, item, point->repeats, n, seconds);
+    measure_samples(measure, schedule->program, item, point->repeats, n, seconds);
     for (int i = 0; i < n; i++) {
         if (!(seconds[i] > 0))
             continue;

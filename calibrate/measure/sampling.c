@@ -13,7 +13,7 @@
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/sharing.h"
-#include "calibrate/measure/visit.h"
+#include "calibrate/measure/sampling.h"
 #include "calibrate/measure/processor.h"
 #include "share/base/memory.h"
 
@@ -134,7 +134,7 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
     return result;
 }
 
-void visit_follow(struct measure *measure, const struct benchmark_program *program)
+void sampling_follow(struct measure *measure, const struct benchmark_program *program)
 {
     for (;;) {
         struct task task;
@@ -146,7 +146,7 @@ void visit_follow(struct measure *measure, const struct benchmark_program *progr
     }
 }
 
-void visit_end(struct measure *measure)
+void sampling_end(struct measure *measure)
 {
     struct task end = {.partner = -1};
     for (int rank = 1; rank < measure->size; rank++)
@@ -220,7 +220,7 @@ static void adapt_lead(struct measure *measure, bool late)
     measure->lead_s = fmin(fmax(measure->lead_s, LEAD_MIN_S), LEAD_MAX_S);
 }
 
-void measure_visit(struct measure *measure, const struct benchmark_program *program, const struct item *item,
+void measure_samples(struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, int n_samples, double *seconds)
 {
     struct task task = {.start_s = next_look_s(clock_now_s() + measure->lead_s) + SETTLE_S,

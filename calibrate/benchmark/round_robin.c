@@ -1,6 +1,6 @@
 /* A sample of a stream lasts up to seconds on a slow wire, so a visit has one of them, and the time is looked at before
  * each. */
-#include "calibrate/benchmark/in_turn.h"
+#include "calibrate/benchmark/round_robin.h"
 
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 static bool visit(struct measure *measure, const struct benchmark_program *program, const struct item *item)
 {
     double seconds;
-    measure_visit(measure, program, item, 1, 1, &seconds);
+    measure_samples(measure, program, item, 1, 1, &seconds);
     measure->late += seconds < 0;
     if (!(seconds > 0))
         return false;
@@ -20,7 +20,7 @@ static bool visit(struct measure *measure, const struct benchmark_program *progr
     return !probing_disturbs(PROBING_QUIET, measure->waited);
 }
 
-void in_turn_measure(struct measure *measure, const struct benchmark_program *program, const struct item *items,
+void round_robin_measure(struct measure *measure, const struct benchmark_program *program, const struct item *items,
                      size_t n_items, size_t *taken, size_t n)
 {
     double end_s = measure->begin_s + measure->seconds, now_s = clock_now_s();
