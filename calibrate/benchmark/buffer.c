@@ -19,6 +19,7 @@
  *
  * n numbers the searches, or the pairs and directions, from 2 on after the 1 MiB. The seconds of a sample are those
  * from the receive, or the start where none was needed, until the send was complete; or the pause. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,9 +28,9 @@
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/paused.h"
 
-enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4, PLAIN_TAG = 3 };
+enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4 };
+enum { DATA_TAG = 1, END_TAG, PLAIN_TAG };
 
 #define FIRST_BYTES    1024u
 #define LARGE_BYTES    1048576u
@@ -42,6 +43,11 @@ enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4, PLAIN_TAG = 3
 #define STREAM_S       0.15
 #define STREAM_PAUSE_S 16.0 /* at most */
 #define AGAIN_TIMES    2
+#define HOLD_S         2e-3 /* between a message and its receive: an eager one is complete by then */
+#define TAKEN_SHARE    0.8  /* of the pause: what is complete later counts as refused */
+/* A message that stands still so long is stopped: TCP alone waits 0.2 s and more before it sends a lost packet again,
+ * or asks whether a window that was closed is open. */
+#define STOPPED_S 0.35
 
 enum method { ONE_MESSAGE, STREAM };
 
@@ -63,6 +69,87 @@ struct level_search {
     double begin_s;
 };
 
+/* Returns the seconds since the start of the task, on the common clock. */
+static double elapsed_s(const struct measure *measure, const struct task *task)
+{
+    return clock_now_s() + measure->offset_s - task->start_s;
+}
+
+/* Sends one message, from 1 byte on, to a receiver that posts the receive and makes no MPI call until its pause is over.
+ */
+static void send_one(const struct measure *measure, const struct task *task, const char *data)
+{
+    MPI_Request request;
+    int complete = 0;
+    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    while (!complete) {
+        MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+        if (!complete)
+            sched_yield();
+    }
+    double complete_s = elapsed_s(measure, task);
+    MPI_Send(&complete_s, 1, MPI_DOUBLE, task->partner, END_TAG, measure->comm);
+}
+
+/* Returns the seconds from the receive, or from the start where none was needed, until the send was complete; the pause
+ * where it was not by TAKEN_SHARE of the pause, or the receiver fetched the message itself within MPI_Irecv. */
+static double receive_one(const struct measure *measure, const struct task *task, char *data, double pause_s)
+{
+    double complete_s, limit_s = TAKEN_SHARE * pause_s;
+    volatile char *last = data + task->bytes - 1; /* volatile, as MPI may write it */
+    MPI_Request request;
+    int arrived = 0;
+    *last = 0;
+    while (!arrived) {
+        MPI_Iprobe(task->partner, DATA_TAG, measure->comm, &arrived, MPI_STATUS_IGNORE);
+        sched_yield();
+    }
+    clock_sleep_s(HOLD_S);
+    double receive_s = elapsed_s(measure, task);
+    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    bool fetched = *last != 0;
+    clock_sleep_s(pause_s);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Recv(&complete_s, 1, MPI_DOUBLE, task->partner, END_TAG, measure->comm, MPI_STATUS_IGNORE);
+    double after_s = complete_s - receive_s;
+    if (after_s < 0)
+        return complete_s < limit_s ? complete_s : limit_s;
+    return after_s < limit_s && !fetched ? after_s : pause_s;
+}
+
+/* Starts a message when the one before is complete. Returns the number of messages that were complete when the next one
+ * stopped; 0 where none stopped by TAKEN_SHARE of the pause. */
+static int send_stream(const struct measure *measure, const struct task *task, const char *data, double pause_s)
+{
+    MPI_Request request;
+    int complete = 1, sent = 0;
+    bool stopped = false;
+    double begin_s = clock_now_s(), last_s = begin_s, now_s = begin_s;
+    while (!stopped && complete && sent < task->count) {
+        MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+        sent++;
+        for (complete = 0; !complete && !stopped && now_s - begin_s < TAKEN_SHARE * pause_s; now_s = clock_now_s()) {
+            MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+            if (!complete)
+                sched_yield();
+            stopped = !complete && now_s - last_s > STOPPED_S;
+        }
+        last_s = now_s;
+    }
+    MPI_Send(&sent, 1, MPI_INT, task->partner, END_TAG, measure->comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return stopped ? sent - 1 : 0;
+}
+
+static void receive_stream(const struct measure *measure, const struct task *task, char *data, double pause_s)
+{
+    int sent;
+    clock_sleep_s(pause_s);
+    MPI_Recv(&sent, 1, MPI_INT, task->partner, END_TAG, measure->comm, MPI_STATUS_IGNORE);
+    for (int i = 0; i < sent; i++)
+        MPI_Recv(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_STATUS_IGNORE);
+}
+
 /* Makes one exchange. The mode is the pause in microseconds; below 0 it is that of a stream, which returns the number
  * of its messages in the place of seconds; 0 is a plain transfer. */
 static double exchange(struct measure *measure, const struct task *task)
@@ -71,10 +158,16 @@ static double exchange(struct measure *measure, const struct task *task)
     measure_places(measure, task->bytes, 1, &place);
     char *data = (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
     double begin_s = clock_now_s();
+    if (task->mode > 0 && !task->is_first)
+        return receive_one(measure, task, data, 1e-6 * task->mode);
+    if (task->mode < 0 && task->is_first)
+        return send_stream(measure, task, data, -1e-6 * task->mode);
     if (task->mode > 0)
-        return paused_message(measure, task, data, 1e-6 * task->mode);
-    if (task->mode < 0)
-        return paused_stream(measure, task, data, -1e-6 * task->mode);
+        send_one(measure, task, data);
+    else if (task->mode < 0)
+        receive_stream(measure, task, data, -1e-6 * task->mode);
+    if (task->mode != 0)
+        return 0;
     if (task->is_first)
         MPI_Send(data, (int)task->bytes, MPI_BYTE, task->partner, PLAIN_TAG, measure->comm);
     else
@@ -115,8 +208,8 @@ static size_t list_levels(const struct measure *measure, struct level_search *le
     return n_levels;
 }
 
-static double visit(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
-                    uint64_t bytes, double mode_s)
+static double sample(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
+                     uint64_t bytes, double mode_s)
 {
     double seconds;
     level->item.bytes = bytes;
@@ -149,7 +242,7 @@ static void turn(struct measure *measure, const struct benchmark_program *progra
     level->item.n = level->done + (level->method == STREAM ? 2 : 1);
     snprintf(level->ranks, sizeof level->ranks, "%d-%d", pair->first, pair->second);
     for (int i = 0; i < WARM_UPS && level->done < level->n_pairs; i++) {
-        double seconds = visit(measure, program, level, WARM_UP_BYTES, 0);
+        double seconds = sample(measure, program, level, WARM_UP_BYTES, 0);
         if (seconds > 0 && WARM_UP_BYTES / seconds > *rate)
             *rate = WARM_UP_BYTES / seconds;
     }
@@ -170,11 +263,11 @@ static bool ask(struct measure *measure, const struct benchmark_program *program
     double pause_s = *rate_of(level) > 0 ? PAUSE_TIMES * (double)bytes / *rate_of(level) : 0;
     pause_s = pause_s < PAUSE_MIN_S ? PAUSE_MIN_S : pause_s;
     if (again || level->slow)
-        pause_s = AGAIN_TIMES * pause_s + PAUSED_STOPPED_S;
-    double seconds = visit(measure, program, level, bytes, pause_s);
+        pause_s = AGAIN_TIMES * pause_s + STOPPED_S;
+    double seconds = sample(measure, program, level, bytes, pause_s);
     if (!(seconds > 0))
         return false;
-    *taken = seconds < (PAUSED_MARGIN + 1) / 2 * pause_s;
+    *taken = seconds < (TAKEN_SHARE + 1) / 2 * pause_s;
     write_row(measure, program, level, bytes, *taken, seconds);
     return true;
 }
@@ -224,10 +317,10 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
 {
     double rate = *rate_of(level), pause_s = level->pause_s;
     if (!(pause_s > 0))
-        pause_s = (PAUSED_STOPPED_S + STREAM_S + (rate > 0 ? STREAM_BYTES / rate : 0)) / PAUSED_MARGIN;
+        pause_s = (STOPPED_S + STREAM_S + (rate > 0 ? STREAM_BYTES / rate : 0)) / TAKEN_SHARE;
     pause_s = pause_s > STREAM_PAUSE_S ? STREAM_PAUSE_S : pause_s;
     level->item.count = INT32_MAX;
-    double messages = visit(measure, program, level, SMALL_BYTES, -pause_s);
+    double messages = sample(measure, program, level, SMALL_BYTES, -pause_s);
     if (messages < 0)
         return;
     if (messages > 0) {

@@ -22,7 +22,7 @@
 #include "calibrate/measure/schedule.h"
 #include "share/base/memory.h"
 
-enum { NODE_PAIRS_MAX = 16, COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE_VISITS = 3 };
+enum { NODE_PAIRS_MAX = 16, COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE_SAMPLES = 3 };
 
 #define BYTES_MIN 4096u
 #define BYTES_MAX 1048576u
@@ -204,12 +204,12 @@ static void list(const struct measure *measure, struct item **items, size_t *n_i
         }
 }
 
-/* Returns the fastest of a few visits, the first of which opens connections; 0 where none started in time. */
+/* Returns the fastest of a few samples, the first of which opens connections; 0 where none started in time. */
 static double probe_once(struct measure *measure, const struct benchmark_program *program, uint64_t bytes)
 {
     struct item item = make_item(&shared, bytes, COUNT_STEP);
     double fastest_s = 0;
-    for (int i = 0; i < PROBE_VISITS; i++) {
+    for (int i = 0; i < PROBE_SAMPLES; i++) {
         double seconds;
         measure_samples(measure, program, &item, 1, 1, &seconds);
         if (seconds > 0 && (!(fastest_s > 0) || seconds < fastest_s))

@@ -4,7 +4,6 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/finegrain/finegrain_measure.h"
-#include "calibrate/measure/program.h"
 #include "share/base/error.h"
 
 static const struct benchmark_program *const benchmarks[] = {

@@ -1,7 +1,7 @@
 /* Fits what a message of many costs beside its bytes, for each level and protocol: tau_p2p, tau_rma, tau_partitioned
  * and tau_thread; and for each level how fast bytes move by an interface (share/doc/MODELS.md, Fine-grained messages).
  *
- * The samples (calibrate/benchmark/fine/fine.c) are times of the same bytes as few messages and as many. Of those whose
+ * The samples (calibrate/benchmark/fine.c) are times of the same bytes as few messages and as many. Of those whose
  * messages all have the protocol, the fewest m and the most n are taken:
  *
  *   tau = (T(n) - T(m)) / (n - m)
@@ -25,7 +25,7 @@
 
 enum { SAMPLES_MIN = 3 };
 
-/* How long the others were held back (calibrate/benchmark/fine/fine_partitioned.h). */
+/* How long the others were held back (calibrate/benchmark/fine.c). */
 #define EARLY_S 20e-3
 
 static const struct interface {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/mpi_job.h"
 #include "share/base/memory.h"
 
 static void print_index(FILE *stream, uint32_t index)

@@ -2,16 +2,17 @@
 #ifndef MPISTAIR_CALIBRATE_BINDING_H
 #define MPISTAIR_CALIBRATE_BINDING_H
 
-#include <mpi.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "share/base/placement.h"
 
+enum { HOST_BYTES = 256 }; /* no less than MPI_MAX_PROCESSOR_NAME */
+
 /* Says where one rank is, as it sees it itself. */
 struct seat {
-    char host[MPI_MAX_PROCESSOR_NAME];
+    char host[HOST_BYTES];
     cpu_set_t cpus;      /* processors on which it may run; none: not known */
     cpu_set_t cores;     /* the first processor of each core that has one of them */
     uint32_t processors; /* processors of its node */

@@ -12,11 +12,23 @@
 
 #include <stddef.h>
 
-#include "calibrate/measure/group_pairs.h"
+#include "calibrate/measure/levels.h"
+
+struct level_group {
+    size_t n[2];   /* ranks of each side; n[1] = 0 for intra_socket */
+    int *ranks[2]; /* [n[side]] ascending */
+    size_t n_pairs;
+    struct pair *pairs; /* [n_pairs] all ranks except those left over */
+    char name[64];      /* as node0.socket1 */
+};
 
 /* Finds up to max_groups groups without a rank in common: first the largest, then on nodes that have none yet, and on
  * other sockets of them. Returns their number; the caller calls level_group_release for each. */
 int level_groups_find(const struct placement *placement, enum level level, int max_groups, struct level_group *groups);
 void level_group_release(struct level_group *group);
+
+/* Finds a pair of a group of intra_socket, of that domain (DOMAIN_NONE: any). Returns false if it has none. */
+bool level_group_pair(const struct placement *placement, const struct level_group *group, enum domain domain,
+                      struct pair *pair);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "calibrate/measure/mpi_job.h"
 #include "share/base/memory.h"
 
 enum domain levels_domain(const struct placement *placement, int first, int second)

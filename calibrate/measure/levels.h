@@ -7,7 +7,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "calibrate/measure/measure.h"
+#include "calibrate/machine/machine.h"
+#include "share/base/placement.h"
+
+/* Two ranks. */
+struct pair {
+    int first;
+    int second;
+};
 
 /* Returns the domain of two ranks of one socket: an L3 cache that both have, else a NUMA node, else the package. */
 enum domain levels_domain(const struct placement *placement, int first, int second);

@@ -1,4 +1,4 @@
-/* A probe must measure the machine and nothing of the job: its ranks have processors of their own, and it uses visits
+/* A probe must measure the machine and nothing of the job: its ranks have processors of their own, and it takes series
  * like any benchmark, so that it runs between them. */
 #include "calibrate/measure/machine_probe.h"
 
@@ -12,11 +12,11 @@
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
 
-enum { SAMPLES = 3, VISITS_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
+enum { SAMPLES = 3, SERIES_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
 
 /* A probe follows the last one after that time, later where probes take more than that share of it. */
 #define EVERY_S   1.0
-#define LEVEL_S   0.05 /* of one of its sizes, but for the last visit */
+#define LEVEL_S   0.05 /* of one of its sizes, but for the last series */
 #define SHARE_MAX 0.05
 
 /* Holds what a rank tells rank 0, which chooses, of its processors. */
@@ -64,7 +64,7 @@ void probe_prepare(struct measure *measure)
 
 /* Returns the median time of a message, from a few samples of the slowest rank for which no rank waited; NaN where none
  * could be taken in a moment. */
-static double level_s(struct measure *measure, uint64_t bytes, int repeats, int max_visits)
+static double level_s(struct measure *measure, uint64_t bytes, int repeats, int max_series)
 {
     struct item item = {.level = LEVEL_SELF,
                         .part = MEASURE_PROBE,
@@ -72,10 +72,10 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats, int 
                         .count = 1,
                         .n_pairs = probe.n_pairs,
                         .pairs = probe.pairs};
-    double taken_s[SAMPLES * VISITS_MAX];
+    double taken_s[SAMPLES * SERIES_MAX];
     size_t n = 0;
     double end_s = clock_now_s() + LEVEL_S;
-    for (int visit = 0; visit < max_visits && n < SAMPLES && (visit == 0 || clock_now_s() < end_s); visit++) {
+    for (int series = 0; series < max_series && n < SAMPLES && (series == 0 || clock_now_s() < end_s); series++) {
         double seconds[SAMPLES];
         measure->gap_s = plan_gap_s(PLAN_SAMPLE_S, MEASURE_IDLE_S);
         measure->expected_s = PLAN_SAMPLE_S;
@@ -105,8 +105,8 @@ static double steal(const struct measure *measure)
 /* Takes both levels of the machine, now. */
 static void take_levels(struct measure *measure, struct probing *probing)
 {
-    probing->small_s = level_s(measure, PROBING_SMALL_BYTES, SMALL_REPEATS, VISITS_MAX);
-    probing->large_s = level_s(measure, PROBING_LARGE_BYTES, LARGE_REPEATS, VISITS_MAX);
+    probing->small_s = level_s(measure, PROBING_SMALL_BYTES, SMALL_REPEATS, SERIES_MAX);
+    probing->large_s = level_s(measure, PROBING_LARGE_BYTES, LARGE_REPEATS, SERIES_MAX);
 }
 
 /* Judges the new epoch; takes its levels once more where they are not those of the others, as it may have been a
@@ -123,7 +123,7 @@ static enum probing_verdict judge(struct measure *measure)
 
 enum probing_verdict probe_take(struct measure *measure)
 {
-    /* The probe's own visits do not count as the program's. */
+    /* The probe's own series do not count as the program's. */
     size_t shared = measure->shared;
     bool drops_shared = measure->drop_shared, is_first = probe.probings.n == 0;
     double begin_s = clock_now_s();
@@ -144,7 +144,7 @@ enum probing_verdict probe_take(struct measure *measure)
     measure->drop_shared = drops_shared;
     measure->shared = shared;
     measure->wanted_s = measure->lost_s = 0;
-    measure->n_visits = 0;
+    measure->n_series = 0;
     probe.last_s = clock_now_s();
     probe.took_s = probe.last_s - begin_s;
     if (is_first) /* before the program's time */
@@ -159,5 +159,5 @@ enum probing_verdict probe_take(struct measure *measure)
 
 bool probe_is_due(const struct measure *measure)
 {
-    return measure->n_visits > 0 && clock_now_s() - probe.last_s > fmax(EVERY_S, probe.took_s / SHARE_MAX);
+    return measure->n_series > 0 && clock_now_s() - probe.last_s > fmax(EVERY_S, probe.took_s / SHARE_MAX);
 }

@@ -1,15 +1,271 @@
-/* Provides what benchmarks ask of the program that leads them (measure.h): rows of the CSV, places in the long buffers.
- */
+/* Takes a series of samples: rank 0 tells the ranks of an item what to do and when to start, and collects what they measured.
+ *
+ * All ranks that wait for a task look at their mailbox at the same moments, the multiples of MEASURE_IDLE_S on rank
+ * 0's clock: a task is sent before such a moment, and its samples start shortly after it. Samples that are short
+ * enough lie between two looks (plan_gap_s), so that ranks which have nothing to do take no time from those that are
+ * measured. */
 #include "calibrate/measure/measure.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/mpi_job.h"
+#include "calibrate/measure/processor.h"
 #include "calibrate/measure/shared_clock.h"
+#include "calibrate/measure/sharing.h"
+#include "share/base/memory.h"
 
 enum { CACHE_LINE = 64 };
+enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
+
+/* Rank 0 looks for results that often, once they should be there. A start lies SETTLE_S behind a look. */
+#define LEADER_S   0.2e-3
+#define SETTLE_S   0.5e-3
+#define LEAD_MIN_S 0.2e-3
+#define LEAD_MAX_S 0.05
+
+/* If so many samples on end share a processor, the job is like that, and they count. */
+enum { SHARED_MAX = 100 };
+
+/* Is a rank's answer: of each sample its seconds, -1 where it started late, and its processors; how late it was told;
+ * how long the longest and the shortest took in all; what it had of the processors. */
+struct result {
+    double seconds[MEASURE_SAMPLES_MAX];
+    struct sharing sharing[MEASURE_SAMPLES_MAX];
+    double late_s;
+    double longest_s;
+    double shortest_s;
+    struct processor_use use;
+    double stolen_s, all_s; /* from processor_stolen(), in a probe */
+};
+
+/* Returns the first look at the mailbox after that time, on rank 0's clock. */
+static double next_look_s(double after_s)
+{
+    return (floor(after_s / MEASURE_IDLE_S) + 1) * MEASURE_IDLE_S;
+}
+
+/* Says whether a message has arrived. Open MPI's probe looks first and makes progress afterwards: a second one sees
+ * what has come meanwhile. */
+static bool has_arrived(const struct measure *measure, int source, int tag)
+{
+    int arrived = 0;
+    for (int look = 0; look < 2 && !arrived; look++)
+        MPI_Iprobe(source, tag, measure->control, &arrived, MPI_STATUS_IGNORE);
+    return arrived;
+}
+
+/* Waits without spinning: the processor belongs to whoever is measured. */
+static void receive_task(const struct measure *measure, struct task *task)
+{
+    while (!has_arrived(measure, 0, TASK_TAG)) {
+        double now_s = clock_now_s() + measure->offset_s;
+        clock_sleep_s(next_look_s(now_s) - now_s);
+    }
+    MPI_Recv(task, sizeof *task, MPI_BYTE, 0, TASK_TAG, measure->control, MPI_STATUS_IGNORE);
+}
+
+/* Receives a result. Before it is expected rank 0 looks as the idle ranks do, then more often: it disturbs nobody any
+ * more. */
+static void receive_result(const struct measure *measure, struct result *result, int rank, double expected_s)
+{
+    while (!has_arrived(measure, rank, RESULT_TAG)) {
+        double now_s = clock_now_s();
+        clock_sleep_s(now_s < expected_s ? fmin(expected_s, next_look_s(now_s)) - now_s : LEADER_S);
+    }
+    MPI_Recv(result, sizeof *result, MPI_BYTE, rank, RESULT_TAG, measure->control, MPI_STATUS_IGNORE);
+}
+
+/* Makes the long buffers and touches them once, so that no sample pays for a page; ranks that are never asked need
+ * none. */
+static void make_buffers(struct measure *measure)
+{
+    if (measure->send_buffer != NULL)
+        return;
+    measure->send_buffer = malloc(measure->buffer_bytes);
+    measure->recv_buffer = malloc(measure->buffer_bytes);
+    if (measure->send_buffer == NULL || measure->recv_buffer == NULL)
+        abort_all("no memory for two buffers of %zu bytes; use --buffer", measure->buffer_bytes);
+    memset(measure->send_buffer, 1, measure->buffer_bytes);
+    memset(measure->recv_buffer, 0, measure->buffer_bytes);
+}
+
+static void add_time(struct processor_time *sum, const struct processor_time *begin)
+{
+    struct processor_time end = processor_now();
+    sum->run_s += end.run_s - begin->run_s;
+    sum->wait_s += end.wait_s - begin->wait_s;
+}
+
+/* Waits for the partner. A send may be complete for its sender while the MPI still holds some of it: nobody sleeps
+ * before the other side of its messages is at the end of the sample, too, or what is left would move on at the next
+ * look only. */
+static void wait_for_partner(const struct measure *measure, int partner)
+{
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, partner, END_TAG, NULL, 0, MPI_BYTE, partner, END_TAG, measure->control,
+                 MPI_STATUS_IGNORE);
+}
+
+static struct result perform(struct measure *measure, const struct benchmark_program *program, const struct task *task)
+{
+    struct result result = {.late_s = fmax(clock_now_s() + measure->offset_s - task->start_s, 0),
+                            .use = {.machine = measure->machine, .cpus = measure->cpus}};
+    make_buffers(measure);
+    for (int i = 0; i < task->samples; i++) {
+        double late_s = 0;
+        if (i == 0 || task->gap_s > 0)
+            late_s = clock_wait_until(task->start_s + i * task->gap_s - measure->offset_s);
+        struct sharing *sharing = &result.sharing[i];
+        *sharing = (struct sharing){.machine = measure->machine, .n_processors = measure->n_processors};
+        struct processor_time before = processor_now();
+        sharing->begin = sched_getcpu();
+        double begin_s = clock_now_s(), seconds = benchmark_of(program, task->part)->exchange(measure, task);
+        double duration_s = clock_now_s() - begin_s;
+        sharing->end = sched_getcpu();
+        add_time(&result.use.time, &before);
+        result.longest_s = fmax(result.longest_s, duration_s);
+        result.shortest_s = i == 0 ? duration_s : fmin(result.shortest_s, duration_s);
+        result.seconds[i] = late_s > 0 ? -1 : seconds;
+        wait_for_partner(measure, task->partner);
+    }
+    if (task->part == MEASURE_PROBE && !processor_stolen(&result.stolen_s, &result.all_s))
+        result.all_s = result.stolen_s = 0;
+    return result;
+}
+
+void measure_follow(struct measure *measure, const struct benchmark_program *program)
+{
+    for (;;) {
+        struct task task;
+        receive_task(measure, &task);
+        if (task.partner < 0)
+            return;
+        struct result result = perform(measure, program, &task);
+        MPI_Send(&result, sizeof result, MPI_BYTE, 0, RESULT_TAG, measure->control);
+    }
+}
+
+void measure_end(struct measure *measure)
+{
+    struct task end = {.partner = -1};
+    for (int rank = 1; rank < measure->size; rank++)
+        MPI_Send(&end, sizeof end, MPI_BYTE, rank, TASK_TAG, measure->control);
+}
+
+/* Returns side i % 2 of pair i / 2; -1 for the second side of a pair of a rank with itself. */
+static int rank_of(const struct item *item, size_t i)
+{
+    const struct pair *pair = &item->pairs[i / 2];
+    if (i % 2 == 0)
+        return pair->first;
+    return pair->first == pair->second ? -1 : pair->second;
+}
+
+static void combine(struct result *slowest, const struct result *result, int n_samples)
+{
+    for (int i = 0; i < n_samples; i++)
+        if (result->seconds[i] < 0 || slowest->seconds[i] < 0)
+            slowest->seconds[i] = -1;
+        else
+            slowest->seconds[i] = fmax(slowest->seconds[i], result->seconds[i]);
+    slowest->late_s = fmax(slowest->late_s, result->late_s);
+    slowest->longest_s = fmax(slowest->longest_s, result->longest_s);
+    slowest->shortest_s = fmax(slowest->shortest_s, result->shortest_s);
+}
+
+/* Drops the samples that sharing.h reports; ranks holds all n of them. */
+static void drop_shared(struct measure *measure, const struct result *ranks, size_t n, int n_samples,
+                        struct result *slowest)
+{
+    struct sharing *sharing = xcalloc(n, sizeof *sharing);
+    for (int sample = 0; sample < n_samples; sample++) {
+        for (size_t i = 0; i < n; i++)
+            sharing[i] = ranks[i].sharing[sample];
+        if (!sharing_found(sharing, n)) {
+            measure->shared_on_end = 0;
+        } else if (++measure->shared_on_end <= SHARED_MAX && slowest->seconds[sample] >= 0) {
+            slowest->seconds[sample] = -1;
+            measure->shared++;
+        }
+    }
+    free(sharing);
+}
+
+/* Adds up what the ranks of a series lost of their processors to others, and of a probe, to the hypervisor. */
+static void account(struct measure *measure, const struct result *ranks, size_t n)
+{
+    struct processor_use *uses = xcalloc(n, sizeof *uses);
+    double wanted_s = 0, lost_s = 0;
+    measure->stolen_s = measure->all_s = 0;
+    for (size_t i = 0; i < n; i++) {
+        uses[i] = ranks[i].use;
+        measure->stolen_s += ranks[i].stolen_s;
+        measure->all_s += ranks[i].all_s;
+    }
+    processor_lost(uses, n, &wanted_s, &lost_s);
+    measure->waited = wanted_s > 0 ? fmin(lost_s / wanted_s, 1) : NAN;
+    measure->wanted_s += wanted_s;
+    measure->lost_s += lost_s;
+    measure->n_series++;
+    free(uses);
+}
+
+/* Starts further ahead where somebody was told too late, slowly nearer where nobody was: one series in ten may be late.
+ * A rank that was told in time and still started late was held up by something else, which more time does not prevent.
+ */
+static void adapt_lead(struct measure *measure, bool late)
+{
+    measure->lead_s *= late ? 1.3 : 0.97;
+    measure->lead_s = fmin(fmax(measure->lead_s, LEAD_MIN_S), LEAD_MAX_S);
+}
+
+void measure_samples(struct measure *measure, const struct benchmark_program *program, const struct item *item,
+                     int repeats, int n_samples, double *seconds)
+{
+    struct task task = {.start_s = next_look_s(clock_now_s() + measure->lead_s) + SETTLE_S,
+                        .gap_s = measure->gap_s,
+                        .bytes = item->bytes,
+                        .part = item->part,
+                        .mode = item->mode,
+                        .count = item->count,
+                        .repeats = repeats,
+                        .batch = item->batch < 1         ? 1
+                                 : item->batch < repeats ? item->batch
+                                                         : repeats,
+                        .samples = n_samples};
+    struct task own = {.partner = -1};
+    for (size_t i = 0; i < 2 * item->n_pairs; i++) {
+        int rank = rank_of(item, i);
+        task.partner = i % 2 == 0 ? item->pairs[i / 2].second : item->pairs[i / 2].first;
+        task.is_first = i % 2 == 0;
+        if (rank == 0)
+            own = task;
+        else if (rank > 0)
+            MPI_Send(&task, sizeof task, MPI_BYTE, rank, TASK_TAG, measure->control);
+    }
+    struct result slowest = {.late_s = 0}, *ranks = xcalloc(2 * item->n_pairs, sizeof *ranks);
+    size_t n_ranks = 0;
+    if (own.partner >= 0)
+        slowest = ranks[n_ranks++] = perform(measure, program, &own);
+    double expected_s = task.start_s + (n_samples - 1) * task.gap_s + measure->expected_s;
+    for (size_t i = 0; i < 2 * item->n_pairs; i++) {
+        if (rank_of(item, i) <= 0)
+            continue;
+        receive_result(measure, &ranks[n_ranks], rank_of(item, i), expected_s);
+        combine(&slowest, &ranks[n_ranks++], n_samples);
+    }
+    if (measure->drop_shared)
+        drop_shared(measure, ranks, n_ranks, n_samples, &slowest);
+    account(measure, ranks, n_ranks);
+    free(ranks);
+    adapt_lead(measure, slowest.late_s > 0);
+    measure->longest_s = slowest.longest_s;
+    measure->shortest_s = slowest.shortest_s;
+    for (int i = 0; i < n_samples; i++)
+        seconds[i] = slowest.seconds[i];
+}
 
 void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, double seconds)

@@ -2,8 +2,8 @@
  * messages.
  *
  * A benchmark says how two ranks exchange. Most list items (who exchanges with whom, how many bytes), which
- * schedule.h measures in random order until they are known well enough. Others lead themselves, one visit after the
- * other. For a visit rank 0 sends a command to the ranks of that item only, with the start on the common clock in
+ * schedule.h measures in random order until they are known well enough. Others lead themselves, one series of samples after
+ * the other. For a series rank 0 sends a command to the ranks of that item only, with the start on the common clock in
  * it. Every one of them waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on
  * standard output with the time of the slowest. All others sleep between looks at their mailbox: ranks may be more
  * than cores. Lines on standard error that begin with `mpistair-note:` tell `mpistair calibrate` what it needs to
@@ -17,9 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibrate/machine/machine.h"
+#include "calibrate/measure/levels.h"
 #include "calibrate/measure/mpi_job.h"
-#include "share/base/placement.h"
 #include "calibrate/samples/resume.h"
 
 /* Names the columns:
@@ -28,16 +27,11 @@
  *   n        processes that share a bandwidth, or as the benchmark says
  *   count    messages of a process in one repetition
  *   domain   what an on-socket pair shares, `l3`, `numa` or `package`, else empty
- *   waited   share of the processor time that the ranks of the visit wanted and others had, empty where they were more
+ *   waited   share of the processor time that the ranks of the series wanted and others had, empty where they were more
  *            than processors
  *   at_s     since the program began
  */
 #define MEASURE_CSV_HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,waited,at_s"
-
-struct pair {
-    int first;
-    int second;
-};
 
 /* Describes one point of a benchmark: pairs that exchange messages of one size at the same time. */
 struct item {
@@ -50,7 +44,7 @@ struct item {
     int repeats;         /* repeats of a sample, at most; the schedule takes as many as make a sample of 1 ms */
     int batch;           /* repetitions that belong together, as posted at once; 0: one */
     size_t n_pairs;
-    const struct pair *pairs; /* [n_pairs], borrowed; a pair of a rank with itself is visited once */
+    const struct pair *pairs; /* [n_pairs], borrowed; a pair of a rank with itself is measured once */
     const char *ranks;        /* for the CSV, borrowed */
     const char *domain;       /* for the CSV, borrowed; NULL: none */
     int part;                 /* which part of a benchmark that is made of others; set by the schedule */
@@ -84,13 +78,13 @@ struct measure {
     bool cached;      /* every message at the same place */
     double begin_s;   /* begin of the benchmark, on the own clock; resumed: the time that was spent before lies behind
                        * it */
-    double gap_s;     /* time from start to start of the samples of a visit, for the next ones */
-    double longest_s; /* longest of the samples of the last visit, from start to end of exchange() */
+    double gap_s;     /* time from start to start of the samples of a series, for the next ones */
+    double longest_s; /* longest of the samples of the last series, from start to end of exchange() */
     double shortest_s;
     size_t late;       /* samples that were dropped because a rank could not start in time */
-    bool drop_shared;  /* drop samples in which ranks shared a processor (sharing.h), for the next visits */
+    bool drop_shared;  /* drop samples in which ranks shared a processor (sharing.h), for the next series */
     size_t shared;     /* samples that were dropped for that */
-    double waited;     /* share of the processor time that the ranks of the last visit wanted and others had; NaN: they
+    double waited;     /* share of the processor time that the ranks of the last series wanted and others had; NaN: they
                        * were more than processors, and wait for each other by nature */
     const char *paths; /* ways of a GPU's data to measure, as --path gave them, borrowed; NULL: all */
     const char *link;  /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
@@ -105,9 +99,9 @@ struct measure {
     int shared_on_end; /* samples */
     double offset_s;
     double lead_s;
-    double expected_s; /* time from the start of a sample to its end, for the next visits */
-    /* Count since the last probe (machine_probe.h): visits, and what their ranks wanted of processors and lost. */
-    size_t n_visits;
+    double expected_s; /* time from the start of a sample to its end, for the next series */
+    /* Count since the last probe (machine_probe.h): series, and what their ranks wanted of processors and lost. */
+    size_t n_series;
     double wanted_s;
     double lost_s;
     double stolen_s; /* time stolen from the processors of the ranks of the last probe, since boot, added up */
@@ -119,7 +113,7 @@ struct measure {
     struct resume resume;
 };
 
-/* Limits the samples of one visit; MEASURE_PROBE is the part of an item that probes the machine (machine_probe.h),
+/* Limits the samples of one series; MEASURE_PROBE is the part of an item that probes the machine (machine_probe.h),
  * in any program. */
 enum { MEASURE_SAMPLES_MAX = 16, MEASURE_PROBE = -1 };
 
@@ -161,6 +155,9 @@ struct benchmark_part {
 
 extern const struct benchmark_program self_program;
 
+/* Runs a benchmark from MPI_Init to MPI_Finalize; returns the exit code. */
+int measure_main(int argc, char **argv, const struct benchmark_program *program);
+
 /* Returns the benchmark to which an item or a task belongs. */
 static inline const struct benchmark_program *benchmark_of(const struct benchmark_program *program, int part)
 {
@@ -169,11 +166,15 @@ static inline const struct benchmark_program *benchmark_of(const struct benchmar
     return program->n_parts > 0 ? program->parts[part].program : program;
 }
 
-/* Makes on rank 0 one visit of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]
+/* Takes on rank 0 a series of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]
  * are those of the slowest rank. They are -1 for a sample that is lost: somebody was told of it too late to start
  * with the others, it had to wait for the end of the one before, or ranks shared a processor. */
 void measure_samples(struct measure *measure, const struct benchmark_program *program, const struct item *item,
-                   int repeats, int n_samples, double *seconds);
+                     int repeats, int n_samples, double *seconds);
+
+/* Does on other ranks what rank 0 tells, until it calls measure_end(). */
+void measure_follow(struct measure *measure, const struct benchmark_program *program);
+void measure_end(struct measure *measure);
 
 /* Writes a row of the CSV, on rank 0. */
 void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,

@@ -1,4 +1,4 @@
-/* Samples stay sorted as they come, so that the median and its interval are at hand after each visit. */
+/* Samples stay sorted as they come, so that the median and its interval are at hand after each series. */
 #include "calibrate/measure/point.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@ struct point {
     size_t minimum;  /* samples that it gets before any item gets more */
     int repeats;     /* repeats of a sample; 0: not known yet */
     double sample_s; /* time of a sample from start to end */
-    double cost_s;   /* time of a sample with its share of the visit; 0: not known yet */
+    double cost_s;   /* time of a sample with its share of the series; 0: not known yet */
     double spent_s;
 };
 

@@ -19,7 +19,7 @@ struct processor_time {
  * was switched involuntarily. */
 struct processor_time processor_now(void);
 
-/* Holds what one rank did during a visit, in its samples only. */
+/* Holds what one rank did during a series of samples, in its samples only. */
 struct processor_use {
     uint64_t machine; /* sharing_machine() */
     cpu_set_t cpus;   /* processors on which it may run */

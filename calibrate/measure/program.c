@@ -1,6 +1,6 @@
 /* Every benchmark is a program of its own under the launcher of the MPI that is measured, and has its MPI_Init,
  * options, places and clock from here. */
-#include "calibrate/measure/program.h"
+#include "calibrate/measure/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,6 @@
 #include "calibrate/measure/schedule.h"
 #include "calibrate/measure/sharing.h"
 #include "calibrate/measure/thresholds_mpit.h"
-#include "calibrate/measure/sampling.h"
 #include "calibrate/measure/machine_probe.h"
 
 enum { PARTS_MAX = 16 };
@@ -29,9 +28,9 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
     measure->begin_s = clock_now_s() - measure->resume.spent_s;
     (void)probe_take(measure);
     (program->lead != NULL ? program->lead : schedule_lead)(measure, program);
-    if (measure->n_visits > 0)
+    if (measure->n_series > 0)
         (void)probe_take(measure);
-    sampling_end(measure);
+    measure_end(measure);
     fflush(stdout);
 }
 
@@ -97,7 +96,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
                 note_levels(&measure);
                 lead(&measure, program);
             } else {
-                sampling_follow(&measure, program);
+                measure_follow(&measure, program);
             }
             if (program->release != NULL)
                 program->release(&measure);

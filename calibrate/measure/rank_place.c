@@ -12,6 +12,8 @@
 #include "calibrate/measure/levels.h"
 #include "share/base/memory.h"
 
+_Static_assert(HOST_BYTES >= MPI_MAX_PROCESSOR_NAME, "the name of a host fits in a seat");
+
 /* Returns the logical index of the first object of that type whose processors include all of cpus; PLACEMENT_UNKNOWN if
  * none does. */
 static uint32_t index_around(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_cpuset_t cpus)

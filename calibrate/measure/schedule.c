@@ -17,14 +17,14 @@
 #include "share/base/memory.h"
 #include "share/base/random.h"
 
-/* A visit takes so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
- * takes to reach the ranks. It takes one, where three take long, as another item may come in between; and where time is
+/* A series has so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
+ * takes to reach the ranks. It has one, where three take long, as another item may come in between; and where time is
  * so short that the others might get none. */
-enum { SAMPLES_A_VISIT = 3 };
-#define VISIT_S 0.05
+enum { SAMPLES_A_SERIES = 3 };
+#define SERIES_S 0.05
 
 #define WARM_SHARE 0.2
-enum { WARM_VISITS_MAX = 4, WARM_VISITS_SHORT = 1 };
+enum { WARM_SAMPLES_MAX = 4, WARM_SAMPLES_SHORT = 1 };
 
 #define PROGRESS_S 0.5
 
@@ -56,7 +56,7 @@ struct schedule {
 struct taken {
     struct point *point;
     double seconds;
-    double waited; /* NaN: not known of the visit itself */
+    double waited; /* NaN: not known of the series itself */
 };
 
 static void shuffle(struct schedule *schedule)
@@ -112,18 +112,18 @@ static void end_epoch(struct schedule *schedule)
     schedule->n_pending = 0;
 }
 
-/* Makes untimed visits, until a sample is long enough to tell how long a repetition takes. */
-static void warm_up(struct schedule *schedule, struct point *point, int max_visits)
+/* Takes untimed samples, until a sample is long enough to tell how long a repetition takes. */
+static void warm_up(struct schedule *schedule, struct point *point, int max_series)
 {
     struct measure *measure = schedule->measure;
     const struct item *item = item_of(schedule, point);
     double begin_s = clock_now_s(), around_s = 0, seconds;
     int repeats = 1;
-    for (int i = 0; i < max_visits; i++) {
-        double visit_s = clock_now_s();
+    for (int i = 0; i < max_series; i++) {
+        double series_s = clock_now_s();
         measure->expected_s = 0;
         measure_samples(measure, schedule->program, item, repeats, 1, &seconds);
-        around_s = clock_now_s() - visit_s - measure->longest_s;
+        around_s = clock_now_s() - series_s - measure->longest_s;
         double repetition_s = fmax(measure->longest_s, 1e-9) / repeats;
         point->repeats = plan_repeats(repetition_s, item->batch, item->repeats);
         point->sample_s = point->repeats * repetition_s;
@@ -131,12 +131,12 @@ static void warm_up(struct schedule *schedule, struct point *point, int max_visi
             break;
         repeats = point->repeats;
     }
-    point->cost_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S) + around_s / SAMPLES_A_VISIT;
+    point->cost_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S) + around_s / SAMPLES_A_SERIES;
     point->spent_s += clock_now_s() - begin_s;
     tell_progress(schedule, false);
 }
 
-/* Takes more repetitions where a sample was short or less than a batch: something held up the visit that told how many.
+/* Takes more repetitions where a sample was short or less than a batch: something held up the sample that told how many.
  */
 static void lengthen(const struct item *item, struct point *point, double shortest_s)
 {
@@ -150,7 +150,7 @@ static void lengthen(const struct item *item, struct point *point, double shorte
     point->sample_s = planned * repetition_s;
 }
 
-/* Takes the longest sample of a visit for what to expect of the next: a sample that starts before the end of another is
+/* Takes the longest sample of a series for what to expect of the next: a sample that starts before the end of another is
  * lost. Where less than half was needed, the expectation came from a disturbed sample. */
 static void expect(struct point *point, double longest_s)
 {
@@ -158,16 +158,16 @@ static void expect(struct point *point, double longest_s)
     point->sample_s += weight * (longest_s - point->sample_s);
 }
 
-static void visit(struct schedule *schedule, struct point *point)
+static void sample_point(struct schedule *schedule, struct point *point)
 {
     if (probe_is_due(schedule->measure))
         end_epoch(schedule);
     struct measure *measure = schedule->measure;
     const struct item *item = item_of(schedule, point);
-    double seconds[SAMPLES_A_VISIT], begin_s = clock_now_s();
-    bool single = SAMPLES_A_VISIT * point->sample_s > VISIT_S || (schedule->is_short && point->n == 0);
+    double seconds[SAMPLES_A_SERIES], begin_s = clock_now_s();
+    bool single = SAMPLES_A_SERIES * point->sample_s > SERIES_S || (schedule->is_short && point->n == 0);
     size_t shared = measure->shared;
-    int n = single ? 1 : SAMPLES_A_VISIT, taken = 0;
+    int n = single ? 1 : SAMPLES_A_SERIES, taken = 0;
     measure->gap_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S);
     measure->expected_s = point->sample_s;
     measure_samples(measure, schedule->program, item, point->repeats, n, seconds);
@@ -192,7 +192,7 @@ static void visit(struct schedule *schedule, struct point *point)
     tell_progress(schedule, false);
 }
 
-/* Says whether there is time for another visit; a first one is begun in any case. */
+/* Says whether there is time for another series; a first one is begun in any case. */
 static bool affordable(const struct schedule *schedule, const struct point *point)
 {
     double left_s = schedule->stage_end_s - clock_now_s();
@@ -256,22 +256,22 @@ static bool is_wanted(const struct schedule *schedule, size_t i, enum stage stag
     return !point_is_done(point) && weighted_spent_s(schedule, i) <= mean_s * (1 + 1e-9);
 }
 
-/* Makes one pass in random order over the points that the stage wants. Returns the number of visits. */
+/* Makes one pass in random order over the points that the stage wants. Returns the number of series. */
 static int pass(struct schedule *schedule, enum stage stage)
 {
     double mean_s = stage == PRECISION ? mean_spent_s(schedule) : 0;
-    int visits = 0;
+    int n_series = 0;
     shuffle(schedule);
     for (size_t i = 0; i < schedule->n_points; i++) {
         struct point *point = &schedule->points[schedule->order[i]];
         if (!is_wanted(schedule, schedule->order[i], stage, mean_s) || !affordable(schedule, point))
             continue;
         if (point->repeats == 0)
-            warm_up(schedule, point, WARM_VISITS_SHORT);
-        visit(schedule, point);
-        visits++;
+            warm_up(schedule, point, WARM_SAMPLES_SHORT);
+        sample_point(schedule, point);
+        n_series++;
     }
-    return visits;
+    return n_series;
 }
 
 static void run(struct schedule *schedule)
@@ -280,7 +280,7 @@ static void run(struct schedule *schedule)
     shuffle(schedule);
     for (size_t i = 0; i < schedule->n_points && clock_now_s() < warm_s; i++)
         if (!point_is_done(&schedule->points[schedule->order[i]]))
-            warm_up(schedule, &schedule->points[schedule->order[i]], WARM_VISITS_MAX);
+            warm_up(schedule, &schedule->points[schedule->order[i]], WARM_SAMPLES_MAX);
     set_minimum(schedule);
     for (enum stage stage = FIRST; stage <= PRECISION; stage++) {
         double now_s = clock_now_s(), share = stage == FIRST ? FIRST_SHARE : 1;

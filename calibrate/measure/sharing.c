@@ -1,5 +1,5 @@
 /* Two ranks on one processor show only if both tell where they ran during a sample, so the processors of all ranks are
- * compared once a visit. */
+ * compared once a series. */
 #include "calibrate/measure/sharing.h"
 
 #include <stdio.h>

@@ -9,10 +9,10 @@
  *   - threads: the same, but two threads of the sender post half of the messages each at the same time.
  *   - partitioned: both sides have started, then the sender is told to go: MPI_Pready for each. The receiver's time
  *     counts. An MPI before version 4 has none.
- *   - early: whether the first of several partitions arrives before the last is ready (fine_partitioned.h).
+ *   - early: whether the first of several partitions arrives before the last is ready (fine_early).
  *   - rma: MPI_Put into a window that was locked by all once, MPI_Win_flush. The origin's time counts; the target waits
  *     in MPI_Recv, since some MPIs put only while the target is inside MPI.
- *   - p2p, rma and partitioned with n = 2: both ranks send at once, from places that no cache has (fine_both.h). What
+ *   - p2p, rma and partitioned with n = 2: both ranks send at once, from places that no cache has (fine_both_p2p). What
  *     the same bytes take by each of them tells the rate of one over that of another; many partitioned requests over
  *     few, what a request costs that no partition of it does.
  * All of it is under MPI_THREAD_MULTIPLE, as a program is whose threads send; a program of its own does so, since its
@@ -25,8 +25,6 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/mpi_job.h"
-#include "calibrate/benchmark/fine/fine_both.h"
-#include "calibrate/benchmark/fine/fine_partitioned.h"
 #include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/levels.h"
@@ -34,7 +32,13 @@
 #include "share/base/memory.h"
 
 enum mode { P2P, THREADS, RMA, PARTITIONED, EARLY, BOTH_P2P, BOTH_RMA, BOTH_PARTITIONED, N_MODES };
-enum { REPEATS_MAX = 256, COUNT_MAX = 128 };
+enum { REPEATS_MAX = 256, BOTH_COUNT_MAX = 32, COUNT_MAX = 128 };
+enum { GO_TAG = 1, DATA_TAG = 2 };
+
+/* 1 where the MPI has partitioned messages that work; Open MPI 5.0, an MPI 3.1, has them half. */
+#define HAS_PARTITIONED (MPI_VERSION >= 4)
+/* How long the receiver waits for the first partition, s. */
+#define EARLY_S 20e-3
 
 #define MIB 1048576u
 
@@ -55,7 +59,7 @@ enum { EARLY_COUNT = 8 }; /* of those with more nothing else is to be learned */
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
 /* Lists them both ways: what the rates are compared by, and requests. */
-static const struct shape both_shapes[] = {{4 * MIB, 4}, {16384, 8}, {16384, FINE_BOTH_COUNT_MAX}};
+static const struct shape both_shapes[] = {{4 * MIB, 4}, {16384, 8}, {16384, BOTH_COUNT_MAX}};
 enum { N_BOTH_SHAPES = sizeof both_shapes / sizeof both_shapes[0] };
 
 static struct one_pair levels[LEVEL_COUNT];
@@ -88,7 +92,7 @@ static int prepare(struct measure *measure, bool speak)
     has_mode[P2P] = has_mode[BOTH_P2P] = true;
     has_mode[THREADS] = threads == MPI_THREAD_MULTIPLE;
     has_mode[RMA] = has_mode[BOTH_RMA] = make_window(measure);
-    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = FINE_HAS_PARTITIONED;
+    has_mode[PARTITIONED] = has_mode[EARLY] = has_mode[BOTH_PARTITIONED] = HAS_PARTITIONED;
     if (speak && !has_mode[THREADS])
         fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
     if (speak && !has_mode[RMA])
@@ -147,6 +151,210 @@ static void list(const struct measure *measure, struct item **items, size_t *n_i
     }
 }
 
+/* Waits for the partner's word to go on. */
+static void fine_await(const struct measure *measure, const struct task *task)
+{
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+}
+
+static void fine_tell(const struct measure *measure, const struct task *task)
+{
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+}
+
+#if MPI_VERSION >= 4
+
+static MPI_Request make_request(const struct measure *measure, const struct task *task, char *data)
+{
+    MPI_Count bytes = (MPI_Count)task->bytes / task->count;
+    MPI_Request request;
+    if (task->is_first)
+        MPI_Psend_init(data, task->count, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_INFO_NULL,
+                       &request);
+    else
+        MPI_Precv_init(data, task->count, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_INFO_NULL,
+                       &request);
+    return request;
+}
+
+/* Moves all partitions once. Returns the seconds from the receiver's word to the end. */
+static double move_all(const struct measure *measure, const struct task *task, MPI_Request *request)
+{
+    MPI_Start(request);
+    double begin_s = clock_now_s();
+    if (task->is_first) {
+        fine_await(measure, task);
+        for (int i = 0; i < task->count; i++) /* as threads do */
+            MPI_Pready(i, *request);
+    } else {
+        fine_tell(measure, task);
+    }
+    MPI_Wait(request, MPI_STATUS_IGNORE);
+    return clock_now_s() - begin_s;
+}
+
+/* Moves task->bytes at data as task->count partitions. Returns the seconds of one repetition on the receiver, from its
+ * word to the end, and 0 on the sender. */
+static double fine_partitioned(struct measure *measure, const struct task *task, char *data)
+{
+    MPI_Request request = make_request(measure, task, data);
+    double seconds = 0;
+    (void)move_all(measure, task, &request); /* with it the two sides find each other */
+    for (int i = 0; i < task->repeats; i++)
+        seconds += move_all(measure, task, &request);
+    MPI_Request_free(&request);
+    return task->is_first ? 0 : seconds / task->repeats;
+}
+
+/* Makes the first of the partitions ready, and the others only when the receiver has it, or EARLY_S later. Returns the
+ * seconds until the receiver has the first one, EARLY_S or more where it has to wait for the others. An MPI may move
+ * each partition when it is ready, or all of them when the last one is: the one hides what the other does not. */
+static double fine_early(struct measure *measure, const struct task *task, char *data)
+{
+    MPI_Request request = make_request(measure, task, data);
+    double seconds = 0;
+    (void)move_all(measure, task, &request);
+    MPI_Start(&request);
+    if (task->is_first) {
+        fine_await(measure, task);
+        MPI_Pready(0, request);
+        fine_await(measure, task);
+        MPI_Pready_range(1, task->count - 1, request);
+    } else {
+        double begin_s = clock_now_s();
+        fine_tell(measure, task);
+        for (int arrived = 0; !arrived && seconds < EARLY_S; seconds = clock_now_s() - begin_s)
+            MPI_Parrived(request, 0, &arrived);
+        fine_tell(measure, task);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    return seconds;
+}
+
+#else
+
+static double fine_partitioned(struct measure *measure, const struct task *task, char *data)
+{
+    (void)measure;
+    (void)task;
+    (void)data;
+    return 0;
+}
+
+static double fine_early(struct measure *measure, const struct task *task, char *data)
+{
+    return fine_partitioned(measure, task, data);
+}
+
+#endif
+
+/* Waits until both ranks of the pair are here. */
+static void meet(const struct measure *measure, const struct task *task)
+{
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm,
+                 MPI_STATUS_IGNORE);
+}
+
+static size_t next_place(struct measure *measure, const struct task *task)
+{
+    size_t place;
+    measure_places(measure, task->bytes, 1, &place);
+    return place;
+}
+
+/* Moves task->bytes to the other rank as task->count messages, puts, or requests of one partition each. In a halo
+ * exchange every rank sends while it receives, out of memory that was just computed. So sources are at another place
+ * each time, and as far as the window is large enough targets are, and no cache has them: an interface that copies by
+ * one processor, or through a smaller buffer, is as slow then as it is in a program. Returns the seconds of one
+ * repetition until the own messages are through, at the other rank for puts. */
+static double fine_both_p2p(struct measure *measure, const struct task *task)
+{
+    int bytes = (int)task->bytes / task->count;
+    double seconds = 0;
+    for (int i = 0; i < task->repeats; i++) {
+        size_t place = next_place(measure, task);
+        for (int k = 0; k < task->count; k++)
+            MPI_Irecv(measure->recv_buffer + place + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner,
+                      DATA_TAG + k, measure->comm, &requests[k]);
+        meet(measure, task);
+        double begin_s = clock_now_s();
+        for (int k = 0; k < task->count; k++)
+            MPI_Isend(measure->send_buffer + place + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner,
+                      DATA_TAG + k, measure->comm, &requests[task->count + k]);
+        MPI_Waitall(2 * task->count, requests, statuses);
+        seconds += clock_now_s() - begin_s;
+    }
+    return seconds / task->repeats;
+}
+
+static double fine_both_rma(struct measure *measure, const struct task *task)
+{
+    int bytes = (int)task->bytes / task->count;
+    double seconds = 0;
+    for (int i = 0; i < task->repeats; i++) {
+        size_t place = next_place(measure, task), turns = window_bytes / task->bytes;
+        size_t target = place / task->bytes % turns * task->bytes;
+        meet(measure, task);
+        double begin_s = clock_now_s();
+        for (int k = 0; k < task->count; k++) {
+            size_t at = (size_t)k * (size_t)bytes;
+            MPI_Put(measure->send_buffer + place + at, bytes, MPI_BYTE, task->partner, (MPI_Aint)(target + at), bytes,
+                    MPI_BYTE, window);
+        }
+        MPI_Win_flush(task->partner, window);
+        seconds += clock_now_s() - begin_s;
+        meet(measure, task); /* some MPIs put only while the target is inside MPI */
+    }
+    return seconds / task->repeats;
+}
+
+#if MPI_VERSION >= 4
+
+/* Moves all requests once: receives first, then sends. Returns the seconds of it. */
+static double move(const struct measure *measure, const struct task *task)
+{
+    MPI_Startall(2 * task->count, requests);
+    meet(measure, task);
+    double begin_s = clock_now_s();
+    for (int k = 0; k < task->count; k++)
+        MPI_Pready(0, requests[task->count + k]);
+    for (int k = 0; k < 2 * task->count; k++) /* MPICH 4.0's MPI_Waitall takes their state for an error */
+        MPI_Wait(&requests[k], MPI_STATUS_IGNORE);
+    return clock_now_s() - begin_s;
+}
+
+static double fine_both_partitioned(struct measure *measure, const struct task *task)
+{
+    MPI_Count bytes = (MPI_Count)task->bytes / task->count;
+    size_t place = next_place(measure, task);
+    double seconds = 0;
+    for (int k = 0; k < task->count; k++) {
+        size_t at = place + (size_t)k * (size_t)bytes;
+        MPI_Precv_init(measure->recv_buffer + at, 1, bytes, MPI_BYTE, task->partner, DATA_TAG + k, measure->comm,
+                       MPI_INFO_NULL, &requests[k]);
+        MPI_Psend_init(measure->send_buffer + at, 1, bytes, MPI_BYTE, task->partner, DATA_TAG + k, measure->comm,
+                       MPI_INFO_NULL, &requests[task->count + k]);
+    }
+    (void)move(measure, task); /* with it the two sides find each other */
+    for (int i = 0; i < task->repeats; i++)
+        seconds += move(measure, task);
+    for (int k = 0; k < 2 * task->count; k++)
+        MPI_Request_free(&requests[k]);
+    return seconds / task->repeats;
+}
+
+#else
+
+static double fine_both_partitioned(struct measure *measure, const struct task *task)
+{
+    (void)measure;
+    (void)task;
+    return 0;
+}
+
+#endif
+
 /* Holds what a thread sends: messages first to end - 1 of the task. */
 struct half {
     struct measure *measure;
@@ -163,7 +371,7 @@ static void post(const struct half *half)
     const struct task *task = half->task;
     int bytes = (int)task->bytes / task->count;
     for (int i = half->first; i < half->end; i++)
-        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + i,
+        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, DATA_TAG + i,
                   half->measure->comm, &requests[i]);
 }
 
@@ -215,8 +423,8 @@ static double receive(struct measure *measure, const struct task *task, char *da
     double seconds = 0;
     for (int i = 0; i < task->repeats; i++) {
         for (int k = 0; k < task->count; k++)
-            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + k,
-                      measure->comm, &requests[k]);
+            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, DATA_TAG + k, measure->comm,
+                      &requests[k]);
         double begin_s = clock_now_s();
         fine_tell(measure, task);
         MPI_Waitall(task->count, requests, statuses);
@@ -273,7 +481,7 @@ static double exchange(struct measure *measure, const struct task *task)
     case BOTH_P2P:
         return fine_both_p2p(measure, task);
     case BOTH_RMA:
-        return fine_both_rma(measure, task, window, window_bytes);
+        return fine_both_rma(measure, task);
     case P2P:
     case THREADS:
     case N_MODES:
