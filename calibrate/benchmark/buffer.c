@@ -75,8 +75,8 @@ static double elapsed_s(const struct measure *measure, const struct task *task)
     return clock_now_s() + measure->offset_s - task->start_s;
 }
 
-/* Sends one message, from 1 byte on, to a receiver that posts the receive and makes no MPI call until its pause is over.
- */
+/* Sends one message, from 1 byte on, to a receiver that posts the receive and makes no MPI call until its pause is
+ * over. */
 static void send_one(const struct measure *measure, const struct task *task, const char *data)
 {
     MPI_Request request;
@@ -91,8 +91,8 @@ static void send_one(const struct measure *measure, const struct task *task, con
     MPI_Send(&complete_s, 1, MPI_DOUBLE, task->partner, END_TAG, measure->comm);
 }
 
-/* Returns the seconds from the receive, or from the start where none was needed, until the send was complete; the pause
- * where it was not by TAKEN_SHARE of the pause, or the receiver fetched the message itself within MPI_Irecv. */
+/* Returns the seconds from the receive, or from the start where none was needed, until the send was complete; the
+ * pause where it was not by TAKEN_SHARE of the pause, or the receiver fetched the message itself within MPI_Irecv. */
 static double receive_one(const struct measure *measure, const struct task *task, char *data, double pause_s)
 {
     double complete_s, limit_s = TAKEN_SHARE * pause_s;
@@ -117,8 +117,8 @@ static double receive_one(const struct measure *measure, const struct task *task
     return after_s < limit_s && !fetched ? after_s : pause_s;
 }
 
-/* Starts a message when the one before is complete. Returns the number of messages that were complete when the next one
- * stopped; 0 where none stopped by TAKEN_SHARE of the pause. */
+/* Starts a message when the one before is complete. Returns the number of messages that were complete when the next
+ * one stopped; 0 where none stopped by TAKEN_SHARE of the pause. */
 static int send_stream(const struct measure *measure, const struct task *task, const char *data, double pause_s)
 {
     MPI_Request request;

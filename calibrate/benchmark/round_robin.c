@@ -1,5 +1,5 @@
-/* A sample of a stream lasts up to seconds on a slow wire, so a series has one of them, and the time is looked at before
- * each. */
+/* A sample of a stream lasts up to seconds on a slow wire, so a series has one of them, and the time is looked at
+ * before each. */
 #include "calibrate/benchmark/round_robin.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Takes a series of samples: rank 0 tells the ranks of an item what to do and when to start, and collects what they measured.
+/* Takes a series of samples: rank 0 tells the ranks of an item what to do and when to start, and collects what they
+ * measured.
  *
  * All ranks that wait for a task look at their mailbox at the same moments, the multiples of MEASURE_IDLE_S on rank
  * 0's clock: a task is sent before such a moment, and its samples start shortly after it. Samples that are short
@@ -212,9 +213,9 @@ static void account(struct measure *measure, const struct result *ranks, size_t 
     free(uses);
 }
 
-/* Starts further ahead where somebody was told too late, slowly nearer where nobody was: one series in ten may be late.
- * A rank that was told in time and still started late was held up by something else, which more time does not prevent.
- */
+/* Starts further ahead where somebody was told too late, slowly nearer where nobody was: one series in ten may be
+ * late. A rank that was told in time and still started late was held up by something else, which more time does not
+ * prevent. */
 static void adapt_lead(struct measure *measure, bool late)
 {
     measure->lead_s *= late ? 1.3 : 0.97;

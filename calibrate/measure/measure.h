@@ -1,13 +1,12 @@
 /* Declares what the calibration programs share: rank 0 leads, the other ranks sleep until it asks them to exchange
  * messages.
  *
- * A benchmark says how two ranks exchange. Most list items (who exchanges with whom, how many bytes), which
- * schedule.h measures in random order until they are known well enough. Others lead themselves, one series of samples after
- * the other. For a series rank 0 sends a command to the ranks of that item only, with the start on the common clock in
- * it. Every one of them waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on
- * standard output with the time of the slowest. All others sleep between looks at their mailbox: ranks may be more
- * than cores. Lines on standard error that begin with `mpistair-note:` tell `mpistair calibrate` what it needs to
- * know besides. */
+ * A benchmark says how two ranks exchange. Most list items (who exchanges with whom, how many bytes), which schedule.h
+ * measures in random order until they are known well enough. Others lead themselves, one series of samples after the
+ * other. For a series rank 0 sends a command to the ranks of that item only, with the start on the common clock in it.
+ * Every one of them waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on standard
+ * output with the time of the slowest. All others sleep between looks at their mailbox: ranks may be more than cores.
+ * Lines on standard error that begin with `mpistair-note:` tell `mpistair calibrate` what it needs to know besides. */
 #ifndef MPISTAIR_CALIBRATE_MEASURE_H
 #define MPISTAIR_CALIBRATE_MEASURE_H
 

@@ -1,6 +1,6 @@
-/* Time is short and machines are uneven: the order is random, every point gets its minimum, and what is left goes where
- * the median is least known. The schedule also drops what a probe shows to be disturbed, so that it is measured again.
- */
+/* Time is short and machines are uneven: the order is random, every point gets its minimum, and what is left goes
+ * where the median is least known. The schedule also drops what a probe shows to be disturbed, so that it is measured
+ * again. */
 #include "calibrate/measure/schedule.h"
 
 #include <math.h>
@@ -97,8 +97,8 @@ static void take(struct schedule *schedule, struct point *point, double seconds)
     point_add(point, seconds);
 }
 
-/* Probes the machine. What was taken in a disturbed epoch does not count, so that it is measured again as long as there
- * is time. */
+/* Probes the machine. What was taken in a disturbed epoch does not count, so that it is measured again as long as
+ * there is time. */
 static void end_epoch(struct schedule *schedule)
 {
     enum probing_verdict verdict = probe_take(schedule->measure);
@@ -136,8 +136,8 @@ static void warm_up(struct schedule *schedule, struct point *point, int max_seri
     tell_progress(schedule, false);
 }
 
-/* Takes more repetitions where a sample was short or less than a batch: something held up the sample that told how many.
- */
+/* Takes more repetitions where a sample was short or less than a batch: something held up the sample that told how
+ * many. */
 static void lengthen(const struct item *item, struct point *point, double shortest_s)
 {
     if (shortest_s >= PLAN_SAMPLE_S / 2 && point->repeats >= item->batch)
@@ -150,8 +150,8 @@ static void lengthen(const struct item *item, struct point *point, double shorte
     point->sample_s = planned * repetition_s;
 }
 
-/* Takes the longest sample of a series for what to expect of the next: a sample that starts before the end of another is
- * lost. Where less than half was needed, the expectation came from a disturbed sample. */
+/* Takes the longest sample of a series for what to expect of the next: a sample that starts before the end of another
+ * is lost. Where less than half was needed, the expectation came from a disturbed sample. */
 static void expect(struct point *point, double longest_s)
 {
     double weight = longest_s > point->sample_s ? 0.5 : longest_s < point->sample_s / 2 ? 0.9 : 0.2;
