@@ -24,10 +24,17 @@
 /* Limit the repetitions of an execution, T's num_repeats. Large messages have BATCH_MIN, if they fit in the buffer.
  * Small ones have up to BATCH_MAX, as many as BATCH_BYTES hold; otherwise their start and end would count for more than
  * they do. */
-enum { BATCH_MIN = 10, BATCH_MAX = 256, BATCH_BYTES = 524288, REPEATS_MAX = 8192, DATA_TAG = 1, START_TAG = 2 };
-enum { ONE_WAY, BOTH_WAYS };
+enum {
+    BATCH_MIN = 10,
+    BATCH_MAX = 256,
+    BATCH_BYTES = 524288,
+    ALGORITHM1_REPEATS_MAX = 8192,
+    ALGORITHM1_DATA_TAG = 1,
+    ALGORITHM1_START_TAG = 2
+};
+enum { ALGORITHM1_ONE_WAY, ALGORITHM1_BOTH_WAYS };
 
-#define BYTES_MAX 4194304u
+#define ALGORITHM1_BYTES_MAX 4194304u
 
 /* Sockets of a node may differ, so several are measured; between sockets and nodes fewer, as they cost more time. */
 enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2, SELECTIONS_MAX = 2 };
@@ -44,7 +51,7 @@ struct listing {
 };
 
 /* Returns the next N after n: doubled, and the largest at the end. */
-static size_t next_n(size_t n, size_t last)
+static size_t algorithm1_next_n(size_t n, size_t last)
 {
     return n == last ? last + 1 : 2 * n > last ? last : 2 * n;
 }
@@ -68,19 +75,19 @@ static size_t last_n(enum level level, const struct level_group *group)
 }
 
 /* Appends all sizes of one N in one group. */
-static void append(struct listing *listing, enum level level, const char *ranks, size_t n, const struct pair *pairs,
-                   enum domain domain)
+static void algorithm1_append(struct listing *listing, enum level level, const char *ranks, size_t n,
+                              const struct pair *pairs, enum domain domain)
 {
-    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
+    for (uint64_t bytes = 1; bytes <= ALGORITHM1_BYTES_MAX; bytes *= 2) {
         array_grow(&listing->items, listing->n_items, sizeof *listing->items);
         listing->items[listing->n_items++] = (struct item){
             .level = level,
-            .mode = n > 1 ? BOTH_WAYS : ONE_WAY,
+            .mode = n > 1 ? ALGORITHM1_BOTH_WAYS : ALGORITHM1_ONE_WAY,
             .variant = "",
             .n = n,
             .count = 1,
             .bytes = bytes,
-            .repeats = REPEATS_MAX,
+            .repeats = ALGORITHM1_REPEATS_MAX,
             .batch = batch_of(listing->measure, bytes),
             .n_pairs = pairs_of(level, n),
             .pairs = pairs,
@@ -97,7 +104,7 @@ static void append_single(struct listing *listing, const struct level_group *gro
     for (int domain = 0; domain < DOMAIN_COUNT; domain++)
         if (n_rank_pairs[domain] > 0 &&
             level_group_pair(&listing->measure->placement, group, (enum domain)domain, &pairs[domain]))
-            append(listing, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain);
+            algorithm1_append(listing, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain);
 }
 
 /* Appends N processes of a socket whose pairs are alike: disjoint selections of its pairs, as many as it has. */
@@ -111,7 +118,7 @@ static void append_selections(struct listing *listing, int index, size_t n)
             snprintf(name, sizeof selection_names[index][i], "%s", group->name);
         else
             snprintf(name, sizeof selection_names[index][i], "%s.%zu", group->name, i + 1);
-        append(listing, LEVEL_INTRA_SOCKET, name, n, group->pairs + i * n_pairs, DOMAIN_NONE);
+        algorithm1_append(listing, LEVEL_INTRA_SOCKET, name, n, group->pairs + i * n_pairs, DOMAIN_NONE);
     }
 }
 
@@ -122,17 +129,17 @@ static void list_level(struct listing *listing, enum level level, const uint64_t
     int n_groups = level_groups_find(&listing->measure->placement, level,
                                      level == LEVEL_INTRA_SOCKET ? GROUPS_MAX : GROUPS_BETWEEN, found);
     size_t last = n_groups > 0 ? last_n(level, &found[0]) : 0;
-    for (size_t n = 1; n <= last; n = next_n(n, last))
+    for (size_t n = 1; n <= last; n = algorithm1_next_n(n, last))
         for (int i = 0; i < n_groups; i++)
             if (level == LEVEL_INTRA_SOCKET && n <= 2 && n_rank_pairs[DOMAIN_NONE] == 0)
                 append_single(listing, &found[i], single[i], n, n_rank_pairs);
             else if (level == LEVEL_INTRA_SOCKET)
                 append_selections(listing, i, n);
             else if (n <= last_n(level, &found[i]))
-                append(listing, level, found[i].name, n, found[i].pairs, DOMAIN_NONE);
+                algorithm1_append(listing, level, found[i].name, n, found[i].pairs, DOMAIN_NONE);
 }
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void algorithm1_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     struct listing listing = {.measure = measure};
     uint64_t n_rank_pairs[DOMAIN_COUNT];
@@ -151,23 +158,27 @@ static void execute(struct measure *measure, const struct task *task, int n)
     size_t place, stride = measure_places(measure, task->bytes, n, &place);
     char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
     int bytes = (int)task->bytes, n_requests = 0;
-    bool sends = task->is_first || task->mode == BOTH_WAYS, receives = !task->is_first || task->mode == BOTH_WAYS;
+    bool sends = task->is_first || task->mode == ALGORITHM1_BOTH_WAYS,
+         receives = !task->is_first || task->mode == ALGORITHM1_BOTH_WAYS;
     for (int i = 0; i < n; i++, sent += stride, received += stride) {
         if (task->is_first && sends)
-            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, ALGORITHM1_DATA_TAG, measure->comm,
+                      &requests[n_requests++]);
         if (receives)
-            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, ALGORITHM1_DATA_TAG, measure->comm,
+                      &requests[n_requests++]);
         if (!task->is_first && sends)
-            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[n_requests++]);
+            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, ALGORITHM1_DATA_TAG, measure->comm,
+                      &requests[n_requests++]);
     }
     MPI_Waitall(n_requests, requests, statuses);
 }
 
 /* Lets the ranks of a pair begin together, whoever of them was woken late; pairs begin with the common clock. */
-static double exchange(struct measure *measure, const struct task *task)
+static double algorithm1_exchange(struct measure *measure, const struct task *task)
 {
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,
-                 measure->comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, ALGORITHM1_START_TAG, NULL, 0, MPI_BYTE, task->partner,
+                 ALGORITHM1_START_TAG, measure->comm, MPI_STATUS_IGNORE);
     double begin_s = clock_now_s();
     for (int left = task->repeats; left > 0; left -= task->batch)
         execute(measure, task, left < task->batch ? left : task->batch);
@@ -177,6 +188,6 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program algorithm1_program = {
     .name = "algorithm1",
     .summary = "Bi-directional multi-pair benchmark: the bandwidth that N processes of a socket or node share.",
-    .list = list,
-    .exchange = exchange,
+    .list = algorithm1_list,
+    .exchange = algorithm1_exchange,
 };

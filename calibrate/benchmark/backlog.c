@@ -31,16 +31,22 @@
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/statistics.h"
 
-enum mode { ALONE, OTHER, OWN, STREAM, N_MODES };
+enum backlog_mode { BACKLOG_ALONE, OTHER, OWN, BACKLOG_STREAM, BACKLOG_N_MODES };
 enum { PROBING, STREAMING, N_PAIRS };
-enum { MESSAGES = 8, MESSAGE_BYTES = 262144, SMALL_BYTES = 8, ROUND_TRIPS = 16, SAMPLES_MAX = 12 };
-enum { DATA_TAG = 1, BEGIN_TAG, END_TAG, THERE_TAG, BACK_TAG };
+enum {
+    MESSAGES = 8,
+    BACKLOG_MESSAGE_BYTES = 262144,
+    BACKLOG_SMALL_BYTES = 8,
+    ROUND_TRIPS = 16,
+    BACKLOG_SAMPLES_MAX = 12
+};
+enum { BACKLOG_DATA_TAG = 1, BACKLOG_BEGIN_TAG, BACKLOG_END_TAG, THERE_TAG, BACKLOG_BACK_TAG };
 
-static const char *const variants[N_MODES] = {"alone", "other", "own", "stream"};
+static const char *const backlog_variants[BACKLOG_N_MODES] = {"alone", "other", "own", "stream"};
 
-static size_t n_different;         /* pairs: 0, 1 or 2 */
-static struct pair pairs[N_PAIRS]; /* the same one twice where there is one only */
-static char names[N_PAIRS][32], both_names[80];
+static size_t n_different;                 /* pairs: 0, 1 or 2 */
+static struct pair backlog_pairs[N_PAIRS]; /* the same one twice where there is one only */
+static char backlog_names[N_PAIRS][32], both_names[80];
 
 /* Returns the next rank behind that one on its node; -1 if there is none. */
 static int next_of_node(const struct placement *placement, size_t rank)
@@ -61,21 +67,21 @@ static bool find_two(const struct placement *placement)
         int next = placement->node[i] == placement->node[first] ? -1 : next_of_node(placement, i);
         if (next < 0)
             continue;
-        pairs[PROBING] = (struct pair){(int)first, (int)i};
-        pairs[STREAMING] = (struct pair){next_of_node(placement, first), next};
+        backlog_pairs[PROBING] = (struct pair){(int)first, (int)i};
+        backlog_pairs[STREAMING] = (struct pair){next_of_node(placement, first), next};
         return true;
     }
     return false;
 }
 
 /* Finds the pairs, on every rank the same ones. */
-static int prepare(struct measure *measure, bool speak)
+static int backlog_prepare(struct measure *measure, bool speak)
 {
     (void)speak;
     n_different = 2;
     if (!find_two(&measure->placement)) {
-        n_different = levels_pairs(&measure->placement, LEVEL_INTER_NODE, 1, &pairs[PROBING]);
-        pairs[STREAMING] = pairs[PROBING];
+        n_different = levels_pairs(&measure->placement, LEVEL_INTER_NODE, 1, &backlog_pairs[PROBING]);
+        backlog_pairs[STREAMING] = backlog_pairs[PROBING];
     }
     return 0;
 }
@@ -103,20 +109,20 @@ static void receive_small(const struct measure *measure, void *data, int bytes, 
 /* Returns the time of a round trip to the partner, which answers in answer_once(). */
 static double ask_once(const struct measure *measure, int partner, const char *word)
 {
-    char answer[SMALL_BYTES];
+    char answer[BACKLOG_SMALL_BYTES];
     MPI_Request request;
     double begin_s = clock_now_s();
-    MPI_Irecv(answer, SMALL_BYTES, MPI_BYTE, partner, BACK_TAG, measure->comm, &request);
-    MPI_Send(word, SMALL_BYTES, MPI_BYTE, partner, THERE_TAG, measure->comm);
+    MPI_Irecv(answer, BACKLOG_SMALL_BYTES, MPI_BYTE, partner, BACKLOG_BACK_TAG, measure->comm, &request);
+    MPI_Send(word, BACKLOG_SMALL_BYTES, MPI_BYTE, partner, THERE_TAG, measure->comm);
     finish(&request, 1);
     return clock_now_s() - begin_s;
 }
 
 /* Makes up to ROUND_TRIPS round trips. They end earlier where the request end completes, which may be NULL, and the one
  * during which it does is dropped. Returns their median, 0 without any. */
-static double ask(const struct measure *measure, int partner, MPI_Request *end)
+static double backlog_ask(const struct measure *measure, int partner, MPI_Request *end)
 {
-    const char go_on[SMALL_BYTES] = {1}, stop[SMALL_BYTES] = {0};
+    const char go_on[BACKLOG_SMALL_BYTES] = {1}, stop[BACKLOG_SMALL_BYTES] = {0};
     double seconds[ROUND_TRIPS];
     int has_ended = 0;
     size_t n = 0;
@@ -126,54 +132,54 @@ static double ask(const struct measure *measure, int partner, MPI_Request *end)
             MPI_Test(end, &has_ended, MPI_STATUS_IGNORE);
         n += !has_ended;
     }
-    MPI_Send(stop, SMALL_BYTES, MPI_BYTE, partner, THERE_TAG, measure->comm);
+    MPI_Send(stop, BACKLOG_SMALL_BYTES, MPI_BYTE, partner, THERE_TAG, measure->comm);
     return n > 0 ? unsorted_median(seconds, n) : 0;
 }
 
 static void answer(const struct measure *measure, int partner)
 {
-    char word[SMALL_BYTES];
+    char word[BACKLOG_SMALL_BYTES];
     for (;;) {
-        receive_small(measure, word, SMALL_BYTES, partner, THERE_TAG);
+        receive_small(measure, word, BACKLOG_SMALL_BYTES, partner, THERE_TAG);
         if (word[0] == 0)
             return;
-        MPI_Send(word, SMALL_BYTES, MPI_BYTE, partner, BACK_TAG, measure->comm);
+        MPI_Send(word, BACKLOG_SMALL_BYTES, MPI_BYTE, partner, BACKLOG_BACK_TAG, measure->comm);
     }
 }
 
 /* Makes the round trips of the probing pair, alone or while the other pair streams. */
-static double probe(const struct measure *measure, const struct task *task)
+static double backlog_probe(const struct measure *measure, const struct task *task)
 {
     MPI_Request end;
-    int receiver = pairs[STREAMING].second;
+    int receiver = backlog_pairs[STREAMING].second;
     if (!task->is_first) {
         answer(measure, task->partner);
         return 0;
     }
-    if (task->mode == ALONE)
-        return ask(measure, task->partner, NULL);
-    MPI_Irecv(NULL, 0, MPI_BYTE, receiver, END_TAG, measure->comm, &end);
-    receive_small(measure, NULL, 0, receiver, BEGIN_TAG);
-    double seconds = ask(measure, task->partner, &end);
+    if (task->mode == BACKLOG_ALONE)
+        return backlog_ask(measure, task->partner, NULL);
+    MPI_Irecv(NULL, 0, MPI_BYTE, receiver, BACKLOG_END_TAG, measure->comm, &end);
+    receive_small(measure, NULL, 0, receiver, BACKLOG_BEGIN_TAG);
+    double seconds = backlog_ask(measure, task->partner, &end);
     finish(&end, 1);
     return seconds;
 }
 
 /* Sends the stream; returns the time of the own round trip behind it, 0 in other modes. */
-static double send_stream(struct measure *measure, const struct task *task)
+static double backlog_send_stream(struct measure *measure, const struct task *task)
 {
-    const char word[SMALL_BYTES] = {1};
+    const char word[BACKLOG_SMALL_BYTES] = {1};
     MPI_Request requests[MESSAGES];
     double seconds = 0;
-    size_t place, stride = measure_places(measure, MESSAGE_BYTES, MESSAGES, &place);
+    size_t place, stride = measure_places(measure, BACKLOG_MESSAGE_BYTES, MESSAGES, &place);
     for (size_t i = 0; i < MESSAGES; i++) {
-        MPI_Isend(measure->send_buffer + place + i * stride, MESSAGE_BYTES, MPI_BYTE, task->partner, DATA_TAG,
-                  measure->comm, &requests[i]);
+        MPI_Isend(measure->send_buffer + place + i * stride, BACKLOG_MESSAGE_BYTES, MPI_BYTE, task->partner,
+                  BACKLOG_DATA_TAG, measure->comm, &requests[i]);
         if (i == 0)
             finish(requests, 1);
     }
     if (task->mode == OWN) {
-        receive_small(measure, NULL, 0, task->partner, BEGIN_TAG);
+        receive_small(measure, NULL, 0, task->partner, BACKLOG_BEGIN_TAG);
         seconds = ask_once(measure, task->partner, word);
     }
     finish(requests, MESSAGES);
@@ -182,73 +188,73 @@ static double send_stream(struct measure *measure, const struct task *task)
 
 /* Receives the stream and says so to whoever sends small messages meanwhile. Returns its time, 0 in other modes than
  * STREAM. */
-static double receive_stream(struct measure *measure, const struct task *task)
+static double backlog_receive_stream(struct measure *measure, const struct task *task)
 {
-    char word[SMALL_BYTES];
+    char word[BACKLOG_SMALL_BYTES];
     MPI_Request requests[MESSAGES], there;
-    size_t place, stride = measure_places(measure, MESSAGE_BYTES, MESSAGES, &place);
+    size_t place, stride = measure_places(measure, BACKLOG_MESSAGE_BYTES, MESSAGES, &place);
     if (task->mode == OWN)
-        MPI_Irecv(word, SMALL_BYTES, MPI_BYTE, task->partner, THERE_TAG, measure->comm, &there);
+        MPI_Irecv(word, BACKLOG_SMALL_BYTES, MPI_BYTE, task->partner, THERE_TAG, measure->comm, &there);
     for (size_t i = 0; i < MESSAGES; i++)
-        MPI_Irecv(measure->recv_buffer + place + i * stride, MESSAGE_BYTES, MPI_BYTE, task->partner, DATA_TAG,
-                  measure->comm, &requests[i]);
+        MPI_Irecv(measure->recv_buffer + place + i * stride, BACKLOG_MESSAGE_BYTES, MPI_BYTE, task->partner,
+                  BACKLOG_DATA_TAG, measure->comm, &requests[i]);
     finish(requests, 1);
     double begin_s = clock_now_s();
     if (task->mode == OTHER)
-        MPI_Send(NULL, 0, MPI_BYTE, pairs[PROBING].first, BEGIN_TAG, measure->comm);
+        MPI_Send(NULL, 0, MPI_BYTE, backlog_pairs[PROBING].first, BACKLOG_BEGIN_TAG, measure->comm);
     if (task->mode == OWN) {
-        MPI_Send(NULL, 0, MPI_BYTE, task->partner, BEGIN_TAG, measure->comm);
+        MPI_Send(NULL, 0, MPI_BYTE, task->partner, BACKLOG_BEGIN_TAG, measure->comm);
         finish(&there, 1);
-        MPI_Send(word, SMALL_BYTES, MPI_BYTE, task->partner, BACK_TAG, measure->comm);
+        MPI_Send(word, BACKLOG_SMALL_BYTES, MPI_BYTE, task->partner, BACKLOG_BACK_TAG, measure->comm);
     }
     finish(requests, MESSAGES);
     double seconds = clock_now_s() - begin_s;
     if (task->mode == OTHER)
-        MPI_Send(NULL, 0, MPI_BYTE, pairs[PROBING].first, END_TAG, measure->comm);
-    return task->mode == STREAM ? seconds : 0;
+        MPI_Send(NULL, 0, MPI_BYTE, backlog_pairs[PROBING].first, BACKLOG_END_TAG, measure->comm);
+    return task->mode == BACKLOG_STREAM ? seconds : 0;
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double backlog_exchange(struct measure *measure, const struct task *task)
 {
-    const struct pair *probing = &pairs[PROBING];
+    const struct pair *probing = &backlog_pairs[PROBING];
     bool probes = measure->rank == probing->first || measure->rank == probing->second;
-    if (task->mode == ALONE || (task->mode == OTHER && probes))
-        return probe(measure, task);
-    return task->is_first ? send_stream(measure, task) : receive_stream(measure, task);
+    if (task->mode == BACKLOG_ALONE || (task->mode == OTHER && probes))
+        return backlog_probe(measure, task);
+    return task->is_first ? backlog_send_stream(measure, task) : backlog_receive_stream(measure, task);
 }
 
 /* Makes the items of this job, OTHER where there are two pairs; returns their number. */
-static size_t make_items(struct item items[N_MODES])
+static size_t make_items(struct item items[BACKLOG_N_MODES])
 {
     size_t n = 0;
     for (int i = 0; i < N_PAIRS; i++)
-        snprintf(names[i], sizeof names[i], "%d-%d", pairs[i].first, pairs[i].second);
-    snprintf(both_names, sizeof both_names, "%s+%s", names[PROBING], names[STREAMING]);
-    for (int mode = 0; mode < N_MODES && n_different > 0; mode++) {
-        int pair = mode == ALONE || mode == OTHER ? PROBING : STREAMING;
+        snprintf(backlog_names[i], sizeof backlog_names[i], "%d-%d", backlog_pairs[i].first, backlog_pairs[i].second);
+    snprintf(both_names, sizeof both_names, "%s+%s", backlog_names[PROBING], backlog_names[STREAMING]);
+    for (int mode = 0; mode < BACKLOG_N_MODES && n_different > 0; mode++) {
+        int pair = mode == BACKLOG_ALONE || mode == OTHER ? PROBING : STREAMING;
         if (mode == OTHER && n_different < 2)
             continue;
         items[n++] = (struct item){
             .level = LEVEL_INTER_NODE,
             .mode = mode,
-            .variant = variants[mode],
+            .variant = backlog_variants[mode],
             .n = 1,
-            .bytes = mode == STREAM ? (MESSAGES - 1) * MESSAGE_BYTES : SMALL_BYTES,
+            .bytes = mode == BACKLOG_STREAM ? (MESSAGES - 1) * BACKLOG_MESSAGE_BYTES : BACKLOG_SMALL_BYTES,
             .count = 1,
             .repeats = 1,
             .n_pairs = mode == OTHER ? N_PAIRS : 1,
-            .pairs = &pairs[pair],
-            .ranks = mode == OTHER ? both_names : names[pair],
+            .pairs = &backlog_pairs[pair],
+            .ranks = mode == OTHER ? both_names : backlog_names[pair],
         };
     }
     return n;
 }
 
-static void lead(struct measure *measure, const struct benchmark_program *program)
+static void backlog_lead(struct measure *measure, const struct benchmark_program *program)
 {
-    struct item items[N_MODES];
+    struct item items[BACKLOG_N_MODES];
     double seconds;
-    size_t n_items = make_items(items), taken[N_MODES];
+    size_t n_items = make_items(items), taken[BACKLOG_N_MODES];
     for (size_t i = 0; i < n_items; i++)
         taken[i] = measure_resumed(measure, &items[i], NULL, 0);
     if (n_items == 0)
@@ -257,13 +263,13 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
         fprintf(stderr, MEASURE_NOTE "left_out backlog of other pairs: no two nodes have two ranks each\n");
     if (n_items > 0)
         measure_samples(measure, program, &items[1], 1, 1, &seconds); /* opens connections, and does not count */
-    round_robin_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
+    round_robin_measure(measure, program, items, n_items, taken, BACKLOG_SAMPLES_MAX);
 }
 
 const struct benchmark_program backlog_program = {
     .name = "backlog",
     .summary = "The bytes of a stream for which a small message waits at a network card.",
-    .prepare = prepare,
-    .lead = lead,
-    .exchange = exchange,
+    .prepare = backlog_prepare,
+    .lead = backlog_lead,
+    .exchange = backlog_exchange,
 };

@@ -29,35 +29,35 @@
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 
-enum { PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, WARM_UPS = 4 };
-enum { DATA_TAG = 1, END_TAG, PLAIN_TAG };
+enum { BUFFER_PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, BUFFER_WARM_UPS = 4 };
+enum { BUFFER_DATA_TAG = 1, BUFFER_END_TAG, PLAIN_TAG };
 
-#define FIRST_BYTES    1024u
-#define LARGE_BYTES    1048576u
-#define WARM_UP_BYTES  4194304u
-#define SMALL_BYTES    4000u /* eager everywhere */
-#define RESOLUTION     0.02
-#define PAUSE_MIN_S    20e-3
-#define PAUSE_TIMES    3     /* a pause is so many times a plain transfer */
-#define STREAM_BYTES   1.6e7 /* a pause suffices for so many bytes, and lasts STREAM_S longer */
-#define STREAM_S       0.15
-#define STREAM_PAUSE_S 16.0 /* at most */
-#define AGAIN_TIMES    2
-#define HOLD_S         2e-3 /* between a message and its receive: an eager one is complete by then */
-#define TAKEN_SHARE    0.8  /* of the pause: what is complete later counts as refused */
+#define FIRST_BYTES          1024u
+#define LARGE_BYTES          1048576u
+#define BUFFER_WARM_UP_BYTES 4194304u
+#define BUFFER_SMALL_BYTES   4000u /* eager everywhere */
+#define RESOLUTION           0.02
+#define PAUSE_MIN_S          20e-3
+#define PAUSE_TIMES          3     /* a pause is so many times a plain transfer */
+#define BUFFER_STREAM_BYTES  1.6e7 /* a pause suffices for so many bytes, and lasts STREAM_S longer */
+#define STREAM_S             0.15
+#define STREAM_PAUSE_S       16.0 /* at most */
+#define BUFFER_AGAIN_TIMES   2
+#define HOLD_S               2e-3 /* between a message and its receive: an eager one is complete by then */
+#define TAKEN_SHARE          0.8  /* of the pause: what is complete later counts as refused */
 /* A message that stands still so long is stopped: TCP alone waits 0.2 s and more before it sends a lost packet again,
  * or asks whether a window that was closed is open. */
 #define STOPPED_S 0.35
 
-enum method { ONE_MESSAGE, STREAM };
+enum method { ONE_MESSAGE, BUFFER_STREAM };
 
 /* Holds what is known of a level. */
 struct level_search {
     enum method method;
     struct bisection bisection; /* the search that is under way */
     struct item item;
-    struct pair pairs[2 * PAIRS_A_LEVEL]; /* both directions, in random order */
-    double rate[2 * PAIRS_A_LEVEL];       /* B/s of a plain transfer, 0: not measured */
+    struct pair pairs[2 * BUFFER_PAIRS_A_LEVEL]; /* both directions, in random order */
+    double rate[2 * BUFFER_PAIRS_A_LEVEL];       /* B/s of a plain transfer, 0: not measured */
     size_t n_pairs;
     char ranks[32];
     double pause_s; /* pause of the next stream, 0: by the rate */
@@ -77,23 +77,23 @@ static double elapsed_s(const struct measure *measure, const struct task *task)
 
 /* Sends one message, from 1 byte on, to a receiver that posts the receive and makes no MPI call until its pause is
  * over. */
-static void send_one(const struct measure *measure, const struct task *task, const char *data)
+static void buffer_send_one(const struct measure *measure, const struct task *task, const char *data)
 {
     MPI_Request request;
     int complete = 0;
-    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, BUFFER_DATA_TAG, measure->comm, &request);
     while (!complete) {
         MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
         if (!complete)
             sched_yield();
     }
     double complete_s = elapsed_s(measure, task);
-    MPI_Send(&complete_s, 1, MPI_DOUBLE, task->partner, END_TAG, measure->comm);
+    MPI_Send(&complete_s, 1, MPI_DOUBLE, task->partner, BUFFER_END_TAG, measure->comm);
 }
 
 /* Returns the seconds from the receive, or from the start where none was needed, until the send was complete; the
  * pause where it was not by TAKEN_SHARE of the pause, or the receiver fetched the message itself within MPI_Irecv. */
-static double receive_one(const struct measure *measure, const struct task *task, char *data, double pause_s)
+static double buffer_receive_one(const struct measure *measure, const struct task *task, char *data, double pause_s)
 {
     double complete_s, limit_s = TAKEN_SHARE * pause_s;
     volatile char *last = data + task->bytes - 1; /* volatile, as MPI may write it */
@@ -101,16 +101,16 @@ static double receive_one(const struct measure *measure, const struct task *task
     int arrived = 0;
     *last = 0;
     while (!arrived) {
-        MPI_Iprobe(task->partner, DATA_TAG, measure->comm, &arrived, MPI_STATUS_IGNORE);
+        MPI_Iprobe(task->partner, BUFFER_DATA_TAG, measure->comm, &arrived, MPI_STATUS_IGNORE);
         sched_yield();
     }
     clock_sleep_s(HOLD_S);
     double receive_s = elapsed_s(measure, task);
-    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, BUFFER_DATA_TAG, measure->comm, &request);
     bool fetched = *last != 0;
     clock_sleep_s(pause_s);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Recv(&complete_s, 1, MPI_DOUBLE, task->partner, END_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&complete_s, 1, MPI_DOUBLE, task->partner, BUFFER_END_TAG, measure->comm, MPI_STATUS_IGNORE);
     double after_s = complete_s - receive_s;
     if (after_s < 0)
         return complete_s < limit_s ? complete_s : limit_s;
@@ -119,14 +119,14 @@ static double receive_one(const struct measure *measure, const struct task *task
 
 /* Starts a message when the one before is complete. Returns the number of messages that were complete when the next
  * one stopped; 0 where none stopped by TAKEN_SHARE of the pause. */
-static int send_stream(const struct measure *measure, const struct task *task, const char *data, double pause_s)
+static int buffer_send_stream(const struct measure *measure, const struct task *task, const char *data, double pause_s)
 {
     MPI_Request request;
     int complete = 1, sent = 0;
     bool stopped = false;
     double begin_s = clock_now_s(), last_s = begin_s, now_s = begin_s;
     while (!stopped && complete && sent < task->count) {
-        MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+        MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, BUFFER_DATA_TAG, measure->comm, &request);
         sent++;
         for (complete = 0; !complete && !stopped && now_s - begin_s < TAKEN_SHARE * pause_s; now_s = clock_now_s()) {
             MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
@@ -136,36 +136,36 @@ static int send_stream(const struct measure *measure, const struct task *task, c
         }
         last_s = now_s;
     }
-    MPI_Send(&sent, 1, MPI_INT, task->partner, END_TAG, measure->comm);
+    MPI_Send(&sent, 1, MPI_INT, task->partner, BUFFER_END_TAG, measure->comm);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return stopped ? sent - 1 : 0;
 }
 
-static void receive_stream(const struct measure *measure, const struct task *task, char *data, double pause_s)
+static void buffer_receive_stream(const struct measure *measure, const struct task *task, char *data, double pause_s)
 {
     int sent;
     clock_sleep_s(pause_s);
-    MPI_Recv(&sent, 1, MPI_INT, task->partner, END_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&sent, 1, MPI_INT, task->partner, BUFFER_END_TAG, measure->comm, MPI_STATUS_IGNORE);
     for (int i = 0; i < sent; i++)
-        MPI_Recv(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_STATUS_IGNORE);
+        MPI_Recv(data, (int)task->bytes, MPI_BYTE, task->partner, BUFFER_DATA_TAG, measure->comm, MPI_STATUS_IGNORE);
 }
 
 /* Makes one exchange. The mode is the pause in microseconds; below 0 it is that of a stream, which returns the number
  * of its messages in the place of seconds; 0 is a plain transfer. */
-static double exchange(struct measure *measure, const struct task *task)
+static double buffer_exchange(struct measure *measure, const struct task *task)
 {
     size_t place;
     measure_places(measure, task->bytes, 1, &place);
     char *data = (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
     double begin_s = clock_now_s();
     if (task->mode > 0 && !task->is_first)
-        return receive_one(measure, task, data, 1e-6 * task->mode);
+        return buffer_receive_one(measure, task, data, 1e-6 * task->mode);
     if (task->mode < 0 && task->is_first)
-        return send_stream(measure, task, data, -1e-6 * task->mode);
+        return buffer_send_stream(measure, task, data, -1e-6 * task->mode);
     if (task->mode > 0)
-        send_one(measure, task, data);
+        buffer_send_one(measure, task, data);
     else if (task->mode < 0)
-        receive_stream(measure, task, data, -1e-6 * task->mode);
+        buffer_receive_stream(measure, task, data, -1e-6 * task->mode);
     if (task->mode != 0)
         return 0;
     if (task->is_first)
@@ -175,7 +175,7 @@ static double exchange(struct measure *measure, const struct task *task)
     return clock_now_s() - begin_s;
 }
 
-static void shuffle(struct pair *pairs, size_t n, unsigned short random[3])
+static void buffer_shuffle(struct pair *pairs, size_t n, unsigned short random[3])
 {
     for (size_t i = n; i > 1; i--) {
         size_t j = (size_t)nrand48(random) % i;
@@ -190,11 +190,11 @@ static size_t list_levels(const struct measure *measure, struct level_search *le
     size_t n_levels = 0;
     for (int i = LEVEL_INTRA_SOCKET; i < LEVEL_COUNT; i++) {
         struct level_search *level = &levels[n_levels];
-        size_t n = levels_pairs(&measure->placement, (enum level)i, PAIRS_A_LEVEL, level->pairs);
+        size_t n = levels_pairs(&measure->placement, (enum level)i, BUFFER_PAIRS_A_LEVEL, level->pairs);
         for (size_t pair = 0; pair < n; pair++)
             level->pairs[n + pair] = (struct pair){level->pairs[pair].second, level->pairs[pair].first};
         level->n_pairs = 2 * n;
-        shuffle(level->pairs, level->n_pairs, random);
+        buffer_shuffle(level->pairs, level->n_pairs, random);
         level->item = (struct item){
             .level = (enum level)i,
             .variant = "",
@@ -208,8 +208,8 @@ static size_t list_levels(const struct measure *measure, struct level_search *le
     return n_levels;
 }
 
-static double sample(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
-                     uint64_t bytes, double mode_s)
+static double buffer_sample(struct measure *measure, const struct benchmark_program *program,
+                            struct level_search *level, uint64_t bytes, double mode_s)
 {
     double seconds;
     level->item.bytes = bytes;
@@ -219,8 +219,8 @@ static double sample(struct measure *measure, const struct benchmark_program *pr
     return seconds;
 }
 
-static void write_row(const struct measure *measure, const struct benchmark_program *program,
-                      struct level_search *level, uint64_t bytes, bool taken, double seconds)
+static void buffer_write_row(const struct measure *measure, const struct benchmark_program *program,
+                             struct level_search *level, uint64_t bytes, bool taken, double seconds)
 {
     level->item.bytes = bytes;
     level->item.variant = taken ? "taken" : "refused";
@@ -239,12 +239,12 @@ static void turn(struct measure *measure, const struct benchmark_program *progra
     double *rate = rate_of(level);
     level->begin_s = clock_now_s();
     level->item.pairs = pair;
-    level->item.n = level->done + (level->method == STREAM ? 2 : 1);
+    level->item.n = level->done + (level->method == BUFFER_STREAM ? 2 : 1);
     snprintf(level->ranks, sizeof level->ranks, "%d-%d", pair->first, pair->second);
-    for (int i = 0; i < WARM_UPS && level->done < level->n_pairs; i++) {
-        double seconds = sample(measure, program, level, WARM_UP_BYTES, 0);
-        if (seconds > 0 && WARM_UP_BYTES / seconds > *rate)
-            *rate = WARM_UP_BYTES / seconds;
+    for (int i = 0; i < BUFFER_WARM_UPS && level->done < level->n_pairs; i++) {
+        double seconds = buffer_sample(measure, program, level, BUFFER_WARM_UP_BYTES, 0);
+        if (seconds > 0 && BUFFER_WARM_UP_BYTES / seconds > *rate)
+            *rate = BUFFER_WARM_UP_BYTES / seconds;
     }
 }
 
@@ -257,18 +257,18 @@ static void end(struct level_search *level)
 }
 
 /* Asks for one message; returns false where nobody was in time to answer. */
-static bool ask(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
-                uint64_t bytes, bool again, bool *taken)
+static bool buffer_ask(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
+                       uint64_t bytes, bool again, bool *taken)
 {
     double pause_s = *rate_of(level) > 0 ? PAUSE_TIMES * (double)bytes / *rate_of(level) : 0;
     pause_s = pause_s < PAUSE_MIN_S ? PAUSE_MIN_S : pause_s;
     if (again || level->slow)
-        pause_s = AGAIN_TIMES * pause_s + STOPPED_S;
-    double seconds = sample(measure, program, level, bytes, pause_s);
+        pause_s = BUFFER_AGAIN_TIMES * pause_s + STOPPED_S;
+    double seconds = buffer_sample(measure, program, level, bytes, pause_s);
     if (!(seconds > 0))
         return false;
     *taken = seconds < (TAKEN_SHARE + 1) / 2 * pause_s;
-    write_row(measure, program, level, bytes, *taken, seconds);
+    buffer_write_row(measure, program, level, bytes, *taken, seconds);
     return true;
 }
 
@@ -281,7 +281,7 @@ static void begin_streams(struct level_search *level)
         level->pairs[i - 1] = level->pairs[i];
     level->pairs[level->n_pairs - 1] = asked;
     level->n_pairs -= level->n_pairs > 2;
-    level->method = STREAM;
+    level->method = BUFFER_STREAM;
     level->begin_s = 0;
     level->rate[0] = 0;
 }
@@ -291,7 +291,7 @@ static void step_search(struct measure *measure, const struct benchmark_program 
 {
     bool taken = false, again = false;
     for (int i = 0; i < 2 && !level->searches && !taken; i++)
-        if (!ask(measure, program, level, LARGE_BYTES, i > 0, &taken))
+        if (!buffer_ask(measure, program, level, LARGE_BYTES, i > 0, &taken))
             return;
     if (taken) {
         begin_streams(level);
@@ -302,7 +302,7 @@ static void step_search(struct measure *measure, const struct benchmark_program 
             (struct bisection){.first_bytes = FIRST_BYTES, .last_bytes = LARGE_BYTES, .resolution = RESOLUTION};
     level->searches = true;
     uint64_t bytes = bisection_next(&level->bisection, &again);
-    if (ask(measure, program, level, bytes, again, &taken)) {
+    if (buffer_ask(measure, program, level, bytes, again, &taken)) {
         bisection_tell(&level->bisection, bytes, taken);
         level->slow = level->slow || (again && taken);
     }
@@ -317,18 +317,18 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
 {
     double rate = *rate_of(level), pause_s = level->pause_s;
     if (!(pause_s > 0))
-        pause_s = (STOPPED_S + STREAM_S + (rate > 0 ? STREAM_BYTES / rate : 0)) / TAKEN_SHARE;
+        pause_s = (STOPPED_S + STREAM_S + (rate > 0 ? BUFFER_STREAM_BYTES / rate : 0)) / TAKEN_SHARE;
     pause_s = pause_s > STREAM_PAUSE_S ? STREAM_PAUSE_S : pause_s;
     level->item.count = INT32_MAX;
-    double messages = sample(measure, program, level, SMALL_BYTES, -pause_s);
+    double messages = buffer_sample(measure, program, level, BUFFER_SMALL_BYTES, -pause_s);
     if (messages < 0)
         return;
     if (messages > 0) {
         level->found = true;
         level->item.count = (int)messages;
-        write_row(measure, program, level, (uint64_t)messages * SMALL_BYTES, true, pause_s);
+        buffer_write_row(measure, program, level, (uint64_t)messages * BUFFER_SMALL_BYTES, true, pause_s);
         level->item.count = (int)messages + 1;
-        write_row(measure, program, level, ((uint64_t)messages + 1) * SMALL_BYTES, false, pause_s);
+        buffer_write_row(measure, program, level, ((uint64_t)messages + 1) * BUFFER_SMALL_BYTES, false, pause_s);
     } else {
         level->pause_s = 1.5 * pause_s;
     }
@@ -340,17 +340,17 @@ static bool step(struct measure *measure, const struct benchmark_program *progra
                  double end_s)
 {
     size_t streams = level->n_pairs < STREAMS ? level->n_pairs : STREAMS;
-    size_t limit = level->method == STREAM ? streams : SEARCHES;
+    size_t limit = level->method == BUFFER_STREAM ? streams : SEARCHES;
     if (!(level->begin_s > 0)) {
         if (level->done == limit || clock_now_s() + level->longest_s > end_s)
             return false;
         turn(measure, program, level);
     }
-    (level->method == STREAM ? step_stream : step_search)(measure, program, level);
+    (level->method == BUFFER_STREAM ? step_stream : step_search)(measure, program, level);
     return true;
 }
 
-static void lead(struct measure *measure, const struct benchmark_program *program)
+static void buffer_lead(struct measure *measure, const struct benchmark_program *program)
 {
     struct level_search levels[LEVEL_COUNT] = {{.done = 0}};
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 2};
@@ -372,6 +372,6 @@ static void lead(struct measure *measure, const struct benchmark_program *progra
 const struct benchmark_program buffer_program = {
     .name = "buffer",
     .summary = "The bytes that the transport takes while the receiver is paused.",
-    .lead = lead,
-    .exchange = exchange,
+    .lead = buffer_lead,
+    .exchange = buffer_exchange,
 };

@@ -27,10 +27,14 @@
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
 
-enum mode { RESTED, STREAM, N_MODES };
+enum burst_mode { RESTED, BURST_STREAM, BURST_N_MODES };
 enum { N_SIZES = 2 };
-enum { MESSAGE_BYTES = 16384, BYTES_MAX = 1048576, MESSAGES_MAX = 2 * BYTES_MAX / MESSAGE_BYTES };
-enum { DATA_TAG = 1, MEET_TAG, GO_TAG, BEGIN_TAG };
+enum {
+    BURST_MESSAGE_BYTES = 16384,
+    BURST_BYTES_MAX = 1048576,
+    MESSAGES_MAX = 2 * BURST_BYTES_MAX / BURST_MESSAGE_BYTES
+};
+enum { BURST_DATA_TAG = 1, MEET_TAG, BURST_GO_TAG, BURST_BEGIN_TAG };
 
 /* Fills a bucket of 64 kB at 20 Mbit/s, and is shorter than what makes TCP begin anew with a small window. */
 #define REST_S 30e-3
@@ -39,44 +43,44 @@ enum { DATA_TAG = 1, MEET_TAG, GO_TAG, BEGIN_TAG };
 #define MORE_MIN_S 1e-9
 
 /* Count the samples of an item: at first of the smaller size alone, and at most. */
-enum { FIRST_SAMPLES = 4, SAMPLES_MAX = 12 };
+enum { FIRST_SAMPLES = 4, BURST_SAMPLES_MAX = 12 };
 
-static const char *const variants[N_MODES] = {"rested", "stream"};
-static const uint64_t sizes[N_SIZES] = {262144, BYTES_MAX};
-static struct one_pair levels[LEVEL_COUNT];
+static const char *const burst_variants[BURST_N_MODES] = {"rested", "stream"};
+static const uint64_t burst_sizes[N_SIZES] = {262144, BURST_BYTES_MAX};
+static struct one_pair burst_levels[LEVEL_COUNT];
 
-static void rest(const struct measure *measure, const struct task *task)
+static void burst_rest(const struct measure *measure, const struct task *task)
 {
     MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, MEET_TAG, NULL, 0, MPI_BYTE, task->partner, MEET_TAG, measure->comm,
                  MPI_STATUS_IGNORE);
     clock_sleep_s(REST_S);
 }
 
-static void send_stream(const struct measure *measure, const struct task *task, const char *data, int n)
+static void burst_send_stream(const struct measure *measure, const struct task *task, const char *data, int n)
 {
     MPI_Request requests[MESSAGES_MAX];
     MPI_Status statuses[MESSAGES_MAX];
-    rest(measure, task);
-    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
-    MPI_Send(NULL, 0, MPI_BYTE, task->partner, BEGIN_TAG, measure->comm);
+    burst_rest(measure, task);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, BURST_GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, BURST_BEGIN_TAG, measure->comm);
     for (int i = 0; i < n; i++)
-        MPI_Isend(data + (size_t)i * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
-                  &requests[i]);
+        MPI_Isend(data + (size_t)i * BURST_MESSAGE_BYTES, BURST_MESSAGE_BYTES, MPI_BYTE, task->partner, BURST_DATA_TAG,
+                  measure->comm, &requests[i]);
     MPI_Waitall(n, requests, statuses);
 }
 
 /* Returns the time from the sender's begin to the last arrival. */
-static double receive_stream(const struct measure *measure, const struct task *task, char *data, int n)
+static double burst_receive_stream(const struct measure *measure, const struct task *task, char *data, int n)
 {
     MPI_Request requests[MESSAGES_MAX];
     MPI_Status statuses[MESSAGES_MAX];
     for (int i = 0; i < n; i++)
-        MPI_Irecv(data + (size_t)i * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
-                  &requests[i]);
-    rest(measure, task);
+        MPI_Irecv(data + (size_t)i * BURST_MESSAGE_BYTES, BURST_MESSAGE_BYTES, MPI_BYTE, task->partner, BURST_DATA_TAG,
+                  measure->comm, &requests[i]);
+    burst_rest(measure, task);
     double go_s = clock_now_s();
-    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
-    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, BEGIN_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, BURST_GO_TAG, measure->comm);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, BURST_BEGIN_TAG, measure->comm, MPI_STATUS_IGNORE);
     double begin_s = (go_s + clock_now_s()) / 2;
     MPI_Waitall(n, requests, statuses);
     return clock_now_s() - begin_s;
@@ -86,16 +90,16 @@ static double receive_stream(const struct measure *measure, const struct task *t
 static double stream(struct measure *measure, const struct task *task, int n)
 {
     size_t place;
-    measure_places(measure, (uint64_t)n * MESSAGE_BYTES, 1, &place);
+    measure_places(measure, (uint64_t)n * BURST_MESSAGE_BYTES, 1, &place);
     if (!task->is_first)
-        return receive_stream(measure, task, measure->recv_buffer + place, n);
-    send_stream(measure, task, measure->send_buffer + place, n);
+        return burst_receive_stream(measure, task, measure->recv_buffer + place, n);
+    burst_send_stream(measure, task, measure->send_buffer + place, n);
     return 0;
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double burst_exchange(struct measure *measure, const struct task *task)
 {
-    int n = (int)(task->bytes / MESSAGE_BYTES);
+    int n = (int)(task->bytes / BURST_MESSAGE_BYTES);
     double seconds = stream(measure, task, n);
     if (task->mode == RESTED || task->is_first)
         return task->mode == RESTED ? seconds : stream(measure, task, 2 * n);
@@ -103,27 +107,29 @@ static double exchange(struct measure *measure, const struct task *task)
     return more_s > MORE_MIN_S ? more_s : MORE_MIN_S;
 }
 
-static void lead(struct measure *measure, const struct benchmark_program *program)
+static void burst_lead(struct measure *measure, const struct benchmark_program *program)
 {
-    const struct one_pair_plan plan = {variants, N_MODES, sizes, N_SIZES, 1, LEVEL_INTER_NODE, LEVEL_INTER_NODE};
+    const struct one_pair_plan plan = {burst_variants,   BURST_N_MODES,   burst_sizes, N_SIZES, 1,
+                                       LEVEL_INTER_NODE, LEVEL_INTER_NODE};
     struct item *items;
     double seconds;
-    size_t n_items = 0, taken[N_SIZES * N_MODES];
-    one_pair_list(measure, &plan, levels, &items, &n_items);
+    size_t n_items = 0, taken[N_SIZES * BURST_N_MODES];
+    one_pair_list(measure, &plan, burst_levels, &items, &n_items);
     for (size_t i = 0; i < n_items; i++)
         taken[i] = measure_resumed(measure, &items[i], NULL, 0);
     if (n_items == 0)
         fprintf(stderr, MEASURE_NOTE "left_out burst: all %d ranks are on one node\n", measure->size);
     else
         measure_samples(measure, program, &items[0], 1, 1, &seconds); /* opens TCP's window, and does not count */
-    round_robin_measure(measure, program, items, n_items < N_MODES ? n_items : N_MODES, taken, FIRST_SAMPLES);
-    round_robin_measure(measure, program, items, n_items, taken, SAMPLES_MAX);
+    round_robin_measure(measure, program, items, n_items < BURST_N_MODES ? n_items : BURST_N_MODES, taken,
+                        FIRST_SAMPLES);
+    round_robin_measure(measure, program, items, n_items, taken, BURST_SAMPLES_MAX);
     free(items);
 }
 
 const struct benchmark_program burst_program = {
     .name = "burst",
     .summary = "The bytes that pass a network card at once after a rest.",
-    .lead = lead,
-    .exchange = exchange,
+    .lead = burst_lead,
+    .exchange = burst_exchange,
 };

@@ -14,38 +14,38 @@
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
 
-enum mode { ONE_WAY, BOTH_WAYS, N_MODES };
-enum { REPEATS_MAX = 8192, WARM_UPS = 4, DATA_TAG = 1 };
+enum cached_mode { CACHED_ONE_WAY, CACHED_BOTH_WAYS, CACHED_N_MODES };
+enum { CACHED_REPEATS_MAX = 8192, CACHED_WARM_UPS = 4, CACHED_DATA_TAG = 1 };
 
-static const char *const variants[N_MODES] = {"one_way", "both_ways"};
+static const char *const cached_variants[CACHED_N_MODES] = {"one_way", "both_ways"};
 /* The fit finds out which of the large ones the caches hold. */
-static const uint64_t sizes[] = {1024,   2048,   4096,   8192,    16384,   32768,  65536,
-                                 131072, 262144, 524288, 1048576, 2097152, 4194304};
-static struct one_pair levels[LEVEL_COUNT];
+static const uint64_t cached_sizes[] = {1024,   2048,   4096,   8192,    16384,   32768,  65536,
+                                        131072, 262144, 524288, 1048576, 2097152, 4194304};
+static struct one_pair cached_levels[LEVEL_COUNT];
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void cached_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_sizes = 0;
-    while (n_sizes < sizeof sizes / sizeof sizes[0] && sizes[n_sizes] <= measure->buffer_bytes)
+    while (n_sizes < sizeof cached_sizes / sizeof cached_sizes[0] && cached_sizes[n_sizes] <= measure->buffer_bytes)
         n_sizes++;
-    const struct one_pair_plan plan = {.variants = variants,
-                                       .n_modes = N_MODES,
-                                       .sizes = sizes,
+    const struct one_pair_plan plan = {.variants = cached_variants,
+                                       .n_modes = CACHED_N_MODES,
+                                       .sizes = cached_sizes,
                                        .n_sizes = n_sizes,
-                                       .repeats = REPEATS_MAX,
+                                       .repeats = CACHED_REPEATS_MAX,
                                        .nearest = LEVEL_INTRA_SOCKET,
                                        .farthest = LEVEL_INTER_SOCKET};
-    one_pair_list(measure, &plan, levels, items, n_items);
+    one_pair_list(measure, &plan, cached_levels, items, n_items);
 }
 
 static void round_trip(struct measure *measure, const struct task *task)
 {
     int bytes = (int)task->bytes;
     if (task->is_first)
-        MPI_Send(measure->send_buffer, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm);
-    MPI_Recv(measure->recv_buffer, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_STATUS_IGNORE);
+        MPI_Send(measure->send_buffer, bytes, MPI_BYTE, task->partner, CACHED_DATA_TAG, measure->comm);
+    MPI_Recv(measure->recv_buffer, bytes, MPI_BYTE, task->partner, CACHED_DATA_TAG, measure->comm, MPI_STATUS_IGNORE);
     if (!task->is_first)
-        MPI_Send(measure->send_buffer, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm);
+        MPI_Send(measure->send_buffer, bytes, MPI_BYTE, task->partner, CACHED_DATA_TAG, measure->comm);
 }
 
 static void cross(struct measure *measure, const struct task *task)
@@ -53,21 +53,21 @@ static void cross(struct measure *measure, const struct task *task)
     MPI_Request requests[2];
     MPI_Status statuses[2];
     int bytes = (int)task->bytes;
-    MPI_Irecv(measure->recv_buffer, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[0]);
-    MPI_Isend(measure->send_buffer, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[1]);
+    MPI_Irecv(measure->recv_buffer, bytes, MPI_BYTE, task->partner, CACHED_DATA_TAG, measure->comm, &requests[0]);
+    MPI_Isend(measure->send_buffer, bytes, MPI_BYTE, task->partner, CACHED_DATA_TAG, measure->comm, &requests[1]);
     MPI_Waitall(2, requests, statuses);
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double cached_exchange(struct measure *measure, const struct task *task)
 {
     double begin_s = 0;
-    for (int i = -WARM_UPS; i < task->repeats; i++) {
+    for (int i = -CACHED_WARM_UPS; i < task->repeats; i++) {
         if (i == 0)
             begin_s = clock_now_s();
-        (task->mode == ONE_WAY ? round_trip : cross)(measure, task);
+        (task->mode == CACHED_ONE_WAY ? round_trip : cross)(measure, task);
     }
     double seconds = (clock_now_s() - begin_s) / task->repeats;
-    if (task->mode == BOTH_WAYS)
+    if (task->mode == CACHED_BOTH_WAYS)
         return seconds;
     return task->is_first ? seconds / 2 : 0; /* the second rank waits for the first message to leave */
 }
@@ -75,6 +75,6 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program cached_program = {
     .name = "cached",
     .summary = "Messages whose buffers are in the caches of their ranks: bandwidth.",
-    .list = list,
-    .exchange = exchange,
+    .list = cached_list,
+    .exchange = cached_exchange,
 };

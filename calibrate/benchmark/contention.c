@@ -22,12 +22,12 @@
 #include "calibrate/measure/schedule.h"
 #include "share/base/memory.h"
 
-enum { NODE_PAIRS_MAX = 16, COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE_SAMPLES = 3 };
+enum { NODE_PAIRS_MAX = 16, CONTENTION_COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE_SAMPLES = 3 };
 
-#define BYTES_MIN 4096u
-#define BYTES_MAX 1048576u
-#define SAMPLE_S  0.25
-#define PROBE_S   0.03 /* long enough to tell how fast the link is */
+#define CONTENTION_BYTES_MIN 4096u
+#define CONTENTION_BYTES_MAX 1048576u
+#define CONTENTION_SAMPLE_S  0.25
+#define PROBE_S              0.03 /* long enough to tell how fast the link is */
 
 /* Holds the process pairs of one pair of nodes, or of all of them. */
 struct crossing {
@@ -37,7 +37,7 @@ struct crossing {
     struct pair *pairs; /* [n_pairs]; those of each pair of nodes behind each other */
 };
 
-static struct crossing alone[NODE_PAIRS_MAX], shared;
+static struct crossing contention_alone[NODE_PAIRS_MAX], contention_shared;
 static size_t n_node_pairs;
 static double bytes_across; /* bytes that may cross the link in one direction in one sample */
 
@@ -128,7 +128,7 @@ static int read_link(const struct measure *measure, struct error *error)
                     return EXIT_WRONG_USAGE;
                 }
         }
-        int result = pair_nodes(&measure->placement, nodes, &alone[n_node_pairs++], error);
+        int result = pair_nodes(&measure->placement, nodes, &contention_alone[n_node_pairs++], error);
         if (result != 0)
             return result;
     }
@@ -139,7 +139,7 @@ static int read_link(const struct measure *measure, struct error *error)
 }
 
 /* Checks on every rank whether --link names nodes of this job. */
-static int prepare(struct measure *measure, bool speak)
+static int contention_prepare(struct measure *measure, bool speak)
 {
     struct error error;
     if (measure->link == NULL) {
@@ -156,17 +156,18 @@ static int prepare(struct measure *measure, bool speak)
 
 static void join_crossings(void)
 {
-    shared.variant = "shared";
+    contention_shared.variant = "shared";
     for (size_t i = 0; i < n_node_pairs; i++)
-        shared.n_pairs += alone[i].n_pairs;
-    shared.pairs = xcalloc(shared.n_pairs, sizeof *shared.pairs);
+        contention_shared.n_pairs += contention_alone[i].n_pairs;
+    contention_shared.pairs = xcalloc(contention_shared.n_pairs, sizeof *contention_shared.pairs);
     size_t n = 0, length = 0;
     for (size_t i = 0; i < n_node_pairs; i++) {
-        memcpy(&shared.pairs[n], alone[i].pairs, alone[i].n_pairs * sizeof *shared.pairs);
-        n += alone[i].n_pairs;
-        int added =
-            snprintf(shared.name + length, sizeof shared.name - length, "%s%s", i > 0 ? "+" : "", alone[i].name);
-        length += (size_t)added < sizeof shared.name - length ? (size_t)added : 0;
+        memcpy(&contention_shared.pairs[n], contention_alone[i].pairs,
+               contention_alone[i].n_pairs * sizeof *contention_shared.pairs);
+        n += contention_alone[i].n_pairs;
+        int added = snprintf(contention_shared.name + length, sizeof contention_shared.name - length, "%s%s",
+                             i > 0 ? "+" : "", contention_alone[i].name);
+        length += (size_t)added < sizeof contention_shared.name - length ? (size_t)added : 0;
     }
 }
 
@@ -186,28 +187,28 @@ static struct item make_item(const struct crossing *crossing, uint64_t bytes, in
 }
 
 /* Lists the sizes and counts whose bytes may cross the link in a sample, and fit in a process's buffer. */
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void contention_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_shapes = 0;
-    for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= SIZE_STEP)
-        for (int count = 1; count <= COUNT_MAX; count *= COUNT_STEP)
+    for (uint64_t bytes = CONTENTION_BYTES_MIN; bytes <= CONTENTION_BYTES_MAX; bytes *= SIZE_STEP)
+        for (int count = 1; count <= CONTENTION_COUNT_MAX; count *= COUNT_STEP)
             n_shapes++;
     *items = xcalloc(n_shapes * (n_node_pairs + 1), sizeof **items);
-    for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= SIZE_STEP)
-        for (int count = 1; count <= COUNT_MAX; count *= COUNT_STEP) {
+    for (uint64_t bytes = CONTENTION_BYTES_MIN; bytes <= CONTENTION_BYTES_MAX; bytes *= SIZE_STEP)
+        for (int count = 1; count <= CONTENTION_COUNT_MAX; count *= COUNT_STEP) {
             uint64_t of_process = bytes * (uint64_t)count;
-            if ((double)(of_process * shared.n_pairs) > bytes_across || of_process > measure->buffer_bytes)
+            if ((double)(of_process * contention_shared.n_pairs) > bytes_across || of_process > measure->buffer_bytes)
                 continue;
-            (*items)[(*n_items)++] = make_item(&shared, bytes, count);
+            (*items)[(*n_items)++] = make_item(&contention_shared, bytes, count);
             for (size_t i = 0; i < n_node_pairs; i++)
-                (*items)[(*n_items)++] = make_item(&alone[i], bytes, count);
+                (*items)[(*n_items)++] = make_item(&contention_alone[i], bytes, count);
         }
 }
 
 /* Returns the fastest of a few samples, the first of which opens connections; 0 where none started in time. */
 static double probe_once(struct measure *measure, const struct benchmark_program *program, uint64_t bytes)
 {
-    struct item item = make_item(&shared, bytes, COUNT_STEP);
+    struct item item = make_item(&contention_shared, bytes, COUNT_STEP);
     double fastest_s = 0;
     for (int i = 0; i < PROBE_SAMPLES; i++) {
         double seconds;
@@ -219,33 +220,35 @@ static double probe_once(struct measure *measure, const struct benchmark_program
 }
 
 /* Sends four times as many bytes each time, until it lasts long enough to tell the link's rate. */
-static void probe(struct measure *measure, const struct benchmark_program *program)
+static void contention_probe(struct measure *measure, const struct benchmark_program *program)
 {
     double seconds = 0, across = 0;
-    for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX && seconds < PROBE_S; bytes *= SIZE_STEP) {
+    for (uint64_t bytes = CONTENTION_BYTES_MIN; bytes <= CONTENTION_BYTES_MAX && seconds < PROBE_S;
+         bytes *= SIZE_STEP) {
         if (bytes * COUNT_STEP > measure->buffer_bytes)
             break;
         double found = probe_once(measure, program, bytes);
         if (found > 0) {
             seconds = found;
-            across = (double)(bytes * COUNT_STEP * shared.n_pairs);
+            across = (double)(bytes * COUNT_STEP * contention_shared.n_pairs);
         }
     }
-    bytes_across = seconds > 0 ? across * SAMPLE_S / seconds : (double)(BYTES_MAX * shared.n_pairs);
+    bytes_across = seconds > 0 ? across * CONTENTION_SAMPLE_S / seconds
+                               : (double)(CONTENTION_BYTES_MAX * contention_shared.n_pairs);
 }
 
-static void lead(struct measure *measure, const struct benchmark_program *program)
+static void contention_lead(struct measure *measure, const struct benchmark_program *program)
 {
     join_crossings();
-    probe(measure, program);
+    contention_probe(measure, program);
     schedule_lead(measure, program);
 }
 
 /* Makes one way of B Algorithm 1, with tags and posts in the same order on both sides. */
-static double exchange(struct measure *measure, const struct task *task)
+static double contention_exchange(struct measure *measure, const struct task *task)
 {
-    MPI_Request requests[COUNT_MAX];
-    MPI_Status statuses[COUNT_MAX];
+    MPI_Request requests[CONTENTION_COUNT_MAX];
+    MPI_Status statuses[CONTENTION_COUNT_MAX];
     size_t place, stride = measure_places(measure, task->bytes, task->count, &place);
     char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
     int bytes = (int)task->bytes;
@@ -262,8 +265,8 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program contention_program = {
     .name = "contention",
     .summary = "Many messages between pairs of nodes that share a link (--link), alone and at the same time.",
-    .prepare = prepare,
-    .list = list,
-    .lead = lead,
-    .exchange = exchange,
+    .prepare = contention_prepare,
+    .list = contention_list,
+    .lead = contention_lead,
+    .exchange = contention_exchange,
 };

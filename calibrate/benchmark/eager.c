@@ -21,17 +21,17 @@
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 
-enum { PAIRS_A_LEVEL = 2, WARM_UPS = 3, TESTS_MIN = 100, DATA_TAG = 1, ANSWER_TAG = 2 };
+enum { EAGER_PAIRS_A_LEVEL = 2, EAGER_WARM_UPS = 3, TESTS_MIN = 100, EAGER_DATA_TAG = 1, ANSWER_TAG = 2 };
 
-#define BYTES_MAX      16777216u
-#define WARM_UP_BYTES  65536u
-#define PATIENCE_MIN_S 10e-3
-#define PATIENCE_MAX_S 1.0
-#define PATIENCE_TIMES 16 /* times the time of a taken message, at least */
-#define AGAIN_TIMES    4
-#define TAKEN_MAX      0.9 /* share of the patience */
+#define EAGER_BYTES_MAX     16777216u
+#define EAGER_WARM_UP_BYTES 65536u
+#define PATIENCE_MIN_S      10e-3
+#define PATIENCE_MAX_S      1.0
+#define PATIENCE_TIMES      16 /* times the time of a taken message, at least */
+#define EAGER_AGAIN_TIMES   4
+#define TAKEN_MAX           0.9 /* share of the patience */
 
-struct probe {
+struct eager_probe {
     struct bisection bisection;
     struct item item;
     struct pair pair;
@@ -63,11 +63,11 @@ static double probe_exchange(const struct measure *measure, const struct task *t
     int bytes = (int)task->bytes;
     double patience_s = 1e-6 * task->mode, seconds;
     MPI_Irecv(NULL, 0, MPI_BYTE, task->partner, ANSWER_TAG, measure->comm, &answers[0]);
-    MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &send);
+    MPI_Isend(sent, bytes, MPI_BYTE, task->partner, EAGER_DATA_TAG, measure->comm, &send);
     bool taken = is_taken(&send, patience_s, &seconds);
     MPI_Isend(NULL, 0, MPI_BYTE, task->partner, ANSWER_TAG, measure->comm, &answers[1]);
     MPI_Waitall(2, answers, statuses);
-    MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &receive);
+    MPI_Irecv(received, bytes, MPI_BYTE, task->partner, EAGER_DATA_TAG, measure->comm, &receive);
     MPI_Wait(&receive, MPI_STATUS_IGNORE);
     MPI_Wait(&send, MPI_STATUS_IGNORE);
     if (!taken)
@@ -76,7 +76,7 @@ static double probe_exchange(const struct measure *measure, const struct task *t
 }
 
 /* Makes one exchange. The mode is the patience in microseconds, 0 for an exchange that opens the connection. */
-static double exchange(struct measure *measure, const struct task *task)
+static double eager_exchange(struct measure *measure, const struct task *task)
 {
     size_t place;
     measure_places(measure, task->bytes, 1, &place);
@@ -85,24 +85,24 @@ static double exchange(struct measure *measure, const struct task *task)
         return probe_exchange(measure, task, sent, received);
     double begin_s = clock_now_s();
     int bytes = (int)task->bytes;
-    MPI_Sendrecv(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, received, bytes, MPI_BYTE, task->partner, DATA_TAG,
-                 measure->comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(sent, bytes, MPI_BYTE, task->partner, EAGER_DATA_TAG, received, bytes, MPI_BYTE, task->partner,
+                 EAGER_DATA_TAG, measure->comm, MPI_STATUS_IGNORE);
     return clock_now_s() - begin_s;
 }
 
-static size_t list_probes(const struct measure *measure, struct probe *probes)
+static size_t list_probes(const struct measure *measure, struct eager_probe *probes)
 {
     size_t n_probes = 0;
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
-        struct pair pairs[PAIRS_A_LEVEL];
-        size_t n_pairs = levels_pairs(&measure->placement, (enum level)level, PAIRS_A_LEVEL, pairs);
+        struct pair pairs[EAGER_PAIRS_A_LEVEL];
+        size_t n_pairs = levels_pairs(&measure->placement, (enum level)level, EAGER_PAIRS_A_LEVEL, pairs);
         for (size_t i = 0; i < n_pairs; i++) {
-            struct probe *probe = &probes[n_probes++];
+            struct eager_probe *probe = &probes[n_probes++];
             probe->pair = pairs[i];
             snprintf(probe->ranks, sizeof probe->ranks, "%d-%d", pairs[i].first, pairs[i].second);
             probe->bisection = (struct bisection){
                 .first_bytes = 1,
-                .last_bytes = measure->buffer_bytes < BYTES_MAX ? measure->buffer_bytes : BYTES_MAX,
+                .last_bytes = measure->buffer_bytes < EAGER_BYTES_MAX ? measure->buffer_bytes : EAGER_BYTES_MAX,
             };
             probe->item = (struct item){
                 .level = (enum level)level,
@@ -119,23 +119,23 @@ static size_t list_probes(const struct measure *measure, struct probe *probes)
     return n_probes;
 }
 
-static void warm_up(struct measure *measure, const struct benchmark_program *program, struct probe *probe)
+static void eager_warm_up(struct measure *measure, const struct benchmark_program *program, struct eager_probe *probe)
 {
     double seconds;
     probe->item.mode = 0;
-    probe->item.bytes = WARM_UP_BYTES;
-    for (int i = 0; i < WARM_UPS; i++)
+    probe->item.bytes = EAGER_WARM_UP_BYTES;
+    for (int i = 0; i < EAGER_WARM_UPS; i++)
         measure_samples(measure, program, &probe->item, 1, 1, &seconds);
 }
 
-static void ask(struct measure *measure, const struct benchmark_program *program, struct probe *probe, uint64_t bytes,
-                bool again)
+static void eager_ask(struct measure *measure, const struct benchmark_program *program, struct eager_probe *probe,
+                      uint64_t bytes, bool again)
 {
     double patience_s = PATIENCE_TIMES * probe->taken_s, seconds;
     patience_s = patience_s < PATIENCE_MIN_S   ? PATIENCE_MIN_S
                  : patience_s > PATIENCE_MAX_S ? PATIENCE_MAX_S
                                                : patience_s;
-    int patience_us = (int)(1e6 * patience_s) * (again ? AGAIN_TIMES : 1);
+    int patience_us = (int)(1e6 * patience_s) * (again ? EAGER_AGAIN_TIMES : 1);
     probe->item.mode = patience_us;
     probe->item.bytes = bytes;
     measure_samples(measure, program, &probe->item, 1, 1, &seconds);
@@ -152,7 +152,7 @@ static void ask(struct measure *measure, const struct benchmark_program *program
 }
 
 /* Says whether an earlier run that was ended has the answer already; a refusal that was a delay was taken later. */
-static bool answered(const struct measure *measure, struct probe *probe, uint64_t bytes, bool again)
+static bool answered(const struct measure *measure, struct eager_probe *probe, uint64_t bytes, bool again)
 {
     probe->item.bytes = bytes;
     probe->item.variant = "taken";
@@ -165,30 +165,31 @@ static bool answered(const struct measure *measure, struct probe *probe, uint64_
 }
 
 /* Asks a random one of the probes that are not at their end, the first pairs first; returns false where all are. */
-static bool ask_one(struct measure *measure, const struct benchmark_program *program, struct probe *probes,
+static bool ask_one(struct measure *measure, const struct benchmark_program *program, struct eager_probe *probes,
                     size_t n_probes, unsigned short random[3])
 {
-    size_t open[LEVEL_COUNT * PAIRS_A_LEVEL], n_open = 0;
+    size_t open[LEVEL_COUNT * EAGER_PAIRS_A_LEVEL], n_open = 0;
     bool again;
-    for (uint64_t n = 1; n <= PAIRS_A_LEVEL && n_open == 0; n++)
+    for (uint64_t n = 1; n <= EAGER_PAIRS_A_LEVEL && n_open == 0; n++)
         for (size_t i = 0; i < n_probes; i++)
             if (probes[i].item.n == n && bisection_next(&probes[i].bisection, &again) > 0)
                 open[n_open++] = i;
     if (n_open == 0)
         return false;
-    struct probe *probe = &probes[open[(size_t)nrand48(random) % n_open]];
+    struct eager_probe *probe = &probes[open[(size_t)nrand48(random) % n_open]];
     uint64_t bytes = bisection_next(&probe->bisection, &again);
     if (answered(measure, probe, bytes, again))
         return true;
     if (!probe->warm)
-        warm_up(measure, program, probe);
+        eager_warm_up(measure, program, probe);
     probe->warm = true;
-    ask(measure, program, probe, bytes, again);
+    eager_ask(measure, program, probe, bytes, again);
     return true;
 }
 
 /* Notes what the user should know of a probe at the end. */
-static void note(const struct measure *measure, const struct benchmark_program *program, const struct probe *probe)
+static void eager_note(const struct measure *measure, const struct benchmark_program *program,
+                       const struct eager_probe *probe)
 {
     bool again;
     const char *level = level_name[probe->item.level];
@@ -200,21 +201,21 @@ static void note(const struct measure *measure, const struct benchmark_program *
                 program->name, level, measure->seconds);
 }
 
-static void lead(struct measure *measure, const struct benchmark_program *program)
+static void eager_lead(struct measure *measure, const struct benchmark_program *program)
 {
-    static struct probe probes[LEVEL_COUNT * PAIRS_A_LEVEL];
+    static struct eager_probe probes[LEVEL_COUNT * EAGER_PAIRS_A_LEVEL];
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 1};
     double end_s = measure->begin_s + measure->seconds;
     size_t n_probes = list_probes(measure, probes);
     while (clock_now_s() < end_s && ask_one(measure, program, probes, n_probes, random))
         ;
     for (size_t i = 0; i < n_probes; i++)
-        note(measure, program, &probes[i]);
+        eager_note(measure, program, &probes[i]);
 }
 
 const struct benchmark_program eager_program = {
     .name = "eager",
     .summary = "The size from which a send waits for its receive: the rendezvous threshold, by probe.",
-    .lead = lead,
-    .exchange = exchange,
+    .lead = eager_lead,
+    .exchange = eager_exchange,
 };

@@ -31,43 +31,43 @@
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/memory.h"
 
-enum mode { P2P, THREADS, RMA, PARTITIONED, EARLY, BOTH_P2P, BOTH_RMA, BOTH_PARTITIONED, N_MODES };
-enum { REPEATS_MAX = 256, BOTH_COUNT_MAX = 32, COUNT_MAX = 128 };
-enum { GO_TAG = 1, DATA_TAG = 2 };
+enum fine_mode { P2P, THREADS, RMA, PARTITIONED, EARLY, BOTH_P2P, BOTH_RMA, BOTH_PARTITIONED, FINE_N_MODES };
+enum { FINE_REPEATS_MAX = 256, BOTH_COUNT_MAX = 32, FINE_COUNT_MAX = 128 };
+enum { FINE_GO_TAG = 1, FINE_DATA_TAG = 2 };
 
 /* 1 where the MPI has partitioned messages that work; Open MPI 5.0, an MPI 3.1, has them half. */
 #define HAS_PARTITIONED (MPI_VERSION >= 4)
 /* How long the receiver waits for the first partition, s. */
 #define EARLY_S 20e-3
 
-#define MIB 1048576u
+#define FINE_MIB 1048576u
 
 /* A window has this size, or that of the buffers where these are smaller. */
-#define WINDOW_BYTES (8 * MIB)
+#define WINDOW_BYTES (8 * FINE_MIB)
 
-static const char *const variants[N_MODES] = {"p2p",   "threads", "rma", "partitioned",
-                                              "early", "p2p",     "rma", "partitioned"};
+static const char *const fine_variants[FINE_N_MODES] = {"p2p",   "threads", "rma", "partitioned",
+                                                        "early", "p2p",     "rma", "partitioned"};
 
 /* Lists totals and numbers of messages one way. The smaller total is of eager messages nearly everywhere, the larger
  * one of those by rendezvous. */
-struct shape {
+struct fine_shape {
     uint64_t bytes;
     int count;
 };
-static const struct shape shapes[] = {{16384, 8}, {16384, 32}, {16384, 128}, {MIB, 2}, {MIB, 16}};
+static const struct fine_shape fine_shapes[] = {{16384, 8}, {16384, 32}, {16384, 128}, {FINE_MIB, 2}, {FINE_MIB, 16}};
 enum { EARLY_COUNT = 8 }; /* of those with more nothing else is to be learned */
-enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+enum { FINE_N_SHAPES = sizeof fine_shapes / sizeof fine_shapes[0] };
 
 /* Lists them both ways: what the rates are compared by, and requests. */
-static const struct shape both_shapes[] = {{4 * MIB, 4}, {16384, 8}, {16384, BOTH_COUNT_MAX}};
+static const struct fine_shape both_shapes[] = {{4 * FINE_MIB, 4}, {16384, 8}, {16384, BOTH_COUNT_MAX}};
 enum { N_BOTH_SHAPES = sizeof both_shapes / sizeof both_shapes[0] };
 
-static struct one_pair levels[LEVEL_COUNT];
-static bool has_mode[N_MODES]; /* the same on all ranks */
-static MPI_Win window = MPI_WIN_NULL;
-static size_t window_bytes;
-static MPI_Request requests[COUNT_MAX];
-static MPI_Status statuses[COUNT_MAX];
+static struct one_pair fine_levels[LEVEL_COUNT];
+static bool has_mode[FINE_N_MODES]; /* the same on all ranks */
+static MPI_Win fine_window = MPI_WIN_NULL;
+static size_t fine_window_bytes;
+static MPI_Request fine_requests[FINE_COUNT_MAX];
+static MPI_Status fine_statuses[FINE_COUNT_MAX];
 
 /* Makes the window of all ranks. An MPI may refuse it under MPI_THREAD_MULTIPLE, or on this network. Returns whether
  * all ranks have it. */
@@ -75,17 +75,18 @@ static bool make_window(struct measure *measure)
 {
     void *memory;
     int has = 0, all = 0;
-    window_bytes = measure->buffer_bytes < WINDOW_BYTES ? measure->buffer_bytes : WINDOW_BYTES;
+    fine_window_bytes = measure->buffer_bytes < WINDOW_BYTES ? measure->buffer_bytes : WINDOW_BYTES;
     MPI_Comm_set_errhandler(measure->comm, MPI_ERRORS_RETURN);
-    has = MPI_Win_allocate((MPI_Aint)window_bytes, 1, MPI_INFO_NULL, measure->comm, &memory, &window) == MPI_SUCCESS;
+    has = MPI_Win_allocate((MPI_Aint)fine_window_bytes, 1, MPI_INFO_NULL, measure->comm, &memory, &fine_window) ==
+          MPI_SUCCESS;
     MPI_Comm_set_errhandler(measure->comm, MPI_ERRORS_ARE_FATAL);
     MPI_Allreduce(&has, &all, 1, MPI_INT, MPI_MIN, measure->control);
     if (all)
-        MPI_Win_lock_all(0, window);
+        MPI_Win_lock_all(0, fine_window);
     return all != 0;
 }
 
-static int prepare(struct measure *measure, bool speak)
+static int fine_prepare(struct measure *measure, bool speak)
 {
     int threads;
     MPI_Query_thread(&threads);
@@ -100,52 +101,52 @@ static int prepare(struct measure *measure, bool speak)
     return 0;
 }
 
-static void release(struct measure *measure)
+static void fine_release(struct measure *measure)
 {
     (void)measure;
     if (!has_mode[RMA])
         return;
-    MPI_Win_unlock_all(window);
-    MPI_Win_free(&window);
+    MPI_Win_unlock_all(fine_window);
+    MPI_Win_free(&fine_window);
 }
 
 /* Says whether a mode is measured with a shape; the second shapes are both ways. */
-static bool is_listed(int mode, const struct shape *shape, bool is_both)
+static bool is_listed(int mode, const struct fine_shape *shape, bool is_both)
 {
     if (!has_mode[mode] || is_both != (mode >= BOTH_P2P))
         return false;
     if (is_both)
-        return mode == BOTH_PARTITIONED || shape->bytes >= MIB;
+        return mode == BOTH_PARTITIONED || shape->bytes >= FINE_MIB;
     return mode != EARLY || shape->count <= EARLY_COUNT;
 }
 
-static void list_shape(const struct measure *measure, struct one_pair *own, enum level level, const struct shape *shape,
-                       bool is_both, struct item *items, size_t *n_items)
+static void list_shape(const struct measure *measure, struct one_pair *own, enum level level,
+                       const struct fine_shape *shape, bool is_both, struct item *items, size_t *n_items)
 {
-    for (int mode = 0; mode < N_MODES; mode++)
+    for (int mode = 0; mode < FINE_N_MODES; mode++)
         if (is_listed(mode, shape, is_both) && shape->bytes <= measure->buffer_bytes)
             items[(*n_items)++] = (struct item){.level = level,
                                                 .mode = mode,
-                                                .variant = variants[mode],
+                                                .variant = fine_variants[mode],
                                                 .n = is_both ? 2 : 1,
                                                 .bytes = shape->bytes,
                                                 .count = shape->count,
-                                                .repeats = mode == EARLY ? 1 : REPEATS_MAX,
+                                                .repeats = mode == EARLY ? 1 : FINE_REPEATS_MAX,
                                                 .n_pairs = 1,
                                                 .pairs = &own->pair,
                                                 .ranks = own->ranks};
 }
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void fine_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
-    *items = xcalloc((size_t)LEVEL_COUNT * (N_SHAPES + N_BOTH_SHAPES) * N_MODES, sizeof **items);
+    *items = xcalloc((size_t)LEVEL_COUNT * (FINE_N_SHAPES + N_BOTH_SHAPES) * FINE_N_MODES, sizeof **items);
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
-        struct one_pair *own = &levels[level];
+        struct one_pair *own = &fine_levels[level];
         if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
             continue;
         snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
-        for (size_t i = 0; i < N_SHAPES; i++)
-            list_shape(measure, own, (enum level)level, &shapes[i], false, *items, n_items);
+        for (size_t i = 0; i < FINE_N_SHAPES; i++)
+            list_shape(measure, own, (enum level)level, &fine_shapes[i], false, *items, n_items);
         for (size_t i = 0; i < N_BOTH_SHAPES; i++)
             list_shape(measure, own, (enum level)level, &both_shapes[i], true, *items, n_items);
     }
@@ -154,12 +155,12 @@ static void list(const struct measure *measure, struct item **items, size_t *n_i
 /* Waits for the partner's word to go on. */
 static void fine_await(const struct measure *measure, const struct task *task)
 {
-    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG, measure->comm, MPI_STATUS_IGNORE);
 }
 
 static void fine_tell(const struct measure *measure, const struct task *task)
 {
-    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG, measure->comm);
 }
 
 #if MPI_VERSION >= 4
@@ -169,10 +170,10 @@ static MPI_Request make_request(const struct measure *measure, const struct task
     MPI_Count bytes = (MPI_Count)task->bytes / task->count;
     MPI_Request request;
     if (task->is_first)
-        MPI_Psend_init(data, task->count, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_INFO_NULL,
+        MPI_Psend_init(data, task->count, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG, measure->comm, MPI_INFO_NULL,
                        &request);
     else
-        MPI_Precv_init(data, task->count, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, MPI_INFO_NULL,
+        MPI_Precv_init(data, task->count, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG, measure->comm, MPI_INFO_NULL,
                        &request);
     return request;
 }
@@ -252,8 +253,8 @@ static double fine_early(struct measure *measure, const struct task *task, char 
 /* Waits until both ranks of the pair are here. */
 static void meet(const struct measure *measure, const struct task *task)
 {
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG, NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG,
+                 measure->comm, MPI_STATUS_IGNORE);
 }
 
 static size_t next_place(struct measure *measure, const struct task *task)
@@ -276,13 +277,13 @@ static double fine_both_p2p(struct measure *measure, const struct task *task)
         size_t place = next_place(measure, task);
         for (int k = 0; k < task->count; k++)
             MPI_Irecv(measure->recv_buffer + place + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner,
-                      DATA_TAG + k, measure->comm, &requests[k]);
+                      FINE_DATA_TAG + k, measure->comm, &fine_requests[k]);
         meet(measure, task);
         double begin_s = clock_now_s();
         for (int k = 0; k < task->count; k++)
             MPI_Isend(measure->send_buffer + place + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner,
-                      DATA_TAG + k, measure->comm, &requests[task->count + k]);
-        MPI_Waitall(2 * task->count, requests, statuses);
+                      FINE_DATA_TAG + k, measure->comm, &fine_requests[task->count + k]);
+        MPI_Waitall(2 * task->count, fine_requests, fine_statuses);
         seconds += clock_now_s() - begin_s;
     }
     return seconds / task->repeats;
@@ -293,16 +294,16 @@ static double fine_both_rma(struct measure *measure, const struct task *task)
     int bytes = (int)task->bytes / task->count;
     double seconds = 0;
     for (int i = 0; i < task->repeats; i++) {
-        size_t place = next_place(measure, task), turns = window_bytes / task->bytes;
+        size_t place = next_place(measure, task), turns = fine_window_bytes / task->bytes;
         size_t target = place / task->bytes % turns * task->bytes;
         meet(measure, task);
         double begin_s = clock_now_s();
         for (int k = 0; k < task->count; k++) {
             size_t at = (size_t)k * (size_t)bytes;
             MPI_Put(measure->send_buffer + place + at, bytes, MPI_BYTE, task->partner, (MPI_Aint)(target + at), bytes,
-                    MPI_BYTE, window);
+                    MPI_BYTE, fine_window);
         }
-        MPI_Win_flush(task->partner, window);
+        MPI_Win_flush(task->partner, fine_window);
         seconds += clock_now_s() - begin_s;
         meet(measure, task); /* some MPIs put only while the target is inside MPI */
     }
@@ -314,13 +315,13 @@ static double fine_both_rma(struct measure *measure, const struct task *task)
 /* Moves all requests once: receives first, then sends. Returns the seconds of it. */
 static double move(const struct measure *measure, const struct task *task)
 {
-    MPI_Startall(2 * task->count, requests);
+    MPI_Startall(2 * task->count, fine_requests);
     meet(measure, task);
     double begin_s = clock_now_s();
     for (int k = 0; k < task->count; k++)
-        MPI_Pready(0, requests[task->count + k]);
+        MPI_Pready(0, fine_requests[task->count + k]);
     for (int k = 0; k < 2 * task->count; k++) /* MPICH 4.0's MPI_Waitall takes their state for an error */
-        MPI_Wait(&requests[k], MPI_STATUS_IGNORE);
+        MPI_Wait(&fine_requests[k], MPI_STATUS_IGNORE);
     return clock_now_s() - begin_s;
 }
 
@@ -331,16 +332,16 @@ static double fine_both_partitioned(struct measure *measure, const struct task *
     double seconds = 0;
     for (int k = 0; k < task->count; k++) {
         size_t at = place + (size_t)k * (size_t)bytes;
-        MPI_Precv_init(measure->recv_buffer + at, 1, bytes, MPI_BYTE, task->partner, DATA_TAG + k, measure->comm,
-                       MPI_INFO_NULL, &requests[k]);
-        MPI_Psend_init(measure->send_buffer + at, 1, bytes, MPI_BYTE, task->partner, DATA_TAG + k, measure->comm,
-                       MPI_INFO_NULL, &requests[task->count + k]);
+        MPI_Precv_init(measure->recv_buffer + at, 1, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + k, measure->comm,
+                       MPI_INFO_NULL, &fine_requests[k]);
+        MPI_Psend_init(measure->send_buffer + at, 1, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + k, measure->comm,
+                       MPI_INFO_NULL, &fine_requests[task->count + k]);
     }
     (void)move(measure, task); /* with it the two sides find each other */
     for (int i = 0; i < task->repeats; i++)
         seconds += move(measure, task);
     for (int k = 0; k < 2 * task->count; k++)
-        MPI_Request_free(&requests[k]);
+        MPI_Request_free(&fine_requests[k]);
     return seconds / task->repeats;
 }
 
@@ -371,8 +372,8 @@ static void post(const struct half *half)
     const struct task *task = half->task;
     int bytes = (int)task->bytes / task->count;
     for (int i = half->first; i < half->end; i++)
-        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, DATA_TAG + i,
-                  half->measure->comm, &requests[i]);
+        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + i,
+                  half->measure->comm, &fine_requests[i]);
 }
 
 static void *post_beside(void *context)
@@ -393,7 +394,7 @@ static void send_alone(struct measure *measure, const struct task *task, char *d
     for (int i = 0; i < task->repeats; i++) {
         fine_await(measure, task);
         post(&all);
-        MPI_Waitall(task->count, requests, statuses);
+        MPI_Waitall(task->count, fine_requests, fine_statuses);
     }
 }
 
@@ -412,7 +413,7 @@ static void send_by_two(struct measure *measure, const struct task *task, char *
         post(&first);
         while (atomic_load(&finished) < i)
             sched_yield();
-        MPI_Waitall(task->count, requests, statuses);
+        MPI_Waitall(task->count, fine_requests, fine_statuses);
     }
     pthread_join(thread, NULL);
 }
@@ -423,11 +424,11 @@ static double receive(struct measure *measure, const struct task *task, char *da
     double seconds = 0;
     for (int i = 0; i < task->repeats; i++) {
         for (int k = 0; k < task->count; k++)
-            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, DATA_TAG + k, measure->comm,
-                      &requests[k]);
+            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + k,
+                      measure->comm, &fine_requests[k]);
         double begin_s = clock_now_s();
         fine_tell(measure, task);
-        MPI_Waitall(task->count, requests, statuses);
+        MPI_Waitall(task->count, fine_requests, fine_statuses);
         seconds += clock_now_s() - begin_s;
     }
     return seconds / task->repeats;
@@ -442,8 +443,8 @@ static double put(struct measure *measure, const struct task *task, const char *
         double begin_s = clock_now_s();
         for (int k = 0; k < task->count; k++)
             MPI_Put(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, (MPI_Aint)k * bytes, bytes,
-                    MPI_BYTE, window);
-        MPI_Win_flush(task->partner, window);
+                    MPI_BYTE, fine_window);
+        MPI_Win_flush(task->partner, fine_window);
         seconds += clock_now_s() - begin_s;
     }
     fine_tell(measure, task);
@@ -467,9 +468,9 @@ static char *next_data(struct measure *measure, const struct task *task)
     return (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double fine_exchange(struct measure *measure, const struct task *task)
 {
-    switch ((enum mode)task->mode) {
+    switch ((enum fine_mode)task->mode) {
     case RMA:
         return exchange_by_rma(measure, task, next_data(measure, task));
     case PARTITIONED:
@@ -484,7 +485,7 @@ static double exchange(struct measure *measure, const struct task *task)
         return fine_both_rma(measure, task);
     case P2P:
     case THREADS:
-    case N_MODES:
+    case FINE_N_MODES:
         break;
     }
     if (!task->is_first)
@@ -497,8 +498,8 @@ const struct benchmark_program fine_program = {
     .name = "fine",
     .summary = "What a message of many costs beside its bytes, by MPI_Isend, MPI_Put, MPI_Pready and two threads.",
     .is_threaded = true,
-    .prepare = prepare,
-    .list = list,
-    .exchange = exchange,
-    .release = release,
+    .prepare = fine_prepare,
+    .list = fine_list,
+    .exchange = fine_exchange,
+    .release = fine_release,
 };

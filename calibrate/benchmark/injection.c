@@ -15,14 +15,14 @@
 #include "share/base/memory.h"
 
 /* Limit the repetitions that are posted at once, and those of a sample. */
-enum { BATCH = 10, REPEATS_MAX = 4096, DATA_TAG = 1, START_TAG = 2 };
+enum { BATCH = 10, INJECTION_REPEATS_MAX = 4096, INJECTION_DATA_TAG = 1, INJECTION_START_TAG = 2 };
 
-#define BYTES_MIN 65536u
-#define BYTES_MAX 4194304u
+#define INJECTION_BYTES_MIN 65536u
+#define INJECTION_BYTES_MAX 4194304u
 
-static struct pair *pairs; /* [n_pairs_max], the first n of them for n */
+static struct pair *injection_pairs; /* [n_pairs_max], the first n of them for n */
 static size_t n_pairs_max;
-static char name[32];
+static char injection_name[32];
 
 /* Returns the node with the most ranks. */
 static uint32_t largest_node(const struct placement *placement, size_t *n_senders)
@@ -68,7 +68,7 @@ static void make_pairs(const struct placement *placement)
     size_t n_senders, n_receivers = 0, n = placement->n_ranks;
     uint32_t node = largest_node(placement, &n_senders);
     struct receiver *receivers = xcalloc(n, sizeof *receivers);
-    pairs = xcalloc(n, sizeof *pairs);
+    injection_pairs = xcalloc(n, sizeof *injection_pairs);
     for (size_t i = 0; i < n; i++) {
         struct receiver receiver = {.node = placement->node[i], .rank = (int)i};
         for (size_t j = 0; j < i; j++)
@@ -79,20 +79,20 @@ static void make_pairs(const struct placement *placement)
     qsort(receivers, n_receivers, sizeof *receivers, compare_receivers);
     for (size_t i = 0; i < n && n_pairs_max < n_receivers; i++)
         if (placement->node[i] == node) {
-            pairs[n_pairs_max] = (struct pair){(int)i, receivers[n_pairs_max].rank};
+            injection_pairs[n_pairs_max] = (struct pair){(int)i, receivers[n_pairs_max].rank};
             n_pairs_max++;
         }
-    snprintf(name, sizeof name, "node%u-others", node);
+    snprintf(injection_name, sizeof injection_name, "node%u-others", node);
     free(receivers);
 }
 
 /* Returns the next n after n: doubled, and the largest at the end. */
-static size_t next_n(size_t n)
+static size_t injection_next_n(size_t n)
 {
     return n == n_pairs_max ? n_pairs_max + 1 : 2 * n > n_pairs_max ? n_pairs_max : 2 * n;
 }
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void injection_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_shapes = 0;
     make_pairs(&measure->placement);
@@ -100,12 +100,12 @@ static void list(const struct measure *measure, struct item **items, size_t *n_i
         fprintf(stderr, MEASURE_NOTE "left_out injection: all %d ranks are on one node\n", measure->size);
         return;
     }
-    for (size_t n = 1; n <= n_pairs_max; n = next_n(n))
-        for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= 2)
+    for (size_t n = 1; n <= n_pairs_max; n = injection_next_n(n))
+        for (uint64_t bytes = INJECTION_BYTES_MIN; bytes <= INJECTION_BYTES_MAX; bytes *= 2)
             n_shapes++;
     *items = xcalloc(n_shapes, sizeof **items);
-    for (size_t n = 1; n <= n_pairs_max; n = next_n(n))
-        for (uint64_t bytes = BYTES_MIN; bytes <= BYTES_MAX; bytes *= 2) {
+    for (size_t n = 1; n <= n_pairs_max; n = injection_next_n(n))
+        for (uint64_t bytes = INJECTION_BYTES_MIN; bytes <= INJECTION_BYTES_MAX; bytes *= 2) {
             uint64_t fit = measure->buffer_bytes / bytes;
             (*items)[(*n_items)++] = (struct item){
                 .level = LEVEL_INTER_NODE,
@@ -113,11 +113,11 @@ static void list(const struct measure *measure, struct item **items, size_t *n_i
                 .n = n,
                 .count = 1,
                 .bytes = bytes,
-                .repeats = REPEATS_MAX,
+                .repeats = INJECTION_REPEATS_MAX,
                 .batch = fit < BATCH ? (int)fit : BATCH,
                 .n_pairs = n,
-                .pairs = pairs,
-                .ranks = name,
+                .pairs = injection_pairs,
+                .ranks = injection_name,
             };
         }
 }
@@ -131,17 +131,17 @@ static void send_batch(struct measure *measure, const struct task *task, int n)
     int bytes = (int)task->bytes;
     for (int i = 0; i < n; i++, sent += stride, received += stride)
         if (task->is_first)
-            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[i]);
+            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, INJECTION_DATA_TAG, measure->comm, &requests[i]);
         else
-            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &requests[i]);
+            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, INJECTION_DATA_TAG, measure->comm, &requests[i]);
     MPI_Waitall(n, requests, statuses);
 }
 
 /* Lets the ranks of a pair begin together, and pairs with the common clock. */
-static double exchange(struct measure *measure, const struct task *task)
+static double injection_exchange(struct measure *measure, const struct task *task)
 {
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,
-                 measure->comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, INJECTION_START_TAG, NULL, 0, MPI_BYTE, task->partner,
+                 INJECTION_START_TAG, measure->comm, MPI_STATUS_IGNORE);
     double begin_s = clock_now_s();
     for (int left = task->repeats; left > 0; left -= task->batch)
         send_batch(measure, task, left < task->batch ? left : task->batch);
@@ -151,6 +151,6 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program injection_program = {
     .name = "injection",
     .summary = "Processes of a node send to other nodes at the same time: the rate at which a node injects data.",
-    .list = list,
-    .exchange = exchange,
+    .list = injection_list,
+    .exchange = injection_exchange,
 };

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/finegrain/finegrain_measure.h"
 #include "share/base/error.h"
 
 static const struct benchmark_program *const benchmarks[] = {

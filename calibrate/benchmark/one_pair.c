@@ -9,8 +9,8 @@
 #include "calibrate/samples/plan.h"
 #include "share/base/memory.h"
 
-static void append(const struct one_pair_plan *plan, enum level level, const struct one_pair *own, struct item *items,
-                   size_t *n_items)
+static void one_pair_append(const struct one_pair_plan *plan, enum level level, const struct one_pair *own,
+                            struct item *items, size_t *n_items)
 {
     for (size_t i = 0; i < plan->n_sizes; i++)
         for (int mode = 0; mode < plan->n_modes; mode++)
@@ -37,6 +37,6 @@ void one_pair_list(const struct measure *measure, const struct one_pair_plan *pl
         if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
             continue;
         snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
-        append(plan, (enum level)level, own, *items, n_items);
+        one_pair_append(plan, (enum level)level, own, *items, n_items);
     }
 }

@@ -12,21 +12,22 @@
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/statistics.h"
 
-enum mode { SEND, RECEIVE, N_MODES };
-enum { REPEATS_MAX = 1024, WARM_UPS = 8, DATA_TAG = 1, GO_TAG = 2 };
+enum overhead_mode { SEND, RECEIVE, OVERHEAD_N_MODES };
+enum { OVERHEAD_REPEATS_MAX = 1024, OVERHEAD_WARM_UPS = 8, OVERHEAD_DATA_TAG = 1, OVERHEAD_GO_TAG = 2 };
 
 /* Is the least that a sample says: the clock's own cost may vary by more than a call takes. */
 #define CALL_MIN_S 1e-9
 
-static const char *const variants[N_MODES] = {"send", "receive"};
-static const uint64_t sizes[] = {8, 1024, 2048, 4000, 8192, 32768, 262144};
-static struct one_pair levels[LEVEL_COUNT];
+static const char *const overhead_variants[OVERHEAD_N_MODES] = {"send", "receive"};
+static const uint64_t overhead_sizes[] = {8, 1024, 2048, 4000, 8192, 32768, 262144};
+static struct one_pair overhead_levels[LEVEL_COUNT];
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void overhead_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     const struct one_pair_plan plan = {
-        variants, N_MODES, sizes, sizeof sizes / sizeof sizes[0], REPEATS_MAX, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE};
-    one_pair_list(measure, &plan, levels, items, n_items);
+        overhead_variants,    OVERHEAD_N_MODES,   overhead_sizes,  sizeof overhead_sizes / sizeof overhead_sizes[0],
+        OVERHEAD_REPEATS_MAX, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE};
+    one_pair_list(measure, &plan, overhead_levels, items, n_items);
 }
 
 /* Returns what a call seems to take that does nothing. */
@@ -41,37 +42,37 @@ static double clock_cost_s(void)
 }
 
 /* Sends one message and returns what its MPI_Isend took. */
-static double send_one(struct measure *measure, const struct task *task, const char *data)
+static double overhead_send_one(struct measure *measure, const struct task *task, const char *data)
 {
     MPI_Request request;
-    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, OVERHEAD_GO_TAG, measure->comm, MPI_STATUS_IGNORE);
     double begin_s = clock_now_s();
-    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, OVERHEAD_DATA_TAG, measure->comm, &request);
     double seconds = clock_now_s() - begin_s;
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return seconds;
 }
 
 /* Receives it and returns what its MPI_Irecv took. */
-static double receive_one(struct measure *measure, const struct task *task, char *data)
+static double overhead_receive_one(struct measure *measure, const struct task *task, char *data)
 {
     MPI_Request request;
     double begin_s = clock_now_s();
-    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, OVERHEAD_DATA_TAG, measure->comm, &request);
     double seconds = clock_now_s() - begin_s;
-    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, OVERHEAD_GO_TAG, measure->comm);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return seconds;
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double overhead_exchange(struct measure *measure, const struct task *task)
 {
-    double cost_s = clock_cost_s(), seconds[REPEATS_MAX];
-    for (int i = -WARM_UPS; i < task->repeats; i++) {
+    double cost_s = clock_cost_s(), seconds[OVERHEAD_REPEATS_MAX];
+    for (int i = -OVERHEAD_WARM_UPS; i < task->repeats; i++) {
         size_t place;
         measure_places(measure, task->bytes, 1, &place);
-        double call_s = task->is_first ? send_one(measure, task, measure->send_buffer + place)
-                                       : receive_one(measure, task, measure->recv_buffer + place);
+        double call_s = task->is_first ? overhead_send_one(measure, task, measure->send_buffer + place)
+                                       : overhead_receive_one(measure, task, measure->recv_buffer + place);
         if (i >= 0)
             seconds[i] = call_s > cost_s + CALL_MIN_S ? call_s - cost_s : CALL_MIN_S;
     }
@@ -81,6 +82,6 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program overhead_program = {
     .name = "overhead",
     .summary = "What MPI_Isend and MPI_Irecv cost their caller.",
-    .list = list,
-    .exchange = exchange,
+    .list = overhead_list,
+    .exchange = overhead_exchange,
 };

@@ -19,8 +19,16 @@
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/statistics.h"
 
-enum mode { ALONE, SENDER, RECEIVER, BOTH, N_MODES };
-enum { REPEATS_MAX = 128, PLAIN_SHARE = 8, PLAIN_MIN = 2, DATA_TAG = 1, READY_TAG, GO_TAG, DONE_TAG };
+enum progress_mode { PROGRESS_ALONE, SENDER, RECEIVER, BOTH, PROGRESS_N_MODES };
+enum {
+    PROGRESS_REPEATS_MAX = 128,
+    PLAIN_SHARE = 8,
+    PLAIN_MIN = 2,
+    PROGRESS_DATA_TAG = 1,
+    READY_TAG,
+    PROGRESS_GO_TAG,
+    DONE_TAG
+};
 
 /* A computation lasts so many times the transfer, and long enough for a network's own latencies. */
 #define COMPUTE_TIMES 2
@@ -29,15 +37,16 @@ enum { REPEATS_MAX = 128, PLAIN_SHARE = 8, PLAIN_MIN = 2, DATA_TAG = 1, READY_TA
 /* Is written where nothing was left: a sample is above 0. */
 #define LEFT_MIN_S 1e-9
 
-static const char *const variants[N_MODES] = {"alone", "sender", "receiver", "both"};
-static const uint64_t sizes[] = {8, 32768, 262144};
-static struct one_pair levels[LEVEL_COUNT];
+static const char *const progress_variants[PROGRESS_N_MODES] = {"alone", "sender", "receiver", "both"};
+static const uint64_t progress_sizes[] = {8, 32768, 262144};
+static struct one_pair progress_levels[LEVEL_COUNT];
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void progress_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     const struct one_pair_plan plan = {
-        variants, N_MODES, sizes, sizeof sizes / sizeof sizes[0], REPEATS_MAX, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE};
-    one_pair_list(measure, &plan, levels, items, n_items);
+        progress_variants,    PROGRESS_N_MODES,   progress_sizes,  sizeof progress_sizes / sizeof progress_sizes[0],
+        PROGRESS_REPEATS_MAX, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE};
+    one_pair_list(measure, &plan, progress_levels, items, n_items);
 }
 
 static void compute(double seconds)
@@ -47,13 +56,13 @@ static void compute(double seconds)
         ;
 }
 
-static void send_one(struct measure *measure, const struct task *task, const char *data)
+static void progress_send_one(struct measure *measure, const struct task *task, const char *data)
 {
     MPI_Request request;
     double compute_s;
     MPI_Send(NULL, 0, MPI_BYTE, task->partner, READY_TAG, measure->comm);
-    MPI_Recv(&compute_s, 1, MPI_DOUBLE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
-    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
+    MPI_Recv(&compute_s, 1, MPI_DOUBLE, task->partner, PROGRESS_GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, PROGRESS_DATA_TAG, measure->comm, &request);
     if (task->mode == SENDER || task->mode == BOTH)
         compute(compute_s);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -61,12 +70,12 @@ static void send_one(struct measure *measure, const struct task *task, const cha
 }
 
 /* Returns the time from the posts, less that of the computation, until the message was there. */
-static double receive_one(struct measure *measure, const struct task *task, char *data, double compute_s)
+static double progress_receive_one(struct measure *measure, const struct task *task, char *data, double compute_s)
 {
     MPI_Request request;
     MPI_Recv(NULL, 0, MPI_BYTE, task->partner, READY_TAG, measure->comm, MPI_STATUS_IGNORE);
-    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm, &request);
-    MPI_Send(&compute_s, 1, MPI_DOUBLE, task->partner, GO_TAG, measure->comm);
+    MPI_Irecv(data, (int)task->bytes, MPI_BYTE, task->partner, PROGRESS_DATA_TAG, measure->comm, &request);
+    MPI_Send(&compute_s, 1, MPI_DOUBLE, task->partner, PROGRESS_GO_TAG, measure->comm);
     double begin_s = clock_now_s();
     if (task->mode == RECEIVER || task->mode == BOTH)
         compute(compute_s);
@@ -79,24 +88,24 @@ static double receive_one(struct measure *measure, const struct task *task, char
 /* Makes n <= REPEATS_MAX transfers and returns their median; 0 for the sender. */
 static double transfers(struct measure *measure, const struct task *task, int n, double compute_s)
 {
-    double seconds[REPEATS_MAX];
+    double seconds[PROGRESS_REPEATS_MAX];
     for (int i = 0; i < n; i++) {
         size_t place;
         measure_places(measure, task->bytes, 1, &place);
         if (task->is_first)
-            send_one(measure, task, measure->send_buffer + place);
+            progress_send_one(measure, task, measure->send_buffer + place);
         else
-            seconds[i] = receive_one(measure, task, measure->recv_buffer + place, compute_s);
+            seconds[i] = progress_receive_one(measure, task, measure->recv_buffer + place, compute_s);
     }
     return task->is_first ? 0 : unsorted_median(seconds, (size_t)n);
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double progress_exchange(struct measure *measure, const struct task *task)
 {
     struct task plain = *task;
-    plain.mode = ALONE;
+    plain.mode = PROGRESS_ALONE;
     (void)transfers(measure, &plain, 1, 0);
-    if (task->mode == ALONE)
+    if (task->mode == PROGRESS_ALONE)
         return transfers(measure, task, task->repeats, 0);
     double transfer_s = transfers(measure, &plain, PLAIN_MIN + task->repeats / PLAIN_SHARE, 0);
     double compute_s = COMPUTE_TIMES * transfer_s;
@@ -106,6 +115,6 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program progress_program = {
     .name = "progress",
     .summary = "Who must be inside MPI for bytes to move while the program computes.",
-    .list = list,
-    .exchange = exchange,
+    .list = progress_list,
+    .exchange = progress_exchange,
 };

@@ -40,44 +40,44 @@
 #include "calibrate/measure/measure.h"
 #include "share/base/memory.h"
 
-enum { MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, GO_TAG };
+enum { QUEUE_MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, QUEUE_GO_TAG };
 
-enum { REPEATS_MAX = 1024 };
+enum { QUEUE_REPEATS_MAX = 1024 };
 
-enum mode { POSTED_INORDER, POSTED_REVERSED, UNEXPECTED_INORDER, UNEXPECTED_REVERSED, N_MODES };
+enum queue_mode { POSTED_INORDER, POSTED_REVERSED, UNEXPECTED_INORDER, UNEXPECTED_REVERSED, QUEUE_N_MODES };
 
-static const char *const variants[N_MODES] = {"posted_inorder", "posted_reversed", "unexpected_inorder",
-                                              "unexpected_reversed"};
+static const char *const queue_variants[QUEUE_N_MODES] = {"posted_inorder", "posted_reversed", "unexpected_inorder",
+                                                          "unexpected_reversed"};
 static const int depths[] = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, DEPTH_MAX};
 enum { N_DEPTHS = sizeof depths / sizeof depths[0] };
 
-static struct pair pair;
-static char name[32];
-static MPI_Request requests[DEPTH_MAX];
-static MPI_Status statuses[DEPTH_MAX]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
+static struct pair queue_pair;
+static char queue_name[32];
+static MPI_Request queue_requests[DEPTH_MAX];
+static MPI_Status queue_statuses[DEPTH_MAX]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void queue_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     enum level level = LEVEL_INTRA_SOCKET;
-    while (level < LEVEL_COUNT && levels_pairs(&measure->placement, level, 1, &pair) == 0)
+    while (level < LEVEL_COUNT && levels_pairs(&measure->placement, level, 1, &queue_pair) == 0)
         level++;
-    *items = xcalloc(N_DEPTHS * N_MODES, sizeof **items);
+    *items = xcalloc(N_DEPTHS * QUEUE_N_MODES, sizeof **items);
     if (level == LEVEL_COUNT)
         return;
-    snprintf(name, sizeof name, "%d-%d", pair.first, pair.second);
+    snprintf(queue_name, sizeof queue_name, "%d-%d", queue_pair.first, queue_pair.second);
     for (int i = 0; i < N_DEPTHS; i++)
-        for (int mode = 0; mode < N_MODES; mode++)
+        for (int mode = 0; mode < QUEUE_N_MODES; mode++)
             (*items)[(*n_items)++] = (struct item){
                 .level = level,
                 .mode = mode,
-                .variant = variants[mode],
+                .variant = queue_variants[mode],
                 .n = (uint64_t)depths[i],
-                .bytes = MESSAGE_BYTES,
+                .bytes = QUEUE_MESSAGE_BYTES,
                 .count = depths[i],
-                .repeats = REPEATS_MAX,
+                .repeats = QUEUE_REPEATS_MAX,
                 .n_pairs = 1,
-                .pairs = &pair,
-                .ranks = name,
+                .pairs = &queue_pair,
+                .ranks = queue_name,
             };
 }
 
@@ -89,21 +89,21 @@ static int tag_of(int i, int n, bool reversed)
 
 static void send_posted(struct measure *measure, const struct task *task, const char *data)
 {
-    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, QUEUE_GO_TAG, measure->comm, MPI_STATUS_IGNORE);
     for (int i = 0; i < task->count; i++)
-        MPI_Send(data + (size_t)i * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner,
+        MPI_Send(data + (size_t)i * QUEUE_MESSAGE_BYTES, QUEUE_MESSAGE_BYTES, MPI_BYTE, task->partner,
                  tag_of(i, task->count, task->mode == POSTED_REVERSED), measure->comm);
 }
 
 static void send_unexpected(struct measure *measure, const struct task *task, const char *data)
 {
     MPI_Request marker;
-    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm, MPI_STATUS_IGNORE);
+    MPI_Recv(NULL, 0, MPI_BYTE, task->partner, QUEUE_GO_TAG, measure->comm, MPI_STATUS_IGNORE);
     for (int i = 0; i < task->count; i++)
-        MPI_Isend(data + (size_t)i * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner, i, measure->comm,
-                  &requests[i]);
+        MPI_Isend(data + (size_t)i * QUEUE_MESSAGE_BYTES, QUEUE_MESSAGE_BYTES, MPI_BYTE, task->partner, i,
+                  measure->comm, &queue_requests[i]);
     MPI_Isend(NULL, 0, MPI_BYTE, task->partner, MARKER_TAG, measure->comm, &marker);
-    MPI_Waitall(task->count, requests, statuses);
+    MPI_Waitall(task->count, queue_requests, queue_statuses);
     MPI_Wait(&marker, MPI_STATUS_IGNORE);
 }
 
@@ -111,8 +111,8 @@ static void post_all(struct measure *measure, const struct task *task, char *dat
 {
     for (int i = 0; i < task->count; i++) {
         int tag = tag_of(i, task->count, reversed);
-        MPI_Irecv(data + (size_t)tag * MESSAGE_BYTES, MESSAGE_BYTES, MPI_BYTE, task->partner, tag, measure->comm,
-                  &requests[i]);
+        MPI_Irecv(data + (size_t)tag * QUEUE_MESSAGE_BYTES, QUEUE_MESSAGE_BYTES, MPI_BYTE, task->partner, tag,
+                  measure->comm, &queue_requests[i]);
     }
 }
 
@@ -120,8 +120,8 @@ static double receive_posted(struct measure *measure, const struct task *task, c
 {
     post_all(measure, task, data, false);
     double begin_s = clock_now_s();
-    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
-    MPI_Waitall(task->count, requests, statuses);
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, QUEUE_GO_TAG, measure->comm);
+    MPI_Waitall(task->count, queue_requests, queue_statuses);
     return clock_now_s() - begin_s;
 }
 
@@ -129,20 +129,20 @@ static double receive_unexpected(struct measure *measure, const struct task *tas
 {
     MPI_Request marker;
     MPI_Irecv(NULL, 0, MPI_BYTE, task->partner, MARKER_TAG, measure->comm, &marker);
-    MPI_Send(NULL, 0, MPI_BYTE, task->partner, GO_TAG, measure->comm);
+    MPI_Send(NULL, 0, MPI_BYTE, task->partner, QUEUE_GO_TAG, measure->comm);
     MPI_Wait(&marker, MPI_STATUS_IGNORE);
     for (int arrived = 0; !arrived;)
         MPI_Iprobe(task->partner, task->count - 1, measure->comm, &arrived, MPI_STATUS_IGNORE);
     double begin_s = clock_now_s();
     post_all(measure, task, data, task->mode == UNEXPECTED_REVERSED);
-    MPI_Waitall(task->count, requests, statuses);
+    MPI_Waitall(task->count, queue_requests, queue_statuses);
     return clock_now_s() - begin_s;
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double queue_exchange(struct measure *measure, const struct task *task)
 {
     size_t place;
-    measure_places(measure, (uint64_t)task->count * MESSAGE_BYTES, 1, &place);
+    measure_places(measure, (uint64_t)task->count * QUEUE_MESSAGE_BYTES, 1, &place);
     char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
     bool posted = task->mode == POSTED_INORDER || task->mode == POSTED_REVERSED;
     double seconds = 0;
@@ -157,6 +157,6 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program queue_program = {
     .name = "queue",
     .summary = "Many messages in order and reversed: what one step through the queues of the MPI costs.",
-    .list = list,
-    .exchange = exchange,
+    .list = queue_list,
+    .exchange = queue_exchange,
 };

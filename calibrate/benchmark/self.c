@@ -12,35 +12,35 @@
 #include "calibrate/measure/measure.h"
 #include "share/base/memory.h"
 
-enum { RANKS_MAX = 4, REPEATS_MAX = 8192, WARM_SHARE = 16, DATA_TAG = 1 };
+enum { RANKS_MAX = 4, SELF_REPEATS_MAX = 8192, SELF_WARM_SHARE = 16, SELF_DATA_TAG = 1 };
 
-#define BYTES_MAX 4194304u
+#define SELF_BYTES_MAX 4194304u
 
-static struct pair pairs[RANKS_MAX];
-static char names[RANKS_MAX][16];
+static struct pair self_pairs[RANKS_MAX];
+static char self_names[RANKS_MAX][16];
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void self_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     int n_ranks = measure->size < RANKS_MAX ? measure->size : RANKS_MAX;
     size_t n_sizes = 0;
-    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2)
+    for (uint64_t bytes = 1; bytes <= SELF_BYTES_MAX; bytes *= 2)
         n_sizes++;
     *items = xcalloc((size_t)n_ranks * n_sizes, sizeof **items);
     for (int i = 0; i < n_ranks; i++) {
         int rank = (int)((int64_t)i * measure->size / n_ranks);
-        pairs[i] = (struct pair){rank, rank};
-        snprintf(names[i], sizeof names[i], "%d", rank);
-        for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= 2) {
+        self_pairs[i] = (struct pair){rank, rank};
+        snprintf(self_names[i], sizeof self_names[i], "%d", rank);
+        for (uint64_t bytes = 1; bytes <= SELF_BYTES_MAX; bytes *= 2) {
             (*items)[(*n_items)++] = (struct item){
                 .level = LEVEL_SELF,
                 .variant = "",
                 .n = 1,
                 .count = 1,
                 .bytes = bytes,
-                .repeats = REPEATS_MAX,
+                .repeats = SELF_REPEATS_MAX,
                 .n_pairs = 1,
-                .pairs = &pairs[i],
-                .ranks = names[i],
+                .pairs = &self_pairs[i],
+                .ranks = self_names[i],
             };
         }
     }
@@ -53,17 +53,17 @@ static void send_to_self(struct measure *measure, const struct task *task, int n
         MPI_Status statuses[2];
         size_t place;
         measure_places(measure, task->bytes, 1, &place);
-        MPI_Isend(measure->send_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+        MPI_Isend(measure->send_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, SELF_DATA_TAG, measure->comm,
                   &requests[0]);
-        MPI_Irecv(measure->recv_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, DATA_TAG, measure->comm,
+        MPI_Irecv(measure->recv_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, SELF_DATA_TAG, measure->comm,
                   &requests[1]);
         MPI_Waitall(2, requests, statuses);
     }
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double self_exchange(struct measure *measure, const struct task *task)
 {
-    send_to_self(measure, task, 1 + task->repeats / WARM_SHARE);
+    send_to_self(measure, task, 1 + task->repeats / SELF_WARM_SHARE);
     double begin_s = clock_now_s();
     send_to_self(measure, task, task->repeats);
     return (clock_now_s() - begin_s) / task->repeats;
@@ -72,6 +72,6 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program self_program = {
     .name = "self",
     .summary = "Messages of a rank to itself: latency and bandwidth.",
-    .list = list,
-    .exchange = exchange,
+    .list = self_list,
+    .exchange = self_exchange,
 };

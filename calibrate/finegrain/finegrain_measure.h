@@ -29,8 +29,6 @@ struct finegrain_measure {
     double *arrival_s, *arrived_s, *sorted; /* [threads] */
 };
 
-extern const struct benchmark_program finegrain_program; /* measure.h */
-
 /* Makes a failure of any rank one of all, with the reason of the first of them. Collective. Returns 0, or -1. */
 int finegrain_agree(const struct finegrain_measure *measure, int result, struct error *error);
 

@@ -7,7 +7,7 @@ static MPI_Request *of_part(struct exchange *exchange, size_t part)
     return exchange->requests + 2 * exchange->config->peers * part;
 }
 
-static void begin(struct exchange *exchange)
+static void p2p_begin(struct exchange *exchange)
 {
     for (size_t part = 0; part < exchange->config->parts; part++)
         for (size_t i = 0; i < exchange->config->peers; i++)
@@ -15,7 +15,7 @@ static void begin(struct exchange *exchange)
                       exchange->from[i], exchange_tag(exchange, i, part), exchange->comm, &of_part(exchange, part)[i]);
 }
 
-static void ready(struct exchange *exchange, size_t part)
+static void p2p_ready(struct exchange *exchange, size_t part)
 {
     MPI_Request *sends = of_part(exchange, part) + exchange->config->peers;
     for (size_t i = 0; i < exchange->config->peers; i++)
@@ -24,15 +24,15 @@ static void ready(struct exchange *exchange, size_t part)
 }
 
 /* Waits for the part's sends and receives, so that they move while other threads compute. */
-static void complete(struct exchange *exchange, size_t part)
+static void p2p_complete(struct exchange *exchange, size_t part)
 {
     exchange_wait((int)(2 * exchange->config->peers), of_part(exchange, part));
 }
 
-static void end(struct exchange *exchange)
+static void p2p_end(struct exchange *exchange)
 {
     (void)exchange; /* each part has been waited for */
 }
 
 const struct transport p2p_transport = {
-    .n_requests_each = 2, .begin = begin, .ready = ready, .complete = complete, .end = end};
+    .n_requests_each = 2, .begin = p2p_begin, .ready = p2p_ready, .complete = p2p_complete, .end = p2p_end};

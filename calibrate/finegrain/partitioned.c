@@ -12,7 +12,7 @@ static MPI_Request *sends(struct exchange *exchange)
     return exchange->requests + exchange->config->peers;
 }
 
-static int open_requests(struct exchange *exchange, struct error *error)
+static int partitioned_open_requests(struct exchange *exchange, struct error *error)
 {
     const struct finegrain_config *config = exchange->config;
     MPI_Count bytes = exchange_bytes(exchange, 0);
@@ -27,19 +27,19 @@ static int open_requests(struct exchange *exchange, struct error *error)
     return 0;
 }
 
-static void begin(struct exchange *exchange)
+static void partitioned_begin(struct exchange *exchange)
 {
     MPI_Startall((int)(2 * exchange->config->peers), exchange->requests);
 }
 
-static void ready(struct exchange *exchange, size_t part)
+static void partitioned_ready(struct exchange *exchange, size_t part)
 {
     for (size_t i = 0; i < exchange->config->peers; i++)
         MPI_Pready((int)part, sends(exchange)[i]);
 }
 
 /* Waits until the part has come from all peers. */
-static void complete(struct exchange *exchange, size_t part)
+static void partitioned_complete(struct exchange *exchange, size_t part)
 {
     for (size_t i = 0; i < exchange->config->peers; i++) {
         int arrived = 0;
@@ -53,14 +53,18 @@ static void complete(struct exchange *exchange, size_t part)
 }
 
 /* Waits for one after the other: MPICH 4.0's MPI_Testall takes the state of a partitioned request for an error. */
-static void end(struct exchange *exchange)
+static void partitioned_end(struct exchange *exchange)
 {
     for (size_t i = 0; i < 2 * exchange->config->peers; i++)
         exchange_wait(1, &exchange->requests[i]);
 }
 
-const struct transport partitioned_transport = {
-    .n_requests_each = 2, .open = open_requests, .begin = begin, .ready = ready, .complete = complete, .end = end};
+const struct transport partitioned_transport = {.n_requests_each = 2,
+                                                .open = partitioned_open_requests,
+                                                .begin = partitioned_begin,
+                                                .ready = partitioned_ready,
+                                                .complete = partitioned_complete,
+                                                .end = partitioned_end};
 
 #else
 

@@ -18,7 +18,7 @@ static MPI_Request *sends_of(struct exchange *exchange, size_t part)
     return receives_of(exchange, part) + n_of_side(exchange);
 }
 
-static int open_requests(struct exchange *exchange, struct error *error)
+static int persistent_open_requests(struct exchange *exchange, struct error *error)
 {
     (void)error;
     for (size_t part = 0; part < exchange->config->parts; part++)
@@ -33,27 +33,31 @@ static int open_requests(struct exchange *exchange, struct error *error)
     return 0;
 }
 
-static void begin(struct exchange *exchange)
+static void persistent_begin(struct exchange *exchange)
 {
     MPI_Startall((int)n_of_side(exchange), exchange->requests);
 }
 
-static void ready(struct exchange *exchange, size_t part)
+static void persistent_ready(struct exchange *exchange, size_t part)
 {
     for (size_t i = 0; i < exchange->config->peers; i++)
         MPI_Start(&sends_of(exchange, part)[i]);
 }
 
-static void complete(struct exchange *exchange, size_t part)
+static void persistent_complete(struct exchange *exchange, size_t part)
 {
     exchange_wait((int)exchange->config->peers, sends_of(exchange, part));
     exchange_wait((int)exchange->config->peers, receives_of(exchange, part));
 }
 
-static void end(struct exchange *exchange)
+static void persistent_end(struct exchange *exchange)
 {
     (void)exchange; /* each part has been waited for */
 }
 
-const struct transport persistent_transport = {
-    .n_requests_each = 2, .open = open_requests, .begin = begin, .ready = ready, .complete = complete, .end = end};
+const struct transport persistent_transport = {.n_requests_each = 2,
+                                               .open = persistent_open_requests,
+                                               .begin = persistent_begin,
+                                               .ready = persistent_ready,
+                                               .complete = persistent_complete,
+                                               .end = persistent_end};

@@ -192,7 +192,7 @@ void resampling_init(struct resampling *resampling, const struct samples *sample
 }
 
 /* Draws as many times as [begin, end) has. */
-static size_t draw(struct resampling *resampling, size_t begin, size_t end, double *drawn)
+static size_t bootstrap_draw(struct resampling *resampling, size_t begin, size_t end, double *drawn)
 {
     for (size_t i = begin; i < end; i++)
         drawn[i - begin] = resampling->seconds[begin + twister_below(&resampling->random, end - begin)];
@@ -205,11 +205,11 @@ static double draw_domain(struct resampling *resampling, const size_t *groups, c
     size_t n_drawn = 0, n_launches = resampling->n_launches, n_domains = resampling->n_domains;
     for (size_t k = 0; k < n_launches; k++) {
         const size_t *group = &groups[launches[k] * n_domains + domain];
-        n_drawn += draw(resampling, group[0], group[1], &resampling->drawn[n_drawn]);
+        n_drawn += bootstrap_draw(resampling, group[0], group[1], &resampling->drawn[n_drawn]);
     }
     for (size_t k = 0; n_drawn == 0 && k < n_launches; k++) { /* none of the launches that were drawn has it */
         const size_t *group = &groups[k * n_domains + domain];
-        n_drawn += draw(resampling, group[0], group[1], &resampling->drawn[n_drawn]);
+        n_drawn += bootstrap_draw(resampling, group[0], group[1], &resampling->drawn[n_drawn]);
     }
     return n_drawn > 0 ? samples_reduce(resampling->drawn, n_drawn, resampling->statistic) : 0;
 }

@@ -20,7 +20,7 @@
 
 #define TAIL 0.025
 
-struct outcome {
+struct boundary_outcome {
     uint32_t launch;
     uint64_t n;
     uint64_t bytes;
@@ -29,7 +29,7 @@ struct outcome {
 
 static int compare_outcomes(const void *left, const void *right)
 {
-    const struct outcome *a = left, *b = right;
+    const struct boundary_outcome *a = left, *b = right;
     int order = COMPARE(a->launch, b->launch);
     if (order == 0)
         order = COMPARE(a->n, b->n);
@@ -37,7 +37,7 @@ static int compare_outcomes(const void *left, const void *right)
 }
 
 /* Returns the cut of one search, outcomes sorted by size; the smallest of equally good ones. */
-static double best_cut(const struct outcome *outcomes, size_t n)
+static double best_cut(const struct boundary_outcome *outcomes, size_t n)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < n; i++)
@@ -55,7 +55,7 @@ static double best_cut(const struct outcome *outcomes, size_t n)
     return best;
 }
 
-static struct boundary boundary_of(const struct outcome *outcomes, size_t n)
+static struct boundary boundary_of(const struct boundary_outcome *outcomes, size_t n)
 {
     double largest_taken = 0, smallest_refused = INFINITY;
     for (size_t i = 0; i < n; i++) {
@@ -102,7 +102,7 @@ static void sum_up(const struct boundary *searches, size_t n_searches, double *v
 
 /* Fills searches[n]; leaves out a search that the end of the time cut off before its first refusal, or its first taken
  * size, where others have both. Returns their number. */
-static size_t boundaries_find(const struct outcome *outcomes, size_t n, struct boundary *searches)
+static size_t boundaries_find(const struct boundary_outcome *outcomes, size_t n, struct boundary *searches)
 {
     size_t n_searches = 0, n_whole = 0;
     for (size_t first = 0, end; first < n; first = end) {
@@ -122,13 +122,13 @@ static size_t boundaries_find(const struct outcome *outcomes, size_t n, struct b
 bool boundary_find(const struct samples *samples, enum benchmark benchmark, enum level level, struct boundary *boundary)
 {
     size_t n = 0;
-    struct outcome *outcomes = xcalloc(samples->n_samples, sizeof *outcomes);
+    struct boundary_outcome *outcomes = xcalloc(samples->n_samples, sizeof *outcomes);
     for (size_t i = 0; i < samples->n_samples; i++) {
         const struct sample *sample = &samples->samples[i];
         if (sample->benchmark == benchmark && sample->level == level &&
             (sample->variant == VARIANT_TAKEN || sample->variant == VARIANT_REFUSED))
             outcomes[n++] =
-                (struct outcome){sample->launch, sample->n, sample->bytes, sample->variant == VARIANT_TAKEN};
+                (struct boundary_outcome){sample->launch, sample->n, sample->bytes, sample->variant == VARIANT_TAKEN};
     }
     if (n > 0) {
         struct boundary *searches = xcalloc(n, sizeof *searches);

@@ -11,13 +11,13 @@
 #include "calibrate/machine/memory_quantity.h"
 #include "share/base/array.h"
 
-enum { SAMPLES_MIN = 10 };
+enum { DOUBTS_SAMPLES_MIN = 10 };
 
 #define INTERVAL_MAX          0.10 /* width over value */
 #define RATE_MAX              1.10 /* promised over best measured */
-#define DRIFT_MAX             0.05 /* relative standard deviation */
+#define DOUBTS_DRIFT_MAX      0.05 /* relative standard deviation */
 #define SAMPLES_DISTURBED_MAX 0.10 /* share of the samples */
-#define STEAL_MAX             0.01
+#define DOUBTS_STEAL_MAX      0.01
 #define SHARE_MAX             1.01 /* a process's share with more competitors over that with fewer */
 
 #define LOSS_MAX 0.01 /* what a loss may be off from what follows for it */
@@ -53,13 +53,13 @@ static bool one_of(const char *quantity, const char *const *names)
 /* Checks what a calibration found out about itself (drift.h). */
 static void check_drift(struct doubts *found, const struct machine_parameter *row)
 {
-    if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DRIFT_MAX)
+    if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DOUBTS_DRIFT_MAX)
         doubt_add(found, row, DOUBT_DRIFT, row->value,
                   "the machine's own speed went up and down by %.3g %% while it was calibrated", 100 * row->value);
     else if (strcmp(row->quantity, "disturbed") == 0 && row->value > SAMPLES_DISTURBED_MAX)
         doubt_add(found, row, DOUBT_DISTURBED, row->value, "others had the machine during %.3g %% of the samples",
                   100 * row->value);
-    else if (strcmp(row->quantity, "steal") == 0 && row->value > STEAL_MAX)
+    else if (strcmp(row->quantity, "steal") == 0 && row->value > DOUBTS_STEAL_MAX)
         doubt_add(found, row, DOUBT_STEAL, row->value, "the hypervisor took %.3g %% of the processors",
                   100 * row->value);
 }
@@ -83,7 +83,7 @@ static void check_certainty(struct doubts *found, const struct machine_parameter
     double width = row->ci_high - row->ci_low;
     if (row->samples == 0)
         return;
-    if (row->samples < SAMPLES_MIN && !one_of(row->quantity, searched))
+    if (row->samples < DOUBTS_SAMPLES_MIN && !one_of(row->quantity, searched))
         doubt_add(found, row, DOUBT_FEW_SAMPLES, (double)row->samples, "only %llu samples",
                   (unsigned long long)row->samples);
     if (one_of(row->quantity, calls))
@@ -182,7 +182,7 @@ static void check_rate(struct doubts *found, const struct samples *samples, cons
 
 /* Rows of memory contention of a level, and their values: points of two curves. What no two curves have, a table should
  * not have either. */
-struct side {
+struct doubts_side {
     struct doubts *found;
     const struct machine_parameter *row[MEMORY_PARAMETER_COUNT];
     double value[MEMORY_PARAMETER_COUNT];
@@ -211,7 +211,7 @@ static bool memory_excuses(const struct machine_parameter *row)
 }
 
 /* Collects the rows; returns their number. */
-static int collect(struct side *side, enum level level)
+static int doubts_collect(struct doubts_side *side, enum level level)
 {
     const struct machine *machine = side->found->machine;
     int n = 0;
@@ -229,7 +229,7 @@ static int collect(struct side *side, enum level level)
 }
 
 /* Checks a loss against the totals that it leads from and to. */
-static void check_loss_left(const struct side *side)
+static void check_loss_left(const struct doubts_side *side)
 {
     const double *v = side->value;
     const struct machine_parameter *row = side->row[MEMORY_LOSS_LEFT];
@@ -259,7 +259,7 @@ static void check_loss_left(const struct side *side)
               row->samples == 0 ? "; the table keeps what its source prints" : "");
 }
 
-static void check_cores(const struct side *side)
+static void check_cores(const struct doubts_side *side)
 {
     static const enum memory_parameter counts[] = {MEMORY_CORES_PAR, MEMORY_CORES_SEQ};
     const double *v = side->value;
@@ -276,7 +276,7 @@ static void check_cores(const struct side *side)
 }
 
 /* Checks each maximum against what is its part, and against what its parts can have at most. */
-static void check_totals(const struct side *side)
+static void check_totals(const struct doubts_side *side)
 {
     const double *v = side->value;
     const struct {
@@ -309,7 +309,7 @@ static void check_totals(const struct side *side)
 }
 
 /* Follows the total to the last core. */
-static void check_last(const struct side *side)
+static void check_last(const struct doubts_side *side)
 {
     const double *v = side->value;
     const struct machine_parameter *row = side->row[MEMORY_LOSS_RIGHT];
@@ -329,8 +329,8 @@ static void check_last(const struct side *side)
 /* Reports each doubt about memory contention of a level. */
 static void check_memory(struct doubts *found, enum level level)
 {
-    struct side side = {.found = found};
-    int n = collect(&side, level), first = 0, lacking = 0;
+    struct doubts_side side = {.found = found};
+    int n = doubts_collect(&side, level), first = 0, lacking = 0;
     if (n == 0)
         return;
     while (side.row[first] == NULL)

@@ -78,7 +78,7 @@ static double deviation_of(const struct drift *drift, const char *quantity)
     return begins_with_any(quantity, of_memory) ? drift->large : 0;
 }
 
-static void widen(const struct drift *drift, struct machine_parameter *row)
+static void drift_widen(const struct drift *drift, struct machine_parameter *row)
 {
     double n = (double)drift->n_probes, deviation = deviation_of(drift, row->quantity);
     if (drift->n_probes < 2 || !(deviation > 0))
@@ -89,7 +89,7 @@ static void widen(const struct drift *drift, struct machine_parameter *row)
     row->ci_high = fit_finite(row->value + hypot(row->ci_high - row->value, half));
 }
 
-static void append(struct machine *machine, const char *quantity, double value, size_t n_probes)
+static void drift_append(struct machine *machine, const char *quantity, double value, size_t n_probes)
 {
     if (!isnan(value))
         fit_row(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, MACHINE_NO_N, (struct line_value){value, NAN, NAN},
@@ -99,12 +99,12 @@ static void append(struct machine *machine, const char *quantity, double value, 
 void drift_apply(const struct drift *drift, struct machine *machine)
 {
     for (size_t i = 0; i < machine->n_parameters; i++)
-        widen(drift, &machine->parameters[i]);
-    append(machine, "drift_small", drift->small, drift->n_probes);
-    append(machine, "drift_large", drift->large, drift->n_probes);
-    append(machine, "disturbed", drift->disturbed, drift->n_probes);
-    append(machine, "waited", drift->waited, drift->n_probes);
-    append(machine, "steal", drift->steal, drift->n_probes);
+        drift_widen(drift, &machine->parameters[i]);
+    drift_append(machine, "drift_small", drift->small, drift->n_probes);
+    drift_append(machine, "drift_large", drift->large, drift->n_probes);
+    drift_append(machine, "disturbed", drift->disturbed, drift->n_probes);
+    drift_append(machine, "waited", drift->waited, drift->n_probes);
+    drift_append(machine, "steal", drift->steal, drift->n_probes);
 }
 
 static void write_percent(FILE *stream, const char *format, double share)

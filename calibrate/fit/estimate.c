@@ -8,7 +8,7 @@
 #include "calibrate/fit/bootstrap.h"
 #include "share/base/memory.h"
 
-#define SEED 20230725ul /* any; the same samples give the same table */
+#define ESTIMATE_SEED 20230725ul /* any; the same samples give the same table */
 
 /* A curve of the level within one protocol. */
 struct n_line {
@@ -32,7 +32,7 @@ static struct n_line *lines_of(const struct level_fit *level, int part)
     return &level->lines[(size_t)part * level->n_curves];
 }
 
-static int fit_line(struct n_line *line, enum line_method method, const struct line_hint *hint)
+static int estimate_fit_line(struct n_line *line, enum line_method method, const struct line_hint *hint)
 {
     return line_fit(&line->curve->bytes[line->first], &line->curve->seconds[line->first], line->end - line->first,
                     method, hint, &line->line);
@@ -53,7 +53,7 @@ static void level_init(struct level_fit *level, const struct curves *curves, enu
                         part + 1 < n_parts ? level->thresholds->bytes[part + 1] : INFINITY, &line->first, &line->end);
             for (size_t point = line->first; point < line->end; point++)
                 line->samples += curve->n_samples[point];
-            line->fits = fit_line(line, level->options->method, NULL) == 0;
+            line->fits = estimate_fit_line(line, level->options->method, NULL) == 0;
         }
         index += curve->level == name;
     }
@@ -93,7 +93,7 @@ static void share_scatter(const struct level_fit *level, size_t curve)
         line->hint.degrees = degrees;
         line->hint.variance = degrees > 0 ? sum_of_squares / (double)degrees : 0;
         if (line->fits)
-            (void)fit_line(line, LINE_RELATIVE, &line->hint);
+            (void)estimate_fit_line(line, LINE_RELATIVE, &line->hint);
     }
 }
 
@@ -160,7 +160,7 @@ static void set_floors(const struct level_fit *level, size_t curve)
         struct n_line *line = &lines_of(level, part)[curve];
         line->hint.floor = floor;
         if (line->fits && line->line.intercept.value < floor.value)
-            (void)fit_line(line, LINE_RELATIVE, &line->hint);
+            (void)estimate_fit_line(line, LINE_RELATIVE, &line->hint);
         if (line->fits && line->line.intercept.value >= floor.value)
             floor = line->line.intercept;
     }
@@ -182,7 +182,7 @@ static void refine(const struct level_fit *level)
             share_with_next(level, part, values, expected);
         for (size_t i = 0; i < level->n_curves; i++)
             if (lines_of(level, part)[i].fits)
-                (void)fit_line(&lines_of(level, part)[i], LINE_RELATIVE, &lines_of(level, part)[i].hint);
+                (void)estimate_fit_line(&lines_of(level, part)[i], LINE_RELATIVE, &lines_of(level, part)[i].hint);
     }
     for (size_t i = 0; i < level->n_curves; i++)
         set_floors(level, i);
@@ -232,8 +232,8 @@ static const struct n_line *line_of_tau(const struct level_fit *level, int part)
     return large && !pingpong_is_better ? two : single;
 }
 
-static void append(struct estimates *estimates, const struct level_fit *level, int part, uint64_t n,
-                   const struct n_line *line)
+static void estimate_append(struct estimates *estimates, const struct level_fit *level, int part, uint64_t n,
+                            const struct n_line *line)
 {
     estimates->estimates[estimates->n_estimates++] = (struct estimate){
         .protocol = level->thresholds->protocol[part],
@@ -247,14 +247,14 @@ static void append(struct estimates *estimates, const struct level_fit *level, i
 /* Appends the latency of the part, not below floor, which it replaces. */
 static void append_tau(struct estimates *estimates, const struct level_fit *level, int part, struct line_value *floor)
 {
-    append(estimates, level, part, MACHINE_NO_N, line_of_tau(level, part));
+    estimate_append(estimates, level, part, MACHINE_NO_N, line_of_tau(level, part));
     struct estimate *tau = &estimates->estimates[estimates->n_estimates - 1];
     if (level->options->method == LINE_RELATIVE && line_value_raise(&tau->value, floor))
         tau->kind = LINE_FLOOR;
     *floor = tau->value;
 }
 
-static void collect(const struct level_fit *level, struct estimates *estimates)
+static void estimate_collect(const struct level_fit *level, struct estimates *estimates)
 {
     struct line_value floor = {0, 0, 0};
     for (int part = 0; part < level->thresholds->n; part++) {
@@ -268,8 +268,8 @@ static void collect(const struct level_fit *level, struct estimates *estimates)
             if (!line->fits || line->curve->n == last_n)
                 continue;
             last_n = line->curve->n;
-            append(estimates, level, part, last_n,
-                   line_find(level, part, last_n, large ? BENCHMARK_ALGORITHM1 : BENCHMARK_PINGPONG));
+            estimate_append(estimates, level, part, last_n,
+                            line_find(level, part, last_n, large ? BENCHMARK_ALGORITHM1 : BENCHMARK_PINGPONG));
         }
     }
 }
@@ -284,7 +284,7 @@ struct estimates estimate_level(const struct curves *curves, enum level name, co
     say_left_out(&level, name, notes);
     if (options->method == LINE_RELATIVE)
         refine(&level);
-    collect(&level, &estimates);
+    estimate_collect(&level, &estimates);
     free(level.lines);
     return estimates;
 }
@@ -314,7 +314,7 @@ void estimates_widen(struct level_estimates levels[LEVEL_COUNT], const struct sa
     for (int level = 0; level < LEVEL_COUNT; level++)
         n_values += levels[level].estimates.n_estimates;
     double *values = xcalloc(n_values * n_replicates, sizeof *values), *row;
-    resampling_init(&resampling, samples, curves, options->statistic, SEED);
+    resampling_init(&resampling, samples, curves, options->statistic, ESTIMATE_SEED);
     for (size_t i = 0; i < n_replicates; i++) {
         resampling_next(&resampling);
         row = &values[i];

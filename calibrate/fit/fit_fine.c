@@ -23,7 +23,7 @@
 #include "calibrate/fit/bootstrap.h"
 #include "calibrate/fit/fits.h"
 
-enum { SAMPLES_MIN = 3 };
+enum { FINE_SAMPLES_MIN = 3 };
 
 /* How long the others were held back (calibrate/benchmark/fine.c). */
 #define EARLY_S 20e-3
@@ -68,7 +68,7 @@ static void take_pair(const struct fit *fit, struct sample_set few, struct sampl
     const struct sample *sample = fit->samples->samples;
     double more = (double)sample[many.first].count - (double)sample[few.first].count;
     cost->measured = true;
-    if (more <= cost->more || few.n < SAMPLES_MIN || many.n < SAMPLES_MIN)
+    if (more <= cost->more || few.n < FINE_SAMPLES_MIN || many.n < FINE_SAMPLES_MIN)
         return;
     struct difference time = difference_find(fit->samples, fit->options->statistic, few, many);
     if (isfinite(time.value_s))
@@ -96,8 +96,8 @@ static struct message_cost find_cost(const struct fit *fit, const struct wanted 
     return cost;
 }
 
-static void append(const struct fit *fit, const struct wanted *wanted, const char *quantity, const char *method,
-                   const struct message_cost *cost)
+static void fit_fine_append(const struct fit *fit, const struct wanted *wanted, const char *quantity,
+                            const char *method, const struct message_cost *cost)
 {
     fit_row(fit->machine, wanted->level, wanted->protocol, quantity, MACHINE_NO_N, fit_not_negative(cost->tau),
             cost->n_samples, method);
@@ -112,7 +112,7 @@ static void append_thread(const struct fit *fit, const struct wanted *wanted, co
     by_two.tau = (struct line_value){by_two.tau.value - alone->tau.value, by_two.tau.low - alone->tau.high,
                                      by_two.tau.high - alone->tau.low};
     by_two.n_samples += alone->n_samples;
-    append(fit, wanted, "tau_thread", "two-threads", &by_two);
+    fit_fine_append(fit, wanted, "tau_thread", "two-threads", &by_two);
 }
 
 /* Appends whether partitions leave before all are ready. */
@@ -126,7 +126,7 @@ static void append_early(const struct fit *fit, const struct wanted *wanted)
         early.value = fit->samples->samples[i].seconds < EARLY_S ? 1 : early.value;
         n_samples++;
     }
-    if (n_samples >= SAMPLES_MIN)
+    if (n_samples >= FINE_SAMPLES_MIN)
         fit_row(fit->machine, wanted->level, wanted->protocol, "partitions_early", MACHINE_NO_N, early, n_samples,
                 "parrived");
 }
@@ -142,7 +142,7 @@ static void fit_protocol(const struct fit *fit, const struct wanted *wanted)
                      machine_protocol_name[wanted->protocol], interfaces[i].quantity,
                      costs[i].more > 0 ? "more messages take no longer" : "too few samples");
         else if (costs[i].measured)
-            append(fit, wanted, interfaces[i].quantity, "many-few", &costs[i]);
+            fit_fine_append(fit, wanted, interfaces[i].quantity, "many-few", &costs[i]);
     }
     append_early(fit, wanted);
     append_thread(fit, wanted, &costs[0]);
@@ -157,7 +157,7 @@ static bool find_largest(const struct samples *samples, const struct wanted *wan
         if (is_wanted(wanted, variant, &samples->samples[set.first]) &&
             (largest->n == 0 || samples->samples[set.first].bytes >= samples->samples[largest->first].bytes))
             *largest = set;
-    return largest->n >= SAMPLES_MIN;
+    return largest->n >= FINE_SAMPLES_MIN;
 }
 
 /* Appends how fast bytes move by an interface over messages. */
@@ -179,7 +179,7 @@ static void append_rate(const struct fit *fit, const struct wanted *wanted, enum
         fit_row(fit->machine, wanted->level, PROTOCOL_ANY, quantity, MACHINE_NO_N, rate, time.n_samples, "both-ways");
 }
 
-static bool is_measured(const struct samples *samples, enum level level)
+static bool fit_fine_is_measured(const struct samples *samples, enum level level)
 {
     bool found = false;
     for (size_t i = 0; i < samples->n_samples; i++)
@@ -192,7 +192,7 @@ void fit_fine(const struct fit *fit)
     for (int level = 0; level < LEVEL_COUNT; level++) {
         struct machine_protocols protocols;
         struct wanted wanted = {.level = (enum level)level, .protocols = &protocols, .n = 1};
-        if (!is_measured(fit->samples, wanted.level))
+        if (!fit_fine_is_measured(fit->samples, wanted.level))
             continue;
         if (machine_protocols(fit->machine, wanted.level, &protocols, NULL) != 0) {
             fit_note(fit->notes, "%s: tau_p2p and its like left out: the level has no protocols", level_name[level]);
@@ -209,6 +209,6 @@ void fit_fine(const struct fit *fit)
         append_rate(fit, &wanted, VARIANT_PARTITIONED, "rate_partitioned");
         struct message_cost request = find_cost(fit, &wanted, VARIANT_PARTITIONED);
         if (request.tau.value > 0)
-            append(fit, &wanted, "tau_request", "many-few", &request);
+            fit_fine_append(fit, &wanted, "tau_request", "many-few", &request);
     }
 }

@@ -64,7 +64,7 @@ struct fitted {
 };
 
 /* Returns whether the points allow a line. */
-static bool fit_line(const struct fit *fit, const struct points_wanted *wanted, struct fitted *fitted)
+static bool fit_lines_fit_line(const struct fit *fit, const struct points_wanted *wanted, struct fitted *fitted)
 {
     struct points points = points_make(fit->samples, fit->options->statistic, wanted);
     bool found = line_through(&points, fit->options->method, &fitted->line);
@@ -113,7 +113,7 @@ static void fit_rows(const struct fit *fit, const struct line_rows *rows)
     const struct points_wanted wanted = {.like = rows->like};
     enum level level = (enum level)rows->like.level;
     struct fitted fitted;
-    if (fit_line(fit, &wanted, &fitted)) {
+    if (fit_lines_fit_line(fit, &wanted, &fitted)) {
         if (rows->tau != NULL)
             fit_row(fit->machine, level, PROTOCOL_ANY, rows->tau, MACHINE_NO_N, fitted.line.intercept, fitted.n_samples,
                     fitted.method);
@@ -174,7 +174,7 @@ void fit_cached(const struct fit *fit)
                     .protocols = &protocols,
                     .protocol = protocols.protocol[i],
                 };
-                if (!fit_line(fit, &wanted, &fitted))
+                if (!fit_lines_fit_line(fit, &wanted, &fitted))
                     continue;
                 fit_row(fit->machine, level, protocols.protocol[i], "bw_cached", n, fit_rate(n, &fitted.line.slope),
                         fitted.n_samples, fitted.method);
@@ -356,7 +356,7 @@ static void fit_post(const struct fit *fit, const struct points_wanted *wanted, 
     if (!measured)
         return;
     if (is_line)
-        fit_line(fit, wanted, &fitted);
+        fit_lines_fit_line(fit, wanted, &fitted);
     else
         bootstrap_launches(fit->samples, BENCHMARK_OVERHEAD, estimate_middle, fit->options, wanted, &cost, 1);
     fit_row(fit->machine, level, wanted->protocol, quantity, MACHINE_NO_N, fit_not_negative(*cost), fitted.n_samples,

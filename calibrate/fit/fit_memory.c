@@ -13,7 +13,7 @@
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
 
-#define SEED 20220210ul /* any; the same samples give the same table */
+#define MEMORY_SEED 20220210ul /* any; the same samples give the same table */
 /* The least relative standard error: samples that are all alike are not known better. */
 #define ERROR_LEAST 1e-6
 
@@ -24,7 +24,7 @@ struct step_at {
 };
 
 /* The points of a side: data of computation and message on one NUMA node. */
-struct side {
+struct fit_memory_side {
     enum level level;
     uint32_t numa;
     const struct memory_samples *samples;
@@ -44,7 +44,7 @@ struct replicates {
     double *error; /* [n_points] standard error of each median */
 };
 
-static struct memory_place place_of(const struct side *side, enum memory_variant variant, uint32_t n)
+static struct memory_place place_of(const struct fit_memory_side *side, enum memory_variant variant, uint32_t n)
 {
     struct memory_place place = {variant, side->numa, side->numa, n};
     if (variant == MEMORY_MESSAGE_ALONE)
@@ -55,7 +55,7 @@ static struct memory_place place_of(const struct side *side, enum memory_variant
 }
 
 /* Finds a point; returns whether it was measured. */
-static bool find(const struct side *side, enum memory_variant variant, uint32_t n, size_t *at)
+static bool fit_memory_find(const struct fit_memory_side *side, enum memory_variant variant, uint32_t n, size_t *at)
 {
     const struct memory_place place = place_of(side, variant, n);
     const struct memory_point *point = memory_samples_find(side->samples, &place);
@@ -64,7 +64,7 @@ static bool find(const struct side *side, enum memory_variant variant, uint32_t 
     return point != NULL;
 }
 
-static int lacks(const struct side *side, enum memory_variant variant, uint32_t n, const char *expected,
+static int lacks(const struct fit_memory_side *side, enum memory_variant variant, uint32_t n, const char *expected,
                  struct error *error)
 {
     return error_set(error, "no samples of %s with n = %u and data on NUMA node %u; expected %s: calibrate again",
@@ -72,7 +72,7 @@ static int lacks(const struct side *side, enum memory_variant variant, uint32_t 
 }
 
 /* Takes the points with n cores, if there are any. */
-static int gather_step(struct side *side, uint32_t n, struct error *error)
+static int gather_step(struct fit_memory_side *side, uint32_t n, struct error *error)
 {
     static const enum memory_variant variants[] = {MEMORY_COMPUTATION_ALONE, MEMORY_COMPUTATION, MEMORY_MESSAGE};
     struct step_at at = {.n = n};
@@ -80,7 +80,7 @@ static int gather_step(struct side *side, uint32_t n, struct error *error)
     enum memory_variant missing = MEMORY_VARIANT_COUNT;
     int found = 0;
     for (int i = 0; i < 3; i++) {
-        if (find(side, variants[i], n, points[i]))
+        if (fit_memory_find(side, variants[i], n, points[i]))
             found++;
         else
             missing = variants[i];
@@ -95,9 +95,9 @@ static int gather_step(struct side *side, uint32_t n, struct error *error)
 }
 
 /* Collects a side's points. Returns 1, 0 where nothing of it was measured, or -1 with what is missing. */
-static int gather(struct side *side, struct error *error)
+static int gather(struct fit_memory_side *side, struct error *error)
 {
-    bool has_message = find(side, MEMORY_MESSAGE_ALONE, 0, &side->message_alone);
+    bool has_message = fit_memory_find(side, MEMORY_MESSAGE_ALONE, 0, &side->message_alone);
     for (uint32_t n = 1; n <= side->samples->cores; n++)
         if (gather_step(side, n, error) != 0)
             return -1;
@@ -113,7 +113,7 @@ static int gather(struct side *side, struct error *error)
 }
 
 /* Draws all replicates. What the bootstrap draws are a sample's seconds: here these are B/s. */
-static struct replicates draw(const struct memory_samples *all)
+static struct replicates fit_memory_draw(const struct memory_samples *all)
 {
     size_t n_points = all->n_points;
     struct samples samples = {.samples = xcalloc(all->n_samples, sizeof *samples.samples), .n_samples = all->n_samples};
@@ -130,7 +130,7 @@ static struct replicates draw(const struct memory_samples *all)
         curve.first[i] = all->points[i].first;
         curve.n_samples[i] = all->points[i].n_samples;
     }
-    resampling_init(&resampling, &samples, &(struct curves){&curve, 1}, STATISTIC_MEDIAN, SEED);
+    resampling_init(&resampling, &samples, &(struct curves){&curve, 1}, STATISTIC_MEDIAN, MEMORY_SEED);
     for (size_t k = 0; k < BOOTSTRAP_REPLICATES; k++) {
         resampling_next(&resampling);
         memcpy(&replicates.drawn[k * n_points], resampling.curves.curves[0].seconds,
@@ -168,7 +168,7 @@ static void find_errors(const struct memory_samples *samples, struct replicates 
 }
 
 /* Estimates a side's parameters from bandwidths of all points. */
-static void estimate(struct side *side, const struct replicates *replicates, const double *bytes_per_s,
+static void estimate(struct fit_memory_side *side, const struct replicates *replicates, const double *bytes_per_s,
                      double values[MEMORY_PARAMETER_COUNT])
 {
     const double *error = replicates->error;
@@ -188,7 +188,7 @@ static void estimate(struct side *side, const struct replicates *replicates, con
 }
 
 /* Estimates a side and its replicates. */
-static void estimate_all(struct side *side, const struct replicates *replicates)
+static void estimate_all(struct fit_memory_side *side, const struct replicates *replicates)
 {
     double again[MEMORY_PARAMETER_COUNT];
     size_t n_points = replicates->n_points;
@@ -205,7 +205,7 @@ static void estimate_all(struct side *side, const struct replicates *replicates)
 }
 
 /* Refuses numbers of cores that were left out below a peak, where the peak itself may be. */
-static int check_gaps(const struct side *side, struct error *error)
+static int check_gaps(const struct fit_memory_side *side, struct error *error)
 {
     double peak = fmax(side->values[MEMORY_CORES_PAR], side->values[MEMORY_CORES_SEQ]);
     char expected[80];
@@ -217,7 +217,7 @@ static int check_gaps(const struct side *side, struct error *error)
 }
 
 /* Returns the fewest samples of a point that a parameter is read from. */
-static size_t fewest_samples(const struct side *side, int parameter)
+static size_t fewest_samples(const struct fit_memory_side *side, int parameter)
 {
     const struct memory_point *points = side->samples->points;
     size_t fewest = points[side->message_alone].n_samples;
@@ -237,7 +237,7 @@ static size_t fewest_samples(const struct side *side, int parameter)
 }
 
 /* Notes what is known of a loss, [0] left and [1] right of N_seq: a small one may be anything within its interval. */
-static void say_loss(const struct side *side, int which, FILE *remarks)
+static void say_loss(const struct fit_memory_side *side, int which, FILE *remarks)
 {
     int parameter = which == 0 ? MEMORY_LOSS_LEFT : MEMORY_LOSS_RIGHT;
     const struct line_value *loss = &side->losses[which];
@@ -253,7 +253,7 @@ static void say_loss(const struct side *side, int which, FILE *remarks)
              level_text(side->level), begin, end, loss->value * 1e-6, memory_quantities[parameter].name, interval);
 }
 
-static void append_rows(struct side *side, size_t n_launches, struct machine *machine)
+static void append_rows(struct fit_memory_side *side, size_t n_launches, struct machine *machine)
 {
     double factor = interval_few_launches(n_launches);
     for (int i = 0; i < MEMORY_PARAMETER_COUNT; i++) {
@@ -276,7 +276,7 @@ static void append_rows(struct side *side, size_t n_launches, struct machine *ma
 }
 
 /* Notes what a side's samples do not show. */
-static void remark_on(const struct side *side, FILE *remarks)
+static void remark_on(const struct fit_memory_side *side, FILE *remarks)
 {
     uint32_t last = side->at[side->n_steps - 1].n, cores = side->samples->cores;
     const char *name = level_text(side->level);
@@ -291,8 +291,8 @@ static void remark_on(const struct side *side, FILE *remarks)
 }
 
 /* Fits one side. Returns 1, 0 where it was not measured, or -1 with the reason. */
-static int fit_side(struct side *side, const struct replicates *replicates, struct machine *machine, FILE *remarks,
-                    struct error *error)
+static int fit_side(struct fit_memory_side *side, const struct replicates *replicates, struct machine *machine,
+                    FILE *remarks, struct error *error)
 {
     int found = gather(side, error);
     if (found <= 0)
@@ -312,9 +312,9 @@ static void append_count(struct machine *machine, const char *quantity, uint32_t
 
 int fit_memory(const struct memory_samples *samples, struct machine *machine, FILE *remarks, struct error *error)
 {
-    struct side sides[] = {{.level = LEVEL_INTRA_SOCKET, .numa = 0, .samples = samples},
-                           {.level = LEVEL_INTER_SOCKET, .numa = samples->numa_nodes, .samples = samples}};
-    struct replicates replicates = draw(samples);
+    struct fit_memory_side sides[] = {{.level = LEVEL_INTRA_SOCKET, .numa = 0, .samples = samples},
+                                      {.level = LEVEL_INTER_SOCKET, .numa = samples->numa_nodes, .samples = samples}};
+    struct replicates replicates = fit_memory_draw(samples);
     int found[2] = {0, 0}, result = 0;
     find_errors(samples, &replicates);
     for (int i = 0; i < 2 && result == 0; i++) {

@@ -59,7 +59,7 @@
 #define BACKLOG_ALL_BYTES 1e15
 
 /* Sizes of burst that are looked at, and samples that each case needs: the median of fewer is what disturbed it. */
-enum { SIZES_MAX = 16, SAMPLES_MIN = 3 };
+enum { SIZES_MAX = 16, NETWORK_SAMPLES_MIN = 3 };
 
 /* The samples of one (variant, n, bytes, count). */
 struct shape {
@@ -239,7 +239,8 @@ static void find_sizes(const struct samples *samples, enum samples_statistic sta
             return;
         bytes = samples->samples[rested.first].bytes;
         struct sample_set stream = find_set(samples, BENCHMARK_BURST, VARIANT_STREAM, bytes);
-        if (rested.n < SAMPLES_MIN || stream.n < SAMPLES_MIN || samples->samples[stream.first].bytes != bytes)
+        if (rested.n < NETWORK_SAMPLES_MIN || stream.n < NETWORK_SAMPLES_MIN ||
+            samples->samples[stream.first].bytes != bytes)
             continue;
         sizes->sizes[sizes->n++] = (struct size){(double)bytes, difference_find(samples, statistic, rested, stream)};
     }
@@ -294,7 +295,7 @@ void fit_burst(const struct fit *fit)
     size_t n_samples = find_burst(&sizes, &burst);
     if (is_measured && sizes.n == 0)
         fit_note(fit->notes, "%s %s: burst left out: no size was measured %d times both after a rest and beyond",
-                 level_name[LEVEL_INTER_NODE], machine_protocol_name[PROTOCOL_ANY], SAMPLES_MIN);
+                 level_name[LEVEL_INTER_NODE], machine_protocol_name[PROTOCOL_ANY], NETWORK_SAMPLES_MIN);
     if (n_samples > 0)
         fit_row(fit->machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "burst", MACHINE_NO_N, burst, n_samples, "rest");
 }
@@ -303,11 +304,11 @@ void fit_burst(const struct fit *fit)
 static void append_backlog(const struct fit *fit, struct sample_set alone, struct sample_set behind,
                            struct sample_set stream, const char *quantity)
 {
-    if (alone.n < SAMPLES_MIN || behind.n < SAMPLES_MIN || stream.n < SAMPLES_MIN) {
+    if (alone.n < NETWORK_SAMPLES_MIN || behind.n < NETWORK_SAMPLES_MIN || stream.n < NETWORK_SAMPLES_MIN) {
         fit_note(fit->notes,
                  "%s %s: %s left out: round trips alone, those behind a stream or a stream were measured less than %d "
                  "times",
-                 level_name[LEVEL_INTER_NODE], machine_protocol_name[PROTOCOL_ANY], quantity, SAMPLES_MIN);
+                 level_name[LEVEL_INTER_NODE], machine_protocol_name[PROTOCOL_ANY], quantity, NETWORK_SAMPLES_MIN);
         return;
     }
     enum samples_statistic statistic = fit->options->statistic;

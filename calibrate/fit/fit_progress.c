@@ -30,10 +30,10 @@
 /* Part of the transfers that their bytes must take. */
 #define BYTES_MIN 0.2
 /* Samples that a size needs in each case: the median of fewer is what disturbed it. */
-#define SAMPLES_MIN 3
+#define PROGRESS_SAMPLES_MIN 3
 
 enum computing { SENDER, RECEIVER, BOTH, N_COMPUTING };
-enum outcome { MOVED, STOPPED, UNCLEAR };
+enum fit_progress_outcome { MOVED, STOPPED, UNCLEAR };
 
 static const enum variant variant_of[N_COMPUTING] = {VARIANT_SENDER, VARIANT_RECEIVER, VARIANT_BOTH};
 
@@ -71,7 +71,7 @@ static struct times make_times(const struct fit *fit, enum level level)
 }
 
 /* Whether there is any sample; raw files of earlier versions have none. */
-static bool is_measured(const struct times *times)
+static bool fit_progress_is_measured(const struct times *times)
 {
     bool is = times->alone.n_points > 0;
     for (int i = 0; i < N_COMPUTING; i++)
@@ -80,7 +80,7 @@ static bool is_measured(const struct times *times)
 }
 
 /* One size that was measured in all cases. */
-struct size {
+struct progress_size {
     double bytes;
     double alone_s;
     double left_s[N_COMPUTING];
@@ -88,35 +88,35 @@ struct size {
 };
 
 /* Returns the place of that size; n_points where it was not measured often enough. */
-static size_t find(const struct points *points, double bytes)
+static size_t fit_progress_find(const struct points *points, double bytes)
 {
     size_t i = 0;
     while (i < points->n_points && points->bytes[i] < bytes)
         i++;
-    bool found = i < points->n_points && !(points->bytes[i] > bytes) && points->counts[i] >= SAMPLES_MIN;
+    bool found = i < points->n_points && !(points->bytes[i] > bytes) && points->counts[i] >= PROGRESS_SAMPLES_MIN;
     return found ? i : points->n_points;
 }
 
 /* Fills in the i-th size; returns false where a case lacks it. */
-static bool size_of(const struct times *times, size_t i, struct size *size)
+static bool size_of(const struct times *times, size_t i, struct progress_size *size)
 {
     const struct points *alone = &times->alone;
-    *size = (struct size){alone->bytes[i], alone->seconds[i], {0}, alone->counts[i]};
+    *size = (struct progress_size){alone->bytes[i], alone->seconds[i], {0}, alone->counts[i]};
     for (int j = 0; j < N_COMPUTING; j++) {
-        size_t place = find(&times->left[j], size->bytes);
+        size_t place = fit_progress_find(&times->left[j], size->bytes);
         if (place == times->left[j].n_points)
             return false;
         size->left_s[j] = times->left[j].seconds[place];
         size->n_samples += times->left[j].counts[place];
     }
-    return alone->counts[i] >= SAMPLES_MIN;
+    return alone->counts[i] >= PROGRESS_SAMPLES_MIN;
 }
 
 static struct known know(const struct times *times, const struct machine_protocols *protocols,
                          enum machine_protocol protocol)
 {
     struct known known = {.left = {NAN, NAN, NAN}};
-    struct size smallest = {0}, size;
+    struct progress_size smallest = {0}, size;
     double all_s = 0, bytes_s = 0, left_s[N_COMPUTING] = {0};
     for (size_t i = 0; i < times->alone.n_points; i++) {
         if (!size_of(times, i, &size))
@@ -138,7 +138,7 @@ static struct known know(const struct times *times, const struct machine_protoco
     return known;
 }
 
-static enum outcome outcome_of(double left)
+static enum fit_progress_outcome outcome_of(double left)
 {
     return left <= MOVED_MAX ? MOVED : left >= STOPPED_MIN && left <= STOPPED_MAX ? STOPPED : UNCLEAR;
 }
@@ -146,8 +146,8 @@ static enum outcome outcome_of(double left)
 /* Returns the value of the row; -1 where the shares are ambiguous. */
 static int decide(const double left[N_COMPUTING])
 {
-    enum outcome sender = outcome_of(left[SENDER]), receiver = outcome_of(left[RECEIVER]),
-                 both = outcome_of(left[BOTH]);
+    enum fit_progress_outcome sender = outcome_of(left[SENDER]), receiver = outcome_of(left[RECEIVER]),
+                              both = outcome_of(left[BOTH]);
     if (both == MOVED)
         return sender == STOPPED || receiver == STOPPED ? -1 : 0;
     if (both != STOPPED || sender == UNCLEAR || receiver == UNCLEAR)
@@ -158,7 +158,8 @@ static int decide(const double left[N_COMPUTING])
 }
 
 /* Appends the row of one protocol, or says why there is none. */
-static void append(const struct fit *fit, const struct known *known, enum level level, enum machine_protocol protocol)
+static void fit_progress_append(const struct fit *fit, const struct known *known, enum level level,
+                                enum machine_protocol protocol)
 {
     const char *name = machine_protocol_name[protocol];
     int who = decide(known->left);
@@ -167,7 +168,7 @@ static void append(const struct fit *fit, const struct known *known, enum level 
                 known->n_samples, "overlap");
     else if (known->n_sizes == 0)
         fit_note(fit->notes, "%s %s: progress left out: not all cases of two sizes were measured %d times",
-                 level_name[level], name, SAMPLES_MIN);
+                 level_name[level], name, PROGRESS_SAMPLES_MIN);
     else if (known->is_too_small)
         fit_note(fit->notes, "%s %s: progress left out: bytes take too little of the time to tell", level_name[level],
                  name);
@@ -186,9 +187,9 @@ void fit_progress(const struct fit *fit)
         if (machine_protocols(fit->machine, level, &protocols, NULL) != 0)
             continue;
         struct times times = make_times(fit, level);
-        for (size_t i = 0; i < protocols.n && is_measured(&times); i++) {
+        for (size_t i = 0; i < protocols.n && fit_progress_is_measured(&times); i++) {
             struct known known = know(&times, &protocols, protocols.protocol[i]);
-            append(fit, &known, level, protocols.protocol[i]);
+            fit_progress_append(fit, &known, level, protocols.protocol[i]);
         }
         release(&times);
     }

@@ -93,14 +93,14 @@ static void find_steps(const struct samples *samples, enum samples_statistic sta
     }
 }
 
-enum search { SEARCH_LINEAR, SEARCH_NOT_LINEAR, SEARCH_UNDECIDED };
+enum fit_queue_search { SEARCH_LINEAR, SEARCH_NOT_LINEAR, SEARCH_UNDECIDED };
 
 static bool takes_a_step(const struct step *step)
 {
     return step->value.low >= STEP_MIN_S || (step->gap_s >= STEP_MIN_S && step->time.n_smaller >= SAMPLES_APART);
 }
 
-static enum search find_search(const struct steps *steps)
+static enum fit_queue_search find_search(const struct steps *steps)
 {
     const struct step *first = &steps->steps[0], *last = &steps->steps[steps->n - 1];
     double apart = (double)last->depth / (double)first->depth;
@@ -114,7 +114,7 @@ static enum search find_search(const struct steps *steps)
     return SEARCH_UNDECIDED;
 }
 
-static void note_search(FILE *notes, const struct queue *queue, const struct steps *steps, enum search search)
+static void note_search(FILE *notes, const struct queue *queue, const struct steps *steps, enum fit_queue_search search)
 {
     const struct step *last = &steps->steps[steps->n - 1];
     char known[80] = "";
@@ -135,7 +135,7 @@ static void fit_one(const struct fit *fit, enum level level, const struct queue 
     struct steps steps = {.n = 0};
     find_steps(fit->samples, fit->options->statistic, level, queue, &steps);
     if (steps.n > 0) {
-        enum search search = find_search(&steps);
+        enum fit_queue_search search = find_search(&steps);
         for (size_t i = 0; i < steps.n; i++)
             fit_row(fit->machine, LEVEL_COUNT, PROTOCOL_ANY, queue->quantity, steps.steps[i].depth,
                     fit_not_negative(steps.steps[i].value), steps.steps[i].time.n_samples,

@@ -57,7 +57,7 @@ static double intercept_of(const struct fitting *fitting, double slope)
 }
 
 /* Makes an interval hold its value; an end that is not known stays so. */
-static void widen(struct line_value *value)
+static void line_widen(struct line_value *value)
 {
     if (value->low > value->value)
         value->low = value->value;
@@ -74,14 +74,14 @@ bool line_value_raise(struct line_value *value, const struct line_value *floor)
         value->low = floor->low;
     if (value->high < floor->high)
         value->high = floor->high;
-    widen(value);
+    line_widen(value);
     return true;
 }
 
 static void set_intercept(struct line *line, double intercept)
 {
     line->intercept.value = intercept;
-    widen(&line->intercept);
+    line_widen(&line->intercept);
 }
 
 /* Fits the line from (0, floor); returns -1 where it does not rise. */
@@ -129,7 +129,7 @@ static void share_slope(const struct fitting *fitting, struct line *line)
     line->slope.value += hint->slope_share * (hint->slope - line->slope.value);
     if (hint->slope_share > 0.5)
         line->kind = LINE_SHARED;
-    widen(&line->slope);
+    line_widen(&line->slope);
     set_intercept(line, intercept_of(fitting, line->slope.value));
 }
 

@@ -19,7 +19,7 @@ struct sums {
 };
 
 /* What the search needs of all curves. */
-struct search {
+struct segment_search {
     const struct segment_curve *curves;
     size_t n_curves;
     size_t differ_min;
@@ -75,7 +75,7 @@ static bool pieces_differ(const struct piece *below, const struct piece *above, 
 
 /* Returns the sum over the curves of n ln(RSS/n) for pieces that begin at the given cuts; INFINITY where a piece is too
  * short. */
-static double misfit(const struct search *search, int n_segments, const size_t *cut)
+static double misfit(const struct segment_search *search, int n_segments, const size_t *cut)
 {
     double sum = 0;
     for (size_t i = 0; i < search->n_curves; i++) {
@@ -94,7 +94,7 @@ static double misfit(const struct search *search, int n_segments, const size_t *
 }
 
 /* Adds to differ[] which of the n_segments - 1 cuts make a difference in this curve. */
-static void count_differences(const struct search *search, size_t curve, int n_segments, const size_t *cut,
+static void count_differences(const struct segment_search *search, size_t curve, int n_segments, const size_t *cut,
                               size_t *differ)
 {
     struct piece piece[SEGMENT_MAX];
@@ -112,7 +112,7 @@ static void count_differences(const struct search *search, size_t curve, int n_s
                                    line_quantile(degrees), search->steps_only);
 }
 
-static bool identifiable(const struct search *search, int n_segments, const size_t *cut)
+static bool identifiable(const struct segment_search *search, int n_segments, const size_t *cut)
 {
     size_t differ[SEGMENT_MAX] = {0};
     for (size_t curve = 0; n_segments > 1 && curve < search->n_curves; curve++)
@@ -123,7 +123,7 @@ static bool identifiable(const struct search *search, int n_segments, const size
     return true;
 }
 
-static void consider(const struct search *search, int n_segments, const size_t *cut, double log_points,
+static void consider(const struct segment_search *search, int n_segments, const size_t *cut, double log_points,
                      struct segmentation *best)
 {
     int parameters = 2 * n_segments * (int)search->n_curves + n_segments - 1;
@@ -149,7 +149,7 @@ static struct sums *sums_make(const struct segment_curve *curve)
     return sums;
 }
 
-static size_t *index_make(const struct search *search, const struct segment_curve *curve)
+static size_t *index_make(const struct segment_search *search, const struct segment_curve *curve)
 {
     size_t *index = xcalloc(search->n_cuts, sizeof *index);
     for (size_t cut = 0, point = 0; cut < search->n_cuts; cut++) {
@@ -168,14 +168,14 @@ struct segmentation segment_find(const struct segment_curve *curves, size_t n_cu
     for (size_t i = 1; i < n_curves; i++)
         if (curves[i].n_points > longest->n_points)
             longest = &curves[i];
-    struct search search = {.curves = curves,
-                            .n_curves = n_curves,
-                            .differ_min = differ_min,
-                            .steps_only = steps_only,
-                            .sums = xcalloc(n_curves, sizeof *search.sums),
-                            .cuts = longest->x,
-                            .n_cuts = longest->n_points,
-                            .index = xcalloc(n_curves, sizeof *search.index)};
+    struct segment_search search = {.curves = curves,
+                                    .n_curves = n_curves,
+                                    .differ_min = differ_min,
+                                    .steps_only = steps_only,
+                                    .sums = xcalloc(n_curves, sizeof *search.sums),
+                                    .cuts = longest->x,
+                                    .n_cuts = longest->n_points,
+                                    .index = xcalloc(n_curves, sizeof *search.index)};
     for (size_t i = 0; i < n_curves; i++) {
         search.sums[i] = sums_make(&curves[i]);
         search.index[i] = index_make(&search, &curves[i]);

@@ -6,12 +6,12 @@
 #include <string.h>
 
 /* How far a value may be off before the figures made of it say nothing: models differ by some ten percent. */
-#define WIDE_MAX      0.5 /* width of the interval over the value, about a quarter to each side */
-#define PROMISES_MAX  1.5
-#define DRIFT_MAX     0.15
-#define DISTURBED_MAX 0.5
-#define STEAL_MAX     0.1
-enum { SAMPLES_MIN = 4 };
+#define WIDE_MAX              0.5 /* width of the interval over the value, about a quarter to each side */
+#define PROMISES_MAX          1.5
+#define VERDICT_DRIFT_MAX     0.15
+#define VERDICT_DISTURBED_MAX 0.5
+#define VERDICT_STEAL_MAX     0.1
+enum { VERDICT_SAMPLES_MIN = 4 };
 
 #define NOT_MESSAGES "the time of messages" /* what a table of memory contention alone does not serve */
 
@@ -44,19 +44,19 @@ static bool is_severe(const struct doubt *doubt)
 {
     switch (doubt->kind) {
     case DOUBT_FEW_SAMPLES:
-        return doubt->size < SAMPLES_MIN;
+        return doubt->size < VERDICT_SAMPLES_MIN;
     case DOUBT_NO_END:
-        return doubt->row->samples < SAMPLES_MIN;
+        return doubt->row->samples < VERDICT_SAMPLES_MIN;
     case DOUBT_WIDE:
         return doubt->size > WIDE_MAX;
     case DOUBT_PROMISES:
         return doubt->size > PROMISES_MAX;
     case DOUBT_DRIFT:
-        return doubt->size > DRIFT_MAX;
+        return doubt->size > VERDICT_DRIFT_MAX;
     case DOUBT_DISTURBED:
-        return doubt->size > DISTURBED_MAX;
+        return doubt->size > VERDICT_DISTURBED_MAX;
     case DOUBT_STEAL:
-        return doubt->size > STEAL_MAX;
+        return doubt->size > VERDICT_STEAL_MAX;
     default:
         return false;
     }
@@ -77,7 +77,7 @@ static bool is_lost(const struct verdict *verdict, const struct machine_paramete
     return false;
 }
 
-static void append(char *text, size_t size, const char *separator, const char *more)
+static void verdict_append(char *text, size_t size, const char *separator, const char *more)
 {
     size_t used = strlen(text);
     snprintf(text + used, size - used, "%s%s", used > 0 ? separator : "", more);
@@ -105,10 +105,10 @@ static bool judge_use(struct level_uses *uses, enum verdict_use use, const struc
     bool part = use == VERDICT_BANDWIDTH && served->most_n > 0 && served->most_n < served->least_bad;
     bool good = served->lost == 0 || part;
     name_use(use, served->most_n, name, sizeof name);
-    append(good ? uses->good : uses->bad, sizeof uses->good, " and ", name);
+    verdict_append(good ? uses->good : uses->bad, sizeof uses->good, " and ", name);
     if (good && served->lost > 0) {
         snprintf(name, sizeof name, "bandwidth from n = %llu on", (unsigned long long)served->least_bad);
-        append(uses->bad, sizeof uses->bad, " and ", name);
+        verdict_append(uses->bad, sizeof uses->bad, " and ", name);
     }
     return good;
 }
@@ -173,11 +173,11 @@ static bool judge_levels(struct verdict *verdict, const struct machine *machine)
             if (lists[i][0] == '\0')
                 continue;
             snprintf(text, sizeof text, "%s%s", lists[i], where[level]);
-            append(all[i], sizeof verdict->uses, ", ", text);
+            verdict_append(all[i], sizeof verdict->uses, ", ", text);
         }
     }
     if (memory_alone)
-        append(verdict->not_uses, sizeof verdict->not_uses, ", ", NOT_MESSAGES);
+        verdict_append(verdict->not_uses, sizeof verdict->not_uses, ", ", NOT_MESSAGES);
     return serves;
 }
 
@@ -216,7 +216,7 @@ static void reason(struct verdict *verdict, const struct machine *machine)
                  told ? "" : ", and does not tell how well its values are known");
     else if (verdict->word == VERDICT_USABLE_FOR)
         snprintf(verdict->reason, sizeof verdict->reason,
-                 "the rest has intervals wider than half of the values, or less than %d samples.", SAMPLES_MIN);
+                 "the rest has intervals wider than half of the values, or less than %d samples.", VERDICT_SAMPLES_MIN);
     else if (verdict->doubts.n == 0)
         snprintf(verdict->reason, sizeof verdict->reason, "%s",
                  told ? "nothing suspicious." : "nothing suspicious; it does not tell how well its values are known.");

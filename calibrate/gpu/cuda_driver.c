@@ -33,15 +33,15 @@ static int ask(const struct cuda_driver *driver, const char *name, void *functio
     return 0;
 }
 
-static int find_functions(struct cuda_driver *driver, const char **missing)
+static int driver_find_functions(struct cuda_driver *driver, const char **missing)
 {
     const struct {
         const char *name;
         size_t offset;
     } functions[] = {
-#define ROW(name, type, ...) {#name, offsetof(struct cuda_driver, name)},
-        CUDA_DRIVER_FUNCTIONS(ROW)
-#undef ROW
+#define DRIVER_ROW(name, type, ...) {#name, offsetof(struct cuda_driver, name)},
+        CUDA_DRIVER_FUNCTIONS(DRIVER_ROW)
+#undef DRIVER_ROW
     };
     get_address *address;
     *missing = "cuGetProcAddress";
@@ -86,7 +86,7 @@ static enum cuda_driver_state refused(const struct cuda_driver *driver, const ch
     return CUDA_DRIVER_REFUSED;
 }
 
-static enum cuda_driver_state start(struct cuda_driver *driver, struct error *error)
+static enum cuda_driver_state driver_start(struct cuda_driver *driver, struct error *error)
 {
     get_version *version;
     const char *missing;
@@ -97,7 +97,7 @@ static enum cuda_driver_state start(struct cuda_driver *driver, struct error *er
     }
     if (driver->version < OLDEST_VERSION)
         return old(driver, NULL, error);
-    if (find_functions(driver, &missing) != 0)
+    if (driver_find_functions(driver, &missing) != 0)
         return old(driver, missing, error);
     int code = driver->cuInit(0);
     if (code != 0)
@@ -118,7 +118,7 @@ enum cuda_driver_state cuda_driver_open(struct cuda_driver *driver, struct error
         error_set(error, "no NVIDIA driver: %s", dlerror());
         return CUDA_DRIVER_ABSENT;
     }
-    enum cuda_driver_state state = start(driver, error);
+    enum cuda_driver_state state = driver_start(driver, error);
     if (state != CUDA_DRIVER_FOUND)
         cuda_driver_close(driver);
     return state;

@@ -4,7 +4,7 @@
 
 #include "share/base/monotonic.h"
 
-static int start(struct gpu *gpu, enum gpu_way way, char *host, size_t offset, size_t bytes, struct error *error)
+static int copy_start(struct gpu *gpu, enum gpu_way way, char *host, size_t offset, size_t bytes, struct error *error)
 {
     uint64_t near = gpu->side[0].data + offset;
     if (way == GPU_TO)
@@ -25,7 +25,7 @@ static int copy_between_events(struct gpu *gpu, enum gpu_way way, char *host, si
 {
     float milliseconds = 0;
     GPU_CALL(gpu, cuEventRecord, gpu->events[0], gpu->stream);
-    if (start(gpu, way, host, offset, bytes, error) != 0)
+    if (copy_start(gpu, way, host, offset, bytes, error) != 0)
         return -1;
     GPU_CALL(gpu, cuEventRecord, gpu->events[1], gpu->stream);
     GPU_CALL(gpu, cuStreamSynchronize, gpu->stream);
@@ -46,7 +46,7 @@ int gpu_copy(struct gpu *gpu, enum gpu_way way, bool by_events, char *host, size
             on_gpu_s += one_s;
             continue;
         }
-        if (start(gpu, way, host, offset, bytes, error) != 0)
+        if (copy_start(gpu, way, host, offset, bytes, error) != 0)
             return -1;
         GPU_CALL(gpu, cuStreamSynchronize, gpu->stream);
     }

@@ -6,15 +6,15 @@
 
 enum { CUDA_PEER_ALREADY_ENABLED = 704 }; /* an MPI may have done so */
 
-static int find_functions(struct gpu *gpu, struct error *error)
+static int memory_find_functions(struct gpu *gpu, struct error *error)
 {
     const struct {
         const char *name;
         size_t offset;
     } functions[] = {
-#define ROW(name, type, ...) {#name, offsetof(struct cuda_copy, name)},
-        CUDA_COPY_FUNCTIONS(ROW)
-#undef ROW
+#define MEMORY_ROW(name, type, ...) {#name, offsetof(struct cuda_copy, name)},
+        CUDA_COPY_FUNCTIONS(MEMORY_ROW)
+#undef MEMORY_ROW
     };
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
         if (cuda_driver_find(&gpu->driver, functions[i].name, (char *)&gpu->cuda + functions[i].offset, error) != 0)
@@ -51,7 +51,7 @@ static int open_sides(struct gpu *gpu, const char *bus_id, struct error *error)
     *gpu = (struct gpu){.n_sides = 0};
     if (cuda_driver_open(&gpu->driver, error) != CUDA_DRIVER_FOUND)
         return -1;
-    if (find_functions(gpu, error) == 0 && find_sides(gpu, bus_id, error) == 0)
+    if (memory_find_functions(gpu, error) == 0 && find_sides(gpu, bus_id, error) == 0)
         return 0;
     gpu_close(gpu);
     return -1;

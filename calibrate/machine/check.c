@@ -41,7 +41,7 @@ static const struct quantity {
     enum n_rule n;
     enum range range;
     bool whole;
-} quantities[] = {
+} checked_quantities[] = {
     {"tau", "s", N_NONE, FROM_ZERO, false},
     {"bw", "B/s", N_POSITIVE, ABOVE_ZERO, false},
     {"threshold", "B", N_NONE, FROM_ZERO, true},
@@ -102,9 +102,9 @@ static const struct quantity {
 
 static const struct quantity *quantity_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof quantities / sizeof quantities[0]; i++)
-        if (strcmp(name, quantities[i].name) == 0)
-            return &quantities[i];
+    for (size_t i = 0; i < sizeof checked_quantities / sizeof checked_quantities[0]; i++)
+        if (strcmp(name, checked_quantities[i].name) == 0)
+            return &checked_quantities[i];
     return NULL;
 }
 

@@ -194,7 +194,7 @@ struct cell {
     size_t n;
 };
 
-struct seat {
+struct located {
     uint32_t node;
     uint32_t socket;
     int rank;
@@ -207,9 +207,9 @@ struct candidate {
     bool taken;
 };
 
-static int compare_seats(const void *left, const void *right)
+static int compare_located(const void *left, const void *right)
 {
-    const struct seat *a = left, *b = right;
+    const struct located *a = left, *b = right;
     if (a->node != b->node)
         return a->node < b->node ? -1 : 1;
     if (a->socket != b->socket)
@@ -239,12 +239,12 @@ static int compare_cells_of_nodes(const void *left, const void *right)
 }
 
 /* Sorts seats[n] by place and cuts them into cells[n]; returns their number. */
-static size_t make_cells(const struct placement *placement, bool by_node, struct seat *seats, struct cell *cells)
+static size_t make_cells(const struct placement *placement, bool by_node, struct located *seats, struct cell *cells)
 {
     size_t n = placement->n_ranks, n_cells = 0;
     for (size_t i = 0; i < n; i++)
-        seats[i] = (struct seat){placement->node[i], by_node ? 0 : placement->socket[i], (int)i};
-    qsort(seats, n, sizeof *seats, compare_seats);
+        seats[i] = (struct located){placement->node[i], by_node ? 0 : placement->socket[i], (int)i};
+    qsort(seats, n, sizeof *seats, compare_located);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || seats[i].node != seats[i - 1].node || seats[i].socket != seats[i - 1].socket)
             cells[n_cells++] = (struct cell){.node = seats[i].node, .socket = seats[i].socket, .begin = i};
@@ -309,7 +309,7 @@ static const struct candidate *choose(struct candidate *candidates, size_t n, co
 }
 
 static void fill(const struct placement *placement, enum level level, const struct candidate *chosen,
-                 const struct seat *seats, struct level_group *group)
+                 const struct located *seats, struct level_group *group)
 {
     *group = (struct level_group){0};
     for (int side = 0; side < 2 && chosen->cells[side] != NULL; side++) {
@@ -333,7 +333,7 @@ int level_groups_find(const struct placement *placement, enum level level, int m
 {
     size_t n = placement->n_ranks;
     int found = 0;
-    struct seat *seats = xcalloc(n, sizeof *seats);
+    struct located *seats = xcalloc(n, sizeof *seats);
     struct cell *cells = xcalloc(n, sizeof *cells);
     struct candidate *candidates = xcalloc(n, sizeof *candidates);
     const struct candidate **chosen = xcalloc((size_t)max_groups, sizeof *chosen);

@@ -34,20 +34,20 @@ static struct probe {
     double stolen_s; /* value at the last probe */
     double all_s;
     struct probings probings;
-} probe;
+} probe_probe;
 
 /* Takes a rank unless the ranks of its machine that are taken have all of its processors. */
-static void choose(const struct rank_place *places, int rank)
+static void probe_choose(const struct rank_place *places, int rank)
 {
     cpu_set_t cpus = places[rank].cpus;
     int n_ranks = 1;
-    for (size_t i = 0; i < probe.n_pairs; i++)
-        if (places[probe.pairs[i].first].machine == places[rank].machine) {
-            CPU_OR(&cpus, &cpus, &places[probe.pairs[i].first].cpus);
+    for (size_t i = 0; i < probe_probe.n_pairs; i++)
+        if (places[probe_probe.pairs[i].first].machine == places[rank].machine) {
+            CPU_OR(&cpus, &cpus, &places[probe_probe.pairs[i].first].cpus);
             n_ranks++;
         }
     if (n_ranks == 1 || n_ranks <= CPU_COUNT(&cpus))
-        probe.pairs[probe.n_pairs++] = (struct pair){rank, rank};
+        probe_probe.pairs[probe_probe.n_pairs++] = (struct pair){rank, rank};
 }
 
 void probe_prepare(struct measure *measure)
@@ -58,7 +58,7 @@ void probe_prepare(struct measure *measure)
     MPI_Gather(&own, sizeof own, MPI_BYTE, places, sizeof own, MPI_BYTE, 0, measure->control);
     int step = (measure->size + PROBE_RANKS_MAX - 1) / PROBE_RANKS_MAX;
     for (int rank = 0; rank < measure->size && places != NULL; rank += step)
-        choose(places, rank);
+        probe_choose(places, rank);
     free(places);
 }
 
@@ -70,8 +70,8 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats, int 
                         .part = MEASURE_PROBE,
                         .bytes = bytes,
                         .count = 1,
-                        .n_pairs = probe.n_pairs,
-                        .pairs = probe.pairs};
+                        .n_pairs = probe_probe.n_pairs,
+                        .pairs = probe_probe.pairs};
     double taken_s[SAMPLES * SERIES_MAX];
     size_t n = 0;
     double end_s = clock_now_s() + LEVEL_S;
@@ -96,9 +96,9 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats, int 
 /* Returns the share that the hypervisor took of the processors since the last probe; NaN if it is not known. */
 static double steal(const struct measure *measure)
 {
-    double stolen_s = measure->stolen_s - probe.stolen_s, all_s = measure->all_s - probe.all_s;
-    probe.stolen_s = measure->stolen_s;
-    probe.all_s = measure->all_s;
+    double stolen_s = measure->stolen_s - probe_probe.stolen_s, all_s = measure->all_s - probe_probe.all_s;
+    probe_probe.stolen_s = measure->stolen_s;
+    probe_probe.all_s = measure->all_s;
     return all_s > 0 ? fmin(fmax(stolen_s / all_s, 0), 1) : NAN;
 }
 
@@ -113,19 +113,19 @@ static void take_levels(struct measure *measure, struct probing *probing)
  * moment. */
 static enum probing_verdict judge(struct measure *measure)
 {
-    struct probing *last = &probe.probings.probings[probe.probings.n - 1];
-    enum probing_verdict verdict = probings_judge(&probe.probings);
+    struct probing *last = &probe_probe.probings.probings[probe_probe.probings.n - 1];
+    enum probing_verdict verdict = probings_judge(&probe_probe.probings);
     if (verdict != PROBING_LEVEL)
         return verdict;
     take_levels(measure, last);
-    return probings_judge(&probe.probings);
+    return probings_judge(&probe_probe.probings);
 }
 
 enum probing_verdict probe_take(struct measure *measure)
 {
     /* The probe's own series do not count as the program's. */
     size_t shared = measure->shared;
-    bool drops_shared = measure->drop_shared, is_first = probe.probings.n == 0;
+    bool drops_shared = measure->drop_shared, is_first = probe_probe.probings.n == 0;
     double begin_s = clock_now_s();
     struct probing probing = {.launch = measure->launch};
     snprintf(probing.program, sizeof probing.program, "%s", measure->program->name);
@@ -137,19 +137,19 @@ enum probing_verdict probe_take(struct measure *measure)
     probing.steal = steal(measure);
     if (is_first)
         probing.steal = NAN;
-    probings_append(&probe.probings, &probing);
+    probings_append(&probe_probe.probings, &probing);
     probing.verdict = judge(measure);
-    probe.probings.probings[probe.probings.n - 1].verdict = probing.verdict;
-    probing = probe.probings.probings[probe.probings.n - 1];
+    probe_probe.probings.probings[probe_probe.probings.n - 1].verdict = probing.verdict;
+    probing = probe_probe.probings.probings[probe_probe.probings.n - 1];
     measure->drop_shared = drops_shared;
     measure->shared = shared;
     measure->wanted_s = measure->lost_s = 0;
     measure->n_series = 0;
-    probe.last_s = clock_now_s();
-    probe.took_s = probe.last_s - begin_s;
+    probe_probe.last_s = clock_now_s();
+    probe_probe.took_s = probe_probe.last_s - begin_s;
     if (is_first) /* before the program's time */
-        measure->begin_s += probe.took_s;
-    probing.at_s = probe.last_s - measure->begin_s;
+        measure->begin_s += probe_probe.took_s;
+    probing.at_s = probe_probe.last_s - measure->begin_s;
     fputs("# ", stdout);
     probing_write(stdout, &probing);
     puts("");
@@ -159,5 +159,5 @@ enum probing_verdict probe_take(struct measure *measure)
 
 bool probe_is_due(const struct measure *measure)
 {
-    return measure->n_series > 0 && clock_now_s() - probe.last_s > fmax(EVERY_S, probe.took_s / SHARE_MAX);
+    return measure->n_series > 0 && clock_now_s() - probe_probe.last_s > fmax(EVERY_S, probe_probe.took_s / SHARE_MAX);
 }

@@ -19,7 +19,7 @@
 #include "share/base/memory.h"
 
 enum { CACHE_LINE = 64 };
-enum { TASK_TAG = 1, RESULT_TAG = 2, END_TAG = 3 };
+enum { TASK_TAG = 1, RESULT_TAG = 2, MEASURE_END_TAG = 3 };
 
 /* Rank 0 looks for results that often, once they should be there. A start lies SETTLE_S behind a look. */
 #define LEADER_S   0.2e-3
@@ -105,8 +105,8 @@ static void add_time(struct processor_time *sum, const struct processor_time *be
  * look only. */
 static void wait_for_partner(const struct measure *measure, int partner)
 {
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, partner, END_TAG, NULL, 0, MPI_BYTE, partner, END_TAG, measure->control,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, partner, MEASURE_END_TAG, NULL, 0, MPI_BYTE, partner, MEASURE_END_TAG,
+                 measure->control, MPI_STATUS_IGNORE);
 }
 
 static struct result perform(struct measure *measure, const struct benchmark_program *program, const struct task *task)

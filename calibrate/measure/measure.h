@@ -152,7 +152,7 @@ struct benchmark_part {
     size_t first_samples;
 };
 
-extern const struct benchmark_program self_program;
+extern const struct benchmark_program self_program, finegrain_program;
 
 /* Runs a benchmark from MPI_Init to MPI_Finalize; returns the exit code. */
 int measure_main(int argc, char **argv, const struct benchmark_program *program);

@@ -22,7 +22,7 @@ enum { PARTS_MAX = 16 };
 
 #define LEAD_S 5e-3 /* at first */
 
-static void lead(struct measure *measure, const struct benchmark_program *program)
+static void program_lead(struct measure *measure, const struct benchmark_program *program)
 {
     puts(MEASURE_CSV_HEADER);
     measure->begin_s = clock_now_s() - measure->resume.spent_s;
@@ -94,7 +94,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
             probe_prepare(&measure);
             if (leads) {
                 note_levels(&measure);
-                lead(&measure, program);
+                program_lead(&measure, program);
             } else {
                 measure_follow(&measure, program);
             }

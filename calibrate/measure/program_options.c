@@ -10,7 +10,7 @@
 #include "share/base/error.h"
 
 #define SECONDS_MAX 86400.0
-#define MIB         1048576.0
+#define OPTIONS_MIB 1048576.0
 
 static void usage(const struct benchmark_program *program)
 {
@@ -34,7 +34,7 @@ static void usage(const struct benchmark_program *program)
 static size_t default_buffer(int ranks)
 {
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), share = memory / 16 / ranks;
-    return (size_t)(share > 32 * MIB ? 32 * MIB : share < 4 * MIB ? 4 * MIB : share);
+    return (size_t)(share > 32 * OPTIONS_MIB ? 32 * OPTIONS_MIB : share < 4 * OPTIONS_MIB ? 4 * OPTIONS_MIB : share);
 }
 
 static int number(const char *name, double min, double max, bool speak, double *value)
@@ -116,6 +116,6 @@ int options_parse(int argc, char **argv, const struct benchmark_program *program
     measure->seconds = seconds;
     measure->seed = (uint64_t)seed;
     measure->launch = (unsigned)launch;
-    measure->buffer_bytes = buffer > 0 ? (size_t)(buffer * MIB) : default_buffer(measure->size);
+    measure->buffer_bytes = buffer > 0 ? (size_t)(buffer * OPTIONS_MIB) : default_buffer(measure->size);
     return 0;
 }

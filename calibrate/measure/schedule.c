@@ -23,7 +23,7 @@
 enum { SAMPLES_A_SERIES = 3 };
 #define SERIES_S 0.05
 
-#define WARM_SHARE 0.2
+#define SCHEDULE_WARM_SHARE 0.2
 enum { WARM_SAMPLES_MAX = 4, WARM_SAMPLES_SHORT = 1 };
 
 #define PROGRESS_S 0.5
@@ -59,7 +59,7 @@ struct taken {
     double waited; /* NaN: not known of the series itself */
 };
 
-static void shuffle(struct schedule *schedule)
+static void schedule_shuffle(struct schedule *schedule)
 {
     for (size_t i = schedule->n_points; i > 1; i--) {
         size_t j = (size_t)random_below(&schedule->random, i), kept = schedule->order[i - 1];
@@ -90,7 +90,7 @@ static void tell_progress(struct schedule *schedule, bool ends)
 }
 
 /* Counts a sample, for the time being. */
-static void take(struct schedule *schedule, struct point *point, double seconds)
+static void schedule_take(struct schedule *schedule, struct point *point, double seconds)
 {
     array_reserve(&schedule->pending, &schedule->pending_capacity, schedule->n_pending + 1, sizeof *schedule->pending);
     schedule->pending[schedule->n_pending++] = (struct taken){point, seconds, schedule->measure->waited};
@@ -113,7 +113,7 @@ static void end_epoch(struct schedule *schedule)
 }
 
 /* Takes untimed samples, until a sample is long enough to tell how long a repetition takes. */
-static void warm_up(struct schedule *schedule, struct point *point, int max_series)
+static void schedule_warm_up(struct schedule *schedule, struct point *point, int max_series)
 {
     struct measure *measure = schedule->measure;
     const struct item *item = item_of(schedule, point);
@@ -177,7 +177,7 @@ static void sample_point(struct schedule *schedule, struct point *point)
         if (probing_disturbs(PROBING_QUIET, measure->waited))
             schedule->disturbed++;
         else
-            take(schedule, point, seconds[i]);
+            schedule_take(schedule, point, seconds[i]);
         measure_write(measure, schedule->program, item, point->repeats, seconds[i]);
         taken++;
     }
@@ -261,26 +261,26 @@ static int pass(struct schedule *schedule, enum stage stage)
 {
     double mean_s = stage == PRECISION ? mean_spent_s(schedule) : 0;
     int n_series = 0;
-    shuffle(schedule);
+    schedule_shuffle(schedule);
     for (size_t i = 0; i < schedule->n_points; i++) {
         struct point *point = &schedule->points[schedule->order[i]];
         if (!is_wanted(schedule, schedule->order[i], stage, mean_s) || !affordable(schedule, point))
             continue;
         if (point->repeats == 0)
-            warm_up(schedule, point, WARM_SAMPLES_SHORT);
+            schedule_warm_up(schedule, point, WARM_SAMPLES_SHORT);
         sample_point(schedule, point);
         n_series++;
     }
     return n_series;
 }
 
-static void run(struct schedule *schedule)
+static void schedule_run(struct schedule *schedule)
 {
-    double warm_s = clock_now_s() + WARM_SHARE * fmax(schedule->end_s - clock_now_s(), 0);
-    shuffle(schedule);
+    double warm_s = clock_now_s() + SCHEDULE_WARM_SHARE * fmax(schedule->end_s - clock_now_s(), 0);
+    schedule_shuffle(schedule);
     for (size_t i = 0; i < schedule->n_points && clock_now_s() < warm_s; i++)
         if (!point_is_done(&schedule->points[schedule->order[i]]))
-            warm_up(schedule, &schedule->points[schedule->order[i]], WARM_SAMPLES_MAX);
+            schedule_warm_up(schedule, &schedule->points[schedule->order[i]], WARM_SAMPLES_MAX);
     set_minimum(schedule);
     for (enum stage stage = FIRST; stage <= PRECISION; stage++) {
         double now_s = clock_now_s(), share = stage == FIRST ? FIRST_SHARE : 1;
@@ -318,7 +318,7 @@ static void tell_result(struct schedule *schedule)
 }
 
 /* Takes the samples of an earlier run. */
-static void resume(struct schedule *schedule)
+static void schedule_resume(struct schedule *schedule)
 {
     const struct measure *measure = schedule->measure;
     size_t n_rows = measure->resume.n_rows, taken = 0;
@@ -352,7 +352,7 @@ static void append_part(struct schedule *schedule, int part)
 }
 
 /* Lists all items, their weights 1 on average. */
-static void list(struct schedule *schedule)
+static void schedule_list(struct schedule *schedule)
 {
     int n_parts = schedule->program->n_parts > 0 ? schedule->program->n_parts : 1;
     double sum = 0;
@@ -372,14 +372,14 @@ void schedule_lead(struct measure *measure, const struct benchmark_program *prog
                                 .told_s = clock_now_s(),
                                 .random = measure->seed};
     measure->drop_shared = true;
-    list(&schedule);
+    schedule_list(&schedule);
     schedule.points = xcalloc(schedule.n_points, sizeof *schedule.points);
     schedule.order = xcalloc(schedule.n_points, sizeof *schedule.order);
     for (size_t i = 0; i < schedule.n_points; i++)
         schedule.order[i] = i;
-    resume(&schedule);
+    schedule_resume(&schedule);
     if (schedule.n_points > 0)
-        run(&schedule);
+        schedule_run(&schedule);
     if (schedule.n_pending > 0)
         end_epoch(&schedule);
     if (schedule.n_points > 0)

@@ -19,16 +19,16 @@ const char *const memory_variant_name[MEMORY_VARIANT_COUNT] = {"computation_alon
                                                                "message"};
 
 enum {
-    COLUMN_BENCHMARK,
-    COLUMN_VARIANT,
-    COLUMN_LEVEL,
-    COLUMN_BYTES,
-    COLUMN_N,
-    COLUMN_SECONDS,
-    COLUMN_LAUNCH,
+    MEMORY_COLUMN_BENCHMARK,
+    MEMORY_COLUMN_VARIANT,
+    MEMORY_COLUMN_LEVEL,
+    MEMORY_COLUMN_BYTES,
+    MEMORY_COLUMN_N,
+    MEMORY_COLUMN_SECONDS,
+    MEMORY_COLUMN_LAUNCH,
     COLUMN_COMPUTING_NUMA,
     COLUMN_MESSAGE_NUMA,
-    N_COLUMNS,
+    MEMORY_N_COLUMNS,
 };
 
 /* Plausible range of memory bandwidth, B/s. */
@@ -37,14 +37,14 @@ enum {
 
 enum { METHOD_UNKNOWN = 0, METHOD_NIC, METHOD_CPU_COPY };
 
-struct reading {
+struct memory_reading {
     struct memory_samples samples;
     int method;
 };
 
 /* Reads the index of a NUMA node, or nothing where the variant has no such data. */
-static int read_numa(const struct reading *reading, const char *column, const char *text, const char *variant, bool has,
-                     uint32_t *numa, struct error *error)
+static int read_numa(const struct memory_reading *reading, const char *column, const char *text, const char *variant,
+                     bool has, uint32_t *numa, struct error *error)
 {
     uint64_t index;
     *numa = MEMORY_NO_DATA;
@@ -72,7 +72,7 @@ static int read_variant(const char *text, enum memory_variant *variant, struct e
     return error_set(error, "variant '%.40s', expected computation_alone, message_alone, computation or message", text);
 }
 
-static int read_n(const struct reading *reading, enum memory_variant variant, uint64_t n, uint32_t *found,
+static int read_n(const struct memory_reading *reading, enum memory_variant variant, uint64_t n, uint32_t *found,
                   struct error *error)
 {
     uint32_t cores = reading->samples.cores;
@@ -85,11 +85,11 @@ static int read_n(const struct reading *reading, enum memory_variant variant, ui
     return 0;
 }
 
-static int read_place(const struct reading *reading, const union csv_value *values, struct memory_place *place,
+static int read_place(const struct memory_reading *reading, const union csv_value *values, struct memory_place *place,
                       struct error *error)
 {
-    if (read_variant(values[COLUMN_VARIANT].text, &place->variant, error) != 0 ||
-        read_n(reading, place->variant, values[COLUMN_N].u64, &place->n, error) != 0)
+    if (read_variant(values[MEMORY_COLUMN_VARIANT].text, &place->variant, error) != 0 ||
+        read_n(reading, place->variant, values[MEMORY_COLUMN_N].u64, &place->n, error) != 0)
         return -1;
     bool computes = place->variant != MEMORY_MESSAGE_ALONE, receives = place->variant != MEMORY_COMPUTATION_ALONE;
     const char *variant = memory_variant_name[place->variant];
@@ -100,7 +100,7 @@ static int read_place(const struct reading *reading, const union csv_value *valu
                      error);
 }
 
-static int read_level(struct reading *reading, const char *text, struct error *error)
+static int read_level(struct memory_reading *reading, const char *text, struct error *error)
 {
     enum level level;
     if (level_parse(text, &level) != 0 || level == LEVEL_COUNT || level == LEVEL_SELF)
@@ -116,7 +116,7 @@ static int read_level(struct reading *reading, const char *text, struct error *e
 }
 
 /* Checks that the comments before the rows say what the rows mean. */
-static int check_told(const struct reading *reading, struct error *error)
+static int check_told(const struct memory_reading *reading, struct error *error)
 {
     const struct memory_samples *samples = &reading->samples;
     const char *lacks = samples->cores == 0                 ? "cores N"
@@ -132,30 +132,31 @@ static int check_told(const struct reading *reading, struct error *error)
     return 0;
 }
 
-static int read_row(void *context, size_t line, const union csv_value *values, struct error *error)
+static int memory_read_row(void *context, size_t line, const union csv_value *values, struct error *error)
 {
     (void)line;
-    struct reading *reading = context;
+    struct memory_reading *reading = context;
     struct memory_samples *samples = &reading->samples;
     struct memory_sample sample = {.bytes_per_s = 0};
-    double seconds = values[COLUMN_SECONDS].real;
-    const char *benchmark = values[COLUMN_BENCHMARK].text;
+    double seconds = values[MEMORY_COLUMN_SECONDS].real;
+    const char *benchmark = values[MEMORY_COLUMN_BENCHMARK].text;
     if (strcmp(benchmark, MEMORY_BENCHMARK) != 0)
         return error_set(error, "benchmark '%.40s', expected " MEMORY_BENCHMARK, benchmark);
-    if (check_told(reading, error) != 0 || read_level(reading, values[COLUMN_LEVEL].text, error) != 0 ||
+    if (check_told(reading, error) != 0 || read_level(reading, values[MEMORY_COLUMN_LEVEL].text, error) != 0 ||
         read_place(reading, values, &sample.place, error) != 0)
         return -1;
     if (!(seconds > 0))
         return error_set(error, "seconds %g, expected a time above 0", seconds);
-    if (values[COLUMN_BYTES].u64 == 0)
+    if (values[MEMORY_COLUMN_BYTES].u64 == 0)
         return error_set(error, "bytes 0, expected 1 or more");
-    if (values[COLUMN_LAUNCH].u64 > UINT32_MAX)
-        return error_set(error, "launch %llu is too large", (unsigned long long)values[COLUMN_LAUNCH].u64);
-    sample.launch = (uint32_t)values[COLUMN_LAUNCH].u64;
-    sample.bytes_per_s = (double)values[COLUMN_BYTES].u64 / seconds;
+    if (values[MEMORY_COLUMN_LAUNCH].u64 > UINT32_MAX)
+        return error_set(error, "launch %llu is too large", (unsigned long long)values[MEMORY_COLUMN_LAUNCH].u64);
+    sample.launch = (uint32_t)values[MEMORY_COLUMN_LAUNCH].u64;
+    sample.bytes_per_s = (double)values[MEMORY_COLUMN_BYTES].u64 / seconds;
     if (!(sample.bytes_per_s >= SLOWEST && sample.bytes_per_s <= FASTEST))
         return error_set(error, "%llu bytes in %g s are %g B/s, expected %g to %g",
-                         (unsigned long long)values[COLUMN_BYTES].u64, seconds, sample.bytes_per_s, SLOWEST, FASTEST);
+                         (unsigned long long)values[MEMORY_COLUMN_BYTES].u64, seconds, sample.bytes_per_s, SLOWEST,
+                         FASTEST);
     array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples);
     samples->samples[samples->n_samples++] = sample;
     return 0;
@@ -177,7 +178,7 @@ static int take_count(const char *key, const char *text, uint32_t *count, struct
     return 0;
 }
 
-static int take_method(struct reading *reading, const char *text, struct error *error)
+static int take_method(struct memory_reading *reading, const char *text, struct error *error)
 {
     int method = strcmp(text, "nic") == 0        ? METHOD_NIC
                  : strcmp(text, "cpu-copy") == 0 ? METHOD_CPU_COPY
@@ -193,9 +194,9 @@ static int take_method(struct reading *reading, const char *text, struct error *
 }
 
 /* Reads what the benchmark says of the machine; other comments are for other readers. */
-static int read_comment(void *context, const char *text, struct error *error)
+static int memory_read_comment(void *context, const char *text, struct error *error)
 {
-    struct reading *reading = context;
+    struct memory_reading *reading = context;
     char key[32], value[64], more[2];
     if (strncmp(text, "memory ", 7) != 0)
         return 0;
@@ -220,7 +221,7 @@ static int compare_places(const struct memory_place *a, const struct memory_plac
     return order != 0 ? order : COMPARE(a->n, b->n);
 }
 
-static int compare_samples(const void *left, const void *right)
+static int memory_compare_samples(const void *left, const void *right)
 {
     const struct memory_sample *a = left, *b = right;
     int order = compare_places(&a->place, &b->place);
@@ -243,7 +244,7 @@ static struct memory_point point_of(const struct memory_samples *samples, size_t
 static void make_points(struct memory_samples *samples)
 {
     double *values = xcalloc(samples->n_samples, sizeof *values);
-    qsort(samples->samples, samples->n_samples, sizeof *samples->samples, compare_samples);
+    qsort(samples->samples, samples->n_samples, sizeof *samples->samples, memory_compare_samples);
     for (size_t first = 0, end; first < samples->n_samples; first = end) {
         for (end = first + 1; end < samples->n_samples &&
                               compare_places(&samples->samples[first].place, &samples->samples[end].place) == 0;)
@@ -309,21 +310,22 @@ static int check_kind(const char *path, struct error *error)
 
 int memory_samples_read_csv(const char *path, struct memory_samples *samples, struct error *error)
 {
-    struct csv_column columns[N_COLUMNS] = {
-        [COLUMN_BENCHMARK] = {.name = "benchmark", .kind = CSV_TEXT},
-        [COLUMN_VARIANT] = {.name = "variant", .kind = CSV_TEXT},
-        [COLUMN_LEVEL] = {.name = "level", .kind = CSV_TEXT},
-        [COLUMN_BYTES] = {.name = "bytes", .kind = CSV_U64},
-        [COLUMN_N] = {.name = "n", .kind = CSV_U64},
-        [COLUMN_SECONDS] = {.name = "seconds", .kind = CSV_REAL},
-        [COLUMN_LAUNCH] = {.name = "launch", .kind = CSV_U64},
+    struct csv_column columns[MEMORY_N_COLUMNS] = {
+        [MEMORY_COLUMN_BENCHMARK] = {.name = "benchmark", .kind = CSV_TEXT},
+        [MEMORY_COLUMN_VARIANT] = {.name = "variant", .kind = CSV_TEXT},
+        [MEMORY_COLUMN_LEVEL] = {.name = "level", .kind = CSV_TEXT},
+        [MEMORY_COLUMN_BYTES] = {.name = "bytes", .kind = CSV_U64},
+        [MEMORY_COLUMN_N] = {.name = "n", .kind = CSV_U64},
+        [MEMORY_COLUMN_SECONDS] = {.name = "seconds", .kind = CSV_REAL},
+        [MEMORY_COLUMN_LAUNCH] = {.name = "launch", .kind = CSV_U64},
         [COLUMN_COMPUTING_NUMA] = {.name = "computing_numa", .kind = CSV_TEXT},
         [COLUMN_MESSAGE_NUMA] = {.name = "message_numa", .kind = CSV_TEXT},
     };
-    struct reading reading = {.method = METHOD_UNKNOWN};
+    struct memory_reading reading = {.method = METHOD_UNKNOWN};
     if (check_kind(path, error) != 0)
         return -1;
-    int result = csv_read_comments(path, columns, N_COLUMNS, read_row, read_comment, &reading, error);
+    int result =
+        csv_read_comments(path, columns, MEMORY_N_COLUMNS, memory_read_row, memory_read_comment, &reading, error);
     if (result == 0 && reading.samples.n_samples == 0)
         result = error_set(error, "%s: holds no samples; expected rows of the benchmark " MEMORY_BENCHMARK, path);
     if (result != 0) {

@@ -25,7 +25,7 @@ void probings_release(struct probings *probings)
     *probings = (struct probings){.n = 0};
 }
 
-static double level_of(const struct probing *probing, bool large)
+static double probing_level_of(const struct probing *probing, bool large)
 {
     return large ? probing->large_s : probing->small_s;
 }
@@ -37,15 +37,15 @@ static double median_level(const struct probings *probings, bool large)
     size_t known = 0, best = SIZE_MAX;
     double median = NAN;
     for (size_t i = 0; i < probings->n; i++)
-        known += isnan(level_of(&probings->probings[i], large)) ? 0 : 1;
+        known += isnan(probing_level_of(&probings->probings[i], large)) ? 0 : 1;
     for (size_t i = 0; i < probings->n; i++) {
         size_t below = 0, level_below;
         for (size_t j = 0; j < probings->n; j++)
-            below += level_of(&probings->probings[j], large) < level_of(&probings->probings[i], large);
+            below += probing_level_of(&probings->probings[j], large) < probing_level_of(&probings->probings[i], large);
         level_below = below > known / 2 ? below - known / 2 : known / 2 - below;
-        if (!isnan(level_of(&probings->probings[i], large)) && level_below < best) {
+        if (!isnan(probing_level_of(&probings->probings[i], large)) && level_below < best) {
             best = level_below;
-            median = level_of(&probings->probings[i], large);
+            median = probing_level_of(&probings->probings[i], large);
         }
     }
     return median;
@@ -53,7 +53,7 @@ static double median_level(const struct probings *probings, bool large)
 
 static bool is_off(const struct probing *probing, bool large, double median)
 {
-    double level = level_of(probing, large);
+    double level = probing_level_of(probing, large);
     return level > PROBING_LEVEL_MAX * median || level * PROBING_LEVEL_MAX < median;
 }
 
@@ -84,7 +84,7 @@ bool probing_is_probe(const char *text)
     return strncmp(text, "probe ", 6) == 0;
 }
 
-static int real(const char *word, const char *what, double max, double *value, struct error *error)
+static int probing_real(const char *word, const char *what, double max, double *value, struct error *error)
 {
     *value = NAN;
     if (strcmp(word, "-") == 0)
@@ -129,10 +129,11 @@ int probing_parse(const char *text, struct probing *probing, struct error *error
     if (wrong != NULL || launch > UINT32_MAX)
         return error_set(error, "probe: launch '%.40s' %s", words[2], wrong != NULL ? wrong : "is too large");
     read.launch = (unsigned)launch;
-    if (real(words[3], "at_s", 1e9, &read.at_s, error) != 0 ||
-        real(words[4], "small_s", 1e6, &read.small_s, error) != 0 ||
-        real(words[5], "large_s", 1e6, &read.large_s, error) != 0 ||
-        real(words[6], "waited", 1, &read.waited, error) != 0 || real(words[7], "steal", 1, &read.steal, error) != 0 ||
+    if (probing_real(words[3], "at_s", 1e9, &read.at_s, error) != 0 ||
+        probing_real(words[4], "small_s", 1e6, &read.small_s, error) != 0 ||
+        probing_real(words[5], "large_s", 1e6, &read.large_s, error) != 0 ||
+        probing_real(words[6], "waited", 1, &read.waited, error) != 0 ||
+        probing_real(words[7], "steal", 1, &read.steal, error) != 0 ||
         verdict_parse(words[8], &read.verdict, error) != 0)
         return -1;
     *probing = read;

@@ -66,7 +66,7 @@ static bool sample_count(struct raw_file *raw, const char *line)
 }
 
 /* Takes a comment of a file that is continued: text is what stands behind `# `. */
-static int read_comment(struct raw_file *raw, const char *text, struct error *error)
+static int raw_file_read_comment(struct raw_file *raw, const char *text, struct error *error)
 {
     char program[24];
     unsigned launch;
@@ -111,7 +111,7 @@ static int read_lines(struct raw_file *raw, long *end, struct error *error)
         } else if (known && strncmp(line, "# ", 2) == 0 && probing_is_probe(line + 2)) {
             known = is_probe(line);
         } else if (known && strncmp(line, "# ", 2) == 0) {
-            result = read_comment(raw, line + 2, error);
+            result = raw_file_read_comment(raw, line + 2, error);
         } else if (known && strncmp(line, header_start, sizeof header_start - 1) == 0 && raw->header == NULL) {
             raw->header = xstrdup(line);
         } else {

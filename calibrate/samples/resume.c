@@ -13,18 +13,32 @@
 #include "share/base/number.h"
 #include "calibrate/samples/probing.h"
 
-enum column { BENCHMARK, VARIANT, LEVEL, BYTES, N, COUNT, SECONDS, LAUNCH, RANKS, DOMAIN, AT_S, WAITED, N_COLUMNS };
+enum column {
+    BENCHMARK,
+    VARIANT,
+    LEVEL,
+    BYTES,
+    N,
+    COUNT,
+    SECONDS,
+    LAUNCH,
+    RANKS,
+    DOMAIN,
+    AT_S,
+    WAITED,
+    RESUME_N_COLUMNS
+};
 enum { FIELDS_MAX = 64 };
 
-static const char *const column_name[N_COLUMNS] = {"benchmark", "variant", "level", "bytes",  "n",    "count",
-                                                   "seconds",   "launch",  "ranks", "domain", "at_s", "waited"};
+static const char *const column_name[RESUME_N_COLUMNS] = {"benchmark", "variant", "level", "bytes",  "n",    "count",
+                                                          "seconds",   "launch",  "ranks", "domain", "at_s", "waited"};
 
-struct reading {
+struct resume_reading {
     const char *path;
     size_t line;
-    size_t n_fields;          /* fields of the header; 0: none was read */
-    size_t column[N_COLUMNS]; /* where each stands; n_fields: it is absent, as waited was in earlier versions */
-    size_t epoch;             /* the first row since the last probe of the machine */
+    size_t n_fields;                 /* fields of the header; 0: none was read */
+    size_t column[RESUME_N_COLUMNS]; /* where each stands; n_fields: it is absent, as waited was in earlier versions */
+    size_t epoch;                    /* the first row since the last probe of the machine */
 };
 
 /* Splits a line at its commas in place; returns the number of fields, FIELDS_MAX at most. */
@@ -36,11 +50,11 @@ static size_t split(char *line, char *fields[FIELDS_MAX])
     return n;
 }
 
-static int read_header(struct reading *reading, char *line, struct error *error)
+static int read_header(struct resume_reading *reading, char *line, struct error *error)
 {
     char *fields[FIELDS_MAX];
     size_t n = split(line, fields);
-    for (int column = 0; column < N_COLUMNS; column++) {
+    for (int column = 0; column < RESUME_N_COLUMNS; column++) {
         size_t found = 0;
         while (found < n && strcmp(fields[found], column_name[column]) != 0)
             found++;
@@ -53,37 +67,37 @@ static int read_header(struct reading *reading, char *line, struct error *error)
     return 0;
 }
 
-static int wrong(const struct reading *reading, enum column column, const char *text, struct error *error)
+static int wrong(const struct resume_reading *reading, enum column column, const char *text, struct error *error)
 {
     return error_set(error, "%s:%zu: column '%s': '%.40s' is not what a calibration program writes", reading->path,
                      reading->line, column_name[column], text);
 }
 
-static int whole(const struct reading *reading, char *const *fields, enum column column, uint64_t *value,
+static int whole(const struct resume_reading *reading, char *const *fields, enum column column, uint64_t *value,
                  struct error *error)
 {
     const char *text = fields[reading->column[column]];
     return number_u64(text, value) == NULL ? 0 : wrong(reading, column, text, error);
 }
 
-static int real(const struct reading *reading, char *const *fields, enum column column, double *value,
-                struct error *error)
+static int resume_real(const struct resume_reading *reading, char *const *fields, enum column column, double *value,
+                       struct error *error)
 {
     const char *text = fields[reading->column[column]];
     return number_real(text, value) == NULL && *value >= 0 ? 0 : wrong(reading, column, text, error);
 }
 
 /* Reads the share; it is empty where it is not known. */
-static int waited_of(const struct reading *reading, char *const *fields, double *waited, struct error *error)
+static int waited_of(const struct resume_reading *reading, char *const *fields, double *waited, struct error *error)
 {
     *waited = NAN;
     if (reading->column[WAITED] == reading->n_fields || fields[reading->column[WAITED]][0] == '\0')
         return 0;
-    return real(reading, fields, WAITED, waited, error);
+    return resume_real(reading, fields, WAITED, waited, error);
 }
 
-static int text_of(const struct reading *reading, char *const *fields, enum column column, char *text, size_t size,
-                   struct error *error)
+static int text_of(const struct resume_reading *reading, char *const *fields, enum column column, char *text,
+                   size_t size, struct error *error)
 {
     const char *field = fields[reading->column[column]];
     if (strlen(field) >= size)
@@ -92,7 +106,8 @@ static int text_of(const struct reading *reading, char *const *fields, enum colu
     return 0;
 }
 
-static int level_of(const struct reading *reading, char *const *fields, enum level *level, struct error *error)
+static int resume_level_of(const struct resume_reading *reading, char *const *fields, enum level *level,
+                           struct error *error)
 {
     const char *text = fields[reading->column[LEVEL]];
     return level_parse(text, level) == 0 && *level != LEVEL_COUNT ? 0 : wrong(reading, LEVEL, text, error);
@@ -113,8 +128,8 @@ static bool is_wanted(const struct wanted *wanted, const char *benchmark)
     return false;
 }
 
-static int read_row(struct reading *reading, char *line, const struct wanted *wanted, struct resume *resume,
-                    struct error *error)
+static int resume_read_row(struct resume_reading *reading, char *line, const struct wanted *wanted,
+                           struct resume *resume, struct error *error)
 {
     if (reading->n_fields == 0)
         return read_header(reading, line, error);
@@ -138,10 +153,11 @@ static int read_row(struct reading *reading, char *line, const struct wanted *wa
         text_of(reading, fields, VARIANT, row.variant, sizeof row.variant, error) != 0 ||
         text_of(reading, fields, RANKS, row.ranks, sizeof row.ranks, error) != 0 ||
         text_of(reading, fields, DOMAIN, row.domain, sizeof row.domain, error) != 0 ||
-        level_of(reading, fields, &row.level, error) != 0 || whole(reading, fields, BYTES, &row.bytes, error) != 0 ||
-        whole(reading, fields, N, &row.n, error) != 0 || whole(reading, fields, COUNT, &row.count, error) != 0 ||
-        real(reading, fields, SECONDS, &row.seconds, error) != 0 || real(reading, fields, AT_S, &at_s, error) != 0 ||
-        waited_of(reading, fields, &row.waited, error) != 0)
+        resume_level_of(reading, fields, &row.level, error) != 0 ||
+        whole(reading, fields, BYTES, &row.bytes, error) != 0 || whole(reading, fields, N, &row.n, error) != 0 ||
+        whole(reading, fields, COUNT, &row.count, error) != 0 ||
+        resume_real(reading, fields, SECONDS, &row.seconds, error) != 0 ||
+        resume_real(reading, fields, AT_S, &at_s, error) != 0 || waited_of(reading, fields, &row.waited, error) != 0)
         return -1;
     row.disturbed = probing_disturbs(PROBING_QUIET, row.waited);
     if (at_s > resume->spent_s)
@@ -152,7 +168,8 @@ static int read_row(struct reading *reading, char *line, const struct wanted *wa
 }
 
 /* Reads a probe, which judges the rows since the last one, or since the program began. */
-static int read_comment(struct reading *reading, const char *line, struct resume *resume, struct error *error)
+static int resume_read_comment(struct resume_reading *reading, const char *line, struct resume *resume,
+                               struct error *error)
 {
     struct probing probing;
     struct error reason;
@@ -185,7 +202,7 @@ int resume_read(const char *path, const char *const *names, size_t n_names, unsi
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return error_set(error, "--resume %s: cannot be opened: %s", path, strerror(errno));
-    struct reading reading = {.path = path};
+    struct resume_reading reading = {.path = path};
     struct resume found = {.rows = NULL};
     char *line = NULL;
     size_t size = 0;
@@ -200,9 +217,9 @@ int resume_read(const char *path, const char *const *names, size_t n_names, unsi
         if (strlen(line) != (size_t)length)
             result = error_set(error, "%s:%zu: zero byte; expected text", path, reading.line);
         else if (length > 0 && line[0] == '#')
-            result = read_comment(&reading, line, &found, error);
+            result = resume_read_comment(&reading, line, &found, error);
         else if (length > 0)
-            result = read_row(&reading, line, &wanted, &found, error);
+            result = resume_read_row(&reading, line, &wanted, &found, error);
     }
     if (result == 0 && ferror(file))
         result = error_set(error, "--resume %s: cannot be read: %s", path, strerror(errno));

@@ -57,7 +57,7 @@ struct sample_set samples_set(const struct samples *samples, size_t first)
     return set;
 }
 
-static int compare_samples(const void *left, const void *right)
+static int samples_compare_samples(const void *left, const void *right)
 {
     const struct sample *a = left, *b = right;
     int order = samples_compare_points(a, b);
@@ -67,7 +67,7 @@ static int compare_samples(const void *left, const void *right)
 void samples_sort(struct samples *samples)
 {
     if (samples->n_samples > 0)
-        qsort(samples->samples, samples->n_samples, sizeof *samples->samples, compare_samples);
+        qsort(samples->samples, samples->n_samples, sizeof *samples->samples, samples_compare_samples);
 }
 
 double samples_reduce(double *values, size_t n_values, enum samples_statistic statistic)

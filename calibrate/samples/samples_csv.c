@@ -14,17 +14,17 @@
 #include "share/base/number.h"
 
 enum {
-    COLUMN_LEVEL,
-    COLUMN_BYTES,
-    COLUMN_SECONDS,
-    COLUMN_N,
+    SAMPLES_COLUMN_LEVEL,
+    SAMPLES_COLUMN_BYTES,
+    SAMPLES_COLUMN_SECONDS,
+    SAMPLES_COLUMN_N,
     COLUMN_COUNT,
-    COLUMN_BENCHMARK,
-    COLUMN_VARIANT,
-    COLUMN_LAUNCH,
+    SAMPLES_COLUMN_BENCHMARK,
+    SAMPLES_COLUMN_VARIANT,
+    SAMPLES_COLUMN_LAUNCH,
     COLUMN_DOMAIN,
     COLUMN_WAITED,
-    N_COLUMNS,
+    SAMPLES_N_COLUMNS,
 };
 
 /* Returns the index of a name; 0 where there is none, or no such. */
@@ -36,7 +36,7 @@ static int name_find(const char *name, const char *const *names, int n_names)
     return 0;
 }
 
-struct reading {
+struct samples_reading {
     struct samples samples;
     const struct csv_column *columns;
     size_t epoch; /* the first sample since the last probe of the machine */
@@ -58,45 +58,46 @@ static int read_waited(const char *text, double *waited, struct error *error)
     return 0;
 }
 
-static int read_row(void *context, size_t line, const union csv_value *values, struct error *error)
+static int samples_read_row(void *context, size_t line, const union csv_value *values, struct error *error)
 {
     (void)line;
-    struct reading *reading = context;
+    struct samples_reading *reading = context;
     struct sample sample = {
-        .bytes = values[COLUMN_BYTES].u64,
-        .seconds = values[COLUMN_SECONDS].real,
-        .n = reading->columns[COLUMN_N].present ? values[COLUMN_N].u64 : 1,
+        .bytes = values[SAMPLES_COLUMN_BYTES].u64,
+        .seconds = values[SAMPLES_COLUMN_SECONDS].real,
+        .n = reading->columns[SAMPLES_COLUMN_N].present ? values[SAMPLES_COLUMN_N].u64 : 1,
         .level = LEVEL_COUNT,
     };
-    if (values[COLUMN_BENCHMARK].text != NULL && strcmp(values[COLUMN_BENCHMARK].text, MEMORY_BENCHMARK) == 0)
+    if (values[SAMPLES_COLUMN_BENCHMARK].text != NULL &&
+        strcmp(values[SAMPLES_COLUMN_BENCHMARK].text, MEMORY_BENCHMARK) == 0)
         return error_set(error, "a sample of memory contention: 'mpistair machine fit --memory' makes a table of such "
                                 "samples");
-    if (values[COLUMN_VARIANT].text != NULL &&
-        strncmp(values[COLUMN_VARIANT].text, MACHINE_MOCK, sizeof MACHINE_MOCK - 1) == 0)
+    if (values[SAMPLES_COLUMN_VARIANT].text != NULL &&
+        strncmp(values[SAMPLES_COLUMN_VARIANT].text, MACHINE_MOCK, sizeof MACHINE_MOCK - 1) == 0)
         return error_set(error,
                          "variant '%.40s': a sample of a mock of a driver, of which no table can be made; "
                          "calibrate on the machine itself, or take such samples out",
-                         values[COLUMN_VARIANT].text);
+                         values[SAMPLES_COLUMN_VARIANT].text);
     for (int level = 0; level < LEVEL_COUNT; level++)
-        if (strcmp(values[COLUMN_LEVEL].text, level_name[level]) == 0)
+        if (strcmp(values[SAMPLES_COLUMN_LEVEL].text, level_name[level]) == 0)
             sample.level = (uint8_t)level;
     if (sample.level == LEVEL_COUNT)
         return error_set(error, "level '%.40s' is none of self, intra_socket, inter_socket, inter_node",
-                         values[COLUMN_LEVEL].text);
+                         values[SAMPLES_COLUMN_LEVEL].text);
     if (!(sample.seconds > 0))
         return error_set(error, "seconds %g: expected a time above 0", sample.seconds);
     if (sample.n < 1)
         return error_set(error, "n 0: expected the number of processes that share the bandwidth, 1 or more");
     if (sample.n == MACHINE_NO_N)
         return error_set(error, "n %llu is too large", (unsigned long long)sample.n);
-    sample.benchmark = (uint8_t)name_find(values[COLUMN_BENCHMARK].text, benchmark_name, BENCHMARK_COUNT);
-    sample.variant = (uint8_t)name_find(values[COLUMN_VARIANT].text, variant_name, VARIANT_COUNT);
+    sample.benchmark = (uint8_t)name_find(values[SAMPLES_COLUMN_BENCHMARK].text, benchmark_name, BENCHMARK_COUNT);
+    sample.variant = (uint8_t)name_find(values[SAMPLES_COLUMN_VARIANT].text, variant_name, VARIANT_COUNT);
     sample.domain = (uint8_t)name_find(values[COLUMN_DOMAIN].text, domain_name, DOMAIN_COUNT);
-    if (values[COLUMN_COUNT].u64 > UINT32_MAX || values[COLUMN_LAUNCH].u64 > UINT32_MAX)
+    if (values[COLUMN_COUNT].u64 > UINT32_MAX || values[SAMPLES_COLUMN_LAUNCH].u64 > UINT32_MAX)
         return error_set(error, "count %llu, launch %llu: too large", (unsigned long long)values[COLUMN_COUNT].u64,
-                         (unsigned long long)values[COLUMN_LAUNCH].u64);
+                         (unsigned long long)values[SAMPLES_COLUMN_LAUNCH].u64);
     sample.count = reading->columns[COLUMN_COUNT].present ? (uint32_t)values[COLUMN_COUNT].u64 : 1;
-    sample.launch = (uint32_t)values[COLUMN_LAUNCH].u64;
+    sample.launch = (uint32_t)values[SAMPLES_COLUMN_LAUNCH].u64;
     if (read_waited(values[COLUMN_WAITED].text, &sample.waited, error) != 0)
         return -1;
     sample.disturbed = probing_disturbs(PROBING_QUIET, sample.waited);
@@ -105,7 +106,7 @@ static int read_row(void *context, size_t line, const union csv_value *values, s
 }
 
 /* Reads a probe, which judges the samples since the last one, or since the program began. */
-static int read_probing(struct reading *reading, const char *text, struct error *error)
+static int read_probing(struct samples_reading *reading, const char *text, struct error *error)
 {
     struct samples *samples = &reading->samples;
     struct probing probing;
@@ -120,9 +121,9 @@ static int read_probing(struct reading *reading, const char *text, struct error 
 }
 
 /* Reads what the calibration was told besides samples; other comments are for other readers. */
-static int read_comment(void *context, const char *text, struct error *error)
+static int samples_read_comment(void *context, const char *text, struct error *error)
 {
-    struct reading *reading = context;
+    struct samples_reading *reading = context;
     struct samples *samples = &reading->samples;
     if (probing_is_probe(text))
         return read_probing(reading, text, error);
@@ -145,20 +146,21 @@ static int read_comment(void *context, const char *text, struct error *error)
 
 int samples_read_csv(const char *path, struct samples *samples, struct error *error)
 {
-    struct csv_column columns[N_COLUMNS] = {
-        [COLUMN_LEVEL] = {.name = "level", .kind = CSV_TEXT},
-        [COLUMN_BYTES] = {.name = "bytes", .kind = CSV_U64},
-        [COLUMN_SECONDS] = {.name = "seconds", .kind = CSV_REAL},
-        [COLUMN_N] = {.name = "n", .kind = CSV_U64, .optional = true},
+    struct csv_column columns[SAMPLES_N_COLUMNS] = {
+        [SAMPLES_COLUMN_LEVEL] = {.name = "level", .kind = CSV_TEXT},
+        [SAMPLES_COLUMN_BYTES] = {.name = "bytes", .kind = CSV_U64},
+        [SAMPLES_COLUMN_SECONDS] = {.name = "seconds", .kind = CSV_REAL},
+        [SAMPLES_COLUMN_N] = {.name = "n", .kind = CSV_U64, .optional = true},
         [COLUMN_COUNT] = {.name = "count", .kind = CSV_U64, .optional = true},
-        [COLUMN_BENCHMARK] = {.name = "benchmark", .kind = CSV_TEXT, .optional = true},
-        [COLUMN_VARIANT] = {.name = "variant", .kind = CSV_TEXT, .optional = true},
-        [COLUMN_LAUNCH] = {.name = "launch", .kind = CSV_U64, .optional = true},
+        [SAMPLES_COLUMN_BENCHMARK] = {.name = "benchmark", .kind = CSV_TEXT, .optional = true},
+        [SAMPLES_COLUMN_VARIANT] = {.name = "variant", .kind = CSV_TEXT, .optional = true},
+        [SAMPLES_COLUMN_LAUNCH] = {.name = "launch", .kind = CSV_U64, .optional = true},
         [COLUMN_DOMAIN] = {.name = "domain", .kind = CSV_TEXT, .optional = true},
         [COLUMN_WAITED] = {.name = "waited", .kind = CSV_TEXT, .optional = true},
     };
-    struct reading reading = {.columns = columns};
-    int result = csv_read_comments(path, columns, N_COLUMNS, read_row, read_comment, &reading, error);
+    struct samples_reading reading = {.columns = columns};
+    int result =
+        csv_read_comments(path, columns, SAMPLES_N_COLUMNS, samples_read_row, samples_read_comment, &reading, error);
     if (result == 0 && reading.samples.n_samples == 0)
         result = error_set(error, "%s: holds no samples; expected rows below the header level,bytes,seconds", path);
     if (result != 0) {

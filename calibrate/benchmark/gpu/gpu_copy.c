@@ -19,12 +19,12 @@
 #include "calibrate/machine/machine.h"
 #include "share/base/memory.h"
 
-#define BYTES_MAX     16777216u
-#define NOT_AVAILABLE MEASURE_NOTE "not_available "
+#define COPY_BYTES_MAX     16777216u
+#define COPY_NOT_AVAILABLE MEASURE_NOTE "not_available "
 
-enum { REPEATS_MAX = 1024, WARM_SHARE = 16, STEP = 4, NOWHERE = -1 };
+enum { COPY_REPEATS_MAX = 1024, COPY_WARM_SHARE = 16, COPY_STEP = 4, NOWHERE = -1 };
 
-static const struct mode {
+static const struct copy_mode {
     const char *variant; /* behind MACHINE_MOCK and a '_' where the driver is a mock */
     enum gpu_way way;
     bool is_pinned, by_events;
@@ -42,7 +42,7 @@ static const struct mode {
     {MACHINE_MOCK "_peer", GPU_PEER, true, false},
     {MACHINE_MOCK "_peer_events", GPU_PEER, true, true},
 };
-enum { N_MODES = sizeof modes / sizeof modes[0], NEAR = 0, FAR = 1, N_PLACES = 2 };
+enum { COPY_N_MODES = sizeof modes / sizeof modes[0], NEAR = 0, FAR = 1, N_PLACES = 2 };
 
 /* Says what rank 0 found, on all ranks. */
 struct found {
@@ -52,105 +52,105 @@ struct found {
     bool has_peer;
 };
 
-static struct found found;
-static struct gpu gpu;
-static struct pair copiers[N_PLACES]; /* of a rank with itself; NOWHERE: there is none */
-static char names[N_PLACES][16];
+static struct found copy_found;
+static struct gpu copy_gpu;
+static struct pair copy_copiers[N_PLACES]; /* of a rank with itself; NOWHERE: there is none */
+static char copy_names[N_PLACES][16];
 
 /* Looks for GPUs on rank 0; whoever is chosen to copy opens the driver for itself. */
-static void look(const struct measure *measure)
+static void copy_look(const struct measure *measure)
 {
     struct error error;
-    if (measure->rank == 0 && gpu_open(&gpu, &error) != 0)
-        fprintf(stderr, NOT_AVAILABLE "gpu %s\n", error.text);
-    if (measure->rank == 0 && gpu.driver.library != NULL) {
-        found = (struct found){.is_there = true, .is_mock = gpu.driver.is_mock, .n_gpus = gpu.n_sides};
-        for (int i = 0; i < gpu.n_sides; i++)
-            found.sockets[i] = gpu_socket(gpu.side[i].bus_id);
-        gpu_close(&gpu);
+    if (measure->rank == 0 && gpu_open(&copy_gpu, &error) != 0)
+        fprintf(stderr, COPY_NOT_AVAILABLE "gpu %s\n", error.text);
+    if (measure->rank == 0 && copy_gpu.driver.library != NULL) {
+        copy_found = (struct found){.is_there = true, .is_mock = copy_gpu.driver.is_mock, .n_gpus = copy_gpu.n_sides};
+        for (int i = 0; i < copy_gpu.n_sides; i++)
+            copy_found.sockets[i] = gpu_socket(copy_gpu.side[i].bus_id);
+        gpu_close(&copy_gpu);
     }
-    MPI_Bcast(&found, sizeof found, MPI_BYTE, 0, measure->comm);
+    MPI_Bcast(&copy_found, sizeof copy_found, MPI_BYTE, 0, measure->comm);
 }
 
 /* Chooses the first rank of rank 0's node on the GPU's socket and the first on another one. Where the GPU's socket is
  * not known any rank counts as near. */
-static void choose(const struct measure *measure)
+static void copy_choose(const struct measure *measure)
 {
     const struct placement *placement = &measure->placement;
     for (int place = 0; place < N_PLACES; place++)
-        copiers[place] = (struct pair){NOWHERE, NOWHERE};
+        copy_copiers[place] = (struct pair){NOWHERE, NOWHERE};
     for (int rank = measure->size - 1; rank >= 0; rank--) {
         if (placement->node[rank] != placement->node[0])
             continue;
-        bool is_near = found.sockets[0] < 0 || placement->socket[rank] == (uint32_t)found.sockets[0];
-        copiers[is_near ? NEAR : FAR] = (struct pair){rank, rank};
+        bool is_near = copy_found.sockets[0] < 0 || placement->socket[rank] == (uint32_t)copy_found.sockets[0];
+        copy_copiers[is_near ? NEAR : FAR] = (struct pair){rank, rank};
     }
     for (int place = 0; place < N_PLACES; place++)
-        snprintf(names[place], sizeof names[place], "%d", copiers[place].first);
+        snprintf(copy_names[place], sizeof copy_names[place], "%d", copy_copiers[place].first);
 }
 
 static void note_what_is_missing(void)
 {
-    if (found.sockets[0] < 0)
+    if (copy_found.sockets[0] < 0)
         fprintf(stderr,
-                NOT_AVAILABLE "gpu_copy_far hwloc does not know the socket of the GPU: any counts as its own\n");
-    else if (copiers[FAR].first == NOWHERE)
-        fprintf(stderr, NOT_AVAILABLE "gpu_copy_far no rank of the node is on another socket than the GPU\n");
-    if (copiers[NEAR].first == NOWHERE)
-        fprintf(stderr, NOT_AVAILABLE "gpu_copy_near no rank of the node is on the socket of the GPU\n");
-    if (found.n_gpus < 2)
-        fprintf(stderr, NOT_AVAILABLE "gpu_copy_peer one GPU: copies from one to another need two\n");
-    else if (!found.has_peer)
-        fprintf(stderr, NOT_AVAILABLE "gpu_copy_peer the first GPU cannot reach the memory of the second\n");
+                COPY_NOT_AVAILABLE "gpu_copy_far hwloc does not know the socket of the GPU: any counts as its own\n");
+    else if (copy_copiers[FAR].first == NOWHERE)
+        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy_far no rank of the node is on another socket than the GPU\n");
+    if (copy_copiers[NEAR].first == NOWHERE)
+        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy_near no rank of the node is on the socket of the GPU\n");
+    if (copy_found.n_gpus < 2)
+        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy_peer one GPU: copies from one to another need two\n");
+    else if (!copy_found.has_peer)
+        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy_peer the first GPU cannot reach the memory of the second\n");
 }
 
 /* Returns where a rank copies, NOWHERE where it does not. */
 static int place_of(int rank)
 {
-    return rank == copiers[NEAR].first ? NEAR : rank == copiers[FAR].first ? FAR : NOWHERE;
+    return rank == copy_copiers[NEAR].first ? NEAR : rank == copy_copiers[FAR].first ? FAR : NOWHERE;
 }
 
 /* Copies a byte each way, so that what is refused is told before anything is measured. */
 static int try_ways(struct error *error)
 {
     double seconds;
-    for (int mode = 0; mode < N_MODES; mode++)
-        if ((modes[mode].way != GPU_PEER || gpu.has_peer) &&
-            gpu_copy(&gpu, modes[mode].way, modes[mode].by_events, gpu.pinned, 0, 1, 1, &seconds, error) != 0)
+    for (int mode = 0; mode < COPY_N_MODES; mode++)
+        if ((modes[mode].way != GPU_PEER || copy_gpu.has_peer) &&
+            gpu_copy(&copy_gpu, modes[mode].way, modes[mode].by_events, copy_gpu.pinned, 0, 1, 1, &seconds, error) != 0)
             return -1;
     return 0;
 }
 
 /* Opens the driver on the ranks that copy; returns on all ranks whether each could. */
-static bool take(const struct measure *measure)
+static bool copy_take(const struct measure *measure)
 {
     struct error error;
     int refused = 0, has_peer = 0, any_refused, any_peer;
     if (place_of(measure->rank) != NOWHERE) {
-        refused = gpu_open(&gpu, &error) != 0 || gpu_take(&gpu, measure->buffer_bytes, &error) != 0 ||
-                  gpu_take_other_ends(&gpu, &error) != 0 || try_ways(&error) != 0;
-        has_peer = gpu.has_peer;
+        refused = gpu_open(&copy_gpu, &error) != 0 || gpu_take(&copy_gpu, measure->buffer_bytes, &error) != 0 ||
+                  gpu_take_other_ends(&copy_gpu, &error) != 0 || try_ways(&error) != 0;
+        has_peer = copy_gpu.has_peer;
     }
     if (refused)
-        fprintf(stderr, NOT_AVAILABLE "gpu_copy rank %d: %s\n", measure->rank, error.text);
+        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy rank %d: %s\n", measure->rank, error.text);
     MPI_Allreduce(&refused, &any_refused, 1, MPI_INT, MPI_MAX, measure->comm);
     MPI_Allreduce(&has_peer, &any_peer, 1, MPI_INT, MPI_MAX, measure->comm);
-    found.has_peer = any_peer;
+    copy_found.has_peer = any_peer;
     if (any_refused)
-        gpu_close(&gpu);
+        gpu_close(&copy_gpu);
     return !any_refused;
 }
 
 /* Returns a negative number, which ends the program with 0, where there is nothing to measure. */
-static int prepare(struct measure *measure, bool speak)
+static int copy_prepare(struct measure *measure, bool speak)
 {
     if (!gpu_word_listed(measure->paths, GPU_COPY_NAME))
         return -1;
-    look(measure);
-    if (!found.is_there)
+    copy_look(measure);
+    if (!copy_found.is_there)
         return -1;
-    choose(measure);
-    if (!take(measure))
+    copy_choose(measure);
+    if (!copy_take(measure))
         return -1;
     if (speak)
         note_what_is_missing();
@@ -159,75 +159,75 @@ static int prepare(struct measure *measure, bool speak)
 
 static enum level level_of(int mode, int place)
 {
-    bool same = found.sockets[0] == found.sockets[1];
+    bool same = copy_found.sockets[0] == copy_found.sockets[1];
     if (modes[mode].way == GPU_WITHIN)
         return LEVEL_SELF;
     return (modes[mode].way == GPU_PEER ? same : place == NEAR) ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
 }
 
 /* Appends a mode at a place, all sizes. */
-static size_t append(const struct measure *measure, int mode, int place, struct item *items)
+static size_t copy_append(const struct measure *measure, int mode, int place, struct item *items)
 {
     size_t n = 0;
-    for (uint64_t bytes = 1; bytes <= BYTES_MAX && bytes <= measure->buffer_bytes; bytes *= STEP)
+    for (uint64_t bytes = 1; bytes <= COPY_BYTES_MAX && bytes <= measure->buffer_bytes; bytes *= COPY_STEP)
         items[n++] = (struct item){.level = level_of(mode, place),
                                    .mode = mode,
-                                   .variant = modes[mode].variant + (found.is_mock ? 0 : sizeof MACHINE_MOCK),
+                                   .variant = modes[mode].variant + (copy_found.is_mock ? 0 : sizeof MACHINE_MOCK),
                                    .n = 1,
                                    .count = 1,
                                    .bytes = bytes,
-                                   .repeats = REPEATS_MAX,
+                                   .repeats = COPY_REPEATS_MAX,
                                    .n_pairs = 1,
-                                   .pairs = &copiers[place],
-                                   .ranks = names[place]};
+                                   .pairs = &copy_copiers[place],
+                                   .ranks = copy_names[place]};
     return n;
 }
 
 /* Says whether a rank makes such copies: one rank alone does those that end on a GPU. */
-static bool is_measured(enum gpu_way way, bool is_nearest)
+static bool copy_is_measured(enum gpu_way way, bool is_nearest)
 {
-    return way == GPU_PEER ? found.has_peer && is_nearest : way != GPU_WITHIN || is_nearest;
+    return way == GPU_PEER ? copy_found.has_peer && is_nearest : way != GPU_WITHIN || is_nearest;
 }
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void copy_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_sizes = 0;
-    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= STEP)
+    for (uint64_t bytes = 1; bytes <= COPY_BYTES_MAX; bytes *= COPY_STEP)
         n_sizes++;
-    *items = xcalloc(N_PLACES * N_MODES * n_sizes, sizeof **items);
-    int nearest = copiers[NEAR].first != NOWHERE ? NEAR : FAR;
+    *items = xcalloc(N_PLACES * COPY_N_MODES * n_sizes, sizeof **items);
+    int nearest = copy_copiers[NEAR].first != NOWHERE ? NEAR : FAR;
     for (int place = 0; place < N_PLACES; place++)
-        for (int mode = 0; mode < N_MODES && copiers[place].first != NOWHERE; mode++)
-            if (is_measured(modes[mode].way, place == nearest))
-                *n_items += append(measure, mode, place, *items + *n_items);
+        for (int mode = 0; mode < COPY_N_MODES && copy_copiers[place].first != NOWHERE; mode++)
+            if (copy_is_measured(modes[mode].way, place == nearest))
+                *n_items += copy_append(measure, mode, place, *items + *n_items);
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double copy_exchange(struct measure *measure, const struct task *task)
 {
-    const struct mode *mode = &modes[task->mode];
+    const struct copy_mode *mode = &modes[task->mode];
     struct error error;
     double seconds = 0;
     size_t place;
     measure_places(measure, task->bytes, 1, &place);
-    char *host = (mode->is_pinned ? gpu.pinned : measure->send_buffer) + place;
-    if (gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, 1 + task->repeats / WARM_SHARE, &seconds,
-                 &error) != 0 ||
-        gpu_copy(&gpu, mode->way, mode->by_events, host, place, task->bytes, task->repeats, &seconds, &error) != 0)
+    char *host = (mode->is_pinned ? copy_gpu.pinned : measure->send_buffer) + place;
+    if (gpu_copy(&copy_gpu, mode->way, mode->by_events, host, place, task->bytes, 1 + task->repeats / COPY_WARM_SHARE,
+                 &seconds, &error) != 0 ||
+        gpu_copy(&copy_gpu, mode->way, mode->by_events, host, place, task->bytes, task->repeats, &seconds, &error) != 0)
         abort_all("%s", error.text);
     return seconds;
 }
 
-static void release(struct measure *measure)
+static void copy_release(struct measure *measure)
 {
     (void)measure;
-    gpu_close(&gpu);
+    gpu_close(&copy_gpu);
 }
 
 const struct benchmark_program gpu_copy_program = {
     .name = "gpu_copy",
     .summary = "Copies between a GPU and its host, pinned and pageable, near and far, within it, and to the next GPU.",
-    .prepare = prepare,
-    .list = list,
-    .exchange = exchange,
-    .release = release,
+    .prepare = copy_prepare,
+    .list = copy_list,
+    .exchange = copy_exchange,
+    .release = copy_release,
 };

@@ -10,7 +10,7 @@
 #include "calibrate/gpu/gpu_socket.h"
 #include "calibrate/measure/levels.h"
 
-#define NOT_AVAILABLE MEASURE_NOTE "not_available "
+#define ENDS_NOT_AVAILABLE MEASURE_NOTE "not_available "
 
 /* Tells all ranks what the first member of an end found. */
 struct told {
@@ -108,14 +108,14 @@ static int take_first(const struct measure *measure, const char *taken, struct g
     if (pick(measure->placement.socket[measure->rank], taken, told, &error) != 0 ||
         gpu_open_at(gpu, told->bus_id, &error) != 0 || gpu_take(gpu, measure->buffer_bytes, &error) != 0 ||
         try_copies(gpu, &error) != 0) {
-        fprintf(stderr, NOT_AVAILABLE "gpu_paths rank %d: %s\n", measure->rank, error.text);
+        fprintf(stderr, ENDS_NOT_AVAILABLE "gpu_paths rank %d: %s\n", measure->rank, error.text);
         return -1;
     }
     told->has_gpu = true;
     told->is_mock = gpu->driver.is_mock;
     told->is_shared = gpu_share(gpu, &told->handle, &error) == 0;
     if (!told->is_shared)
-        fprintf(stderr, NOT_AVAILABLE "duplicate-pointer rank %d: %s\n", measure->rank, error.text);
+        fprintf(stderr, ENDS_NOT_AVAILABLE "duplicate-pointer rank %d: %s\n", measure->rank, error.text);
     return 0;
 }
 
@@ -128,7 +128,7 @@ static bool take_other(const struct measure *measure, const struct told *told, s
     if (gpu_open_at(gpu, told->bus_id, &error) == 0 &&
         gpu_take_shared(gpu, &told->handle, measure->buffer_bytes, &error) == 0 && try_copies(gpu, &error) == 0)
         return true;
-    fprintf(stderr, NOT_AVAILABLE "duplicate-pointer rank %d: %s\n", measure->rank, error.text);
+    fprintf(stderr, ENDS_NOT_AVAILABLE "duplicate-pointer rank %d: %s\n", measure->rank, error.text);
     return false;
 }
 

@@ -18,21 +18,28 @@
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/memory.h"
 
-#define BYTES_MIN       1024u /* of what is shared or split */
-#define BYTES_MAX       16777216u
-#define NOT_AVAILABLE   MEASURE_NOTE "not_available "
-#define WITHOUT_MOCK(t) ((t) + sizeof MACHINE_MOCK)
+#define PATHS_BYTES_MIN     1024u /* of what is shared or split */
+#define PATHS_BYTES_MAX     16777216u
+#define PATHS_NOT_AVAILABLE MEASURE_NOTE "not_available "
+#define WITHOUT_MOCK(t)     ((t) + sizeof MACHINE_MOCK)
 
-enum { REPEATS_MAX = 1024, WARM_SHARE = 16, STEP = 4, START_TAG = 4, CHECK_BYTES = 5003, CHECK_COUNT = 3 };
+enum {
+    PATHS_REPEATS_MAX = 1024,
+    PATHS_WARM_SHARE = 16,
+    PATHS_STEP = 4,
+    PATHS_START_TAG = 4,
+    CHECK_BYTES = 5003,
+    CHECK_COUNT = 3
+};
 
 /* Lists what is told apart, for each level. */
-static const struct shape {
+static const struct paths_shape {
     const char *variant; /* behind MACHINE_MOCK and a '_' where the driver is a mock */
     const char *word;    /* of --path */
     int path;
     int n_members, count;
     bool by_events;
-} shapes[] = {
+} paths_shapes[] = {
     {MACHINE_MOCK "_host", GPU_HOST_NAME, GPU_HOST, 1, 1, false},
     {MACHINE_MOCK "_host", GPU_HOST_NAME, GPU_HOST, 1, 5, false},
     {MACHINE_MOCK "_host", GPU_HOST_NAME, GPU_HOST, 1, 10, false},
@@ -61,14 +68,14 @@ static const struct shape {
     {MACHINE_MOCK "_push", "duplicate-pointer", GPU_PUSH, 8, 1, false},
     {MACHINE_MOCK "_push_events", "duplicate-pointer", GPU_PUSH, 2, 1, true},
 };
-enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+enum { PATHS_N_SHAPES = sizeof paths_shapes / sizeof paths_shapes[0] };
 
-static struct gpu_ends levels[LEVEL_COUNT];
+static struct gpu_ends paths_levels[LEVEL_COUNT];
 static bool is_open[LEVEL_COUNT];
 static bool is_aware;
-static struct pair pairs[LEVEL_COUNT][GPU_MEMBERS_MAX];   /* from end to end */
-static struct pair copiers[LEVEL_COUNT][GPU_MEMBERS_MAX]; /* of each first member with itself */
-static char names[LEVEL_COUNT][32];
+static struct pair paths_pairs[LEVEL_COUNT][GPU_MEMBERS_MAX];   /* from end to end */
+static struct pair paths_copiers[LEVEL_COUNT][GPU_MEMBERS_MAX]; /* of each first member with itself */
+static char paths_names[LEVEL_COUNT][32];
 
 /* Says what a path needs that a level has not; NULL where it has all. */
 static const char *lacks(const struct measure *measure, const struct gpu_ends *ends, int path)
@@ -79,9 +86,9 @@ static const char *lacks(const struct measure *measure, const struct gpu_ends *e
 }
 
 /* Returns whether a shape is measured at a level. */
-static bool is_measured(const struct measure *measure, const struct shape *shape, enum level level)
+static bool paths_is_measured(const struct measure *measure, const struct paths_shape *shape, enum level level)
 {
-    const struct gpu_ends *ends = &levels[level];
+    const struct gpu_ends *ends = &paths_levels[level];
     bool copies_at_once = shape->path == GPU_PULL || shape->path == GPU_PUSH;
     if (!is_open[level] || !gpu_word_listed(measure->paths, shape->word) || shape->n_members > ends->n_members)
         return false;
@@ -92,26 +99,27 @@ static bool is_measured(const struct measure *measure, const struct shape *shape
 
 static void note_level(const struct measure *measure, enum level level)
 {
-    const struct gpu_ends *ends = &levels[level];
+    const struct gpu_ends *ends = &paths_levels[level];
     const char *name = level_name[level];
     if (ends->n_members == 0)
-        fprintf(stderr, NOT_AVAILABLE "gpu_paths_%s no two of the %d ranks are at this level\n", name, measure->size);
+        fprintf(stderr, PATHS_NOT_AVAILABLE "gpu_paths_%s no two of the %d ranks are at this level\n", name,
+                measure->size);
     if (!is_open[level])
         return;
     const char *reason = lacks(measure, ends, GPU_DIRECT);
     if (reason != NULL && is_aware && gpu_word_listed(measure->paths, gpu_path_name[GPU_DIRECT]))
-        fprintf(stderr, NOT_AVAILABLE "gpudirect_%s %s\n", name, reason);
+        fprintf(stderr, PATHS_NOT_AVAILABLE "gpudirect_%s %s\n", name, reason);
     for (int path = GPU_EXTRA_MESSAGE; path <= GPU_DUPLICATE_POINTER; path++)
         if (ends->n_members < 2 && gpu_word_listed(measure->paths, gpu_path_name[path]))
-            fprintf(stderr, NOT_AVAILABLE "%s_%s each end has one process on its socket: two are needed\n",
+            fprintf(stderr, PATHS_NOT_AVAILABLE "%s_%s each end has one process on its socket: two are needed\n",
                     gpu_path_name[path], name);
 }
 
 /* Describes the transfer of a shape for this rank. Returns false where it takes no part. */
-static bool make_transfer(const struct measure *measure, const struct shape *shape, enum level level,
+static bool make_transfer(const struct measure *measure, const struct paths_shape *shape, enum level level,
                           struct gpu_transfer *transfer)
 {
-    struct gpu_ends *ends = &levels[level];
+    struct gpu_ends *ends = &paths_levels[level];
     struct gpu_end *end = gpu_ends_own(ends);
     if (end == NULL || end->own >= shape->n_members)
         return false;
@@ -138,31 +146,31 @@ static void enter(struct gpu_end *end)
 static void check(const struct measure *measure)
 {
     for (int level = 0; level < LEVEL_COUNT; level++)
-        for (size_t i = 0; i < N_SHAPES; i++) {
-            struct shape shape = shapes[i];
+        for (size_t i = 0; i < PATHS_N_SHAPES; i++) {
+            struct paths_shape shape = paths_shapes[i];
             struct gpu_transfer transfer;
-            if (!is_measured(measure, &shape, (enum level)level) || shape.path >= GPU_PULL || shape.by_events)
+            if (!paths_is_measured(measure, &shape, (enum level)level) || shape.path >= GPU_PULL || shape.by_events)
                 continue;
             shape.count = CHECK_COUNT;
             bool takes_part = make_transfer(measure, &shape, (enum level)level, &transfer);
             transfer.bytes = CHECK_BYTES;
             if (takes_part)
                 enter(transfer.end);
-            gpu_transfer_check(takes_part ? &transfer : NULL, takes_part && transfer.end == &levels[level].side[0],
-                               measure->comm);
+            gpu_transfer_check(takes_part ? &transfer : NULL,
+                               takes_part && transfer.end == &paths_levels[level].side[0], measure->comm);
         }
 }
 
 static bool is_anything_asked(const struct measure *measure)
 {
     bool asked = false;
-    for (size_t i = 0; i < N_SHAPES; i++)
-        asked = asked || gpu_word_listed(measure->paths, shapes[i].word);
+    for (size_t i = 0; i < PATHS_N_SHAPES; i++)
+        asked = asked || gpu_word_listed(measure->paths, paths_shapes[i].word);
     return asked;
 }
 
 /* Says on all ranks whether rank 0 sees a GPU. */
-static bool look(const struct measure *measure)
+static bool paths_look(const struct measure *measure)
 {
     struct gpu gpu;
     struct error error;
@@ -172,30 +180,30 @@ static bool look(const struct measure *measure)
         if (found)
             gpu_close(&gpu);
         else
-            fprintf(stderr, NOT_AVAILABLE "gpu %s\n", error.text);
+            fprintf(stderr, PATHS_NOT_AVAILABLE "gpu %s\n", error.text);
     }
     MPI_Bcast(&found, 1, MPI_INT, 0, measure->comm);
     return found != 0;
 }
 
-static void release(struct measure *measure)
+static void paths_release(struct measure *measure)
 {
     for (int level = 0; level < LEVEL_COUNT; level++)
-        gpu_ends_release(measure, &levels[level]);
+        gpu_ends_release(measure, &paths_levels[level]);
 }
 
 /* Returns a negative number, which ends the program with 0, where there is nothing to measure. */
-static int prepare(struct measure *measure, bool speak)
+static int paths_prepare(struct measure *measure, bool speak)
 {
-    if (!is_anything_asked(measure) || !look(measure))
+    if (!is_anything_asked(measure) || !paths_look(measure))
         return -1;
     int aware = gpu_mpi_is_aware(), all_aware, n = 0;
     MPI_Allreduce(&aware, &all_aware, 1, MPI_INT, MPI_MIN, measure->comm);
     is_aware = all_aware != 0;
     if (speak && !is_aware && gpu_word_listed(measure->paths, gpu_path_name[GPU_DIRECT]))
-        fprintf(stderr, NOT_AVAILABLE "%s MPI not CUDA-aware, as far as it says\n", gpu_path_name[GPU_DIRECT]);
+        fprintf(stderr, PATHS_NOT_AVAILABLE "%s MPI not CUDA-aware, as far as it says\n", gpu_path_name[GPU_DIRECT]);
     for (int level = 0; level < LEVEL_COUNT; level++) {
-        struct gpu_ends *ends = &levels[level];
+        struct gpu_ends *ends = &paths_levels[level];
         ends->side[0].own = ends->side[1].own = -1;
         if (level == LEVEL_SELF)
             continue;
@@ -204,57 +212,57 @@ static int prepare(struct measure *measure, bool speak)
         is_open[level] = ends->has_gpus;
         if (speak)
             note_level(measure, (enum level)level);
-        for (size_t i = 0; i < N_SHAPES; i++)
-            n += is_measured(measure, &shapes[i], (enum level)level);
+        for (size_t i = 0; i < PATHS_N_SHAPES; i++)
+            n += paths_is_measured(measure, &paths_shapes[i], (enum level)level);
     }
     if (n > 0) {
         check(measure);
         return 0;
     }
-    release(measure);
+    paths_release(measure);
     return -1;
 }
 
-static void append(const struct measure *measure, size_t i, enum level level, struct item *items, size_t *n_items)
+static void paths_append(const struct measure *measure, size_t i, enum level level, struct item *items, size_t *n_items)
 {
-    const struct shape *shape = &shapes[i];
+    const struct paths_shape *shape = &paths_shapes[i];
     bool copies_at_once = shape->path == GPU_PULL || shape->path == GPU_PUSH;
-    uint64_t least = shape->n_members * shape->count > 1 ? BYTES_MIN : 1;
+    uint64_t least = shape->n_members * shape->count > 1 ? PATHS_BYTES_MIN : 1;
     uint64_t most = measure->buffer_bytes / (copies_at_once ? (uint64_t)shape->n_members : 1);
-    for (uint64_t bytes = least; bytes <= BYTES_MAX && bytes <= most; bytes *= STEP)
+    for (uint64_t bytes = least; bytes <= PATHS_BYTES_MAX && bytes <= most; bytes *= PATHS_STEP)
         items[(*n_items)++] =
             (struct item){.level = level,
-                          .mode = (int)(level * N_SHAPES + i),
-                          .variant = levels[level].is_mock ? shape->variant : WITHOUT_MOCK(shape->variant),
+                          .mode = (int)(level * PATHS_N_SHAPES + i),
+                          .variant = paths_levels[level].is_mock ? shape->variant : WITHOUT_MOCK(shape->variant),
                           .n = (uint64_t)shape->n_members,
                           .count = shape->count,
                           .bytes = bytes,
-                          .repeats = REPEATS_MAX,
+                          .repeats = PATHS_REPEATS_MAX,
                           .n_pairs = (size_t)shape->n_members,
-                          .pairs = copies_at_once ? copiers[level] : pairs[level],
-                          .ranks = names[level]};
+                          .pairs = copies_at_once ? paths_copiers[level] : paths_pairs[level],
+                          .ranks = paths_names[level]};
 }
 
-static void list(const struct measure *measure, struct item **items, size_t *n_items)
+static void paths_list(const struct measure *measure, struct item **items, size_t *n_items)
 {
     size_t n_sizes = 0;
-    for (uint64_t bytes = 1; bytes <= BYTES_MAX; bytes *= STEP)
+    for (uint64_t bytes = 1; bytes <= PATHS_BYTES_MAX; bytes *= PATHS_STEP)
         n_sizes++;
-    *items = xcalloc(LEVEL_COUNT * N_SHAPES * n_sizes, sizeof **items);
+    *items = xcalloc(LEVEL_COUNT * PATHS_N_SHAPES * n_sizes, sizeof **items);
     for (int level = 0; level < LEVEL_COUNT; level++) {
-        const struct gpu_end *side = levels[level].side;
-        for (int i = 0; i < levels[level].n_members; i++) {
-            pairs[level][i] = (struct pair){side[0].members[i], side[1].members[i]};
-            copiers[level][i] = (struct pair){side[0].members[i], side[0].members[i]};
+        const struct gpu_end *side = paths_levels[level].side;
+        for (int i = 0; i < paths_levels[level].n_members; i++) {
+            paths_pairs[level][i] = (struct pair){side[0].members[i], side[1].members[i]};
+            paths_copiers[level][i] = (struct pair){side[0].members[i], side[0].members[i]};
         }
-        snprintf(names[level], sizeof names[level], "%d-%d", side[0].members[0], side[1].members[0]);
-        for (size_t i = 0; i < N_SHAPES; i++)
-            if (is_measured(measure, &shapes[i], (enum level)level))
-                append(measure, i, (enum level)level, *items, n_items);
+        snprintf(paths_names[level], sizeof paths_names[level], "%d-%d", side[0].members[0], side[1].members[0]);
+        for (size_t i = 0; i < PATHS_N_SHAPES; i++)
+            if (paths_is_measured(measure, &paths_shapes[i], (enum level)level))
+                paths_append(measure, i, (enum level)level, *items, n_items);
     }
 }
 
-static void round_trips(struct measure *measure, struct gpu_transfer *transfer, const struct task *task, int n)
+static void paths_round_trips(struct measure *measure, struct gpu_transfer *transfer, const struct task *task, int n)
 {
     for (int i = 0; i < n; i++) {
         measure_places(measure, transfer->bytes, 1, &transfer->place);
@@ -270,20 +278,20 @@ static void round_trips(struct measure *measure, struct gpu_transfer *transfer, 
     }
 }
 
-static double exchange(struct measure *measure, const struct task *task)
+static double paths_exchange(struct measure *measure, const struct task *task)
 {
-    const struct shape *shape = &shapes[task->mode % N_SHAPES];
+    const struct paths_shape *shape = &paths_shapes[task->mode % PATHS_N_SHAPES];
     struct gpu_transfer transfer = {.path = shape->path};
-    (void)make_transfer(measure, shape, (enum level)(task->mode / N_SHAPES), &transfer);
+    (void)make_transfer(measure, shape, (enum level)(task->mode / PATHS_N_SHAPES), &transfer);
     bool copies_at_once = shape->path >= GPU_PULL;
     transfer.bytes = copies_at_once ? task->bytes * (uint64_t)shape->n_members : task->bytes;
     enter(transfer.end);
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, START_TAG, NULL, 0, MPI_BYTE, task->partner, START_TAG,
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, PATHS_START_TAG, NULL, 0, MPI_BYTE, task->partner, PATHS_START_TAG,
                  measure->comm, MPI_STATUS_IGNORE);
-    round_trips(measure, &transfer, task, 1 + task->repeats / WARM_SHARE);
+    paths_round_trips(measure, &transfer, task, 1 + task->repeats / PATHS_WARM_SHARE);
     transfer.copies_s = 0;
     double begin_s = clock_now_s();
-    round_trips(measure, &transfer, task, task->repeats);
+    paths_round_trips(measure, &transfer, task, task->repeats);
     if (shape->by_events)
         return transfer.copies_s / task->repeats;
     if (copies_at_once)
@@ -295,8 +303,8 @@ static double exchange(struct measure *measure, const struct task *task)
 const struct benchmark_program gpu_paths_program = {
     .name = "gpu_paths",
     .summary = "Data from one GPU to another: GPUDirect, 3-step, extra message, duplicate pointer, several messages.",
-    .prepare = prepare,
-    .list = list,
-    .exchange = exchange,
-    .release = release,
+    .prepare = paths_prepare,
+    .list = paths_list,
+    .exchange = paths_exchange,
+    .release = paths_release,
 };

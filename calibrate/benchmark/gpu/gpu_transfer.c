@@ -7,7 +7,7 @@
 #include "calibrate/measure/mpi_job.h"
 #include "calibrate/gpu/gpu_copy.h"
 
-enum { DATA_TAG = 1, OUT_TAG = 2, BACK_TAG = 3 };
+enum { TRANSFER_DATA_TAG = 1, OUT_TAG = 2, TRANSFER_BACK_TAG = 3 };
 
 /* Holds the bytes of a member. */
 struct part {
@@ -44,9 +44,11 @@ static void exchange_part(const struct gpu_transfer *transfer, struct part part,
         size_t begin = part.bytes * (size_t)i / (size_t)transfer->count;
         int bytes = (int)(part.bytes * ((size_t)i + 1) / (size_t)transfer->count - begin);
         if (sends)
-            MPI_Isend(data + begin, bytes, MPI_BYTE, transfer->partner, DATA_TAG, transfer->comm, &requests[i]);
+            MPI_Isend(data + begin, bytes, MPI_BYTE, transfer->partner, TRANSFER_DATA_TAG, transfer->comm,
+                      &requests[i]);
         else
-            MPI_Irecv(data + begin, bytes, MPI_BYTE, transfer->partner, DATA_TAG, transfer->comm, &requests[i]);
+            MPI_Irecv(data + begin, bytes, MPI_BYTE, transfer->partner, TRANSFER_DATA_TAG, transfer->comm,
+                      &requests[i]);
     }
     MPI_Waitall(transfer->count, requests, statuses);
 }
@@ -63,7 +65,8 @@ static void share_parts(const struct gpu_transfer *transfer, bool out)
         if (out)
             MPI_Isend(data, (int)part.bytes, MPI_BYTE, end->members[i], OUT_TAG, transfer->comm, &requests[i - 1]);
         else
-            MPI_Irecv(data, (int)part.bytes, MPI_BYTE, end->members[i], BACK_TAG, transfer->comm, &requests[i - 1]);
+            MPI_Irecv(data, (int)part.bytes, MPI_BYTE, end->members[i], TRANSFER_BACK_TAG, transfer->comm,
+                      &requests[i - 1]);
     }
     MPI_Waitall(transfer->n_members - 1, requests, statuses);
 }
@@ -97,8 +100,8 @@ void gpu_transfer_receive(struct gpu_transfer *transfer)
         share_parts(transfer, false);
         copy(transfer, GPU_TO, all);
     } else if (shares) {
-        MPI_Send(end->host + transfer->place + part.offset, (int)part.bytes, MPI_BYTE, end->members[0], BACK_TAG,
-                 transfer->comm);
+        MPI_Send(end->host + transfer->place + part.offset, (int)part.bytes, MPI_BYTE, end->members[0],
+                 TRANSFER_BACK_TAG, transfer->comm);
     }
 }
 
@@ -127,7 +130,7 @@ static void fill(struct gpu_transfer *transfer, bool sends)
 }
 
 /* Looks at what arrived, as the first member. */
-static void look(struct gpu_transfer *transfer)
+static void transfer_look(struct gpu_transfer *transfer)
 {
     struct part all = {0, transfer->bytes};
     const unsigned char *host = (unsigned char *)transfer->end->host + transfer->place;
@@ -153,5 +156,5 @@ void gpu_transfer_check(struct gpu_transfer *transfer, bool sends, MPI_Comm comm
         gpu_transfer_receive(transfer);
     MPI_Barrier(comm);
     if (transfer != NULL && !sends && transfer->end->own == 0)
-        look(transfer);
+        transfer_look(transfer);
 }

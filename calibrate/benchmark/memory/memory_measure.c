@@ -30,8 +30,8 @@ static void print_numa(uint32_t numa)
     putchar(',');
 }
 
-static void write_row(const struct memory_measure *measure, const struct memory_place *place,
-                      enum memory_variant variant, uint64_t bytes, double seconds, double at_s)
+static void memory_write_row(const struct memory_measure *measure, const struct memory_place *place,
+                             enum memory_variant variant, uint64_t bytes, double seconds, double at_s)
 {
     printf(MEMORY_BENCHMARK ",%s,%s,%llu,%u,%.9g,%u,", memory_variant_name[variant], level_name[measure->seats->level],
            (unsigned long long)bytes, place->n, seconds, measure->launch);
@@ -47,16 +47,16 @@ static void keep(const struct memory_measure *measure, struct memory_task *task,
     bool computes = place->n > 0, receives = place->message_numa != MEMORY_NO_DATA;
     double at_s = clock_now_s() - measure->begin_s;
     if (computes)
-        write_row(measure, place, place->variant, sample->computed_bytes, sample->computed_s, at_s);
+        memory_write_row(measure, place, place->variant, sample->computed_bytes, sample->computed_s, at_s);
     if (receives)
-        write_row(measure, place, computes ? MEMORY_MESSAGE : place->variant, sample->received_bytes,
-                  sample->received_s, at_s);
+        memory_write_row(measure, place, computes ? MEMORY_MESSAGE : place->variant, sample->received_bytes,
+                         sample->received_s, at_s);
     fflush(stdout);
     point_add(&task->samples, computes ? sample->computed_s / (double)sample->computed_bytes
                                        : sample->received_s / (double)sample->received_bytes);
 }
 
-static void rest(double seconds)
+static void memory_rest(double seconds)
 {
     struct timespec time = {.tv_sec = (time_t)seconds};
     time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
@@ -102,7 +102,7 @@ static int try_sample(struct memory_measure *measure, const struct memory_place 
     if (buffer != NULL)
         stream_receive(measure->comm, buffer, STREAM_BYTES, seconds, MESSAGES_LEAST, &messages);
     else
-        rest(seconds);
+        memory_rest(seconds);
     memory_crew_stop(&crew);
     int result = evaluate(&crew, &messages, data->block_bytes, sample);
     memory_crew_release(&crew);

@@ -25,9 +25,9 @@
 #include "share/base/memory.h"
 
 /* A sample takes so long where nothing is asked for, and is bounded by the others. */
-#define SAMPLE_S       0.5
-#define SAMPLE_LEAST_S 0.05
-#define SAMPLE_MOST_S  1.0
+#define MEMORY_SAMPLE_S 0.5
+#define SAMPLE_LEAST_S  0.05
+#define SAMPLE_MOST_S   1.0
 /* Is the share of the time that is left to samples, beside starts of threads and messages to be dropped. */
 #define SAMPLE_SHARE 0.8
 
@@ -91,7 +91,7 @@ static int refuse(const struct program *program)
 }
 
 /* Tells what samples mean. */
-static void note(const struct program *program, const struct memory_data *data)
+static void memory_note(const struct program *program, const struct memory_data *data)
 {
     const struct memory_seats *seats = &program->seats;
     bool is_copy = program->sender.same_machine || program->transport.is_copy;
@@ -111,7 +111,7 @@ static void note(const struct program *program, const struct memory_data *data)
 }
 
 /* Takes the samples that an earlier run has left. */
-static int resume(const char *path, struct memory_plan *plan, struct error *error)
+static int memory_resume(const char *path, struct memory_plan *plan, struct error *error)
 {
     struct memory_samples samples;
     if (path == NULL)
@@ -130,7 +130,7 @@ static int resume(const char *path, struct memory_plan *plan, struct error *erro
 static double sample_seconds(const struct memory_arguments *options, const struct memory_plan *plan)
 {
     size_t left = memory_plan_left(plan);
-    double seconds = SAMPLE_S;
+    double seconds = MEMORY_SAMPLE_S;
     if (options->seconds > 0 && left > 0)
         seconds = SAMPLE_SHARE * (options->seconds - options->spent_s) / (double)left;
     return seconds < SAMPLE_LEAST_S ? SAMPLE_LEAST_S : seconds > SAMPLE_MOST_S ? SAMPLE_MOST_S : seconds;
@@ -140,7 +140,7 @@ static int measure_plan(const struct program *program, struct memory_data *data,
                         struct error *error)
 {
     const struct memory_arguments *options = &program->options;
-    if (resume(options->resume_path, plan, error) != 0)
+    if (memory_resume(options->resume_path, plan, error) != 0)
         return -1;
     struct memory_measure measure = {.comm = program->comm,
                                      .seats = &program->seats,
@@ -179,7 +179,7 @@ static int measure(const struct program *program, struct error *error)
     if (bind_here(program->topology, seats->receiving, error) != 0)
         return -1;
     memory_data_make(program->topology, seats, STREAM_BYTES, crew_needs_large_blocks, &data);
-    note(program, &data);
+    memory_note(program, &data);
     memory_plan_make(&asked, &plan);
     int result = measure_plan(program, &data, &plan, error);
     memory_plan_release(&plan);
@@ -198,7 +198,7 @@ static void note_left_out(const struct memory_seats *seats)
 
 /* Looks how messages come into the memory, where they would be measured and that is not known: within one machine a
  * processor copies them. */
-static void look(struct program *program)
+static void memory_look(struct program *program)
 {
     if (program->seats.n_cores < ALLOWED_CORES_NEEDED ||
         (program->sender.same_machine && !program->options.allow_cpu_copy))
@@ -209,10 +209,10 @@ static void look(struct program *program)
 }
 
 /* Refuses or measures; rank 1 serves meanwhile. */
-static int lead(struct program *program)
+static int memory_lead(struct program *program)
 {
     struct error error;
-    look(program);
+    memory_look(program);
     note_left_out(&program->seats);
     if (refuse(program) > 0)
         return EXIT_DONE;
@@ -243,7 +243,7 @@ static int lead_from_seats(struct program *program, const struct self *selves)
     if (program->seats.sender_is_bound)
         bound = (int)program->seats.sending;
     MPI_Bcast(&bound, 1, MPI_INT, STREAM_RECEIVER, program->comm);
-    int code = lead(program);
+    int code = memory_lead(program);
     stream_end(program->comm);
     memory_seats_release(&program->seats);
     hwloc_topology_destroy(program->topology);

@@ -22,7 +22,7 @@ struct request {
     double delay_s;
 };
 
-static void ask(MPI_Comm comm, int bytes, double delay_s)
+static void stream_ask(MPI_Comm comm, int bytes, double delay_s)
 {
     struct request request;
     memset(&request, 0, sizeof request);
@@ -66,18 +66,18 @@ void stream_serve(MPI_Comm comm)
 
 void stream_end(MPI_Comm comm)
 {
-    ask(comm, 0, 0);
+    stream_ask(comm, 0, 0);
 }
 
 void stream_receive(MPI_Comm comm, void *buffer, int bytes, double seconds, size_t least,
                     struct memory_messages *messages)
 {
     double end_s = 0;
-    ask(comm, bytes, 0);
+    stream_ask(comm, bytes, 0);
     for (bool more = true; more;) {
         more = messages->n < least || clock_now_s() < end_s;
         if (more)
-            ask(comm, bytes, 0);
+            stream_ask(comm, bytes, 0);
         struct memory_window time = {.begin_s = clock_now_s()};
         MPI_Recv(buffer, bytes, MPI_BYTE, STREAM_SENDER, TAG_MESSAGE, comm, MPI_STATUS_IGNORE);
         time.end_s = clock_now_s();
@@ -90,6 +90,6 @@ void stream_receive(MPI_Comm comm, void *buffer, int bytes, double seconds, size
 
 void stream_wait(MPI_Comm comm, void *buffer, double seconds)
 {
-    ask(comm, 1, seconds);
+    stream_ask(comm, 1, seconds);
     MPI_Recv(buffer, 1, MPI_BYTE, STREAM_SENDER, TAG_MESSAGE, comm, MPI_STATUS_IGNORE);
 }

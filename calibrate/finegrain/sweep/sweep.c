@@ -237,8 +237,8 @@ static int write_error(const struct results *results, struct error *error)
 }
 
 /* Notes which configuration a row is of. */
-static int take_row(struct results *results, struct sweep *sweep, const char *mpi, const struct sweep_row *row,
-                    struct error *error)
+static int sweep_take_row(struct results *results, struct sweep *sweep, const char *mpi, const struct sweep_row *row,
+                          struct error *error)
 {
     struct sweep_config wanted = {.key = key_of(&row->config)};
     struct sweep_config **found = tfind(&wanted, &sweep->by_key, compare_keys);
@@ -271,7 +271,7 @@ static int take_rows(struct results *results, struct sweep *sweep, const char *m
         return -1;
     int result = 0;
     for (size_t i = 0; result == 0 && i < rows.n; i++)
-        result = take_row(results, sweep, mpi, &rows.rows[i], error);
+        result = sweep_take_row(results, sweep, mpi, &rows.rows[i], error);
     sweep_rows_release(&rows);
     return result;
 }

@@ -75,7 +75,7 @@ static int take_percent(const union csv_value *values, int column, double *perce
     return wrong == NULL ? 0 : error_set(error, "%s '%.40s' %s", column_name[column], text, wrong);
 }
 
-static int take_row(void *context, size_t line, const union csv_value *values, struct error *error)
+static int rows_take_row(void *context, size_t line, const union csv_value *values, struct error *error)
 {
     struct sweep_rows *rows = context;
     struct sweep_row row = {.line = line, .ranks = values[RANKS].u64, .is_void = values[VOID].text[0] != '\0'};
@@ -103,7 +103,7 @@ int sweep_rows_read(const char *path, struct sweep_rows *rows, struct error *err
     for (int i = 0; i < N_COLUMNS; i++)
         columns[i] = (struct csv_column){.name = column_name[i], .kind = i == RANKS ? CSV_U64 : CSV_TEXT};
     *rows = (struct sweep_rows){0};
-    if (csv_read(path, columns, N_COLUMNS, take_row, rows, error) == 0)
+    if (csv_read(path, columns, N_COLUMNS, rows_take_row, rows, error) == 0)
         return 0;
     sweep_rows_release(rows);
     return -1;
