@@ -26,6 +26,14 @@ def first_include(source, root):
     return found and os.path.realpath(beside if os.path.exists(beside) else os.path.join(root, found[1]))
 
 
+def sources_of(source):
+    """What a unit of meson's unity builds includes, each a source file; else the file itself."""
+    if "-unity" not in os.path.basename(source):
+        return [source]
+    with open(source, encoding="utf-8") as file:
+        return [os.path.realpath(path) for path in re.findall(r"#include\s*<(.*)>", file.read())]
+
+
 def read_commands(build, root):
     """{folder: [(compiler (behind ccache, where meson found it), options that a header needs too, where they hold)]} of the folders
     with sources, and the headers that a source begins with."""
@@ -37,10 +45,12 @@ def read_commands(build, root):
             if source.endswith(".c"):
                 compiler = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
                 kept = [word for word in words if word.startswith(KEPT)]
-                known = options.setdefault(os.path.dirname(source), [])
-                if (compiler, kept, entry["directory"]) not in known:
-                    known.append((compiler, kept, entry["directory"]))
-                begun_with.add(first_include(source, root))
+                sources = sources_of(source)
+                for folder in {os.path.dirname(path) for path in sources}:
+                    known = options.setdefault(folder, [])
+                    if (compiler, kept, entry["directory"]) not in known:
+                        known.append((compiler, kept, entry["directory"]))
+                begun_with.add(first_include(sources[0], root))  # the others of a unit come behind it
     return options, begun_with
 
 
