@@ -32,6 +32,9 @@ def groups_pattern(chance, ranks, size):
     return messages, [set(order[first:first + size]) for first in range(0, ranks, size)]
 
 
+NO_SCOTCH = "scotch" in os.environ.get("MPISTAIR_LACKS", "").split()
+
+
 class WhatIf(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -117,6 +120,7 @@ class WhatIf(unittest.TestCase):
         self.assertEqual(self.placed(places, "round-robin-sockets"),
                          [(2, 0), (2, 5), (2, 0), (2, 5), (7, 0), (7, 1), (7, 1), (7, 1)])
 
+    @unittest.skipIf(NO_SCOTCH, "the search for places begins with Scotch, without which this mpistair was built")
     def test_search_finds_the_groups(self):
         """Four groups that fit a node each: where they are together nothing much crosses; the search finds that."""
         for seed in range(5):
@@ -136,6 +140,7 @@ class WhatIf(unittest.TestCase):
             again, = json.loads(self.predict(*case, "--best-placement", "--seed", seed, "--json").stdout)
             self.assertEqual(again, result)
 
+    @unittest.skipIf(NO_SCOTCH, "the search for places begins with Scotch, without which this mpistair was built")
     def test_search_is_never_worse(self):
         chance = random.Random(5)
         for case_number in range(12):
@@ -152,6 +157,7 @@ class WhatIf(unittest.TestCase):
             self.assertLessEqual(totals[model][1], totals[model][0])
             self.assertEqual(sorted((int(r["to_node"]), int(r["to_socket"])) for r in rows), sorted(places))
 
+    @unittest.skipIf(NO_SCOTCH, "the search for places begins with Scotch, without which this mpistair was built")
     def test_machine_without_a_level(self):
         """Places that the machine cannot predict are passed by."""
         with open("m.tbl", "w") as file:
@@ -189,6 +195,7 @@ class WhatIf(unittest.TestCase):
         database.commit()
         database.close()
 
+    @unittest.skipIf(NO_SCOTCH, "the search for places begins with Scotch, without which this mpistair was built")
     def test_trace(self):
         places = [(0, 0), (1, 0), (0, 0), (1, 1)]
         first, second = [(0, 1, 100000), (2, 3, 50000)], [(1, 2, 70000)]
@@ -224,6 +231,7 @@ class WhatIf(unittest.TestCase):
         self.assertTrue(re.search(r"^staircase +\d+\.\d+ +\d+\.\d+ +\d+\.\d %$", text, re.M), text)
         self.assertTrue(re.search(r"^staircase: \d ranks gain, \d lose, \d stay the same$", text, re.M), text)
 
+    @unittest.skipIf(NO_SCOTCH, "the search for places begins with Scotch, without which this mpistair was built")
     def test_notes(self):
         """More ranks than cores, ranks of a node that are not consecutive, places that are not known."""
         self.make_trace([(1, [(0, 1, 8)])], [(0, 0), (1, 0), (0, 0)], {0: ("a", 1, 1), 1: ("b", None, None)})
