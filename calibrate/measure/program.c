@@ -83,7 +83,7 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
     bool leads = measure.rank == 0, hello = false;
     if (leads)
         mpi_job_note(measure.size);
-    int code = options_parse(argc, argv, program, leads, &measure, &hello);
+    int code = options_parse(argc, argv, program, &measure, &hello);
     if (code == 0 && !hello)
         code = read_resumed(&measure, program);
     if (code == 0 && !hello) {

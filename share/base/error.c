@@ -73,7 +73,7 @@ int wrong_usage(const char *command, const char *format, ...)
     va_end(arguments);
     size_t length = strlen(error.text);
     bool asks = length > 0 && error.text[length - 1] == '?';
-    fprintf(stderr, "mpistair: %s%s 'mpistair %s%s--help'\n", error.text, asks ? " See" : "; see", command,
-            command[0] != '\0' ? " " : "");
+    fprintf(stderr, "mpistair: %s%s '%s%s%s--help'\n", error.text, asks ? " See" : "; see",
+            strncmp(command, "mpistair-", 9) == 0 ? "" : "mpistair ", command, command[0] != '\0' ? " " : "");
     return EXIT_WRONG_USAGE;
 }

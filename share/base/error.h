@@ -21,8 +21,8 @@ int error_report(const struct error *error);
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints a message that is no failure in the same way. */
 void inform(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Prints wrong usage in the same way, with a hint at `mpistair COMMAND --help` (command empty: `mpistair --help`);
- * returns EXIT_WRONG_USAGE. A text that ends with a question mark stays a sentence of its own. */
+/* Prints wrong usage in the same way, with a hint at `mpistair COMMAND --help`; command may be empty, or name another
+ * program, mpistair-... Returns EXIT_WRONG_USAGE. A text that ends with a question mark stays a sentence of its own. */
 int wrong_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

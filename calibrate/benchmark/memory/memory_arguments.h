@@ -9,8 +9,8 @@ struct memory_arguments {
     double seconds; /* time of all samples, about; 0: not given */
     double spent_s; /* what earlier runs took, for at_s */
     uint64_t seed;
-    unsigned launch;
-    bool all_placements;
+    uint32_t launch;
+    int all_placements; /* 0: those of the model */
     bool skip_beyond_peak;
     bool allow_cpu_copy;
     const char *resume_path; /* borrowed; NULL: none */
