@@ -308,10 +308,10 @@ static int fail_unrecorded(const struct spool_folder *folder, const struct run_o
     if (unrecorded_print(options->command) == 0)
         fputs("Likely reasons:\n"
               "  - the job failed before MPI_Init, or its program uses no MPI or is statically linked to it\n"
-              "  - the launcher does not hand LD_PRELOAD on (a container, sudo, an option such as -genvnone)\n"
-              "  - there is no backend for its MPI, or it calls its MPI past the loader: then a line above says so\n",
+              "  - the launcher does not pass LD_PRELOAD on (a container, sudo, an option such as -genvnone)\n"
+              "  - there is no backend for its MPI, or it bypasses the loader to call its MPI: see the message above\n",
               stderr);
-    fputs("'mpistair doctor' tells what works here\n", stderr);
+    fputs("'mpistair doctor' checks what recording needs here\n", stderr);
     return code;
 }
 

@@ -31,7 +31,7 @@ static int make_draws(const struct predict_options *options, const struct machin
         return -1;
     if (draws->n == 0)
         fprintf(stderr,
-                "mpistair: note: the table of '%s' tells no intervals, so none of the times is known; "
+                "mpistair: note: the table '%s' has no confidence intervals, so times are shown without them; "
                 "'mpistair calibrate' and 'machine fit' write tables with intervals\n",
                 machine->name);
     else if (draws->n_open > 0)

@@ -65,7 +65,7 @@ int predict_machine_find(const char *trace, sqlite3 *database, const char *wante
     }
     if (result == 0 && !machine_name_valid(machine->name)) { /* it goes into CSV and JSON as it is */
         machine_release(machine);
-        result = error_set(error, "%s: '%.64s' is no name of a machine", trace, name);
+        result = error_set(error, "%s: '%.64s' is not a valid name of a machine", trace, name);
     }
     return result;
 }

@@ -136,11 +136,11 @@ static const struct mpistair_backend *load_backend(const char *path, const char 
     const struct mpistair_backend *found = handle != NULL ? dlsym(handle, MPISTAIR_BACKEND_SYMBOL) : NULL;
     if (found == NULL) {
         const char *reason = needs < 0 ? NULL : dlerror();
-        say("not recorded: %s cannot be loaded: %s", path, reason != NULL ? reason : "it is no shared library");
+        say("not recorded: %s cannot be loaded: %s", path, reason != NULL ? reason : "it is not a shared library");
         return NULL;
     }
     if (found->table_hash != MPISTAIR_TABLE_HASH || found->n_functions != FN_COUNT) {
-        say("not recorded: %s belongs to another version of mpistair; install both anew", path);
+        say("not recorded: %s is of another version of mpistair; install mpistair again", path);
         return NULL;
     }
     return found;
@@ -164,8 +164,7 @@ static const struct mpistair_backend *choose_backend(void)
             mpi_library_identify(atomic_load(&mpistair_pnext[FN_Get_library_version]),
                                  look_up(FN_Abi_get_version) ? atomic_load(&mpistair_pnext[FN_Abi_get_version]) : NULL);
     if (mpi.family == SPOOL_FAMILY_UNKNOWN && !mpi.is_abi) {
-        say("not recorded: there is no backend for this MPI (\"%s\"); known are MPICH, its ABI family, Open MPI, and "
-            "the "
+        say("not recorded: no backend for this MPI (\"%s\"); supported are MPICH, its ABI family, Open MPI, and the "
             "standard ABI of MPI 5.0",
             mpi.said);
         return NULL;

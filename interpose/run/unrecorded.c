@@ -42,12 +42,11 @@ static bool look_at_env(char *const *words)
     for (size_t i = 1; words[i] != NULL && (words[i][0] == '-' || strchr(words[i], '=') != NULL); i++) {
         bool next = strcmp(words[i], "-u") == 0 && words[i + 1] != NULL;
         if (is_one_of(words[i], clear))
-            return print_reason(
-                "env", "begins its program with an empty environment, without LD_PRELOAD: leave -i out, or name "
-                       "LD_PRELOAD and the variables MPISTAIR_... behind it");
+            return print_reason("env", "starts its program with an empty environment, without LD_PRELOAD: omit -i, or "
+                                       "set LD_PRELOAD and the variables MPISTAIR_... after it");
         if (strcmp(words[i], "-uLD_PRELOAD") == 0 || strcmp(words[i], "--unset=LD_PRELOAD") == 0 ||
             (next && strcmp(words[i + 1], "LD_PRELOAD") == 0))
-            return print_reason("env", "takes LD_PRELOAD out of the environment of its program");
+            return print_reason("env", "removes LD_PRELOAD from the environment of its program");
         i += next;
     }
     return false;
@@ -70,12 +69,11 @@ static bool look_at_word(char *const *words)
     if (strcmp(name, "env") == 0)
         return look_at_env(words);
     if (is_one_of(name, others))
-        return print_reason(name, "does not hand LD_PRELOAD on: start mpistair run behind it");
+        return print_reason(name, "does not pass LD_PRELOAD on: start mpistair run after it");
     if (is_one_of(name, containers))
-        return print_reason(name,
-                            "starts a container: LD_PRELOAD and MPISTAIR_... must be handed on by its own options, and "
-                            "mpistair and the folder of the spools must be in there");
-    return is_one_of(name, none) && print_reason(name, "lets the launcher hand no environment on");
+        return print_reason(name, "starts a container: pass LD_PRELOAD and MPISTAIR_... on by its own options, and "
+                                  "make mpistair and the folder of the spools visible inside");
+    return is_one_of(name, none) && print_reason(name, "keeps the launcher from passing the environment on");
 }
 
 /* True if a line of a script takes LD_PRELOAD away. */
@@ -108,8 +106,7 @@ static bool look_at_script(const char *path, char *text)
             *end++ = '\0';
         if (!is_clearing(line))
             continue;
-        fprintf(stderr, "  - %s:%d: this line takes LD_PRELOAD away: %.100s\n", path, number,
-                line + strspn(line, " \t"));
+        fprintf(stderr, "  - %s:%d: this line removes LD_PRELOAD: %.100s\n", path, number, line + strspn(line, " \t"));
         return true;
     }
     return false;
@@ -152,10 +149,7 @@ static bool look_at_contents(const char *path, unsigned char *bytes, size_t n)
         return print_reason(
             path, "is a program of another word size than mpistair: the loader cannot preload the library into it");
     return has_no_loader(bytes, n) &&
-           print_reason(
-               path,
-               "is statically linked: there is no loader in it that could preload a library; link it to the shared "
-               "libraries");
+           print_reason(path, "is statically linked, so no library can be preloaded; link it to the shared libraries");
 }
 
 /* Finds the file that a word of the command names, if it is a program. */

@@ -6,7 +6,7 @@
 
 #include "interpose/database/cursor.h"
 
-/* Ranks that ended early are told apart, as the verdicts of older traces do not name them. */
+/* Counts ranks that ended early itself, because the verdicts of older traces do not include them. */
 static const char sql[] =
     "SELECT verdict, verdict = 'complete' OR verdict GLOB 'complete but for * operations that the program left open', "
     "  missing_processes = 0 AND lost = 0, "

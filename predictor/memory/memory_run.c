@@ -75,11 +75,10 @@ static int run(struct job *job, struct error *error)
     if (memory_model_read(job->machine, &job->model, error) != 0 || choose(job, error) != 0)
         return -1;
     if (job->model.cpu_copy)
-        fprintf(
-            stderr,
-            "mpistair: note: the table of '%s' is of messages that a processor copied (cpu-copy): it stands for those "
-            "within a node only\n",
-            job->machine->name);
+        fprintf(stderr,
+                "mpistair: note: the table of '%s' was measured with messages that a processor copied (cpu-copy): it "
+                "applies only to messages within a node\n",
+                job->machine->name);
     if (plot != NULL && memory_plot(job->machine, &job->model, &job->choice, samples, plot, error) != 0)
         return -1;
     return plot != NULL && strcmp(plot, "-") == 0 ? 0 : print(job, error);

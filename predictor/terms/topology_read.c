@@ -189,7 +189,8 @@ static int read_line(void *context, char *line, struct error *error)
     if (!reader->kind_known)
         return error_set(error, "'%.40s' before a line `topology torus|mesh|fat-tree|dragonfly|links`", word);
     if (!belongs(word, topology->kind))
-        return error_set(error, "'%.40s' is no parameter of a topology %s", word, topology_kind_name[topology->kind]);
+        return error_set(error, "'%.40s' is not a parameter of a topology %s", word,
+                         topology_kind_name[topology->kind]);
     return read_parameter(reader, word, &rest, error);
 }
 

@@ -243,7 +243,7 @@ int complete(int n_words, char **words)
     }
     if (table != NULL) {
         offer_commands(&line, table);
-        offer(&line, "--help", "this command, and what belongs to it");
+        offer(&line, "--help", "this command and its options");
         if (command == NULL && !help) {
             offer(&line, "help", "explains a command");
             offer(&line, "--version", NULL);

@@ -108,7 +108,7 @@ int otf2_folder_make(struct otf2_folder *folder, const char *path, struct error 
     int result = 0;
     if (lstat(folder->path, &status) == 0 && (!S_ISDIR(status.st_mode) || !is_ours(folder->path)))
         result =
-            error_set(error, "%s: is there, and is no archive that mpistair wrote: expected the name of a new folder",
+            error_set(error, "%s: exists, but not as an archive written by mpistair: expected the name of a new folder",
                       folder->path);
     else if (mkdtemp(folder->temporary) == NULL)
         result = error_set(error, "%s: cannot be written: %s", path, strerror(errno));

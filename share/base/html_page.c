@@ -260,9 +260,10 @@ static int expand(struct writing *writing, const char *text)
                (strlen(parts[i].name) != length || strncmp(parts[i].name, word + 2, length) != 0))
             i++;
         if (i == sizeof parts / sizeof parts[0])
-            return error_set(writing->error,
-                             "html/page.html: @@%.*s@@ stands for nothing: is it that of another mpistair?",
-                             length < 40 ? (int)length : 40, word + 2);
+            return error_set(
+                writing->error,
+                "html/page.html: unknown placeholder @@%.*s@@: is the file from another version of mpistair?",
+                length < 40 ? (int)length : 40, word + 2);
         if (parts[i].write(writing) != 0)
             return -1;
         text = end + 2;

@@ -27,7 +27,7 @@ FILES = [
     (b"name t\ntopology hypercube\n", "t.topo:2: topology 'hypercube', expected torus, mesh"),
     (b"name t\ntopology\n", "t.topo:2: topology '', expected"),
     (TORUS + b"topology torus\n", "t.topo:5: a second line `topology`"),
-    (TORUS + b"groups 4\n", "t.topo:5: 'groups' is no parameter of a topology torus"),
+    (TORUS + b"groups 4\n", "t.topo:5: 'groups' is not a parameter of a topology torus"),
     (TORUS + b"dimensions 4\n", "t.topo:5: a second line `dimensions`"),
     (TORUS + b"nodes_per_router 2\n", "t.topo:5: a second line `nodes_per_router`"),
     (TORUS.replace(b"4 2", b""), "t.topo:3: dimensions without a number"),

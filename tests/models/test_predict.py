@@ -158,7 +158,7 @@ class Predict(unittest.TestCase):
         self.assertEqual(table[1].split()[:3], ["0", "postal", "900.000"])
         common[common.index(self.path("m.tbl"))] = "epyc-rome"
         done = self.run_predict(*common, "--interval", "--format", "csv")
-        self.assertIn("tells no intervals", done.stderr)
+        self.assertIn("has no confidence intervals", done.stderr)
         self.assertTrue(done.stdout.splitlines()[1].endswith(",,"))
         trace = self.make_trace([(1, messages, {0: 1e-3, 1: 1e-3})], world=2, sockets=(0, 0))
         self.run_predict(trace, "--machine", self.path("m.tbl"))

@@ -419,9 +419,8 @@ void init_end(struct recorded_call *call, int result)
         join_withdraw();
         const char *first = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
         if (first && strcmp(first, "0") == 0)
-            fprintf(stderr,
-                    "mpistair: not recorded: LD_PRELOAD does not reach the other nodes; use mpistair run, or hand "
-                    "it on with mpiexec -x LD_PRELOAD (and each MPISTAIR_ variable that is set)\n");
+            fprintf(stderr, "mpistair: not recorded: LD_PRELOAD does not reach the other nodes; use mpistair run, or "
+                            "pass it on with mpiexec -x LD_PRELOAD (and each MPISTAIR_ variable that is set)\n");
         recorder.host->stop();
     } else {
         own_run->comm = MPI_COMM_WORLD;
@@ -453,7 +452,7 @@ void abort_begin(struct recorded_call *call)
 
 #ifdef MPI_SESSION_NULL
 
-static int is_told; /* the user knows why nothing is recorded */
+static int is_told; /* the reason why nothing is recorded has been printed */
 
 /* Returns the thread level that a session says it has; 0 where it does not. */
 static int thread_level_of(MPI_Session session)
@@ -502,7 +501,7 @@ static void begin_alone(enum mpistair_function function, MPI_Info info)
 {
     MPI_Group world;
     if (open_own(info, &world) != 0) {
-        tell_not_recorded("this MPI does not tell the processes of mpi://WORLD");
+        tell_not_recorded("this MPI has no group of processes for mpi://WORLD");
         return;
     }
     if (run_name_alone(own_run) != 0) {

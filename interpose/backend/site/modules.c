@@ -402,7 +402,7 @@ int modules_close(struct run *run)
     if (!__atomic_exchange_n(&history.is_open, 0, __ATOMIC_ACQ_REL))
         return run->made_maps ? 0 : -1;
     pthread_mutex_lock(&history.lock);
-    history.text.written = 0; /* the file is made anew, whatever became of it */
+    history.text.written = 0; /* the file is written again from the start */
     pthread_mutex_unlock(&history.lock);
     look_and_note(1);
     return 0;

@@ -97,7 +97,7 @@ static uint64_t hash_of(void *const addresses[], uint32_t n)
     return hash ? hash : 1;
 }
 
-/* Returns the number of a hash, 0 without a slot; *is_new is set if nobody had it. */
+/* Returns the number of a hash, 0 without a slot; *is_new is set if the slot was free. */
 static uint16_t number_of_stack(uint64_t hash, int *is_new)
 {
     *is_new = 0;

@@ -126,7 +126,7 @@ static bool is_foreign_duplicate(const struct spool_communicator *record)
     return record->identity == SPOOL_BY_TIME && record->remote_size > 0 && is_duplicate(record->function);
 }
 
-/* True if rank 0 of the local group may be of another world, where nobody here knows its rank. */
+/* True if rank 0 of the local group may be of another world, where its rank is unknown. */
 static bool has_foreign_leader(const struct spool_communicator *record)
 {
     return record->identity == SPOOL_BY_TIME &&

@@ -20,7 +20,7 @@ struct world {
     uint32_t group; /* worlds of one group are joined */
 };
 
-/* Stands in worlds.links for a call of which several worlds may have been the other side. */
+/* Value in worlds.links of a call with several possible worlds on the other side. */
 #define WORLDS_AMBIGUOUS (MAP_ABSENT - 1)
 
 struct worlds {

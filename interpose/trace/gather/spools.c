@@ -193,10 +193,9 @@ int spools_gather(char *const *folders, size_t n_folders, const char *run_key, s
         result = error_set(error, "%s: nothing was recorded: all %zu processes ended at once, in MPI_Init", folders[0],
                            found.n_begun);
     else if (result == 0 && found.n_spools == 0)
-        result = error_set(error,
-                           "%s: no spool (*%s) that can be read: was the job recorded? 'mpistair doctor' tells "
-                           "what may be missing",
-                           folders[0], SPOOL_SUFFIX);
+        result = error_set(
+            error, "%s: no readable spool (*%s): was the job recorded? 'mpistair doctor' checks what recording needs",
+            folders[0], SPOOL_SUFFIX);
     if (result != 0)
         goto out;
     qsort(found.spools, found.n_spools, sizeof *found.spools, compare_spools);

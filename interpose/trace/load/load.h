@@ -4,7 +4,7 @@
 
 #include "interpose/trace/state/trace.h"
 
-/* Fills communicators, collectives and whatever else is rare (by rank, then by begin), call sites, and all of the
+/* Fills communicators, collectives and other rare records (by rank, then by begin), call sites, and all of the
  * processes but their places. Times are on the nodes' own clocks. Needs nodes_build. */
 void trace_load(struct trace *trace);
 

@@ -10,7 +10,7 @@
 /* A loop may make the same rejected call a million times, so calls are counted by rank, call site and function where
  * they come close together. */
 
-/* Limits the entries that a call is compared with; behind them it gets one of its own. */
+/* Maximum number of entries compared with a call; after that it gets an entry of its own. */
 enum { PLACES_COMPARED = 64 };
 
 void rejected_load(struct loader *loader, const struct spool_operation *record)

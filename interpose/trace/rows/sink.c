@@ -12,7 +12,7 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
-/* Stands in a row for NULL. */
+/* Marks NULL in a row. */
 #define FEED_NULL TRACE_NO_TIME
 
 /* Rows in memory as a table that SQLite reads: "INSERT INTO call_row SELECT * FROM feed_call_row" takes a whole batch
@@ -165,7 +165,7 @@ static int feed_insert(struct feed *feed, const int64_t *values, size_t n_values
     return result == SQLITE_DONE ? 0 : -1;
 }
 
-/* The database keeps the name of the feed; nobody may use it any more. */
+/* The database keeps the name of the feed after its last use. */
 static void feed_end(struct feed *feed)
 {
     sqlite3_finalize(feed->statement);

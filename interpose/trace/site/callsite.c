@@ -122,7 +122,7 @@ static const struct module_stay *stay_of(const struct process_modules *modules, 
     return last == first ? first : NULL;
 }
 
-/* Returns the key of an address that the stay (NULL: nobody knows which) had at some time. */
+/* Returns the key of an address that the stay (NULL: unknown) had at some time. */
 static struct map_key key_by_time(const struct process_modules *modules, uint64_t address,
                                   const struct module_stay *stay)
 {

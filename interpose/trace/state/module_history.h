@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a file is told from a later one of its name. */
+/* Identity of a file, which distinguishes it from a later one of the same name. */
 enum module_evidence {
     MODULE_TRUSTED = 0,  /* by its name, as the spool says no more */
     MODULE_BUILD_ID = 1, /* by its build id */

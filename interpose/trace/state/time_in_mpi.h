@@ -17,7 +17,7 @@ struct time_in_mpi {
 void time_in_mpi_add(struct time_in_mpi *time, int64_t begin_ns, int64_t end_ns);
 /* Returns the time inside MPI before a moment, in ns. The moment must not be earlier than what was forgotten. */
 int64_t time_in_mpi_before(const struct time_in_mpi *time, int64_t at_ns);
-/* Forgets what lies before a time about which nobody will ask any more. */
+/* Discards everything before a time; later queries must not go back further. */
 void time_in_mpi_forget(struct time_in_mpi *time, int64_t before_ns);
 void time_in_mpi_release(struct time_in_mpi *time);
 

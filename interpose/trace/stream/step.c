@@ -163,7 +163,7 @@ static void remove_pending(struct stepper *stepper, struct trace *trace, uint32_
     stepper->pending_receives -= operation->direction == SPOOL_RECEIVE;
 }
 
-/* Ends the step with whatever is pending: receives become background, sends keep the step that they have. */
+/* Ends the step with all pending operations: receives become background, sends keep the step that they have. */
 static void cut_step(struct stepper *stepper, struct rounds *rounds)
 {
     struct trace *trace = rounds->trace;

@@ -67,7 +67,7 @@ static int64_t waits_from_bytes(const struct totals *totals, const struct trace_
     case FN_Ssend_c:
     case FN_Issend:
     case FN_Issend_c:
-        return 0; /* a blocking send that is not back before the receive is posted has waited, whatever its size */
+        return 0; /* a blocking send that is not back before the receive is posted has waited, of any size */
     case FN_Bsend:
     case FN_Bsend_c:
     case FN_Rsend:

@@ -199,7 +199,7 @@ void replaced_note(const char *path, const char *when)
 {
     struct stat status;
     sqlite3 *database = NULL;
-    char holds[256] = "it is no trace of mpistair";
+    char holds[256] = "it is not a trace of mpistair";
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
         return;
     if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {

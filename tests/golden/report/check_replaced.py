@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory() as name:
     check("--quiet", notes(trace, "--quiet") == [], "says something")
     check("a new name", notes(folder / "new.db") == [], "says something")
     (folder / "text.db").write_text("precious\n")
-    check("another file", notes(folder / "text.db") == ["it is no trace of mpistair"], "")
+    check("another file", notes(folder / "text.db") == ["it is not a trace of mpistair"], "")
     cut = folder / "cut.db"
     cut.write_bytes(trace.read_bytes()[:5000])
     check("a damaged trace", len(notes(cut)) == 1, "")

@@ -150,11 +150,11 @@ def check_reasons():
         file.write('#!/bin/sh\n# unset LD_PRELOAD would be wrong\nunset LD_PRELOAD\nexec "$@"\n')
     os.chmod(os.path.join(scratch, "wrapper"), 0o755)
     owned = shutil.copy(shutil.which("true"), os.path.join(scratch, "owned"))
-    cases = [(["env", "-i", "true"], "env begins its program with an empty environment"),
-             ([*JOB, "/usr/bin/env", "-u", "LD_PRELOAD", "A=b", exchange], "env takes LD_PRELOAD out of"),
+    cases = [(["env", "-i", "true"], "env starts its program with an empty environment"),
+             ([*JOB, "/usr/bin/env", "-u", "LD_PRELOAD", "A=b", exchange], "env removes LD_PRELOAD from"),
              (["sh", "./wrapper", "true"], "wrapper:3: this line"),
-             ([*JOB, "./wrapper", exchange], "wrapper:3: this line takes LD_PRELOAD away: unset LD_PRELOAD"),
-             (["nice", "true", "sudo"], "sudo does not hand LD_PRELOAD on"),
+             ([*JOB, "./wrapper", exchange], "wrapper:3: this line removes LD_PRELOAD: unset LD_PRELOAD"),
+             (["nice", "true", "sudo"], "sudo does not pass LD_PRELOAD on"),
              (["nice", "/bin/true", "sudo"], "Likely reasons")]
     if os.path.exists("/sbin/ldconfig"):
         cases.append((["nice", "/sbin/ldconfig", "--version"], "/sbin/ldconfig is statically linked"))
