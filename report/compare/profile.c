@@ -1,10 +1,55 @@
-/* Reads what `mpistair diff` compares of a run. */
+/* Reads what `mpistair diff` compares of a run. The reader of whole runs (predictor/run_read) tells each call with what
+ * its time went to; a rank's calls are kept until its last one, then sorted by site and summed up. */
 #include "report/compare/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "predictor/run_read/run_read.h"
+#include "share/base/array.h"
+#include "share/base/memory.h"
 #include "share/base/progress.h"
+#include "share/base/saturating.h"
+#include "share/base/statistics.h"
+
+const char *const profile_kind_name[PROFILE_KINDS] = {"point-to-point", "collectives", "one-sided", "files", "other"};
+
+static bool begins(const char *name, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strncmp(name, *words, strlen(*words)) == 0)
+            return true;
+    return false;
+}
+
+enum profile_kind profile_kind_of(const char *function)
+{
+    static const char *const files[] = {"File_", NULL};
+    static const char *const one_sided[] = {"Win_",       "Put",         "Get",         "Rput",      "Rget",
+                                            "Accumulate", "Raccumulate", "Compare_and", "Fetch_and", NULL};
+    static const char *const collectives[] = {"Allgather", "Allreduce", "Alltoall", "Barrier", "Bcast",     "Exscan",
+                                              "Gather",    "Neighbor",  "Reduce",   "Scan",    "Scatter",   "Iall",
+                                              "Ibarrier",  "Ibcast",    "Iexscan",  "Igather", "Ineighbor", "Ireduce",
+                                              "Iscan",     "Iscatter",  NULL};
+    static const char *const point_to_point[] = {"Bsend",  "Rsend",  "Send",    "Ssend", "Recv",   "Ib",       "Ir",
+                                                 "Isend",  "Iss",    "Wait",    "Test",  "Start",  "Request",  "Probe",
+                                                 "Iprobe", "Mprobe", "Improbe", "Mrecv", "Imrecv", "Parrived", "Pready",
+                                                 "Precv",  "Psend",  "Cancel",  NULL};
+    static const char *const not_of_requests[] = {"Test_cancelled", "Request_c2f", "Request_f2c",
+                                                  "Reduce_local",   "Get_",        NULL};
+    static const char *const one_sided_get[] = {"Get_accumulate", NULL};
+    if (strncmp(function, "MPI_", 4) != 0)
+        return PROFILE_OTHER;
+    const char *name = function + 4;
+    if (begins(name, not_of_requests) && !begins(name, one_sided_get))
+        return PROFILE_OTHER;
+    return begins(name, files)            ? PROFILE_FILE
+           : begins(name, one_sided)      ? PROFILE_ONE_SIDED
+           : begins(name, collectives)    ? PROFILE_COLLECTIVE
+           : begins(name, point_to_point) ? PROFILE_POINT_TO_POINT
+                                          : PROFILE_OTHER;
+}
 
 static int read_run(struct profile *profile, sqlite3 *database, struct error *error)
 {
@@ -45,15 +90,293 @@ static int read_processors(struct profile *profile, sqlite3 *database, struct er
     return cursor_close(&rows);
 }
 
+struct watched_call {
+    uint32_t site;
+    uint32_t number; /* keeps the order */
+    double part_s[PROFILE_PARTS];
+    bool collective; /* its time depends on a collective, also where MPI_Wait waits for one */
+};
+
+struct watching {
+    struct profile *profile;
+    const struct run_program *program;
+    uint32_t rank;
+    struct watched_call *calls; /* of the rank */
+    size_t n_calls, capacity;
+    double *values; /* [capacity] of one part */
+    size_t values_capacity;
+};
+
+/* Returns the mean of the fastest quarter. */
+static double undisturbed(double *values, size_t n)
+{
+    sort_doubles(values, n);
+    size_t quarter = (n + 3) / 4;
+    double sum = 0;
+    for (size_t i = 0; i < quarter; i++)
+        sum += values[i];
+    return sum / (double)quarter;
+}
+
+void profile_spans(double *values, size_t n, double span_s[PROFILE_SPANS])
+{
+    for (size_t span = 0; span < PROFILE_SPANS; span++) {
+        size_t first = span * n / PROFILE_SPANS, end = (span + 1) * n / PROFILE_SPANS;
+        if (n < PROFILE_SPANS) { /* a call then stands for more than one span, and is alone in each */
+            span_s[span] = n == 0 ? 0 : values[first] * (double)n / PROFILE_SPANS;
+            continue;
+        }
+        span_s[span] = undisturbed(values + first, end - first) * (double)n / PROFILE_SPANS;
+    }
+}
+
+static void sum_part(struct watching *watching, struct profile_cell *cell, const struct watched_call *calls, size_t n,
+                     enum profile_part part)
+{
+    double span_s[PROFILE_SPANS];
+    for (size_t i = 0; i < n; i++) {
+        watching->values[i] = calls[i].part_s[part];
+        cell->total_s[part] += calls[i].part_s[part];
+        watching->profile->run_span_s[i * PROFILE_SPANS / n] += calls[i].part_s[part];
+    }
+    if (part == PROFILE_WAIT)
+        return;
+    profile_spans(watching->values, n, span_s);
+    for (size_t i = 0; i < PROFILE_SPANS; i++)
+        cell->span_s[part][i] = (float)span_s[i];
+}
+
+static void add_cell(struct watching *watching, const struct watched_call *calls, size_t n)
+{
+    struct profile *profile = watching->profile;
+    array_grow(&profile->cells, profile->n_cells, sizeof *profile->cells);
+    array_reserve(&watching->values, &watching->values_capacity, n, sizeof *watching->values);
+    struct profile_cell *cell = &profile->cells[profile->n_cells++];
+    *cell = (struct profile_cell){.rank = watching->rank, .site = calls->site, .calls = n};
+    for (enum profile_part part = 0; part < PROFILE_PARTS; part++)
+        sum_part(watching, cell, calls, n, part);
+    struct profile_site *site = &profile->sites[calls->site];
+    for (size_t i = 0; i < n && site->kind == PROFILE_POINT_TO_POINT; i++)
+        if (calls[i].collective)
+            site->kind = PROFILE_COLLECTIVE;
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+    const struct watched_call *a = left, *b = right;
+    if (a->site != b->site)
+        return a->site < b->site ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Makes room for the sites that the program has by now. */
+static void keep_sites(struct watching *watching)
+{
+    struct profile *profile = watching->profile;
+    for (; profile->n_sites < watching->program->n_sites; profile->n_sites++) {
+        array_grow(&profile->sites, profile->n_sites, sizeof *profile->sites);
+        const struct run_site *site = &watching->program->sites[profile->n_sites];
+        const char *function = pool_clean(&profile->pool, site->function, strlen(site->function));
+        profile->sites[profile->n_sites] = (struct profile_site){.function = function,
+                                                                 .symbol = "",
+                                                                 .file = "",
+                                                                 .module = "",
+                                                                 .name = "",
+                                                                 .callers = "",
+                                                                 .callsite = site->callsite,
+                                                                 .kind = profile_kind_of(function)};
+    }
+}
+
+static void end_rank(struct watching *watching)
+{
+    if (watching->n_calls == 0)
+        return;
+    keep_sites(watching);
+    qsort(watching->calls, watching->n_calls, sizeof *watching->calls, compare_calls);
+    for (size_t i = 0, end; i < watching->n_calls; i = end) {
+        for (end = i + 1; end < watching->n_calls && watching->calls[end].site == watching->calls[i].site;)
+            end++;
+        add_cell(watching, watching->calls + i, end - i);
+    }
+    watching->n_calls = 0;
+}
+
+static void watch_call(void *context, const struct run_program *program, const struct run_call *call)
+{
+    struct watching *watching = context;
+    const double *part_s = call->part_s.part_s;
+    watching->program = program;
+    if (call->rank != watching->rank)
+        end_rank(watching);
+    watching->rank = call->rank;
+    array_reserve(&watching->calls, &watching->capacity, watching->n_calls + 1, sizeof *watching->calls);
+    struct watched_call *kept = &watching->calls[watching->n_calls];
+    double wait_s = part_s[RUN_LATE_SENDER] + part_s[RUN_LATE_RECEIVER] + part_s[RUN_COLLECTIVE_WAIT];
+    *kept = (struct watched_call){.site = call->site, .number = (uint32_t)watching->n_calls};
+    kept->part_s[PROFILE_COMPUTATION] = part_s[RUN_COMPUTATION];
+    kept->part_s[PROFILE_WAIT] = wait_s;
+    kept->part_s[PROFILE_CALL] = fmax(call->end_s - call->begin_s - wait_s, 0);
+    kept->collective = part_s[RUN_COLLECTIVE_WAIT] + part_s[RUN_COLLECTIVE_TRANSFER] > 0;
+    watching->n_calls++;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    int64_t a = ((const struct profile_site *)left)->callsite, b = ((const struct profile_site *)right)->callsite;
+    return (a > b) - (a < b);
+}
+
+/* Fills in what the table callsite says of the sites. */
+static int name_sites(struct profile *profile, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    struct profile_site *places = NULL;
+    size_t n = 0;
+    cursor_open(&rows, database, profile->path,
+                "SELECT c.id, function, c.file, c.line, module, offset, s.name, s.callers FROM callsite c JOIN site s "
+                "ON s.id = c.id ORDER BY c.id",
+                error);
+    while (cursor_next(&rows)) {
+        array_grow(&places, n, sizeof *places);
+        places[n++] = (struct profile_site){.callsite = cursor_integer(&rows, 0),
+                                            .symbol = cursor_text(&rows, 1, &profile->pool),
+                                            .file = cursor_text(&rows, 2, &profile->pool),
+                                            .line = cursor_integer(&rows, 3),
+                                            .module = cursor_text(&rows, 4, &profile->pool),
+                                            .offset = cursor_integer(&rows, 5),
+                                            .name = cursor_text(&rows, 6, &profile->pool),
+                                            .callers = cursor_text(&rows, 7, &profile->pool)};
+    }
+    int result = cursor_close(&rows);
+    for (size_t i = 0; n > 0 && result == 0 && i < profile->n_sites; i++) {
+        struct profile_site *site = &profile->sites[i];
+        const struct profile_site *place = bsearch(site, places, n, sizeof *places, compare_ids);
+        if (place == NULL)
+            continue;
+        const char *function = site->function;
+        enum profile_kind kind = site->kind;
+        *site = *place;
+        site->function = function;
+        site->kind = kind;
+    }
+    free(places);
+    return result;
+}
+
+/* Makes the cells of the calls of a trace, and the sites. */
+static int read_calls(struct profile *profile, sqlite3 *database, struct error *error)
+{
+    struct run_program program = {0};
+    struct watching watching = {.profile = profile};
+    struct run_watch watch = {watch_call, &watching};
+    int result = run_program_watch(database, profile->path, NULL, &watch, &program, error);
+    if (result == 0) {
+        end_rank(&watching);
+        run_program_release(&program);
+        result = name_sites(profile, database, error);
+    }
+    free(watching.calls);
+    free(watching.values);
+    return result;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct profile_site *a = *(struct profile_site *const *)left, *b = *(struct profile_site *const *)right;
+    if (a->callsite != b->callsite)
+        return a->callsite < b->callsite ? -1 : 1;
+    return strcmp(a->function, b->function);
+}
+
+static int add_bytes(struct profile *profile, struct profile_site **by_id, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    struct pool names = {0};
+    cursor_open(&rows, database, profile->path,
+                "WITH form_bytes AS MATERIALIZED (SELECT form, total(bytes) AS bytes FROM message_row GROUP BY form) "
+                "SELECT coalesce(f.send_callsite, -1), n.name, total(m.bytes) FROM form_bytes m "
+                "JOIN form f ON f.id = m.form JOIN function n ON n.id = f.send_function GROUP BY 1, 2 "
+                "UNION ALL SELECT coalesce(callsite, -1), function, total(bytes) FROM collective GROUP BY 1, 2 "
+                "UNION ALL SELECT coalesce(callsite, -1), function, total(bytes) FROM rma GROUP BY 1, 2",
+                error);
+    while (cursor_next(&rows)) {
+        struct profile_site key = {.callsite = cursor_integer(&rows, 0), .function = cursor_text(&rows, 1, &names)};
+        const struct profile_site *wanted = &key;
+        double bytes = cursor_real(&rows, 2);
+        struct profile_site **site =
+            bsearch(&wanted, by_id, profile->n_sites, sizeof(struct profile_site *), compare_places);
+        if (site != NULL && bytes > 0)
+            (*site)->bytes =
+                (uint64_t)saturating_add((int64_t)(*site)->bytes, bytes < 0x1p63 ? (int64_t)bytes : INT64_MAX);
+    }
+    pool_release(&names);
+    return cursor_close(&rows);
+}
+
+/* Adds up what each call site was asked to move. No clock is in it: where it differs, the program did other work. */
+static int read_bytes(struct profile *profile, sqlite3 *database, struct error *error)
+{
+    if (profile->n_sites == 0)
+        return 0;
+    struct profile_site **by_id = xcalloc(profile->n_sites, sizeof(struct profile_site *));
+    for (size_t i = 0; i < profile->n_sites; i++)
+        by_id[i] = &profile->sites[i];
+    qsort(by_id, profile->n_sites, sizeof(struct profile_site *), compare_places);
+    int result = add_bytes(profile, by_id, database, error);
+    free(by_id);
+    return result;
+}
+
+struct level_times {
+    double *values;
+    size_t n, capacity;
+};
+
+static void add_message(struct profile_level *level, struct level_times *times, struct cursor *rows)
+{
+    double seconds = cursor_real(rows, 2) * 1e-9;
+    int64_t bytes = cursor_integer(rows, 1);
+    level->messages++;
+    level->bytes = (uint64_t)saturating_add((int64_t)level->bytes, bytes > 0 ? bytes : 0);
+    if (!(isfinite(seconds) && seconds >= 0)) /* never reported complete, or two clocks that disagree */
+        return;
+    array_reserve(&times->values, &times->capacity, times->n + 1, sizeof *times->values);
+    level->total_s += seconds;
+    times->values[times->n++] = seconds;
+}
+
+/* Sums up the messages of each level. A message takes time from when both sides had posted it to when its receive was
+ * complete: what one side waits for the other is not the level's. */
+static int read_levels(struct profile *profile, sqlite3 *database, struct error *error)
+{
+    struct level_times times[PROFILE_LEVELS] = {{0}};
+    struct cursor rows;
+    cursor_open(&rows, database, profile->path,
+                "SELECT f.level, m.bytes, m.recv_ns - max(-m.late_ns, 0) FROM message_row m "
+                "LEFT JOIN form f ON f.id = m.form ORDER BY m.id",
+                error);
+    while (cursor_next(&rows)) {
+        bool known = sqlite3_column_type(rows.statement, 0) != SQLITE_NULL;
+        int64_t level = cursor_integer(&rows, 0);
+        size_t place = known && level >= 0 && level < PROFILE_LEVELS - 1 ? (size_t)level : PROFILE_LEVELS - 1;
+        add_message(&profile->levels[place], &times[place], &rows);
+    }
+    for (size_t i = 0; i < PROFILE_LEVELS; i++) {
+        profile_spans(times[i].values, times[i].n, profile->levels[i].span_s);
+        free(times[i].values);
+    }
+    return cursor_close(&rows);
+}
+
 int profile_read(struct profile *profile, sqlite3 *database, const char *path, struct error *error)
 {
     *profile = (struct profile){.path = path, .command = "", .mpi = "", .run_key = ""};
     progress_show("diff: calls and messages of a run");
     int result = read_run(profile, database, error) != 0 || read_processors(profile, database, error) != 0 ||
                          whole_read(&profile->whole, database, path, error) != 0 ||
-                         profile_read_calls(profile, database, error) != 0 ||
-                         profile_read_bytes(profile, database, error) != 0 ||
-                         profile_read_levels(profile, database, error) != 0
+                         read_calls(profile, database, error) != 0 || read_bytes(profile, database, error) != 0 ||
+                         read_levels(profile, database, error) != 0
                      ? -1
                      : 0;
     progress_show(NULL);

@@ -84,13 +84,6 @@ struct profile {
 int profile_read(struct profile *profile, sqlite3 *database, const char *path, struct error *error);
 void profile_release(struct profile *profile);
 
-/* Adds the calls of a rank to the profile; profile_calls.c. Returns 0 or -1. */
-int profile_read_calls(struct profile *profile, sqlite3 *database, struct error *error);
-/* Adds up the bytes of each site; profile_bytes.c. Returns 0 or -1. */
-int profile_read_bytes(struct profile *profile, sqlite3 *database, struct error *error);
-/* Reads the messages by level; profile_levels.c. Returns 0 or -1. */
-int profile_read_levels(struct profile *profile, sqlite3 *database, struct error *error);
-
 /* Writes the undisturbed time of each span of n calls, whose values[n] it sorts. */
 void profile_spans(double *values, size_t n, double span_s[PROFILE_SPANS]);
 

@@ -80,9 +80,6 @@ enum { OPTIONS_READ = -1 };
  * after --help was printed (EXIT_DONE; -h, --help is in every table) or what was wrong (EXIT_WRONG_USAGE). */
 int options_read(const struct option_table *table, int *argc, char ***argv);
 
-/* Prints --help of a table on standard output, at the width of the terminal (terminal_page). */
-void options_print_help(const struct option_table *table);
-
 /* Calls take with the table of a command, which run hands to options_read(), and does nothing else of the command. The
  * table lives for that call only. */
 void options_visit(int (*run)(int argc, char **argv), const char *name,

@@ -24,8 +24,8 @@ import sys
 import tempfile
 
 FLOORS = ["share/base", "interpose", "calibrate", "predictor", "report", "tests"]
-# The most files and folders that a top folder may have in circles. Numbers only go down; predictor's are not held yet.
-ALLOWED = {"share/base": (2, 0), "interpose": (0, 0), "calibrate": (0, 0), "report": (5, 0)}
+# The most files and folders that a top folder may have in circles, none where it is not named. Numbers only go down.
+ALLOWED = {"predictor": (19, 14)}
 GENERATED = {"interpose/functions.h", "trampolines.inc", "fortran_stubs.inc"}
 NAMED = re.compile(r"[\w/.]*\b[a-z]\w*\.[ch]\b(?!\w)")
 FOREIGN = {"mpi.h", "mpif.h", "functions.h", "scotch.h", "ucx_impl.h"}
@@ -290,7 +290,7 @@ def main():
     print()
     for top in FLOORS[:-1]:
         now = inside[top, "files"], inside[top, "folders"]
-        allowed = ALLOWED.get(top, now)
+        allowed = ALLOWED.get(top, (0, 0))
         print(f"{top}: {now[0]} files and {now[1]} folders in circles")
         if now[0] > allowed[0] or now[1] > allowed[1]:
             wrong.setdefault("more in circles than before", []).append(
