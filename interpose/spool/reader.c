@@ -124,7 +124,7 @@ static void copy_header(struct spool_header *copy, const uint8_t *data)
     clean_text(copy->launch, sizeof copy->launch, true);
 }
 
-static int compare_spans(const void *left, const void *right)
+static int compare_lane_spans(const void *left, const void *right)
 {
     const struct spool_span *a = left, *b = right;
     if (a->lane != b->lane)
@@ -185,7 +185,7 @@ static void sort_chunks(struct spool *spool)
 
     if (spool->n_spans == 0)
         return;
-    qsort(spool->spans, spool->n_spans, sizeof *spool->spans, compare_spans);
+    qsort(spool->spans, spool->n_spans, sizeof *spool->spans, compare_lane_spans);
     kept = 1;
     for (size_t i = 1; i < spool->n_spans; i++) {
         const struct spool_span *span = &spool->spans[i];

@@ -9,7 +9,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a == NO_TIME || (b != NO_TIME && b < a) ? b : a;
 }
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t later_bound(int64_t a, int64_t b)
 {
     return a == NO_TIME || (b != NO_TIME && b > a) ? b : a;
 }
@@ -22,7 +22,7 @@ static int64_t *place_of(struct read_rank *rank, bool begin)
 static void note(struct read_rank *rank, bool begin, int64_t at_ns)
 {
     int64_t *place = place_of(rank, begin);
-    *place = begin ? earlier(*place, at_ns) : later(*place, at_ns);
+    *place = begin ? earlier(*place, at_ns) : later_bound(*place, at_ns);
 }
 
 static int find_mark(struct reading *reading, int64_t number, bool begin)
@@ -63,7 +63,7 @@ static int find_bound(struct reading *reading, const struct run_bound *bound, bo
     int64_t all = bound->kind == RUN_BOUND_TIME ? bound->value : NO_TIME;
     for (size_t i = 0; i < reading->program->n_ranks; i++)
         all = begin ? earlier(all, *place_of(&reading->ranks[i], begin))
-                    : later(all, *place_of(&reading->ranks[i], begin));
+                    : later_bound(all, *place_of(&reading->ranks[i], begin));
     if (all == NO_TIME)
         return bound->kind == RUN_BOUND_MARK
                    ? error_set(reading->error, "%s: --%s: no rank has the mark %lld (MPI_Pcontrol); see its table mark",

@@ -3,7 +3,7 @@
 
 #include "predictor/run_read/building.h"
 
-enum { CLOCK_NS = 2, MAX_LOOKED_AT = 64 };
+enum { COMPLETION_CLOCK_NS = 2, MAX_LOOKED_AT = 64 };
 
 struct ends {
     const struct call *calls;
@@ -17,7 +17,7 @@ static uint32_t end_at(const struct ends *ends, size_t i)
     return ends->order == NULL ? (uint32_t)i : ends->order[i];
 }
 
-static int compare_ends(const void *left, const void *right, void *context)
+static int compare_completion_ends(const void *left, const void *right, void *context)
 {
     const struct call *calls = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -44,13 +44,14 @@ static int ends_begin(struct ends *ends, struct building *building)
         return -1;
     for (size_t i = 0; i < ends->n; i++)
         ends->order[i] = (uint32_t)i;
-    qsort_r(ends->order, ends->n, sizeof *ends->order, compare_ends, building->calls);
+    qsort_r(ends->order, ends->n, sizeof *ends->order, compare_completion_ends, building->calls);
     return 0;
 }
 
 static bool ends_at(const struct call *call, int64_t done_ns)
 {
-    return call->idle == 0 && call->end_ns >= done_ns - CLOCK_NS && call->end_ns <= done_ns + CLOCK_NS;
+    return call->idle == 0 && call->end_ns >= done_ns - COMPLETION_CLOCK_NS &&
+           call->end_ns <= done_ns + COMPLETION_CLOCK_NS;
 }
 
 /* Returns the call that reported the operation of call `own` complete, or NO_OBJECT. */
@@ -61,7 +62,7 @@ static uint32_t waiting_call(struct ends *ends, uint32_t own, int64_t done_ns)
     size_t low = 0, high = ends->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (ends->calls[end_at(ends, middle)].end_ns < done_ns - CLOCK_NS)
+        if (ends->calls[end_at(ends, middle)].end_ns < done_ns - COMPLETION_CLOCK_NS)
             low = middle + 1;
         else
             high = middle;

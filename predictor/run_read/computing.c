@@ -78,7 +78,7 @@ static void make_edges(const struct reading *reading, struct edge *edges)
 }
 
 /* Goes along the edges, and gives each computation its part of the time between two. active: room for all. */
-static void divide(const struct edge *edges, size_t n, uint32_t *active, double *own_s)
+static void divide_computing(const struct edge *edges, size_t n, uint32_t *active, double *own_s)
 {
     size_t n_active = 0;
     for (size_t i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ int computing_divide(struct reading *reading)
     if (result == 0) {
         make_edges(reading, edges);
         qsort(edges, 2 * n, sizeof *edges, compare);
-        divide(edges, 2 * n, active, own_s);
+        divide_computing(edges, 2 * n, active, own_s);
     }
     for (size_t i = 0; result == 0 && i < n; i++) {
         const struct computing *computing = &reading->computings[i];

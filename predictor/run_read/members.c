@@ -193,7 +193,7 @@ static void judge(struct met *met, const struct read_instance *instance, const s
 }
 
 /* Returns the arrival that member i depends on; lower_ns is the last of those before it. */
-static int64_t awaited_ns(const struct met *met, uint32_t i, int64_t lower_ns)
+static int64_t member_awaited_ns(const struct met *met, uint32_t i, int64_t lower_ns)
 {
     int64_t own_ns = met_member(met, i)->begin_ns, other_ns = own_ns;
     if (met->dependence == DEPENDS_ON_ALL || (met->dependence == DEPENDS_OF_ROOT && i == met->root))
@@ -219,7 +219,7 @@ static int make_instance(struct reading *reading, const uint32_t *order, uint32_
     int64_t lower_ns = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {
         struct read_member *member = &reading->members[order[i]];
-        member->awaited_ns = awaited_ns(&met, i, lower_ns);
+        member->awaited_ns = member_awaited_ns(&met, i, lower_ns);
         lower_ns = member->begin_ns > lower_ns ? member->begin_ns : lower_ns;
         bool late = member->end_ns != NO_TIME && member->end_ns > member->awaited_ns;
         struct run_member made = {.after_s = late ? reading_seconds(member->end_ns - member->awaited_ns) : 0,

@@ -42,7 +42,7 @@ static uint32_t site_of_row(struct partition_reader *reader)
 }
 
 /* Takes the pieces of the first and the last time. */
-static int add_ends(struct partition_reader *reader, int64_t first_ns, int64_t last_ns)
+static int add_partition_ends(struct partition_reader *reader, int64_t first_ns, int64_t last_ns)
 {
     uint32_t function = reader->unknown_site == NO_OBJECT ? function_by_name(reader->reading, "MPI_Pready") : 0;
     if (reader->unknown_site == NO_OBJECT && function != NO_OBJECT)
@@ -99,7 +99,7 @@ int partitions_of(struct partition_reader *reader, int64_t message, int64_t from
         n += reader->pieces[i].partitions;
     if (n != reader->partitions) {
         reader->n_pieces = 0;
-        if (add_ends(reader, ends_ns[0], ends_ns[1]) != 0)
+        if (add_partition_ends(reader, ends_ns[0], ends_ns[1]) != 0)
             return -1;
     }
     for (size_t i = 0; i < reader->n_pieces; i++)

@@ -87,7 +87,7 @@ static size_t awaited_step(const struct recording *recording, uint32_t operation
 }
 
 /* Returns the strand of a step: the last one that begins there or before and has steps. */
-static uint32_t strand_of(const struct run_program *program, size_t step)
+static uint32_t recorded_strand(const struct run_program *program, size_t step)
 {
     size_t low = 0, high = program->n_strands;
     while (high - low > 1) {
@@ -110,7 +110,7 @@ static void find_causes(const struct recording *recording, struct simulation_res
         wait.cause.step = awaited_step(recording, (uint32_t)wait.cause.step);
         if (wait.cause.step == NO_STEP)
             continue;
-        wait.cause.strand = strand_of(program, wait.cause.step);
+        wait.cause.strand = recorded_strand(program, wait.cause.step);
         if (program->strands[wait.begin.strand].rank != program->strands[wait.cause.strand].rank)
             recorded->waits[n++] = wait;
     }

@@ -21,7 +21,7 @@ struct walk {
     bool no_memory;
 };
 
-static uint32_t place_of(struct walk *walk, uint32_t site)
+static uint32_t step_place(struct walk *walk, uint32_t site)
 {
     struct places *places = walk->places;
     struct run_program *program = walk->building->reading->program;
@@ -173,7 +173,7 @@ static void add_measured(struct walk *walk, uint32_t site, int64_t begin_ns, int
 }
 
 /* Adds a call's steps, and its time to what was measured at its place. */
-static void add_call(struct walk *walk, struct call *call, uint32_t probed)
+static void add_step_call(struct walk *walk, struct call *call, uint32_t probed)
 {
     struct run_program *program = walk->building->reading->program;
     call->begin_ns = call->begin_ns < walk->at_ns ? walk->at_ns : call->begin_ns;
@@ -181,7 +181,7 @@ static void add_call(struct walk *walk, struct call *call, uint32_t probed)
     walk->compute_s = reading_seconds(call->begin_ns - walk->at_ns);
     walk->computes_ns = walk->at_ns;
     walk->enters_ns = call->begin_ns;
-    walk->place = place_of(walk, call->site);
+    walk->place = step_place(walk, call->site);
     walk->first_step = program->n_steps;
     if (probed != NO_OBJECT)
         add_object(walk, STEP_PROBE, probed, 0);
@@ -222,7 +222,7 @@ static void move_polls(struct walk *walk, uint32_t from, uint32_t to)
         double inside_s = reading_seconds(call->end_ns - call->begin_ns);
         if (call->site == site)
             continue;
-        uint32_t own = place_of(walk, call->site), other = place_of(walk, site);
+        uint32_t own = step_place(walk, call->site), other = step_place(walk, site);
         if (walk->no_memory)
             return;
         building->reading->program->moved_polls_s[own] += inside_s;
@@ -287,10 +287,10 @@ static void add_calls(struct walk *walk)
             if (failed == loop && join_loop(walk, loop, at))
                 break;
             lay_failed(walk, failed, at);
-            add_call(walk, &building->calls[building->order[failed]], NO_OBJECT);
+            add_step_call(walk, &building->calls[building->order[failed]], NO_OBJECT);
         }
         if (call != NULL)
-            add_call(walk, call, probed);
+            add_step_call(walk, call, probed);
     }
 }
 
@@ -311,7 +311,7 @@ int steps_make(struct building *building, struct places *places)
             return reading_no_memory(building->reading);
         add_calls(&walk);
         struct run_strand *strand = &program->strands[program->n_strands - 1];
-        strand->tail_place = walk.place = place_of(&walk, places->end_site);
+        strand->tail_place = walk.place = step_place(&walk, places->end_site);
         if (i == 0 && building->rank->to_ns > walk.at_ns)
             strand->tail_s = reading_seconds(building->rank->to_ns - walk.at_ns);
         if (strand->tail_s > 0)

@@ -69,7 +69,7 @@ static size_t strand_of(struct division *division, const struct building *buildi
     return division->n++;
 }
 
-static int divide(struct building *building, struct division *division)
+static int divide_strands(struct building *building, struct division *division)
 {
     for (size_t i = 0; i < building->n_calls; i++) {
         struct call *call = &building->calls[i];
@@ -110,7 +110,7 @@ int strands_divide(struct building *building)
     int result = division.of_site == NULL ? -1 : 0;
     if (result == 0) {
         memset(division.of_site, 0xff, building->reading->program->n_sites * sizeof *division.of_site);
-        result = divide(building, &division);
+        result = divide_strands(building, &division);
     }
     building->n_strands = division.n > 0 ? division.n : 1;
     if (result == 0)

@@ -109,8 +109,8 @@ void sum_clear(const struct comparison_work *work, struct sum *sum)
 }
 
 /* Adds parts of a cell, first to last, to a run's part of a sum. */
-static void add(const struct comparison_work *work, struct run_sum *sum, const struct profile_cell *cell, bool few,
-                enum profile_part first, enum profile_part last)
+static void add_part(const struct comparison_work *work, struct run_sum *sum, const struct profile_cell *cell, bool few,
+                     enum profile_part first, enum profile_part last)
 {
     sum->present = true;
     sum->calls += (double)cell->calls;
@@ -147,15 +147,15 @@ void sum_add_cells(struct comparison_work *work, const struct work_entry *entrie
         uint32_t run = entries[i].run;
         enum profile_kind kind = work->comparison->profiles[run].sites[cell->site].kind;
         for (enum profile_part part = 0; part < PROFILE_WAIT; part++) {
-            add(work, &work->site[part]->runs[run], cell, few, part, part);
-            add(work, &work->cell[part]->runs[run], cell, few, part, part);
+            add_part(work, &work->site[part]->runs[run], cell, few, part, part);
+            add_part(work, &work->cell[part]->runs[run], cell, few, part, part);
         }
-        add(work, &work->kinds[0]->runs[run], cell, few, PROFILE_COMPUTATION, PROFILE_COMPUTATION);
-        add(work, &work->kinds[1 + kind]->runs[run], cell, few, PROFILE_CALL, PROFILE_CALL);
-        add(work, &work->kinds[WORK_KINDS - 1]->runs[run], cell, few, PROFILE_WAIT, PROFILE_WAIT);
+        add_part(work, &work->kinds[0]->runs[run], cell, few, PROFILE_COMPUTATION, PROFILE_COMPUTATION);
+        add_part(work, &work->kinds[1 + kind]->runs[run], cell, few, PROFILE_CALL, PROFILE_CALL);
+        add_part(work, &work->kinds[WORK_KINDS - 1]->runs[run], cell, few, PROFILE_WAIT, PROFILE_WAIT);
         add_groups(work->kinds[1 + kind], PROFILE_SPANS, few);
         if (rank != NULL)
-            add(work, &rank->runs[run], cell, few, PROFILE_COMPUTATION, PROFILE_CALL);
+            add_part(work, &rank->runs[run], cell, few, PROFILE_COMPUTATION, PROFILE_CALL);
     }
     for (enum profile_part part = 0; part < PROFILE_WAIT; part++) {
         add_groups(work->site[part], fewest, few);

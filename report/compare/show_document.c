@@ -159,7 +159,7 @@ static void append_bytes(const struct comparison_row *row, char *text, size_t si
     }
 }
 
-static void add_row(struct document *document, const struct comparison_row *row)
+static void add_document_row(struct document *document, const struct comparison_row *row)
 {
     const struct noise_result *result = &row->result;
     char place[256], change[16], noise[16];
@@ -216,7 +216,7 @@ static void add_table(struct document *document, const struct comparison *compar
                 document_add(document, DOCUMENT_HEADING, "%s", heading);
             document_table(document, columns, sizeof columns / sizeof columns[0]);
         }
-        add_row(document, row);
+        add_document_row(document, row);
     }
     if (left > 0)
         document_add(document, DOCUMENT_LINE, "and %zu more: --all", left);

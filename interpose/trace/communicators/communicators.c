@@ -21,7 +21,7 @@
 #define MEMBERS_LIMIT          (UINT64_C(1) << 26)
 #define MEMBERS_A_RECORD_SPOOL UINT64_C(16)
 
-static struct trace_communicator *add(struct trace *trace, int32_t size)
+static struct trace_communicator *add_communicator(struct trace *trace, int32_t size)
 {
     trace_grow(&trace->communicators, trace->n_communicators, sizeof *trace->communicators);
     struct trace_communicator *added = &trace->communicators[trace->n_communicators++];
@@ -41,7 +41,7 @@ void communicators_begin(struct communicator_table *table, struct trace *trace)
     for (uint32_t i = 0; i < worlds->n_links; i++)
         table->links[i] = TRACE_NONE;
     for (size_t w = 0; w < worlds->n_worlds; w++) {
-        struct trace_communicator *world = add(trace, worlds->worlds[w].size);
+        struct trace_communicator *world = add_communicator(trace, worlds->worlds[w].size);
         world->name = xstrdup("MPI_COMM_WORLD");
         for (int32_t i = 0; i < world->size; i++)
             world->members[i] = worlds->worlds[w].first + i;
@@ -63,7 +63,7 @@ static int compare_index(const void *left, const void *right)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static void append(const void ***array, size_t *n, const void *record)
+static void append_member(const void ***array, size_t *n, const void *record)
 {
     array_grow(array, *n, sizeof **array);
     (*array)[(*n)++] = record;
@@ -76,9 +76,9 @@ static struct records read_records(const struct spool *spool)
     struct records records = {0};
     for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
         if (*record == SPOOL_COMMUNICATOR)
-            append(&records.made, &records.n_made, record);
+            append_member(&records.made, &records.n_made, record);
         else if (*record == SPOOL_NAME)
-            append(&records.names, &records.n_names, record);
+            append_member(&records.names, &records.n_names, record);
     }
     if (records.n_made > 1)
         qsort(records.made, records.n_made, sizeof *records.made, compare_index);
@@ -157,7 +157,7 @@ static bool has_room(const struct communicator_table *table, const struct trace 
 static void add_new(struct communicator_table *table, struct trace *trace, const struct spool_communicator *record,
                     struct identity *identity)
 {
-    struct trace_communicator *added = add(trace, record->size);
+    struct trace_communicator *added = add_communicator(trace, record->size);
     uint32_t id = (uint32_t)(trace->n_communicators - 1);
     identity_set(&table->identities, identity, id);
     table->n_members += (uint64_t)record->size;
@@ -238,7 +238,7 @@ void communicators_of_process(struct communicator_table *table, struct trace *tr
     for (size_t i = 0; i < table->n_local; i++)
         table->local[i] = TRACE_NONE;
     identity_next_process(&table->identities);
-    struct trace_communicator *self = add(trace, 1);
+    struct trace_communicator *self = add_communicator(trace, 1);
     self->name = xstrdup("MPI_COMM_SELF");
     self->members[0] = rank;
     set_local(table, 1, (uint32_t)(trace->n_communicators - 1));

@@ -45,17 +45,18 @@ static void find_components(struct work *work, const struct partners_edge *edges
     }
 }
 
-static bool is_open(const struct partners_edge *edge, const uint32_t *partner)
+static bool is_open_world(const struct partners_edge *edge, const uint32_t *partner)
 {
     return partner[edge->a] == PARTNERS_NONE && partner[edge->b] == PARTNERS_NONE;
 }
 
-static void pair(struct work *work, const struct partners_edge *edges, size_t n_edges, size_t which, uint32_t *partner)
+static void pair_worlds(struct work *work, const struct partners_edge *edges, size_t n_edges, size_t which,
+                        uint32_t *partner)
 {
     uint32_t a = edges[which].a, b = edges[which].b;
     for (size_t i = 0; i < n_edges; i++) {
         const struct partners_edge *edge = &edges[i];
-        if (is_open(edge, partner) && (edge->a == a || edge->b == a || edge->a == b || edge->b == b)) {
+        if (is_open_world(edge, partner) && (edge->a == a || edge->b == a || edge->a == b || edge->b == b)) {
             work->left[edge->a]--;
             work->left[edge->b]--;
         }
@@ -82,10 +83,10 @@ void partners_find(const struct partners_edge *edges, size_t n_edges, size_t n_n
         changed = false;
         for (size_t i = 0; i < n_edges; i++) {
             const struct partners_edge *edge = &edges[i];
-            if (!is_open(edge, partner) || (work.left[edge->a] != 1 && work.left[edge->b] != 1) ||
+            if (!is_open_world(edge, partner) || (work.left[edge->a] != 1 && work.left[edge->b] != 1) ||
                 !is_even(&work, edge->a))
                 continue;
-            pair(&work, edges, n_edges, i, partner);
+            pair_worlds(&work, edges, n_edges, i, partner);
             changed = true;
         }
     }

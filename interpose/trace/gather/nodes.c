@@ -42,7 +42,7 @@ static void add_links(struct trace_node *node, const struct spool_header *header
     }
 }
 
-static int compare_pairs(const void *left, const void *right)
+static int compare_node_pairs(const void *left, const void *right)
 {
     const struct spool_clock_pair *a = left, *b = right;
     return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
@@ -50,7 +50,7 @@ static int compare_pairs(const void *left, const void *right)
 
 static void thin_pairs(struct trace_node *node)
 {
-    qsort(node->pairs, node->n_pairs, sizeof *node->pairs, compare_pairs);
+    qsort(node->pairs, node->n_pairs, sizeof *node->pairs, compare_node_pairs);
     size_t kept = 1;
     for (size_t i = 1; i < node->n_pairs; i++) {
         const struct spool_clock_pair *last = &node->pairs[kept - 1], *pair = &node->pairs[i];

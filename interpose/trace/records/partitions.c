@@ -60,7 +60,7 @@ static bool has_row(const struct trace *trace, uint32_t partitions, int64_t ids[
     return (*origin)->message_id != 0 || (*origin)->unmatched_id != 0;
 }
 
-static int64_t run_ns(const struct trace *trace, const struct trace_origin *origin, int64_t ns)
+static int64_t partition_run_ns(const struct trace *trace, const struct trace_origin *origin, int64_t ns)
 {
     return ns == TRACE_NO_TIME ? ns : clock_run_ns(&trace->nodes[trace->processes[origin->rank].node], ns);
 }
@@ -76,14 +76,15 @@ int partitions_write(const struct trace *trace, sqlite3 *database)
             continue;
         row_insert(&row, "ooitoooiitu", ids[0], ids[1], (int64_t)origin->rank,
                    origin->direction == SPOOL_SEND ? "send" : "receive", TRACE_NO_TIME,
-                   run_ns(trace, origin, summary->first_ns), run_ns(trace, origin, summary->last_ns),
-                   (int64_t)summary->done, (int64_t)summary->partitions, NULL, TRACE_NONE);
+                   partition_run_ns(trace, origin, summary->first_ns),
+                   partition_run_ns(trace, origin, summary->last_ns), (int64_t)summary->done,
+                   (int64_t)summary->partitions, NULL, TRACE_NONE);
     }
     for (size_t i = 0; i < trace->n_partition_events; i++) {
         const struct trace_partition *partition = &trace->partition_events[i];
         if (partition->partitions == TRACE_NONE || !has_row(trace, partition->partitions, ids, &origin))
             continue;
-        int64_t at_ns = run_ns(trace, origin, partition->at_ns);
+        int64_t at_ns = partition_run_ns(trace, origin, partition->at_ns);
         row_insert(&row, "ooitoooiitu", ids[0], ids[1], (int64_t)origin->rank,
                    origin->direction == SPOOL_SEND ? "send" : "receive", (int64_t)partition->partition, at_ns, at_ns,
                    (int64_t)1, (int64_t)trace->partitions[partition->partitions].partitions,

@@ -40,7 +40,7 @@ int rejected_write(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-static struct trace_sum *add(struct trace *trace)
+static struct trace_sum *add_sum(struct trace *trace)
 {
     trace_grow(&trace->sums, trace->n_sums, sizeof *trace->sums);
     return &trace->sums[trace->n_sums++];
@@ -75,7 +75,7 @@ void sum_load(struct loader *loader, const struct spool_sum *record)
     uint32_t communicator;
     if (!loader_communicator(loader, record->communicator, record->target, &communicator))
         return;
-    struct trace_sum *sum = add(trace);
+    struct trace_sum *sum = add_sum(trace);
     int64_t begin_ns = loader_ns(loader, record->begin_ticks);
     *sum = (struct trace_sum){
         .begin_ns = begin_ns,
@@ -104,7 +104,7 @@ void sums_add_operation(struct trace *trace, const struct trace_operation *opera
                           (uint64_t)(uint32_t)operation->peer_world};
     uint32_t *number = map_at(&trace->sum_numbers, key);
     if (*number == MAP_ABSENT) {
-        struct trace_sum *sum = add(trace);
+        struct trace_sum *sum = add_sum(trace);
         *number = (uint32_t)(trace->n_sums - 1);
         *sum = (struct trace_sum){
             .begin_ns = operation->post_ns,
@@ -124,7 +124,7 @@ void sums_add_operation(struct trace *trace, const struct trace_operation *opera
     sum->bytes = (uint64_t)saturating_add((int64_t)sum->bytes, (int64_t)operation->bytes);
 }
 
-static const char *kind_of(const struct trace_sum *sum)
+static const char *sum_kind(const struct trace_sum *sum)
 {
     if (sum->kind != SUM_CALL)
         return sum->kind == SUM_SEND ? "send" : "receive";
@@ -151,7 +151,7 @@ int sums_write(const struct trace *trace, sqlite3 *database)
                          : sum->communicator == TRACE_NONE
                              ? -1
                              : communicator_world_rank(trace, sum->communicator, sum->target);
-        row_insert(&row, "ittuniiiiiiu", (int64_t)sum->rank, kind_of(sum), function_name(sum->function),
+        row_insert(&row, "ittuniiiiiiu", (int64_t)sum->rank, sum_kind(sum), function_name(sum->function),
                    sum->communicator, target, (int64_t)sum->calls, (int64_t)sum->bytes,
                    loaded ? clock_run_ns(node, sum->begin_ns) : sum->begin_ns,
                    loaded ? clock_run_ns(node, sum->end_ns) : sum->end_ns, sum->time_ns,

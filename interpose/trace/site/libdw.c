@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LIBRARY "libdw.so.1"
+#define LIBDW_NAME "libdw.so.1"
 
 /* Looks all functions up. Returns false with the name of the first that is missing. */
 static bool find_functions(void *library, struct libdw *libdw, const char **missing)
@@ -36,12 +36,12 @@ const struct libdw *libdw_load(const char **reason)
     static bool is_tried, is_there;
     if (!is_tried) {
         const char *missing;
-        void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+        void *library = dlopen(LIBDW_NAME, RTLD_NOW | RTLD_LOCAL);
         is_tried = true;
         if (library == NULL)
             snprintf(why, sizeof why, "%s", dlerror());
         else if (!find_functions(library, &libdw, &missing))
-            snprintf(why, sizeof why, LIBRARY " lacks %s", missing);
+            snprintf(why, sizeof why, LIBDW_NAME " lacks %s", missing);
         else
             is_there = true;
     }

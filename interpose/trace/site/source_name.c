@@ -50,7 +50,7 @@ static bool may_be_fortran(const char *file)
 }
 
 /* Returns "module::name" of two parts of a symbol, the second up to length. */
-static char *join(const char *module, size_t module_length, const char *name, size_t length)
+static char *join_path(const char *module, size_t module_length, const char *name, size_t length)
 {
     return xasprintf("%.*s::%.*s", (int)module_length, module, (int)length, name);
 }
@@ -68,7 +68,7 @@ static char *demangle_fortran(const char *symbol, const char *file)
     size_t length = length_without_number(symbol);
     const char *part = strstr(symbol, "_MOD_");
     if (strncmp(symbol, "__", 2) == 0 && part != NULL && part > symbol + 2 && part + 5 < symbol + length)
-        return join(symbol + 2, (size_t)(part - symbol - 2), part + 5, (size_t)(symbol + length - part - 5));
+        return join_path(symbol + 2, (size_t)(part - symbol - 2), part + 5, (size_t)(symbol + length - part - 5));
     if (!may_be_fortran(file))
         return xstrdup(symbol);
     size_t kept = length;
@@ -76,7 +76,7 @@ static char *demangle_fortran(const char *symbol, const char *file)
         kept--;
     part = strstr(symbol, "_mp_");
     if (length - kept == 1 && part != NULL && part > symbol && part + 4 < symbol + kept)
-        return join(symbol, (size_t)(part - symbol), part + 4, (size_t)(symbol + kept - part - 4));
+        return join_path(symbol, (size_t)(part - symbol), part + 4, (size_t)(symbol + kept - part - 4));
     return xstrndup(symbol, kept > 0 ? kept : length);
 }
 
@@ -176,7 +176,7 @@ static const char *behind_arguments(const char *at)
     return at;
 }
 
-static void add(struct word *word, const char *text, const char *end)
+static void add_name(struct word *word, const char *text, const char *end)
 {
     memmove(word->text + word->length, text, (size_t)(end - text));
     word->length += (size_t)(end - text);
@@ -188,9 +188,9 @@ static const char *add_arguments(struct word *word, const char *at)
     static const char left_out[] = "<...>";
     const char *end = behind_arguments(at);
     if (word->brief && end - at > (ptrdiff_t)strlen(left_out))
-        add(word, left_out, left_out + strlen(left_out));
+        add_name(word, left_out, left_out + strlen(left_out));
     else
-        add(word, at, end);
+        add_name(word, at, end);
     return end;
 }
 
@@ -226,7 +226,7 @@ static const char *add_type(struct word *word, const char *at)
         if (*at == '<') {
             at = add_arguments(word, at);
         } else {
-            add(word, at, at + 1);
+            add_name(word, at, at + 1);
             at++;
         }
     return end;
@@ -235,12 +235,12 @@ static const char *add_type(struct word *word, const char *at)
 /* Adds an operator that ends there, and returns what follows it. */
 static const char *add_operator(struct word *word, const char *at, const char *end)
 {
-    add(word, at, end);
+    add_name(word, at, end);
     if (end[-1] == ' ')
         return add_type(word, end);
     if (end[0] != ' ' || end[1] != '<')
         return end;
-    add(word, end, end + 1); /* the blank keeps < and << apart from their arguments */
+    add_name(word, end, end + 1); /* the blank keeps < and << apart from their arguments */
     return add_arguments(word, end + 1);
 }
 
@@ -249,13 +249,13 @@ static const char *add_braces(struct word *word, const char *at)
 {
     const char *end = behind_brackets(at), *number = end;
     if (!starts(at, "{lambda(")) {
-        add(word, at, end);
+        add_name(word, at, end);
         return end;
     }
     while (number > at && *number != '#')
         number--;
-    add(word, at, at + strlen("{lambda"));
-    add(word, number > at ? number : end, end);
+    add_name(word, at, at + strlen("{lambda"));
+    add_name(word, number > at ? number : end, end);
     if (starts(end, "::operator()")) {
         end += strlen("::operator()");
         if (*end == '<')
@@ -308,7 +308,7 @@ static bool read_name(struct word *word, const char *text)
             if (!starts(at, "::"))
                 break;
         } else {
-            add(word, at, at + 1);
+            add_name(word, at, at + 1);
             at++;
         }
     }
@@ -337,7 +337,7 @@ char *short_name(const char *function)
         read_name(&word, function);
     }
     if (word.length == 0)
-        add(&word, function, function + length);
+        add_name(&word, function, function + length);
     word.length = length_without_clone(word.text, word.length);
     word.text[word.length] = '\0';
     return word.text;

@@ -119,7 +119,7 @@ static char *call_file(const struct libdw *libdw, Dwarf_Die *entry)
 }
 
 /* Adds the caller of the function that an entry stands for, and gives that function its own name. */
-static void add_caller(const struct libdw *libdw, struct trace_callsite *callsite, Dwarf_Die *entry)
+static void add_symbol_caller(const struct libdw *libdw, struct trace_callsite *callsite, Dwarf_Die *entry)
 {
     size_t n = callsite->n_callers;
     array_grow(&callsite->callers, n, sizeof *callsite->callers);
@@ -140,7 +140,7 @@ static void take_entries(const struct libdw *libdw, struct trace_callsite *calls
         if (tag == DW_TAG_subprogram)
             break;
         if (tag == DW_TAG_inlined_subroutine)
-            add_caller(libdw, callsite, &entries[i]);
+            add_symbol_caller(libdw, callsite, &entries[i]);
     }
     if (callsite->n_callers > 0)
         callsite->callers[callsite->n_callers - 1].function = symbol;

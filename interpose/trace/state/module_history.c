@@ -22,7 +22,7 @@ struct module_blur {
     uint64_t after, until;
 };
 
-struct reading {
+struct history_reader {
     struct process_modules *modules;
     uint32_t (*module_of)(void *context, const char *path, const struct module_identity *identity);
     void *context;
@@ -33,7 +33,7 @@ struct reading {
     uint64_t unsure_from;    /* from then on changes are not known; UINT64_MAX: they are */
 };
 
-static void add_stay(struct reading *reading, struct module_stay stay, const char *path,
+static void add_stay(struct history_reader *reading, struct module_stay stay, const char *path,
                      const struct module_identity *identity)
 {
     struct process_modules *modules = reading->modules;
@@ -45,7 +45,7 @@ static void add_stay(struct reading *reading, struct module_stay stay, const cha
     modules->stays[modules->n_stays++] = stay;
 }
 
-static void end_stay(struct reading *reading, uint64_t begin)
+static void end_stay(struct history_reader *reading, uint64_t begin)
 {
     uint32_t here = map_find(&reading->here, (struct map_key){begin, 0, 0});
     if (here == MAP_ABSENT || reading->modules->stays[here].gone != UINT64_MAX)
@@ -54,7 +54,7 @@ static void end_stay(struct reading *reading, uint64_t begin)
     reading->modules->stays[here].gone = reading->ticks;
 }
 
-static void add_blur(struct reading *reading, uint64_t after, uint64_t until)
+static void add_blur(struct history_reader *reading, uint64_t after, uint64_t until)
 {
     struct process_modules *modules = reading->modules;
     array_grow(&modules->blurs, modules->n_blurs, sizeof *modules->blurs);
@@ -76,7 +76,7 @@ static void read_identity(char *word, struct module_identity *identity)
     }
 }
 
-static bool read_came(struct reading *reading, char *line)
+static bool read_came(struct history_reader *reading, char *line)
 {
     struct module_stay stay = {.after = reading->checked,
                                .seen = reading->ticks,
@@ -96,7 +96,7 @@ static bool read_came(struct reading *reading, char *line)
 }
 
 /* Reads a line of /proc/self/maps, which alone tells no times. */
-static bool read_mapping(struct reading *reading, const char *line)
+static bool read_mapping(struct history_reader *reading, const char *line)
 {
     const struct module_identity identity = {.evidence = MODULE_TRUSTED};
     struct module_stay stay = {.last = UINT64_MAX, .gone = UINT64_MAX};
@@ -111,7 +111,7 @@ static bool read_mapping(struct reading *reading, const char *line)
 }
 
 /* Reads a line; returns false if it is none. */
-static bool read_line(struct reading *reading, char *line)
+static bool read_line(struct history_reader *reading, char *line)
 {
     uint64_t begin, checked, ticks;
     if (line[0] == '.' || line[0] == '\0') {
@@ -150,7 +150,7 @@ static bool read_line(struct reading *reading, char *line)
 }
 
 /* Lets nothing be known from a time on but of what cannot be unloaded. */
-static void end_knowledge(struct reading *reading)
+static void end_knowledge(struct history_reader *reading)
 {
     struct process_modules *modules = reading->modules;
     for (size_t i = 0; i < modules->n_stays; i++) {
@@ -209,7 +209,7 @@ void modules_read(struct process_modules *modules, char *text,
                   uint32_t (*module_of)(void *context, const char *path, const struct module_identity *identity),
                   void *context)
 {
-    struct reading reading = {
+    struct history_reader reading = {
         .modules = modules, .module_of = module_of, .context = context, .is_whole = true, .unsure_from = UINT64_MAX};
     bool is_sound = true;
     while (text != NULL && *text != '\0' && is_sound) {

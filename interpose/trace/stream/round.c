@@ -360,7 +360,7 @@ static void let_go(struct rounds *rounds, struct trace_operation *operation)
 }
 
 /* Joins the rounds of two representatives into that of the first. */
-static void join(struct trace *trace, uint32_t one, uint32_t other)
+static void join_rounds(struct trace *trace, uint32_t one, uint32_t other)
 {
     struct trace_step *steps = trace->steps;
     steps[other].parent = one;
@@ -392,7 +392,7 @@ static void take_message(struct rounds *rounds, uint32_t index)
     if (receive->step != TRACE_NONE && send->step != TRACE_NONE) {
         uint32_t sent = round_root(steps, send->step);
         if (sent != home && !barriers_separate(&rounds->barriers, &steps[receive->step], &steps[send->step]))
-            join(trace, home, sent);
+            join_rounds(trace, home, sent);
     }
     receive->next = TRACE_NONE;
     if (steps[home].first_message == TRACE_NONE)

@@ -43,7 +43,7 @@ static const char *command_of(const struct trace *trace, int32_t rank)
     return spool != NULL ? spool->header.command : "";
 }
 
-static void add(struct programs *programs, const char *command, bool with_arguments, int32_t rank)
+static void add_key(struct programs *programs, const char *command, bool with_arguments, int32_t rank)
 {
     size_t length = with_arguments ? strlen(command) : strcspn(command, " "), i = 0;
     while (i < programs->n &&
@@ -62,7 +62,7 @@ static void find_programs(const struct trace *trace, struct programs *programs, 
     programs->n = 0;
     for (int32_t rank = 0; rank < trace->world_size && programs->n <= NAMED; rank++)
         if (command_of(trace, rank)[0] != '\0')
-            add(programs, command_of(trace, rank), with_arguments, rank);
+            add_key(programs, command_of(trace, rank), with_arguments, rank);
 }
 
 /* Writes text[bytes] for the column run.command: the command of all processes, or, where they differ, all of them with
