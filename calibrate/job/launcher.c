@@ -47,8 +47,8 @@ int launcher_run(const struct launcher *launcher, const char *benchmark, char *c
         return error_set(error, "%s %s under %s: ended by signal %d (%s)", name, benchmark, launcher->words[0],
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (result == 0 && status != 0)
-        return error_set(error, "%s %s under %s: failed with exit status %d; what it said is above", name,
-                         benchmark, launcher->words[0], WEXITSTATUS(status));
+        return error_set(error, "%s %s under %s: failed with exit status %d; what it said is above", name, benchmark,
+                         launcher->words[0], WEXITSTATUS(status));
     return result;
 }
 

@@ -79,7 +79,7 @@ static int read_stops(struct reading *reading)
         return 0;
     cursor_open(&rows, reading->database, reading->path, "SELECT rank, begin_ns FROM not_recorded", reading->error);
     while (cursor_next(&rows)) {
-        uint32_t rank;
+        uint32_t rank = 0;
         int64_t begin_ns;
         if (row_rank(reading, &rows, 0, "not_recorded.rank", &rank) != 0 ||
             row_time(reading, &rows, 1, "not_recorded.begin_ns", &begin_ns) != 0)

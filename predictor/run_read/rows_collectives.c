@@ -13,7 +13,7 @@ static int add_collective(struct reading *reading, struct cursor *rows, struct p
     struct read_member member = {.member = NO_OBJECT};
     struct item item = {.done_ns = NO_TIME, .kind = ITEM_COLLECTIVE};
     int64_t call_ns;
-    uint64_t bytes;
+    uint64_t bytes = 0;
     uint32_t root = NO_OBJECT;
     if (row_rank(reading, rows, 0, "collective.rank", &member.rank) != 0 ||
         row_bytes(reading, rows, 3, "collective.bytes", &bytes) != 0 ||
@@ -157,8 +157,8 @@ static int add_one_sided(struct reading *reading, struct cursor *rows, struct tr
 {
     struct item item = {.done_ns = NO_TIME, .object = NO_OBJECT, .kind = ITEM_CALL};
     int64_t end_ns, call_ns;
-    uint64_t bytes;
-    uint32_t rank, target = NO_OBJECT;
+    uint64_t bytes = 0;
+    uint32_t rank = 0, target = NO_OBJECT;
     if (row_rank(reading, rows, 0, "rma.rank", &rank) != 0 ||
         (sqlite3_column_type(rows->statement, 4) != SQLITE_NULL &&
          row_rank(reading, rows, 4, "rma.target", &target) != 0) ||

@@ -281,7 +281,7 @@ static int read_calls(struct profile *profile, sqlite3 *database, struct error *
     return result;
 }
 
-static int compare_places(const void *left, const void *right)
+static int compare_site_pointers(const void *left, const void *right)
 {
     const struct profile_site *a = *(struct profile_site *const *)left, *b = *(struct profile_site *const *)right;
     if (a->callsite != b->callsite)
@@ -305,7 +305,7 @@ static int add_bytes(struct profile *profile, struct profile_site **by_id, sqlit
         const struct profile_site *wanted = &key;
         double bytes = cursor_real(&rows, 2);
         struct profile_site **site =
-            bsearch(&wanted, by_id, profile->n_sites, sizeof(struct profile_site *), compare_places);
+            bsearch(&wanted, by_id, profile->n_sites, sizeof(struct profile_site *), compare_site_pointers);
         if (site != NULL && bytes > 0)
             (*site)->bytes =
                 (uint64_t)saturating_add((int64_t)(*site)->bytes, bytes < 0x1p63 ? (int64_t)bytes : INT64_MAX);
@@ -322,7 +322,7 @@ static int read_bytes(struct profile *profile, sqlite3 *database, struct error *
     struct profile_site **by_id = xcalloc(profile->n_sites, sizeof(struct profile_site *));
     for (size_t i = 0; i < profile->n_sites; i++)
         by_id[i] = &profile->sites[i];
-    qsort(by_id, profile->n_sites, sizeof(struct profile_site *), compare_places);
+    qsort(by_id, profile->n_sites, sizeof(struct profile_site *), compare_site_pointers);
     int result = add_bytes(profile, by_id, database, error);
     free(by_id);
     return result;

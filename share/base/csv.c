@@ -16,7 +16,7 @@
 enum { MAX_FIELDS = 4096, MAX_LINE_BYTES = 1 << 20, CHUNK_BYTES = 1 << 16 };
 
 /* Where in a field the next character stands. */
-enum place { BEFORE, PLAIN, QUOTED, CLOSED, CLOSED_AND_BLANK };
+enum field_place { BEFORE, PLAIN, QUOTED, CLOSED, CLOSED_AND_BLANK };
 
 struct csv_reader {
     const char *path;
@@ -30,7 +30,7 @@ struct csv_reader {
     size_t column_of[MAX_FIELDS]; /* column_of[field]; n_columns: not asked for */
     size_t n_fields;              /* fields of the header; 0: not read yet */
     size_t field;                 /* field of the current row */
-    enum place place;
+    enum field_place place;
     char *texts;       /* [MAX_LINE_BYTES + 1] the fields of the current row, each with a zero byte */
     size_t text_begin; /* of the current field */
     size_t text_end;
@@ -89,7 +89,7 @@ static int read_value(struct csv_reader *reader, const char *text)
                                      reader->columns[i].name, text, wrong);
 }
 
-static int add_character(struct csv_reader *reader, char c, enum place place)
+static int add_character(struct csv_reader *reader, char c, enum field_place place)
 {
     if (reader->text_end > MAX_LINE_BYTES)
         return error_set(reader->error, "%s:%zu: row of more than %d bytes, not a table of numbers", reader->path,
@@ -142,7 +142,7 @@ static int end_row(struct csv_reader *reader)
 static int take_character(struct csv_reader *reader, char c)
 {
     bool ends_row = c == '\n' || c == '\r', is_blank = c == ' ' || c == '\t', is_quote = c == '"';
-    enum place place = reader->place;
+    enum field_place place = reader->place;
     if (place == QUOTED && !is_quote)
         return add_character(reader, c, QUOTED);
     if (place == CLOSED && is_quote)
@@ -184,7 +184,7 @@ static int take_comment(struct csv_reader *reader, char c)
 }
 
 /* Takes the next character of the file. */
-static int take(struct csv_reader *reader, char c)
+static int read_character(struct csv_reader *reader, char c)
 {
     if (reader->line_bytes++ == MAX_LINE_BYTES)
         return error_set(reader->error, "%s:%zu: line of more than %d bytes, not a table of numbers", reader->path,
@@ -213,7 +213,7 @@ static int read_stream(FILE *stream, struct csv_reader *reader)
     size_t length;
     for (bool first = true; (length = fread(chunk, 1, sizeof chunk, stream)) > 0; first = false)
         for (size_t i = first && length >= 3 && memcmp(chunk, byte_order_mark, 3) == 0 ? 3 : 0; i < length; i++)
-            if (take(reader, chunk[i]) != 0)
+            if (read_character(reader, chunk[i]) != 0)
                 return -1;
     if (ferror(stream))
         return error_set(reader->error, "%s: cannot be read: %s", reader->path, strerror(errno));

@@ -81,7 +81,7 @@ int option_set(const struct option_row *row, const char *text, struct error *err
     return 0;
 }
 
-static int take(const struct option_table *table, const struct option_row *row, const char *text)
+static int take_option(const struct option_table *table, const struct option_row *row, const char *text)
 {
     struct error error;
     if (row->take != NULL) {
@@ -246,7 +246,7 @@ int options_read(const struct option_table *table, int *argc, char ***argv)
         if (code == ':' || code == '?')
             return wrong_option(table, &known, code, (*argv)[optind - 1]);
         size_t row = code >= LONG ? (size_t)(code - LONG) : known.row_of[(unsigned char)code];
-        int result = take(table, &table->rows[row], optarg);
+        int result = take_option(table, &table->rows[row], optarg);
         if (result != 0)
             return result;
     }

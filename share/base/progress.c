@@ -13,7 +13,7 @@ static struct {
     bool started, failed, shown;
     const char *what;
     struct timespec since;
-} step = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} current_step = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static double seconds_since(const struct timespec *before, const struct timespec *now)
 {
@@ -23,23 +23,23 @@ static double seconds_since(const struct timespec *before, const struct timespec
 static void *show_steps(void *unused)
 {
     (void)unused;
-    pthread_mutex_lock(&step.lock);
+    pthread_mutex_lock(&current_step.lock);
     for (;;) {
         struct timespec now;
-        if (step.what == NULL) {
-            pthread_cond_wait(&step.changed, &step.lock);
+        if (current_step.what == NULL) {
+            pthread_cond_wait(&current_step.changed, &current_step.lock);
             continue;
         }
         clock_gettime(CLOCK_REALTIME, &now);
         now.tv_nsec += 500000000;
         now.tv_sec += now.tv_nsec / 1000000000;
         now.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&step.changed, &step.lock, &now);
+        pthread_cond_timedwait(&current_step.changed, &current_step.lock, &now);
         clock_gettime(CLOCK_MONOTONIC, &now);
-        double seconds = step.what != NULL ? seconds_since(&step.since, &now) : 0;
+        double seconds = current_step.what != NULL ? seconds_since(&current_step.since, &now) : 0;
         if (seconds > 1) {
-            fprintf(stderr, "\r%s: %.0f s\033[K", step.what, seconds);
-            step.shown = true;
+            fprintf(stderr, "\r%s: %.0f s\033[K", current_step.what, seconds);
+            current_step.shown = true;
         }
     }
     return NULL;
@@ -50,27 +50,27 @@ static void start(void)
 {
     pthread_t thread;
     pthread_attr_t detached;
-    step.started = true;
-    step.failed = isatty(STDERR_FILENO) != 1 || pthread_attr_init(&detached) != 0;
-    if (step.failed)
+    current_step.started = true;
+    current_step.failed = isatty(STDERR_FILENO) != 1 || pthread_attr_init(&detached) != 0;
+    if (current_step.failed)
         return;
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    step.failed = pthread_create(&thread, &detached, show_steps, NULL) != 0;
+    current_step.failed = pthread_create(&thread, &detached, show_steps, NULL) != 0;
     pthread_attr_destroy(&detached);
 }
 
 void progress_show(const char *what)
 {
-    pthread_mutex_lock(&step.lock);
-    if (!step.started && what != NULL)
+    pthread_mutex_lock(&current_step.lock);
+    if (!current_step.started && what != NULL)
         start();
-    if (step.shown)
+    if (current_step.shown)
         fputs("\r\033[K", stderr);
-    step.shown = false;
-    step.what = step.failed ? NULL : what;
-    clock_gettime(CLOCK_MONOTONIC, &step.since);
-    pthread_cond_signal(&step.changed);
-    pthread_mutex_unlock(&step.lock);
+    current_step.shown = false;
+    current_step.what = current_step.failed ? NULL : what;
+    clock_gettime(CLOCK_MONOTONIC, &current_step.since);
+    pthread_cond_signal(&current_step.changed);
+    pthread_mutex_unlock(&current_step.lock);
 }
 
 void progress_start(struct progress *progress, const char *what)

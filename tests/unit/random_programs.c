@@ -19,7 +19,7 @@ static uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-unsigned random_below(struct random_program *program, unsigned n)
+unsigned random_choice(struct random_program *program, unsigned n)
 {
     return (unsigned)(random_next(&program->state) % n);
 }

@@ -19,7 +19,7 @@ struct random_program {
 };
 
 /* Returns a random number below n. */
-unsigned random_below(struct random_program *program, unsigned n);
+unsigned random_choice(struct random_program *program, unsigned n);
 
 /* Returns whether this removal is the one to drop. */
 bool random_drops(struct random_program *program);

@@ -44,7 +44,7 @@ static void use_handle_table(struct random_program *program)
     bool known[HANDLES] = {false};
     random_expect(program, handle_table_init(&table) == 0, "no table");
     for (program->step = 0; program->step < STEPS && !program->different; program->step++) {
-        unsigned i = random_below(program, HANDLES), what = random_below(program, 3);
+        unsigned i = random_choice(program, HANDLES), what = random_choice(program, 3);
         struct handle_slot *slot =
             what == 0 ? handle_table_add(&table, handles[i]) : handle_table_find(&table, handles[i]);
         known[i] = known[i] || what == 0;
@@ -90,7 +90,7 @@ static void use_live_table(struct random_program *program)
     static struct live_model models[FEW];
     static struct live_table table = LIVE_TABLE_INITIALIZER; /* as long as its process */
     for (program->step = 0; program->step < STEPS && !program->different; program->step++) {
-        unsigned i = random_below(program, FEW), what = random_below(program, 3);
+        unsigned i = random_choice(program, FEW), what = random_choice(program, 3);
         struct live_model *model = &models[i];
         if (what == 0 && model->n_waiting < WAITING) {
             void *value = fresh_value();
@@ -252,7 +252,7 @@ static void put_back(struct random_program *program, struct request_model *model
     bool is_alone = value && !((uintptr_t)value & REQUEST_TAGS);
     random_expect(program, is_alone == (model->n_live == 1 && !model->is_shared && !model->persistent),
                   "another kind of request is taken before the call");
-    if (is_alone && i < AT_ONCE && n_shared < (int)SHARED_HANDLES && random_below(program, 2) == 0) {
+    if (is_alone && i < AT_ONCE && n_shared < (int)SHARED_HANDLES && random_choice(program, 2) == 0) {
         struct posted *older = model->live[0];
         model->n_live = 0;
         post_request(model, i, 1 - thread);
@@ -285,11 +285,11 @@ static void use_request_table(struct random_program *program)
     static const struct mpistair_host host = {.n_functions = FN_COUNT, .next = functions, .pnext = functions};
     functions[FN_Request_get_status] = (mpistair_code *)request_get_status;
     recorder.host = &host;
-    recorder.multiple = (int)random_below(program, 2);
+    recorder.multiple = (int)random_choice(program, 2);
     random_expect(program, request_table_init() == 0, "no table");
     for (program->step = 0; program->step < STEPS && !program->different; program->step++) {
-        unsigned i = random_below(program, REQUESTS), what = random_below(program, 8);
-        int thread = (int)random_below(program, 2);
+        unsigned i = random_choice(program, REQUESTS), what = random_choice(program, 8);
+        int thread = (int)random_choice(program, 2);
         struct request_model *model = &models[i];
         if (what < 3)
             post_request(model, i, thread);
@@ -299,7 +299,7 @@ static void use_request_table(struct random_program *program)
             peek(program, model, i, thread);
         else if (what == 6 && recorder.multiple)
             put_back(program, model, i, thread);
-        else if (i >= AT_ONCE && random_below(program, 3) > 0)
+        else if (i >= AT_ONCE && random_choice(program, 3) > 0)
             start_persistent(program, model, i, thread);
         else if (i >= AT_ONCE)
             free_persistent(program, model, i, thread);
@@ -338,9 +338,9 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     for (int step = 0; step < STEPS; step++) {
-        uint64_t i = random_below(&worker->program, worker->live ? 16 : HANDLES), handle = handles[i];
-        uintptr_t value = 1 + random_below(&worker->program, 1000000);
-        if (random_below(&worker->program, 2) == 0) {
+        uint64_t i = random_choice(&worker->program, worker->live ? 16 : HANDLES), handle = handles[i];
+        uintptr_t value = 1 + random_choice(&worker->program, 1000000);
+        if (random_choice(&worker->program, 2) == 0) {
             void *none = NULL;
             bool is_put = worker->live
                               ? live_table_put(worker->live, handle, (void *)value) == 0

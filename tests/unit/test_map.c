@@ -39,10 +39,10 @@ static void run(struct random_program *program)
     for (size_t i = 0; i < KEYS; i++)
         numbers[i] = MAP_ABSENT;
     for (program->step = 0; program->step < STEPS && !program->different; program->step++) {
-        unsigned what = random_below(program, CLEARED), key = random_below(program, KEYS);
+        unsigned what = random_choice(program, CLEARED), key = random_choice(program, KEYS);
         if (what == 0) {
             if (map.n_entries == 0 || !random_drops(program)) {
-                if (random_below(program, 4) == 0)
+                if (random_choice(program, 4) == 0)
                     map_release(&map);
                 else
                     map_clear(&map);
@@ -53,7 +53,7 @@ static void run(struct random_program *program)
         } else if (what < CLEARED / 2) {
             uint32_t *number = map_at(&map, keys[key]);
             random_expect(program, *number == numbers[key], "map_at gives another number");
-            *number = numbers[key] = random_below(program, 1000);
+            *number = numbers[key] = random_choice(program, 1000);
         } else {
             random_expect(program, map_find(&map, keys[key]) == numbers[key], "map_find gives another number");
         }

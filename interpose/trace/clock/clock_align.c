@@ -58,7 +58,7 @@ static void clock_edges_add(void *context, const struct trace *trace, const stru
     }
 }
 
-static int compare(const void *left, const void *right)
+static int compare_edges(const void *left, const void *right)
 {
     const struct clock_edge *a = left, *b = right;
     if (a->from != b->from)
@@ -71,7 +71,7 @@ static int compare(const void *left, const void *right)
 static void clock_edges_sort(struct clock_edges *edges)
 {
     if (edges->n > 1)
-        qsort(edges->edges, edges->n, sizeof *edges->edges, compare);
+        qsort(edges->edges, edges->n, sizeof *edges->edges, compare_edges);
 }
 
 static void clock_edges_release(struct clock_edges *edges)

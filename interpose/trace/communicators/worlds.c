@@ -47,7 +47,7 @@ static void list_worlds(const struct spool *spools, size_t n_spools, struct worl
 }
 
 /* Gives all worlds of both groups the smaller number. */
-static void join_worlds(struct worlds *worlds, uint32_t a, uint32_t b)
+static void unite_worlds(struct worlds *worlds, uint32_t a, uint32_t b)
 {
     uint32_t groups[2] = {worlds->worlds[a].group, worlds->worlds[b].group};
     uint32_t smaller = groups[0] < groups[1] ? groups[0] : groups[1];
@@ -62,7 +62,7 @@ static void join_all(struct worlds *worlds, const struct meetings *meetings)
         const struct meeting *one = &meetings->all[i];
         for (size_t k = i + 1; one->link != MEETING_NONE && k < meetings->n; k++)
             if (meetings->all[k].link == one->link && meetings->all[k].world != one->world)
-                join_worlds(worlds, one->world, meetings->all[k].world);
+                unite_worlds(worlds, one->world, meetings->all[k].world);
     }
 }
 

@@ -127,7 +127,7 @@ static int get_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
     return SQLITE_OK;
 }
 
-static const sqlite3_module module = {
+static const sqlite3_module module_rows = {
     .xConnect = connect_table,
     .xBestIndex = plan_scan,
     .xDisconnect = disconnect_table,
@@ -147,7 +147,7 @@ static int feed_begin(struct feed *feed, sqlite3 *database)
     char name[64], sql[256];
     snprintf(name, sizeof name, "feed_%s", feed->table);
     snprintf(sql, sizeof sql, "INSERT INTO %s SELECT * FROM %s", feed->table, name);
-    return sqlite3_create_module(database, name, &module, feed) != SQLITE_OK ||
+    return sqlite3_create_module(database, name, &module_rows, feed) != SQLITE_OK ||
                    sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &feed->statement, NULL) != SQLITE_OK
                ? -1
                : 0;

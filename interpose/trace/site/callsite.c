@@ -49,8 +49,8 @@ static struct map_key module_key(const char *path, const struct module_identity 
 }
 
 /* Returns the module of a path, which is another one for each file that the path has named. */
-static uint32_t module_of(struct callsite_table *table, struct trace *trace, const char *path,
-                          const struct module_identity *identity)
+static uint32_t find_module(struct callsite_table *table, struct trace *trace, const char *path,
+                            const struct module_identity *identity)
 {
     uint32_t *id = map_at(&table->modules, module_key(path, identity));
     if (*id != MAP_ABSENT)
@@ -70,7 +70,7 @@ static uint32_t module_of(struct callsite_table *table, struct trace *trace, con
 static uint32_t module_of_stay(void *context, const char *path, const struct module_identity *identity)
 {
     const struct reading *reading = context;
-    return module_of(reading->table, reading->trace, path, identity);
+    return find_module(reading->table, reading->trace, path, identity);
 }
 
 static void release_process(struct process_callsites *process)
@@ -93,7 +93,7 @@ static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, 
                              const struct module_stay *stay, bool by_time)
 {
     const struct module_identity nothing = {.evidence = MODULE_TRUSTED};
-    uint32_t module = stay != NULL ? stay->module : module_of(table, trace, unknown_module, &nothing);
+    uint32_t module = stay != NULL ? stay->module : find_module(table, trace, unknown_module, &nothing);
     uint64_t offset = stay != NULL ? address - stay->begin + stay->offset : address;
     if (stay == NULL && by_time && trace->modules[module].reason == NULL)
         trace->modules[module].reason =
