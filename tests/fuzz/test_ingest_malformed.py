@@ -344,7 +344,7 @@ def main():
         os.mkdir(folder)
         for name in ("no spool at all", "a folder named so"):
             done, _ = ingest(folder)
-            if done.returncode != 1 or "no spool" not in done.stderr:
+            if done.returncode != 1 or "no readable spool" not in done.stderr:
                 failures.append(f"{name}: exit {done.returncode}: {done.stderr}")
             if name == "no spool at all":
                 os.mkdir(os.path.join(folder, "x.mpispool"))
