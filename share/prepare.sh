@@ -75,7 +75,22 @@ configure() {
     )
 }
 
-# build FOLDER NAME [OPTION ...]: configures FOLDER and builds it; the logs are NAME-setup and NAME-build.
+# build FOLDER NAME [OPTION ...]: configures FOLDER and builds it; the logs are NAME-setup and NAME-build. A terminal shows
+# how many steps of the build are done.
 build() {
-    configure "$@" && logged "$2-build" ninja -C "$1" all meson-test-prereq
+    configure "$@" || return
+    watcher=
+    if [ -t 2 ]; then
+        while sleep 1; do
+            printf '\r   %s ' "$(grep -o '^\[[0-9/]*\]' "$logs/$2-build.log" 2>/dev/null | tail -n 1)" >&2
+        done &
+        watcher=$!
+    fi
+    code=0
+    logged "$2-build" ninja -C "$1" all meson-test-prereq || code=$?
+    if [ -n "$watcher" ]; then
+        kill "$watcher" 2>/dev/null || true
+        printf '\r\033[K' >&2
+    fi
+    return $code
 }

@@ -38,7 +38,7 @@ mpistair=$folder/mpistair
 
 cd "$results"
 step "Measuring this machine, briefly: mpistair calibrate --quick -o machine.tbl -- $launcher"
-# Whatever else runs on this computer: these are first steps.
+# Calibrate even on a busy machine; this is only a demo.
 logged calibrate env MPISTAIR_DISTURBED=1 "$mpistair" calibrate --quick --name here -o machine.tbl -- $launcher ||
     stop "the calibration failed"
 
