@@ -113,7 +113,7 @@ def usage():
     run(words("--launches", "2"), 2, "--launches does not apply to --memory")
     run(words("--cached"), 2, "--cached does not apply to --memory")
     run(words("--placements", "some"), 2, "expected model or all")
-    run(words("--restart", "--continue"), 2, "expected one of them")
+    run(words("--restart", "--continue"), 2, "exclude each other")
     expect_nothing_left("wrong usage")
 
 
