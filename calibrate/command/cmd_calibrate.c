@@ -15,13 +15,14 @@
 
 #include "calibrate/command/cmd_calibrate_memory.h"
 #include "calibrate/samples/samples_csv.h"
-#include "calibrate/job/asked.h"
+#include "calibrate/job/calibration_identity.h"
 #include "calibrate/job/calibration.h"
 #include "calibrate/job/child.h"
 #include "calibrate/command/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/job/launcher.h"
+#include "share/base/memory.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "calibrate/samples/raw_file.h"
@@ -303,13 +304,11 @@ static int write_table(const char *path, const struct machine *machine, struct e
 static int measure(const struct request *request, struct raw_file *raw, struct error *error)
 {
     char path[PATH_MAX];
-    struct text_list asked = {0};
+    struct text_list identity = calibration_identity(&request->calibration);
     raw_path(request, path);
-    int result = asked_list(&request->calibration, &asked) == 0 ? 0 : error_set(error, "no memory");
-    /* The file is opened before anything is measured: a minute is too long to learn that the folder is not writable. */
-    if (result == 0)
-        result = raw_file_open(raw, path, &asked, request->restart, error);
-    text_list_release(&asked);
+    /* Open the file before the measurement, so that a folder without write permission is noticed at once. */
+    int result = raw_file_open(raw, path, &identity, request->restart, error);
+    text_list_release(&identity);
     if (result != 0)
         return -1;
     if (request->continues && !raw->continued) {
@@ -338,9 +337,7 @@ int cmd_calibrate(int argc, char **argv)
     size_t remarks_size = 0;
     struct raw_file raw = {0};
     struct machine machine = {0};
-    FILE *stream = open_memstream(&remarks, &remarks_size);
-    if (stream == NULL)
-        return fail("no memory");
+    FILE *stream = or_no_memory(open_memstream(&remarks, &remarks_size));
     int result = launcher_identify(&request.launcher, &error);
     if (result == 0)
         result = measure(&request, &raw, &error);

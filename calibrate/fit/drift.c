@@ -10,7 +10,7 @@
 #include "calibrate/samples/disturbed.h"
 #include "share/base/memory.h"
 
-/* Holds Welford's running mean and sum of squares. */
+/* Welford's running mean and sum of squares. */
 struct moments {
     size_t n;
     double mean;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Is the first version with cuGetProcAddress; its functions are asked for as that version had them. */
+/* First version with cuGetProcAddress, whose functions are asked for as that version had them. */
 enum { OLDEST_VERSION = 11030 };
 
 typedef int get_version(int *version);

@@ -16,7 +16,7 @@ struct cuda_driver {
     CUDA_DRIVER_FUNCTIONS(CUDA_MEMBER)
 };
 
-/* Says why there is no GPU to be used. */
+/* Why no GPU can be used. */
 enum cuda_driver_state {
     CUDA_DRIVER_FOUND,
     CUDA_DRIVER_ABSENT,    /* there is no libcuda.so.1, or it is none */
@@ -31,7 +31,7 @@ enum cuda_driver_state cuda_driver_open(struct cuda_driver *driver, struct error
 /* Finds one more function by its name without a version's suffix, and stores its address into *function, a pointer to a
  * function. Returns 0, or -1 with the reason where the driver has none. */
 int cuda_driver_find(const struct cuda_driver *driver, const char *name, void *function, struct error *error);
-/* Says that a call was refused with that code: `CALL with NAME (code)`. Returns -1. */
+/* Sets the error of a call that was refused: `CALL with NAME (code)`. Returns -1. */
 int cuda_driver_refusal(const struct cuda_driver *driver, const char *call, int code, struct error *error);
 void cuda_driver_close(struct cuda_driver *driver);
 

@@ -16,7 +16,7 @@ struct cuda_copy {
 /* Memory that is shared is best a multiple of that: else the driver shares what lies beside it as well. */
 enum { GPU_BUS_ID_BYTES = 32, GPU_SHARED_UNIT_BYTES = 2 << 20 };
 
-/* Holds memory on a GPU. */
+/* Memory on a GPU. */
 struct gpu_device {
     int device;
     char bus_id[GPU_BUS_ID_BYTES]; /* domain:bus:device.function */

@@ -1,4 +1,4 @@
-/* Names the ways of data between two GPUs (Bienz 2021), as they are measured and as they are predicted. */
+/* Names of the ways of data between two GPUs (Bienz 2021), for what is measured and what is predicted. */
 #ifndef MPISTAIR_CALIBRATE_GPU_PATH_H
 #define MPISTAIR_CALIBRATE_GPU_PATH_H
 
@@ -15,7 +15,7 @@ extern const char *const gpu_path_name[GPU_PATH_COUNT];
 /* Turns a name into its path. Returns 0, or -1 if there is none. */
 int gpu_path_parse(const char *name, enum gpu_path *found);
 
-/* Names what is measured besides paths: copies alone, and messages between hosts. */
+/* Names of what is measured besides paths: copies alone, and messages between hosts. */
 #define GPU_COPY_NAME "copy"
 #define GPU_HOST_NAME "host"
 
@@ -24,7 +24,7 @@ enum { GPU_WORD_BYTES = 24 };
 /* Takes the next word of WORD[,WORD], cut to what fits, and moves *list behind it, to NULL behind the last. Returns
  * false where *list is NULL; an empty word is a word. */
 bool gpu_word_next(const char **list, char word[GPU_WORD_BYTES]);
-/* Says whether the list has the word; NULL has all. */
+/* Returns whether the list has the word; NULL has all. */
 bool gpu_word_listed(const char *list, const char *word);
 
 #endif

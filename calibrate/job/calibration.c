@@ -9,23 +9,22 @@
 #include "calibrate/gpu/gpu_path.h"
 #include "share/base/monotonic.h"
 
-/* Allows a program so many seconds beyond its time to start and end. */
+/* Time that a program may take beyond its own to start and end, s. */
 #define START_LIMIT_S 60.0
-/* Is assumed for the first start; later one and a half times the last start is. */
+/* Start-up estimate before any was seen, s; afterwards 1.5 x the last one. */
 #define START_S 0.7
-/* Is granted to any program however late it is; a program that is needed gets a part of what it would have without
- * starts. */
+/* Least time of a program however late it is, s; a needed one gets this part of what it would have without starts. */
 #define SECONDS_MIN 0.2
 #define NEEDED_MIN  0.5
-/* Is more than memory contention takes on any machine: it is not known before how many cores there are. */
+/* Limit of memory contention, s, above what any machine takes: the number of cores is not known before. */
 #define MEMORY_LIMIT_S 43200.0
 
-/* Begins the note of a job without a GPU. */
+/* First words of the note of a job without a GPU. */
 #define NO_GPU "not_available gpu"
 
 enum condition { ALWAYS, SHARED_LINK, SEVERAL_NODES, GPU_COPIES, GPU_WAYS, MEMORY };
 
-/* Lists the programs in the order in which they run. */
+/* The programs, in the order in which they run. */
 static const struct program {
     const char *name;
     double weight; /* share of the time */
@@ -46,7 +45,7 @@ static const struct program {
 
 enum { N_PROGRAMS = sizeof programs / sizeof programs[0], MAX_ARGUMENTS = 20 };
 
-/* Describes a calibration that runs. */
+/* A calibration under way. */
 struct run {
     const struct calibration *calibration;
     struct raw_file *raw;
@@ -68,7 +67,7 @@ static bool is_of_gpu(const struct program *program)
     return program->condition == GPU_COPIES || program->condition == GPU_WAYS;
 }
 
-/* Says whether the user asks for what a program of GPUs measures: a program that is not asked need not start. */
+/* Returns whether the user asks for what a program of GPUs measures; otherwise it need not start. */
 static bool gpu_is_asked(const struct calibration *calibration, const struct program *program)
 {
     const char *paths = calibration->gpu_paths;
@@ -78,7 +77,7 @@ static bool gpu_is_asked(const struct calibration *calibration, const struct pro
                                             : paths == NULL || strcmp(paths, GPU_COPY_NAME) != 0;
 }
 
-/* Says whether a program belongs to this calibration, as far as is known: the first program tells the nodes. */
+/* Returns whether a program belongs to this calibration, as far as known: the first program reports the nodes. */
 static bool applies(const struct run *run, const struct program *program)
 {
     if ((program->condition == MEMORY) != (run->calibration->memory != NULL))
@@ -131,8 +130,8 @@ static void take_progress(struct run *run, const char *text)
     run->left_s = left_s;
 }
 
-/* Tells why a program measures nothing. What its launcher says of that is of no use. Returns whether the line is
- * either. */
+/* Prints why a program measures nothing, and drops what its launcher says after that. Returns whether the line was
+ * one of these. */
 static bool take_refusal(struct run *run, const char *note)
 {
     static const char word[] = "refused ";

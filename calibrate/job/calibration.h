@@ -1,4 +1,4 @@
-/* Says which programs a calibration consists of, and runs them one after the other, launch by launch. */
+/* The programs of a calibration, run one after the other, launch by launch. */
 #ifndef MPISTAIR_CALIBRATE_CALIBRATION_H
 #define MPISTAIR_CALIBRATE_CALIBRATION_H
 
@@ -9,14 +9,14 @@
 #include "calibrate/job/launcher.h"
 #include "calibrate/samples/raw_file.h"
 
-/* Says how memory contention is measured. */
+/* How memory contention is measured. */
 struct memory_request {
     const char *placements; /* borrowed: "model" or "all" */
     bool skip_beyond_peak;
     bool allow_cpu_copy;
 };
 
-/* Says what is measured of GPUs: nothing, besides all else, or nothing else. */
+/* What is measured of GPUs: nothing, besides all else, or nothing else. */
 enum gpu_request { GPU_NOT, GPU_ALSO, GPU_ONLY };
 
 struct calibration {

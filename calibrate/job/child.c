@@ -1,30 +1,36 @@
 /* A launcher may hang, print without end, leave processes behind or be interrupted by the user: whatever happens, lines
- * arrive whole, time limits hold, and no process is left. */
+ * arrive whole, time limits hold, and no process is left.
+ *
+ * A rank whose launcher was killed may run on: one of Open MPI 4.1 that has asked the launcher for something in
+ * PMIx_Init (PMIx 4.2) waits for the answer without limit, others spin, and take a processor from all that is measured
+ * later. Linux gives orphans to the nearest ancestor that asked for them (prctl(2), PR_SET_CHILD_SUBREAPER). */
 #include "calibrate/job/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "calibrate/job/orphans.h"
 #include "share/base/array.h"
 #include "share/base/monotonic.h"
 
 #define POLL_MS 50
+#define WAIT_NS 10000000L /* between looks at orphans */
 #define TICK_S  0.2
 #define GRACE_S 5.0
-/* Says how long its streams are read after the end of the child: a process that it started may keep them open. */
+/* Time for which streams are read after the end of the child: a process that it started may keep them open. */
 #define DRAIN_S 0.5
 
 enum { LINE_MAX_BYTES = 1 << 20 };
 
-/* Holds bytes of a stream that are no whole line yet. */
+/* Bytes of a stream that are no whole line yet. */
 struct partial {
     int descriptor; /* -1: it has ended */
     char *bytes;
@@ -138,11 +144,7 @@ static void fill(struct child *child, enum child_stream stream)
 {
     enum { PIECE = 1 << 16 };
     struct partial *partial = &child->streams[stream];
-    if (array_reserve(&partial->bytes, &partial->capacity, partial->length + PIECE + 1, 1) != 0) {
-        error_set(child->error, "no memory");
-        child->stopped = true;
-        return;
-    }
+    array_reserve(&partial->bytes, &partial->capacity, partial->length + PIECE + 1, 1);
     ssize_t got = read(partial->descriptor, partial->bytes + partial->length, PIECE);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
@@ -211,6 +213,43 @@ static void attend(struct child *child, const char *name, double limit_s, int *s
             kill(child->pid, SIGKILL);
         }
     }
+}
+
+/* Reaps what has ended and signals our other children that are in our session; the signal 0 does nothing to them.
+ * Returns how many there are, or -1 where the system does not tell. */
+static int signal_children(int number)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+    FILE *children = fopen("/proc/thread-self/children", "re");
+    if (children == NULL)
+        return -1;
+    int pid, n = 0;
+    while (fscanf(children, "%d", &pid) == 1)
+        if (getsid(pid) == getsid(0)) {
+            kill(pid, number);
+            n++;
+        }
+    fclose(children);
+    return n;
+}
+
+bool orphans_collect(void)
+{
+    return signal_children(0) == 0 && prctl(PR_SET_CHILD_SUBREAPER, 1UL) == 0;
+}
+
+void orphans_end(double grace_s)
+{
+    static const int numbers[] = {0, SIGTERM, SIGKILL};
+    int n = signal_children(0);
+    for (size_t i = 0; n > 0 && i < sizeof numbers / sizeof numbers[0]; i++) {
+        /* Children of those that end come to us in turn, and are told as well. */
+        for (double begin_s = clock_now_s(); n > 0 && clock_now_s() - begin_s < grace_s;
+             n = signal_children(numbers[i]))
+            nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 0UL);
 }
 
 int child_run(char *const *argv, double limit_s, const struct child_listener *listener, int *status,

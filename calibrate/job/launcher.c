@@ -1,5 +1,5 @@
-/* The user gives a command that starts processes, and nothing says to which MPI it belongs. The benchmarks of another
- * MPI would all run alone and measure nothing, so this is found out before any measurement. */
+/* Nothing in the user's command says to which MPI the launcher belongs. The processes of another MPI would each run
+ * alone and measure nothing, so the MPI is found out before any measurement. */
 #include "calibrate/job/launcher.h"
 
 #include <limits.h>
@@ -9,11 +9,12 @@
 #include <sys/wait.h>
 
 #include "share/base/installation.h"
+#include "share/base/memory.h"
 
 #define IDENTIFY_S 20.0
 #define PROGRAM    "mpistair-benchmark-%s" /* by MPI */
 
-/* Lists what launchers print for --version. MPICH's family shares hydra. */
+/* What launchers print for --version, and the MPI; MPICH and its relatives share Hydra. */
 static const struct {
     const char *word;
     const char *mpi;
@@ -21,7 +22,8 @@ static const struct {
     {"Open MPI", "openmpi"}, {"OpenRTE", "openmpi"}, {"PRRTE", "openmpi"},      {"PRTE", "openmpi"},
     {"HYDRA", "mpich"},      {"MPICH", "mpich"},     {"Intel(R) MPI", "mpich"}, {"MVAPICH", "mpich"},
 };
-static const char *const mpis[] = {"openmpi", "mpich", "abi"};
+enum { ABI = 2, N_MPIS };
+static const char *const mpis[N_MPIS] = {"openmpi", "mpich", [ABI] = "abi"};
 
 int launcher_run(const struct launcher *launcher, const char *benchmark, char *const *arguments, double limit_s,
                  const struct child_listener *listener, struct error *error)
@@ -34,9 +36,7 @@ int launcher_run(const struct launcher *launcher, const char *benchmark, char *c
     while (arguments[n_arguments] != NULL)
         n_arguments++;
     size_t n_words = (size_t)launcher->n_words;
-    char **argv = calloc(n_words + n_arguments + 3, sizeof *argv);
-    if (argv == NULL)
-        return error_set(error, "no memory");
+    char **argv = xcalloc(n_words + n_arguments + 3, sizeof *argv);
     memcpy(argv, launcher->words, n_words * sizeof *argv);
     argv[n_words] = path;
     argv[n_words + 1] = (char *)benchmark;
@@ -52,7 +52,7 @@ int launcher_run(const struct launcher *launcher, const char *benchmark, char *c
     return result;
 }
 
-/* Holds what is learnt of a launcher from what it or a trial says. */
+/* What the output of a launcher or a trial tells. */
 struct hearing {
     const char *mpi; /* that of the first word that is known */
     int n_told;      /* how many processes told a number of ranks, and the last number */
@@ -81,8 +81,7 @@ static bool is_built(const char *mpi)
     return installation_find(INSTALLATION_PROGRAM, name, path, sizeof path, NULL) == 0;
 }
 
-/* Says whether the processes found each other: under a launcher of another MPI each believes that it is alone, and
- * tells of one rank. */
+/* Returns whether the processes find each other: under a launcher of another MPI each is alone and reports one rank. */
 static bool runs_together(struct launcher *launcher, FILE *said)
 {
     char *hello[] = {"--hello", NULL};
@@ -96,48 +95,25 @@ static bool runs_together(struct launcher *launcher, FILE *said)
     return hearing.n_told == 1 && hearing.ranks > 1;
 }
 
-/* Tries the benchmarks that are built; what those that do not fit have said is shown only where none does. */
-static int identify_by_trial(struct launcher *launcher, struct error *error)
+/* Tries the benchmarks of each MPI that are built and takes the first that runs under the launcher. What the trials
+ * said is shown only where none does. */
+static bool identify_by_trial(struct launcher *launcher, const char *const *tried, size_t n_tried)
 {
+    const char *before = launcher->mpi;
     char *text = NULL;
     size_t size = 0;
     bool found = false;
-    FILE *said = open_memstream(&text, &size);
-    if (said == NULL)
-        return error_set(error, "no memory");
-    for (size_t i = 0; i < sizeof mpis / sizeof mpis[0] && !found; i++) {
-        launcher->mpi = mpis[i];
-        found = is_built(mpis[i]) && runs_together(launcher, said);
+    FILE *said = or_no_memory(open_memstream(&text, &size));
+    for (size_t i = 0; i < n_tried && !found; i++) {
+        launcher->mpi = tried[i];
+        found = is_built(tried[i]) && runs_together(launcher, said);
     }
     fclose(said);
-    if (!found && text != NULL)
+    if (!found) {
         fputs(text, stderr);
+        launcher->mpi = before;
+    }
     free(text);
-    if (found)
-        return 0;
-    return error_set(error,
-                     "%s: neither its --version nor a trial tells which MPI it starts; expected two ranks or more "
-                     "of an MPI that mpistair was built with",
-                     launcher->words[0]);
-}
-
-/* Takes the benchmarks of the standard ABI if they run under this launcher. */
-static bool has_abi(struct launcher *launcher)
-{
-    struct launcher with_abi = *launcher;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *said = open_memstream(&text, &size);
-    if (said == NULL)
-        return false;
-    with_abi.mpi = "abi";
-    bool found = is_built("abi") && runs_together(&with_abi, said);
-    fclose(said);
-    if (!found && text != NULL)
-        fputs(text, stderr);
-    free(text);
-    if (found)
-        launcher->mpi = "abi";
     return found;
 }
 
@@ -151,8 +127,13 @@ int launcher_identify(struct launcher *launcher, struct error *error)
         return -1;
     launcher->mpi = hearing.mpi;
     if (launcher->mpi == NULL)
-        return identify_by_trial(launcher, error);
-    if (is_built(launcher->mpi) || has_abi(launcher))
+        return identify_by_trial(launcher, mpis, N_MPIS)
+                   ? 0
+                   : error_set(error,
+                               "%s: neither its --version nor a trial tells which MPI it starts; expected two ranks or "
+                               "more of an MPI that mpistair was built with",
+                               launcher->words[0]);
+    if (is_built(launcher->mpi) || identify_by_trial(launcher, &mpis[ABI], 1))
         return 0;
     return error_set(error,
                      "%s belongs to %s, for which this mpistair has no calibration programs, and those of the standard "

@@ -105,7 +105,7 @@ enum machine_queue { MACHINE_QUEUE_POSTED = 0, MACHINE_QUEUE_UNEXPECTED, MACHINE
 int machine_queue_step_s(const struct machine *machine, enum machine_queue queue, double depth, double *step_s,
                          struct error *error);
 
-/* Holds BW(n) of one (level, protocol), in B/s: knots by ascending n, in arrays of its own. */
+/* BW(n) of one (level, protocol), in B/s: knots by ascending n, in arrays of its own. */
 struct machine_bandwidth {
     size_t n_knots;
     double *n;

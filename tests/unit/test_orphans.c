@@ -1,4 +1,4 @@
-/* Tests orphans.h and that child.h ends what its child leaves behind: shells start processes and end before them. */
+/* Tests that child.h finds and ends what its child leaves behind: shells start processes and end before them. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "calibrate/job/child.h"
-#include "calibrate/job/orphans.h"
 #include "share/base/monotonic.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

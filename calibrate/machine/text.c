@@ -1,16 +1,19 @@
-/* Reads the text form: each line is split into words by blanks, every word is checked, and the message names the line.
- */
+/* Reads and writes the text form, and finds the table that the user means by --machine. Each line is split into words
+ * by blanks, every word is checked, and an error names the line. What is written gives equal values when it is read. */
 #include "calibrate/machine/machine.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/installation.h"
+#include "share/base/nearest.h"
 #include "share/base/number.h"
 #include "share/base/text_file.h"
 
-enum { MAX_LINE_BYTES = 4096, MAX_ROWS = 100000, MAX_WORDS = 7 };
+enum { NAMES_BYTES = 512, MAX_LINE_BYTES = 4096, MAX_ROWS = 100000, MAX_WORDS = 7 };
 
 /* Cuts the line into words, in place. Returns their number, MAX_WORDS standing for that and more. */
 static size_t split(char *line, char *words[MAX_WORDS])
@@ -182,4 +185,64 @@ int machine_read(const char *path, struct machine *machine, struct error *error)
         machine_release(&reading.machine);
     free(reading.lines);
     return result;
+}
+
+/* Appends to a list, "a, b, c". */
+static int add_name(void *context, const char *name, const char *path, struct error *error)
+{
+    (void)path, (void)error;
+    char *names = context;
+    size_t used = strlen(names);
+    snprintf(names + used, NAMES_BYTES - used, "%s%s", used > 0 ? ", " : "", name);
+    return 0;
+}
+
+int machine_find(const char *name_or_path, struct machine *machine, struct error *error)
+{
+    char path[PATH_MAX], names[NAMES_BYTES] = "";
+    if (installation_named("machines", ".tbl", name_or_path, path, sizeof path) == 0)
+        return machine_read(path, machine, error);
+    struct nearest nearest = nearest_to(name_or_path);
+    installation_each("machines", ".tbl", nearest_add_named, &nearest, NULL);
+    if (nearest_hint(&nearest)[0] != '\0')
+        return error_set(error, "machine '%.64s': not among the shipped ones, nor a .tbl file%s", name_or_path,
+                         nearest_hint(&nearest));
+    installation_each("machines", ".tbl", add_name, names, NULL);
+    return error_set(error, "machine '%.64s': not among the shipped ones (%s), nor a .tbl file", name_or_path,
+                     names[0] != '\0' ? names : "none");
+}
+
+static void write_optional(FILE *file, double value)
+{
+    if (isnan(value))
+        fputs(" -", file);
+    else
+        fprintf(file, " %.17g", value);
+}
+
+int machine_write(FILE *file, const struct machine *machine)
+{
+    fprintf(file, "name %s\nsource %s\n", machine->name, machine->source);
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        fprintf(file, "%s %s %s ", level_text(row->level), machine_protocol_name[row->protocol], row->quantity);
+        if (row->n == MACHINE_NO_N)
+            fputc('-', file);
+        else
+            fprintf(file, "%llu", (unsigned long long)row->n);
+        fprintf(file, " %.17g %s", row->value, row->unit);
+        bool known = !isnan(row->ci_low) || !isnan(row->ci_high) || row->samples > 0 || row->method[0] != '\0';
+        if (known) {
+            fputs(" #:", file);
+            write_optional(file, row->ci_low);
+            write_optional(file, row->ci_high);
+            if (row->samples > 0)
+                fprintf(file, " %llu", (unsigned long long)row->samples);
+            else
+                fputs(" -", file);
+            fprintf(file, " %s", row->method[0] != '\0' ? row->method : "-");
+        }
+        fputc('\n', file);
+    }
+    return ferror(file) ? -1 : 0;
 }
