@@ -141,10 +141,11 @@ static int render(FILE *stream, const struct comparison *comparison, const struc
     }
     if (options->format == FORMAT_JSON)
         return show_json(stream, comparison, error);
-    int result = show_document(&document, comparison, options->all || options->format == FORMAT_HTML, error);
-    if (result == 0 && options->format == FORMAT_TEXT)
+    show_document(&document, comparison, options->all || options->format == FORMAT_HTML);
+    int result = 0;
+    if (options->format == FORMAT_TEXT)
         render_text(stream, &document);
-    else if (result == 0)
+    else
         result = page_write(stream, &document, "mpistair diff", error);
     document_release(&document);
     return result;
@@ -191,7 +192,6 @@ int cmd_diff(int argc, char **argv)
 {
     struct diff_options options;
     struct comparison comparison = {0};
-    struct error error;
     int result = parse(argc, argv, &options);
     if (result != OPTIONS_READ)
         return result;
@@ -199,10 +199,10 @@ int cmd_diff(int argc, char **argv)
     struct trace *traces = xcalloc(n, sizeof *traces);
     struct profile *profiles = xcalloc(n, sizeof *profiles);
     result = read_profiles(&options, traces, profiles);
-    if (result == EXIT_DONE)
-        result = comparison_make(&comparison, profiles, options.n_a, options.n_b, &options.comparison, &error) != 0
-                     ? error_report(&error)
-                     : write(&comparison, &options);
+    if (result == EXIT_DONE) {
+        comparison_make(&comparison, profiles, options.n_a, options.n_b, &options.comparison);
+        result = write(&comparison, &options);
+    }
     comparison_release(&comparison);
     for (size_t i = 0; i < n; i++) {
         profile_release(&profiles[i]);

@@ -102,9 +102,7 @@ static int render(FILE *stream, const struct report *report, sqlite3 *database, 
     default:
         document.all_ranks = options->all_ranks;
         sections_present(&document, report, options->sections, !options->all);
-        if (document.no_memory)
-            result = error_set(error, "%s: no memory for the report", report->path);
-        else if (options->format == FORMAT_TEXT)
+        if (options->format == FORMAT_TEXT)
             render_text(stream, &document);
         else
             result = page_write_report(stream, &document, report, database, error);

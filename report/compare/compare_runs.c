@@ -7,6 +7,7 @@
 
 #include "report/compare/compare_sums.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "share/base/level.h"
 
 const char *const comparison_table_name[COMPARISON_TABLES] = {"run", "kind", "site", "site on rank", "rank", "level"};
@@ -20,35 +21,23 @@ static double all_time_s(const struct comparison *comparison)
     return longest_s;
 }
 
-static struct comparison_row *add_row(struct comparison *comparison, const struct comparison_row *row)
-{
-    if (array_grow(&comparison->rows, comparison->n_rows, sizeof *row) != 0)
-        return NULL;
-    comparison->rows[comparison->n_rows] = *row;
-    return &comparison->rows[comparison->n_rows++];
-}
-
 /* Adds the row of a sum; its noise is asked for later, when the number of comparisons is known. */
-static int add_sum(struct comparison_work *work, struct comparison_row row, const struct sum *sum)
+static void add_sum(struct comparison_work *work, struct comparison_row row, const struct sum *sum)
 {
     struct comparison *comparison = work->comparison;
     if (sum_is_empty(work, sum))
-        return 0;
+        return;
     sum_describe(work, sum, &row);
     if (row.state == COMPARISON_TESTED && sum_is_small(work, sum, row.rank >= 0))
         row.state = COMPARISON_SMALL;
     if (row.table == COMPARISON_CELL && row.state != COMPARISON_TESTED)
-        return 0;
-    struct comparison_row *kept = add_row(comparison, &row);
-    size_t n = comparison->n_a + comparison->n_b;
-    struct noise_sample *samples = malloc(n * sizeof *samples);
-    if (kept == NULL || samples == NULL || array_grow(&work->samples, work->n_samples, sizeof *work->samples) != 0) {
-        free(samples);
-        return -1;
-    }
+        return;
+    array_grow(&comparison->rows, comparison->n_rows, sizeof row);
+    comparison->rows[comparison->n_rows++] = row;
+    struct noise_sample *samples = xcalloc(comparison->n_a + comparison->n_b, sizeof *samples);
+    array_grow(&work->samples, work->n_samples, sizeof *work->samples);
     sum_samples(work, sum, samples);
     work->samples[work->n_samples++] = (struct row_samples){samples, sum->groups};
-    return 0;
 }
 
 /* Returns the end of the entries from first on that are of its site, and of its rank where that is asked for. */
@@ -63,7 +52,7 @@ static size_t end_of(const struct comparison_work *work, size_t first, bool rank
 }
 
 /* Adds a site, behind the rows of its ranks. */
-static int add_site(struct comparison_work *work, size_t first, size_t end)
+static void add_site(struct comparison_work *work, size_t first, size_t end)
 {
     const struct work_entry *entry = &work->entries[first];
     const struct profile_site *site = &work->comparison->profiles[entry->run].sites[entry->cell->site];
@@ -80,27 +69,22 @@ static int add_site(struct comparison_work *work, size_t first, size_t end)
         cell.table = COMPARISON_CELL;
         cell.rank = work->entries[i].cell->rank;
         for (cell.part = 0; !is_end && cell.part < PROFILE_WAIT; cell.part++)
-            if (add_sum(work, cell, work->cell[cell.part]) != 0)
-                return -1;
+            add_sum(work, cell, work->cell[cell.part]);
     }
     sum_add_bytes(work, entry->number);
     for (row.part = 0; !is_end && row.part < PROFILE_WAIT; row.part++)
-        if (add_sum(work, row, work->site[row.part]) != 0)
-            return -1;
-    return 0;
+        add_sum(work, row, work->site[row.part]);
 }
 
-static int add_sites(struct comparison_work *work)
+static void add_sites(struct comparison_work *work)
 {
     for (size_t i = 0, end; i < work->n_entries; i = end) {
         end = end_of(work, i, false);
-        if (add_site(work, i, end) != 0)
-            return -1;
+        add_site(work, i, end);
     }
-    return 0;
 }
 
-static int add_kinds(struct comparison_work *work)
+static void add_kinds(struct comparison_work *work)
 {
     for (size_t kind = 0; kind < WORK_KINDS; kind++) {
         struct comparison_row row = {.table = COMPARISON_KIND, .rank = -1};
@@ -108,37 +92,31 @@ static int add_kinds(struct comparison_work *work)
                    : kind == WORK_KINDS - 1 ? "waiting for others"
                                             : profile_kind_name[kind - 1];
         row.state = kind == WORK_KINDS - 1 ? COMPARISON_SHOWN : COMPARISON_TESTED;
-        if (add_sum(work, row, work->kinds[kind]) != 0)
-            return -1;
+        add_sum(work, row, work->kinds[kind]);
     }
-    return 0;
 }
 
-static int add_ranks(struct comparison_work *work)
+static void add_ranks(struct comparison_work *work)
 {
     for (size_t rank = 0; rank < work->n_ranks; rank++)
-        if (add_sum(work, (struct comparison_row){.table = COMPARISON_RANK, .name = "rank", .rank = (int64_t)rank},
-                    work->ranks[rank]) != 0)
-            return -1;
-    return 0;
+        add_sum(work, (struct comparison_row){.table = COMPARISON_RANK, .name = "rank", .rank = (int64_t)rank},
+                work->ranks[rank]);
 }
 
-static int add_levels(struct comparison_work *work)
+static void add_levels(struct comparison_work *work)
 {
     for (int level = 0; level < PROFILE_LEVELS; level++) {
         struct comparison_row row = {.table = COMPARISON_LEVEL, .rank = -1};
         row.name = level < PROFILE_LEVELS - 1 ? level_text((enum level)level) : "level not known";
         sum_of_level(work, level);
-        if (add_sum(work, row, work->other) != 0)
-            return -1;
+        add_sum(work, row, work->other);
     }
-    return 0;
 }
 
-static int add_run(struct comparison_work *work)
+static void add_run(struct comparison_work *work)
 {
     sum_of_run(work);
-    return add_sum(work, (struct comparison_row){.table = COMPARISON_RUN, .name = "run", .rank = -1}, work->other);
+    add_sum(work, (struct comparison_row){.table = COMPARISON_RUN, .name = "run", .rank = -1}, work->other);
 }
 
 /* Asks for the noise of all rows. Each table has a fifth of 5 %, divided by the number of its comparisons
@@ -214,22 +192,21 @@ static void sort_rows(struct comparison *comparison)
     }
 }
 
-int comparison_make(struct comparison *comparison, const struct profile *profiles, size_t n_a, size_t n_b,
-                    const struct comparison_options *options, struct error *error)
+void comparison_make(struct comparison *comparison, const struct profile *profiles, size_t n_a, size_t n_b,
+                     const struct comparison_options *options)
 {
     *comparison = (struct comparison){.profiles = profiles, .n_a = n_a, .n_b = n_b, .options = *options};
     struct comparison_work work = {.comparison = comparison, .all_s = all_time_s(comparison)};
-    int result = work_begin(&work) != 0 || add_run(&work) != 0 || add_sites(&work) != 0 || add_kinds(&work) != 0 ||
-                         add_ranks(&work) != 0 || add_levels(&work) != 0
-                     ? error_set(error, "no memory to compare %zu traces", n_a + n_b)
-                     : 0;
-    if (result == 0) {
-        judge(&work);
-        drop_cells(comparison);
-        sort_rows(comparison);
-    }
+    work_begin(&work);
+    add_run(&work);
+    add_sites(&work);
+    add_kinds(&work);
+    add_ranks(&work);
+    add_levels(&work);
+    judge(&work);
+    drop_cells(comparison);
+    sort_rows(comparison);
     work_end(&work);
-    return result;
 }
 
 void comparison_release(struct comparison *comparison)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 #define SMALL_SHARE    0.005 /* of all time: too little to be named */
 #define SMALL_ON_RANK  0.02  /* of a rank's time */
@@ -15,18 +16,14 @@
 
 static struct sum *sum_new(size_t n_runs)
 {
-    struct sum *sum = calloc(1, sizeof *sum);
-    if (sum != NULL && (sum->runs = calloc(n_runs, sizeof *sum->runs)) == NULL) {
-        free(sum);
-        return NULL;
-    }
+    struct sum *sum = xmalloc(sizeof *sum);
+    *sum = (struct sum){.runs = xcalloc(n_runs, sizeof *sum->runs)};
     return sum;
 }
 
 static void sum_free(struct sum *sum)
 {
-    if (sum != NULL)
-        free(sum->runs);
+    free(sum->runs);
     free(sum);
 }
 
@@ -40,7 +37,7 @@ static int compare_entries(const void *left, const void *right)
     return (a->run > b->run) - (a->run < b->run);
 }
 
-int work_begin(struct comparison_work *work)
+void work_begin(struct comparison_work *work)
 {
     const struct comparison *comparison = work->comparison;
     size_t n_numbers, n = 0;
@@ -55,19 +52,16 @@ int work_begin(struct comparison_work *work)
     /* A rank that waits for a processor does so inside calls, too. More runs show what that does. */
     work->floor_call = comparison->options.floor_call + (work->n_runs == 2 ? WAITED_MATTERS * waited : 0);
     work->numbers = match_sites(comparison->profiles, comparison->n_a, comparison->n_b, &n_numbers);
-    work->bytes = work->numbers == NULL ? NULL : calloc(n_numbers * work->n_runs + 1, sizeof *work->bytes);
-    work->entries = malloc((n + 1) * sizeof *work->entries);
-    work->ranks = calloc(work->n_ranks + 1, sizeof(struct sum *));
+    work->bytes = xcalloc(n_numbers * work->n_runs + 1, sizeof *work->bytes);
+    work->entries = xcalloc(n, sizeof *work->entries);
+    work->ranks = xcalloc(work->n_ranks, sizeof(struct sum *));
     struct sum **const sums[] = {&work->other, &work->site[0], &work->site[1], &work->cell[0], &work->cell[1]};
-    bool failed = work->bytes == NULL || work->entries == NULL || work->ranks == NULL;
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
-        failed |= (*sums[i] = sum_new(work->n_runs)) == NULL;
+        *sums[i] = sum_new(work->n_runs);
     for (size_t i = 0; i < WORK_KINDS; i++)
-        failed |= (work->kinds[i] = sum_new(work->n_runs)) == NULL;
-    for (size_t i = 0; !failed && i < work->n_ranks; i++)
-        failed |= (work->ranks[i] = sum_new(work->n_runs)) == NULL;
-    if (failed)
-        return -1;
+        work->kinds[i] = sum_new(work->n_runs);
+    for (size_t i = 0; i < work->n_ranks; i++)
+        work->ranks[i] = sum_new(work->n_runs);
     for (uint32_t run = 0; run < work->n_runs; run++) {
         const struct profile *profile = &comparison->profiles[run];
         for (size_t i = 0; i < profile->n_sites; i++)
@@ -77,13 +71,11 @@ int work_begin(struct comparison_work *work)
                 (struct work_entry){&profile->cells[i], work->numbers[run][profile->cells[i].site], run};
     }
     qsort(work->entries, work->n_entries, sizeof *work->entries, compare_entries);
-    return 0;
 }
 
 void work_end(struct comparison_work *work)
 {
-    if (work->numbers != NULL)
-        free(work->numbers[0]);
+    free(work->numbers[0]);
     free(work->numbers);
     free(work->bytes);
     free(work->entries);
@@ -94,7 +86,7 @@ void work_end(struct comparison_work *work)
     }
     for (size_t i = 0; i < WORK_KINDS; i++)
         sum_free(work->kinds[i]);
-    for (size_t i = 0; work->ranks != NULL && i < work->n_ranks; i++)
+    for (size_t i = 0; i < work->n_ranks; i++)
         sum_free(work->ranks[i]);
     free(work->ranks);
     for (size_t i = 0; i < work->n_samples; i++)

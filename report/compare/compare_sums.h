@@ -46,8 +46,8 @@ struct comparison_work {
     size_t n_samples;
 };
 
-/* Matches sites, sorts cells, makes empty sums. Returns 0, or -1 without memory; work_end in either case. */
-int work_begin(struct comparison_work *work);
+/* Matches sites, sorts cells, makes empty sums. */
+void work_begin(struct comparison_work *work);
 void work_end(struct comparison_work *work);
 
 void sum_clear(const struct comparison_work *work, struct sum *sum);

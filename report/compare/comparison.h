@@ -56,10 +56,9 @@ struct comparison {
     size_t n_above;
 };
 
-/* Compares. The profiles stay the caller's and outlive the comparison. Returns 0, or -1 without memory;
- * comparison_release in either case. */
-int comparison_make(struct comparison *comparison, const struct profile *profiles, size_t n_a, size_t n_b,
-                    const struct comparison_options *options, struct error *error);
+/* Compares. The profiles stay the caller's and outlive the comparison. */
+void comparison_make(struct comparison *comparison, const struct profile *profiles, size_t n_a, size_t n_b,
+                     const struct comparison_options *options);
 void comparison_release(struct comparison *comparison);
 
 /* Gives each site of each run a number that means the same in all: function, file, line and symbol agree; what is left

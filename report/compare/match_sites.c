@@ -5,6 +5,8 @@
 
 #include "report/compare/comparison.h"
 
+#include "share/base/memory.h"
+
 struct named {
     const struct profile_site *site;
     uint32_t *number; /* in the result */
@@ -100,27 +102,20 @@ uint32_t **match_sites(const struct profile *profiles, size_t n_a, size_t n_b, s
     size_t n_runs = n_a + n_b, n_sites = 0, filled = 0;
     for (size_t run = 0; run < n_runs; run++)
         n_sites += profiles[run].n_sites;
-    uint32_t **numbers = malloc(n_runs * sizeof *numbers), *block = calloc(3 * n_sites + 1, sizeof *block), next = 0;
-    struct named *all = malloc((n_sites + 1) * sizeof *all);
-    if (numbers != NULL && block != NULL && all != NULL) {
-        for (size_t run = 0; run < n_runs; run++) {
-            numbers[run] = block + filled;
-            for (size_t i = 0; i < profiles[run].n_sites; i++, filled++)
-                all[filled] = (struct named){&profiles[run].sites[i], block + filled, run >= n_a};
-        }
-        qsort(all, n_sites, sizeof *all, compare_places);
-        number_places(all, n_sites, &next);
-        for (size_t i = 0, end; i < n_sites; i = end) {
-            end = end_of_name(all, i, n_sites);
-            join_moved(all + i, end - i, block + n_sites, block + 2 * n_sites);
-        }
+    uint32_t **numbers = xcalloc(n_runs, sizeof *numbers), *block = xcalloc(3 * n_sites, sizeof *block), next = 0;
+    struct named *all = xcalloc(n_sites, sizeof *all);
+    for (size_t run = 0; run < n_runs; run++) {
+        numbers[run] = block + filled;
+        for (size_t i = 0; i < profiles[run].n_sites; i++, filled++)
+            all[filled] = (struct named){&profiles[run].sites[i], block + filled, run >= n_a};
+    }
+    qsort(all, n_sites, sizeof *all, compare_places);
+    number_places(all, n_sites, &next);
+    for (size_t i = 0, end; i < n_sites; i = end) {
+        end = end_of_name(all, i, n_sites);
+        join_moved(all + i, end - i, block + n_sites, block + 2 * n_sites);
     }
     free(all);
-    if (numbers == NULL || block == NULL || all == NULL) {
-        free(block);
-        free(numbers);
-        return NULL;
-    }
     *n = next;
     return numbers;
 }

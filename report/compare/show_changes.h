@@ -10,9 +10,8 @@
 /* Says whether all traces have all of their runs. */
 bool show_is_whole(const struct comparison *comparison);
 
-/* Builds the document of text and HTML: the verdict, what changed most, what is in one trace only. all: every row.
- * Returns 0, or -1 without memory; document_release in either case. */
-int show_document(struct document *document, const struct comparison *comparison, bool all, struct error *error);
+/* Builds the document of text and HTML: the verdict, what changed most, what is in one trace only. all: every row. */
+void show_document(struct document *document, const struct comparison *comparison, bool all);
 /* Writes a row for each that is compared. */
 void show_csv(FILE *stream, const struct comparison *comparison);
 /* Writes runs, warnings and rows. Returns 0, or -1 without memory. */

@@ -246,7 +246,7 @@ static void add_one_sided(struct document *document, const struct comparison *co
     }
 }
 
-int show_document(struct document *document, const struct comparison *comparison, bool all, struct error *error)
+void show_document(struct document *document, const struct comparison *comparison, bool all)
 {
     document->partial = !show_is_whole(comparison);
     document_add(document, DOCUMENT_HEADING, "B against A");
@@ -269,5 +269,4 @@ int show_document(struct document *document, const struct comparison *comparison
     if (any_unsteady(comparison))
         add_wrapped(document, DOCUMENT_LINE, "~ exceeds noise in few spans of the run only, which does not count.");
     document_explain_mark(document, "see the warnings above");
-    return document->no_memory ? error_set(error, "no memory for the comparison") : 0;
 }

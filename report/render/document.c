@@ -10,6 +10,7 @@
 #include "interpose/sums/whole.h"
 #include "report/render/quantity.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 void document_release(struct document *document)
 {
@@ -24,26 +25,23 @@ void document_release(struct document *document)
 
 static const char *print(struct document *document, const char *format, va_list arguments)
 {
-    char *text = NULL;
+    char *text;
     int written = vasprintf(&text, format, arguments);
-    if (written >= 0 && document->partial && strstr(text, " %") != NULL) {
+    if (written < 0)
+        no_memory(0);
+    if (document->partial && strstr(text, " %") != NULL) {
         whole_mark(text);
         document->marked = true;
     }
-    const char *kept = written < 0 ? NULL : pool_clean(&document->pool, text, (size_t)written);
-    if (written >= 0)
-        free(text);
-    if (kept == NULL)
-        document->no_memory = true;
+    const char *kept = pool_clean(&document->pool, text, (size_t)written);
+    free(text);
     return kept;
 }
 
 static void add_block(struct document *document, struct document_block block)
 {
-    if (array_grow(&document->blocks, document->n_blocks, sizeof block) != 0)
-        document->no_memory = true;
-    else
-        document->blocks[document->n_blocks++] = block;
+    array_grow(&document->blocks, document->n_blocks, sizeof block);
+    document->blocks[document->n_blocks++] = block;
 }
 
 void document_add(struct document *document, enum document_kind kind, const char *format, ...)
@@ -74,13 +72,9 @@ void document_cell(struct document *document, const char *format, ...)
     va_start(arguments, format);
     const char *text = print(document, format, arguments);
     va_end(arguments);
-    if (document->no_memory)
-        return;
     struct document_block *table = &document->blocks[document->n_blocks - 1];
-    if (array_grow(&table->cells, table->n_cells, sizeof *table->cells) != 0)
-        document->no_memory = true;
-    else
-        table->cells[table->n_cells++] = text;
+    array_grow(&table->cells, table->n_cells, sizeof *table->cells);
+    table->cells[table->n_cells++] = text;
 }
 
 /* Returns a length that can be drawn, else NaN: a damaged database may hold anything. */
@@ -91,13 +85,8 @@ static double length(double value)
 
 void document_bar(struct document *document, double measured, double modelled)
 {
-    if (document->no_memory)
-        return;
     struct document_block *table = &document->blocks[document->n_blocks - 1];
-    if (array_grow(&table->bars, table->n_bars, sizeof *table->bars) != 0) {
-        document->no_memory = true;
-        return;
-    }
+    array_grow(&table->bars, table->n_bars, sizeof *table->bars);
     struct document_bar bar = {length(measured), length(modelled)};
     table->bars[table->n_bars++] = bar;
     table->bar_end = fmax(table->bar_end, fmax(bar.measured, bar.modelled)); /* fmax leaves NaN out */

@@ -42,7 +42,6 @@ struct document {
     bool all_ranks;      /* wanted: all of more than 64 ranks */
     bool partial;        /* of a run that is not whole: percentages get the mark of interpose/sums/whole.h */
     bool marked;         /* one got it since the mark was explained */
-    bool no_memory;      /* something is missing: do not write it */
 };
 
 /* Explains the mark of percentages in a line, where one has it. */

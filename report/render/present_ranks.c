@@ -5,6 +5,7 @@
 
 #include "report/render/sections.h"
 #include "report/render/words.h"
+#include "share/base/memory.h"
 #include "share/base/statistics.h"
 
 enum { RANKS_SHOWN_WHOLE = 64, RANKS_WORST = 16 };
@@ -32,12 +33,8 @@ static int heavier(const void *left, const void *right)
 /* Shows, for many ranks, the middle, the ninth decile and the largest of the ranks' own errors (or times). */
 static void present_distribution(struct document *document, const struct report *report, size_t model)
 {
-    double *values = calloc(report->n_ranks, sizeof *values);
+    double *values = xcalloc(report->n_ranks, sizeof *values);
     size_t n = 0;
-    if (values == NULL) {
-        document->no_memory = true;
-        return;
-    }
     for (size_t i = 0; i < report->n_ranks; i++) {
         const struct report_rank *rank = &report->ranks[i];
         double value = model < report->n_models ? rank->off_s[model] / rank->covered_s[model] * 100 : rank->actual_s;
@@ -96,11 +93,7 @@ void present_ranks(struct document *document, const struct report *report)
                                                       {"in MPI", true},   {"measured", true}, {"late send", true},
                                                       {"late recv", true}};
     size_t model = report_best_model(report), n = report->n_ranks;
-    struct ranking *ranking = calloc(n + 1, sizeof *ranking);
-    if (ranking == NULL) {
-        document->no_memory = true;
-        return;
-    }
+    struct ranking *ranking = xcalloc(n, sizeof *ranking);
     for (size_t i = 0; i < n; i++)
         ranking[i] = (struct ranking){&report->ranks[i], weight(&report->ranks[i], model, report->n_models)};
     if (model < report->n_models)

@@ -256,7 +256,6 @@ void present_summary(struct document *document, const struct report *report)
     summary_recording(document, report);
     present_diagnosis(document, report, used + 3 < SCREEN_LINES ? SCREEN_LINES - used : 3);
     present_rest(document, report);
-    document->no_memory = document->no_memory || head.no_memory || rest.no_memory;
     document_release(&head);
     document_release(&rest);
 }

@@ -6,6 +6,8 @@
 
 #include "report/render/render.h"
 
+#include "share/base/memory.h"
+
 enum { PAGE_WIDTH = 80, BAR_MIN_WIDTH = 12, LEAST_WRAPPED = 20 };
 
 void render_padded(FILE *stream, const char *text, size_t width, bool right)
@@ -170,9 +172,7 @@ size_t render_lines(const struct document *document)
 {
     char *text = NULL;
     size_t size, lines = 0;
-    FILE *stream = document->no_memory ? NULL : open_memstream(&text, &size);
-    if (stream == NULL)
-        return 0;
+    FILE *stream = or_no_memory(open_memstream(&text, &size));
     render_text(stream, document);
     fclose(stream);
     for (const char *at = text; at != NULL && *at != '\0'; at++)

@@ -117,7 +117,7 @@ void sections_present(struct document *document, const struct report *report, se
         sections[i].present(document, report);
         if (document->n_blocks == heading && by_name)
             document_add(document, DOCUMENT_LINE, "%s", sections[i].empty);
-        else if (document->n_blocks == heading && !document->no_memory)
+        else if (document->n_blocks == heading)
             document->n_blocks--;
         if (document->n_first == 0) {
             document_explain_mark(document, report->whole.reason);

@@ -95,7 +95,6 @@ static void test_quantities(void **state)
     assert_int_equal(document.blocks[0].n_cells, sizeof expected / sizeof expected[0]);
     for (size_t i = 0; i < document.blocks[0].n_cells; i++)
         assert_string_equal(document.blocks[0].cells[i], expected[i]);
-    assert_false(document.no_memory);
     document_release(&document);
 }
 
