@@ -16,7 +16,7 @@
 #include "share/base/level.h"
 
 /* Divides intra_socket: the closest of L3 cache, NUMA node and package that a pair of ranks shares. DOMAIN_NONE means
- * that all pairs of the job's sockets are alike, or nobody knows. */
+ * that all pairs of the job's sockets are alike, or it is unknown. */
 enum domain { DOMAIN_NONE = 0, DOMAIN_L3, DOMAIN_NUMA, DOMAIN_PACKAGE, DOMAIN_COUNT };
 extern const char *const domain_name[DOMAIN_COUNT]; /* "", l3, numa, package */
 

@@ -194,7 +194,7 @@ enum spool_operation_flag {
         1U << 13,          /* collectives, calls on windows and files: they end when the completing call reports them */
     SPOOL_HELD = 1U << 14, /* MPI_Request_get_status reported it, and its request still exists */
     SPOOL_TOOK = 1U << 13, /* receives, with SPOOL_FAILED: it took a message all the same, which was cut off */
-    SPOOL_CANCELLING = 1U << 15, /* MPI_Cancel was called on it, and nobody knows whether that cancelled it */
+    SPOOL_CANCELLING = 1U << 15, /* MPI_Cancel was called on it, and it is unknown whether that cancelled it */
 };
 
 /* One posted point-to-point operation in one cache line. At completion peer and tag of a wildcard are resolved

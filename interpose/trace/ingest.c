@@ -1,4 +1,4 @@
-/* Leads a run through all passes from the spools to trace.db (state/trace.h lists them), and tells the user what the
+/* Leads a run through all passes from the spools to trace.db (state/trace.h lists them), and prints what the
  * trace lacks, since a trace with gaps looks like a whole one. */
 #include "interpose/trace/ingest.h"
 

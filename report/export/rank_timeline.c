@@ -416,7 +416,7 @@ static struct timeline_call *add_call(struct timeline *timeline, const struct ro
 }
 
 /* Returns the call that posted the operation of a row. Where calls were not recorded it is made up: a blocking one
- * lasts as long as its operation, of another one nobody knows. */
+ * lasts as long as its operation, of another one it is unknown. */
 static struct timeline_call *call_of(struct timeline *timeline, const struct row *row)
 {
     bool recorded = false;

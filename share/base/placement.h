@@ -11,7 +11,7 @@
 #include "share/base/error.h"
 #include "share/base/level.h"
 
-/* Stands in numa and l3: the rank has no such object, or nobody knows which. */
+/* Stands in numa and l3: the rank has no such object, or it is unknown which. */
 #define PLACEMENT_UNKNOWN UINT32_MAX
 
 struct placement {

@@ -106,7 +106,7 @@ static int is_inactive(MPI_Request request)
 }
 
 /* Completes what an array call reported. With indices NULL, statuses[i] belongs to the i-th request, else to the
- * indices[i]-th. Without valid statuses nobody knows which of the operations failed, and none is flagged. */
+ * indices[i]-th. Without valid statuses it is unknown which of the operations failed, and none is flagged. */
 static uint32_t complete_listed(struct completion_call *completion, int result, const MPI_Request *requests, int n,
                                 const int *indices, struct moment now)
 {

@@ -9,8 +9,8 @@
 
 #include "interpose/backend/recorder/state.h"
 
-/* Returns the peer to record: a number below 0 that has no name in MPI is rejected by it, and stands for a peer that
- * nobody knows. */
+/* Returns the peer to record: a number below 0 that has no name in MPI is rejected by it, and is recorded as
+ * an unknown peer. */
 static inline int32_t recorded_peer(int peer)
 {
     return peer >= 0                ? peer

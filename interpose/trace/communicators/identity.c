@@ -2,7 +2,7 @@
  * parent and the number of the creation on it identify it. If only its members made it, or it has no parent, the hash
  * of its members, its function and its tag do; where all these are alike, the order in its process decides. MPI lets
  * nobody make two such communicators at once except in two threads, which their times show. A communicator whose
- * creation nobody saw has only its members and the order in which processes met it.
+ * creation was not recorded has only its members and the order in which processes met it.
  *
  * Rank 0 and size tell a group from the other parts of a split, and from the other group of an intercommunicator. */
 #include "interpose/trace/communicators/identity.h"

@@ -1,7 +1,7 @@
 /* Nodes that are connected by edges form a component. If all nodes of a component can have a partner, as many on one
  * side as on the other, they are taken to have one: a node with a single edge left has that partner, which removes all
  * other edges of the partner, and so on. So two nodes are paired only if every way to pair the whole component pairs
- * them. In a component with more nodes on one side nobody knows whose partner was not recorded: nothing is paired
+ * them. In a component with more nodes on one side it is unknown whose partner was not recorded: nothing is paired
  * there. */
 #include "interpose/trace/communicators/partners.h"
 

@@ -240,7 +240,7 @@ static uint64_t last_chunk_ticks(const struct spool *spool)
 }
 
 /* Takes over what the spool itself knows of losses. A lane that gets no further chunk is stopped for good; without
- * memory single records are lost, and where damaged ones were nobody knows. */
+ * memory single records are lost, and where damaged ones were is unknown. */
 static void find_losses(struct loader *loader)
 {
     struct trace_process *process = loader->process;

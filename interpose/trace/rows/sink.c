@@ -165,7 +165,7 @@ static int feed_insert(struct feed *feed, const int64_t *values, size_t n_values
     return result == SQLITE_DONE ? 0 : -1;
 }
 
-/* The database keeps the name of the feed after its last use. */
+/* The database keeps the name of the feed, which must not be used again. */
 static void feed_end(struct feed *feed)
 {
     sqlite3_finalize(feed->statement);
@@ -288,7 +288,7 @@ static void *insert_batches(void *argument)
             break;
         const struct sink_batch *batches = sink->batches[1 - sink->filling];
         pthread_mutex_unlock(&sink->lock);
-        for (size_t i = 0; i < SINK_TABLES; i++) /* the database tells of the first failure */
+        for (size_t i = 0; i < SINK_TABLES; i++) /* the database keeps the first failure */
             failed = failed || feed_insert(&feeds[i], batches[i].values, batches[i].n_values) != 0;
         pthread_mutex_lock(&sink->lock);
         sink->failed = failed;

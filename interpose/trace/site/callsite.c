@@ -1,6 +1,6 @@
 /* The history of its modules that a process left turns its addresses into (file, offset in the file), which is the same
  * in all processes whatever the kernel's address randomisation did. A process that left none has call sites of the
- * module "?", apart per process, with the address as the offset; so have calls of which nobody knows what lay at their
+ * module "?", apart per process, with the address as the offset; so have calls of which it is unknown what lay at their
  * address at that time.
  *
  * An address that one module had all the time is looked up once. Others are looked up by time each time they come. */

@@ -1,6 +1,6 @@
 /* Two looks at the process bound the time in which a module came or went (`after` to `seen`, `last` to `gone`). A call
  * from an address belongs to the module that was there for sure; else to the only one that may have been, unless others
- * came and went unseen; else nobody knows. Ranges that overlap at some time make a group. Nearly all groups have one
+ * came and went unseen; else it is unknown. Ranges that overlap at some time make a group. Nearly all groups have one
  * stay, from the begin to the end of the process. */
 #include "interpose/trace/state/module_history.h"
 

@@ -60,7 +60,7 @@ enum trace_doubt {
     DOUBT_TIME = 1U << 3,         /* it was received before it was sent */
     DOUBT_WILDCARD = 1U << 4,     /* a wildcard receive whose message is not known was posted before */
     DOUBT_FAILED = 1U << 5,       /* a receive failed on its envelope, and whether that took a message is not known */
-    DOUBT_CANCEL = 1U << 6,       /* MPI_Cancel was called on its envelope, and nobody knows whether that cancelled
+    DOUBT_CANCEL = 1U << 6,       /* MPI_Cancel was called on its envelope, and it is unknown whether that cancelled
                                    * anything */
     DOUBT_LOST = 1U << 7,         /* records of its sender or receiver were lost before */
 };
@@ -107,7 +107,7 @@ struct trace_operation {
     bool held;    /* it counts, and its step waits for it */
     bool passed;  /* no event of it will come any more */
     bool written; /* no row of it will be written any more */
-    bool unsure;  /* it failed, and nobody knows whether it took a place in matching */
+    bool unsure;  /* it failed, and it is unknown whether it took a place in matching */
 };
 
 /* What only some operations have: a persistent request, partitions, a stack; TRACE_NONE means that it has none.

@@ -12,12 +12,12 @@
  * job, a freed request) takes its place in order if its envelope is known: MPI matched by order, whether or not anybody
  * asked. A wildcard receive that never completed has no envelope: see below.
  *
- * For some operations nobody knows whether they took a place: one on which MPI_Cancel was called and about which nobody
- * asked, a receive that its error handler left by a jump, one that failed after it was posted. They get a place where
- * that is likelier; what comes after them on their envelope is uncertain. So is what was posted after records of its
- * process were lost (all before is there, and in order). Four more things make a pair uncertain: threads whose calls on
- * one envelope overlap, a wildcard that was resolved through a shared request handle, a communicator whose creation was
- * not seen, and times on one node that contradict the pair.
+ * For some operations it is unknown whether they took a place: one on which MPI_Cancel was called and whose status
+ * was not read, a receive that its error handler left by a jump, one that failed after it was posted. They get a
+ * place where that is likelier; what comes after them on their envelope is uncertain. So is what was posted after
+ * records of its process were lost (all before is there, and in order). Four more things make a pair uncertain:
+ * threads whose calls on one envelope overlap, a wildcard that was resolved through a shared request handle, a
+ * communicator whose creation was not seen, and times on one node that contradict the pair.
  *
  * Operations of a rank come in the order of posting, those of different ranks in any order: an operation without a
  * partner yet waits in its envelope. */

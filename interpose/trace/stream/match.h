@@ -19,7 +19,7 @@ struct envelope {
     uint32_t latest[2];
     uint32_t lane[2];
     uint64_t sequence[2];
-    /* What is paired from now on is uncertain for these reasons: nobody knows whether an operation before it took a
+    /* What is paired from now on is uncertain for these reasons: it is unknown whether an operation before it took a
      * place. */
     uint8_t doubts;
     /* A wildcard receive that was open and posted then may have taken a message, since there is one that nobody is

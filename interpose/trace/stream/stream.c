@@ -438,7 +438,7 @@ static int write_window(struct stream *stream)
     return sink_flush(stream->sink);
 }
 
-/* Forgets what nobody will ask about: time in MPI is asked for from the open step on, and from the first event that
+/* Discards what is not needed any more: time in MPI is asked for from the open step on, and from the first event that
  * waits. */
 static void forget_time_in_mpi(struct stream *stream, struct stream_rank *rank)
 {
@@ -460,7 +460,7 @@ static size_t window_operations(const struct trace *trace)
     return of_ranks > WINDOW_OPERATIONS ? of_ranks : WINDOW_OPERATIONS;
 }
 
-/* Reads one window; *left tells whether there is more, and *next_ns when it begins. */
+/* Reads one window; *left is true if there is more, which begins at *next_ns. */
 static void read_window(struct stream *stream, bool *left, int64_t *next_ns)
 {
     struct trace *trace = stream->trace;

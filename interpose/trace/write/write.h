@@ -5,7 +5,7 @@
 #include "interpose/trace/state/trace.h"
 #include "share/base/error.h"
 
-/* What ingest tells its user, read from the finished database. */
+/* What ingest prints, read from the finished database. */
 struct trace_summary {
     int64_t posted;
     int64_t messages;
