@@ -75,15 +75,20 @@ class Job:
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MPISTAIR_") and k != "LD_PRELOAD"}
         return clean | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
 
-    def run(self, command, limit_s=120, **more):
-        """Runs a command in the scratch folder, prints it and its output, and returns the finished process."""
+    def run(self, command, limit_s=120, tries=1, **more):
+        """Runs a command in the scratch folder, prints it and its output, and returns the finished process. tries: how often it may
+        start, for a job that its MPI itself lets hang at times."""
         print("$", shlex.join(map(str, command)), *(f"[{k}={v}]" for k, v in more.items()), flush=True)
         started = subprocess.Popen(command, cwd=self.folder, env=self.environment(**more), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, errors="replace", stdin=subprocess.DEVNULL)
         try:
             output = started.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
-            fail(f"no end after {limit_s} s; it printed {self.stop(started)}")
+            printed = self.stop(started)
+            if tries == 1:
+                fail(f"no end after {limit_s} s; it printed {printed}")
+            print(f"once more: no end after {limit_s} s; it printed {printed}", flush=True)
+            return self.run(command, limit_s, tries - 1, **more)
         # PRRTE, the launcher of Open MPI 5, puts NUL bytes between what it prints itself and what the job prints.
         done = subprocess.CompletedProcess(command, started.returncode, *(text.replace("\0", "") for text in output))
         print(done.stdout, done.stderr, f"-> {done.returncode}", sep="\n", flush=True)
@@ -100,9 +105,9 @@ class Job:
             started.wait()
             return "what ranks that are left hold back"
 
-    def must(self, command, limit_s=120, **more):
+    def must(self, command, limit_s=120, tries=1, **more):
         """The same for a command that has to exit with 0."""
-        done = self.run(command, limit_s, **more)
+        done = self.run(command, limit_s, tries, **more)
         expect_equal(done.returncode, 0, "exit code")
         return done
 
