@@ -11,16 +11,10 @@
 
 #include "predictor/engine/heap.h"
 #include "predictor/pattern/group.h"
+#include "predictor/run/run_choice.h"
 #include "predictor/run/run_memory.h"
 #include "predictor/run/run_rates.h"
 #include "share/base/map.h"
-
-enum run_law {
-    LAW_STAIRCASE,
-    LAW_FLOW,
-    LAW_FAIR,
-    LAW_ALONE, /* nobody shares anything: a network without contention */
-};
 
 struct run_bundle {
     uint32_t group;

@@ -64,7 +64,7 @@ static int count_contending(struct simulation *sim, const struct machine *machin
 int simulation_contend(struct simulation *sim, const struct machine *machine, struct error *error)
 {
     sim->result->compute_slowdown = 1;
-    if (!sim->options->memory)
+    if ((sim->options->terms & RUN_TERM_MEMORY) == 0)
         return 0;
     if (find_threads(sim) != 0)
         return error_set(error, "no memory for %zu ranks", sim->program->n_ranks);

@@ -16,12 +16,13 @@ static enum way_kind way_kind(const struct run_share *share, size_t class)
         return network ? WAY_NICS : WAY_RECEIVER;
     case LAW_FAIR:
         return network ? WAY_NICS : WAY_SOCKET;
-    case LAW_ALONE:
+    case LAW_POSTAL:
         return WAY_ALONE;
     case LAW_STAIRCASE:
-    default:
-        return WAY_RECEIVER;
+    case LAW_COUNT:
+        break;
     }
+    return WAY_RECEIVER;
 }
 
 struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover)

@@ -12,7 +12,7 @@ struct simulation_options {
     const double *scale;    /* [n_places] factors of the computation, borrowed; NULL: all 1 */
     bool log;               /* keep who waited for whom */
     bool model_collectives; /* as messages of the algorithms that the MPI takes; else of recorded length */
-    bool memory;      /* threads that compute take bandwidth from messages, by the rows memory_... of the machine */
+    unsigned terms;         /* set of enum run_term; the memory term goes by the rows memory_... of the machine */
     float *message_s; /* [program->n_messages] get what messages took, as run_message.seconds; borrowed, or NULL */
     double turn_s;    /* longest wait for a core where ranks outnumber them; 0: everybody has one */
 };
@@ -40,7 +40,7 @@ struct simulation_result {
     size_t n_events;
     struct run_wait *waits; /* [n_waits] by end_s, where they were to be kept */
     size_t n_waits;
-    /* The rest holds what options.memory gives, messages of collectives apart: */
+    /* The rest holds what the term memory gives, messages of collectives apart: */
     size_t n_contending;     /* messages of the program that may contend */
     size_t n_small;          /* of these smaller than 1 MB, which no calibration measures */
     double compute_slowdown; /* how many times as long computation takes while messages arrive at its socket */

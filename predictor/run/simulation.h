@@ -187,10 +187,11 @@ struct simulation {
     struct run_ahead *ahead; /* room for run_backlog.c */
     size_t ahead_room;
     uint32_t free_flight;
-    uint32_t *n_threads; /* [n_ranks] that compute for each strand of the rank that does; NULL without options.memory */
-    uint32_t *n_inside;  /* [n_ranks] strands inside MPI */
-    uint32_t *n_polling; /* [n_ranks] strands that wait in MPI, or have ended */
-    uint32_t *n_going;   /* [n_ranks] strands that have not ended */
+    uint32_t
+        *n_threads;     /* [n_ranks] that compute for each strand of the rank that does; NULL without the term memory */
+    uint32_t *n_inside; /* [n_ranks] strands inside MPI */
+    uint32_t *n_polling;              /* [n_ranks] strands that wait in MPI, or have ended */
+    uint32_t *n_going;                /* [n_ranks] strands that have not ended */
     struct flight_list *rank_flights; /* [n_ranks] those that move only while the rank is inside MPI */
     struct flight_list *rank_coming;  /* [n_ranks] those to it that move after a handshake by steps */
     struct flight_list *rank_arrived; /* [n_ranks] announcements and answers that wait for it to be there, in order */

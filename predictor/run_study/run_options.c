@@ -14,7 +14,7 @@ static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FIL
                             "predicted. Prints where the time\n"
                             "of ranks and calls goes, measured and predicted, and stores it in the trace.\n";
 
-const char *const run_law_name[] = {"staircase", "flow", "fair", "alone"};
+const char *const run_law_name[] = {"staircase", "flow", "fair"};
 const char *const run_collectives_name[] = {"recorded", "modelled"};
 const char *const run_buffers_name[] = {"recorded", "memory", "cached"};
 

@@ -6,7 +6,7 @@
 #include "predictor/run/simulate.h"
 #include "predictor/run_read/run_read.h"
 
-/* Names the laws as in --law. */
+/* Names the laws as in --law, the first laws of run_law_table. */
 extern const char *const run_law_name[];
 
 enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
@@ -26,7 +26,7 @@ struct run_scale {
 
 struct run_options {
     const char *trace, *machine, *placement, *output; /* as given, or NULL */
-    int law;                                          /* enum run_law */
+    int law;                                          /* of run_law_name */
     int collectives;                                  /* enum run_collectives */
     int buffers;                                      /* enum run_buffers */
     bool buffers_given;                               /* else a long run has all in memory */

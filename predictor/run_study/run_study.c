@@ -39,7 +39,7 @@ static int replay_ideal(const struct run_program *program, const struct run_side
                         struct error *error)
 {
     struct simulation_result result;
-    const struct simulation_options options = {.law = LAW_ALONE,
+    const struct simulation_options options = {.law = LAW_POSTAL,
                                                .ideal = {.no_latency = true, .no_transfer = true},
                                                .scale = side->scale,
                                                .model_collectives = side->options.model_collectives};
@@ -90,7 +90,7 @@ static int make_after(struct run_study *study, sqlite3 *database, struct error *
     after->options.log = false;
     after->options.ideal = options->ideal;
     if (options->no_contention)
-        after->options.law = LAW_ALONE;
+        after->options.law = LAW_POSTAL;
     if (predict_machine_find(options->trace, database, machine, &after->machine, error) != 0 ||
         (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0))
         return -1;
@@ -123,7 +123,7 @@ static int replay_before(struct run_study *study, sqlite3 *database, struct erro
     before->options = (struct simulation_options){.law = (enum run_law)options->law,
                                                   .log = true,
                                                   .turn_s = TURN_S,
-                                                  .memory = options->memory,
+                                                  .terms = options->memory ? RUN_TERM_MEMORY : 0,
                                                   .model_collectives = options->collectives == COLLECTIVES_MODELLED};
     if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
         places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
