@@ -14,7 +14,6 @@ static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FIL
                             "predicted. Prints where the time\n"
                             "of ranks and calls goes, measured and predicted, and stores it in the trace.\n";
 
-const char *const run_law_name[] = {"staircase", "flow", "fair"};
 const char *const run_collectives_name[] = {"recorded", "modelled"};
 const char *const run_buffers_name[] = {"recorded", "memory", "cached"};
 
@@ -22,6 +21,13 @@ static int take_bound(struct run_bound *bound, const char *option, const char *t
 {
     struct error error;
     return run_bound_parse(text, bound, &error) == 0 ? 0 : wrong_usage("replay", "%s: %s", option, error.text);
+}
+
+static int take_law(void *context, const char *text)
+{
+    struct run_options *options = context;
+    struct error error;
+    return run_law_choose(text, &options->law, &error) == 0 ? 0 : wrong_usage("replay", "--law: %s", error.text);
 }
 
 static int take_from(void *context, const char *text)
@@ -96,7 +102,7 @@ static int check(struct run_options *options, int n_arguments)
 int run_options_parse(int argc, char **argv, struct run_options *options)
 {
     enum { N_OWN = 20 };
-    *options = (struct run_options){.law = LAW_STAIRCASE};
+    *options = (struct run_options){.law = {LAW_STAIRCASE, 0, "staircase"}};
     struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
         {0, "machine", "NAME|FILE",
          "machine table: a name in the trace, a shipped one, or a .tbl file; default: the trace's own, if it holds "
@@ -104,8 +110,8 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
          .text = &options->machine, .words = WORDS_MACHINE},
         {0, "placement", "L.csv", "node and socket of each rank, in place of the recorded ones",
          .text = &options->placement},
-        {0, "law", "staircase|flow|fair", "how messages under way share bandwidth; default: staircase",
-         .choice = &options->law},
+        {0, "law", "LAW[+TERM]", "how messages under way share bandwidth, of those listed below; default: staircase",
+         .take = take_law, .words = WORDS_LAW},
         {0, "collectives", "recorded|modelled",
          "time of collectives: as recorded after the last arrival (default), or modelled by the messages of the MPI's "
          "algorithms",
@@ -140,12 +146,20 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
         {0, "no-contention", NULL, "assume that messages do not share bandwidth", .flag = &options->no_contention},
     };
     what_if_option_rows(&options->what_if, rows + N_OWN);
-    const struct option_table table = {
-        "replay", usage, rows, sizeof rows / sizeof rows[0], .context = options, .words = {WORDS_TRACE}};
+    const struct option_table table = {"replay",
+                                       usage,
+                                       rows,
+                                       sizeof rows / sizeof rows[0],
+                                       .list = run_choice_list,
+                                       .context = options,
+                                       .words = {WORDS_TRACE}};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
     options->trace = argc > 0 ? argv[0] : NULL;
+    if (options->memory)
+        run_law_add_term(&options->law, RUN_TERM_MEMORY);
+    options->memory = (options->law.terms & RUN_TERM_MEMORY) != 0;
     code = check(options, argc);
     return code == 0 ? OPTIONS_READ : code;
 }

@@ -6,9 +6,6 @@
 #include "predictor/run/simulate.h"
 #include "predictor/run_read/run_read.h"
 
-/* Names the laws as in --law, the first laws of run_law_table. */
-extern const char *const run_law_name[];
-
 enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
 extern const char *const run_collectives_name[];
 
@@ -26,14 +23,14 @@ struct run_scale {
 
 struct run_options {
     const char *trace, *machine, *placement, *output; /* as given, or NULL */
-    int law;                                          /* of run_law_name */
-    int collectives;                                  /* enum run_collectives */
-    int buffers;                                      /* enum run_buffers */
-    bool buffers_given;                               /* else a long run has all in memory */
-    int format;                                       /* enum output_format */
+    struct run_law_choice law;
+    int collectives;    /* enum run_collectives */
+    int buffers;        /* enum run_buffers */
+    bool buffers_given; /* else a long run has all in memory */
+    int format;         /* enum output_format */
     struct run_window window;
     bool sensitivity, interval;
-    bool memory; /* computation takes memory bandwidth from messages */
+    bool memory; /* --memory: the law has that term */
     struct what_if_options what_if;
     struct run_scale scales[MAX_SCALES];
     size_t n_scales;

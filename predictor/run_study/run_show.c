@@ -345,11 +345,10 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
     const struct run_program *program = &study->program;
-    fprintf(stream, "%zu rank%s, %zu message%s, %zu collective%s\nmachine %s, law %s, collectives %s%s\n",
+    fprintf(stream, "%zu rank%s, %zu message%s, %zu collective%s\nmachine %s, law %s, collectives %s\n",
             program->n_ranks, plural(program->n_ranks), program->n_messages, plural(program->n_messages),
             program->n_collectives, plural(program->n_collectives), study->before.machine.name,
-            run_law_name[study->options->law], run_collectives_name[study->options->collectives],
-            study->options->memory ? ", memory" : "");
+            study->options->law.name, run_collectives_name[study->options->collectives]);
     if (study->n_cached > 0)
         fprintf(stream, "buffers of %zu message%s in caches%s\n", study->n_cached, plural(study->n_cached),
                 study->options->buffers == BUFFERS_RECORDED ? ", as recorded times say" : "");

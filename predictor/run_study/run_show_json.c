@@ -120,13 +120,12 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
     if (study->options->memory)
         json_set(run, "compute_slowdown", json_finite(study->before.result.compute_slowdown));
     add_intervals(run, study, 0);
-    struct json *root = json_pack("{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law",
-                                  run_law_name[study->options->law], "collectives",
-                                  run_collectives_name[study->options->collectives], "efficiencies",
-                                  json_pack("{so so}", "measured", efficiencies_json(&study->measured), "predicted",
-                                            efficiencies_json(&study->predicted)),
-                                  "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities",
-                                  sensitivities_json(study));
+    struct json *root = json_pack(
+        "{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law", study->options->law.name,
+        "collectives", run_collectives_name[study->options->collectives], "efficiencies",
+        json_pack("{so so}", "measured", efficiencies_json(&study->measured), "predicted",
+                  efficiencies_json(&study->predicted)),
+        "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities", sensitivities_json(study));
     json_set(root, "whole", json_boolean(study->whole.is_whole));
     json_set(root, "not_whole", study->whole.is_whole ? json_null() : json_string(study->whole.reason));
     json_set(root, "efficiencies_not_given",

@@ -30,8 +30,6 @@ static void options_text(const struct run_options *options, char text[OPTIONS_BY
     add_bound(text, "from", &options->window.from);
     add_bound(text, "to", &options->window.to);
     size_t length = strlen(text);
-    if (options->memory)
-        length += (size_t)snprintf(text + length, OPTIONS_BYTES - length, "%smemory", length > 0 ? " " : "");
     if (options->buffers != BUFFERS_RECORDED)
         length += (size_t)snprintf(text + length, OPTIONS_BYTES - length, "%sbuffers %s", length > 0 ? " " : "",
                                    run_buffers_name[options->buffers]);
@@ -51,7 +49,7 @@ static int forget(sqlite3 *database, const struct run_study *study, const char *
                  "DELETE FROM %s WHERE %s IN (SELECT id FROM replay_run WHERE machine = ? AND law = ? AND "
                  "collectives = ? AND options = ?)",
                  tables[i], strcmp(tables[i], "replay_run") == 0 ? "id" : "run_id");
-        const char *const values[] = {study->before.machine.name, run_law_name[study->options->law],
+        const char *const values[] = {study->before.machine.name, study->options->law.name,
                                       run_collectives_name[study->options->collectives], options};
         bool failed = sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK;
         for (int value = 0; !failed && value < 4; value++)
@@ -66,7 +64,7 @@ static int forget(sqlite3 *database, const struct run_study *study, const char *
 static int store_run(sqlite3 *database, const struct run_study *study, const char *options, int64_t *id)
 {
     struct row row = row_prepare(database, "replay_run", 8);
-    row_insert(&row, "ottttddd", INT64_MIN, study->before.machine.name, run_law_name[study->options->law],
+    row_insert(&row, "ottttddd", INT64_MIN, study->before.machine.name, study->options->law.name,
                run_collectives_name[study->options->collectives], options, study->program.measured_run_s,
                run_side_s(&study->before), run_mpi_error(study));
     *id = sqlite3_last_insert_rowid(database);

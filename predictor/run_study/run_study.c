@@ -115,21 +115,14 @@ static int make_after(struct run_study *study, sqlite3 *database, struct error *
 }
 
 /* Replays the run as it is, with its efficiencies and the blame for its waiting. */
-static int replay_before(struct run_study *study, sqlite3 *database, struct error *error)
+static int replay_before(struct run_study *study, struct error *error)
 {
-    const struct run_options *options = study->options;
     const struct run_program *program = &study->program;
     struct run_side *before = &study->before;
-    before->options = (struct simulation_options){.law = (enum run_law)options->law,
-                                                  .log = true,
-                                                  .turn_s = TURN_S,
-                                                  .terms = options->memory ? RUN_TERM_MEMORY : 0,
-                                                  .model_collectives = options->collectives == COLLECTIVES_MODELLED};
-    if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
-        places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
-        run_cached(study, error) != 0 || replay_side(program, before, error) != 0)
-        return -1;
     double ideal_s;
+    before->options.log = true;
+    if (replay_side(program, before, error) != 0)
+        return -1;
     if (replay_ideal(program, before, &ideal_s, error) != 0)
         return -1;
     study->predicted = run_efficiencies_of(program, before->by_rank, run_side_s(before), ideal_s);
@@ -148,12 +141,13 @@ static bool has_time(const struct run_study *study)
     return sum_s > 0;
 }
 
-int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error)
+int run_study_open(const struct run_options *options, sqlite3 *database, const struct run_watch *watch,
+                   struct run_study *study, struct error *error)
 {
+    struct run_side *before = &study->before;
     *study = (struct run_study){.options = options};
-    progress_show("replay: the program of the run");
     if (whole_read(&study->whole, database, options->trace, error) != 0 ||
-        run_program_read(database, options->trace, &options->window, &study->program, error) != 0)
+        run_program_watch(database, options->trace, &options->window, watch, &study->program, error) != 0)
         return -1;
     study->measured_by_rank = malloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
     if (study->measured_by_rank == NULL)
@@ -164,8 +158,24 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
                          "%s: --from, --to: nothing of the run lies in that window; 'mpistair report' says how long it "
                          "lasted",
                          options->trace);
+    before->options = (struct simulation_options){.law = options->law.law,
+                                                  .turn_s = TURN_S,
+                                                  .terms = options->law.terms,
+                                                  .model_collectives = options->collectives == COLLECTIVES_MODELLED};
+    return predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
+                   places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
+                   run_cached(study, error) != 0
+               ? -1
+               : 0;
+}
+
+int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error)
+{
+    progress_show("replay: the program of the run");
+    if (run_study_open(options, database, NULL, study, error) != 0)
+        return -1;
     progress_show("replay: the run as it is");
-    if (replay_before(study, database, error) != 0)
+    if (replay_before(study, error) != 0)
         return -1;
     run_efficiencies_unknown(study);
     progress_show("replay: sensitivity");

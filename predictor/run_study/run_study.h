@@ -56,7 +56,12 @@ struct run_study {
         *intervals; /* [n_ranks + 1] of the run, then of the ranks; NULL: not asked for, or not known */
 };
 
-/* Replays. Returns 0, or -1 with the reason; run_study_release releases in any case. */
+/* Reads the program of the run, the machine and the places; nothing is replayed yet but what says which buffers are in
+ * caches. watch is told each call, if it is not NULL. Returns 0, or -1 with the reason; run_study_release releases in
+ * any case. */
+int run_study_open(const struct run_options *options, sqlite3 *database, const struct run_watch *watch,
+                   struct run_study *study, struct error *error);
+/* Does that, and replays. Returns 0, or -1 with the reason; run_study_release releases in any case. */
 int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error);
 void run_study_release(struct run_study *study);
 

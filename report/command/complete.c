@@ -8,6 +8,7 @@
 
 #include "predictor/generate/pattern_make.h"
 #include "predictor/model.h"
+#include "predictor/run/run_choice.h"
 #include "report/command/commands.h"
 #include "share/base/error.h"
 #include "share/base/installation.h"
@@ -59,6 +60,22 @@ static void go_behind(struct line *line, const char *characters)
     line->wanted += n;
 }
 
+static void offer_rows(struct line *line, const struct run_choice_row *rows, int n)
+{
+    for (int i = 0; i < n; i++)
+        offer(line, rows[i].name, rows[i].summary);
+}
+
+static void offer_laws(struct line *line)
+{
+    if (strchr(line->wanted, '+') == NULL) {
+        offer_rows(line, run_law_table, LAW_COUNT);
+        return;
+    }
+    go_behind(line, "+");
+    offer_rows(line, run_term_table, RUN_TERM_COUNT);
+}
+
 static void offer_models(struct line *line)
 {
     go_behind(line, ",");
@@ -81,6 +98,9 @@ static void offer_kind(struct line *line, enum option_words kind)
         break;
     case WORDS_MODEL:
         offer_models(line);
+        break;
+    case WORDS_LAW:
+        offer_laws(line);
         break;
     case WORDS_MACHINE:
         installation_each("machines", ".tbl", offer_named, line, NULL);

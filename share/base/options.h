@@ -26,6 +26,7 @@ enum option_words {
     WORDS_ANY,     /* as the row's argument says; for words that are no options: files */
     WORDS_TRACE,   /* trace.db, or a folder of spools */
     WORDS_MODEL,   /* "flow,staircase+queue", "all" */
+    WORDS_LAW,     /* "flow+memory" */
     WORDS_MACHINE, /* shipped ones, or a .tbl file */
     WORDS_TOPOLOGY,
     WORDS_QUERY,

@@ -1112,7 +1112,7 @@ CREATE VIEW call_size(source, function, comm, from_bytes, calls, bytes, time_s) 
 CREATE TABLE IF NOT EXISTS replay_run(
   id INTEGER PRIMARY KEY,              -- the largest is the last one made
   machine TEXT NOT NULL,
-  law TEXT NOT NULL,                   -- staircase, flow, fair
+  law TEXT NOT NULL,                   -- with its terms: staircase+memory
   collectives TEXT NOT NULL,           -- recorded, modelled
   options TEXT NOT NULL,               -- the window, memory, places, as "from mark:1 to 2.5 s"; '': the whole run
   measured_s REAL,                     -- first begin to last end; NULL: not known

@@ -256,9 +256,9 @@ class ReplayCommand(unittest.TestCase):
         self.assertAlmostEqual(without["run"]["predicted_s"], 0.007, delta=1e-9)
         self.assertAlmostEqual(shown["run"]["predicted_s"], 0.007, delta=1e-9)
         self.assertEqual(shown["run"]["compute_slowdown"], 1)
-        self.assertEqual(self.query("SELECT options FROM replay_run ORDER BY id"), [("",), ("memory",)])
+        self.assertEqual(self.query("SELECT law, options FROM replay_run ORDER BY id"), [("staircase", ""), ("staircase+memory", "")])
         text = self.tool("replay", self.trace, "--machine", self.machine, "--memory", "--scale-computation", "rank:2:3").stdout
-        self.assertIn("collectives recorded, memory\n", text)
+        self.assertIn("law staircase+memory, collectives recorded\n", text)
         self.assertIn("(compute_slowdown): 1.000 times as long as without; what if: 1.067\n", text)
         after = json.loads(self.tool("replay", self.trace, "--machine", self.machine, "--memory", "--scale-computation", "rank:2:3",
                                      "--json").stdout)
