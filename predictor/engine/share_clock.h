@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/engine/heap.h"
+#include "share/base/heap.h"
 
 /* Says that from there on a clock went at one rate. */
 struct clock_segment {

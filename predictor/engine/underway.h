@@ -7,7 +7,7 @@
 #define MPISTAIR_PREDICTOR_UNDERWAY_H
 
 #include "predictor/engine/arrivals.h"
-#include "predictor/engine/heap.h"
+#include "share/base/heap.h"
 
 struct underway {
     size_t next, end; /* arrivals, the first ones to begin */

@@ -9,7 +9,7 @@
 #ifndef MPISTAIR_PREDICTOR_RUN_CLOCK_H
 #define MPISTAIR_PREDICTOR_RUN_CLOCK_H
 
-#include "predictor/engine/heap.h"
+#include "share/base/heap.h"
 #include "predictor/pattern/group.h"
 #include "predictor/run/run_choice.h"
 #include "predictor/run/run_memory.h"

@@ -1,6 +1,6 @@
 /* Keeps numbered keys in a binary heap, the smallest first: it tells what happens next among many things that go on. */
-#ifndef MPISTAIR_PREDICTOR_HEAP_H
-#define MPISTAIR_PREDICTOR_HEAP_H
+#ifndef MPISTAIR_BASE_HEAP_H
+#define MPISTAIR_BASE_HEAP_H
 
 #include <stddef.h>
 #include <stdint.h>

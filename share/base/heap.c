@@ -1,6 +1,6 @@
 /* The event-driven models change keys of entries deep in the heap, so entries move by holes and, where asked for, their
  * places are known. See heap.h. */
-#include "predictor/engine/heap.h"
+#include "share/base/heap.h"
 
 static void put(struct heap *heap, size_t at, struct heap_entry entry)
 {
