@@ -36,7 +36,7 @@ enum prediction_part {
     PART_CONTENTION, /* what others that share that rate add to it */
     PART_QUEUE,      /* search of the MPI's queues */
     PART_LINK,       /* network links that other nodes use, too */
-    PART_SKEW,       /* waiting for a partner that starts late */
+    PART_SKEW,       /* 0; old traces hold waiting for a partner that started late */
     PART_MEMORY,     /* what cores that compute take from messages that arrive */
     PART_COUNT
 };
@@ -84,7 +84,6 @@ struct model {
     const char *name;    /* as given to --model */
     const char *summary; /* for --help; the equations stand in the model's file */
     bool latency_side;   /* model_options.latency changes its result */
-    bool post_times;     /* pattern.send_s and recv_s change its result */
     bool repeats;        /* model_options.repetitions changes its result */
     /* Fills the parts of a prediction, which are all zero; the caller forms the sum. Returns 0, or -1 with the
      * reason. */
@@ -112,7 +111,7 @@ int model_predict(const struct model *model, const struct pattern *pattern, cons
 struct model_term {
     const char *name;    /* as given to --model after a plus */
     const char *summary; /* the same */
-    bool post_times;     /* says the same as for a model */
+    bool post_times;     /* pattern.send_s and recv_s change its result */
     bool topology;       /* model_options.topology changes its result */
     bool computing;      /* pattern.computing changes its result */
     bool inferred;       /* rests on when messages arrived, which no MPI shows: its results are labelled so */
@@ -141,7 +140,7 @@ int model_choose(const char *name, struct model_choice *choice);
 bool model_choice_inferred(const struct model_choice *choice);
 /* Says whether one of its terms asks which cores compute. */
 bool model_choice_computing(const struct model_choice *choice);
-/* Says whether the model or one of its terms knows post times. */
+/* Says whether one of its terms knows post times. */
 bool model_choice_post_times(const struct model_choice *choice);
 /* Predicts as model_predict does, with the terms. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,

@@ -9,10 +9,9 @@
 #include "predictor/pattern/traffic.h"
 #include "predictor/terms/terms.h"
 
-const struct model *const model_table[] = {
-    &postal_model, &max_rate_model, &node_aware_model,  &staircase_model, &staircase_max_model,
-    &serial_model, &flow_model,     &flow_window_model, &staggered_model, &flow_staggered_model,
-    NULL};
+const struct model *const model_table[] = {&postal_model,    &max_rate_model,      &node_aware_model,
+                                           &staircase_model, &staircase_max_model, &serial_model,
+                                           &flow_model,      &flow_window_model,   NULL};
 
 const struct model_term *const term_table[] = {&queue_term,      &queue_captured_term, &queue_by_source_term,
                                                &contention_term, &memory_term,         NULL};
@@ -104,10 +103,10 @@ bool model_choice_computing(const struct model_choice *choice)
 
 bool model_choice_post_times(const struct model_choice *choice)
 {
-    bool post_times = choice->model->post_times;
     for (size_t i = 0; i < choice->n_terms; i++)
-        post_times = post_times || choice->terms[i]->post_times;
-    return post_times;
+        if (choice->terms[i]->post_times)
+            return true;
+    return false;
 }
 
 int model_predict(const struct model *model, const struct pattern *pattern, const struct placement *placement,

@@ -1,8 +1,8 @@
-/* Splits what ranks wait for in flow into bandwidth and contention, as engine/critical.h says. */
+/* Splits what ranks wait for in flow into bandwidth and contention, as models/critical.h says. */
 #ifndef MPISTAIR_PREDICTOR_FLOW_ALONE_H
 #define MPISTAIR_PREDICTOR_FLOW_ALONE_H
 
-#include "predictor/engine/critical.h"
+#include "predictor/models/critical.h"
 #include "predictor/models/flow_limit.h"
 
 /* Holds what ranks wait for last, at so many points of a run of repetitions. */

@@ -19,7 +19,7 @@
  * With several protocols at a level each message has its own tau, and both bandwidths are V_i / sum_p(V_p / BW_p)
  * (share/doc/MODELS.md, Several protocols in one round).
  * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
-#include "predictor/engine/critical.h"
+#include "predictor/models/critical.h"
 #include "predictor/pattern/group.h"
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"

@@ -12,7 +12,5 @@ extern const struct model serial_model;
 extern const struct model node_aware_model;
 extern const struct model flow_model;
 extern const struct model flow_window_model;
-extern const struct model staggered_model;
-extern const struct model flow_staggered_model;
 
 #endif

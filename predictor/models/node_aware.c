@@ -20,7 +20,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/engine/critical.h"
+#include "predictor/models/critical.h"
 #include "predictor/pattern/group.h"
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"

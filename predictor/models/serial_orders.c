@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/engine/moves.h"
-
 /* LOOK_AHEAD counts messages: the sender of a later one is fetched meanwhile. */
 enum { POINTS = 16, LOOK_AHEAD = 12 };
 
@@ -79,7 +77,7 @@ static bool waits(const struct serial *serial, size_t message)
 {
     uint8_t class = serial->traffic->class_of[message];
     return class != NO_CLASS && traffic_class_in(serial->traffic, class, serial->levels) &&
-           serial->traffic->pattern->bytes[message] > 0 && !moves_at_once(serial->traffic, message);
+           serial->traffic->pattern->bytes[message] > 0 && !traffic_at_once(serial->traffic, message);
 }
 
 /* Finds the blocks that come to one rank, by bytes; returns how many. The largest message of a block stands for it: if

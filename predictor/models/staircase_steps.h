@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_STAIRCASE_STEPS_H
 #define MPISTAIR_PREDICTOR_STAIRCASE_STEPS_H
 
-#include "predictor/engine/critical.h"
+#include "predictor/models/critical.h"
 #include "predictor/pattern/group.h"
 #include "predictor/model.h"
 #include "predictor/pattern/traffic.h"

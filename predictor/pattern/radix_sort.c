@@ -6,8 +6,6 @@
 
 enum { DIGIT_BITS = 8, DIGIT_VALUES = 1 << DIGIT_BITS, SHORT_RUN = 48 };
 
-static const uint64_t SIGN = (uint64_t)1 << 63;
-
 static void sort_short(struct radix_run run, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -62,21 +60,4 @@ void radix_sort(struct radix_run run, size_t n, struct radix_run spare)
         memcpy(run.key, from.key, n * sizeof *run.key);
         memcpy(run.id, from.id, n * sizeof *run.id);
     }
-}
-
-/* Maps a double's bits to a key: a negative value orders by its inverted ones, below all others. */
-uint64_t radix_key(double value)
-{
-    uint64_t bits;
-    value += 0.0; /* turns -0 into 0 */
-    memcpy(&bits, &value, sizeof bits);
-    return (bits & SIGN) != 0 ? ~bits : bits | SIGN;
-}
-
-double radix_value(uint64_t key)
-{
-    uint64_t bits = (key & SIGN) != 0 ? key & ~SIGN : ~key;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
 }

@@ -15,8 +15,4 @@ struct radix_run {
 /* Sorts ascending by key, equal keys as they were. spare gives room for n. */
 void radix_sort(struct radix_run run, size_t n, struct radix_run spare);
 
-/* Return a key that orders as the value does, which is no NaN; and the value back. */
-uint64_t radix_key(double value);
-double radix_value(uint64_t key);
-
 #endif

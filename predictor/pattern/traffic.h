@@ -42,6 +42,15 @@ static inline bool traffic_class_in(const struct traffic *traffic, size_t class,
     return (levels & LEVEL_BIT(traffic->classes[class].level)) != 0;
 }
 
+/* Says whether a send of that message is over at once: short or eager. */
+static inline bool traffic_at_once(const struct traffic *traffic, size_t message)
+{
+    if (traffic->class_of[message] == NO_CLASS)
+        return false;
+    enum machine_protocol protocol = traffic->classes[traffic->class_of[message]].protocol;
+    return protocol == PROTOCOL_SHORT || protocol == PROTOCOL_EAGER;
+}
+
 /* Returns M times tau: the sum of the latencies of a rank's messages of those levels, in s. */
 double traffic_latency_s(const struct traffic *traffic, size_t rank, enum direction direction, unsigned levels);
 /* Returns V: the bytes of a rank's messages of those levels. */

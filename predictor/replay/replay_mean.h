@@ -1,4 +1,4 @@
-/* Forms the mean of what models that know post times say of a kind's rounds.
+/* Forms the mean of what terms that know post times, with their models, say of a kind's rounds.
  *
  * Rounds of a kind have the same messages, not the same posts, and what is predicted is held against the mean of the
  * measured times. The first round is often the coldest, so that no single one would do. If there are many rounds, some

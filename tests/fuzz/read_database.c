@@ -231,11 +231,11 @@ void read_database(const uint8_t *data, size_t size)
         command(cmd_report, path, NULL);
         break;
     case 3:
-        command(cmd_predict, path, "--machine", "m", "--model", "staggered,staircase+queue-captured", "--interval",
-                NULL);
+        command(cmd_predict, path, "--machine", "m", "--model", "postal+queue-by-source,staircase+queue-captured",
+                "--interval", NULL);
         break;
     case 4:
-        command(cmd_predict, path, "--machine", "m", "--model", "flow-staggered", "--to-placement", "fill",
+        command(cmd_predict, path, "--machine", "m", "--model", "flow+queue-captured", "--to-placement", "fill",
                 "--aggregate", NULL);
         break;
     case 5:

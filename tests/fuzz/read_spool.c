@@ -108,7 +108,7 @@ static void use_trace(const char *trace, size_t which)
         abort();
     /* No machine has every level. */
     if (which % 4 == 2)
-        command(cmd_predict, trace, "--machine", "blue-waters", "--model", "postal,flow-staggered", NULL);
+        command(cmd_predict, trace, "--machine", "blue-waters", "--model", "postal,flow+queue-captured", NULL);
 }
 
 void read_spool(const uint8_t *data, size_t size)

@@ -9,11 +9,9 @@
  *   node-aware      out; it knows no receives
  *   staircase(-max) in; out: all to each receiver, which are over when they are delivered
  *   serial          the same, within a node only to receivers that get a message by rendezvous from it
- *   staggered       the same, of rendezvous messages alone; the others are over at once
  *   flow            in; out: of each message what is through when all but the buffer is of the largest one, and all at
  *                   the best rate of a copy within a node, if there is a buffer; within a node as the staircase
  *   flow-window     in; out: all at the rate of a copy; within a node as serial
- *   flow-staggered  in; out: as flow, of rendezvous messages alone
  */
 #include <math.h>
 #include <setjmp.h>
@@ -22,14 +20,13 @@
 #include <string.h>
 
 #include "tests/models/cases.h"
-#include "predictor/engine/moves.h"
 #include "predictor/pattern/traffic.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
 enum { CASES = 400, MOST_RANKS = 40, PARTS = 2 };
 
-enum out { OUT_NOTHING, OUT_ALL, OUT_EACH, OUT_WAITED, OUT_RENDEZVOUS, OUT_BUFFERED, OUT_LATE };
+enum out { OUT_NOTHING, OUT_ALL, OUT_EACH, OUT_WAITED, OUT_BUFFERED };
 
 struct expected {
     const char *model;
@@ -49,8 +46,6 @@ static const struct expected models[] = {
     {"serial", true, OUT_EACH, OUT_WAITED, false, false},
     {"flow", true, OUT_BUFFERED, OUT_EACH, false, true},
     {"flow-window", true, OUT_NOTHING, OUT_WAITED, false, true},
-    {"staggered", true, OUT_RENDEZVOUS, OUT_RENDEZVOUS, true, false},
-    {"flow-staggered", true, OUT_LATE, OUT_RENDEZVOUS, true, true},
 };
 
 static const unsigned levels_of[PARTS] = {LEVEL_BIT(LEVEL_INTER_NODE),
@@ -73,9 +68,8 @@ static bool in_part(const struct traffic *traffic, size_t k, unsigned levels)
     return traffic->class_of[k] != NO_CLASS && traffic_class_in(traffic, traffic->class_of[k], levels);
 }
 
-/* Returns the bytes from src to dst that are waited for; any_late takes all, if one of them is. */
-static double bytes_to(const struct traffic *traffic, unsigned levels, uint32_t src, uint32_t dst, bool late,
-                       bool any_late)
+/* Returns the bytes from src to dst that are waited for; with `late` only where one of them is a rendezvous. */
+static double bytes_to(const struct traffic *traffic, unsigned levels, uint32_t src, uint32_t dst, bool late)
 {
     const struct pattern *pattern = traffic->pattern;
     double all = 0, waited = 0;
@@ -83,19 +77,19 @@ static double bytes_to(const struct traffic *traffic, unsigned levels, uint32_t 
         if (!in_part(traffic, k, levels) || pattern->src[k] != src || pattern->dst[k] != dst)
             continue;
         all += (double)pattern->bytes[k];
-        if (!moves_at_once(traffic, k))
+        if (!traffic_at_once(traffic, k))
             waited += (double)pattern->bytes[k];
     }
-    return !late || (any_late && waited > 0) ? all : waited;
+    return !late || waited > 0 ? all : 0;
 }
 
 /* Returns what a NIC lets through of a rank's flows until the largest that it waits for is, but for the buffer. */
-static double bytes_beside(const struct traffic *traffic, uint32_t src, double buffer, bool late)
+static double bytes_beside(const struct traffic *traffic, uint32_t src, double buffer)
 {
     const struct pattern *pattern = traffic->pattern;
     double largest = 0, sum = 0;
     for (size_t k = 0; k < pattern->n_messages; k++)
-        if (in_part(traffic, k, levels_of[0]) && pattern->src[k] == src && !(late && moves_at_once(traffic, k)))
+        if (in_part(traffic, k, levels_of[0]) && pattern->src[k] == src)
             largest = fmax(largest, (double)pattern->bytes[k] - buffer);
     for (size_t k = 0; k < pattern->n_messages; k++)
         if (in_part(traffic, k, levels_of[0]) && pattern->src[k] == src)
@@ -110,10 +104,10 @@ static double out_bytes(const struct traffic *traffic, enum out out, unsigned le
         return 0;
     if (out == OUT_ALL)
         return traffic_bytes(traffic, rank, OUTGOING, levels);
-    if (out == OUT_BUFFERED || out == OUT_LATE)
-        return bytes_beside(traffic, rank, out == OUT_LATE ? 0 : buffer, out == OUT_LATE);
+    if (out == OUT_BUFFERED)
+        return bytes_beside(traffic, rank, buffer);
     for (uint32_t dst = 0; dst < traffic->n_ranks; dst++)
-        most = fmax(most, bytes_to(traffic, levels, rank, dst, out != OUT_EACH, out == OUT_WAITED));
+        most = fmax(most, bytes_to(traffic, levels, rank, dst, out == OUT_WAITED));
     return most;
 }
 

@@ -18,11 +18,10 @@ from reference import LEVELS, Reference, cube_load, dragonfly_links, fat_tree_li
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
 PARTS = ["latency_s", "bandwidth_s", "contention_s", "queue_s", "link_s", "skew_s"]
-UNTIMED = ["postal", "max-rate", "node-aware", "staircase", "staircase-max", "serial", "flow",
-           "flow-window"]  # do not know of post times
-REFERENCES = [model for model in UNTIMED if model not in ("serial", "flow-window")]
+MODELS = ["postal", "max-rate", "node-aware", "staircase", "staircase-max", "serial", "flow",
+          "flow-window"]  # in the order of --model all
+REFERENCES = [model for model in MODELS if model not in ("serial", "flow-window")]
 SIDELESS = ["postal", "max-rate", "node-aware"]  # ignore --latency
-MODELS = UNTIMED + ["staggered", "flow-staggered"]  # in the order of --model all
 PATTERN_A = [(0, 1, 2000000), (1, 0, 2000000), (2, 3, 1000000), (3, 2, 1000000), (4, 5, 500000), (5, 4, 500000)]
 PATTERN_B = [(0, 1, 500000), (0, 2, 100000), (1, 0, 200000), (1, 2, 300000), (2, 0, 600000)]
 PATTERN_C = [(2, 0, 600000), (3, 0, 200000), (3, 1, 250000), (3, 1, 250000), (0, 2, 400000)]

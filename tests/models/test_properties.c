@@ -15,8 +15,8 @@
 
 enum { CASES = 400 };
 
-static const char *const models[] = {"postal", "max-rate", "node-aware",  "staircase", "staircase-max",
-                                     "serial", "flow",     "flow-window", "staggered", "flow-staggered"};
+static const char *const models[] = {"postal",        "max-rate", "node-aware", "staircase",
+                                     "staircase-max", "serial",   "flow",       "flow-window"};
 enum { N_MODELS = sizeof models / sizeof models[0] };
 
 static const enum latency_side sides[] = {LATENCY_IN, LATENCY_OUT, LATENCY_MAX};

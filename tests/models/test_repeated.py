@@ -167,7 +167,7 @@ class Repeated(PredictTest):
         for text in ("", "0", "-1", "1001", "ten", "1.5", "99999999999999999999"):
             said = self.run_predict(*common, "--model", "flow-window", "--repetitions", text, code=2).stderr
             self.assertIn("--repetitions", said)
-        for models in ("serial", "staircase,flow-staggered+queue"):
+        for models in ("serial", "staircase,postal+queue"):
             said = self.run_predict(*common, "--model", models, "--repetitions", "3", code=2).stderr
             self.assertIn("--repetitions requires --model flow or flow-window", said)
         for models in ("all", "flow-window", "flow"):

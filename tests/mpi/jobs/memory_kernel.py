@@ -18,7 +18,7 @@ def table(test, progress, total, alpha):
               "total_par2": f"{total} B/s", "alpha": f"{alpha} 1", "loss_left": "0 B/s", "loss_right": "0 B/s",
               "computation": "8e9 B/s", "message": "4e9 B/s"}
     levels = ("intra_socket", "inter_socket")
-    lines = ["name made-up", "source made up", *(f"{level} any tau - 1e-6 s" for level in levels),
+    lines = ["name made-up", "source made up", "any any gamma - 1e-12 s", *(f"{level} any tau - 1e-6 s" for level in levels),
              *(f"{level} any bw 1 4e9 B/s" for level in levels), *(f"{level} any progress - {progress} 1" for level in levels),
              *(f"intra_socket any memory_{name} - {value} #: - - 3 cpu-copy" for name, value in memory.items())]
     path = test.folder / "made-up.tbl"
@@ -56,13 +56,13 @@ def main():
         for progress in (0, 2):
             machine = table(test, progress, "1e12", 1)
             shown = json.loads(test.must([test.mpistair, "predict", test.trace, "--machine", machine, "--model",
-                                          "postal,postal+memory,staggered+memory", "--json"]).stdout)
+                                          "postal,postal+memory,postal+queue-captured+memory", "--json"]).stdout)
             test.must([test.mpistair, "replay", test.trace, "--machine", machine, "--memory"])
             with sqlite3.connect(test.trace) as database:
                 found = dict(database.execute("SELECT model, computing FROM prediction_memory WHERE rank = 1"))
             if progress == 0:
                 near(found["postal+memory"], means[0], f"{who}: postal+memory, the first repetition")
-                near(found["staggered+memory"], statistics.mean(means), f"{who}: staggered+memory, all repetitions")
+                near(found["postal+queue-captured+memory"], statistics.mean(means), f"{who}: with queue-captured, all repetitions")
             elif who == "receiver": # it computes, or the message moves
                 near(found["postal+memory"], 0, "receiver, which must be inside MPI")
             job.expect_equal([row["error"] for row in shown[:1]], [row["error"] for row in shown[1:2]], "errors by alpha = 1")

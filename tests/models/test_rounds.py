@@ -1,6 +1,7 @@
-"""`mpistair predict` with post times: random patterns against the reference, and what a user gives wrongly.
+"""`mpistair predict` of a trace with several rounds a kind: which rounds count, and the mean over them for terms that know
+post times.
 
-usage: test_staggered.py MPISTAIR SCHEMA.sql
+usage: test_rounds.py MPISTAIR SCHEMA.sql
 """
 import csv
 import io
@@ -13,56 +14,11 @@ import sys
 import unittest
 
 from predict_test import PredictTest
-from reference_staggered import StaggeredReference
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 
 
-class Staggered(PredictTest):
-    def predict(self, machine, places, header, messages, *arguments):
-        done = subprocess.run([MPISTAIR, "predict", "--machine", machine, "--json", "--pattern",
-                               self.write_csv("p.csv", header, messages), "--placement",
-                               self.write_csv("l.csv", "rank,node,socket", [(r, *p) for r, p in enumerate(places)]),
-                               *arguments], capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
-
-    def test_random_patterns_against_the_reference(self):
-        chance = random.Random(50)
-        skewed = 0
-        for case in range(40):
-            protocols = [["any"], ["eager", "rendezvous"], ["short", "eager", "rendezvous"]][case % 3]
-            buffer = chance.randrange(300000) if case % 2 else 0
-            machine, path = self.random_machine(chance, protocols, 5e-6, (1e9, 2e9), 400000,
-                                                f"inter_node any buffer - {buffer} B")
-            ranks = chance.randrange(2, 20)
-            places = [(chance.randrange(2), chance.randrange(2)) for _ in range(ranks)]
-            late_s = chance.choice([0, 1e-5, 1e-3, 1])
-            # On a grid of times that binary fractions have: what begins together, begins together.
-            at = lambda: late_s * chance.randrange(-4, 5) / 4
-            messages = [(chance.randrange(ranks), chance.randrange(ranks),
-                         chance.choice([0, 1000, 70000, chance.randrange(1000000)]), at(), at())
-                        for _ in range(chance.randrange(70))]
-            side = ("in", "out", "max")[case // 3 % 3]
-            reference = StaggeredReference(machine, places, messages, {}, buffer)
-            for model in ("staggered", "flow-staggered"):
-                rows = self.predict(path, places, "src,dst,bytes,send_s,recv_s", messages, "--model", model, "--latency", side)
-                for row, (time_s, skew_s) in zip(rows, reference.predict_parts(model, side)):
-                    self.assertLessEqual(abs(row["time_s"] - time_s), 1e-9 * (time_s + late_s), (case, model, row))
-                    self.assertLessEqual(abs(row["skew_s"] - skew_s), 1e-9 * (time_s + late_s), (case, model, row))
-                    skewed += skew_s > 0
-        self.assertGreater(skewed, 300)
-
-    def test_one_column_of_times(self):
-        """Receives without times are posted at the beginning, and the other way round."""
-        one = [(0, 1, 10 ** 6, 0.5)]
-        for column, expected in (("send_s", [0, 0.5]), ("recv_s", [0.5, 0])):
-            rows = self.predict("epyc-rome", [(0, 0)] * 2, "src,dst,bytes," + column, one, "--model", "staggered")
-            for row, skew_s in zip(rows, expected):
-                self.assertAlmostEqual(row["skew_s"], skew_s, delta=1e-12)
-        rows = self.predict("epyc-rome", [(0, 0)] * 2, "src,dst,bytes", [row[:3] for row in one], "--model", "staggered")
-        self.assertEqual([row["skew_s"] for row in rows], [0, 0])
-
+class Rounds(PredictTest):
     def make_trace(self, rounds):
         """Four ranks on one socket. rounds: [(kind, begin_ns, {rank: first post_ns}, [(src, dst, bytes, send_ns, recv_ns)])],
         posts from the round's begin."""
@@ -89,40 +45,44 @@ class Staggered(PredictTest):
         database.close()
         return path
 
+    def machine(self):
+        """Searches cost 10 ns an entry, a message of one byte takes 1 ns."""
+        return self.write("m.tbl", "name m\nsource s\nintra_socket any tau - 1e-6 s\nintra_socket any bw 1 1e9 B/s\n"
+                          "intra_socket any bw 4 2e9 B/s\nany any queue_step 64 1e-8 s\n")
+
     def stored(self, trace, *arguments):
-        """{(model, kind, rank): (time_s, skew_s)}"""
-        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", "epyc-rome", *arguments], capture_output=True,
+        """{(model, kind, rank): (time_s, queue_s)}"""
+        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", self.machine(), *arguments], capture_output=True,
                               text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         database = sqlite3.connect(trace)
-        rows = database.execute("SELECT model, kind_id, rank, time_s, skew_s FROM prediction JOIN prediction_run ON id = run_id")
+        rows = database.execute("SELECT model, kind_id, rank, time_s, queue_s FROM prediction JOIN prediction_run ON id = run_id")
         found = {tuple(row[:3]): row[3:] for row in rows}
         database.close()
         return found
 
+    @staticmethod
+    def receives(reversed_):
+        """Three messages to rank 1, whose receives are posted in their order, or reversed, before all sends."""
+        return [(0, 1, 1000, 5000 + i * 100, 3000 - i * 10 if reversed_ else i * 10) for i in range(3)]
+
     def test_trace_is_the_mean_over_its_rounds(self):
-        """Worked value E twice, the late pair 50 and 20 us late, ranks and messages in another order; another kind."""
-        def late(us):
-            return [(2, 0, 10 ** 6, 0, 0), (3, 1, 10 ** 6, us * 1000, 0)]
+        """3 entries passed in order, 6 reversed; ranks and messages in another order; another kind."""
         trace = self.make_trace([
-            (0, 0, {0: 0, 1: 0, 2: 0, 3: 50000}, late(50)),
+            (0, 0, {0: 0, 1: 0}, self.receives(False)),
             (1, 10 ** 6, {0: 0, 1: 0}, [(0, 1, 500, 0, 0)]),
-            (0, 2 * 10 ** 6, {0: 0, 1: 0, 2: 0, 3: 20000}, late(20)[::-1]),
+            (0, 2 * 10 ** 6, {1: 0, 0: 0}, self.receives(True)[::-1]),
+            (0, 3 * 10 ** 6, {0: 0, 1: 0}, self.receives(True)),
         ])
-        found = self.stored(trace)
-        first = {us: us + (1e6 - us * 10.2e3) / 8.4e3 for us in (20, 50)}
-        last = {us: first[us] + us * 10.2e3 / 10.2e3 for us in (20, 50)}
-        self.assertAlmostEqual(first[50], 108.333333333)
-        expected = {0: (1.7 + (first[20] + first[50]) / 2, 0), 1: (1.7 + (last[20] + last[50]) / 2, 35),
-                    2: ((first[20] + first[50]) / 2, 0), 3: ((last[20] + last[50]) / 2 - 35, 0)}
-        for rank, (time_us, skew_us) in expected.items():
-            for model in ("staggered", "flow-staggered"):
-                time_s, skew_s = found[model, 0, rank]
-                self.assertAlmostEqual(time_s * 1e6, time_us, delta=1e-7)
-                self.assertAlmostEqual(skew_s * 1e6, skew_us, delta=1e-7)
-        self.assertEqual(sorted(rank for model, kind, rank in found if model == "staggered" and kind == 1), [0, 1])
-        self.assertAlmostEqual(found["staggered", 1, 1][0] * 1e6, 1.7 + 500 / 10.2e3, delta=1e-9)
-        self.assertAlmostEqual(found["staircase", 0, 1][0] * 1e6, 1.7 + 119.047619048, delta=1e-6)
+        found = self.stored(trace, "--model", "postal,postal+queue-captured,postal+queue-by-source")
+        for model in ("postal+queue-captured", "postal+queue-by-source"):
+            time_s, queue_s = found[model, 0, 1]
+            self.assertAlmostEqual(queue_s * 1e9, 10 * (3 + 6 + 6) / 3, delta=1e-6)
+            self.assertAlmostEqual((time_s - queue_s) * 1e6, 3 * (1 + 1), delta=1e-9)
+            self.assertEqual(found[model, 0, 0][1], 0)
+            self.assertEqual(sorted(rank for name, kind, rank in found if name == model and kind == 1), [0, 1])
+            self.assertAlmostEqual(found[model, 1, 1][0] * 1e6, 1 + 0.5 + 0.01, delta=1e-9)
+        self.assertAlmostEqual(found["postal", 0, 1][0] * 1e6, 3 * (1 + 1), delta=1e-9)
 
     def test_models_side_by_side(self):
         """Rounds of many messages are predicted by several models at a time: each says what it says alone."""
@@ -134,9 +94,10 @@ class Staggered(PredictTest):
             rounds.append((i % 2, i * 10 ** 7, begins, [(src, dst, rng.randrange(1, 10 ** 5), begins[src] + rng.randrange(9000),
                                                          begins[dst] + rng.randrange(9000)) for src, dst in pairs]))
         trace = self.make_trace(rounds)
-        together = self.stored(trace, "--model", "all")
+        timed = {"postal+queue-captured", "flow+queue-by-source"}
+        together = self.stored(trace, "--model", ",".join(["all", *timed]))
         models = {model for model, _, _ in together}
-        self.assertLess({"staircase", "staggered", "flow", "flow-staggered"}, models)
+        self.assertLess({"staircase", "flow", *timed}, models)
         self.assertEqual(len(together), 8 * len(models))
         with sqlite3.connect(trace) as database:
             database.execute("DELETE FROM prediction")
@@ -149,27 +110,18 @@ class Staggered(PredictTest):
         trace = self.make_trace([(0, i * 10 ** 6, {0: 0, 1: 0}, [(0, 1, 1000, 0, 0), (1, 0, 1000, 0, 0)]) for i in range(5)])
         with sqlite3.connect(trace) as database:
             database.execute("UPDATE form SET level = 3 WHERE id % 2")
-        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", "epyc-rome", "--model", "all"], capture_output=True,
-                              text=True, timeout=60)
+        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", self.machine(), "--model",
+                               "staircase,postal+queue-captured"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 of 2 messages were recorded at another level", done.stderr)
 
-    def test_a_standing_receive_counts_from_its_round(self):
-        trace = self.make_trace([(0, 10 ** 9, {0: 0, 1: 5000}, [(0, 1, 10 ** 6, 0, -9 * 10 ** 8)])])
-        time_s, skew_s = self.stored(trace, "--model", "staggered")["staggered", 0, 1]
-        self.assertAlmostEqual(time_s * 1e6, 1.7 + 1e6 / 10.2e3, delta=1e-6)
-        self.assertAlmostEqual(skew_s, 0, delta=1e-12)
-
     def test_queues_know_the_order_of_standing_receives(self):
         """100 receives posted in reverse, before the rank's round or in it: each message passes all that are left."""
-        with open(os.path.join(self.folder, "m.tbl"), "w") as file:
-            file.write("name m\nsource s\nintra_socket any tau - 0 s\nintra_socket any bw 1 1e9 B/s\n"
-                       "any any queue_step 64 1e-8 s\n")
         for first in (5000, 0):
             trace = self.make_trace([(0, 10 ** 9, {0: first, 1: 0},
                                       [(1, 0, 8, 9000 + i, 4000 - i * 10) for i in range(100)])])
             database = sqlite3.connect(trace)
-            self.stored(trace, "--machine", file.name, "--model", "postal,postal+queue-captured")
+            self.stored(trace, "--model", "postal,postal+queue-captured")
             queue_s = database.execute("SELECT queue_s FROM prediction WHERE rank = 0 ORDER BY run_id").fetchall()
             database.close()
             self.assertAlmostEqual(queue_s[1][0], 1e-8 * 100 * 101 / 2, delta=1e-15)
@@ -181,10 +133,10 @@ class Staggered(PredictTest):
         rounds = [(0, 10 ** 9, {0: 0, 1: 5000, 2: 0}, [(0, 1, 10 ** 6, 0, -9 * 10 ** 8), (2, 1, 5 * 10 ** 5, -4000, 7000)]),
                   (1, 2 * 10 ** 9, {0: 30000, 3: 0}, [(3, 0, 10 ** 6, -10 ** 8, 40000)]),
                   (0, 3 * 10 ** 9, {0: 90000, 1: 0, 2: 0}, [(0, 1, 10 ** 6, 90000, 0), (2, 1, 5 * 10 ** 5, 0, 7000)])]
-        trace, models = self.make_trace(rounds), "staircase,staggered,flow-staggered"
+        trace, models, machine = self.make_trace(rounds), "staircase,postal+queue-captured", self.machine()
         n_rounds = {0: 2, 1: 1}
         found = self.stored(trace, "--model", models)
-        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", "epyc-rome", "--model", models, "--aggregate", "--format", "csv"],
+        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", machine, "--model", models, "--aggregate", "--format", "csv"],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         before = {(row["model"], int(row["rank"])): float(row["before_s"]) for row in csv.DictReader(io.StringIO(done.stdout))
@@ -196,11 +148,12 @@ class Staggered(PredictTest):
         subprocess.run([MPISTAIR, "pattern", "--from", trace, "--kind", "1", "-o", os.path.join(self.folder, "k")], check=True,
                        capture_output=True, timeout=60)
         done = subprocess.run([MPISTAIR, "predict", "--pattern", os.path.join(self.folder, "k.P.csv"), "--placement",
-                               os.path.join(self.folder, "k.L.csv"), "--machine", "epyc-rome", "--model", "staggered", "--format",
-                               "csv"], capture_output=True, text=True, timeout=60, check=True)
+                               os.path.join(self.folder, "k.L.csv"), "--machine", machine, "--model", "postal+queue-captured",
+                               "--format", "csv"], capture_output=True, text=True, timeout=60, check=True)
         for row in csv.DictReader(io.StringIO(done.stdout)):
-            if ("staggered", 1, int(row["rank"])) in found:
-                self.assertAlmostEqual(float(row["time_s"]) * 1e6, found["staggered", 1, int(row["rank"])][0] * 1e6, delta=1e-6)
+            key = ("postal+queue-captured", 1, int(row["rank"]))
+            if key in found:
+                self.assertAlmostEqual(float(row["time_s"]) * 1e6, found[key][0] * 1e6, delta=1e-6)
 
     def test_overlap(self):
         """Rank 0 computes longer than its send takes, rank 1 for 40 us of about 100; two rounds."""
@@ -209,7 +162,7 @@ class Staggered(PredictTest):
         database.execute("UPDATE round_process SET end_ns = begin_ns + 110000, in_mpi_ns = CASE rank WHEN 0 THEN 5000 ELSE 70000 END")
         database.commit()
         alone_s = 1e6 / 10.2e9
-        self.stored(trace, "--model", "staircase")
+        self.stored(trace, "--machine", "epyc-rome", "--model", "staircase")
         rows = database.execute("SELECT rank, outside_s, model_s, visible_s, in_mpi_s FROM rank_visible ORDER BY rank").fetchall()
         database.close()
         expected = [(0, 210e-6, 2 * alone_s, 0, 10e-6),
@@ -219,10 +172,10 @@ class Staggered(PredictTest):
                 self.assertAlmostEqual(value, other, delta=1e-12)
 
     def test_many_rounds(self):
-        """Of 4,000 rounds 1,000 are taken, from the first to the last: the mean of a lateness that grows is that of all."""
-        rounds = [(0, i * 10 ** 6, {0: 0, 1: 0}, [(0, 1, 10 ** 6, i, 0)]) for i in range(4000)]
-        _, skew_s = self.stored(self.make_trace(rounds), "--model", "staggered")["staggered", 0, 1]
-        self.assertAlmostEqual(skew_s * 1e6, 2, delta=0.01)
+        """Of 4,000 rounds 1,000 are taken, from the first to the last: of these, as of all, an eighth is in reverse."""
+        rounds = [(0, i * 10 ** 6, {0: 0, 1: 0}, self.receives(i >= 3500)) for i in range(4000)]
+        found = self.stored(self.make_trace(rounds), "--model", "postal+queue-captured")
+        self.assertAlmostEqual(found["postal+queue-captured", 0, 1][1] * 1e9, 10 * (3 + 3 / 8), delta=0.05)
 
 
 if __name__ == "__main__":

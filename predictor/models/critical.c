@@ -1,6 +1,6 @@
 /* Several models split a transfer into bandwidth and contention, and must choose alike among completions that are equal
  * but for rounding. See critical.h. */
-#include "predictor/engine/critical.h"
+#include "predictor/models/critical.h"
 
 static const double ROUNDING = 1e-9;
 
