@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "predictor/run/run_nics.h"
 #include "predictor/run/simulation.h"
 #include "share/base/array.h"
 
@@ -46,7 +47,7 @@ static size_t list_ahead(struct simulation *sim, const struct run_nic *nic)
 
 bool backlog_counts(const struct simulation *sim)
 {
-    return sim->options->law == LAW_FLOW && (sim->rates.backlog_bytes > 0 || sim->rates.backlog_pair_bytes > 0);
+    return sim->share.law->cards_serve && (sim->rates.backlog_bytes > 0 || sim->rates.backlog_pair_bytes > 0);
 }
 
 /* Makes one entry of all of each pair, with the flight of which most is left. Returns how many there are; they are in
@@ -93,5 +94,5 @@ double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst, uint32_t *b
         n_ranks += i == 0 || sim->ahead[i].src != sim->ahead[i - 1].src;
         bytes += &sim->ahead[i] != own ? fmin(sim->ahead[i].left, most) : 0;
     }
-    return run_law_pass_s(&sim->share, nic, sim->now_s, bytes, n_ranks);
+    return run_nics_pass_s(&sim->share, nic, sim->now_s, bytes, n_ranks);
 }

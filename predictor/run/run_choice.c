@@ -8,10 +8,10 @@
 #include "share/base/nearest.h"
 
 const struct run_choice_row run_law_table[LAW_COUNT] = {
+    [LAW_POSTAL] = {"postal", "the rate of a single pair, always: no contention (T1)"},
     [LAW_STAIRCASE] = {"staircase", "receivers of a socket or node share BW(n), n those with messages now (T7 to T17)"},
     [LAW_FLOW] = {"flow", "both network cards of a message share BW(n), within a node as staircase"},
     [LAW_FAIR] = {"fair", "messages share BW_max evenly, none is faster than BW(1)"},
-    [LAW_POSTAL] = {"postal", "the rate of a single pair, always: no contention (T1)"},
 };
 const struct run_choice_row run_term_table[RUN_TERM_COUNT] = {
     {"memory", "computation takes memory bandwidth from messages (D1 to D6)"},

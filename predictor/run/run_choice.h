@@ -5,12 +5,12 @@
 
 #include "share/base/error.h"
 
-/* The order in which they are listed; the first one is the default. */
+/* The order in which they are listed. */
 enum run_law {
+    LAW_POSTAL, /* nobody shares anything: a network without contention */
     LAW_STAIRCASE,
     LAW_FLOW,
     LAW_FAIR,
-    LAW_POSTAL, /* nobody shares anything: a network without contention */
     LAW_COUNT
 };
 

@@ -22,6 +22,22 @@ void run_bundle_catch_up(const struct run_group *group, struct run_bundle *bundl
     bundle->at = group->clock;
 }
 
+void run_bundle_set_speed(struct run_share *share, uint32_t number, double speed)
+{
+    struct run_bundle *bundle = &share->bundles[number];
+    run_bundle_catch_up(&share->groups[bundle->group], bundle);
+    bundle->law_speed = speed;
+    bundle->speed = speed * bundle->keeps;
+}
+
+size_t run_bundle_class(const struct run_bundle *bundle)
+{
+    size_t class = 0;
+    while (class + 1 < RUN_MAX_CLASSES && bundle->of_class[class] == 0)
+        class ++;
+    return class;
+}
+
 double run_bundle_key(const struct run_bundle *bundle)
 {
     if (bundle->marks.n == 0)
@@ -43,6 +59,16 @@ void run_bundle_place(struct run_share *share, uint32_t number)
         heap_push(&group->bundles, run_bundle_key(bundle), number);
     } else {
         heap_change(&group->bundles, run_bundle_key(bundle), number);
+    }
+}
+
+void run_group_order(struct run_share *share, struct run_group *group)
+{
+    size_t n = group->bundles.n;
+    group->bundles.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number = group->bundles.entries[i].id;
+        heap_push(&group->bundles, run_bundle_key(&share->bundles[number]), number);
     }
 }
 

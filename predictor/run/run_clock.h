@@ -56,7 +56,7 @@ struct run_nic {
 };
 
 struct run_share {
-    enum run_law law;
+    const struct run_law_row *law;
     const struct run_rates *rates;
     const struct placement *placement;
     struct grouping sockets, nodes;
@@ -81,10 +81,16 @@ double run_clock_at(const struct run_group *group, double now_s);
 /* Brings the clock up to now; it starts from 0 where nothing moves. */
 void run_clock_advance(struct run_group *group, double now_s);
 void run_bundle_catch_up(const struct run_group *group, struct run_bundle *bundle);
+/* Gives a bundle its speed by the law, beside what computation takes; run_bundle_place must follow. */
+void run_bundle_set_speed(struct run_share *share, uint32_t number, double speed);
+/* Returns the class of a bundle that has one. */
+size_t run_bundle_class(const struct run_bundle *bundle);
 /* Returns the reading of the group's clock at the bundle's next mark, INFINITY without one. */
 double run_bundle_key(const struct run_bundle *bundle);
 /* Brings the bundle's place in its group, the group's place among all up to date. */
 void run_bundle_place(struct run_share *share, uint32_t number);
 void run_group_place(struct run_share *share, uint32_t number);
+/* Puts all bundles of a group in order anew, after their speeds were set. */
+void run_group_order(struct run_share *share, struct run_group *group);
 
 #endif

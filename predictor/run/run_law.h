@@ -1,5 +1,7 @@
-/* Says which messages a law serves alike, and sets their rates as messages come and go. run_share.h is what others
- * use. */
+/* Lists the laws by which messages that are under way share what is on their way (share/doc/MODELS.md, Whole run,
+ * Sharing). A law has a row in run_law.c beside that of its name (run_choice.h), and a file law_NAME.c where it has more
+ * than a few lines: it says which messages always have the same rate, and sets the rates as messages come and go.
+ * run_share.h is what others use. */
 #ifndef MPISTAIR_PREDICTOR_RUN_LAW_H
 #define MPISTAIR_PREDICTOR_RUN_LAW_H
 
@@ -21,22 +23,41 @@ struct run_way {
     bool passes_nics; /* shares both of them */
     uint32_t socket;  /* as of a bundle */
 };
+
+/* Says how messages within a node, or between nodes, share what is on their way. */
+struct run_path {
+    /* Sets group, key and passes_nics of a way: what is in the key are the levels, and the class unless it says
+     * otherwise. */
+    void (*find)(const struct run_share *share, const struct run_mover *mover, struct run_way *way);
+    /* Sets all rates that change as the message came (1) or went (-1), and the places of the bundles; their group's
+     * clock and the message's bundle are up to date. */
+    void (*set)(struct run_share *share, const struct run_mover *mover, int change);
+    /* Returns the rate that one NIC gives to a message of a class; NULL where messages do not share NICs. */
+    double (*nic_rate)(const struct run_share *share, const struct run_nic *nic, const struct run_class *class);
+};
+
+struct run_law_row {
+    const struct run_path *within, *between;
+    bool cards_serve; /* NICs have buckets and queues, by the rows burst and backlog of the machine */
+};
+
+extern const struct run_law_row run_laws[LAW_COUNT];
+
+/* Returns the path of messages of a class. */
+static inline const struct run_path *run_law_path(const struct run_share *share, size_t class)
+{
+    return share->rates->classes[class].level == LEVEL_INTER_NODE ? share->law->between : share->law->within;
+}
+
 struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover);
 
-/* Sets all rates that change as the message came (1) or went (-1), and the places of the bundles; their group's clock
- * and the message's bundle are up to date. */
-void run_law_set(struct run_share *share, const struct run_mover *mover, int change);
-
-/* Returns how long so many bytes of so many ranks take to pass a NIC. */
-double run_law_pass_s(const struct run_share *share, const struct run_nic *nic, double now_s, double bytes,
-                      size_t n_ranks);
-
-/* Sets the rate of a bundle anew, as other computation contends with it, and its place. Its group's clock is up to
- * date. */
-void run_law_keep(struct run_share *share, uint32_t number, double keeps);
-
-/* Sets the rates that change as the bucket of a NIC, which is no longer among share.emptied, is empty. The clock of
- * what passes NICs is up to date. */
-void run_law_emptied(struct run_share *share, size_t number);
+/* Messages that always have BW(1). */
+extern const struct run_path law_alone_path;
+/* law_staircase.c */
+extern const struct run_path law_staircase_path;
+/* law_flow.c */
+extern const struct run_path law_flow_path;
+/* law_fair.c */
+extern const struct run_path law_fair_within, law_fair_between;
 
 #endif

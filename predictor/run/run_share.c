@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/run/run_nics.h"
 #include "share/base/array.h"
 
 int run_share_init(struct run_share *share, enum run_law law, const struct run_rates *rates,
                    const struct placement *placement)
 {
-    *share = (struct run_share){.law = law, .rates = rates, .placement = placement};
+    *share = (struct run_share){.law = &run_laws[law], .rates = rates, .placement = placement};
     if (grouping_init(&share->sockets, placement, GROUP_BY_SOCKET) != 0 ||
         grouping_init(&share->nodes, placement, GROUP_BY_NODE) != 0)
         return -1;
@@ -108,7 +109,7 @@ static void count(struct run_share *share, const struct run_mover *mover, int ch
     group->of_class[mover->class] += by;
     if (bundle->socket != RUN_NO_SOCKET)
         run_memory_move(share->memory, bundle->socket, group->since_s, change);
-    run_law_set(share, mover, change);
+    run_law_path(share, mover->class)->set(share, mover, change);
     run_group_place(share, bundle->group);
 }
 
@@ -133,6 +134,18 @@ int run_share_add(struct run_share *share, double now_s, struct run_mover *mover
     return 0;
 }
 
+/* Sets the rate of a bundle anew, as other computation contends with it, and its place. */
+static void keep(struct run_share *share, uint32_t number, double keeps)
+{
+    struct run_bundle *bundle = &share->bundles[number];
+    bundle->keeps = keeps;
+    if (bundle->n == 0)
+        return;
+    run_bundle_set_speed(share, number, bundle->law_speed);
+    run_bundle_place(share, number);
+    run_nics_keep(share, bundle);
+}
+
 void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int change)
 {
     uint32_t number = share->sockets.of[rank];
@@ -143,7 +156,7 @@ void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int
         struct run_bundle *bundle = &share->bundles[socket->bundles[i]];
         if (bundle->n > 0)
             run_clock_advance(&share->groups[bundle->group], now_s);
-        run_law_keep(share, socket->bundles[i], socket->keeps);
+        keep(share, socket->bundles[i], socket->keeps);
         if (bundle->n > 0)
             run_group_place(share, bundle->group);
     }
@@ -182,7 +195,7 @@ uint32_t run_share_take(struct run_share *share, double now_s)
     if (share->emptied.n > 0 && (share->next.n == 0 || share->emptied.entries[0].key < share->next.entries[0].key)) {
         uint32_t group = (uint32_t)share->n_groups - 1;
         run_clock_advance(&share->groups[group], now_s);
-        run_law_emptied(share, heap_pop(&share->emptied).id);
+        run_nics_emptied(share, heap_pop(&share->emptied).id);
         run_group_place(share, group);
         return RUN_NO_MARK;
     }

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_SIMULATE_H
 #define MPISTAIR_PREDICTOR_SIMULATE_H
 
-#include "predictor/run/run_clock.h"
+#include "predictor/run/run_law.h"
 #include "predictor/run/run_program.h"
 
 struct simulation_options {

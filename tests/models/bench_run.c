@@ -135,7 +135,6 @@ enum way { RECORDED, MODELLED, BACKLOG };
 static void run(struct grid grid, uint32_t n_steps, enum run_law law, enum way way)
 {
     static const char *const way_name[] = {"recorded", "modelled", "backlog"};
-    static const char *const law_name[] = {"staircase", "flow", "fair"};
     struct run_program program = {0};
     struct placement placement;
     struct machine machine = {.name = "bench"};
@@ -169,9 +168,9 @@ static void run(struct grid grid, uint32_t n_steps, enum run_law law, enum way w
     double seconds = clock_now_s() - begin_s;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("%-9s %-8s %6zu ranks %9zu messages  %8.3f s  %6.0f ns a message  %6.0f MB  run of %.6f s\n", law_name[law],
-           way_name[way], program.n_ranks, program.n_messages, seconds, seconds * 1e9 / (double)program.n_messages,
-           (double)usage.ru_maxrss / 1024, result.end_s);
+    printf("%-11s %-8s %6zu ranks %9zu messages  %8.3f s  %6.0f ns a message  %6.0f MB  run of %.6f s\n",
+           run_law_table[law].name, way_name[way], program.n_ranks, program.n_messages, seconds,
+           seconds * 1e9 / (double)program.n_messages, (double)usage.ru_maxrss / 1024, result.end_s);
     fflush(stdout);
 }
 

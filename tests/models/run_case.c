@@ -159,7 +159,7 @@ static void add_word(struct run_case *run, uint32_t rank, const char *word, doub
 void run_rank(struct run_case *run, const char *words)
 {
     uint32_t rank = (uint32_t)run->program.n_strands;
-    char copy[1024], *rest = NULL;
+    char copy[8192], *rest = NULL;
     double compute_s = 0;
     assert_true(strlen(words) < sizeof copy);
     strcpy(copy, words);

@@ -16,6 +16,11 @@ struct run_case {
     uint32_t place;          /* of the words that follow */
 };
 
+#define RUN_CASE                                                                                                       \
+    {                                                                                                                  \
+        .options.law = LAW_STAIRCASE                                                                                   \
+    }
+
 /* Begins a run of n ranks on those nodes (NULL: all on one) with a machine of tau = 0 and BW(n) = 1 GB/s at all
  * levels, rendezvous only, or else the rows that the caller has put into c.machine. All functions end the test
  * where they fail. */

@@ -14,7 +14,7 @@ enum { MB = 1000000 };
 static void late_sender(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 1, MB, 0);
     run_rank(&run, "c5 S0");
@@ -32,7 +32,7 @@ static void late_sender(void **state)
 static void late_receiver(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 1, MB, 0);
     run_rank(&run, "c1 S0");
@@ -51,7 +51,7 @@ static void late_receiver(void **state)
 static void eager_and_synchronous(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_eager_machine(&run);
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 1, MB, 0);
@@ -74,7 +74,7 @@ static void eager_and_synchronous(void **state)
 static void eager_late(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_eager_machine(&run);
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 1, MB, 0);
@@ -94,7 +94,7 @@ static void eager_late(void **state)
 static void chain(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_ranks(&run, 3, NULL);
     run_message(&run, 0, 1, MB, 0);
     run_message(&run, 1, 2, MB, 0);
@@ -122,7 +122,7 @@ static void progress(void **state)
         {3, 3, 3, 1.5, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {0};
+        struct run_case run = RUN_CASE;
         case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 0, "s");
         case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
         case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "progress", 0, cases[i].rule, "1");
@@ -143,7 +143,7 @@ static void progress(void **state)
 static void barrier(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_ranks(&run, 3, NULL);
     run_collective(&run, DEPENDS_ON_ALL, UINT32_MAX, 0.1);
     run_rank(&run, "c1 B0");
@@ -162,7 +162,7 @@ static void barrier(void **state)
 static void rooted(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_ranks(&run, 3, NULL);
     run_collective(&run, DEPENDS_ON_ROOT, 1, 0.5);
     run_rank(&run, "c1 B0");
@@ -175,7 +175,7 @@ static void rooted(void **state)
     assert_end(&run, 2, 5.5);
     assert_part(&run, 2, RUN_COLLECTIVE_WAIT, 0);
     run_release(&run);
-    run = (struct run_case){0};
+    run = (struct run_case)RUN_CASE;
     run_ranks(&run, 3, NULL);
     run_collective(&run, DEPENDS_OF_ROOT, 1, 0.5);
     run_collective(&run, DEPENDS_ON_LOWER, UINT32_MAX, 0.25);
@@ -194,7 +194,7 @@ static void rooted(void **state)
 static void nonblocking_collective(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_ranks(&run, 2, NULL);
     run_collective(&run, DEPENDS_ON_ALL, UINT32_MAX, 0.1);
     run_rank(&run, "c1 b0 c1 w:b0");
@@ -211,7 +211,7 @@ static void nonblocking_collective(void **state)
 static void waitany(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_ranks(&run, 3, NULL);
     run_message(&run, 0, 2, MB, 0);
     run_message(&run, 1, 2, MB, 0);
@@ -229,7 +229,7 @@ static void waitany(void **state)
 static void overhead(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 0, "s");
     case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
     case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "overhead_send", 0, 2e-4, "s");
@@ -251,7 +251,7 @@ static void overhead(void **state)
 static void probe(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_eager_machine(&run);
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 1, MB, 0);
@@ -272,7 +272,7 @@ static void probe(void **state)
 static void nothing_moves(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_eager_machine(&run);
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 0, MB, 0);
@@ -290,7 +290,7 @@ static void nothing_moves(void **state)
 static void one_sided(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     run_eager_machine(&run);
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 1, MB, MESSAGE_ONE_SIDED);
@@ -310,7 +310,7 @@ static void one_sided(void **state)
 static void deadlock(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     struct error error = {0};
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 1, MB, 0);
@@ -329,7 +329,7 @@ static void deadlock(void **state)
 static void ideal(void **state)
 {
     (void)state;
-    struct run_case run = {.options.ideal = {true, true}};
+    struct run_case run = {.options.law = LAW_STAIRCASE, .options.ideal = {true, true}};
     run_eager_machine(&run);
     case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_EAGER, "overhead_send", 0, 1e-4, "s");
     case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_EAGER, "overhead_send_byte", 0, 1e-9, "s/B");
@@ -365,7 +365,7 @@ static void cached_machine(struct run_case *run)
 static void cached(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     cached_machine(&run);
     run_ranks(&run, 2, NULL);
     run_message(&run, 0, 1, 2 * MB, 0);
@@ -386,7 +386,7 @@ static void cached(void **state)
 static void cached_shared(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     cached_machine(&run);
     run_ranks(&run, 8, NULL);
     for (uint32_t i = 0; i < 4; i++)

@@ -49,7 +49,7 @@ static void answer_waits(void **state)
     (void)state;
     static const uint32_t node[] = {0, 0, 1, 1};
     for (enum run_law law = LAW_STAIRCASE; law <= LAW_FAIR; law++) {
-        struct run_case run = {0};
+        struct run_case run = RUN_CASE;
         bool waits = law == LAW_FLOW;
         begin(&run, 4, node, 0, 0);
         run.options.law = law;
@@ -69,7 +69,7 @@ static void announcement_waits(void **state)
 {
     (void)state;
     static const uint32_t node[] = {0, 0, 1, 1};
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     begin(&run, 4, node, 0, 0);
     replay_beside(&run, true, 8 * MB, MB, "c1 S1");
     assert_end(&run, 3, 1 + 0.2 + 0.2 + 2 + 0.1);
@@ -86,7 +86,7 @@ static void rest_waits(void **state)
 {
     (void)state;
     static const uint32_t node[] = {0, 0, 1, 1};
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     begin(&run, 4, node, 0, 0);
     replay_beside(&run, true, MB, MB, "c1.15 S1");
     assert_part(&run, 3, RUN_QUEUE, 0.05);
@@ -100,7 +100,7 @@ static void announcement_follows_data(void **state)
 {
     (void)state;
     static const uint32_t node[] = {0, 0, 1, 1};
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     begin(&run, 4, node, 0, 0);
     run_message(&run, 0, 2, 2 * MB, 0);
     run_message(&run, 0, 2, MB, 0);
@@ -122,7 +122,7 @@ static void others_pass_as_well(void **state)
 {
     (void)state;
     static const uint32_t node[] = {0, 0, 1, 1};
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     begin(&run, 4, node, 0, 0);
     for (size_t i = 0; i < run.c.machine.n_parameters; i++)
         if (strcmp(run.c.machine.parameters[i].quantity, "backlog_pair") == 0)
@@ -147,7 +147,7 @@ static void crossing_ends_apart(void **state)
 {
     (void)state;
     static const uint32_t node[] = {0, 1};
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     begin(&run, 2, node, 3, 0);
     for (uint32_t k = 0; k < 4; k++)
         run_message(&run, k % 2, 1 - k % 2, 10 * MB, 0);
@@ -168,7 +168,7 @@ static void one_direction_after_the_other(void **state)
     (void)state;
     static const uint32_t node[] = {0, 1};
     for (int way = 0; way < 3; way++) {
-        struct run_case run = {0};
+        struct run_case run = RUN_CASE;
         begin(&run, 2, node, way == 2 ? 3 : 0, 0);
         run_message(&run, 0, 1, MB, 0);
         run_message(&run, 1, 0, MB, 0);
@@ -188,7 +188,7 @@ static void ranks_look(void **state)
 {
     (void)state;
     static const uint32_t node[] = {0, 1};
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     begin(&run, 2, node, 3, 0);
     run_message(&run, 0, 1, MB, 0);
     run_rank(&run, "s0 c3 w:s0");
@@ -208,7 +208,7 @@ static void eager_waits(void **state)
     (void)state;
     static const uint32_t node[] = {0, 0, 1, 1};
     for (int is_long = 0; is_long < 2; is_long++) {
-        struct run_case run = {0};
+        struct run_case run = RUN_CASE;
         begin(&run, 4, node, 0, 0);
         replay_beside(&run, true, 8 * MB, is_long ? 9 * MB / 10 : MB / 10, "c1 S1");
         assert_end(&run, 3, is_long ? 2.9 : 1.4);
@@ -226,7 +226,7 @@ static void buffer_moves(void **state)
     (void)state;
     static const uint32_t node[] = {0, 1};
     for (int is_long = 0; is_long < 2; is_long++) {
-        struct run_case run = {0};
+        struct run_case run = RUN_CASE;
         begin(&run, 2, node, 3, 2e6);
         run_message(&run, 0, 1, is_long ? 3 * MB : MB, 0);
         run_rank(&run, "S0 c9");
@@ -246,7 +246,7 @@ static void buffer_moves_without_backlog(void **state)
     (void)state;
     static const uint32_t node[] = {0, 1};
     for (int is_buffered = 0; is_buffered < 2; is_buffered++) {
-        struct run_case run = {0};
+        struct run_case run = RUN_CASE;
         for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
             case_value(&run.c, level, PROTOCOL_RENDEZVOUS, "tau", 0, 3e-4, "s");
             case_value(&run.c, level, PROTOCOL_RENDEZVOUS, "bw", 1, 1e9, "B/s");

@@ -17,7 +17,7 @@ static const uint32_t apart[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
 
 static void begin_on(struct run_case *run, enum run_mpi_family family, size_t n, const uint32_t *node)
 {
-    *run = (struct run_case){0};
+    *run = (struct run_case)RUN_CASE;
     for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         case_value(&run->c, level, PROTOCOL_ANY, "tau", 0, 1e-4, "s");
         case_value(&run->c, level, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
@@ -286,7 +286,7 @@ static void sharing(void **state)
 static void eager(void **state)
 {
     (void)state;
-    struct run_case run = {0};
+    struct run_case run = RUN_CASE;
     case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_EAGER, "tau", 0, 1e-4, "s");
     case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_EAGER, "bw", 1, 1e9, "B/s");
     case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_EAGER, "overhead_send", 0, 2e-5, "s");
@@ -355,7 +355,7 @@ static void not_modelled(void **state)
     run_rank(&run, "B0");
     run_replay(&run);
     assert_all_end(&run, 1000);
-    run = (struct run_case){0};
+    run = (struct run_case)RUN_CASE;
     case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 1e-4, "s");
     case_value(&run.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
     run_ranks(&run, 2, node);

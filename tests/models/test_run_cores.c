@@ -20,7 +20,7 @@ static void cores(void **state)
     } cases[] = {{0, 1.1 + 1}, {3, 4.1 + 1}, {10, 5 + 1}};
     static const uint32_t nodes[2] = {3, 5};
     for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {.options.turn_s = cases[i / 2].turn_ms * 1e-3};
+        struct run_case run = {.options.law = LAW_STAIRCASE, .options.turn_s = cases[i / 2].turn_ms * 1e-3};
         run_eager_machine(&run);
         run_ranks(&run, 2, i % 2 == 0 ? NULL : nodes);
         run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
@@ -47,7 +47,7 @@ static void computations_share(void **state)
 {
     (void)state;
     for (int own = 0; own < 2; own++) {
-        struct run_case run = {.options.turn_s = 1e-3};
+        struct run_case run = {.options.law = LAW_STAIRCASE, .options.turn_s = 1e-3};
         run_eager_machine(&run);
         run_ranks(&run, 2, NULL);
         for (size_t rank = 0; rank < 2; rank++) {
@@ -73,7 +73,7 @@ static void core_of_one_that_spends(void **state)
         double other_ms;
     } cases[] = {{"S0 c5 S1", 3.9}, {"S0 x5 S1", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {.options.turn_s = 1};
+        struct run_case run = {.options.law = LAW_STAIRCASE, .options.turn_s = 1};
         run_eager_machine(&run);
         run_ranks(&run, 2, NULL);
         run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
@@ -94,7 +94,7 @@ static void core_of_one_that_spends(void **state)
 static void core_behind_a_collective(void **state)
 {
     (void)state;
-    struct run_case run = {.options.turn_s = 1};
+    struct run_case run = {.options.law = LAW_STAIRCASE, .options.turn_s = 1};
     run_eager_machine(&run);
     run_ranks(&run, 2, NULL);
     run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
@@ -121,7 +121,7 @@ static void core_of_each(void **state)
     } cases[] = {{{7, 9, 9, 7}, 5},       {{9, 7, 9, 7}, 1.1},  {{7, -1, 7, 9}, 1.1},
                  {{-1, -1, -1, -1}, 1.1}, {{-1, -1, 9, -1}, 5}, {{9, 7, 9, 9}, 1.1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {.options.turn_s = 1};
+        struct run_case run = {.options.law = LAW_STAIRCASE, .options.turn_s = 1};
         run_eager_machine(&run);
         run_ranks(&run, 4, NULL);
         for (size_t rank = 0; rank < 4; rank++) {
@@ -153,7 +153,7 @@ static void rank_moves(void **state)
         double end_ms;
     } cases[] = {{0, 0, false, 5}, {8, 8, false, 5}, {10, 10, false, 2}, {8, 10, false, 2}, {10, 10, true, 5}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct run_case run = {.options.turn_s = 1};
+        struct run_case run = {.options.law = LAW_STAIRCASE, .options.turn_s = 1};
         static const int32_t processor[] = {7, 7, 9};
         run_eager_machine(&run);
         run_ranks(&run, 3, NULL);

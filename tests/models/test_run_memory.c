@@ -45,7 +45,7 @@ static void start(struct run_case *run, enum run_law law)
 /* Replays words[7] with 10 MB from 0 to 1 under all laws, and compares when rank 1 is done. */
 static void assert_message(const char *const *words, unsigned progress, double end_ms, double slowdown)
 {
-    for (enum run_law law = 0; law < LAW_COUNT; law++) {
+    for (enum run_law law = LAW_POSTAL; law < LAW_COUNT; law++) {
         struct run_case run;
         start(&run, law);
         add_memory(&run, 30e9, 0.5, "memory");
@@ -106,7 +106,7 @@ static void threads_that_call_nothing(void **state)
 static void sockets_apart(void **state)
 {
     (void)state;
-    for (enum run_law law = LAW_STAIRCASE; law < LAW_POSTAL; law++) {
+    for (enum run_law law = LAW_STAIRCASE; law < LAW_COUNT; law++) {
         struct run_case run;
         start(&run, law);
         add_memory(&run, 30e9, 0.5, "memory");
@@ -194,7 +194,7 @@ static void enough_for_all(void **state)
     for (uint64_t seed = 0; seed < 60; seed++) {
         struct run_case runs[3];
         for (int i = 0; i < 3; i++) {
-            draw_run(&runs[i], (enum run_law)(seed % 4), seed);
+            draw_run(&runs[i], (enum run_law)(seed % LAW_COUNT), seed);
             if (i > 0)
                 add_memory(&runs[i], i == 1 ? 1e12 : 30e9, i == 1 ? 1 : 0.5, "memory");
             run_replay(&runs[i]);

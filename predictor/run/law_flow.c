@@ -1,0 +1,20 @@
+/* flow lets every message between nodes have what both NICs on its way give it, as the model does
+ * (predictor/models/flow.c), by what moves there now. Within a node it is staircase. See run_law.h. */
+#include <math.h>
+
+#include "predictor/run/run_law.h"
+#include "predictor/run/run_nics.h"
+
+static double nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
+{
+    double inverse = 0;
+    (void)class;
+    for (size_t c = 0; c < share->rates->n_classes; c++)
+        if (nic->of_class[c] > 0)
+            inverse += nic->of_class[c] / share->rates->classes[c].bytes_per_s[nic->n_ranks];
+    if (run_nics_have_buckets(share) && !nic->is_empty)
+        return fmax(share->rates->burst_bytes_per_s / nic->n, 1 / inverse);
+    return 1 / inverse;
+}
+
+const struct run_path law_flow_path = {run_nics_find, run_nics_set, nic_rate};
