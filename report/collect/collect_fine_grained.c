@@ -15,6 +15,11 @@
 const uint32_t report_parts[REPORT_FINE_PARTS] = {2, 4, 8};
 const char *const report_fine_by_name[FINE_BY_COUNT] = {"p2p", "rma", "partitioned", "at most"};
 
+const struct fields report_fine_kind_fields =
+    FIELDS(report_fine_kind, FIELD(report_fine_kind, kind), FIELD(report_fine_kind, threads),
+           FIELD(report_fine_kind, times), FIELD(report_fine_kind, peers), FIELD(report_fine_kind, bytes),
+           FIELD(report_fine_kind, late_s), FIELD(report_fine_kind, whole_s), FIELD(report_fine_kind, limit_share));
+
 enum { FINE_INTERFACES = FINE_BY_BOUND };
 static const enum finegrain_interface fine_interfaces[FINE_INTERFACES] = {FINEGRAIN_P2P, FINEGRAIN_RMA,
                                                                           FINEGRAIN_PARTITIONED};
@@ -229,7 +234,7 @@ static void finish_row(const struct finegrain_notes *notes, struct sums *sums)
     row->peers /= (double)row->times;
     row->bytes /= (double)row->times;
     row->late_s /= (double)row->times;
-    row->limit = row->whole_s > 0 ? (row->whole_s - sums->last_s) / row->whole_s : NAN;
+    row->limit_share = row->whole_s > 0 ? (row->whole_s - sums->last_s) / row->whole_s : NAN;
     for (size_t by = 0; by < FINE_BY_COUNT; by++)
         for (size_t k = 0; k < REPORT_FINE_PARTS; k++) {
             /* The bound leaves out what parts cost, and so is no bound of one thread, which gains nothing. */

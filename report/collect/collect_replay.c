@@ -9,12 +9,17 @@
     "p.all_s FROM ("
 #define ORDERED ") p LEFT JOIN site c ON c.id = p.callsite WHERE p.time_s > 0 ORDER BY p.time_s DESC, p.rank, p.place"
 
+const struct fields report_replay_fields =
+    FIELDS(report_replay, FIELD(report_replay, machine), FIELD(report_replay, law), FIELD(report_replay, collectives),
+           FIELD(report_replay, options), FIELD(report_replay, measured_s), FIELD(report_replay, predicted_s),
+           FIELD(report_replay, mpi_error));
+
 static void collect_head(struct report *report, const char *machine)
 {
     struct cursor rows;
     struct report_replay *replay = &report->replay;
     report_query(report, &rows,
-                 "SELECT r.id, machine, law, collectives, options, measured_s, r.predicted_s, mpi_error, "
+                 "SELECT machine, law, collectives, options, measured_s, r.predicted_s, mpi_error, r.id, "
                  "  count(*) OVER (), (SELECT total(coalesce(t.measured_s, t.predicted_s)) FROM replay_part t WHERE "
                  "t.run_id = r.id AND "
                  "  t.quantity IN ('computation', 'late_sender', 'late_receiver', 'transfer', 'collective_wait', "
@@ -23,16 +28,10 @@ static void collect_head(struct report *report, const char *machine)
     if (rows.result == 0 && machine != NULL)
         sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
     if (cursor_next(&rows)) {
-        replay->id = cursor_integer(&rows, 0);
-        replay->machine = cursor_text(&rows, 1, &report->pool);
-        replay->law = cursor_text(&rows, 2, &report->pool);
-        replay->collectives = cursor_text(&rows, 3, &report->pool);
-        replay->options = cursor_text(&rows, 4, &report->pool);
-        replay->measured_s = cursor_real(&rows, 5);
-        replay->predicted_s = cursor_real(&rows, 6);
-        replay->mpi_error = cursor_real(&rows, 7);
-        replay->stored = cursor_integer(&rows, 8);
-        replay->ranks_s = cursor_real(&rows, 9);
+        int column = fields_read(&report_replay_fields, replay, &rows, 0, &report->pool);
+        replay->id = cursor_integer(&rows, column);
+        replay->stored = cursor_integer(&rows, column + 1);
+        replay->ranks_s = cursor_real(&rows, column + 2);
     }
     report_query_end(report, &rows);
 }
@@ -45,6 +44,10 @@ static void open_of_replay(struct cursor *rows, struct report *report, const cha
         sqlite3_bind_int64(rows->statement, 1, report->replay.id);
 }
 
+const struct fields report_replay_place_fields =
+    FIELDS(report_replay_place, FIELD(report_replay_place, rank), FIELD(report_replay_place, function),
+           FIELD(report_replay_place, place), FIELD(report_replay_place, time_s), FIELD(report_replay_place, share));
+
 /* whole_s: of which places' times are shares; NaN: of the sum of all. */
 static void collect_places(struct report *report, const char *sql, size_t most, double whole_s,
                            struct report_replay_places *places)
@@ -53,15 +56,16 @@ static void collect_places(struct report *report, const char *sql, size_t most, 
     open_of_replay(&rows, report, sql);
     while (places->n < most && cursor_next(&rows)) {
         struct report_replay_place *place = &places->rows[places->n++];
+        fields_read(&report_replay_place_fields, place, &rows, 0, &report->pool);
         places->all_s = cursor_real(&rows, 4);
-        *place = (struct report_replay_place){.rank = cursor_integer(&rows, 0),
-                                              .function = cursor_text(&rows, 1, &report->pool),
-                                              .place = cursor_text(&rows, 2, &report->pool),
-                                              .time_s = cursor_real(&rows, 3)};
         place->share = place->time_s / (isnan(whole_s) ? places->all_s : whole_s);
     }
     report_query_end(report, &rows);
 }
+
+const struct fields report_replay_part_fields =
+    FIELDS(report_replay_part, FIELD_AS("quantity", report_replay_part, name), FIELD(report_replay_part, measured_s),
+           FIELD(report_replay_part, predicted_s));
 
 static void collect_parts(struct report *report)
 {
@@ -75,13 +79,16 @@ static void collect_parts(struct report *report)
                    "SELECT quantity, sum(measured_s), total(predicted_s) FROM replay_part JOIN told USING (quantity) "
                    "WHERE run_id = ?1 GROUP BY quantity ORDER BY at");
     while (replay->n_parts < REPORT_PARTS && cursor_next(&rows))
-        replay->parts[replay->n_parts++] = (struct report_replay_part){cursor_text(&rows, 0, &report->pool),
-                                                                       cursor_real(&rows, 1), cursor_real(&rows, 2)};
+        fields_read(&report_replay_part_fields, &replay->parts[replay->n_parts++], &rows, 0, &report->pool);
     report_query_end(report, &rows);
 }
 
+const struct fields report_replay_efficiency_fields =
+    FIELDS(report_replay_efficiency, FIELD_AS("efficiency", report_replay_efficiency, name),
+           FIELD(report_replay_efficiency, measured), FIELD(report_replay_efficiency, predicted));
+
 /* Returns the efficiency; NaN for what cannot be one, as earlier versions stored it of traces that are not whole. */
-static double efficiency(const struct report *report, double value)
+static double efficiency_of(const struct report *report, double value)
 {
     return report->whole.times_known && value >= 0 && value <= 1 ? value : NAN;
 }
@@ -95,15 +102,19 @@ static void collect_efficiencies(struct report *report)
                    "  ('serialisation', 3), ('transfer', 4)) "
                    "SELECT efficiency, measured, predicted FROM replay_efficiency JOIN told USING (efficiency) "
                    "WHERE run_id = ?1 ORDER BY at");
-    while (replay->n_efficiencies < REPORT_EFFICIENCIES && cursor_next(&rows))
-        replay->efficiencies[replay->n_efficiencies++] = (struct report_replay_efficiency){
-            cursor_text(&rows, 0, &report->pool), efficiency(report, cursor_real(&rows, 1)),
-            efficiency(report, cursor_real(&rows, 2))};
+    while (replay->n_efficiencies < REPORT_EFFICIENCIES && cursor_next(&rows)) {
+        struct report_replay_efficiency *efficiency = &replay->efficiencies[replay->n_efficiencies++];
+        fields_read(&report_replay_efficiency_fields, efficiency, &rows, 0, &report->pool);
+        efficiency->measured = efficiency_of(report, efficiency->measured);
+        efficiency->predicted = efficiency_of(report, efficiency->predicted);
+    }
     report_query_end(report, &rows);
 }
 
 static void collect_ranks(struct report *report)
 {
+    const struct fields in_run = FIELDS(report_rank, FIELD(report_rank, run_in_mpi_s),
+                                        FIELD(report_rank, run_in_mpi_predicted_s), FIELD(report_rank, blamed_s));
     struct cursor rows;
     open_of_replay(&rows, report,
                    "WITH inside AS (SELECT p.rank, sum(t.measured_s) AS measured_s, sum(t.predicted_s) AS predicted_s "
@@ -114,11 +125,8 @@ static void collect_ranks(struct report *report)
                    "  USING (rank) WHERE p.run_id = ?1 GROUP BY rank");
     while (cursor_next(&rows)) {
         struct report_rank *rank = report_find_rank(report, cursor_integer(&rows, 0));
-        if (rank == NULL)
-            continue;
-        rank->run_in_mpi_s = cursor_real(&rows, 1);
-        rank->run_in_mpi_predicted_s = cursor_real(&rows, 2);
-        rank->blamed_s = cursor_real(&rows, 3);
+        if (rank != NULL)
+            fields_read(&in_run, rank, &rows, 1, &report->pool);
     }
     report_query_end(report, &rows);
 }

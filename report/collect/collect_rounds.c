@@ -14,23 +14,35 @@
 
 #define LONGEST_WAITS "10"
 
+const struct fields report_rank_model_fields =
+    FIELDS(report_rank_model, FIELD(report_rank_model, actual_s), FIELD(report_rank_model, model_s),
+           FIELD(report_rank_model, off_s));
+const struct fields report_rank_part_fields =
+    FIELDS(report_rank_model, REPORT_PART_FIELDS, FIELD_OR_NULL(report_rank_model, mostly),
+           FIELD(report_rank_model, extrapolated), FIELD(report_rank_model, low_s), FIELD(report_rank_model, high_s));
+const struct fields report_rank_visible_fields =
+    FIELDS(report_rank_model, FIELD(report_rank_model, outside_s), FIELD(report_rank_model, in_mpi_s),
+           FIELD(report_rank_model, visible_s), FIELD(report_rank_model, visible_off_s));
+
+/* Returns what the model of the columns machine, model, options says of the rank of the column behind; NULL for one
+ * that is not wanted. */
+static struct report_rank_model *find_rank_model(struct report *report, struct cursor *rows)
+{
+    size_t model = report_find_model(report, rows, 0);
+    struct report_rank *rank = report_find_rank(report, cursor_integer(rows, 3));
+    return model == report->n_models || rank == NULL ? NULL : &rank->models[model];
+}
+
 static void collect_parts(struct report *report)
 {
     struct cursor rows;
     report_query(report, &rows,
-                 "SELECT machine, model, options, rank, mostly, low_s, high_s, latency_s, bandwidth_s, contention_s, "
-                 "queue_s, link_s, skew_s, extrapolated FROM rank_part"); /* parts in their order */
+                 "SELECT machine, model, options, rank, latency_s, bandwidth_s, contention_s, queue_s, link_s, skew_s, "
+                 "mostly, extrapolated, low_s, high_s FROM rank_part");
     while (cursor_next(&rows)) {
-        size_t model = report_find_model(report, &rows, 0);
-        struct report_rank *rank = report_find_rank(report, cursor_integer(&rows, 3));
-        if (model == report->n_models || rank == NULL)
-            continue;
-        rank->mostly[model] = cursor_text(&rows, 4, &report->pool);
-        rank->low_s[model] = cursor_real(&rows, 5);
-        rank->high_s[model] = cursor_real(&rows, 6);
-        for (int part = 0; part < STORED_PARTS; part++)
-            rank->part_s[model * STORED_PARTS + (size_t)part] = cursor_real(&rows, 7 + part);
-        rank->extrapolated[model] = cursor_integer(&rows, 7 + STORED_PARTS) != 0;
+        struct report_rank_model *model = find_rank_model(report, &rows);
+        if (model != NULL)
+            fields_read(&report_rank_part_fields, model, &rows, 4, &report->pool);
     }
     report_query_end(report, &rows);
 }
@@ -84,6 +96,11 @@ static void find_worst(struct report *report)
         report->worst[i] = (struct report_worst){.rank = longest[i]};
 }
 
+const struct fields report_partner_fields =
+    FIELDS(report_partner, FIELD_AS("partner", report_partner, rank), FIELD(report_partner, direction),
+           FIELD(report_partner, level), FIELD(report_partner, messages), FIELD(report_partner, bytes),
+           FIELD(report_partner, alone_s), FIELD(report_partner, share));
+
 /* Adds the partners of one of the worst ranks, on the machine of a model. */
 static void add_partner(struct report *report, struct cursor *rows)
 {
@@ -91,15 +108,7 @@ static void add_partner(struct report *report, struct cursor *rows)
         struct report_worst *worst = &report->worst[i];
         if (worst->rank->rank != cursor_integer(rows, 0) || worst->n_partners == REPORT_PARTNERS)
             continue;
-        worst->partners[worst->n_partners++] = (struct report_partner){
-            .rank = cursor_integer(rows, 1),
-            .direction = cursor_text(rows, 2, &report->pool),
-            .level = cursor_text(rows, 3, &report->pool),
-            .messages = cursor_integer(rows, 4),
-            .bytes = cursor_integer(rows, 5),
-            .alone_s = cursor_real(rows, 6),
-            .share = cursor_real(rows, 7),
-        };
+        fields_read(&report_partner_fields, &worst->partners[worst->n_partners++], rows, 1, &report->pool);
     }
 }
 
@@ -146,59 +155,38 @@ static void collect_partners(struct report *report, const char *machine)
     report_query_end(report, &rows);
 }
 
+const struct fields report_wait_fields =
+    FIELDS(report_wait, FIELD(report_wait, kind), FIELD(report_wait, rounds), FIELD(report_wait, ranks),
+           FIELD(report_wait, wait_s), FIELD(report_wait, mean_s), FIELD(report_wait, longest_s),
+           FIELD(report_wait, share), FIELD(report_wait, last_rank), FIELD(report_wait, last_rounds));
+const struct fields report_late_fields =
+    FIELDS(report_late, FIELD(report_late, rank), FIELD(report_late, partner), FIELD(report_late, cause),
+           FIELD(report_late, function), FIELD(report_late, place), FIELD(report_late, messages),
+           FIELD(report_late, late_s), FIELD(report_late, longest_s));
+
 static void collect_waits(struct report *report)
 {
     struct cursor rows;
-    report_query(
-        report, &rows,
-        "SELECT kind_id, rounds, ranks, last_rank, last_rounds, wait_s, mean_s, longest_s, share, sum(wait_s) OVER "
-        "() FROM kind_wait ORDER BY wait_s DESC, kind_id LIMIT " LONGEST_WAITS);
+    report_query(report, &rows,
+                 "SELECT kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, last_rank, last_rounds, "
+                 "sum(wait_s) OVER () FROM kind_wait ORDER BY wait_s DESC, kind_id LIMIT " LONGEST_WAITS);
     while (cursor_next(&rows)) {
         array_grow(&report->waits, report->n_waits, sizeof *report->waits);
-        report->waits[report->n_waits++] = (struct report_wait){
-            .kind = cursor_integer(&rows, 0),
-            .rounds = cursor_integer(&rows, 1),
-            .ranks = cursor_integer(&rows, 2),
-            .last_rank = cursor_integer(&rows, 3),
-            .last_rounds = cursor_integer(&rows, 4),
-            .wait_s = cursor_real(&rows, 5),
-            .mean_s = cursor_real(&rows, 6),
-            .longest_s = cursor_real(&rows, 7),
-            .share = cursor_real(&rows, 8),
-        };
-        report->wait_s = cursor_real(&rows, 9);
+        int column = fields_read(&report_wait_fields, &report->waits[report->n_waits++], &rows, 0, &report->pool);
+        report->wait_s = cursor_real(&rows, column);
     }
     report_query_end(report, &rows);
-}
-
-static void collect_late(struct report *report)
-{
-    struct cursor rows;
-    report_query(report, &rows,
-                 "SELECT rank, partner, messages, cause, function, coalesce(c.place, '?'), late_s, longest_s "
-                 "FROM late_partner l LEFT JOIN site c ON c.id = l.callsite "
-                 "ORDER BY late_s DESC, cause, rank, partner, function, l.callsite LIMIT " LONGEST_WAITS);
-    while (cursor_next(&rows)) {
-        array_grow(&report->late, report->n_late, sizeof *report->late);
-        report->late[report->n_late++] = (struct report_late){
-            .rank = cursor_integer(&rows, 0),
-            .partner = cursor_integer(&rows, 1),
-            .messages = cursor_integer(&rows, 2),
-            .cause = cursor_text(&rows, 3, &report->pool),
-            .function = cursor_text(&rows, 4, &report->pool),
-            .place = cursor_text(&rows, 5, &report->pool),
-            .late_s = cursor_real(&rows, 6),
-            .longest_s = cursor_real(&rows, 7),
-        };
-    }
-    report_query_end(report, &rows);
+    report_read_rows(report,
+                     "SELECT rank, partner, cause, function, coalesce(c.place, '?'), messages, late_s, longest_s "
+                     "FROM late_partner l LEFT JOIN site c ON c.id = l.callsite "
+                     "ORDER BY late_s DESC, cause, rank, partner, function, l.callsite LIMIT " LONGEST_WAITS,
+                     &report_late_fields, &report->late, &report->n_late);
 }
 
 static void collect_why(struct report *report)
 {
     find_worst(report);
     collect_waits(report);
-    collect_late(report);
     collect_parts(report);
     collect_memory(report);
     size_t best = report_best_model(report);
@@ -228,12 +216,12 @@ static void sum_errors(struct report *report, size_t model)
 {
     double inside_s = 0, off_s = 0, over_s = 0;
     for (size_t i = 0; i < report->n_ranks; i++) {
-        const struct report_rank *rank = &report->ranks[i];
-        if (isnan(rank->inside_s[model]) || isnan(rank->visible_s[model]))
+        const struct report_rank_model *rank = &report->ranks[i].models[model];
+        if (isnan(rank->in_mpi_s) || isnan(rank->visible_s))
             continue;
-        inside_s += rank->inside_s[model];
-        off_s += rank->visible_off_s[model];
-        over_s += rank->visible_s[model] - rank->inside_s[model];
+        inside_s += rank->in_mpi_s;
+        off_s += rank->visible_off_s;
+        over_s += rank->visible_s - rank->in_mpi_s;
     }
     report->models[model].visible_error = inside_s > 0 ? off_s / inside_s : NAN;
     report->models[model].visible_bias = inside_s > 0 ? over_s / inside_s : NAN;
@@ -251,14 +239,9 @@ static void collect_overlap(struct report *report)
                  "FROM prediction_run q JOIN prediction p ON p.run_id = q.id "
                  "  JOIN kind_in_mpi m ON m.kind_id = p.kind_id AND m.rank = p.rank GROUP BY q.id, m.rank");
     while (cursor_next(&rows)) {
-        size_t model = report_find_model(report, &rows, 0);
-        struct report_rank *rank = report_find_rank(report, cursor_integer(&rows, 3));
-        if (model == report->n_models || rank == NULL)
-            continue;
-        rank->outside_s[model] = cursor_real(&rows, 4);
-        rank->inside_s[model] = cursor_real(&rows, 5);
-        rank->visible_s[model] = cursor_real(&rows, 6);
-        rank->visible_off_s[model] = cursor_real(&rows, 7);
+        struct report_rank_model *model = find_rank_model(report, &rows);
+        if (model != NULL)
+            fields_read(&report_rank_visible_fields, model, &rows, 4, &report->pool);
     }
     for (size_t model = 0; model < report->n_models; model++)
         sum_errors(report, model);
@@ -267,72 +250,57 @@ static void collect_overlap(struct report *report)
 
 static void collect_rounds(struct report *report)
 {
-    struct cursor rows;
-    report_query(
-        report, &rows,
+    const struct fields rounds =
+        FIELDS(report, FIELD(report, rounds), FIELD(report, all_kinds), FIELD(report, actual_s),
+               FIELD(report, repeated_share), FIELD(report, round_messages));
+    const struct fields families = FIELDS(report, FIELD(report, families), FIELD(report, family_share));
+    const struct fields replicate = FIELDS(report, FIELD(report, replicate_error), FIELD(report, replicate_share),
+                                           FIELD(report, replicate_kinds), FIELD(report, replicate_basis));
+    report_read_row(
+        report,
         "SELECT (SELECT count(*) FROM round), (SELECT count(*) FROM kind), coalesce(sum(rounds * actual_s), 0), "
         "sum(CASE WHEN rounds >= 3 THEN rounds * actual_s ELSE 0 END) / nullif(sum(rounds * actual_s), 0), "
-        "(SELECT total(1.0 * rounds * messages) FROM kind) FROM kind_actual");
-    if (cursor_next(&rows)) {
-        report->rounds = cursor_integer(&rows, 0);
-        report->all_kinds = cursor_integer(&rows, 1);
-        report->actual_s = cursor_real(&rows, 2);
-        report->repeated_share = cursor_real(&rows, 3);
-        report->round_messages = cursor_integer(&rows, 4);
-    }
-    report_query_end(report, &rows);
-    report_query(
-        report, &rows,
-        "SELECT count(*), sum(CASE WHEN rounds >= 3 THEN time_s ELSE 0 END) / nullif(sum(time_s), 0) FROM family");
-    if (cursor_next(&rows)) {
-        report->families = cursor_integer(&rows, 0);
-        report->family_share = cursor_real(&rows, 1);
-    }
-    report_query_end(report, &rows);
+        "(SELECT total(1.0 * rounds * messages) FROM kind) FROM kind_actual",
+        &rounds, report);
+    report_read_row(
+        report,
+        "SELECT count(*), sum(CASE WHEN rounds >= 3 THEN time_s ELSE 0 END) / nullif(sum(time_s), 0) FROM family",
+        &families, report);
     if (report->result == 0)
         report->result =
             concurrent_rounds_share(report->database, report->path, &report->concurrent_share, report->error);
     report->errors_withheld = report->concurrent_share > CONCURRENT_LIMIT;
     /* This is the view replicate_error. */
-    report_query(
-        report, &rows,
+    report_read_row(
+        report,
         "SELECT sum(off_s) / nullif(sum(first_s + second_s) / 2, 0), "
         "  (SELECT sum(rounds * actual_s) FROM kind_actual WHERE kind_id IN (SELECT kind_id FROM temp.halves)) "
         "    / nullif((SELECT sum(actual_s) FROM rank_actual), 0), "
-        "  (SELECT count(DISTINCT kind_id) FROM temp.halves), 'halves of one launch' FROM temp.replicate");
-    if (cursor_next(&rows)) {
-        report->replicate_error = cursor_real(&rows, 0);
-        report->replicate_share = cursor_real(&rows, 1);
-        report->replicate_kinds = cursor_integer(&rows, 2);
-        report->replicate_basis = cursor_text(&rows, 3, &report->pool);
-    }
-    report_query_end(report, &rows);
+        "  (SELECT count(DISTINCT kind_id) FROM temp.halves), 'halves of one launch' FROM temp.replicate",
+        &replicate, report);
 }
+
+const struct fields report_model_fields =
+    FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options));
 
 static void collect_models(struct report *report, const struct report_choice *choice)
 {
+    const struct fields columns =
+        FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options),
+               FIELD(report_model, title), FIELD(report_model, extrapolated), FIELD(report_model, error),
+               FIELD(report_model, mape), FIELD(report_model, bias), FIELD(report_model, worst_rank));
     struct cursor rows;
     const char *wanted = choice->model != NULL ? choice->model : choice->machine;
     struct nearest nearest = nearest_to(wanted != NULL ? wanted : "");
-    report_query(report, &rows,
-                 "SELECT e.machine, e.model, e.options, q.extrapolated, e.error, e.mape, e.bias, e.worst_rank, "
-                 "trim(e.model || ' ' || e.options) "
-                 "FROM model_error e JOIN prediction_run q USING (machine, model, options) "
-                 "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options");
+    report_query(
+        report, &rows,
+        "SELECT e.machine, e.model, e.options, trim(e.model || ' ' || e.options), q.extrapolated, e.error, e.mape, "
+        "e.bias, e.worst_rank "
+        "FROM model_error e JOIN prediction_run q USING (machine, model, options) "
+        "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options");
     while (cursor_next(&rows)) {
-        struct report_model model = {
-            .machine = cursor_text(&rows, 0, &report->pool),
-            .model = cursor_text(&rows, 1, &report->pool),
-            .options = cursor_text(&rows, 2, &report->pool),
-            .extrapolated = cursor_integer(&rows, 3) != 0,
-            .error = cursor_real(&rows, 4),
-            .mape = cursor_real(&rows, 5),
-            .bias = cursor_real(&rows, 6),
-            .worst_rank = cursor_integer(&rows, 7),
-            .visible_error = NAN,
-            .visible_bias = NAN,
-            .title = cursor_text(&rows, 8, &report->pool),
-        };
+        struct report_model model = {.visible_error = NAN, .visible_bias = NAN};
+        fields_read(&columns, &model, &rows, 0, &report->pool);
         nearest_add(&nearest, choice->model != NULL ? model.model : model.machine);
         if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
             (choice->model != NULL && strcmp(choice->model, model.model) != 0))
@@ -349,70 +317,47 @@ static void collect_models(struct report *report, const struct report_choice *ch
         report->path, choice->model != NULL ? "model" : "machine", wanted, hint[0] != '\0' ? hint : ";", report->path);
 }
 
-static double *nan_vector(size_t n)
-{
-    double *values = xcalloc(n, sizeof *values);
-    for (size_t i = 0; i < n; i++)
-        values[i] = NAN;
-    return values;
-}
+const struct fields report_kind_fields =
+    FIELDS(report_kind, FIELD(report_kind, kind), FIELD(report_kind, rounds), FIELD(report_kind, messages),
+           FIELD(report_kind, max_messages), FIELD(report_kind, bytes), FIELD(report_kind, intra_socket),
+           FIELD(report_kind, inter_socket), FIELD(report_kind, inter_node), FIELD(report_kind, time_s),
+           FIELD(report_kind, time_share));
 
 static void collect_kinds(struct report *report)
 {
     struct cursor rows;
-    report_query(
-        report, &rows,
+    report_read_rows(
+        report,
         "SELECT kind_id, rounds, messages, coalesce(max_messages, 0), bytes, 1.0 * intra_socket_bytes / "
         "nullif(bytes, 0), 1.0 * inter_socket_bytes / nullif(bytes, 0), 1.0 * inter_node_bytes / nullif(bytes, "
-        "0), time_s FROM temp.heaviest_kind ORDER BY time_s DESC, kind_id");
-    while (cursor_next(&rows)) {
-        array_grow(&report->kinds, report->n_kinds, sizeof *report->kinds);
-        report->kinds[report->n_kinds++] = (struct report_kind){
-            .id = cursor_integer(&rows, 0),
-            .rounds = cursor_integer(&rows, 1),
-            .messages = cursor_integer(&rows, 2),
-            .max_messages = cursor_integer(&rows, 3),
-            .bytes = cursor_integer(&rows, 4),
-            .intra_socket = cursor_real(&rows, 5),
-            .inter_socket = cursor_real(&rows, 6),
-            .inter_node = cursor_real(&rows, 7),
-            .time_s = cursor_real(&rows, 8),
-            .time_share = cursor_real(&rows, 8) / report->actual_s,
-            .error = nan_vector(report->n_models),
-        };
+        "0), time_s FROM temp.heaviest_kind ORDER BY time_s DESC, kind_id",
+        &report_kind_fields, &report->kinds, &report->n_kinds);
+    for (size_t i = 0; i < report->n_kinds; i++) {
+        struct report_kind *kind = &report->kinds[i];
+        kind->time_share = kind->time_s / report->actual_s;
+        kind->error = xcalloc(report->n_models, sizeof *kind->error);
+        for (size_t model = 0; model < report->n_models; model++)
+            kind->error[model] = NAN;
     }
-    report_query_end(report, &rows);
     report_query(report, &rows,
                  "SELECT machine, model, options, kind_id, error FROM kind_error WHERE kind_id IN "
                  "(SELECT kind_id FROM temp.heaviest_kind)");
     while (cursor_next(&rows)) {
         size_t model = report_find_model(report, &rows, 0);
         for (size_t k = 0; k < report->n_kinds && model < report->n_models; k++)
-            if (report->kinds[k].id == cursor_integer(&rows, 3))
+            if (report->kinds[k].kind == cursor_integer(&rows, 3))
                 report->kinds[k].error[model] = cursor_real(&rows, 4);
     }
     report_query_end(report, &rows);
 }
 
-/* Makes room for what each model says. */
-static void rank_init(struct report_rank *rank, size_t n_models)
-{
-    double *values = nan_vector((9 + STORED_PARTS) * n_models); /* one block, which covered_s owns */
-    rank->mostly = xcalloc(n_models, sizeof *rank->mostly);
-    rank->extrapolated = xcalloc(n_models, sizeof *rank->extrapolated);
-    for (size_t i = 0; i < n_models; i++)
-        rank->mostly[i] = "";
-    rank->covered_s = values;
-    rank->model_s = values + n_models;
-    rank->low_s = values + 2 * n_models;
-    rank->high_s = values + 3 * n_models;
-    rank->outside_s = values + 4 * n_models;
-    rank->inside_s = values + 5 * n_models;
-    rank->visible_s = values + 6 * n_models;
-    rank->off_s = values + 7 * n_models;
-    rank->visible_off_s = values + 8 * n_models;
-    rank->part_s = values + 9 * n_models;
-}
+const struct fields report_rank_fields =
+    FIELDS(report_rank, FIELD(report_rank, rank), FIELD_OR_NULL(report_rank, node), FIELD(report_rank, host),
+           FIELD_OR_NULL(report_rank, socket), FIELD_OR_NULL(report_rank, core), FIELD(report_rank, ended),
+           FIELD(report_rank, sent_messages), FIELD(report_rank, sent_bytes), FIELD(report_rank, received_messages),
+           FIELD(report_rank, received_bytes), FIELD(report_rank, actual_s), FIELD(report_rank, in_mpi_s),
+           FIELD(report_rank, late_senders_s), FIELD(report_rank, late_receivers_s), FIELD(report_rank, first_half_s),
+           FIELD(report_rank, second_half_s));
 
 static void collect_ranks(struct report *report)
 {
@@ -422,34 +367,20 @@ static void collect_ranks(struct report *report)
         "WITH sent AS (SELECT src AS rank, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY src), "
         "  received AS (SELECT dst AS rank, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY dst), "
         "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM round_process) "
-        "SELECT e.rank, coalesce(p.node, -1), coalesce(p.socket, -1), coalesce(p.core, -1), n.host, p.ended, "
+        "SELECT e.rank, coalesce(p.node, -1), n.host, coalesce(p.socket, -1), coalesce(p.core, -1), p.ended, "
         "  coalesce(s.n, 0), coalesce(s.bytes, 0), coalesce(r.n, 0), coalesce(r.bytes, 0), a.actual_s, "
-        "  a.in_mpi_s, h.first_s, h.second_s, l.late_senders_s, l.late_receivers_s, p.wait_ns * 1e-9 "
+        "  a.in_mpi_s, l.late_senders_s, l.late_receivers_s, h.first_s, h.second_s, p.wait_ns * 1e-9 "
         "FROM everyone e LEFT JOIN process p USING (rank) LEFT JOIN node n ON n.id = p.node "
         "  LEFT JOIN sent s USING (rank) LEFT JOIN received r USING (rank) LEFT JOIN rank_actual a USING (rank) "
         "  LEFT JOIN temp.replicate h USING (rank) LEFT JOIN rank_late l USING (rank) "
         "ORDER BY e.rank");
     while (cursor_next(&rows)) {
-        struct report_rank rank = {
-            .rank = cursor_integer(&rows, 0),
-            .node = cursor_integer(&rows, 1),
-            .socket = cursor_integer(&rows, 2),
-            .core = cursor_integer(&rows, 3),
-            .host = cursor_text(&rows, 4, &report->pool),
-            .ended = cursor_text(&rows, 5, &report->pool),
-            .sent = cursor_integer(&rows, 6),
-            .sent_bytes = cursor_integer(&rows, 7),
-            .received = cursor_integer(&rows, 8),
-            .received_bytes = cursor_integer(&rows, 9),
-            .actual_s = cursor_real(&rows, 10),
-            .in_mpi_s = cursor_real(&rows, 11),
-            .first_s = cursor_real(&rows, 12),
-            .second_s = cursor_real(&rows, 13),
-            .late_senders_s = cursor_real(&rows, 14),
-            .late_receivers_s = cursor_real(&rows, 15),
-            .waited_s = cursor_real(&rows, 16),
-        };
-        rank_init(&rank, report->n_models);
+        struct report_rank rank = {0};
+        int column = fields_read(&report_rank_fields, &rank, &rows, 0, &report->pool);
+        rank.waited_s = cursor_real(&rows, column);
+        rank.models = xcalloc(report->n_models, sizeof *rank.models);
+        for (size_t i = 0; i < report->n_models; i++)
+            rank.models[i] = (struct report_rank_model)REPORT_RANK_MODEL_UNKNOWN;
         array_grow(&report->ranks, report->n_ranks, sizeof *report->ranks);
         report->ranks[report->n_ranks++] = rank;
         if (rank.late_senders_s > 0)
@@ -466,15 +397,13 @@ static void collect_rank_models(struct report *report)
     struct cursor rows;
     report_query(report, &rows, "SELECT machine, model, options, rank, actual_s, model_s, off_s FROM rank_error");
     while (cursor_next(&rows)) {
-        size_t model = report_find_model(report, &rows, 0);
-        int64_t number = cursor_integer(&rows, 3);
-        struct report_rank *rank = report_find_rank(report, number);
-        if (model == report->n_models || rank == NULL)
+        size_t at = report_find_model(report, &rows, 0);
+        struct report_rank_model *model = find_rank_model(report, &rows);
+        if (model == NULL)
             continue;
-        rank->covered_s[model] = cursor_real(&rows, 4);
-        rank->model_s[model] = cursor_real(&rows, 5);
-        rank->off_s[model] = cursor_real(&rows, 6);
-        report->models[model].coverage += rank->covered_s[model] / report->actual_s;
+        fields_read(&report_rank_model_fields, model, &rows, 4, &report->pool);
+        model->error = model->actual_s > 0 ? model->off_s / model->actual_s : NAN;
+        report->models[at].coverage += model->actual_s / report->actual_s;
     }
     report_query_end(report, &rows);
 }

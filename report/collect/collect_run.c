@@ -8,120 +8,88 @@
 #include "share/base/ranges.h"
 #include "share/base/saturating.h"
 
+const struct fields report_run_fields =
+    FIELDS(report_run, FIELD(report_run, run_key), FIELD_AS("mpistair_version", report_run, version),
+           FIELD(report_run, mpi_family), FIELD(report_run, mpi_library), FIELD(report_run, thread_level),
+           FIELD(report_run, command));
+const struct fields report_run_numbers =
+    FIELDS(report_run, FIELD_OR_NULL(report_run, started_by), FIELD_OR_NULL(report_run, eager_limit_bytes),
+           FIELD_OR_NULL(report_run, eager_limit_network_bytes), FIELD(report_run, own_cost_ns),
+           FIELD(report_run, started_unix_ns), FIELD(report_run, duration_s), FIELD_AS("ranks", report_run, world_size),
+           FIELD_OR_NULL(report_run, launched), FIELD(report_run, spools), FIELD(report_run, nodes));
+
 static void collect_run(struct report *report)
 {
-    struct cursor rows;
-    report_query(
-        report, &rows,
-        "SELECT run_key, mpistair_version, mpi_family, mpi_library, thread_level, command, started_unix_ns, "
-        "world_size, spools, duration_ns * 1e-9, (SELECT count(*) FROM node), coalesce(eager_limit_bytes, -1), "
-        "coalesce(eager_limit_network_bytes, -1), own_cost_ns, started_by, "
-        "(SELECT max(launched) FROM process) FROM run");
-    if (cursor_next(&rows)) {
-        struct pool *pool = &report->pool;
-        report->run = (struct report_run){
-            .run_key = cursor_text(&rows, 0, pool),
-            .version = cursor_text(&rows, 1, pool),
-            .mpi_family = cursor_text(&rows, 2, pool),
-            .mpi_library = cursor_text(&rows, 3, pool),
-            .thread_level = cursor_text(&rows, 4, pool),
-            .command = cursor_text(&rows, 5, pool),
-            .started_unix_ns = cursor_integer(&rows, 6),
-            .world_size = cursor_integer(&rows, 7),
-            .spools = cursor_integer(&rows, 8),
-            .duration_s = cursor_real(&rows, 9),
-            .eager_limit_bytes = cursor_integer(&rows, 11),
-            .eager_limit_network_bytes = cursor_integer(&rows, 12),
-            .own_cost_ns = cursor_real(&rows, 13),
-            .started_by = cursor_text(&rows, 14, pool),
-            .launched = cursor_integer(&rows, 15),
-        };
-        report->nodes = cursor_integer(&rows, 10);
-    }
-    report_query_end(report, &rows);
+    report_read_row(report, "SELECT run_key, mpistair_version, mpi_family, mpi_library, thread_level, command FROM run",
+                    &report_run_fields, &report->run);
+    report_read_row(report,
+                    "SELECT started_by, coalesce(eager_limit_bytes, -1), coalesce(eager_limit_network_bytes, -1), "
+                    "own_cost_ns, started_unix_ns, duration_ns * 1e-9, world_size, "
+                    "coalesce(nullif((SELECT max(launched) FROM process), 0), -1), spools, "
+                    "(SELECT count(*) FROM node) FROM run",
+                    &report_run_numbers, &report->run);
 }
+
+const struct fields report_waited_fields =
+    FIELDS(report_waited, FIELD(report_waited, ranks), FIELD(report_waited, worst_rank),
+           FIELD(report_waited, wait_share), FIELD(report_waited, run_share), FIELD(report_waited, observed_s),
+           FIELD_AS("involuntary_switches", report_waited, switches));
 
 static void collect_waited(struct report *report)
 {
     struct cursor rows;
     report->waited = (struct report_waited){.wait_share = NAN, .run_share = NAN, .observed_s = NAN, .worst_rank = -1};
     report_query(report, &rows,
-                 "SELECT rank, wait_share, run_share, involuntary_switches, observed_s FROM processor_share "
+                 "SELECT 0, rank, wait_share, run_share, observed_s, involuntary_switches FROM processor_share "
                  "WHERE wait_share IS NOT NULL ORDER BY wait_share DESC, rank");
+    int64_t ranks = 0;
     while (cursor_next(&rows)) {
-        double share = cursor_real(&rows, 1);
         if (report->waited.worst_rank < 0)
-            report->waited = (struct report_waited){.worst_rank = cursor_integer(&rows, 0),
-                                                    .wait_share = share,
-                                                    .run_share = cursor_real(&rows, 2),
-                                                    .switches = cursor_integer(&rows, 3),
-                                                    .observed_s = cursor_real(&rows, 4)};
-        report->waited.ranks += share >= REPORT_WAITED;
+            fields_read(&report_waited_fields, &report->waited, &rows, 0, &report->pool);
+        ranks += cursor_real(&rows, 2) >= REPORT_WAITED;
     }
+    report->waited.ranks = ranks;
     report_query_end(report, &rows);
 }
 
-static void collect_totals(struct report *report)
+const struct fields report_level_fields =
+    FIELDS(report_level, FIELD(report_level, level), FIELD(report_level, messages), FIELD(report_level, max_messages),
+           FIELD(report_level, bytes), FIELD(report_level, share));
+
+static void collect_traffic(struct report *report)
 {
-    struct cursor rows;
-    report_query(report, &rows,
-                 "SELECT coalesce(sum(n), 0), coalesce(max(n), 0), coalesce(sum(bytes), 0) "
-                 "FROM (SELECT sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY dst)");
-    if (cursor_next(&rows)) {
-        report->messages = cursor_integer(&rows, 0);
-        report->max_messages = cursor_integer(&rows, 1);
-        report->bytes = cursor_integer(&rows, 2);
-    }
-    report_query_end(report, &rows);
+    const struct fields totals =
+        FIELDS(report, FIELD(report, messages), FIELD(report, max_messages), FIELD(report, bytes));
+    report_read_row(report,
+                    "SELECT coalesce(sum(n), 0), coalesce(max(n), 0), coalesce(sum(bytes), 0) "
+                    "FROM (SELECT sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY dst)",
+                    &totals, report);
+    report_read_rows(report,
+                     "SELECT coalesce(level, 'unknown'), sum(n), max(n), sum(bytes), "
+                     "  1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM temp.pair), 0) "
+                     "FROM (SELECT level, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY level, dst) "
+                     "GROUP BY level "
+                     "ORDER BY CASE level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 "
+                     "  WHEN 'inter_node' THEN 3 ELSE 4 END, level",
+                     &report_level_fields, &report->levels, &report->n_levels);
 }
 
-static void collect_levels(struct report *report)
-{
-    struct cursor rows;
-    report_query(report, &rows,
-                 "SELECT coalesce(level, 'unknown'), sum(n), max(n), sum(bytes), "
-                 "  1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM temp.pair), 0) "
-                 "FROM (SELECT level, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY level, dst) "
-                 "GROUP BY level "
-                 "ORDER BY CASE level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 "
-                 "  WHEN 'inter_node' THEN 3 ELSE 4 END, level");
-    while (cursor_next(&rows)) {
-        array_grow(&report->levels, report->n_levels, sizeof *report->levels);
-        report->levels[report->n_levels++] = (struct report_level){
-            .level = cursor_text(&rows, 0, &report->pool),
-            .messages = cursor_integer(&rows, 1),
-            .max_messages = cursor_integer(&rows, 2),
-            .bytes = cursor_integer(&rows, 3),
-            .share = cursor_real(&rows, 4),
-        };
-    }
-    report_query_end(report, &rows);
-}
-
-static void collect_verdict(struct report *report)
-{
-    struct cursor rows;
-    report_query(report, &rows,
-                 "SELECT posted, matched, unmatched, lost, untracked, uncertain, missing_processes, verdict, left_out, "
-                 "(SELECT count(*) FROM communicator WHERE known = 0), "
-                 "(SELECT coalesce(sum(idle_calls), 0) FROM call_row) FROM completeness");
-    if (cursor_next(&rows))
-        report->completeness = (struct report_completeness){
-            .posted = cursor_integer(&rows, 0),
-            .matched = cursor_integer(&rows, 1),
-            .unmatched = cursor_integer(&rows, 2),
-            .lost = cursor_integer(&rows, 3),
-            .untracked = cursor_integer(&rows, 4),
-            .uncertain = cursor_integer(&rows, 5),
-            .missing_processes = cursor_integer(&rows, 6),
-            .verdict = cursor_text(&rows, 7, &report->pool),
-            .left_out = cursor_integer(&rows, 8),
-            .unknown_communicators = cursor_integer(&rows, 9),
-            .idle_calls = cursor_integer(&rows, 10),
-            .off = {.where = ""},
-        };
-    report_query_end(report, &rows);
-}
+const struct fields report_completeness_fields = FIELDS(
+    report_completeness, FIELD(report_completeness, verdict), FIELD(report_completeness, posted),
+    FIELD(report_completeness, matched), FIELD(report_completeness, unmatched), FIELD(report_completeness, lost),
+    FIELD(report_completeness, untracked), FIELD(report_completeness, uncertain),
+    FIELD(report_completeness, missing_processes), FIELD(report_completeness, left_out),
+    FIELD(report_completeness, unknown_communicators), FIELD_AS("unsuccessful_tests", report_completeness, idle_calls));
+const struct fields report_off_fields =
+    FIELDS(report_off, FIELD(report_off, times), FIELD(report_off, ranks), FIELD(report_off, where),
+           FIELD(report_off, operations), FIELD(report_off, partners), FIELD(report_off, time_s));
+const struct fields report_sum_fields = FIELDS(report_sum, FIELD(report_sum, kind), FIELD(report_sum, calls),
+                                               FIELD(report_sum, ranks), FIELD(report_sum, from_s));
+const struct fields report_count_fields =
+    FIELDS(report_count, FIELD(report_count, name), FIELD(report_count, n), FIELD(report_count, ranks),
+           FIELD(report_count, where), FIELD(report_count, affects_messages));
+const struct fields report_program_fields =
+    FIELDS(report_program, FIELD(report_program, command), FIELD(report_program, ranks), FIELD(report_program, where));
 
 /* Returns the text of ranges, owned by the pool, and empties them. */
 static const char *finish_ranges(struct ranges *ranges, struct pool *pool)
@@ -180,29 +148,20 @@ static void collect_off(struct report *report)
     report_query_end(report, &rows);
 }
 
-static void collect_sums(struct report *report)
-{
-    struct report_completeness *complete = &report->completeness;
-    struct cursor rows;
-    report_query(report, &rows,
-                 "SELECT kind, sum(calls), count(DISTINCT rank), min(begin_ns) * 1e-9 FROM call_sum WHERE NOT off "
-                 "GROUP BY kind ORDER BY sum(calls) DESC, kind");
-    while (cursor_next(&rows)) {
-        array_grow(&complete->sums, complete->n_sums, sizeof *complete->sums);
-        complete->sums[complete->n_sums++] = (struct report_sum){.kind = cursor_text(&rows, 0, &report->pool),
-                                                                 .calls = cursor_integer(&rows, 1),
-                                                                 .ranks = cursor_integer(&rows, 2),
-                                                                 .from_s = cursor_real(&rows, 3)};
-    }
-    report_query_end(report, &rows);
-}
-
 static void collect_completeness(struct report *report)
 {
+    struct report_completeness *complete = &report->completeness;
     if (report->result == 0)
         report->result = whole_read(&report->whole, report->database, report->path, report->error);
-    collect_verdict(report);
-    collect_sums(report);
+    report_read_row(report,
+                    "SELECT verdict, posted, matched, unmatched, lost, untracked, uncertain, missing_processes, "
+                    "left_out, (SELECT count(*) FROM communicator WHERE known = 0), "
+                    "(SELECT coalesce(sum(idle_calls), 0) FROM call_row) FROM completeness",
+                    &report_completeness_fields, complete);
+    report_read_rows(report,
+                     "SELECT kind, sum(calls), count(DISTINCT rank), min(begin_ns) * 1e-9 FROM call_sum WHERE NOT off "
+                     "GROUP BY kind ORDER BY sum(calls) DESC, kind",
+                     &report_sum_fields, &complete->sums, &complete->n_sums);
     collect_off(report);
     collect_counts(report, "SELECT cause, n, rank, 1 FROM loss ORDER BY cause, rank", &report->losses,
                    &report->n_losses);
@@ -236,8 +195,7 @@ void report_collect_run(struct report *report)
     if (report->result == 0 && crowding_find(report->database, report->path, &report->crowding, &reason) != 0)
         report->crowding = (struct crowding){0};
     collect_waited(report);
-    collect_totals(report);
-    collect_levels(report);
+    collect_traffic(report);
     collect_completeness(report);
 }
 

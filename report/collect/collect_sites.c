@@ -13,11 +13,11 @@
 
 /* The columns behind are calls, failed, bytes, time_s, inside_s, wait_s, transfer_s, last_rank, last_s, bytes_per_s,
  * is_transfer, joint, nonblocking. */
-static const char collectives_sql[] =
-    NAMED "s.calls, 0, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, s.last_rank, s.last_s, NULL, 1, 1, "
-          "s.nonblocking" FROM("collective_site") "ORDER BY s.time_s DESC, s.function, s.callsite, s.comm";
+static const char collectives_sql[] = NAMED
+    "s.calls, 0, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, coalesce(s.last_rank, -1), s.last_s, NULL, 1, 1, "
+    "s.nonblocking" FROM("collective_site") "ORDER BY s.time_s DESC, s.function, s.callsite, s.comm";
 static const char rma_sql[] = NAMED
-    "s.calls, 0, s.bytes, s.time_s, s.in_call_s, s.wait_s, s.transfer_s, NULL, NULL, NULL, s.kind = 'transfer', "
+    "s.calls, 0, s.bytes, s.time_s, s.in_call_s, s.wait_s, s.transfer_s, -1, NULL, NULL, s.kind = 'transfer', "
     "s.wait_s IS NOT NULL, s.time_s > s.in_call_s"
     " FROM (SELECT kind, function, callsite, comm, sum(calls) AS calls, sum(bytes) AS bytes, sum(time_s) AS time_s, "
     "  sum(in_call_s) AS in_call_s, sum(wait_s) AS wait_s, sum(transfer_s) AS transfer_s "
@@ -25,33 +25,23 @@ static const char rma_sql[] = NAMED
     "LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
     "ORDER BY s.in_call_s DESC, s.function, s.callsite, s.comm";
 static const char files_sql[] =
-    NAMED "s.calls, s.failed, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, NULL, NULL, s.bytes_per_s, "
+    NAMED "s.calls, s.failed, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, -1, NULL, s.bytes_per_s, "
           "s.bytes > 0, s.collective, s.nonblocking" FROM("file_site") "ORDER BY s.time_s DESC, s.function, "
                                                                        "s.callsite, s.comm, s.nonblocking";
 
-static struct report_site read_site(struct report *report, struct cursor *rows)
-{
-    return (struct report_site){
-        .function = cursor_text(rows, 0, &report->pool),
-        .caller = cursor_text(rows, 1, &report->pool),
-        .file = cursor_text(rows, 2, &report->pool),
-        .line = cursor_integer(rows, 3),
-        .communicator = cursor_text(rows, 4, &report->pool),
-        .calls = cursor_integer(rows, 5),
-        .failed = cursor_integer(rows, 6),
-        .bytes = cursor_integer(rows, 7),
-        .time_s = cursor_real(rows, 8),
-        .inside_s = cursor_real(rows, 9),
-        .wait_s = cursor_real(rows, 10),
-        .transfer_s = cursor_real(rows, 11),
-        .last_rank = sqlite3_column_type(rows->statement, 12) == SQLITE_NULL ? -1 : cursor_integer(rows, 12),
-        .last_s = cursor_real(rows, 13),
-        .bytes_per_s = cursor_real(rows, 14),
-        .is_transfer = cursor_integer(rows, 15) != 0,
-        .joint = cursor_integer(rows, 16) != 0,
-        .nonblocking = cursor_integer(rows, 17) != 0,
-    };
-}
+const struct fields report_site_name_fields =
+    FIELDS(report_site, FIELD(report_site, function), FIELD(report_site, caller), FIELD(report_site, file),
+           FIELD(report_site, line), FIELD(report_site, communicator));
+const struct fields report_site_fields =
+    FIELDS(report_site, FIELD(report_site, calls), FIELD(report_site, failed), FIELD(report_site, bytes),
+           FIELD(report_site, time_s), FIELD(report_site, inside_s), FIELD(report_site, wait_s),
+           FIELD(report_site, transfer_s), FIELD_OR_NULL(report_site, last_rank), FIELD(report_site, last_s),
+           FIELD(report_site, bytes_per_s), FIELD(report_site, is_transfer), FIELD(report_site, joint),
+           FIELD(report_site, nonblocking));
+const struct fields report_sites_fields =
+    FIELDS(report_sites, FIELD(report_sites, sites), FIELD(report_sites, calls), FIELD(report_sites, failed),
+           FIELD(report_sites, bytes), FIELD(report_sites, time_s), FIELD(report_sites, inside_s),
+           FIELD(report_sites, wait_s), FIELD(report_sites, transfer_s));
 
 static double known(double seconds)
 {
@@ -63,7 +53,9 @@ static void collect_calls(struct report *report, const char *sql, struct report_
     struct cursor rows;
     report_query(report, &rows, sql);
     while (cursor_next(&rows)) {
-        struct report_site site = read_site(report, &rows);
+        struct report_site site;
+        int column = fields_read(&report_site_name_fields, &site, &rows, 0, &report->pool);
+        fields_read(&report_site_fields, &site, &rows, column, &report->pool);
         if (sites->n < REPORT_SITES)
             sites->rows[sites->n++] = site;
         sites->sites++;
@@ -81,27 +73,15 @@ static void collect_calls(struct report *report, const char *sql, struct report_
 
 /* The same order as in share/sql/partition_sites.sql, whose query shows all of them. */
 static const char partitions_sql[] =
-    "SELECT s.function, c.name, c.file, c.line, CASE WHEN s.comm <> 0 THEN coalesce(m.name, 'comm ' || s.comm) END,"
-    " s.partitions, s.messages, s.bytes, s.ready_s, s.arrival_s, s.hidden_bytes / nullif(s.kept_bytes, 0)"
-    " FROM partition_site s LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm"
-    " ORDER BY s.bytes DESC, s.function, s.callsite, s.comm, s.partitions";
-
-static struct report_partitioned read_partitioned(struct report *report, struct cursor *rows)
-{
-    return (struct report_partitioned){
-        .site = {.function = cursor_text(rows, 0, &report->pool),
-                 .caller = cursor_text(rows, 1, &report->pool),
-                 .file = cursor_text(rows, 2, &report->pool),
-                 .line = cursor_integer(rows, 3),
-                 .communicator = cursor_text(rows, 4, &report->pool)},
-        .partitions = cursor_integer(rows, 5),
-        .messages = cursor_integer(rows, 6),
-        .bytes = cursor_real(rows, 7),
-        .ready_s = cursor_real(rows, 8),
-        .arrival_s = cursor_real(rows, 9),
-        .hidden = cursor_real(rows, 10),
-    };
-}
+    NAMED "s.partitions, s.messages, s.bytes, s.ready_s, s.arrival_s, s.hidden_bytes / nullif(s.kept_bytes, 0)" FROM(
+        "partition_site") "ORDER BY s.bytes DESC, s.function, s.callsite, s.comm, s.partitions";
+const struct fields report_partitioned_fields =
+    FIELDS(report_partitioned, FIELD(report_partitioned, partitions), FIELD(report_partitioned, messages),
+           FIELD(report_partitioned, bytes), FIELD(report_partitioned, ready_s), FIELD(report_partitioned, arrival_s),
+           FIELD(report_partitioned, hidden_share));
+const struct fields report_partitions_fields =
+    FIELDS(report_partitions, FIELD(report_partitions, sites), FIELD(report_partitions, messages),
+           FIELD(report_partitions, bytes));
 
 static void collect_partitions(struct report *report)
 {
@@ -115,7 +95,9 @@ static void collect_partitions(struct report *report)
     }
     report_query(report, &rows, partitions_sql);
     while (cursor_next(&rows)) {
-        struct report_partitioned row = read_partitioned(report, &rows);
+        struct report_partitioned row = {.partitions = 0};
+        int column = fields_read(&report_site_name_fields, &row.site, &rows, 0, &report->pool);
+        fields_read(&report_partitioned_fields, &row, &rows, column, &report->pool);
         if (all->n < REPORT_SITES)
             all->rows[all->n++] = row;
         all->sites++;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrate/machine/machine_database.h"
+#include "share/base/array.h"
 
 void report_query(struct report *report, struct cursor *rows, const char *sql)
 {
@@ -18,6 +19,29 @@ void report_query(struct report *report, struct cursor *rows, const char *sql)
 void report_query_end(struct report *report, struct cursor *rows)
 {
     report->result = cursor_close(rows);
+}
+
+void report_read_row(struct report *report, const char *sql, const struct fields *fields, void *row)
+{
+    struct cursor rows;
+    report_query(report, &rows, sql);
+    if (cursor_next(&rows))
+        fields_read(fields, row, &rows, 0, &report->pool);
+    report_query_end(report, &rows);
+}
+
+void report_read_rows(struct report *report, const char *sql, const struct fields *fields, void *array, size_t *n)
+{
+    struct cursor rows;
+    report_query(report, &rows, sql);
+    while (cursor_next(&rows)) {
+        array_grow(array, *n, fields->bytes);
+        void *row = *(char **)array + *n * fields->bytes;
+        memset(row, 0, fields->bytes);
+        fields_read(fields, row, &rows, 0, &report->pool);
+        ++*n;
+    }
+    report_query_end(report, &rows);
 }
 
 bool report_has_table(struct report *report, const char *name)
@@ -129,11 +153,8 @@ int report_load_machine(struct report *report, const struct report_choice *choic
 
 void report_release(struct report *report)
 {
-    for (size_t i = 0; i < report->n_ranks; i++) {
-        free(report->ranks[i].covered_s);
-        free(report->ranks[i].mostly);
-        free(report->ranks[i].extrapolated);
-    }
+    for (size_t i = 0; i < report->n_ranks; i++)
+        free(report->ranks[i].models);
     for (size_t i = 0; i < report->n_kinds; i++)
         free(report->kinds[i].error);
     free(report->programs);

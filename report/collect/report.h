@@ -16,6 +16,7 @@
 #include "interpose/sums/whole.h"
 #include "predictor/gpu/gpu_paths.h"
 #include "predictor/model.h"
+#include "report/collect/fields.h"
 #include "report/diagnose/finding.h"
 
 enum report_activity_kind {
@@ -95,14 +96,17 @@ struct report_run {
     int64_t eager_limit_bytes, eager_limit_network_bytes; /* inside a node, between nodes */
     double duration_s;
     double own_cost_ns; /* what recording adds to a nonblocking call */
-    int64_t launched;   /* as in schema.sql; 0: as many as there are ranks, or not known */
+    int64_t launched;   /* as in schema.sql; -1: as many as there are ranks, or not known */
+    int64_t nodes;
 };
+extern const struct fields report_run_fields, report_run_numbers; /* the texts; behind them the others */
 
 /* Names a program that ran, by its command line, with its ranks. */
 struct report_program {
     const char *command, *where; /* where: the ranks, as in report_count */
     int64_t ranks;
 };
+extern const struct fields report_program_fields;
 
 /* Holds T Table III's columns for one level. */
 struct report_level {
@@ -110,6 +114,7 @@ struct report_level {
     int64_t messages, max_messages, bytes;
     double share; /* share of all bytes */
 };
+extern const struct fields report_level_fields;
 
 /* Describes something that is missing or in doubt, added over the ranks: a cause, a function, a reason. */
 struct report_count {
@@ -118,6 +123,7 @@ struct report_count {
     const char *where; /* the ranks: "1, 3-5", cut behind RANGES_NAMED; "" where it concerns no rank */
     bool affects_messages;
 };
+extern const struct fields report_count_fields;
 
 /* Describes times without recording (MPI_Pcontrol). */
 struct report_off {
@@ -125,6 +131,7 @@ struct report_off {
     double time_s;                              /* over all ranks */
     const char *where;
 };
+extern const struct fields report_off_fields;
 
 /* Counts ranks that waited for a processor for REPORT_WAITED of their time and more, and describes the one that waited
  * most. */
@@ -132,6 +139,7 @@ struct report_waited {
     int64_t ranks, worst_rank, switches;
     double wait_share, run_share, observed_s; /* values of the worst; NaN: not known for any rank */
 };
+extern const struct fields report_waited_fields;
 
 #define REPORT_WAITED 0.05
 
@@ -141,6 +149,7 @@ struct report_sum {
     int64_t calls, ranks;
     double from_s; /* when the first was made */
 };
+extern const struct fields report_sum_fields;
 
 struct report_completeness {
     int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out;
@@ -151,6 +160,7 @@ struct report_completeness {
     struct report_sum *sums; /* [n_sums] */
     size_t n_sums;
 };
+extern const struct fields report_completeness_fields;
 
 struct report_model {
     const char *machine, *model, *options;
@@ -163,38 +173,55 @@ struct report_model {
     double computing, compute_slowdown; /* what +memory says: threads of a socket that compute while messages arrive
                                          * there, and how many times as long they take; 0: it says nothing */
 };
+extern const struct fields report_model_fields; /* machine, model, options */
 
 /* Is a row of T Table III: the traffic of one round. */
 struct report_kind {
-    int64_t id, rounds, messages, max_messages, bytes;
+    int64_t kind, rounds, messages, max_messages, bytes;
     double intra_socket, inter_socket, inter_node; /* shares of bytes */
     double time_s;                                 /* over all ranks and rounds */
     double time_share;
     double *error; /* [n_models], T eq. 11 within the kind */
 };
+extern const struct fields report_kind_fields;
+
+/* Holds what a model says of a rank, of the kinds of rounds for which it was run. */
+struct report_rank_model {
+    double actual_s; /* measured time of these kinds */
+    double model_s;
+    double off_s;                    /* |actual - modelled|, summed over the kinds: what T eq. 11 sums */
+    double error;                    /* off_s as a share of actual_s */
+    double part_s[STORED_PARTS];     /* what model_s is made of */
+    double low_s, high_s;            /* the interval of model_s */
+    double outside_s, in_mpi_s;      /* as the view rank_visible: parts of actual_s */
+    double visible_s, visible_off_s; /* visible_off_s: |in_mpi - visible|, summed over the kinds */
+    const char *mostly;              /* name of the largest part */
+    bool extrapolated;               /* beyond a table's ends in one of its kinds */
+};
+#define REPORT_RANK_MODEL_UNKNOWN                                                                                      \
+    {                                                                                                                  \
+        NAN, NAN, NAN, NAN, {NAN, NAN, NAN, NAN, NAN, NAN}, NAN, NAN, NAN, NAN, NAN, NAN, "", false                    \
+    }
+#define REPORT_PART_FIELD(name, i) FIELD_AS(name, report_rank_model, part_s[i])
+#define REPORT_PART_FIELDS                                                                                             \
+    REPORT_PART_FIELD("latency_s", 0), REPORT_PART_FIELD("bandwidth_s", 1), REPORT_PART_FIELD("contention_s", 2),      \
+        REPORT_PART_FIELD("queue_s", 3), REPORT_PART_FIELD("link_s", 4), REPORT_PART_FIELD("skew_s", 5)
+extern const struct fields report_rank_model_fields, report_rank_part_fields, report_rank_visible_fields;
 
 struct report_rank {
     int64_t rank, node, socket, core;
-    const char *host, *ended, *command;                 /* command: "" where it is not known */
-    int64_t sent, sent_bytes, received, received_bytes; /* messages and bytes */
+    const char *host, *ended, *command; /* command: "" where it is not known */
+    int64_t sent_messages, sent_bytes, received_messages, received_bytes;
     double actual_s, in_mpi_s;
     double late_senders_s, late_receivers_s; /* parts of actual_s: while a receive waited to be sent, a send to be
                                               * received */
     double activity_s[SPENT_COUNT];          /* of all that was recorded */
     double waited_s;                         /* for a processor that others had; NaN: not known */
     double run_in_mpi_s, run_in_mpi_predicted_s, blamed_s; /* of the replay of the whole run */
-    double first_s, second_s;                              /* the two halves of the replicate error */
-    double *covered_s;      /* [n_models]: the measured time of the kinds that were modelled */
-    double *model_s;        /* [n_models] */
-    double *off_s;          /* [n_models] |covered - modelled|, summed over the kinds: what T eq. 11 sums */
-    double *part_s;         /* [n_models * STORED_PARTS] what model_s is made of */
-    double *low_s, *high_s; /* [n_models] the interval of model_s */
-    double *outside_s, *inside_s,
-        *visible_s;        /* [n_models] as the view rank_visible: parts of covered_s outside and inside MPI */
-    double *visible_off_s; /* [n_models] |inside - visible|, summed over the kinds */
-    const char **mostly;   /* [n_models] name of the largest part */
-    bool *extrapolated;    /* [n_models] beyond a table's ends in one of its kinds */
+    double first_half_s, second_half_s;                    /* the two halves of the replicate error */
+    struct report_rank_model *models;                      /* [n_models] */
 };
+extern const struct fields report_rank_fields;
 
 enum { REPORT_WORST = 5, REPORT_PARTNERS = 3 };
 
@@ -204,6 +231,7 @@ struct report_partner {
     const char *direction, *level; /* from or to the partner */
     double alone_s, share;         /* share of all the rank's messages in that direction */
 };
+extern const struct fields report_partner_fields;
 
 /* The report speaks of overlap from this share of a rank's time in rounds on. */
 #define REPORT_OVERLAP 0.05
@@ -220,6 +248,7 @@ struct report_wait {
     int64_t kind, rounds, ranks, last_rank, last_rounds;
     double wait_s, mean_s, longest_s, share;
 };
+extern const struct fields report_wait_fields;
 
 /* Lists the ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
 struct report_overlap {
@@ -235,6 +264,7 @@ struct report_late {
     const char *cause, *function, *place; /* sender or receiver; of the post that waited */
     double late_s, longest_s;
 };
+extern const struct fields report_late_fields;
 
 enum { REPORT_BLAMED = 3, REPORT_CRITICAL = 5, REPORT_SLOWER = 3, REPORT_PARTS = 16, REPORT_EFFICIENCIES = 5 };
 
@@ -247,6 +277,7 @@ struct report_replay_place {
     const char *function, *place; /* MPI_Send; "exchange halo.c:42" */
     double time_s, share;
 };
+extern const struct fields report_replay_place_fields;
 struct report_replay_places {
     struct report_replay_place rows[REPORT_CRITICAL];
     size_t n;
@@ -257,11 +288,13 @@ struct report_replay_part {
     const char *name; /* computation, late_sender ... */
     double measured_s, predicted_s;
 };
+extern const struct fields report_replay_part_fields;
 
 struct report_replay_efficiency {
     const char *name;
     double measured, predicted;
 };
+extern const struct fields report_replay_efficiency_fields;
 
 struct report_replay {
     int64_t id; /* of the last replay of a wanted machine, -1: none is stored */
@@ -275,6 +308,7 @@ struct report_replay {
     struct report_replay_efficiency efficiencies[REPORT_EFFICIENCIES];
     size_t n_parts, n_efficiencies;
 };
+extern const struct fields report_replay_fields;
 
 enum { REPORT_SITES = 8 };
 
@@ -291,6 +325,7 @@ struct report_site {
     double bytes_per_s;                   /* of a rank, in transfer_s */
     bool is_transfer, joint, nonblocking; /* moves bytes; all ranks call it together; others report its end */
 };
+extern const struct fields report_site_name_fields, report_site_fields; /* function to communicator; the others */
 
 /* Holds the call sites that take most time, and the sums over all. Waiting is that of joint calls. */
 struct report_sites {
@@ -300,16 +335,18 @@ struct report_sites {
     double time_s, inside_s, wait_s, transfer_s;
     double transfers_s; /* part of inside_s in calls that move bytes */
 };
+extern const struct fields report_sites_fields;
 
 /* Describes the messages that one call site started, of one number of partitions. Times are means of a message. */
 struct report_partitioned {
     struct report_site site; /* names the call site; its other members say nothing */
     int64_t partitions, messages;
-    double bytes;     /* of all messages */
-    double ready_s;   /* from the first to the last partition made ready */
-    double arrival_s; /* from there until all had arrived */
-    double hidden;    /* share of the bytes that had arrived before the last partition was ready */
+    double bytes;        /* of all messages */
+    double ready_s;      /* from the first to the last partition made ready */
+    double arrival_s;    /* from there until all had arrived */
+    double hidden_share; /* of the bytes that had arrived before the last partition was ready */
 };
+extern const struct fields report_partitioned_fields; /* behind report_site_name_fields */
 
 /* Holds the call sites that sent most, and the sums over all. */
 struct report_partitions {
@@ -319,6 +356,7 @@ struct report_partitions {
     double bytes;
     bool unsummed; /* the trace was made before it had the sums */
 };
+extern const struct fields report_partitions_fields;
 
 /* Lists the numbers of parts of a buffer: 2, 4 and 8. */
 enum { REPORT_FINE_PARTS = 3 };
@@ -335,11 +373,12 @@ struct report_fine_kind {
     double peers, bytes; /* means: peers of a rank, bytes to each of them */
     double late_s;       /* mean time from the first thread that was done to the last */
     double whole_s;      /* sum of the times from the begin of the computation until all was sent whole */
-    double limit;        /* share of that which no number of parts can save */
+    double limit_share;  /* share of that which no number of parts can save */
     /* Holds the share of the time that parts would have saved, negative where they cost time; NaN: they do not divide
      * the threads, the bytes are fewer, or the table does not know the interface. */
     double saved[FINE_BY_COUNT][REPORT_FINE_PARTS];
 };
+extern const struct fields report_fine_kind_fields;
 
 enum { REPORT_FINE_KINDS = 6 };
 
@@ -412,7 +451,7 @@ struct report {
     struct report_late *late;
     size_t n_programs, n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_unnamed, n_models, n_kinds,
         n_ranks, n_worst, n_waits, n_late;
-    int64_t nodes, messages, max_messages, bytes, rounds, all_kinds, families;
+    int64_t messages, max_messages, bytes, rounds, all_kinds, families;
     int64_t round_messages;                          /* in all rounds, which models are judged by */
     double actual_s;                                 /* over all ranks and rounds */
     double late_senders_share, late_receivers_share; /* parts of it */
@@ -446,6 +485,10 @@ void report_release(struct report *report);
  * returns it. */
 void report_query(struct report *report, struct cursor *rows, const char *sql);
 void report_query_end(struct report *report, struct cursor *rows);
+/* Reads the first row of a query, if there is one, into the members that the fields describe. */
+void report_read_row(struct report *report, const char *sql, const struct fields *fields, void *row);
+/* Appends all rows of a query to the array at *(T **)array, of which *n are in use. */
+void report_read_rows(struct report *report, const char *sql, const struct fields *fields, void *array, size_t *n);
 /* Returns whether the trace has the table or view; traces of earlier versions lack some. */
 bool report_has_table(struct report *report, const char *name);
 /* Keeps why a section is empty, without the name of the trace. */

@@ -9,6 +9,7 @@
 
 #include "share/base/progress.h"
 #include "report/command/commands.h"
+#include "share/base/csv.h"
 #include "share/base/error.h"
 #include "report/command/open_trace.h"
 #include "share/base/json.h"
@@ -21,7 +22,7 @@
 #include "share/base/terminal.h"
 #include "share/base/text_file.h"
 #include "share/base/text_table.h"
-#include "report/render/render.h"
+#include "report/collect/fields.h"
 
 enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
 
@@ -122,11 +123,11 @@ static int write_csv(FILE *stream, sqlite3_stmt *statement)
 {
     int n_columns = sqlite3_column_count(statement), step;
     for (int i = 0; i < n_columns; i++) {
-        render_csv_text(stream, sqlite3_column_name(statement, i));
+        csv_text(stream, sqlite3_column_name(statement, i));
         fputc(i + 1 < n_columns ? ',' : '\n', stream);
     }
     while ((step = sqlite3_step(statement)) == SQLITE_ROW && !ferror(stream))
-        render_csv_row(stream, statement);
+        statement_csv(stream, statement);
     return step;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "report/compare/show_changes.h"
-#include "report/render/render.h"
+#include "share/base/csv.h"
 #include "share/base/json.h"
 
 static const char *const state_name[] = {
@@ -58,11 +58,11 @@ void show_csv(FILE *stream, const struct comparison *comparison)
     for (size_t i = 0; i < comparison->n_rows; i++) {
         const struct comparison_row *row = &comparison->rows[i];
         fprintf(stream, "%s,%s,", comparison_table_name[row->table], part_of(row));
-        render_csv_text(stream, row->name);
+        csv_text(stream, row->name);
         fputc(',', stream);
-        render_csv_text(stream, row->site != NULL ? row->site->name : "");
+        csv_text(stream, row->site != NULL ? row->site->name : "");
         fputc(',', stream);
-        render_csv_text(stream, row->site != NULL ? row->site->file : "");
+        csv_text(stream, row->site != NULL ? row->site->file : "");
         fputc(',', stream);
         if (row->site != NULL && row->site->file[0] != '\0')
             fprintf(stream, "%lld", (long long)row->site->line);

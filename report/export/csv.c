@@ -2,7 +2,7 @@
  * to it are empty (man 5 mpistair, EXPORT). */
 #include "interpose/database/database.h"
 #include "report/export/trace_export.h"
-#include "report/render/render.h"
+#include "report/collect/fields.h"
 #include "share/base/output_file.h"
 #include "share/base/progress.h"
 
@@ -78,7 +78,7 @@ static int write_part(struct export *export, FILE *stream, const char *sql, stru
         if (check_rank(export, &rows, COL_RANK) != 0 || (sql == parts[0] && check_rank(export, &rows, COL_PEER) != 0))
             rows.result = -1;
         else
-            render_csv_row(stream, rows.statement);
+            statement_csv(stream, rows.statement);
         progress_step(progress, ++*n);
     }
     return cursor_close(&rows);

@@ -48,10 +48,10 @@ static size_t points_of(struct point *points, const struct report *report, size_
     for (size_t i = 0; i < report->n_ranks; i++) {
         const struct report_rank *rank = &report->ranks[i];
         struct point point = {.rank = rank->rank,
-                              .measured_s = rank->covered_s[model],
-                              .modelled_s = rank->model_s[model],
-                              .low_s = rank->low_s[model],
-                              .high_s = rank->high_s[model],
+                              .measured_s = rank->models[model].actual_s,
+                              .modelled_s = rank->models[model].model_s,
+                              .low_s = rank->models[model].low_s,
+                              .high_s = rank->models[model].high_s,
                               .ranks = 1};
         /* Zero has no place on an axis of logarithms. */
         if (!(point.measured_s > 0 && point.modelled_s > 0 && point.measured_s < 1e15 && point.modelled_s < 1e15))

@@ -31,8 +31,8 @@ void present_models(struct document *document, const struct report *report)
         double measured = NAN, modelled = NAN;
         for (size_t k = 0; k < report->n_ranks; k++)
             if (report->ranks[k].rank == model->worst_rank) {
-                measured = report->ranks[k].covered_s[i];
-                modelled = report->ranks[k].model_s[i];
+                measured = report->ranks[k].models[i].actual_s;
+                modelled = report->ranks[k].models[i].model_s;
             }
         document_seconds(document, measured);
         unknown = words_modelled(document, measured, modelled) || unknown;

@@ -32,15 +32,15 @@ static void present_modelled(struct document *document, const struct report *rep
     document_table(document, columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < report->overlap.n_ranks; i++) {
         const struct report_rank *rank = report->overlap.ranks[i];
-        double inside_s = report->errors_withheld ? NAN : rank->inside_s[model];
+        double inside_s = report->errors_withheld ? NAN : rank->models[model].in_mpi_s;
         document_cell(document, "%" PRId64, rank->rank);
-        document_seconds(document, rank->outside_s[model]);
-        document_percent(document, rank->outside_s[model] / rank->covered_s[model], false);
-        document_seconds(document, rank->model_s[model]);
-        document_seconds(document, rank->visible_s[model]);
-        document_seconds(document, rank->inside_s[model]);
-        document_percent(document, inside_s > 0 ? rank->visible_off_s[model] / inside_s : NAN, false);
-        document_percent(document, inside_s > 0 ? (rank->visible_s[model] - inside_s) / inside_s : NAN, true);
+        document_seconds(document, rank->models[model].outside_s);
+        document_percent(document, rank->models[model].outside_s / rank->models[model].actual_s, false);
+        document_seconds(document, rank->models[model].model_s);
+        document_seconds(document, rank->models[model].visible_s);
+        document_seconds(document, rank->models[model].in_mpi_s);
+        document_percent(document, inside_s > 0 ? rank->models[model].visible_off_s / inside_s : NAN, false);
+        document_percent(document, inside_s > 0 ? (rank->models[model].visible_s - inside_s) / inside_s : NAN, true);
     }
     if (!isnan(report->models[model].visible_error) && !report->errors_withheld)
         document_add(document, DOCUMENT_LINE, "error of visible over all ranks: %.1f %%, bias %+.1f %%",

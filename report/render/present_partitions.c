@@ -12,7 +12,7 @@ static void present_row(struct document *document, const struct report_partition
     document_cell(document, "%" PRId64, row->partitions);
     document_seconds(document, row->ready_s);
     document_seconds(document, row->arrival_s);
-    document_percent(document, row->hidden, false);
+    document_percent(document, row->hidden_share, false);
     words_site(document, &row->site);
 }
 
@@ -35,7 +35,7 @@ void present_partitions(struct document *document, const struct report *report)
     document_table(document, columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < all->n; i++) {
         present_row(document, &all->rows[i]);
-        unknown = unknown || isnan(all->rows[i].hidden);
+        unknown = unknown || isnan(all->rows[i].hidden_share);
     }
     document_add(document, DOCUMENT_LINE,
                  "ready: from the first partition made ready to the last one; arrival: from there "

@@ -13,7 +13,7 @@ enum { RANKS_SHOWN_WHOLE = 64, RANKS_WORST = 16 };
 /* Returns by what the ranks are ordered: with a model how far it is off, else the time. */
 static double weight(const struct report_rank *rank, size_t model, size_t n_models)
 {
-    double value = model < n_models ? rank->off_s[model] : rank->actual_s;
+    double value = model < n_models ? rank->models[model].off_s : rank->actual_s;
     return isnan(value) ? -1 : value;
 }
 
@@ -37,7 +37,8 @@ static void present_distribution(struct document *document, const struct report 
     size_t n = 0;
     for (size_t i = 0; i < report->n_ranks; i++) {
         const struct report_rank *rank = &report->ranks[i];
-        double value = model < report->n_models ? rank->off_s[model] / rank->covered_s[model] * 100 : rank->actual_s;
+        double value =
+            model < report->n_models ? rank->models[model].off_s / rank->models[model].actual_s * 100 : rank->actual_s;
         if (isfinite(value))
             values[n++] = value;
     }
@@ -64,15 +65,17 @@ static bool present_rank(struct document *document, const struct report *report,
     else
         document_cell(document, "%" PRId64 "/%" PRId64, rank->node, rank->socket);
     if (model < report->n_models) {
-        document_seconds(document, rank->covered_s[model]);
+        document_seconds(document, rank->models[model].actual_s);
         document_percent(document, rank->late_senders_s / rank->actual_s, false);
         document_percent(document, rank->late_receivers_s / rank->actual_s, false);
-        unknown = words_modelled(document, rank->covered_s[model], rank->model_s[model]);
-        document_percent(document, words_claimed(report, rank->off_s[model] / rank->covered_s[model]), false);
-        document_percent(
-            document, words_claimed(report, (rank->model_s[model] - rank->covered_s[model]) / rank->covered_s[model]),
-            true);
-        document_bar(document, rank->covered_s[model], rank->model_s[model]);
+        unknown = words_modelled(document, rank->models[model].actual_s, rank->models[model].model_s);
+        document_percent(document, words_claimed(report, rank->models[model].off_s / rank->models[model].actual_s),
+                         false);
+        document_percent(document,
+                         words_claimed(report, (rank->models[model].model_s - rank->models[model].actual_s) /
+                                                   rank->models[model].actual_s),
+                         true);
+        document_bar(document, rank->models[model].actual_s, rank->models[model].model_s);
     } else {
         document_bytes(document, (double)rank->received_bytes);
         document_seconds(document, rank->in_mpi_s);

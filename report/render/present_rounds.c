@@ -37,7 +37,7 @@ void present_rounds(struct document *document, const struct report *report)
     document_table(document, columns, sizeof columns / sizeof columns[0] - (best == report->n_models ? 1 : 0));
     for (size_t i = 0; i < report->n_kinds; i++) {
         const struct report_kind *kind = &report->kinds[i];
-        document_cell(document, "%" PRId64, kind->id);
+        document_cell(document, "%" PRId64, kind->kind);
         document_cell(document, "%" PRId64, kind->rounds);
         document_cell(document, "%" PRId64, kind->messages);
         document_cell(document, "%" PRId64, kind->max_messages);

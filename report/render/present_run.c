@@ -47,8 +47,8 @@ static void present_head(struct document *document, const struct report *report)
     document_cell(document, "%.*s, %s%s%s", (int)strcspn(run->mpi_library, ","), run->mpi_library, run->thread_level,
                   run->started_by[0] != '\0' ? ", started by " : "", run->started_by);
     document_cell(document, "ranks");
-    document_cell(document, "%" PRId64 " on %" PRId64 " node%s", run->world_size, report->nodes,
-                  words_plural(report->nodes));
+    document_cell(document, "%" PRId64 " on %" PRId64 " node%s", run->world_size, report->run.nodes,
+                  words_plural(report->run.nodes));
     time_t started = (time_t)(run->started_unix_ns / 1000000000);
     struct tm utc;
     char date[64] = "at a time not known";

@@ -48,7 +48,7 @@ static void present_identity(struct document *document, const struct report *rep
     present_programs(document, report);
     document_add(document, DOCUMENT_LINE, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
                  (int)(strcspn(run->mpi_library, ",") < 50 ? strcspn(run->mpi_library, ",") : 50), run->mpi_library,
-                 run->world_size, words_plural(run->world_size), report->nodes, words_plural(report->nodes));
+                 run->world_size, words_plural(run->world_size), report->run.nodes, words_plural(report->run.nodes));
     document_add(document, DOCUMENT_LINE, "%s, lasted %s", date, words_seconds(lasted, sizeof lasted, run->duration_s));
 }
 

@@ -27,7 +27,7 @@ static void name_parts(char *text, size_t size, const double part_s[STORED_PARTS
 static bool interval_known(const struct report *report, size_t model)
 {
     for (size_t i = 0; i < report->n_worst; i++)
-        if (!isnan(report->worst[i].rank->low_s[model]))
+        if (!isnan(report->worst[i].rank->models[model].low_s))
             return true;
     return false;
 }
@@ -49,16 +49,16 @@ static void present_parts(struct document *document, const struct report *report
     for (size_t i = 0; i < report->n_worst; i++) {
         const struct report_rank *rank = report->worst[i].rank;
         document_cell(document, "%" PRId64, rank->rank);
-        document_seconds(document, rank->covered_s[model]);
-        document_seconds(document, rank->model_s[model]);
+        document_seconds(document, rank->models[model].actual_s);
+        document_seconds(document, rank->models[model].model_s);
         if (interval) {
-            document_seconds(document, rank->low_s[model]);
-            document_seconds(document, rank->high_s[model]);
+            document_seconds(document, rank->models[model].low_s);
+            document_seconds(document, rank->models[model].high_s);
         }
         char parts[256];
-        name_parts(parts, sizeof parts, &rank->part_s[model * STORED_PARTS], rank->model_s[model]);
-        document_cell(document, "%s%s", parts[0] != '\0' ? parts : "-", rank->extrapolated[model] ? " *" : "");
-        extrapolated = extrapolated || rank->extrapolated[model];
+        name_parts(parts, sizeof parts, rank->models[model].part_s, rank->models[model].model_s);
+        document_cell(document, "%s%s", parts[0] != '\0' ? parts : "-", rank->models[model].extrapolated ? " *" : "");
+        extrapolated = extrapolated || rank->models[model].extrapolated;
     }
     if (extrapolated)
         document_add(document, DOCUMENT_LINE, "* with values beyond the ends of a bandwidth table of the machine");

@@ -2,7 +2,6 @@
 #ifndef MPISTAIR_REPORT_RENDER_H
 #define MPISTAIR_REPORT_RENDER_H
 
-#include <sqlite3.h>
 #include <stdio.h>
 
 #include "report/render/document.h"
@@ -22,10 +21,6 @@ void render_csv(FILE *stream, const struct report *report);
 /* Writes everything that was collected. Returns 0, or -1 without memory. */
 int render_json(FILE *stream, const struct report *report, struct error *error);
 
-/* Writes a CSV field as valid UTF-8 without control characters, quoted where RFC 4180 asks for it. */
-void render_csv_text(FILE *stream, const char *text);
-/* Writes the present row of a statement, reals with 17 significant digits, NULL as nothing. */
-void render_csv_row(FILE *stream, sqlite3_stmt *statement);
 /* Pads UTF-8 text to width characters. */
 void render_padded(FILE *stream, const char *text, size_t width, bool right);
 

@@ -1,146 +1,60 @@
-/* Writes the ranks as CSV: one row for each rank and model. Reals have 17 significant digits; what is not known is left
+/* Writes the report as CSV, a row for each rank and model, numbers with all their digits; what is not known is left
  * empty. */
-#include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/render/render.h"
-#include "share/base/utf8.h"
 
-/* Says whether text is printable ASCII throughout, as almost all is. */
-static bool is_plain(const char *text)
-{
-    while (*text >= ' ' && *text <= '~')
-        text++;
-    return *text == '\0';
-}
+#define RANK(member)  FIELD(report_rank, member)
+#define MODEL(member) FIELD(report_rank_model, member)
+static const struct fields rank_columns =
+    FIELDS(report_rank, RANK(rank), FIELD_OR_NULL(report_rank, node), RANK(host), FIELD_OR_NULL(report_rank, socket),
+           FIELD_OR_NULL(report_rank, core), RANK(sent_messages), RANK(sent_bytes), RANK(received_messages),
+           RANK(received_bytes), RANK(in_mpi_s), RANK(late_senders_s), RANK(late_receivers_s));
+static const struct fields measured_columns = FIELDS(report_rank_model, MODEL(actual_s));
+static const struct fields modelled_columns =
+    FIELDS(report_rank_model, MODEL(model_s), MODEL(error), REPORT_PART_FIELDS, MODEL(low_s), MODEL(high_s),
+           MODEL(outside_s), MODEL(visible_s));
+/* What is the same for all models: the run, as far as times may depend on it, and its replay. */
+static const struct fields run_columns =
+    FIELDS(report_run, FIELD_OR_NULL(report_run, eager_limit_bytes),
+           FIELD_OR_NULL(report_run, eager_limit_network_bytes), FIELD(report_run, own_cost_ns));
+static const struct fields recording_columns =
+    FIELDS(report_completeness, FIELD_AS("recording", report_completeness, verdict));
+static const struct fields replay_columns =
+    FIELDS(report_rank, RANK(run_in_mpi_s), RANK(run_in_mpi_predicted_s), RANK(blamed_s), RANK(command));
 
-static void quoted(FILE *stream, const char *text)
+/* Writes a line, the names of the columns where rank is NULL. */
+static void render_line(FILE *stream, const struct report *report, const struct report_rank *rank,
+                        const struct report_model *model, const struct report_rank_model *times)
 {
-    if (text[strcspn(text, ",\"\r\n")] == '\0') {
-        fputs(text, stream);
-        return;
+    const struct {
+        const struct fields *fields;
+        const void *row;
+    } parts[] = {{&rank_columns, rank},      {&measured_columns, times},   {&report_model_fields, model},
+                 {&modelled_columns, times}, {&run_columns, &report->run}, {&recording_columns, &report->completeness},
+                 {&replay_columns, rank}};
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    for (size_t i = 0; i < PARTS; i++) {
+        if (rank == NULL)
+            fields_csv_names(parts[i].fields, stream);
+        else
+            fields_csv(parts[i].fields, parts[i].row, stream);
+        fputc(i + 1 < PARTS ? ',' : '\n', stream);
     }
-    fputc('"', stream);
-    for (; *text != '\0'; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
-void render_csv_text(FILE *stream, const char *text)
-{
-    char *clean = is_plain(text) ? NULL : strdup(text);
-    if (clean != NULL)
-        utf8_clean(clean, clean, strlen(clean));
-    quoted(stream, clean != NULL ? clean : text);
-    free(clean);
-}
-
-void render_csv_row(FILE *stream, sqlite3_stmt *statement)
-{
-    int n_columns = sqlite3_column_count(statement);
-    for (int i = 0; i < n_columns; i++) {
-        if (sqlite3_column_type(statement, i) == SQLITE_FLOAT)
-            fprintf(stream, "%.17g", sqlite3_column_double(statement, i));
-        else if (sqlite3_column_text(statement, i) != NULL)
-            render_csv_text(stream, (const char *)sqlite3_column_text(statement, i));
-        fputc(i + 1 < n_columns ? ',' : '\n', stream);
-    }
-}
-
-static void integer(FILE *stream, int64_t value)
-{
-    if (value >= 0)
-        fprintf(stream, "%" PRId64, value);
-    fputc(',', stream);
-}
-
-static void real(FILE *stream, double value, char end)
-{
-    if (!isnan(value))
-        fprintf(stream, "%.17g", value);
-    fputc(end, stream);
-}
-
-static void text(FILE *stream, const char *value)
-{
-    render_csv_text(stream, value);
-    fputc(',', stream);
-}
-
-/* Writes what is the same for all models: the run, as far as times may depend on it, and its replay. */
-static void render_run(FILE *stream, const struct report *report, const struct report_rank *rank)
-{
-    integer(stream, report->run.eager_limit_bytes);
-    integer(stream, report->run.eager_limit_network_bytes);
-    real(stream, report->run.own_cost_ns, ',');
-    text(stream, report->completeness.verdict);
-    real(stream, rank->run_in_mpi_s, ',');
-    real(stream, rank->run_in_mpi_predicted_s, ',');
-    real(stream, rank->blamed_s, ',');
-    render_csv_text(stream, rank->command);
-    fputc('\n', stream);
-}
-
-static void render_rank(FILE *stream, const struct report *report, const struct report_rank *rank, size_t model)
-{
-    integer(stream, rank->rank);
-    integer(stream, rank->node);
-    text(stream, rank->host);
-    integer(stream, rank->socket);
-    integer(stream, rank->core);
-    integer(stream, rank->sent);
-    integer(stream, rank->sent_bytes);
-    integer(stream, rank->received);
-    integer(stream, rank->received_bytes);
-    real(stream, rank->in_mpi_s, ',');
-    real(stream, rank->late_senders_s, ',');
-    real(stream, rank->late_receivers_s, ',');
-    if (model == report->n_models) {
-        real(stream, rank->actual_s, ',');
-        fputs(",,,,,", stream);
-        for (size_t part = 0; part < STORED_PARTS + 2; part++) /* parts and the interval */
-            fputc(',', stream);
-        real(stream, report_outside_s(rank), ',');
-        fputc(',', stream);
-        render_run(stream, report, rank);
-        return;
-    }
-    double actual_s = rank->covered_s[model], model_s = rank->model_s[model];
-    real(stream, actual_s, ',');
-    text(stream, report->models[model].machine);
-    text(stream, report->models[model].model);
-    text(stream, report->models[model].options);
-    real(stream, model_s, ',');
-    real(stream, actual_s > 0 ? rank->off_s[model] / actual_s : NAN, ',');
-    for (size_t part = 0; part < STORED_PARTS; part++)
-        real(stream, rank->part_s[model * STORED_PARTS + part], ',');
-    real(stream, rank->low_s[model], ',');
-    real(stream, rank->high_s[model], ',');
-    real(stream, rank->outside_s[model], ',');
-    real(stream, rank->visible_s[model], ',');
-    render_run(stream, report, rank);
 }
 
 void render_csv(FILE *stream, const struct report *report)
 {
-    fputs(
-        "rank,node,host,socket,core,sent_messages,sent_bytes,received_messages,received_bytes,in_mpi_s,late_senders_s,"
-        "late_receivers_s,actual_s,machine,model,options,model_s,error,latency_s,bandwidth_s,contention_s,queue_s,link_"
-        "s,skew_s,low_s,high_s,"
-        "outside_s,visible_s,"
-        "eager_limit_bytes,eager_limit_network_bytes,own_cost_ns,recording,run_in_mpi_s,run_in_mpi_predicted_s,blamed_"
-        "s,command\n",
-        stream);
+    static const struct report_model no_model = {.machine = "", .model = "", .options = ""};
+    render_line(stream, report, NULL, NULL, NULL);
     for (size_t i = 0; i < report->n_ranks; i++) {
+        const struct report_rank *rank = &report->ranks[i];
+        struct report_rank_model measured = REPORT_RANK_MODEL_UNKNOWN;
+        measured.actual_s = rank->actual_s;
+        measured.outside_s = report_outside_s(rank);
         if (report->n_models == 0)
-            render_rank(stream, report, &report->ranks[i], 0);
+            render_line(stream, report, rank, &no_model, &measured);
         for (size_t model = 0; model < report->n_models; model++)
-            render_rank(stream, report, &report->ranks[i], model);
+            render_line(stream, report, rank, &report->models[model], &rank->models[model]);
     }
 }

@@ -12,6 +12,7 @@
 
 #include "share/base/memory.h"
 #include "share/base/number.h"
+#include "share/base/utf8.h"
 
 enum { MAX_FIELDS = 4096, MAX_LINE_BYTES = 1 << 20, CHUNK_BYTES = 1 << 16 };
 
@@ -260,4 +261,19 @@ int csv_read_comments(const char *path, struct csv_column *columns, size_t n_col
     free(reader->values);
     free(reader);
     return result;
+}
+
+void csv_text(FILE *stream, const char *text)
+{
+    size_t length = strlen(text);
+    char *clean = xmalloc(length + 1);
+    utf8_clean(clean, text, length);
+    bool is_quoted = clean[strcspn(clean, ",\"\r\n")] != '\0';
+    if (is_quoted)
+        fputc('"', stream);
+    for (const char *letter = clean; *letter != '\0'; letter++)
+        fputs(*letter == '"' ? "\"\"" : (char[]){*letter, '\0'}, stream);
+    if (is_quoted)
+        fputc('"', stream);
+    free(clean);
 }

@@ -1,4 +1,4 @@
-/* Reads CSV with a header line: columns are found by name, numbers checked, and errors name file:line and column.
+/* Writes fields of CSV, and reads CSV with a header line: columns are found by name, numbers checked, and errors name file:line and column.
  *
  * Accepts LF, CR and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere: lines
  * that begin with '#'. Refuses a missing or repeated required column, rows of another width or of more than
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "share/base/error.h"
 
@@ -42,5 +43,8 @@ int csv_read_comments(const char *path, struct csv_column *columns, size_t n_col
                       int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
                       int (*comment)(void *context, const char *text, struct error *error), void *context,
                       struct error *error);
+
+/* Writes a field as valid UTF-8 without control characters, quoted where RFC 4180 asks for it. */
+void csv_text(FILE *stream, const char *text);
 
 #endif

@@ -1,0 +1,128 @@
+/* Reads and writes rows by the table of their members. */
+#include "report/collect/fields.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "share/base/csv.h"
+
+static void *member_of(const void *row, const struct field *field)
+{
+    return (char *)row + field->offset;
+}
+
+int fields_read(const struct fields *fields, void *row, struct cursor *rows, int column, struct pool *pool)
+{
+    int end = sqlite3_column_count(rows->statement);
+    for (size_t i = 0; i < fields->n && column < end; i++, column++) {
+        void *member = member_of(row, &fields->rows[i]);
+        switch (fields->rows[i].kind & ~FIELD_OPTIONAL) {
+        case FIELD_INTEGER:
+            *(int64_t *)member = cursor_integer(rows, column);
+            break;
+        case FIELD_REAL:
+            *(double *)member = cursor_real(rows, column);
+            break;
+        case FIELD_TEXT:
+            *(const char **)member = cursor_text(rows, column, pool);
+            break;
+        default:
+            *(bool *)member = cursor_integer(rows, column) != 0;
+        }
+    }
+    return column;
+}
+
+static bool is_known(const struct field *field, const void *member)
+{
+    switch (field->kind) {
+    case FIELD_INTEGER | FIELD_OPTIONAL:
+        return *(const int64_t *)member >= 0;
+    case FIELD_TEXT | FIELD_OPTIONAL:
+        return (*(const char *const *)member)[0] != '\0';
+    case FIELD_REAL:
+        return isfinite(*(const double *)member);
+    default:
+        return true;
+    }
+}
+
+static struct json *json_of(const struct field *field, const void *member)
+{
+    if (!is_known(field, member))
+        return json_null();
+    switch (field->kind & ~FIELD_OPTIONAL) {
+    case FIELD_INTEGER:
+        return json_integer(*(const int64_t *)member);
+    case FIELD_REAL:
+        return json_finite(*(const double *)member);
+    case FIELD_TEXT:
+        return json_string(*(const char *const *)member);
+    default:
+        return json_boolean(*(const bool *)member);
+    }
+}
+
+void fields_add(const struct fields *fields, const void *row, struct json *object)
+{
+    for (size_t i = 0; i < fields->n; i++)
+        json_set(object, fields->rows[i].name, json_of(&fields->rows[i], member_of(row, &fields->rows[i])));
+}
+
+struct json *fields_object(const struct fields *fields, const void *row)
+{
+    struct json *object = json_object();
+    fields_add(fields, row, object);
+    return object;
+}
+
+struct json *fields_array(const struct fields *fields, const void *rows, size_t n)
+{
+    struct json *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_add(array, fields_object(fields, (const char *)rows + i * fields->bytes));
+    return array;
+}
+
+void fields_csv_names(const struct fields *fields, FILE *stream)
+{
+    for (size_t i = 0; i < fields->n; i++)
+        fprintf(stream, "%s%s", i > 0 ? "," : "", fields->rows[i].name);
+}
+
+void fields_csv(const struct fields *fields, const void *row, FILE *stream)
+{
+    for (size_t i = 0; i < fields->n; i++) {
+        const struct field *field = &fields->rows[i];
+        const void *member = member_of(row, field);
+        if (i > 0)
+            fputc(',', stream);
+        if (!is_known(field, member))
+            continue;
+        switch (field->kind & ~FIELD_OPTIONAL) {
+        case FIELD_REAL:
+            fprintf(stream, "%.17g", *(const double *)member);
+            break;
+        case FIELD_TEXT:
+            csv_text(stream, *(const char *const *)member);
+            break;
+        case FIELD_INTEGER:
+            fprintf(stream, "%" PRId64, *(const int64_t *)member);
+            break;
+        default:
+            fprintf(stream, "%d", *(const bool *)member);
+        }
+    }
+}
+
+void statement_csv(FILE *stream, sqlite3_stmt *statement)
+{
+    int n_columns = sqlite3_column_count(statement);
+    for (int i = 0; i < n_columns; i++) {
+        if (sqlite3_column_type(statement, i) == SQLITE_FLOAT)
+            fprintf(stream, "%.17g", sqlite3_column_double(statement, i));
+        else if (sqlite3_column_text(statement, i) != NULL)
+            csv_text(stream, (const char *)sqlite3_column_text(statement, i));
+        fputc(i + 1 < n_columns ? ',' : '\n', stream);
+    }
+}
