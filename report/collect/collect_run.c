@@ -25,7 +25,7 @@ static void collect_run(struct report *report)
     report_read_row(report,
                     "SELECT started_by, coalesce(eager_limit_bytes, -1), coalesce(eager_limit_network_bytes, -1), "
                     "own_cost_ns, started_unix_ns, duration_ns * 1e-9, world_size, "
-                    "coalesce(nullif((SELECT max(launched) FROM process), 0), -1), spools, "
+                    "coalesce(nullif(CAST((SELECT max(launched) FROM process) AS INTEGER), 0), -1), spools, "
                     "(SELECT count(*) FROM node) FROM run",
                     &report_run_numbers, &report->run);
 }

@@ -37,10 +37,8 @@ static void add_warning(void *context, const char *text)
 
 static void add_runs(struct document *document, const struct comparison *comparison)
 {
-    static const struct document_column columns[] = {{"", false},    {"trace", false}, {"ranks", true},
-                                                     {"MPI", false}, {"time", true},   {"command", false}};
     size_t n = comparison->n_a + comparison->n_b;
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_table(document, "|trace|ranks>|MPI|time>|command");
     for (size_t i = 0; i < n; i++) {
         const struct profile *profile = &comparison->profiles[i];
         const char *name = profile->command, *blank = strchr(name, ' ');
@@ -52,7 +50,7 @@ static void add_runs(struct document *document, const struct comparison *compari
                       profile->path + (length > PATH_WIDTH ? length - PATH_WIDTH + 3 : 0));
         document_cell(document, "%u", profile->n_ranks);
         document_cell(document, "%.12s", profile->mpi);
-        document_seconds(document, profile->duration_s);
+        document_cells(document, "s", profile->duration_s);
         document_cell(document, "%.20s", name);
     }
 }
@@ -138,7 +136,7 @@ static void add_other_work(struct document *document, const struct comparison *c
         add_wrapped(document, DOCUMENT_LINE, text);
     }
     if (n > most)
-        document_add(document, DOCUMENT_LINE, "and other work at %zu more call sites: --all", n - most);
+        document_line(document, "and other work at %zu more call sites: --all", n - most);
 }
 
 /* Appends what a level's messages carried, in A and, where that is different, in B. */
@@ -171,13 +169,10 @@ static void add_document_row(struct document *document, const struct comparison_
     /* The end of a place is its line. */
     document_cell(document, "%s%s", length > PLACE_WIDTH ? ".." : "",
                   place + (length > PLACE_WIDTH ? length - PLACE_WIDTH + 2 : 0));
-    document_seconds(document, result->a_s);
-    document_seconds(document, result->b_s);
+    document_cells(document, "ss", result->a_s, result->b_s);
     show_percent(show_share(row, result->change_s), true, change, sizeof change);
     show_percent(row->state == COMPARISON_TESTED ? show_share(row, result->noise_s) : NAN, false, noise, sizeof noise);
-    document_seconds(document, result->change_s);
-    document_cell(document, "%s", change);
-    document_cell(document, "%s", noise);
+    document_cells(document, "stt", result->change_s, change, noise);
 }
 
 static bool is_of(const struct comparison_row *row, enum comparison_table table)
@@ -197,10 +192,8 @@ static bool has_time(const struct comparison_row *row)
 
 /* Adds a table of the rows of a kind that both sides have, at most so many beside those above noise. */
 static void add_table(struct document *document, const struct comparison *comparison, enum comparison_table table,
-                      const char *heading, const char *first, size_t short_rows, bool all)
+                      const char *heading, const char *columns, size_t short_rows, bool all)
 {
-    const struct document_column columns[] = {{"", false},      {first, false}, {"A", true},    {"B", true},
-                                              {"change", true}, {"", true},     {"noise", true}};
     size_t shown = 0, left = 0, most = all ? SIZE_MAX : short_rows;
     for (size_t i = 0; i < comparison->n_rows; i++) {
         const struct comparison_row *row = &comparison->rows[i];
@@ -213,13 +206,13 @@ static void add_table(struct document *document, const struct comparison *compar
         }
         if (shown++ == 0) {
             if (heading != NULL)
-                document_add(document, DOCUMENT_HEADING, "%s", heading);
-            document_table(document, columns, sizeof columns / sizeof columns[0]);
+                document_heading(document, "%s", heading);
+            document_table(document, columns);
         }
         add_document_row(document, row);
     }
     if (left > 0)
-        document_add(document, DOCUMENT_LINE, "and %zu more: --all", left);
+        document_line(document, "and %zu more: --all", left);
 }
 
 static void add_one_sided(struct document *document, const struct comparison *comparison, size_t most)
@@ -230,9 +223,8 @@ static void add_one_sided(struct document *document, const struct comparison *co
             n[comparison->rows[i].state == COMPARISON_ONLY_B]++;
     if (n[0] + n[1] == 0)
         return;
-    document_add(document, DOCUMENT_HEADING, "In one of them only: %zu in A, %zu in B", n[0], n[1]);
-    static const struct document_column columns[] = {{NULL, false}, {NULL, false}, {NULL, true}};
-    document_table(document, columns, 3);
+    document_heading(document, "In one of them only: %zu in A, %zu in B", n[0], n[1]);
+    document_table(document, "||>");
     for (size_t i = 0; i < comparison->n_rows; i++) {
         const struct comparison_row *row = &comparison->rows[i];
         bool b = row->state == COMPARISON_ONLY_B;
@@ -242,23 +234,24 @@ static void add_one_sided(struct document *document, const struct comparison *co
         show_place(row, true, place, sizeof place);
         document_cell(document, b ? "only B" : "only A");
         document_cell(document, "%.60s", place);
-        document_seconds(document, row->total_s[b]);
+        document_cells(document, "s", row->total_s[b]);
     }
 }
 
 void show_document(struct document *document, const struct comparison *comparison, bool all)
 {
     document->partial = !show_is_whole(comparison);
-    document_add(document, DOCUMENT_HEADING, "B against A");
+    document_heading(document, "B against A");
     add_runs(document, comparison);
     show_warnings(comparison, add_warning, document);
     add_verdict(document, comparison);
     add_other_work(document, comparison, all ? SIZE_MAX : SHORT_OTHER_WORK);
     add_table(document, comparison, COMPARISON_SITE, "Call sites: the computation before their calls, and the calls",
-              "time", SHORT_SITES, all);
-    add_table(document, comparison, COMPARISON_KIND, "Kinds, ranks, levels", "all ranks", SIZE_MAX, all);
-    add_table(document, comparison, COMPARISON_RANK, NULL, "rank", SHORT_RANKS, all);
-    add_table(document, comparison, COMPARISON_LEVEL, NULL, "messages", SIZE_MAX, all);
+              "|time|A>|B>|change>|>|noise>", SHORT_SITES, all);
+    add_table(document, comparison, COMPARISON_KIND, "Kinds, ranks, levels", "|all ranks|A>|B>|change>|>|noise>",
+              SIZE_MAX, all);
+    add_table(document, comparison, COMPARISON_RANK, NULL, "|rank|A>|B>|change>|>|noise>", SHORT_RANKS, all);
+    add_table(document, comparison, COMPARISON_LEVEL, NULL, "|messages|A>|B>|change>|>|noise>", SIZE_MAX, all);
     add_one_sided(document, comparison, all ? SIZE_MAX : SHORT_ONE_SIDE);
     add_wrapped(
         document, DOCUMENT_LINE,

@@ -1,6 +1,7 @@
 /* Numbers are turned into text once, with their units and digits, so that text and HTML cannot differ. */
 #include "report/render/document.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,14 +56,19 @@ void document_add(struct document *document, enum document_kind kind, const char
 void document_explain_mark(struct document *document, const char *reason)
 {
     if (document->marked)
-        document_add(document, DOCUMENT_WARNING, WHOLE_LEGEND, reason);
+        document_warning(document, WHOLE_LEGEND, reason);
     document->marked = false;
 }
 
-void document_table(struct document *document, const struct document_column *columns, size_t n_columns)
+void document_table(struct document *document, const char *columns)
 {
-    struct document_block block = {.kind = DOCUMENT_TABLE, .n_columns = n_columns};
-    memcpy(block.columns, columns, n_columns * sizeof *columns);
+    struct document_block block = {.kind = DOCUMENT_TABLE};
+    for (const char *title = columns; title != NULL; title = strchr(title, '|'), title += title != NULL) {
+        size_t length = strcspn(title, "|>");
+        block.titled = block.titled || length > 0;
+        block.columns[block.n_columns++] =
+            (struct document_column){pool_clean(&document->pool, title, length), title[length] == '>'};
+    }
     add_block(document, block);
 }
 
@@ -92,22 +98,30 @@ void document_bar(struct document *document, double measured, double modelled)
     table->bar_end = fmax(table->bar_end, fmax(bar.measured, bar.modelled)); /* fmax leaves NaN out */
 }
 
-void document_seconds(struct document *document, double seconds)
+void document_cells(struct document *document, const char *letters, ...)
 {
     char text[64];
-    document_cell(document, "%s", isnan(seconds) ? "-" : words_seconds(text, sizeof text, seconds));
-}
-
-void document_bytes(struct document *document, double bytes)
-{
-    char text[64];
-    document_cell(document, "%s", isnan(bytes) ? "-" : words_bytes(text, sizeof text, bytes));
-}
-
-void document_percent(struct document *document, double ratio, bool with_sign)
-{
-    if (isnan(ratio))
-        document_cell(document, "-");
-    else
-        document_cell(document, with_sign ? "%+.*f %%" : "%.*f %%", document->whole_percents ? 0 : 1, ratio * 100);
+    va_list values;
+    va_start(values, letters);
+    for (; *letters != '\0'; letters++) {
+        if (*letters == 'i') {
+            document_cell(document, "%" PRId64, va_arg(values, int64_t));
+            continue;
+        }
+        if (*letters == 't') {
+            document_cell(document, "%s", va_arg(values, const char *));
+            continue;
+        }
+        double value = va_arg(values, double);
+        if (isnan(value))
+            document_cell(document, "-");
+        else if (*letters == 's')
+            document_cell(document, "%s", words_seconds(text, sizeof text, value));
+        else if (*letters == 'b')
+            document_cell(document, "%s", words_bytes(text, sizeof text, value));
+        else
+            document_cell(document, *letters == 'c' ? "%+.*f %%" : "%.*f %%", document->whole_percents ? 0 : 1,
+                          value * 100);
+    }
+    va_end(values);
 }

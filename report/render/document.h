@@ -10,8 +10,8 @@ enum { DOCUMENT_MAX_COLUMNS = 16 };
 enum document_kind { DOCUMENT_HEADING, DOCUMENT_LINE, DOCUMENT_WARNING, DOCUMENT_TABLE };
 
 struct document_column {
-    const char *title; /* NULL in all columns: a table without header */
-    bool right;        /* numbers */
+    const char *title;
+    bool right; /* numbers */
 };
 
 /* Compares measured with modelled in one row, as lengths of at least 0, NaN where there is none. */
@@ -24,6 +24,7 @@ struct document_block {
     const char *text; /* heading, line, warning */
     struct document_column columns[DOCUMENT_MAX_COLUMNS];
     size_t n_columns;
+    bool titled;
     const char **cells; /* [rows * n_columns] */
     size_t n_cells;
     struct document_bar *bars; /* [rows], behind the last column; or NULL */
@@ -49,15 +50,23 @@ void document_explain_mark(struct document *document, const char *reason);
 void document_release(struct document *document);
 void document_add(struct document *document, enum document_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Begins a table of at most DOCUMENT_MAX_COLUMNS columns, whose titles stay the caller's. */
-void document_table(struct document *document, const struct document_column *columns, size_t n_columns);
+#define document_heading(document, ...) document_add(document, DOCUMENT_HEADING, __VA_ARGS__)
+#define document_line(document, ...)    document_add(document, DOCUMENT_LINE, __VA_ARGS__)
+#define document_warning(document, ...) document_add(document, DOCUMENT_WARNING, __VA_ARGS__)
+
+/* Begins a table of at most DOCUMENT_MAX_COLUMNS columns, "rank>|time>|call": those with '>' have numbers. Where none
+ * has a title there is no line of titles. */
+void document_table(struct document *document, const char *columns);
 /* Add the next cell, or the bar of the row just ended, to the last table begun. */
 void document_cell(struct document *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void document_bar(struct document *document, double measured, double modelled);
-
-/* Add cells of quantities, three significant digits: "12.3 ms", "4.56 MB", "7.8 %"; "-" for NaN. */
-void document_seconds(struct document *document, double seconds);
-void document_bytes(struct document *document, double bytes);
-void document_percent(struct document *document, double ratio, bool with_sign);
+/* Adds a cell for each letter, quantities with three significant digits; NaN is "-":
+ *     i   int64_t
+ *     t   text
+ *     s   seconds: "12.3 ms"
+ *     b   bytes, a double: "4.56 MB"
+ *     p   a share in percent: "7.8 %"
+ *     c   a change in percent, with its sign */
+void document_cells(struct document *document, const char *letters, ...);
 
 #endif

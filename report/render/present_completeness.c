@@ -48,23 +48,23 @@ static void present_lost(struct document *document, const struct report *report)
     for (size_t i = 0; i < report->n_losses; i++) {
         const struct report_count *loss = &report->losses[i];
         if (strcmp(loss->name, "no_spool") == 0)
-            document_add(document, DOCUMENT_WARNING,
-                         "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); what they did is not here",
-                         loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
+            document_warning(document,
+                             "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); what they did is not here",
+                             loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
         else if (strcmp(loss->name, "not_joined") == 0)
-            document_add(document, DOCUMENT_WARNING,
-                         "did not join the recording: %" PRId64 " of %" PRId64
-                         " ranks (rank%s %s), as processes that are started without the library; what they did is not "
-                         "here, and messages from and to them have no partner",
-                         loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
+            document_warning(
+                document,
+                "did not join the recording: %" PRId64 " of %" PRId64
+                " ranks (rank%s %s), as processes that are started without the library; what they did is not "
+                "here, and messages from and to them have no partner",
+                loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
         else if (strcmp(loss->name, "at_once") == 0)
-            document_add(document, DOCUMENT_WARNING,
-                         "ended at once, in MPI_Init: %" PRId64 " of %" PRId64 " ranks (rank%s %s)", loss->ranks,
-                         report->run.world_size, words_plural(loss->ranks), loss->where);
+            document_warning(document, "ended at once, in MPI_Init: %" PRId64 " of %" PRId64 " ranks (rank%s %s)",
+                             loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
         else
-            document_add(document, DOCUMENT_WARNING, "lost: %" PRId64 " record%s on rank%s %s (%s): %s", loss->n,
-                         words_plural(loss->n), words_plural(loss->ranks), loss->where, loss->name,
-                         loss_text(loss->name));
+            document_warning(document, "lost: %" PRId64 " record%s on rank%s %s (%s): %s", loss->n,
+                             words_plural(loss->n), words_plural(loss->ranks), loss->where, loss->name,
+                             loss_text(loss->name));
     }
 }
 
@@ -79,14 +79,13 @@ static void present_untracked(struct document *document, const struct report *re
                 calls = INT64_MAX;
             continue;
         }
-        document_add(document, DOCUMENT_WARNING,
-                     "not recorded: %s, %" PRId64 " call%s on rank%s %s; may carry messages", count->name, count->n,
-                     words_plural(count->n), words_plural(count->ranks), count->where);
+        document_warning(document, "not recorded: %s, %" PRId64 " call%s on rank%s %s; may carry messages", count->name,
+                         count->n, words_plural(count->n), words_plural(count->ranks), count->where);
     }
     if (functions > 0)
-        document_add(document, DOCUMENT_LINE,
-                     "only counted: %" PRId64 " call%s of %" PRId64 " function%s; no message is missing for them",
-                     calls, words_plural(calls), functions, words_plural(functions));
+        document_line(document,
+                      "only counted: %" PRId64 " call%s of %" PRId64 " function%s; no message is missing for them",
+                      calls, words_plural(calls), functions, words_plural(functions));
 }
 
 static void present_unmatched(struct document *document, const struct report *report)
@@ -106,37 +105,35 @@ static void present_rejected(struct document *document, const struct report *rep
 {
     for (size_t i = 0; i < report->n_rejected && i < PLACES_TOLD; i++) {
         const struct report_count *count = &report->rejected[i];
-        document_add(document, DOCUMENT_LINE, "rejected by MPI: %" PRId64 " operation%s on rank%s %s: %s", count->n,
-                     words_plural(count->n), words_plural(count->ranks), count->where, count->name);
+        document_line(document, "rejected by MPI: %" PRId64 " operation%s on rank%s %s: %s", count->n,
+                      words_plural(count->n), words_plural(count->ranks), count->where, count->name);
     }
     if (report->n_rejected > PLACES_TOLD)
-        document_add(document, DOCUMENT_LINE, "rejected by MPI: more at %zu other places, see the view rejected_call",
-                     report->n_rejected - PLACES_TOLD);
+        document_line(document, "rejected by MPI: more at %zu other places, see the view rejected_call",
+                      report->n_rejected - PLACES_TOLD);
 }
 
 static void present_unnamed(struct document *document, const struct report *report)
 {
     for (size_t i = 0; i < report->n_unnamed && i < PLACES_TOLD; i++)
-        document_add(document, DOCUMENT_WARNING, "without lines: %" PRId64 " call site%s of %s", report->unnamed[i].n,
-                     words_plural(report->unnamed[i].n), report->unnamed[i].name);
+        document_warning(document, "without lines: %" PRId64 " call site%s of %s", report->unnamed[i].n,
+                         words_plural(report->unnamed[i].n), report->unnamed[i].name);
     if (report->n_unnamed > PLACES_TOLD)
-        document_add(document, DOCUMENT_WARNING,
-                     "without lines: more of %zu other modules, see the table unnamed_module",
-                     report->n_unnamed - PLACES_TOLD);
+        document_warning(document, "without lines: more of %zu other modules, see the table unnamed_module",
+                         report->n_unnamed - PLACES_TOLD);
 }
 
 static void present_doubts(struct document *document, const struct report *report)
 {
     const struct report_completeness *complete = &report->completeness;
     if (complete->uncertain > 0)
-        document_add(document, DOCUMENT_WARNING,
-                     "the order of %" PRId64 " message%s was not certain:", complete->uncertain,
-                     words_plural(complete->uncertain));
+        document_warning(document, "the order of %" PRId64 " message%s was not certain:", complete->uncertain,
+                         words_plural(complete->uncertain));
     for (size_t i = 0; i < report->n_doubts; i++)
-        document_add(document, DOCUMENT_WARNING, "  of %" PRId64 ": %s", report->doubts[i].n, report->doubts[i].name);
+        document_warning(document, "  of %" PRId64 ": %s", report->doubts[i].n, report->doubts[i].name);
     if (complete->unknown_communicators > 0)
-        document_add(document, DOCUMENT_WARNING, "communicators whose creation was not seen: %" PRId64,
-                     complete->unknown_communicators);
+        document_warning(document, "communicators whose creation was not seen: %" PRId64,
+                         complete->unknown_communicators);
 }
 
 static void present_ends(struct document *document, const struct report *report)
@@ -150,34 +147,33 @@ static void present_ends(struct document *document, const struct report *report)
             unfinished++;
         }
     if (first != NULL)
-        document_add(document, DOCUMENT_WARNING,
-                     "ended without MPI_Finalize: %" PRId64 " rank%s, first rank %" PRId64 " (%s)", unfinished,
-                     words_plural(unfinished), first->rank, first->ended);
+        document_warning(document, "ended without MPI_Finalize: %" PRId64 " rank%s, first rank %" PRId64 " (%s)",
+                         unfinished, words_plural(unfinished), first->rank, first->ended);
 }
 
 static void present_off(struct document *document, const struct report_off *off)
 {
     if (off->times == 0)
         return;
-    document_add(document, DOCUMENT_WARNING,
-                 "recording was off (MPI_Pcontrol, MPISTAIR_WINDOW): %" PRId64
-                 " time%s on rank%s %s, %.3g s in all; left out: %" PRId64 " operation%s posted then and %" PRId64
-                 " partner%s of them",
-                 off->times, words_plural(off->times), words_plural(off->ranks), off->where, off->time_s,
-                 off->operations, words_plural(off->operations), off->partners, words_plural(off->partners));
+    document_warning(document,
+                     "recording was off (MPI_Pcontrol, MPISTAIR_WINDOW): %" PRId64
+                     " time%s on rank%s %s, %.3g s in all; left out: %" PRId64 " operation%s posted then and %" PRId64
+                     " partner%s of them",
+                     off->times, words_plural(off->times), words_plural(off->ranks), off->where, off->time_s,
+                     off->operations, words_plural(off->operations), off->partners, words_plural(off->partners));
 }
 
 void present_completeness(struct document *document, const struct report *report)
 {
     const struct report_completeness *complete = &report->completeness;
-    document_add(document, DOCUMENT_LINE, "%s; %" PRId64 " operation%s posted, %" PRId64 " matched", complete->verdict,
-                 complete->posted, words_plural(complete->posted), complete->matched);
+    document_line(document, "%s; %" PRId64 " operation%s posted, %" PRId64 " matched", complete->verdict,
+                  complete->posted, words_plural(complete->posted), complete->matched);
     if (report->run.launched > 0)
-        document_add(document, DOCUMENT_WARNING,
-                     "%" PRId64
-                     " ranks were expected, each made a world and a trace of its own: start the job with the "
-                     "mpiexec of its MPI",
-                     report->run.launched);
+        document_warning(document,
+                         "%" PRId64
+                         " ranks were expected, each made a world and a trace of its own: start the job with the "
+                         "mpiexec of its MPI",
+                         report->run.launched);
     present_lost(document, report);
     present_ends(document, report);
     present_untracked(document, report);
@@ -187,12 +183,12 @@ void present_completeness(struct document *document, const struct report *report
     present_doubts(document, report);
     present_off(document, &complete->off);
     for (size_t i = 0; i < complete->n_sums; i++)
-        document_add(document, DOCUMENT_LINE,
-                     "from %.3g s on only sums are kept of %s calls: %" PRId64 " on %" PRId64
-                     " rank%s (MPISTAIR_DETAIL)",
-                     complete->sums[i].from_s, complete->sums[i].kind, complete->sums[i].calls, complete->sums[i].ranks,
-                     words_plural(complete->sums[i].ranks));
+        document_line(document,
+                      "from %.3g s on only sums are kept of %s calls: %" PRId64 " on %" PRId64
+                      " rank%s (MPISTAIR_DETAIL)",
+                      complete->sums[i].from_s, complete->sums[i].kind, complete->sums[i].calls,
+                      complete->sums[i].ranks, words_plural(complete->sums[i].ranks));
     if (complete->idle_calls > 0)
-        document_add(document, DOCUMENT_LINE, "unsuccessful tests and probes: %" PRId64 ", of which only sums are kept",
-                     complete->idle_calls);
+        document_line(document, "unsuccessful tests and probes: %" PRId64 ", of which only sums are kept",
+                      complete->idle_calls);
 }

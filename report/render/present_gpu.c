@@ -26,17 +26,14 @@ static void present_kind(struct document *document, const struct report_gpu_kind
         if (path > GPU_3_STEP && !divides(kind))
             continue;
         if (first) {
-            document_cell(document, "%" PRId64, kind->kind);
-            document_cell(document, "%s", level_word(kind->level));
-            document_cell(document, "%" PRIu32, kind->gpus);
+            document_cells(document, "iti", kind->kind, level_word(kind->level), (int64_t)kind->gpus);
             document_cell(document, "%.4g", kind->messages);
-            document_bytes(document, kind->bytes);
+            document_cells(document, "b", kind->bytes);
         }
         for (int i = 0; i < 5 && !first; i++)
             document_cell(document, "%s", "");
-        document_cell(document, "%s", gpu_path_name[path]);
-        document_seconds(document, kind->path_s[path]);
-        document_seconds(document, kind->path_s[path] * (double)kind->rounds);
+        document_cells(document, "tss", gpu_path_name[path], kind->path_s[path],
+                       kind->path_s[path] * (double)kind->rounds);
         first = false;
     }
 }
@@ -49,8 +46,8 @@ static void present_reasons(struct document *document, const struct report_gpu_k
         if (kind->reason[path] == NULL || (before != NULL && strcmp(before, kind->reason[path]) == 0))
             continue;
         before = kind->reason[path];
-        document_add(document, DOCUMENT_LINE, "kind %" PRId64 ", %s: %s is not available: %s", kind->kind,
-                     level_word(kind->level), gpu_path_name[path], kind->reason[path]);
+        document_line(document, "kind %" PRId64 ", %s: %s is not available: %s", kind->kind, level_word(kind->level),
+                      gpu_path_name[path], kind->reason[path]);
     }
 }
 
@@ -66,38 +63,35 @@ static void present_advice(struct document *document, const struct report_gpu_ki
     if (best == GPU_PATH_COUNT || isnan(direct_s))
         return;
     if (best == GPU_DIRECT)
-        document_add(document, DOCUMENT_LINE, "kind %" PRId64 ", %s: leave %s%s to the MPI, which is the fastest way",
-                     kind->kind, level_word(kind->level), kind->function, site);
+        document_line(document, "kind %" PRId64 ", %s: leave %s%s to the MPI, which is the fastest way", kind->kind,
+                      level_word(kind->level), kind->function, site);
     else
-        document_add(document, DOCUMENT_LINE,
-                     "kind %" PRId64
-                     ", %s: %s instead of %s%s of the GPU's memory saves %.3g us of %.3g us a round (%.0f %%)",
-                     kind->kind, level_word(kind->level), gpu_path_name[best], kind->function, site,
-                     (direct_s - kind->path_s[best]) * 1e6, direct_s * 1e6, 100 * (1 - kind->path_s[best] / direct_s));
+        document_line(document,
+                      "kind %" PRId64
+                      ", %s: %s instead of %s%s of the GPU's memory saves %.3g us of %.3g us a round (%.0f %%)",
+                      kind->kind, level_word(kind->level), gpu_path_name[best], kind->function, site,
+                      (direct_s - kind->path_s[best]) * 1e6, direct_s * 1e6, 100 * (1 - kind->path_s[best] / direct_s));
 }
 
 static void present_notes(struct document *document, const struct report_gpu *gpu)
 {
-    document_add(document, DOCUMENT_LINE,
-                 "GPUs: ranks of a node that send at once, each counts as one; sends, bytes: of the one that takes "
-                 "longest; no byte is taken for sent twice");
+    document_line(document,
+                  "GPUs: ranks of a node that send at once, each counts as one; sends, bytes: of the one that takes "
+                  "longest; no byte is taken for sent twice");
     if (gpu->all > gpu->n)
-        document_add(document, DOCUMENT_LINE, "and %zu more that another way helps less", gpu->all - gpu->n);
+        document_line(document, "and %zu more that another way helps less", gpu->all - gpu->n);
 }
 
 void present_gpu(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {{"kind", true},    {"level", false}, {"GPUs", true},
-                                                     {"sends", true},   {"bytes", true},  {"way", false},
-                                                     {"a round", true}, {"in all", true}};
     const struct report_gpu *gpu = &report->gpu;
     if (gpu->machine[0] == '\0')
         return;
     if (gpu->unknown != NULL)
-        document_add(document, DOCUMENT_LINE, "not known: %s", gpu->unknown);
+        document_line(document, "not known: %s", gpu->unknown);
     if (gpu->n > 0) {
-        document_add(document, DOCUMENT_LINE, "ways of the data between GPUs, by the model on %s:", gpu->machine);
-        document_table(document, columns, sizeof columns / sizeof columns[0]);
+        document_line(document, "ways of the data between GPUs, by the model on %s:", gpu->machine);
+        document_table(document, "kind>|level|GPUs>|sends>|bytes>|way|a round>|in all>");
         for (size_t i = 0; i < gpu->n; i++)
             present_kind(document, &gpu->rows[i]);
         for (size_t i = 0; i < gpu->n; i++) {
@@ -107,6 +101,6 @@ void present_gpu(struct document *document, const struct report *report)
         present_notes(document, gpu);
     }
     if (gpu->one_side > 0)
-        document_add(document, DOCUMENT_LINE, "%" PRId64 " message%s between a GPU and a host's memory left out",
-                     gpu->one_side, words_plural(gpu->one_side));
+        document_line(document, "%" PRId64 " message%s between a GPU and a host's memory left out", gpu->one_side,
+                      words_plural(gpu->one_side));
 }

@@ -7,14 +7,11 @@
 
 void present_models(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {{"machine", false}, {"model", false},  {"error", true},
-                                                     {"MAPE", true},     {"bias", true},    {"worst rank", true},
-                                                     {"measured", true}, {"modelled", true}};
     if (report->n_models == 0) {
-        document_add(document, DOCUMENT_LINE, "none yet. 'mpistair machine list' shows the machines known here, then:");
-        document_add(document, DOCUMENT_LINE, "mpistair predict %s --machine NAME --model all", report->path);
+        document_line(document, "none yet. 'mpistair machine list' shows the machines known here, then:");
+        document_line(document, "mpistair predict %s --machine NAME --model all", report->path);
     } else {
-        document_table(document, columns, sizeof columns / sizeof columns[0]);
+        document_table(document, "machine|model|error>|MAPE>|bias>|worst rank>|measured>|modelled>");
     }
     bool extrapolated = false, unknown = false;
     double coverage = 1;
@@ -24,35 +21,33 @@ void present_models(struct document *document, const struct report *report)
         coverage = fmin(coverage, model->coverage);
         document_cell(document, "%s", model->machine);
         document_cell(document, "%s%s", model->title, model->extrapolated ? " *" : "");
-        document_percent(document, words_claimed(report, model->error), false);
-        document_percent(document, words_claimed(report, model->mape), false);
-        document_percent(document, words_claimed(report, model->bias), true);
-        document_cell(document, "%" PRId64, model->worst_rank);
+        document_cells(document, "ppci", words_claimed(report, model->error), words_claimed(report, model->mape),
+                       words_claimed(report, model->bias), model->worst_rank);
         double measured = NAN, modelled = NAN;
         for (size_t k = 0; k < report->n_ranks; k++)
             if (report->ranks[k].rank == model->worst_rank) {
                 measured = report->ranks[k].models[i].actual_s;
                 modelled = report->ranks[k].models[i].model_s;
             }
-        document_seconds(document, measured);
+        document_cells(document, "s", measured);
         unknown = words_modelled(document, measured, modelled) || unknown;
     }
     if (extrapolated)
-        document_add(document, DOCUMENT_LINE, "* beyond the ends of a bandwidth table of the machine");
+        document_line(document, "* beyond the ends of a bandwidth table of the machine");
     if (unknown)
         words_unknown(document);
     if (report->errors_withheld && report->n_models > 0)
-        document_add(document, DOCUMENT_WARNING,
-                     "no error is claimed: rounds overlap (see Rounds), and the models take them one by one");
+        document_warning(document,
+                         "no error is claimed: rounds overlap (see Rounds), and the models take them one by one");
     if (words_judgement(report) != NULL)
-        document_add(document, DOCUMENT_WARNING, "%s", words_judgement(report));
+        document_warning(document, "%s", words_judgement(report));
     if (coverage < 0.999)
-        document_add(document, DOCUMENT_WARNING, "a model covers only %.1f %% of the measured time: predict again",
-                     words_percent(coverage));
+        document_warning(document, "a model covers only %.1f %% of the measured time: predict again",
+                         words_percent(coverage));
     if (isnan(report->replicate_error))
-        document_add(document, DOCUMENT_LINE, "replicate error: none, no kind has two rounds");
+        document_line(document, "replicate error: none, no kind has two rounds");
     else
-        document_add(
-            document, DOCUMENT_LINE, "replicate error: %.1f %% (%s; %.1f %% of the time has two and more rounds)",
-            words_percent(report->replicate_error), report->replicate_basis, words_percent(report->replicate_share));
+        document_line(document, "replicate error: %.1f %% (%s; %.1f %% of the time has two and more rounds)",
+                      words_percent(report->replicate_error), report->replicate_basis,
+                      words_percent(report->replicate_share));
 }

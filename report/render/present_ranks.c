@@ -44,11 +44,11 @@ static void present_distribution(struct document *document, const struct report 
     }
     sort_doubles(values, n);
     if (n > 0)
-        document_add(document, DOCUMENT_LINE,
-                     model < report->n_models
-                         ? "all %zu: median error %.1f %%, nine of ten below %.1f %%, largest %.1f %%"
-                         : "all %zu: median %.3g s, nine of ten below %.3g s, longest %.3g s",
-                     n, values[n / 2], values[n * 9 / 10 < n ? n * 9 / 10 : n - 1], values[n - 1]);
+        document_line(document,
+                      model < report->n_models
+                          ? "all %zu: median error %.1f %%, nine of ten below %.1f %%, largest %.1f %%"
+                          : "all %zu: median %.3g s, nine of ten below %.3g s, longest %.3g s",
+                      n, values[n / 2], values[n * 9 / 10 < n ? n * 9 / 10 : n - 1], values[n - 1]);
     free(values);
 }
 
@@ -65,23 +65,16 @@ static bool present_rank(struct document *document, const struct report *report,
     else
         document_cell(document, "%" PRId64 "/%" PRId64, rank->node, rank->socket);
     if (model < report->n_models) {
-        document_seconds(document, rank->models[model].actual_s);
-        document_percent(document, rank->late_senders_s / rank->actual_s, false);
-        document_percent(document, rank->late_receivers_s / rank->actual_s, false);
+        document_cells(document, "spp", rank->models[model].actual_s, rank->late_senders_s / rank->actual_s,
+                       rank->late_receivers_s / rank->actual_s);
         unknown = words_modelled(document, rank->models[model].actual_s, rank->models[model].model_s);
-        document_percent(document, words_claimed(report, rank->models[model].off_s / rank->models[model].actual_s),
-                         false);
-        document_percent(document,
-                         words_claimed(report, (rank->models[model].model_s - rank->models[model].actual_s) /
-                                                   rank->models[model].actual_s),
-                         true);
+        document_cells(document, "pc", words_claimed(report, rank->models[model].off_s / rank->models[model].actual_s),
+                       words_claimed(report, (rank->models[model].model_s - rank->models[model].actual_s) /
+                                                 rank->models[model].actual_s));
         document_bar(document, rank->models[model].actual_s, rank->models[model].model_s);
     } else {
-        document_bytes(document, (double)rank->received_bytes);
-        document_seconds(document, rank->in_mpi_s);
-        document_seconds(document, rank->actual_s);
-        document_percent(document, rank->late_senders_s / rank->actual_s, false);
-        document_percent(document, rank->late_receivers_s / rank->actual_s, false);
+        document_cells(document, "bsspp", (double)rank->received_bytes, rank->in_mpi_s, rank->actual_s,
+                       rank->late_senders_s / rank->actual_s, rank->late_receivers_s / rank->actual_s);
         document_bar(document, rank->actual_s, NAN);
     }
     return unknown;
@@ -89,32 +82,26 @@ static bool present_rank(struct document *document, const struct report *report,
 
 void present_ranks(struct document *document, const struct report *report)
 {
-    static const struct document_column modelled[] = {{"rank", true},      {"place", false},    {"measured", true},
-                                                      {"late send", true}, {"late recv", true}, {"modelled", true},
-                                                      {"error", true},     {"bias", true}};
-    static const struct document_column measured[] = {{"rank", true},     {"place", false},   {"received", true},
-                                                      {"in MPI", true},   {"measured", true}, {"late send", true},
-                                                      {"late recv", true}};
     size_t model = report_best_model(report), n = report->n_ranks;
     struct ranking *ranking = xcalloc(n, sizeof *ranking);
     for (size_t i = 0; i < n; i++)
         ranking[i] = (struct ranking){&report->ranks[i], weight(&report->ranks[i], model, report->n_models)};
     if (model < report->n_models)
-        document_add(document, DOCUMENT_LINE, "time in all rounds, # measured, | modelled by %s on %s",
-                     report->models[model].title, report->models[model].machine);
+        document_line(document, "time in all rounds, # measured, | modelled by %s on %s", report->models[model].title,
+                      report->models[model].machine);
     else
-        document_add(document, DOCUMENT_LINE, "time in all rounds from first post to last completion, # measured");
+        document_line(document, "time in all rounds from first post to last completion, # measured");
     if (n > RANKS_SHOWN_WHOLE && !document->all_ranks) {
         qsort(ranking, n, sizeof *ranking, heavier);
         n = RANKS_WORST;
         present_distribution(document, report, report->errors_withheld ? report->n_models : model);
-        document_add(document, DOCUMENT_LINE, "the %zu %s (--all-ranks shows all):", n,
-                     model < report->n_models ? "furthest off" : "with the longest time");
+        document_line(document, "the %zu %s (--all-ranks shows all):", n,
+                      model < report->n_models ? "furthest off" : "with the longest time");
     }
     if (model < report->n_models)
-        document_table(document, modelled, sizeof modelled / sizeof modelled[0]);
+        document_table(document, "rank>|place|measured>|late send>|late recv>|modelled>|error>|bias>");
     else
-        document_table(document, measured, sizeof measured / sizeof measured[0]);
+        document_table(document, "rank>|place|received>|in MPI>|measured>|late send>|late recv>");
     bool unknown = false;
     for (size_t i = 0; i < n; i++)
         unknown = present_rank(document, report, ranking[i].rank, model) || unknown;

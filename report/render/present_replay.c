@@ -6,15 +6,12 @@
 
 #include "report/render/sections.h"
 
-static void present_places(struct document *document, const struct report_replay_places *places, const char *in)
+static void present_places(struct document *document, const struct report_replay_places *places, const char *columns)
 {
-    const struct document_column columns[] = {{"rank", true}, {"time", true}, {"share", true}, {in, false}};
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_table(document, columns);
     for (size_t i = 0; i < places->n; i++) {
         const struct report_replay_place *place = &places->rows[i];
-        document_cell(document, "%" PRId64, place->rank);
-        document_seconds(document, place->time_s);
-        document_percent(document, place->share, false);
+        document_cells(document, "isp", place->rank, place->time_s, place->share);
         document_cell(document, "%s%s%s", place->function, place->place[0] != '\0' ? " at " : "", place->place);
     }
 }
@@ -22,28 +19,25 @@ static void present_places(struct document *document, const struct report_replay
 static void present_blame(struct document *document, const struct report_replay *replay)
 {
     if (replay->blamed.n == 0) {
-        document_add(document, DOCUMENT_LINE, "nobody waits for anybody");
+        document_line(document, "nobody waits for anybody");
         return;
     }
-    document_add(document, DOCUMENT_LINE,
-                 "to blame for %.3g s of waiting, passed on to where it began:", replay->blamed.all_s);
-    present_places(document, &replay->blamed, "before");
+    document_line(document, "to blame for %.3g s of waiting, passed on to where it began:", replay->blamed.all_s);
+    present_places(document, &replay->blamed, "rank>|time>|share>|before");
 }
 
 static void present_slower(struct document *document, const struct report_replay *replay)
 {
     if (replay->slower.n == 0 || !(replay->slower.rows[0].share >= REPORT_SLOWER_SHARE))
         return;
-    document_add(document, DOCUMENT_LINE,
-                 "transfers that took longer than %s gives (a slow link, a busy core):", replay->machine);
-    present_places(document, &replay->slower, "in");
+    document_line(document, "transfers that took longer than %s gives (a slow link, a busy core):", replay->machine);
+    present_places(document, &replay->slower, "rank>|time>|share>|in");
 }
 
 static void present_parts(struct document *document, const struct report_replay *replay)
 {
-    static const struct document_column columns[] = {{"of all ranks", false}, {"measured", true}, {"predicted", true}};
-    document_add(document, DOCUMENT_LINE, "where the time goes:");
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_line(document, "where the time goes:");
+    document_table(document, "of all ranks|measured>|predicted>");
     for (size_t i = 0; i < replay->n_parts; i++) {
         const struct report_replay_part *part = &replay->parts[i];
         static const char inner[] = " latency bandwidth contention queue progress ";
@@ -52,22 +46,18 @@ static void present_parts(struct document *document, const struct report_replay 
         snprintf(name, sizeof name, "%s%s", found != NULL ? "  " : "", part->name);
         for (char *letter = name; *letter != '\0'; letter++)
             *letter = *letter == '_' ? ' ' : *letter;
-        document_cell(document, "%s", name);
-        document_seconds(document, part->measured_s);
-        document_seconds(document, part->predicted_s);
+        document_cells(document, "tss", name, part->measured_s, part->predicted_s);
     }
 }
 
 static void present_efficiencies(struct document *document, const struct report_replay *replay)
 {
-    static const struct document_column columns[] = {{"efficiency", false}, {"measured", true}, {"predicted", true}};
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_table(document, "efficiency|measured>|predicted>");
     for (size_t i = 0; i < replay->n_efficiencies; i++) {
         const struct report_replay_efficiency *efficiency = &replay->efficiencies[i];
-        document_cell(document, "%s",
-                      strcmp(efficiency->name, "load_balance") == 0 ? "load balance" : efficiency->name);
-        document_percent(document, efficiency->measured, false);
-        document_percent(document, efficiency->predicted, false);
+        document_cells(document, "tpp",
+                       strcmp(efficiency->name, "load_balance") == 0 ? "load balance" : efficiency->name,
+                       efficiency->measured, efficiency->predicted);
     }
 }
 
@@ -79,21 +69,21 @@ void present_replay(struct document *document, const struct report *report)
     char change[64] = "copied: nothing is predicted";
     if (!isnan(replay->mpi_error)) /* else no message and no collective was modelled */
         snprintf(change, sizeof change, "%+.1f %%", 100 * (replay->predicted_s / replay->measured_s - 1));
-    document_add(document, DOCUMENT_LINE, "%.4g s measured, %.4g s by %s on %s (%s), collectives %s%s%s",
-                 replay->measured_s, replay->predicted_s, replay->law, replay->machine, change, replay->collectives,
-                 replay->options[0] != '\0' ? ", " : "", replay->options);
+    document_line(document, "%.4g s measured, %.4g s by %s on %s (%s), collectives %s%s%s", replay->measured_s,
+                  replay->predicted_s, replay->law, replay->machine, change, replay->collectives,
+                  replay->options[0] != '\0' ? ", " : "", replay->options);
     if (!isnan(replay->mpi_error))
-        document_add(document, DOCUMENT_LINE, "time inside MPI: error %.1f %%", 100 * replay->mpi_error);
+        document_line(document, "time inside MPI: error %.1f %%", 100 * replay->mpi_error);
     bool slower_first = replay->slower.all_s > replay->blamed.all_s;
     if (slower_first)
         present_slower(document, replay);
     present_blame(document, replay);
     if (!slower_first)
         present_slower(document, replay);
-    document_add(document, DOCUMENT_LINE, "the critical path:");
-    present_places(document, &replay->critical, "before and in");
+    document_line(document, "the critical path:");
+    present_places(document, &replay->critical, "rank>|time>|share>|before and in");
     present_parts(document, replay);
     present_efficiencies(document, replay);
     if (replay->stored > 1)
-        document_add(document, DOCUMENT_LINE, "%" PRId64 " replays are stored, this is the last one", replay->stored);
+        document_line(document, "%" PRId64 " replays are stored, this is the last one", replay->stored);
 }

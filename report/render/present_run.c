@@ -25,8 +25,7 @@ static void present_limits(struct document *document, const struct report_run *r
 static void present_programs(struct document *document, const struct report *report)
 {
     if (report->n_programs < 2) {
-        document_cell(document, "command");
-        document_cell(document, "%s", report->run.command);
+        document_cells(document, "tt", "command", report->run.command);
         return;
     }
     for (size_t i = 0; i < report->n_programs; i++) {
@@ -38,9 +37,8 @@ static void present_programs(struct document *document, const struct report *rep
 
 static void present_head(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {{NULL, false}, {NULL, false}};
     const struct report_run *run = &report->run;
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_table(document, "|");
     present_programs(document, report);
     document_cell(document, "MPI");
     /* Open MPI tells its package and more behind a comma. */
@@ -54,34 +52,27 @@ static void present_head(struct document *document, const struct report *report)
     char date[64] = "at a time not known";
     if (gmtime_r(&started, &utc) != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    document_cell(document, "started");
-    document_cell(document, "%s", date);
-    document_cell(document, "lasted");
-    document_seconds(document, run->duration_s);
-    document_cell(document, "messages");
+    document_cells(document, "tttst", "started", date, "lasted", run->duration_s, "messages");
     document_cell(document, "%" PRId64 ", at most %" PRId64 " to one rank", report->messages, report->max_messages);
-    document_cell(document, "volume");
-    document_bytes(document, (double)report->bytes);
-    document_cell(document, "eager limit");
+    document_cells(document, "tbt", "volume", (double)report->bytes, "eager limit");
     present_limits(document, run);
     document_cell(document, "own cost");
     if (isnan(run->own_cost_ns))
         document_cell(document, "unknown");
     else
         document_cell(document, "%.3g ns added to a nonblocking call", run->own_cost_ns);
-    document_cell(document, "recording");
-    document_cell(document, "%s", report->completeness.verdict);
+    document_cells(document, "tt", "recording", report->completeness.verdict);
 }
 
 static void present_crowding(struct document *document, const struct report *report)
 {
     if (report->crowding.nodes > 0)
-        document_add(document, DOCUMENT_WARNING,
-                     "%" PRId64 " ranks share %" PRId64
-                     " processors%s: times hold the wait for one, which models of rounds do not "
-                     "know of",
-                     report->crowding.ranks, report->crowding.processors,
-                     report->crowding.nodes > 1 ? " on the fullest node" : "");
+        document_warning(document,
+                         "%" PRId64 " ranks share %" PRId64
+                         " processors%s: times hold the wait for one, which models of rounds do not "
+                         "know of",
+                         report->crowding.ranks, report->crowding.processors,
+                         report->crowding.nodes > 1 ? " on the fullest node" : "");
 }
 
 static void present_waited(struct document *document, const struct report *report)
@@ -90,11 +81,11 @@ static void present_waited(struct document *document, const struct report *repor
     bool partial = document->partial;
     document->partial = false; /* the kernel counted that, whatever was recorded */
     if (waited->ranks > 0)
-        document_add(document, DOCUMENT_WARNING,
-                     "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
-                     ": %.1f %% of %.3g s (%" PRId64 " involuntary switches); times hold that wait",
-                     waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
-                     waited->observed_s, waited->switches);
+        document_warning(document,
+                         "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
+                         ": %.1f %% of %.3g s (%" PRId64 " involuntary switches); times hold that wait",
+                         waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
+                         waited->observed_s, waited->switches);
     document->partial = partial;
 }
 
@@ -107,18 +98,13 @@ void present_run(struct document *document, const struct report *report)
 
 void present_levels(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {
-        {"level", false}, {"messages", true}, {"most a rank", true}, {"volume", true}, {"share", true}};
     if (report->n_levels == 0) {
-        document_add(document, DOCUMENT_LINE, "no messages were recorded");
+        document_line(document, "no messages were recorded");
         return;
     }
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_table(document, "level|messages>|most a rank>|volume>|share>");
     for (size_t i = 0; i < report->n_levels; i++) {
-        document_cell(document, "%s", report->levels[i].level);
-        document_cell(document, "%" PRId64, report->levels[i].messages);
-        document_cell(document, "%" PRId64, report->levels[i].max_messages);
-        document_bytes(document, (double)report->levels[i].bytes);
-        document_percent(document, report->levels[i].share, false);
+        document_cells(document, "tiibp", report->levels[i].level, report->levels[i].messages,
+                       report->levels[i].max_messages, (double)report->levels[i].bytes, report->levels[i].share);
     }
 }

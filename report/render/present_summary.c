@@ -21,19 +21,19 @@ static void present_programs(struct document *document, const struct report *rep
     char command[SCREEN_COLUMNS];
     words_shorten(command, sizeof command, report->run.command, SCREEN_COLUMNS - 2);
     if (report->n_programs < 2 || strcmp(command, report->run.command) == 0) {
-        document_add(document, DOCUMENT_HEADING, "%s", command[0] != '\0' ? command : "a command that is not known");
+        document_heading(document, "%s", command[0] != '\0' ? command : "a command that is not known");
         return;
     }
-    document_add(document, DOCUMENT_HEADING, "%zu programs", report->n_programs);
+    document_heading(document, "%zu programs", report->n_programs);
     for (size_t i = 0; i < report->n_programs && i < PROGRAMS_SHOWN; i++) {
         const struct report_program *program = &report->programs[i];
         char ranks[24];
         words_shorten(ranks, sizeof ranks, program->where, sizeof ranks - 1);
         words_shorten(command, sizeof command, program->command, SCREEN_COLUMNS - 12 - strlen(ranks));
-        document_add(document, DOCUMENT_LINE, "%s (rank%s %s)", command, words_plural(program->ranks), ranks);
+        document_line(document, "%s (rank%s %s)", command, words_plural(program->ranks), ranks);
     }
     if (report->n_programs > PROGRAMS_SHOWN)
-        document_add(document, DOCUMENT_LINE, "and %zu more: --section run", report->n_programs - PROGRAMS_SHOWN);
+        document_line(document, "and %zu more: --section run", report->n_programs - PROGRAMS_SHOWN);
 }
 
 static void present_identity(struct document *document, const struct report *report)
@@ -46,10 +46,10 @@ static void present_identity(struct document *document, const struct report *rep
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
     document->is_titled = document->n_blocks == 0;
     present_programs(document, report);
-    document_add(document, DOCUMENT_LINE, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
-                 (int)(strcspn(run->mpi_library, ",") < 50 ? strcspn(run->mpi_library, ",") : 50), run->mpi_library,
-                 run->world_size, words_plural(run->world_size), report->run.nodes, words_plural(report->run.nodes));
-    document_add(document, DOCUMENT_LINE, "%s, lasted %s", date, words_seconds(lasted, sizeof lasted, run->duration_s));
+    document_line(document, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
+                  (int)(strcspn(run->mpi_library, ",") < 50 ? strcspn(run->mpi_library, ",") : 50), run->mpi_library,
+                  run->world_size, words_plural(run->world_size), report->run.nodes, words_plural(report->run.nodes));
+    document_line(document, "%s, lasted %s", date, words_seconds(lasted, sizeof lasted, run->duration_s));
 }
 
 /* Shows seconds and shares of one activity. */
@@ -62,19 +62,13 @@ static void present_activity(struct document *document, const char *name, const 
             document_cell(document, "-");
         return;
     }
-    document_seconds(document, row->time_s);
+    document_cells(document, "s", row->time_s);
     document_cell(document, row->share > 0 && row->share < 0.005 ? "<1 %%" : "%.0f %%", 100 * row->share);
-    document_seconds(document, row->least_s);
-    document_seconds(document, row->time_s / (double)n_ranks);
-    document_seconds(document, row->most_s);
-    document_cell(document, "%" PRId64, row->most_rank);
+    document_cells(document, "sssi", row->least_s, row->time_s / (double)n_ranks, row->most_s, row->most_rank);
 }
 
 static void present_time(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {{"", false},     {"all ranks", true}, {"share", true},
-                                                     {"least", true}, {"mean", true},      {"most", true},
-                                                     {"rank", true}};
     static const char *const names[SPENT_COUNT] = {
         "computation (not in MPI)", "point-to-point", "collectives", "one-sided", "files", "other MPI",
         "waiting between polls",    "not recorded"};
@@ -82,10 +76,10 @@ static void present_time(struct document *document, const struct report *report)
     char reason[4 * SCREEN_COLUMNS];
     if (activities->unknown != NULL) {
         words_shorten(reason, sizeof reason, activities->unknown, 3 * SCREEN_COLUMNS);
-        document_add(document, DOCUMENT_LINE, "not known: %s", reason);
+        document_line(document, "not known: %s", reason);
         return;
     }
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_table(document, "|all ranks>|share>|least>|mean>|most>|rank>");
     for (size_t i = 0; i < SPENT_COUNT; i++)
         if ((i != SPENT_POLLING && i != SPENT_NOT_RECORDED) || activities->rows[i].most_s > 0) /* most runs have none */
             present_activity(document, names[i], &activities->rows[i], report->n_ranks);
@@ -111,7 +105,7 @@ static void present_efficiency(struct document *document, const struct report *r
     if (used == 0 && activities->unknown == NULL && !report->whole.times_known)
         snprintf(text, sizeof text, "not given, as what ranks computed is not known");
     if (text[0] != '\0')
-        document_add(document, DOCUMENT_LINE, "efficiency: %s", text);
+        document_line(document, "efficiency: %s", text);
 }
 
 /* Says what a site waits for most, "-" where that is less than half of its time. */
@@ -128,15 +122,13 @@ static const char *waits_for(const struct report_call_site *site, double *share)
 
 static void present_sites(struct document *document, const struct report *report, size_t most, size_t columns_of_place)
 {
-    static const struct document_column columns[] = {
-        {"time", true}, {"share", true}, {"waits for", false}, {"rank", true}, {"call", false}};
     const struct report_activities *activities = &report->activities;
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_table(document, "time>|share>|waits for|rank>|call");
     for (size_t i = 0; i < activities->n_sites && i < most; i++) {
         const struct report_call_site *site = &activities->sites[i];
         double share;
         char call[1024];
-        document_seconds(document, site->time_s);
+        document_cells(document, "s", site->time_s);
         document_cell(document, site->share < 0.005 ? "<1 %%" : "%.0f %%", 100 * site->share);
         const char *waits = waits_for(site, &share);
         if (share > 0)
@@ -161,13 +153,12 @@ void present_call_sites(struct document *document, const struct report *report)
     if (activities->unknown != NULL || activities->n_sites == 0)
         return;
     present_sites(document, report, REPORT_CALL_SITES, 0);
-    document_add(
-        document, DOCUMENT_LINE,
+    document_line(
+        document,
         "time: of all ranks inside MPI there; share: of all ranks' time; waits for: what takes most of it, and "
         "what part; rank: the one that is waited for longest");
     if (activities->all_sites > activities->n_sites)
-        document_add(document, DOCUMENT_LINE, "%zu more call sites cost less",
-                     activities->all_sites - activities->n_sites);
+        document_line(document, "%zu more call sites cost less", activities->all_sites - activities->n_sites);
 }
 
 static void present_out_of_line(struct document *document, const struct report *report)
@@ -175,34 +166,33 @@ static void present_out_of_line(struct document *document, const struct report *
     const struct report_activities *activities = &report->activities;
     if (activities->n_out_of_line == 0)
         return;
-    document_add(document, DOCUMENT_HEADING, "Ranks out of line");
+    document_heading(document, "Ranks out of line");
     for (size_t i = 0; i < activities->n_out_of_line; i++) {
         const struct report_out_of_line *found = &activities->out_of_line[i];
         char own[32], median[32];
-        document_add(document, DOCUMENT_LINE, "rank %" PRId64 " is %s %s, the median rank %s", found->rank,
-                     found->in_mpi ? "inside MPI for" : "computing for", words_seconds(own, sizeof own, found->time_s),
-                     words_seconds(median, sizeof median, found->median_s));
+        document_line(document, "rank %" PRId64 " is %s %s, the median rank %s", found->rank,
+                      found->in_mpi ? "inside MPI for" : "computing for", words_seconds(own, sizeof own, found->time_s),
+                      words_seconds(median, sizeof median, found->median_s));
     }
     if (activities->all_out_of_line > activities->n_out_of_line)
-        document_add(document, DOCUMENT_LINE, "and %zu more ranks",
-                     activities->all_out_of_line - activities->n_out_of_line);
+        document_line(document, "and %zu more ranks", activities->all_out_of_line - activities->n_out_of_line);
 }
 
 /* Presents all but the diagnosis, which comes between head and rest. */
 static void present_rest(struct document *document, const struct report *report)
 {
-    document_add(document, DOCUMENT_HEADING, "Time of all ranks");
+    document_heading(document, "Time of all ranks");
     present_time(document, report);
     present_efficiency(document, report);
     if (report->activities.unknown == NULL && report->activities.n_sites > 0) {
-        document_add(document, DOCUMENT_HEADING, "Call sites that cost most");
+        document_heading(document, "Call sites that cost most");
         present_sites(document, report, SITES_SHOWN, SITE_COLUMNS);
     }
     present_out_of_line(document, report);
-    document_add(document, DOCUMENT_HEADING, "Models");
+    document_heading(document, "Models");
     summary_models(document, report);
     if (!document->all_sections)
-        document_add(document, DOCUMENT_LINE, "Details: --all, or --section NAME,... (--help lists them)");
+        document_line(document, "Details: --all, or --section NAME,... (--help lists them)");
 }
 
 /* Adds the findings as far as there is room in so many lines. */
@@ -210,38 +200,37 @@ static void present_diagnosis(struct document *document, const struct report *re
 {
     const struct findings *findings = &report->findings;
     size_t told = 0, used = 2; /* the heading and the blank line before it */
-    document_add(document, DOCUMENT_HEADING, "Diagnosis");
+    document_heading(document, "Diagnosis");
     if (findings->n == 0)
-        document_add(document, DOCUMENT_LINE, "%s", summary_nothing_found(report));
+        document_line(document, "%s", summary_nothing_found(report));
     for (size_t i = 0; i < findings->n && told < SENTENCES; i++) {
         size_t height = render_height(findings->rows[i].sentence);
         if (used + height > lines - (i + 1 < findings->n ? 1 : 0) && told > 0)
             break;
-        document_add(document, DOCUMENT_LINE, "%s", findings->rows[i].sentence);
+        document_line(document, "%s", findings->rows[i].sentence);
         used += height;
         told++;
     }
     if (told < findings->n)
-        document_add(document, DOCUMENT_LINE, "%zu more: --section findings", findings->n - told);
+        document_line(document, "%zu more: --section findings", findings->n - told);
 }
 
 void present_findings(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {{"finding", false}, {"cost", true}, {"share", true}};
     const struct findings *findings = &report->findings;
     if (findings->n == 0 && report->no_findings != NULL)
-        document_add(document, DOCUMENT_LINE, "not known: %s", report->no_findings);
+        document_line(document, "not known: %s", report->no_findings);
     if (findings->n == 0)
         return;
     for (size_t i = 0; i < findings->n; i++)
-        document_add(document, DOCUMENT_LINE, "%zu. %s", i + 1, findings->rows[i].sentence);
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+        document_line(document, "%zu. %s", i + 1, findings->rows[i].sentence);
+    document_table(document, "finding|cost>|share>");
     for (size_t i = 0; i < findings->n; i++) {
         document_cell(document, "%zu. %s", i + 1, finding_name(findings->rows[i].kind));
-        document_seconds(document, findings->rows[i].cost_s);
+        document_cells(document, "s", findings->rows[i].cost_s);
         document_cell(document, "%.0f %%", 100 * findings->rows[i].share);
     }
-    document_add(document, DOCUMENT_LINE, "cost: time of all ranks, of which share is a part");
+    document_line(document, "cost: time of all ranks, of which share is a part");
 }
 
 void present_summary(struct document *document, const struct report *report)

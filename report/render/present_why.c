@@ -34,107 +34,71 @@ static bool interval_known(const struct report *report, size_t model)
 
 static void present_parts(struct document *document, const struct report *report, size_t model)
 {
-    struct document_column columns[6];
-    size_t n = 0;
     bool interval = interval_known(report, model), extrapolated = false;
-    columns[n++] = (struct document_column){"rank", true};
-    columns[n++] = (struct document_column){"measured", true};
-    columns[n++] = (struct document_column){"modelled", true};
-    if (interval) {
-        columns[n++] = (struct document_column){"from", true};
-        columns[n++] = (struct document_column){"to", true};
-    }
-    columns[n++] = (struct document_column){"made of", false};
-    document_table(document, columns, n);
+    document_table(document,
+                   interval ? "rank>|measured>|modelled>|from>|to>|made of" : "rank>|measured>|modelled>|made of");
     for (size_t i = 0; i < report->n_worst; i++) {
-        const struct report_rank *rank = report->worst[i].rank;
-        document_cell(document, "%" PRId64, rank->rank);
-        document_seconds(document, rank->models[model].actual_s);
-        document_seconds(document, rank->models[model].model_s);
-        if (interval) {
-            document_seconds(document, rank->models[model].low_s);
-            document_seconds(document, rank->models[model].high_s);
-        }
+        const struct report_rank_model *rank = &report->worst[i].rank->models[model];
+        document_cells(document, "iss", report->worst[i].rank->rank, rank->actual_s, rank->model_s);
+        if (interval)
+            document_cells(document, "ss", rank->low_s, rank->high_s);
         char parts[256];
-        name_parts(parts, sizeof parts, rank->models[model].part_s, rank->models[model].model_s);
-        document_cell(document, "%s%s", parts[0] != '\0' ? parts : "-", rank->models[model].extrapolated ? " *" : "");
-        extrapolated = extrapolated || rank->models[model].extrapolated;
+        name_parts(parts, sizeof parts, rank->part_s, rank->model_s);
+        document_cell(document, "%s%s", parts[0] != '\0' ? parts : "-", rank->extrapolated ? " *" : "");
+        extrapolated = extrapolated || rank->extrapolated;
     }
     if (extrapolated)
-        document_add(document, DOCUMENT_LINE, "* with values beyond the ends of a bandwidth table of the machine");
+        document_line(document, "* with values beyond the ends of a bandwidth table of the machine");
 }
 
 static void present_partners(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {{"rank", true},     {"partner", false}, {"level", false},
-                                                     {"messages", true}, {"volume", true},   {"alone", true},
-                                                     {"share", true}};
     size_t n = 0;
     for (size_t i = 0; i < report->n_worst; i++)
         n += report->worst[i].n_partners;
     if (n == 0)
         return;
-    document_add(document, DOCUMENT_LINE,
-                 "partners that cost them most, in all rounds; alone: at BW(1); share: of all from, or to, others:");
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_line(document,
+                  "partners that cost them most, in all rounds; alone: at BW(1); share: of all from, or to, others:");
+    document_table(document, "rank>|partner|level|messages>|volume>|alone>|share>");
     for (size_t i = 0; i < report->n_worst; i++)
         for (size_t k = 0; k < report->worst[i].n_partners; k++) {
             const struct report_partner *partner = &report->worst[i].partners[k];
             document_cell(document, "%" PRId64, report->worst[i].rank->rank);
             document_cell(document, "%s %" PRId64, partner->direction, partner->rank);
-            document_cell(document, "%s", partner->level);
-            document_cell(document, "%" PRId64, partner->messages);
-            document_bytes(document, (double)partner->bytes);
-            document_seconds(document, partner->alone_s);
-            document_percent(document, partner->share, false);
+            document_cells(document, "tibsp", partner->level, partner->messages, (double)partner->bytes,
+                           partner->alone_s, partner->share);
         }
 }
 
 static void present_waits(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {{"kind", true},      {"rounds", true},  {"ranks", true},
-                                                     {"mean wait", true}, {"longest", true}, {"share", true},
-                                                     {"last rank", true}, {"in", true}};
-    document_add(document, DOCUMENT_LINE,
-                 "waits: until the last rank of a round is done, those that are wait %.1f %% of the time",
-                 report->wait_s > 0 ? report->wait_s / (report->actual_s + report->wait_s) * 100 : 0);
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_line(document, "waits: until the last rank of a round is done, those that are wait %.1f %% of the time",
+                  report->wait_s > 0 ? report->wait_s / (report->actual_s + report->wait_s) * 100 : 0);
+    document_table(document, "kind>|rounds>|ranks>|mean wait>|longest>|share>|last rank>|in>");
     for (size_t i = 0; i < report->n_waits; i++) {
         const struct report_wait *wait = &report->waits[i];
-        document_cell(document, "%" PRId64, wait->kind);
-        document_cell(document, "%" PRId64, wait->rounds);
-        document_cell(document, "%" PRId64, wait->ranks);
-        document_seconds(document, wait->mean_s);
-        document_seconds(document, wait->longest_s);
-        document_percent(document, wait->share, false);
-        document_cell(document, "%" PRId64, wait->last_rank);
-        document_percent(document, (double)wait->last_rounds / (double)wait->rounds, false);
+        document_cells(document, "iiisspip", wait->kind, wait->rounds, wait->ranks, wait->mean_s, wait->longest_s,
+                       wait->share, wait->last_rank, (double)wait->last_rounds / (double)wait->rounds);
     }
-    document_add(document, DOCUMENT_LINE,
-                 "mean wait: of a rank in a round; longest: of the first that is done; last rank: the one that is last "
-                 "most often, "
-                 "in what share of the rounds");
+    document_line(
+        document,
+        "mean wait: of a rank in a round; longest: of the first that is done; last rank: the one that is last "
+        "most often, "
+        "in what share of the rounds");
 }
 
 /* Shows who waited for whom. */
 static void present_late(struct document *document, const struct report *report)
 {
-    static const struct document_column columns[] = {{"rank", true},     {"waits for", false}, {"late", false},
-                                                     {"messages", true}, {"waited", true},     {"longest", true},
-                                                     {"in", false}};
     if (report->n_late == 0)
         return;
-    document_add(document, DOCUMENT_LINE,
-                 "late: receives that waited for their sender, sends that waited for their receiver:");
-    document_table(document, columns, sizeof columns / sizeof columns[0]);
+    document_line(document, "late: receives that waited for their sender, sends that waited for their receiver:");
+    document_table(document, "rank>|waits for|late|messages>|waited>|longest>|in");
     for (size_t i = 0; i < report->n_late; i++) {
         const struct report_late *late = &report->late[i];
-        document_cell(document, "%" PRId64, late->rank);
-        document_cell(document, "%" PRId64, late->partner);
-        document_cell(document, "%s", late->cause);
-        document_cell(document, "%" PRId64, late->messages);
-        document_seconds(document, late->late_s);
-        document_seconds(document, late->longest_s);
+        document_cells(document, "iitiss", late->rank, late->partner, late->cause, late->messages, late->late_s,
+                       late->longest_s);
         document_cell(document, "%s %s", late->function, late->place);
     }
 }
@@ -145,15 +109,14 @@ void present_why(struct document *document, const struct report *report)
     if (report->n_worst == 0)
         return;
     if (model < report->n_models) {
-        document_add(document, DOCUMENT_LINE,
-                     "the %zu rank%s with the longest time, parts of it by %s on %s:", report->n_worst,
-                     report->n_worst == 1 ? "" : "s", report->models[model].title, report->models[model].machine);
+        document_line(document, "the %zu rank%s with the longest time, parts of it by %s on %s:", report->n_worst,
+                      report->n_worst == 1 ? "" : "s", report->models[model].title, report->models[model].machine);
         present_parts(document, report, model);
         if (report->models[model].compute_slowdown > 0)
-            document_add(document, DOCUMENT_LINE,
-                         "while messages arrive at a socket %.2f of its threads compute, and take %.3f times as long "
-                         "(compute_slowdown)",
-                         report->models[model].computing, report->models[model].compute_slowdown);
+            document_line(document,
+                          "while messages arrive at a socket %.2f of its threads compute, and take %.3f times as long "
+                          "(compute_slowdown)",
+                          report->models[model].computing, report->models[model].compute_slowdown);
         present_partners(document, report);
     }
     present_waits(document, report);

@@ -41,7 +41,7 @@ static void render_head(FILE *stream, const struct document_block *table)
 /* A table scrolls in its frame where it is wider than the page. */
 static void render_table(FILE *stream, const struct document_block *table)
 {
-    bool titled = table->columns[0].title != NULL;
+    bool titled = table->titled;
     fprintf(stream, "<div class=\"frame\"><table%s>\n", titled ? " class=\"sorts\"" : "");
     if (titled)
         render_head(stream, table);

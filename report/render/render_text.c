@@ -33,7 +33,7 @@ static void render_bar(FILE *stream, const struct document_bar *bar, double end,
 static void column_widths(const struct document_block *table, size_t *widths)
 {
     for (size_t i = 0; i < table->n_columns; i++)
-        widths[i] = table->columns[i].title == NULL ? 0 : render_width(table->columns[i].title);
+        widths[i] = render_width(table->columns[i].title);
     for (size_t i = 0; i < table->n_cells; i++) {
         size_t own = render_width(table->cells[i]), *width = &widths[i % table->n_columns];
         *width = own > *width ? own : *width;
@@ -119,7 +119,7 @@ static void render_table(FILE *stream, const struct document_block *table)
         used += 2 + widths[i];
     size_t bar_width =
         used + BAR_MIN_WIDTH > PAGE_WIDTH ? PAGE_WIDTH - (used < PAGE_WIDTH ? used : PAGE_WIDTH) : PAGE_WIDTH - used;
-    if (table->columns[0].title != NULL)
+    if (table->titled)
         render_row(stream, table, widths, NULL, table->n_columns, NULL, 0);
     for (size_t row = 0; (row + 1) * table->n_columns <= table->n_cells; row++)
         render_row(stream, table, widths, table->cells + row * table->n_columns, wrapped,

@@ -112,11 +112,11 @@ void sections_present(struct document *document, const struct report *report, se
         if ((set >> i & 1) == 0)
             continue;
         if (sections[i].heading != NULL)
-            document_add(document, DOCUMENT_HEADING, "%s", sections[i].heading);
+            document_heading(document, "%s", sections[i].heading);
         size_t heading = document->n_blocks;
         sections[i].present(document, report);
         if (document->n_blocks == heading && by_name)
-            document_add(document, DOCUMENT_LINE, "%s", sections[i].empty);
+            document_line(document, "%s", sections[i].empty);
         else if (document->n_blocks == heading)
             document->n_blocks--;
         if (document->n_first == 0) {

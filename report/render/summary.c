@@ -18,16 +18,15 @@ static void present_processors(struct document *document, const struct report *r
     bool partial = document->partial;
     document->partial = false; /* the kernel counted that, whatever was recorded */
     if (waited->ranks > 0)
-        document_add(document, DOCUMENT_WARNING,
-                     "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
-                     ": %.0f %% of %.3g s; all times hold that wait, whatever they stand under",
-                     waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
-                     waited->observed_s);
+        document_warning(document,
+                         "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
+                         ": %.0f %% of %.3g s; all times hold that wait, whatever they stand under",
+                         waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
+                         waited->observed_s);
     else if (report->crowding.nodes > 0)
-        document_add(document, DOCUMENT_WARNING,
-                     "%" PRId64 " ranks share %" PRId64 " processors%s: times hold the wait for one",
-                     report->crowding.ranks, report->crowding.processors,
-                     report->crowding.nodes > 1 ? " on the fullest node" : "");
+        document_warning(document, "%" PRId64 " ranks share %" PRId64 " processors%s: times hold the wait for one",
+                         report->crowding.ranks, report->crowding.processors,
+                         report->crowding.nodes > 1 ? " on the fullest node" : "");
     document->partial = partial;
 }
 
@@ -41,14 +40,14 @@ void summary_recording(struct document *document, const struct report *report)
                  report->messages, words_plural(report->messages),
                  words_bytes(volume, sizeof volume, (double)report->bytes));
     if (complete->uncertain > 0)
-        document_add(document, DOCUMENT_WARNING, "the order of %" PRId64 " message%s was not certain",
-                     complete->uncertain, words_plural(complete->uncertain));
+        document_warning(document, "the order of %" PRId64 " message%s was not certain", complete->uncertain,
+                         words_plural(complete->uncertain));
     int64_t unnamed = 0;
     for (size_t i = 0; i < report->n_unnamed; i++)
         unnamed += report->unnamed[i].n;
     if (unnamed > 0)
-        document_add(document, DOCUMENT_WARNING, "%" PRId64 " call site%s without lines: %s%s", unnamed,
-                     words_plural(unnamed), report->unnamed[0].name, report->n_unnamed > 1 ? "; ..." : "");
+        document_warning(document, "%" PRId64 " call site%s without lines: %s%s", unnamed, words_plural(unnamed),
+                         report->unnamed[0].name, report->n_unnamed > 1 ? "; ..." : "");
     present_processors(document, report);
 }
 
@@ -81,36 +80,35 @@ static void judge(struct document *document, const struct report *report, size_t
     double noise = report->replicate_error;
     size_t n = isnan(noise) ? 0 : not_told_apart(report, best);
     if (judgement != NULL)
-        document_add(document, DOCUMENT_WARNING, "%s%s", judgement,
-                     report->waited.ranks > 0 || report->crowding.nodes > 0 ? ", which holds the wait for processors"
-                                                                            : "");
+        document_warning(
+            document, "%s%s", judgement,
+            report->waited.ranks > 0 || report->crowding.nodes > 0 ? ", which holds the wait for processors" : "");
     else if (isnan(noise))
-        document_add(document, DOCUMENT_LINE, "no kind of round came twice: whether the error is noise is not known");
+        document_line(document, "no kind of round came twice: whether the error is noise is not known");
     else if (model->error <= noise)
-        document_add(document, DOCUMENT_LINE,
-                     n > 1 ? "%zu models cannot be told apart: their errors are at most twice the noise"
-                           : "its error is below the noise",
-                     n);
+        document_line(document,
+                      n > 1 ? "%zu models cannot be told apart: their errors are at most twice the noise"
+                            : "its error is below the noise",
+                      n);
     else if (n > 1)
-        document_add(document, DOCUMENT_LINE, "%zu models cannot be told apart: they differ by less than the noise", n);
+        document_line(document, "%zu models cannot be told apart: they differ by less than the noise", n);
     else
-        document_add(document, DOCUMENT_LINE,
-                     "its error is above the noise, and the next one's further by more than it");
+        document_line(document, "its error is above the noise, and the next one's further by more than it");
 }
 
 void summary_models(struct document *document, const struct report *report)
 {
     size_t best = report_best_model(report);
     if (report->n_models == 0) {
-        document_add(document, DOCUMENT_LINE,
-                     report->messages > 0 ? "none: 'mpistair predict' compares the time in messages with models"
-                                          : "none: there are no messages to compare with them");
+        document_line(document, report->messages > 0
+                                    ? "none: 'mpistair predict' compares the time in messages with models"
+                                    : "none: there are no messages to compare with them");
         return;
     }
     if (report->errors_withheld || best == report->n_models) {
-        document_add(document, DOCUMENT_LINE,
-                     report->errors_withheld ? "no error is claimed: rounds of messages overlap (--section rounds)"
-                                             : "no model has an error: no time was measured");
+        document_line(document, report->errors_withheld
+                                    ? "no error is claimed: rounds of messages overlap (--section rounds)"
+                                    : "no model has an error: no time was measured");
         return;
     }
     char name[64], replicate[32] = "not known", share[64] = "";
@@ -124,7 +122,7 @@ void summary_models(struct document *document, const struct report *report)
         snprintf(share, sizeof share, ", for %s of all ranks' time", ratio);
     }
     char error[32];
-    document_add(document, DOCUMENT_LINE, "best of %zu: %s, error %s (replicate error %s)%s", report->n_models, name,
-                 words_ratio(error, sizeof error, model->error), replicate, share);
+    document_line(document, "best of %zu: %s, error %s (replicate error %s)%s", report->n_models, name,
+                  words_ratio(error, sizeof error, model->error), replicate, share);
     judge(document, report, best);
 }

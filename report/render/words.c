@@ -43,14 +43,14 @@ bool words_modelled(struct document *document, double measured, double modelled)
     if (unknown)
         document_cell(document, "0.00 us ~");
     else
-        document_seconds(document, modelled);
+        document_cells(document, "s", modelled);
     return unknown;
 }
 
 void words_unknown(struct document *document)
 {
-    document_add(
-        document, DOCUMENT_LINE,
+    document_line(
+        document,
         "~ the model knows nothing of what this rank does: max-rate counts receives only, node-aware sends only");
 }
 

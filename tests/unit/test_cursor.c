@@ -76,22 +76,18 @@ static void test_rows(void **state)
 static void test_quantities(void **state)
 {
     (void)state;
-    static const struct document_column columns[] = {{"value", true}};
     static const char *const expected[] = {"-",       "0.00 us", "1.50 us", "999 us", "1.00 ms", "12.3 ms",
                                            "1.00 s",  "3600 s",  "0 B",     "999 B",  "1.00 kB", "4.10 kB",
                                            "12.3 MB", "1.00 PB", "-",       "12.3 %", "+12.3 %", "-4.0 %"};
     struct document document = {0};
-    document_table(&document, columns, 1);
+    document_table(&document, "value>");
     const double seconds[] = {NAN, 0, 1.5e-6, 999e-6, 0.9999e-3, 12.34e-3, 0.99999, 3600};
     for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++)
-        document_seconds(&document, seconds[i]);
+        document_cells(&document, "s", seconds[i]);
     const double bytes[] = {0, 999, 999.7, 4096, 12345678, 1e15};
     for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++)
-        document_bytes(&document, bytes[i]);
-    document_percent(&document, NAN, true);
-    document_percent(&document, 0.1234, false);
-    document_percent(&document, 0.1234, true);
-    document_percent(&document, -0.04, true);
+        document_cells(&document, "b", bytes[i]);
+    document_cells(&document, "cpcc", NAN, 0.1234, 0.1234, -0.04);
     assert_int_equal(document.blocks[0].n_cells, sizeof expected / sizeof expected[0]);
     for (size_t i = 0; i < document.blocks[0].n_cells; i++)
         assert_string_equal(document.blocks[0].cells[i], expected[i]);
