@@ -21,7 +21,7 @@ static void account_steps(const struct simulation *sim, const struct flight *fli
         overlap_s(card_s, flight->announced_s, from_s, to_s) + overlap_s(answer_s, flight->answered_s, from_s, to_s);
     parts->progress_s = overlap_s(arrived_s, flight->agreed_s, from_s, to_s) +
                         overlap_s(flight->answered_s, flight->begun_s, from_s, to_s);
-    if (flight->phase == FLIGHT_IS_THROUGH)
+    if (flight->phase >= FLIGHT_IS_THROUGH)
         parts->latency_s +=
             overlap_s(flight->through_s, flight->through_s + handshake_step_s(sim, flight), from_s, to_s);
 }
@@ -50,10 +50,12 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
     double latency_from_s = rendezvous ? late_s : flight->through_s;
     if (handshake_has_steps(sim, message))
         account_steps(sim, flight, send_s, from_s, to_s, &parts);
-    else if (rendezvous || side == OPERATION_RECEIVE || flight->phase == FLIGHT_IS_THROUGH)
+    else if (rendezvous || side == OPERATION_RECEIVE || flight->phase >= FLIGHT_IS_THROUGH)
         parts.latency_s = overlap_s(latency_from_s, latency_from_s + class->tau_s, from_s, to_s);
-    if (!rendezvous && flight->phase == FLIGHT_IS_THROUGH)
+    if (!rendezvous && flight->phase >= FLIGHT_IS_THROUGH)
         parts.queue_s = overlap_s(flight->moved_s, flight->through_s, from_s, to_s);
+    if (flight->search_s > 0)
+        parts.queue_s += fmin(flight->search_s, to_s - from_s); /* it ends with that */
     double left_s = fmax(to_s - from_s - parts.latency_s - parts.queue_s - parts.progress_s, 0);
     double stalled_s = fmin(fmax(flight_stalled_s(sim, flight) - flight->stalled_at_wait[side], 0), left_s);
     parts.progress_s += stalled_s;

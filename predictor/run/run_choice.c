@@ -14,6 +14,7 @@ const struct run_choice_row run_law_table[LAW_COUNT] = {
     [LAW_FAIR] = {"fair", "messages share BW_max evenly, none is faster than BW(1)"},
 };
 const struct run_choice_row run_term_table[RUN_TERM_COUNT] = {
+    {"queue", "search of the posted receives and of the messages that wait for theirs (B3, B section 4.1)"},
     {"memory", "computation takes memory bandwidth from messages (D1 to D6)"},
 };
 

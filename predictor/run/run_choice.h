@@ -16,9 +16,10 @@ enum run_law {
 
 /* Terms, bits of a set. */
 enum run_term {
-    RUN_TERM_MEMORY = 1U << 0,
+    RUN_TERM_QUEUE = 1U << 0,
+    RUN_TERM_MEMORY = 1U << 1,
 };
-enum { RUN_TERM_COUNT = 1 };
+enum { RUN_TERM_COUNT = 2 };
 
 struct run_choice_row {
     const char *name;    /* as in --model, --law */

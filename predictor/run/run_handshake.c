@@ -147,6 +147,8 @@ void handshake_through(struct simulation *sim, uint32_t number)
 static void take(struct simulation *sim, uint32_t number)
 {
     const struct flight *flight = &sim->flights[number];
+    if (flight->phase == FLIGHT_ANNOUNCES)
+        message_arrives(sim, flight->message);
     if (flight->phase == FLIGHT_ANSWERS)
         begin_data(sim, number);
     else if (isnan(message_state(sim, flight->message)->post_s[OPERATION_RECEIVE]))

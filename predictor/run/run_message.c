@@ -154,7 +154,7 @@ bool message_await(struct simulation *sim, uint32_t message, enum run_operation_
             flight->rest_at_wait[side] = run_share_rest(&sim->share, sim->now_s, &flight->mover);
         else if (flight->phase == FLIGHT_STOPS)
             flight->rest_at_wait[side] = flight->rest;
-        else if (flight->phase == FLIGHT_IS_THROUGH)
+        else if (flight->phase >= FLIGHT_IS_THROUGH)
             flight->rest_at_wait[side] = 0;
     }
     return false;
@@ -226,8 +226,36 @@ void flight_free(struct simulation *sim, uint32_t number)
     sim->free_flight = number;
 }
 
+/* Says whether a message is searched for at its receiver. */
+static bool is_searched(const struct simulation *sim, uint32_t message)
+{
+    return sim->queue.searchers != NULL && message_state(sim, message)->class != RUN_NO_CLASS &&
+           !is_one_sided(sim, message);
+}
+
+/* Says whether the delivery of a message waits for a search at its receiver; then it comes by itself. */
+static bool awaits_search(struct simulation *sim, uint32_t number)
+{
+    struct flight *flight = &sim->flights[number];
+    const double *post_s = message_state(sim, flight->message)->post_s;
+    if (flight->phase == FLIGHT_IS_FOUND || !is_searched(sim, flight->message))
+        return false;
+    if (!run_queue_has_arrived(&sim->queue, flight->message)) {
+        flight->phase = FLIGHT_ARRIVES;
+        return true;
+    }
+    flight->phase = FLIGHT_IS_FOUND;
+    flight->search_s = run_queue_left_s(&sim->queue, flight->message,
+                                        message_is_rendezvous(sim, flight->message) ? post_s[OPERATION_RECEIVE] : 0);
+    if (flight->search_s > 0)
+        simulation_schedule(sim, sim->now_s + flight->search_s, EVENT_FLIGHT, number);
+    return flight->search_s > 0;
+}
+
 static void deliver(struct simulation *sim, uint32_t number)
 {
+    if (sim->queue.searchers != NULL && awaits_search(sim, number))
+        return;
     uint32_t message = sim->flights[number].message;
     complete(sim, message, OPERATION_RECEIVE, 0);
     if (is_one_sided(sim, message))
@@ -344,6 +372,16 @@ void flight_event(struct simulation *sim, uint32_t number)
     }
 }
 
+void message_arrives(struct simulation *sim, uint32_t message)
+{
+    uint32_t flight = message_state(sim, message)->flight;
+    if (!is_searched(sim, message))
+        return;
+    run_queue_arrive(&sim->queue, message, message_told(sim, message)->dst, sim->now_s);
+    if (flight != RUN_NOBODY && sim->flights[flight].phase == FLIGHT_ARRIVES)
+        deliver(sim, flight);
+}
+
 const struct flight *flight_of_end(const struct simulation *sim, uint32_t id)
 {
     return id == end_id(id / 2) ? &sim->flights[id / 2] : NULL;
@@ -368,6 +406,21 @@ void flight_mark(struct simulation *sim, uint32_t id)
 static bool is_probing(const struct simulation *sim, uint32_t strand)
 {
     return sim->program->steps[sim->strands[strand].step].kind == STEP_PROBE;
+}
+
+double message_search(struct simulation *sim, uint32_t message, enum run_operation_kind side)
+{
+    const struct run_message *told = message_told(sim, message);
+    const struct message_state *state = message_state(sim, message);
+    if (!is_searched(sim, message))
+        return 0;
+    if (isnan(state->post_s[0]) && isnan(state->post_s[1]))
+        run_queue_begin(&sim->queue, message);
+    if (side == OPERATION_RECEIVE)
+        return run_queue_post(&sim->queue, message, told->dst, sim->now_s);
+    if (!handshake_has_steps(sim, message))
+        run_queue_send(&sim->queue, message, told->src, told->dst, sim->now_s + sim->rates.classes[state->class].tau_s);
+    return 0;
 }
 
 void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)

@@ -155,6 +155,7 @@ double moved_post(struct simulation *sim, uint32_t performer_number, const struc
     struct moved_message *message = &stage->messages[number];
     message->latest[side] = performer->latest;
     stage->posting = number;
+    double search_s = sim->queue.searchers != NULL ? message_search(sim, id, side) : 0;
     message_post(sim, id, side);
     stage->posting = RUN_NOBODY;
     if ((message->state.done & (side == OPERATION_SEND ? SEND_DONE : DELIVERED)) != 0) {
@@ -167,7 +168,7 @@ double moved_post(struct simulation *sim, uint32_t performer_number, const struc
     uint64_t bytes = message->told.bytes;
     drop(sim, number);
     if (class == RUN_NO_CLASS)
-        return 0;
+        return search_s;
     const struct run_class *rates = &sim->rates.classes[class];
-    return rates->overhead_s[side] + (side == OPERATION_SEND ? rates->overhead_byte_s * (double)bytes : 0);
+    return search_s + rates->overhead_s[side] + (side == OPERATION_SEND ? rates->overhead_byte_s * (double)bytes : 0);
 }

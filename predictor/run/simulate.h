@@ -5,6 +5,7 @@
 
 #include "predictor/run/run_law.h"
 #include "predictor/run/run_program.h"
+#include "predictor/terms/queue_search.h"
 
 struct simulation_options {
     enum run_law law;
@@ -40,6 +41,7 @@ struct simulation_result {
     size_t n_events;
     struct run_wait *waits; /* [n_waits] by end_s, where they were to be kept */
     size_t n_waits;
+    struct queue_search *searches; /* [n_ranks] of the queues of each rank, with the term queue; else NULL */
     /* The rest holds what the term memory gives, messages of collectives apart: */
     size_t n_contending;     /* messages of the program that may contend */
     size_t n_small;          /* of these smaller than 1 MB, which no calibration measures */

@@ -9,6 +9,7 @@
 
 #include "predictor/pattern/traffic.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Ends closer than this part of their time are equal: which message counts must not depend on rounding. */
 static const double SAME_TIME = 1e-12;
@@ -196,8 +197,13 @@ static bool post(struct simulation *sim, uint32_t number, const struct run_step 
     double overhead_s = class != RUN_NO_CLASS ? sim->rates.classes[class].overhead_s[side] : 0;
     if (side == OPERATION_SEND && class != RUN_NO_CLASS)
         overhead_s += sim->rates.classes[class].overhead_byte_s * (double)message_told(sim, step->object)->bytes;
-    message_post(sim, step->object, side);
     add_part(sim, step->place, RUN_OTHER, overhead_s);
+    if (sim->queue.searchers != NULL) {
+        double search_s = message_search(sim, step->object, side);
+        add_part(sim, step->place, RUN_QUEUE, search_s);
+        overhead_s += search_s;
+    }
+    message_post(sim, step->object, side);
     sim->strands[number].phase = STRAND_ENDS;
     return pause_strand(sim, number, overhead_s);
 }
@@ -321,14 +327,29 @@ static void handle(struct simulation *sim, struct heap_entry event)
     }
 }
 
+/* Lets messages arrive at ranks that search for them, by number where that is at one moment; posts come first then. */
+static void take_arrivals(struct simulation *sim)
+{
+    sim->now_s = fmax(sim->now_s, run_queue_next_s(&sim->queue));
+    run_queue_take(&sim->queue);
+    for (size_t i = 0; i < sim->queue.n_due; i++)
+        message_arrives(sim, sim->queue.due[i]);
+    sim->result->n_events += sim->queue.n_due;
+}
+
 static void run_events(struct simulation *sim)
 {
     while (!sim->no_memory && !sim->no_level) {
         double share_s = run_share_next_s(&sim->share);
         double event_s = sim->events.n > 0 ? sim->events.entries[0].key : (double)INFINITY;
-        if (isinf(share_s) && isinf(event_s))
+        double next_s = fmin(share_s, event_s);
+        if (sim->queue.arrivals.n > 0 && run_queue_next_s(&sim->queue) < next_s) {
+            take_arrivals(sim);
+            continue;
+        }
+        if (isinf(next_s))
             return;
-        sim->now_s = fmax(sim->now_s, fmin(share_s, event_s));
+        sim->now_s = fmax(sim->now_s, next_s);
         sim->result->n_events++;
         if (share_s <= event_s) {
             uint32_t mark = run_share_take(&sim->share, sim->now_s);
@@ -419,6 +440,10 @@ int simulate(const struct run_program *program, const struct machine *machine, c
                                             options->ideal, error);
     if (code == 0)
         code = simulation_contend(&sim, machine, error);
+    if (code == 0 && (options->terms & RUN_TERM_QUEUE) != 0) {
+        result->searches = xcalloc(program->n_ranks, sizeof *result->searches);
+        code = run_queue_init(&sim.queue, machine, program->n_ranks, result->searches, error);
+    }
     if (code == 0) {
         simulation_classify(&sim);
         begin_strands(&sim);
@@ -443,6 +468,7 @@ void simulation_result_release(struct simulation_result *result)
     free(result->rank_begin_s);
     free(result->rank_end_s);
     free(result->waits);
+    free(result->searches);
     *result = (struct simulation_result){0};
 }
 

@@ -3,6 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_SIMULATION_H
 #define MPISTAIR_PREDICTOR_SIMULATION_H
 
+#include "predictor/run/run_queue.h"
 #include "predictor/run/run_script.h"
 #include "predictor/run/run_share.h"
 #include "predictor/run/simulate.h"
@@ -50,7 +51,16 @@ struct message_state {
 };
 
 /* The first two are of a handshake that is made step by step. */
-enum flight_phase { FLIGHT_ANNOUNCES, FLIGHT_ANSWERS, FLIGHT_BEGINS, FLIGHT_MOVES, FLIGHT_STOPS, FLIGHT_IS_THROUGH };
+enum flight_phase {
+    FLIGHT_ANNOUNCES,
+    FLIGHT_ANSWERS,
+    FLIGHT_BEGINS,
+    FLIGHT_MOVES,
+    FLIGHT_STOPS,
+    FLIGHT_IS_THROUGH,
+    FLIGHT_ARRIVES, /* it would be delivered, but what arrives at the same moment has not been searched for */
+    FLIGHT_IS_FOUND,
+};
 
 /* Describes a message under way, from its begin to its delivery. */
 struct flight {
@@ -67,6 +77,7 @@ struct flight {
     double crossing_s;         /* by how much its last byte comes later, for a message that goes the other way */
     double queued_s;           /* when its last byte can be through at the earliest, for what was sent before it */
     double moved_s, through_s; /* when its last byte had its turn, when it was through */
+    double search_s;           /* how long its delivery waits for a search */
     struct run_moment begun;   /* the post that let it begin */
     double rest_at_wait[2], stalled_at_wait[2]; /* when the wait for its send, its receive began */
 };
@@ -172,6 +183,7 @@ struct simulation {
     struct run_rates rates;
     struct run_share share;
     struct run_memory memory;
+    struct run_queue queue;
     struct simulation_result *result;
     double now_s;
     uint32_t active; /* the strand that goes on now */
@@ -228,12 +240,16 @@ struct message_state *message_state(const struct simulation *sim, uint32_t messa
 /* Returns the class of a message, RUN_NO_CLASS within a rank. Where the machine lacks its level, the replay ends. */
 uint8_t message_class(struct simulation *sim, const struct run_message *message);
 bool message_is_rendezvous(const struct simulation *sim, uint32_t message);
+/* Takes note of a post that follows, where queues are searched. Returns for how long the rank searches. */
+double message_search(struct simulation *sim, uint32_t message, enum run_operation_kind side);
 void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side);
 /* Says whether that end is complete; else the strand is told when it is. */
 bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand);
 /* Returns when a probe sees the message, or NaN: then the strand goes on by itself. */
 double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand);
 void flight_event(struct simulation *sim, uint32_t flight);
+/* Lets a message, or its announcement, arrive at a rank that searches its queues. */
+void message_arrives(struct simulation *sim, uint32_t message);
 /* Takes an id that run_share_take gave. */
 void flight_mark(struct simulation *sim, uint32_t id);
 /* Makes the flight of a message in its first phase. Returns RUN_NOBODY without memory. */

@@ -62,6 +62,7 @@ void simulation_release(struct simulation *sim)
     cores_release(sim);
     stage_release(sim);
     run_memory_release(&sim->memory);
+    run_queue_release(&sim->queue);
     run_share_release(&sim->share);
     run_rates_release(&sim->rates);
 }
