@@ -9,6 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../models"))
+from empty_trace import empty_trace  # noqa: E402
+
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 GOOD = {"p.csv": b"src,dst,bytes\n0,1,8000\n", "l.csv": b"rank,node,socket\n0,0,0\n1,0,0\n",
         "m.tbl": b"name m\nsource s\nintra_socket any tau - 1e-6 s\nintra_socket any bw 1 1e9 B/s\n"}
@@ -111,10 +114,7 @@ COMMANDS = [
 
 
 def make_trace(path, *statements, world=2, version=None):
-    database = sqlite3.connect(path)
-    database.execute("PRAGMA synchronous = OFF")
-    with open(SCHEMA) as file:
-        database.executescript(file.read())
+    database = empty_trace(path, SCHEMA)
     if world is not None:
         database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL)", (world, world))
     database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,0,0,'finalize')", [(0,), (1,)])

@@ -98,17 +98,11 @@ class Browser:
                     raise RuntimeError(f"{method}: {answer['error']}")
                 return answer["result"]
 
-    def media(self, media="screen", dark=False):
+    def look(self, width=1280, media="screen", dark=False):
+        """Sets these, and waits until a frame is done that was begun after that: with it the page hears of them."""
         colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.send("Emulation.setEmulatedMedia", media=media, features=[colours])
-        self.next_frame()
-
-    def width(self, width, height=900):
-        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.next_frame()
-
-    def next_frame(self):
-        """Waits until a frame is done that was begun after this: with it the page hears of another width or other media."""
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def open(self, path, ready="true"):

@@ -51,10 +51,9 @@ def drawn(tab):
 def check_layout(tab, name):
     """Nothing is wider than the page or than its frame, in both widths and colours and on paper."""
     backgrounds = set()
-    for width in (1280, 800):
-        for media, dark in (("screen", False), ("screen", True), ("print", True)):
-            tab.width(width)
-            tab.media(media, dark)
+    for media, dark in (("screen", False), ("screen", True), ("print", True)):
+        for width in (1280, 800):
+            tab.look(width, media, dark)
             where = f"{name} at {width} px, {media}{', dark' if dark else ''}"
             check(where, tab.ask("document.documentElement.scrollWidth") <= width, "wider than the page")
             wide = tab.ask("""[...document.querySelectorAll('.drawing svg, .drawing canvas')].filter((drawing) =>
@@ -67,13 +66,12 @@ def check_layout(tab, name):
     white, black = "rgb(255, 255, 255)", "rgb(20, 24, 29)"
     check(name + " colours", backgrounds == {("screen", False, white, True), ("screen", True, black, True),
                                              ("print", True, white, True)}, backgrounds)
-    tab.media()
-    tab.width(1280)
+    tab.look()
     check(name + " problems", tab.problems == [], tab.problems)
 
 
 def check_halo(tab):
-    tab.width(1280)
+    tab.look()
     tab.open(page("halo", HALO, RICH), READY)
     check("pictures", drawn(tab) == PICTURES, drawn(tab))
     expected = {("timeline", "bars"): 20, ("timeline", "lines"): 17, ("matrix", "cells"): 5, ("map", "sockets"): 3,
@@ -236,7 +234,6 @@ def check_charts(tab):
         name = f"charts{i}.html"
         done = subprocess.run([MPISTAIR, *command.split(), name, *(["rows.csv"] if i == 2 else [])], capture_output=True, timeout=60)
         check(command, done.returncode == 0 and not done.stderr, f"exit {done.returncode}: {done.stderr}")
-        tab.width(1280)
         tab.open(name, READY)
         check(command, drawn(tab) == list(dict.fromkeys(chart for chart, _, _ in expected)), drawn(tab))
         found = [(chart, mark, count(tab, chart, mark)) for chart, mark, _ in expected]

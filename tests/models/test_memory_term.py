@@ -13,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+from empty_trace import empty_trace
 from reference_program import Message
 from run_traces import Call, Job
 
@@ -140,11 +141,7 @@ class MemoryTerm(unittest.TestCase):
         job.calls[3] = [Call("MPI_File_read", 11 * MS, 1)]
         job.finish()
         template = self.folder / "template.db"
-        template.unlink(missing_ok=True)
-        database = sqlite3.connect(template)
-        database.execute("PRAGMA synchronous = OFF")
-        database.executescript(pathlib.Path(SCHEMA).read_text())
-        database.close()
+        empty_trace(template, SCHEMA).close()
         job.write(self.trace, template)
         database = sqlite3.connect(self.trace)
         database.executemany("INSERT INTO round_process VALUES (1, ?, 0, ?, 0)", [(0, 10 * MS), (1, 10 * MS)])

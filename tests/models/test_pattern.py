@@ -6,11 +6,12 @@ usage: test_pattern.py MPISTAIR SCHEMA.sql
 import csv
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+
+from empty_trace import empty_trace
 
 HAS_SCOTCH = "scotch" not in os.environ.get("MPISTAIR_LACKS", "").split()
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
@@ -150,9 +151,7 @@ def check_mesh():
 
 
 def check_recorded():
-    database = sqlite3.connect("t.db")
-    with open(SCHEMA) as file:
-        database.executescript(file.read())
+    database = empty_trace("t.db", SCHEMA)
     database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',3,3,NULL,NULL,NULL,NULL)")
     database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,?,'finalize')",
                          [(0, 0, 0), (1, 0, 1), (2, 5, 0)])

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import unittest
 
+from empty_trace import empty_trace
 from reference import LEVELS, Reference, cube_load, dragonfly_links, fat_tree_links, torus_links
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
@@ -196,10 +197,7 @@ class Predict(unittest.TestCase):
     def make_trace(self, kinds, world=4, sockets=(0, 0, 0, 1), nodes=(0, 0, 0, 0)):
         """kinds: [(rounds, messages, {rank: measured_s})]."""
         path = self.path("trace.db")
-        database = sqlite3.connect(path)
-        database.execute("PRAGMA synchronous = OFF")
-        with open(SCHEMA) as file:
-            database.executescript(file.read())
+        database = empty_trace(path, SCHEMA)
         database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL)", (world, world))
         for rank in range(world):
             database.execute("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,?,'finalize')",

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 
+from empty_trace import empty_trace
 from predict_test import PredictTest
 from reference import Reference
 
@@ -66,12 +67,7 @@ class Repeated(PredictTest):
     def make_trace(self, ranks, rounds):
         """rounds: [(kind, begin_s of senders, end_s, [(src, dst, bytes)])]."""
         path = os.path.join(self.folder, "trace.db")
-        if os.path.exists(path):
-            os.unlink(path)
-        database = sqlite3.connect(path)
-        database.execute("PRAGMA synchronous = OFF")
-        with open(SCHEMA) as file:
-            database.executescript(file.read())
+        database = empty_trace(path, SCHEMA)
         database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'Open MPI','l','t','c',?,?,NULL,NULL,NULL,NULL)", (ranks, ranks))
         database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,0,'finalize')", [(r, r) for r in range(ranks)])
         database.executemany("INSERT INTO kind VALUES (?,?,3,900000)",

@@ -6,12 +6,12 @@ import json
 import os
 import random
 import re
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from empty_trace import empty_trace
 from predict_test import PredictTest
 from reference_program import Deadlock, Message, Table
 from reference_run import PARTS, replay
@@ -30,12 +30,7 @@ class Replay(PredictTest):
         memory = tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.addCleanup(memory.cleanup)
         self.template, self.trace = (os.path.join(memory.name, name) for name in ("template.db", "trace.db"))
-        database = sqlite3.connect(self.template)
-        database.execute("PRAGMA synchronous = OFF")
-        with open(SCHEMA) as file:
-            database.executescript(file.read())
-        database.commit()
-        database.close()
+        empty_trace(self.template, SCHEMA).close()
 
     def run_tool(self, table, law):
         return subprocess.run([MPISTAIR, "replay", self.trace, "--machine", table, "--law", law, "--collectives", "recorded",

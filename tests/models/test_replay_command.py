@@ -14,6 +14,7 @@ import sys
 import tempfile
 import unittest
 
+from empty_trace import empty_trace
 from reference_program import Message
 from run_traces import Call, Job, Meeting
 
@@ -98,10 +99,7 @@ class ReplayCommand(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.trace, self.machine = self.folder / "trace.db", self.folder / "gigabyte.tbl"
         self.machine.write_text(MACHINE)
-        connection = sqlite3.connect(self.folder / "template.db")
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.executescript(pathlib.Path(SCHEMA).read_text())
-        connection.close()
+        empty_trace(self.folder / "template.db", SCHEMA).close()
 
     def write(self, job, *statements):
         job.write(self.trace, self.folder / "template.db")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import unittest
 
+from empty_trace import empty_trace
 from predict_test import PredictTest
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
@@ -23,10 +24,7 @@ class Rounds(PredictTest):
         """Four ranks on one socket. rounds: [(kind, begin_ns, {rank: first post_ns}, [(src, dst, bytes, send_ns, recv_ns)])],
         posts from the round's begin."""
         path = os.path.join(self.folder, "trace.db")
-        database = sqlite3.connect(path)
-        database.execute("PRAGMA synchronous = OFF")
-        with open(SCHEMA) as file:
-            database.executescript(file.read())
+        database = empty_trace(path, SCHEMA)
         database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',4,4,NULL,NULL,NULL,NULL)")
         database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,0,0,'finalize')", [(r,) for r in range(4)])
         for kind in {kind for kind, *_ in rounds}:

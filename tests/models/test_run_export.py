@@ -8,11 +8,11 @@ import json
 import os
 import random
 import re
-import sqlite3
 import subprocess
 import sys
 import unittest
 
+from empty_trace import empty_trace
 from predict_test import PredictTest
 from reference_program import Message
 from run_traces import Builder, Call, Job, Meeting, random_job
@@ -278,12 +278,7 @@ class RunExport(PredictTest):
         self.template, self.trace, self.goal, self.tit = (os.path.join(self.folder, name)
                                                           for name in ("template.db", "trace.db", "run.goal", "run.tit"))
         self.table = self.write("m.tbl", TABLE)
-        database = sqlite3.connect(self.template)
-        database.execute("PRAGMA synchronous = OFF")
-        with open(SCHEMA) as file:
-            database.executescript(file.read())
-        database.commit()
-        database.close()
+        empty_trace(self.template, SCHEMA).close()
 
     def export(self, job, *options):
         job.write(self.trace, self.template)

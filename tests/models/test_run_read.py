@@ -12,6 +12,7 @@ import sys
 import tempfile
 import unittest
 
+from empty_trace import empty_trace
 from run_traces import Call, Idle, Job, Meeting, random_job
 from reference_program import Message
 
@@ -25,9 +26,7 @@ class RunRead(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.template = pathlib.Path(cls.folder.name) / "empty.db"
-        database = sqlite3.connect(cls.template)
-        database.executescript(SCHEMA.read_text())
-        database.close()
+        empty_trace(cls.template, SCHEMA).close()
 
     @classmethod
     def tearDownClass(cls):

@@ -9,11 +9,12 @@ import json
 import os
 import random
 import re
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from empty_trace import empty_trace
 
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 TABLE = "name m\nsource s\n" + "".join(
@@ -169,12 +170,7 @@ class WhatIf(unittest.TestCase):
 
     def make_trace(self, kinds, places, hosts):
         """kinds: [(rounds, messages)]; hosts: {node: (name, sockets, cores)}."""
-        if os.path.exists("t.db"):
-            os.unlink("t.db")
-        database = sqlite3.connect("t.db")
-        database.execute("PRAGMA synchronous = OFF")
-        with open(SCHEMA) as file:
-            database.executescript(file.read())
+        database = empty_trace("t.db", SCHEMA)
         world = len(places)
         database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL)", (world, world))
         for node, (name, sockets, cores) in hosts.items():

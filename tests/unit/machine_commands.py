@@ -4,11 +4,13 @@ Usage: machine_commands.py MPISTAIR SCHEMA.sql
 """
 import json
 import os
-import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../models"))
+from empty_trace import empty_trace  # noqa: E402
 
 TOOL, SCHEMA = (os.path.abspath(path) for path in sys.argv[1:])
 failures = []
@@ -83,8 +85,7 @@ def check_verdicts():
 
 
 def main():
-    connection = sqlite3.connect("trace.db")
-    connection.executescript(open(SCHEMA).read())
+    connection = empty_trace("trace.db", SCHEMA)
     columns = connection.execute("SELECT name, type FROM pragma_table_info('run')").fetchall()
     values = [1 if kind == "INTEGER" else "x" for _, kind in columns]
     connection.execute(f"INSERT INTO run VALUES ({','.join('?' * len(values))})", values)

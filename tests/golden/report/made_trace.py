@@ -4,9 +4,11 @@ A check that imports it is called with the arguments MPISTAIR SHARE_SQL.
 """
 import os
 import pathlib
-import sqlite3
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../models"))
+from empty_trace import empty_trace  # noqa: E402
 
 MPISTAIR, SQL = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute()
 failures = 0
@@ -26,10 +28,7 @@ def run(*arguments):
 
 
 def database(path, *scripts):
-    path.unlink(missing_ok=True)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA synchronous = OFF")  # nothing of a test need survive a crash
-    connection.executescript((SQL / "schema.sql").read_text())
+    connection = empty_trace(path, SQL / "schema.sql")
     for script in scripts:
         connection.executescript(script)
     connection.commit()
