@@ -8,8 +8,7 @@
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "predictor/generate/pattern_options.h"
-#include "predictor/pattern/pattern_statistics.h"
-#include "predictor/pattern/pattern_write.h"
+#include "predictor/generate/pattern_write.h"
 #include "predictor/replay/replay_pattern.h"
 
 static int take_round(const struct pattern_options *options, struct pattern *pattern, struct placement *placement,
@@ -34,9 +33,8 @@ static int obtain(const struct pattern_options *options, struct pattern *pattern
         return placement_read_csv(options->placement, placement, error) != 0
                    ? -1
                    : pattern_read_csv(options->pattern, placement->n_ranks, pattern, error);
-    return placement_make(&options->request, placement, error) != 0
-               ? -1
-               : options->kind->make(&options->request, placement, pattern, error);
+    placement_make(&options->request, placement);
+    return options->kind->make(&options->request, placement, pattern, error);
 }
 
 int cmd_pattern(int argc, char **argv)

@@ -22,13 +22,12 @@
 #include "predictor/what_if/what_if_run.h"
 
 /* Draws machines for --interval; without it, or where the machine has no intervals, makes no draws. */
-static int make_draws(const struct predict_options *options, const struct machine *machine, struct machine_draws *draws,
-                      struct error *error)
+static void make_draws(const struct predict_options *options, const struct machine *machine,
+                       struct machine_draws *draws)
 {
     if (!options->interval)
-        return 0;
-    if (machine_draws_init(draws, machine, INTERVAL_DRAWS, 1, error) != 0)
-        return -1;
+        return;
+    machine_draws_init(draws, machine, INTERVAL_DRAWS, 1);
     if (draws->n == 0)
         fprintf(stderr,
                 "mpistair: note: the table '%s' has no confidence intervals, so times are shown without them; "
@@ -39,7 +38,6 @@ static int make_draws(const struct predict_options *options, const struct machin
                 "mpistair: note: %zu of %zu tau and bw of '%s' have no interval, or one end of it; what is missing was "
                 "taken as exact\n",
                 draws->n_open, draws->n_values, machine->name);
-    return 0;
 }
 
 /* Holds what predict_model needs; predictions[options->n_models]. */
@@ -58,8 +56,7 @@ static int predict_model(void *context, size_t m, struct error *error)
     const struct model_choice *model = &jobs->options->models[m];
     const struct model_options *options = &jobs->options->model;
     struct prediction *prediction = &jobs->predictions[m];
-    if (prediction_init(prediction, jobs->placement->n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", jobs->placement->n_ranks);
+    prediction_init(prediction, jobs->placement->n_ranks);
     if (model_choice_predict(model, jobs->pattern, jobs->placement, jobs->machine, options, prediction, error) != 0)
         return -1;
     return prediction_interval(jobs->draws, model, jobs->pattern, jobs->placement, options, prediction, error);
@@ -89,9 +86,10 @@ static int predict_pattern(const struct predict_options *options, struct error *
     progress_show("predict: the pattern");
     if (machine_find(options->machine, &machine, error) != 0 ||
         placement_read_csv(options->placement, &placement, error) != 0 ||
-        pattern_read_csv(options->pattern, placement.n_ranks, &pattern, error) != 0 ||
-        make_draws(options, &machine, &draws, error) != 0 || predict_models(&jobs, error) != 0 ||
-        output_file_open(&output, options->output, error) != 0)
+        pattern_read_csv(options->pattern, placement.n_ranks, &pattern, error) != 0)
+        goto out;
+    make_draws(options, &machine, &draws);
+    if (predict_models(&jobs, error) != 0 || output_file_open(&output, options->output, error) != 0)
         goto out;
     progress_show(NULL);
     result = show_times(output.stream, options, predictions, error);
@@ -152,9 +150,10 @@ static int predict_trace(const struct predict_options *options, struct error *er
     int result = -1;
     if (database_open(options->trace, true, &database, error) != 0)
         return -1;
-    if (predict_machine_find(options->trace, database, options->machine, &machine, error) != 0 ||
-        make_draws(options, &machine, &draws, error) != 0 ||
-        (options->placement != NULL && placement_read_csv(options->placement, &placement, error) != 0) ||
+    if (predict_machine_find(options->trace, database, options->machine, &machine, error) != 0)
+        goto out;
+    make_draws(options, &machine, &draws);
+    if ((options->placement != NULL && placement_read_csv(options->placement, &placement, error) != 0) ||
         output_file_open(&output, options->output, error) != 0)
         goto out;
     const struct replay replay = {.database = database,

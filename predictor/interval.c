@@ -8,6 +8,7 @@
 
 #include "share/base/statistics.h"
 #include "share/base/random.h"
+#include "share/base/memory.h"
 
 static const double QUANTILE_975 = 1.959963984540054; /* quantile of the normal distribution */
 
@@ -32,8 +33,7 @@ static double draw(const struct machine_parameter *row, struct twister *random)
     return share > -1 ? value * (1 + share) : 0;
 }
 
-int machine_draws_init(struct machine_draws *draws, const struct machine *machine, size_t n, unsigned long seed,
-                       struct error *error)
+void machine_draws_init(struct machine_draws *draws, const struct machine *machine, size_t n, unsigned long seed)
 {
     size_t n_known = 0;
     *draws = (struct machine_draws){0};
@@ -46,19 +46,14 @@ int machine_draws_init(struct machine_draws *draws, const struct machine *machin
         draws->n_open += ends_known(row) < 2;
     }
     if (n_known == 0)
-        return 0;
+        return;
     struct twister random;
     twister_seed(&random, seed);
-    draws->machines = calloc(n + 1, sizeof *draws->machines);
-    bool enough = draws->machines != NULL;
-    for (; enough && draws->n < n; draws->n++) {
+    draws->machines = xcalloc(n + 1, sizeof *draws->machines);
+    for (; draws->n < n; draws->n++) {
         struct machine *drawn = &draws->machines[draws->n];
         *drawn = *machine;
-        drawn->parameters = malloc((machine->n_parameters + 1) * sizeof *drawn->parameters);
-        if (drawn->parameters == NULL) {
-            enough = false;
-            break;
-        }
+        drawn->parameters = xmalloc((machine->n_parameters + 1) * sizeof *drawn->parameters);
         memcpy(drawn->parameters, machine->parameters, machine->n_parameters * sizeof *drawn->parameters);
         for (size_t i = 0; i < machine->n_parameters; i++) {
             const struct machine_parameter *row = &machine->parameters[i];
@@ -67,10 +62,6 @@ int machine_draws_init(struct machine_draws *draws, const struct machine *machin
                 drawn->parameters[i].value = value;
         }
     }
-    if (enough)
-        return 0;
-    machine_draws_release(draws);
-    return error_set(error, "no memory for %zu draws from machine '%s'", n, machine->name);
 }
 
 void machine_draws_release(struct machine_draws *draws)
@@ -103,11 +94,10 @@ int prediction_interval(const struct machine_draws *draws, const struct model_ch
         prediction->low_s[rank] = prediction->high_s[rank] = NAN;
     if (n == 0)
         return 0;
-    struct prediction drawn = {0};
-    double *times_s = malloc((n_ranks * n + 1) * sizeof *times_s); /* the times of a rank stand together */
+    struct prediction drawn;
+    double *times_s = xmalloc((n_ranks * n + 1) * sizeof *times_s); /* the times of a rank stand together */
     int result = 0;
-    if (times_s == NULL || prediction_init(&drawn, n_ranks) != 0)
-        result = error_set(error, "no memory for the times of %zu ranks, %zu times", n_ranks, n);
+    prediction_init(&drawn, n_ranks);
     for (size_t i = 0; result == 0 && i < n; i++) {
         result = model_choice_predict(choice, pattern, placement, &draws->machines[i], options, &drawn, error);
         for (size_t rank = 0; result == 0 && rank < n_ranks; rank++)

@@ -30,9 +30,8 @@ struct machine_draws {
     size_t n_values;
 };
 
-/* Draws n machines. The same seed gives the same draws. Returns 0, or -1 without memory. */
-int machine_draws_init(struct machine_draws *draws, const struct machine *machine, size_t n, unsigned long seed,
-                       struct error *error);
+/* Draws n machines. The same seed gives the same draws. */
+void machine_draws_init(struct machine_draws *draws, const struct machine *machine, size_t n, unsigned long seed);
 void machine_draws_release(struct machine_draws *draws);
 
 /* Sets low_s and high_s of a prediction that the choice made with the machine itself: the 2.5 and 97.5 % quantiles,

@@ -100,7 +100,7 @@ const struct model *model_find(const char *name);
 const char *model_hint(const char *name, struct nearest *nearest);
 
 /* Fills a prediction of placement->n_ranks entries. Returns 0, or -1 with a reason in error (a level or quantity
- * that the machine lacks, a time beyond the range of a double, no memory); the prediction's contents are then
+ * that the machine lacks, a time beyond the range of a double); the prediction's contents are then
  * undefined. */
 int model_predict(const struct model *model, const struct pattern *pattern, const struct placement *placement,
                   const struct machine *machine, const struct model_options *options, struct prediction *prediction,
@@ -147,8 +147,8 @@ int model_choice_predict(const struct model_choice *choice, const struct pattern
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error);
 
-/* Makes a prediction that is all zero, with no interval known. Returns 0, or -1 without memory. */
-int prediction_init(struct prediction *prediction, size_t n_ranks);
+/* Makes a prediction that is all zero, with no interval known. */
+void prediction_init(struct prediction *prediction, size_t n_ranks);
 /* Serve models: the first sets all to zero; the second forms time_s as the sum of the parts. It returns 0, or -1 where
  * a time is beyond the range of a double (a machine of absurd values). */
 void prediction_clear(struct prediction *prediction);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/memory.h"
+
 const char *const prediction_part_name[PART_COUNT] = {
     [PART_LATENCY] = "latency_s", [PART_BANDWIDTH] = "bandwidth_s", [PART_CONTENTION] = "contention_s",
     [PART_QUEUE] = "queue_s",     [PART_LINK] = "link_s",           [PART_SKEW] = "skew_s",
@@ -14,11 +16,9 @@ const char *const prediction_part_name[PART_COUNT] = {
 /* Counts the arrays that a model fills: time_s, the parts, what +memory says. */
 enum { FILLED = 1 + PART_COUNT + 3 };
 
-int prediction_init(struct prediction *prediction, size_t n_ranks)
+void prediction_init(struct prediction *prediction, size_t n_ranks)
 {
-    double *values = calloc((FILLED + 2) * n_ranks + 1, sizeof *values); /* one block, which time_s owns */
-    if (values == NULL)
-        return -1;
+    double *values = xcalloc((FILLED + 2) * n_ranks + 1, sizeof *values); /* one block, which time_s owns */
     *prediction = (struct prediction){.n_ranks = n_ranks, .time_s = values};
     for (size_t part = 0; part < PART_COUNT; part++)
         prediction->part_s[part] = values + (1 + part) * n_ranks;
@@ -29,7 +29,6 @@ int prediction_init(struct prediction *prediction, size_t n_ranks)
     prediction->high_s = prediction->low_s + n_ranks;
     for (size_t i = 0; i < 2 * n_ranks; i++)
         prediction->low_s[i] = NAN;
-    return 0;
 }
 
 void prediction_clear(struct prediction *prediction)

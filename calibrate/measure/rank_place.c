@@ -134,8 +134,7 @@ int place_find(MPI_Comm comm, FILE *notes, struct placement *placement, int **ho
     struct placement found = {0};
     struct seat own, *seats = rank == 0 ? xcalloc(n, sizeof *seats) : NULL;
     int *hosts = xcalloc(n, sizeof *hosts);
-    if (placement_init(&found, n) != 0)
-        no_memory(0);
+    placement_init(&found, n);
     find_seat(&own);
     MPI_Get_processor_name(own.host, &length);
     MPI_Gather(&own, sizeof own, MPI_BYTE, seats, sizeof own, MPI_BYTE, 0, comm);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "share/base/random.h"
+#include "share/base/memory.h"
 
 /* Say which share of the coarse cells is refined, and how many coarse columns there are for a well. */
 #define REFINED_SHARE    0.05
@@ -67,31 +68,24 @@ static void draw_permeabilities(struct mesh *mesh, double spread, struct twister
     }
 }
 
-int mesh_init(struct mesh *mesh, uint64_t n_cells, double spread, uint64_t seed, struct error *error)
+void mesh_init(struct mesh *mesh, uint64_t n_cells, double spread, uint64_t seed)
 {
     *mesh = (struct mesh){0};
     choose_size(mesh, n_cells);
     size_t n_coarse = coarse_count(mesh), columns = (size_t)mesh->size[0] * mesh->size[1];
-    unsigned char *refined = calloc(columns, 1);
+    unsigned char *refined = xcalloc(columns, 1);
     struct twister random;
-    mesh->first = malloc((n_coarse + 1) * sizeof *mesh->first);
-    mesh->permeability = malloc(n_coarse * sizeof *mesh->permeability);
-    if (refined != NULL && mesh->first != NULL && mesh->permeability != NULL) {
-        twister_seed(&random, seed);
-        refine_columns(mesh, &random, refined);
-        number_cells(mesh, refined);
-        draw_permeabilities(mesh, spread, &random);
-        mesh->coarse_of = malloc(mesh->n_cells * sizeof *mesh->coarse_of);
-    }
+    mesh->first = xmalloc((n_coarse + 1) * sizeof *mesh->first);
+    mesh->permeability = xmalloc(n_coarse * sizeof *mesh->permeability);
+    twister_seed(&random, seed);
+    refine_columns(mesh, &random, refined);
+    number_cells(mesh, refined);
+    draw_permeabilities(mesh, spread, &random);
+    mesh->coarse_of = xmalloc(mesh->n_cells * sizeof *mesh->coarse_of);
     free(refined);
-    if (mesh->coarse_of == NULL) {
-        mesh_release(mesh);
-        return error_set(error, "no memory for a mesh of %llu cells", (unsigned long long)n_cells);
-    }
     for (uint32_t coarse = 0; coarse < n_coarse; coarse++)
         for (uint32_t cell = mesh->first[coarse]; cell < mesh->first[coarse + 1]; cell++)
             mesh->coarse_of[cell] = coarse;
-    return 0;
 }
 
 static uint32_t draw_deep(const struct mesh *mesh, struct twister *random)
@@ -115,26 +109,20 @@ static void sort_far(struct mesh *mesh, const uint32_t *ends)
     mesh->far_first[0] = 0;
 }
 
-int mesh_join_far(struct mesh *mesh, uint64_t n_far, uint64_t seed, struct error *error)
+void mesh_join_far(struct mesh *mesh, uint64_t n_far, uint64_t seed)
 {
     if (n_far == 0)
-        return 0;
-    uint32_t *ends = malloc(2 * n_far * sizeof *ends);
+        return;
+    uint32_t *ends = xmalloc(2 * n_far * sizeof *ends);
     struct twister random;
-    mesh->far_first = calloc((size_t)mesh->n_cells + 1, sizeof *mesh->far_first);
-    mesh->far = malloc(2 * n_far * sizeof *mesh->far);
-    int result = 0;
-    if (ends == NULL || mesh->far_first == NULL || mesh->far == NULL) {
-        result = error_set(error, "no memory for %llu far pairs", (unsigned long long)n_far);
-    } else {
-        twister_seed(&random, seed ^ 0x5bd1e995U); /* the mesh itself uses other numbers */
-        for (size_t i = 0; i < 2 * n_far; i++)
-            ends[i] = draw_deep(mesh, &random);
-        mesh->n_far = n_far;
-        sort_far(mesh, ends);
-    }
+    mesh->far_first = xcalloc((size_t)mesh->n_cells + 1, sizeof *mesh->far_first);
+    mesh->far = xmalloc(2 * n_far * sizeof *mesh->far);
+    twister_seed(&random, seed ^ 0x5bd1e995U); /* the mesh itself uses other numbers */
+    for (size_t i = 0; i < 2 * n_far; i++)
+        ends[i] = draw_deep(mesh, &random);
+    mesh->n_far = n_far;
+    sort_far(mesh, ends);
     free(ends);
-    return result;
 }
 
 void mesh_release(struct mesh *mesh)

@@ -32,12 +32,12 @@ struct mesh {
     uint32_t *far;       /* [2 * n_far] cells joined with it */
 };
 
-/* Makes about n_cells cells (within a few percent from some thousands on), with permeabilities of that spread. Returns
- * 0, or -1 without memory. The caller releases. */
-int mesh_init(struct mesh *mesh, uint64_t n_cells, double spread, uint64_t seed, struct error *error);
+/* Makes about n_cells cells (within a few percent from some thousands on), with permeabilities of that spread. The
+ * caller releases. */
+void mesh_init(struct mesh *mesh, uint64_t n_cells, double spread, uint64_t seed);
 void mesh_release(struct mesh *mesh);
-/* Joins n_far (below 2^30) pairs; may be called once. Returns 0, or -1 without memory. */
-int mesh_join_far(struct mesh *mesh, uint64_t n_far, uint64_t seed, struct error *error);
+/* Joins n_far (below 2^30) pairs; may be called once. */
+void mesh_join_far(struct mesh *mesh, uint64_t n_far, uint64_t seed);
 /* Finds the cells that share a face with cell; returns how many. */
 size_t mesh_neighbours(const struct mesh *mesh, uint32_t cell, uint32_t neighbours[MESH_MAX_NEIGHBOURS]);
 /* Returns the weight of the face between two neighbours, 1 to 1000. */

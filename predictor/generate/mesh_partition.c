@@ -3,6 +3,7 @@
  * Debian has Scotch with a release or more a year, and METIS 5.1.0 of 2013; so Scotch is used. */
 #include "predictor/generate/mesh.h"
 #include "predictor/scotch_library.h"
+#include "share/base/memory.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,20 +21,16 @@ static void csr_release(struct csr *csr)
     free(csr->weight);
 }
 
-static int csr_init(struct csr *csr, const struct mesh *mesh)
+static void csr_init(struct csr *csr, const struct mesh *mesh)
 {
     uint32_t neighbours[MESH_MAX_NEIGHBOURS];
-    *csr = (struct csr){.first = malloc(((size_t)mesh->n_cells + 1) * sizeof *csr->first)};
-    if (csr->first == NULL)
-        return -1;
+    *csr = (struct csr){.first = xmalloc(((size_t)mesh->n_cells + 1) * sizeof *csr->first)};
     csr->first[0] = 0;
     for (uint32_t cell = 0; cell < mesh->n_cells; cell++)
         csr->first[cell + 1] = csr->first[cell] + (SCOTCH_Num)mesh_neighbours(mesh, cell, neighbours);
     size_t n_arcs = (size_t)csr->first[mesh->n_cells];
-    csr->arc = malloc((n_arcs + 1) * sizeof *csr->arc);
-    csr->weight = malloc((n_arcs + 1) * sizeof *csr->weight);
-    if (csr->arc == NULL || csr->weight == NULL)
-        return -1;
+    csr->arc = xmalloc((n_arcs + 1) * sizeof *csr->arc);
+    csr->weight = xmalloc((n_arcs + 1) * sizeof *csr->weight);
     for (uint32_t cell = 0; cell < mesh->n_cells; cell++) {
         size_t n = mesh_neighbours(mesh, cell, neighbours), at = (size_t)csr->first[cell];
         for (size_t i = 0; i < n; i++) {
@@ -41,7 +38,6 @@ static int csr_init(struct csr *csr, const struct mesh *mesh)
             csr->weight[at + i] = (SCOTCH_Num)mesh_face_weight(mesh, cell, neighbours[i]);
         }
     }
-    return 0;
 }
 
 /* Fills part[n_cells] from Scotch's numbers. */
@@ -75,12 +71,11 @@ static int partition(const struct csr *csr, SCOTCH_Num n_cells, SCOTCH_Num n_par
 
 int mesh_partition(const struct mesh *mesh, size_t n_parts, uint64_t seed, uint32_t *part, struct error *error)
 {
-    struct csr csr = {0};
-    SCOTCH_Num *found = malloc((mesh->n_cells + (size_t)1) * sizeof *found);
+    struct csr csr;
+    SCOTCH_Num *found = xmalloc((mesh->n_cells + (size_t)1) * sizeof *found);
     int result = 0;
-    if (found == NULL || csr_init(&csr, mesh) != 0)
-        result = error_set(error, "no memory to partition a mesh of %u cells", mesh->n_cells);
-    else if (partition(&csr, (SCOTCH_Num)mesh->n_cells, (SCOTCH_Num)n_parts, seed, found) != 0)
+    csr_init(&csr, mesh);
+    if (partition(&csr, (SCOTCH_Num)mesh->n_cells, (SCOTCH_Num)n_parts, seed, found) != 0)
         result =
             error_set(error, "Scotch could not partition a mesh of %u cells into %zu parts", mesh->n_cells, n_parts);
     for (uint32_t cell = 0; result == 0 && cell < mesh->n_cells; cell++)

@@ -19,11 +19,12 @@
 #include <stdlib.h>
 
 #include "share/base/random.h"
+#include "share/base/memory.h"
 
 int pattern_make_message(struct pattern *pattern, size_t src, size_t dst, uint64_t bytes, struct error *error)
 {
     if (pattern_append(pattern, (uint32_t)src, (uint32_t)dst, bytes) != 0)
-        return error_set(error, "no memory for %zu messages", pattern->n_messages + 1);
+        return error_set(error, "more than %zu messages", pattern->n_messages);
     return 0;
 }
 
@@ -166,18 +167,14 @@ static int make_irregular(const struct pattern_request *request, const struct pl
     (void)placement;
     if (request->n_ranks < 2)
         return error_set(error, "irregular: 1 rank; expected 2 or more");
-    uint32_t *peers = malloc(request->n_ranks * sizeof *peers);
+    uint32_t *peers = xmalloc(request->n_ranks * sizeof *peers);
     struct twister random;
     int result = 0;
-    if (peers == NULL) {
-        result = error_set(error, "no memory for %zu ranks", request->n_ranks);
-    } else {
-        twister_seed(&random, request->seed);
-        for (size_t i = 0; i < request->n_ranks; i++)
-            peers[i] = (uint32_t)i;
-        for (size_t src = 0; result == 0 && src < request->n_ranks; src++)
-            result = send_at_random(request, src, peers, &random, pattern, error);
-    }
+    twister_seed(&random, request->seed);
+    for (size_t i = 0; i < request->n_ranks; i++)
+        peers[i] = (uint32_t)i;
+    for (size_t src = 0; result == 0 && src < request->n_ranks; src++)
+        result = send_at_random(request, src, peers, &random, pattern, error);
     free(peers);
     return result;
 }
@@ -193,10 +190,9 @@ const struct pattern_kind pattern_kinds[] = {
     {NULL, NULL, 0, 0, NULL},
 };
 
-int placement_make(const struct pattern_request *request, struct placement *placement, struct error *error)
+void placement_make(const struct pattern_request *request, struct placement *placement)
 {
-    if (placement_init(placement, request->n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", request->n_ranks);
+    placement_init(placement, request->n_ranks);
     size_t cores = request->n_cores, sockets = request->n_sockets;
     for (size_t rank = 0; rank < request->n_ranks; rank++) {
         size_t node = rank / (sockets * cores), within = rank % (sockets * cores);
@@ -207,5 +203,4 @@ int placement_make(const struct pattern_request *request, struct placement *plac
         placement->node[rank] = (uint32_t)node;
         placement->socket[rank] = (uint32_t)(request->order == ORDER_SOCKET ? within % sockets : within / cores);
     }
-    return 0;
 }

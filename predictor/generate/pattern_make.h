@@ -45,8 +45,8 @@ struct pattern_kind {
 /* Lists all kinds; a name NULL ends it. */
 extern const struct pattern_kind pattern_kinds[];
 
-/* Makes the places of the request's ranks. Returns 0, or -1 without memory. */
-int placement_make(const struct pattern_request *request, struct placement *placement, struct error *error);
+/* Makes the places of the request's ranks. */
+void placement_make(const struct pattern_request *request, struct placement *placement);
 /* Is a pattern_kind.make (pattern_mesh.c). */
 int pattern_make_mesh(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,
                       struct error *error);

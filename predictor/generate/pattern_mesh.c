@@ -6,6 +6,7 @@
  * The messages come in the order of the senders, then of the receivers. O(cells + cells needed). */
 #include "predictor/generate/mesh.h"
 #include "predictor/generate/pattern_make.h"
+#include "share/base/memory.h"
 #include "share/base/statistics.h"
 
 #include <stdlib.h>
@@ -34,22 +35,18 @@ static void halo_release(struct halo *halo)
 static int halo_init(struct halo *halo, const struct pattern_request *request, struct error *error)
 {
     *halo = (struct halo){0};
-    if (mesh_init(&halo->mesh, request->n_cells, request->spread, request->seed, error) != 0 ||
-        mesh_join_far(&halo->mesh, request->n_far, request->seed, error) != 0)
-        return -1;
+    mesh_init(&halo->mesh, request->n_cells, request->spread, request->seed);
+    mesh_join_far(&halo->mesh, request->n_far, request->seed);
     size_t n_cells = halo->mesh.n_cells;
     if (n_cells < request->n_ranks)
         return error_set(error, "mesh: %zu cells for %zu ranks; expected a cell a rank or more (--cells)", n_cells,
                          request->n_ranks);
-    halo->part = malloc(n_cells * sizeof *halo->part);
-    halo->part_first = calloc(request->n_ranks + 1, sizeof *halo->part_first);
-    halo->cells = malloc(n_cells * sizeof *halo->cells);
-    halo->seen = calloc(n_cells, sizeof *halo->seen);
-    halo->queue = malloc(n_cells * sizeof *halo->queue);
-    halo->needed = calloc(request->n_ranks, sizeof *halo->needed);
-    if (halo->part == NULL || halo->part_first == NULL || halo->cells == NULL || halo->seen == NULL ||
-        halo->queue == NULL || halo->needed == NULL)
-        return error_set(error, "no memory for a mesh of %zu cells", n_cells);
+    halo->part = xmalloc(n_cells * sizeof *halo->part);
+    halo->part_first = xcalloc(request->n_ranks + 1, sizeof *halo->part_first);
+    halo->cells = xmalloc(n_cells * sizeof *halo->cells);
+    halo->seen = xcalloc(n_cells, sizeof *halo->seen);
+    halo->queue = xmalloc(n_cells * sizeof *halo->queue);
+    halo->needed = xcalloc(request->n_ranks, sizeof *halo->needed);
     return mesh_partition(&halo->mesh, request->n_ranks, request->seed, halo->part, error);
 }
 
@@ -131,19 +128,15 @@ static int add_receives(struct halo *halo, uint32_t part, const struct pattern_r
 static int sort_by_sender(const struct pattern *by_receiver, size_t n_ranks, struct pattern *pattern,
                           struct error *error)
 {
-    size_t *first = calloc(n_ranks + 1, sizeof *first);
-    size_t *order = malloc((by_receiver->n_messages + 1) * sizeof *order);
+    size_t *first = xcalloc(n_ranks + 1, sizeof *first);
+    size_t *order = xmalloc((by_receiver->n_messages + 1) * sizeof *order);
     int result = 0;
-    if (first == NULL || order == NULL) {
-        result = error_set(error, "no memory for %zu messages", by_receiver->n_messages);
-    } else {
-        for (size_t i = 0; i < by_receiver->n_messages; i++)
-            first[by_receiver->src[i] + 1]++;
-        for (size_t rank = 0; rank < n_ranks; rank++)
-            first[rank + 1] += first[rank];
-        for (size_t i = 0; i < by_receiver->n_messages; i++)
-            order[first[by_receiver->src[i]]++] = i;
-    }
+    for (size_t i = 0; i < by_receiver->n_messages; i++)
+        first[by_receiver->src[i] + 1]++;
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        first[rank + 1] += first[rank];
+    for (size_t i = 0; i < by_receiver->n_messages; i++)
+        order[first[by_receiver->src[i]]++] = i;
     for (size_t i = 0; result == 0 && i < by_receiver->n_messages; i++)
         result = pattern_make_message(pattern, by_receiver->src[order[i]], by_receiver->dst[order[i]],
                                       by_receiver->bytes[order[i]], error);

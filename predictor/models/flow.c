@@ -50,16 +50,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/models/flow_alone.h"
 #include "predictor/models/models.h"
 #include "predictor/pattern/size_order.h"
 #include "predictor/models/staircase.h"
+#include "share/base/memory.h"
 
 /* Limit the repetitions: so many are looked at one by one, and so many at most, however many there are. */
 enum { SINGLE = 8, MOST_POINTS = 80 };
 
 /* Says how many flows ahead memory is asked for: the messages of a node lie anywhere in the pattern. */
 enum { AHEAD = 16 };
+
+/* Numbers a direction of a node's NIC. */
+static uint32_t flow_link(uint32_t node, enum direction direction)
+{
+    return 2 * node + (direction == OUTGOING ? 1 : 0);
+}
 
 /* Describes one direction of all NICs. */
 struct link_side {
@@ -287,6 +293,96 @@ static void pass(struct network *network, bool deliveries, bool sends)
     }
 }
 
+/* Splits what ranks wait for into bandwidth and contention, as critical.h says. Each message counts for its sender and
+ * its receiver, at each point where they wait for one of its links. Most messages are through at all points of a rank,
+ * or on no way that it waits for: these need one look and not one for each point. */
+#define SEVERAL_WAYS UINT32_MAX
+
+/* Holds what ranks wait for last, at so many points of a run of repetitions. */
+struct flow_waits {
+    const struct traffic *traffic;
+    const uint32_t *node_of;         /* [n_ranks] */
+    const struct flow_limit *packet; /* bytes of a message in one turn of a NIC */
+    size_t n_points;
+    const struct critical *latest; /* [n_ranks][n_points] way is a flow_link, bytes are turns */
+};
+
+/* Tells what all points of a rank have in common. */
+struct common {
+    uint32_t way;   /* that it waits for; SEVERAL_WAYS if they differ */
+    double turns;   /* got through at least */
+    double alone_s; /* of its messages that are through at all points */
+};
+
+/* Describes what a message crosses, and how. */
+struct crossing {
+    uint32_t out_link, in_link;
+    double bytes, of_a_turn, bytes_per_s;
+};
+
+static struct common find_common(const struct critical *latest, size_t n_points)
+{
+    struct common common = {.way = latest->way, .turns = latest->bytes};
+    for (size_t p = 1; p < n_points; p++) {
+        if (latest[p].way != common.way)
+            common.way = SEVERAL_WAYS;
+        common.turns = fmin(common.turns, latest[p].bytes);
+    }
+    return common;
+}
+
+/* Adds what the message would take alone, where the rank's latest[n_points] waits for one of its links: to
+ * alone_s[n_points], or once for all points where it is through at all of them. */
+static void add_message(const struct crossing *message, const struct critical *latest, size_t n_points,
+                        struct common *common, double *alone_s)
+{
+    bool same = common->way == message->out_link || common->way == message->in_link;
+    if (same && message->bytes <= common->turns * message->of_a_turn)
+        common->alone_s += message->bytes / message->bytes_per_s;
+    else if (same || common->way == SEVERAL_WAYS)
+        for (size_t p = 0; p < n_points; p++)
+            if (latest[p].way == message->out_link || latest[p].way == message->in_link)
+                alone_s[p] += fmin(message->bytes, latest[p].bytes * message->of_a_turn) / message->bytes_per_s;
+}
+
+static void add_messages(const struct flow_waits *waits, struct common *common, double *alone_s)
+{
+    const struct traffic *traffic = waits->traffic;
+    const struct pattern *pattern = traffic->pattern;
+    const struct critical *latest = waits->latest;
+    size_t n = waits->n_points;
+    double single[MAX_CLASSES];
+    traffic_single_bandwidth(traffic, single);
+    for (size_t k = 0; k < pattern->n_messages; k++) {
+        uint8_t class = traffic->class_of[k];
+        if (class == NO_CLASS || traffic->classes[class].level != LEVEL_INTER_NODE)
+            continue;
+        uint32_t src = pattern->src[k], dst = pattern->dst[k];
+        double bytes = (double)pattern->bytes[k];
+        const struct crossing message = {flow_link(waits->node_of[src], OUTGOING),
+                                         flow_link(waits->node_of[dst], INCOMING), bytes,
+                                         flow_limited(waits->packet, bytes), single[class]};
+        add_message(&message, &latest[src * n], n, &common[src], &alone_s[src * n]);
+        add_message(&message, &latest[dst * n], n, &common[dst], &alone_s[dst * n]);
+    }
+}
+
+/* Returns what the rank's own bytes would take alone over the NIC that it waits for, as far as they are through, in s:
+ * [n_ranks][n_points], which the caller frees. */
+static double *transfer_alone(const struct flow_waits *waits)
+{
+    size_t n_ranks = waits->traffic->n_ranks, n = waits->n_points;
+    struct common *common = xmalloc((n_ranks + 1) * sizeof *common);
+    double *alone_s = xcalloc(n * n_ranks + 1, sizeof *alone_s);
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        common[rank] = find_common(&waits->latest[rank * n], n);
+    add_messages(waits, common, alone_s);
+    for (size_t i = 0; i < n * n_ranks; i++)
+        alone_s[i] += common[i / n].alone_s;
+    free(common);
+    return alone_s;
+}
+
 /* Returns the best rate of a copy between two ranks of a node, in B/s; 0 if the table tells none. */
 static double copy_bytes_per_s(const struct machine *machine)
 {
@@ -314,17 +410,15 @@ static double copy_s(const struct network *network, size_t rank, double bytes_pe
     return bytes_per_s > 0 ? bytes / bytes_per_s : tau_s;
 }
 
-/* Adds the ranks' transfers, the means over the points. Returns 0, or -1 without memory. */
-static int add_transfers(const struct network *network, const struct machine *machine, struct prediction *prediction)
+/* Adds the ranks' transfers, the means over the points. */
+static void add_transfers(const struct network *network, const struct machine *machine, struct prediction *prediction)
 {
     size_t n_ranks = network->traffic->n_ranks, n = network->n_points;
     double copy_rate = copy_bytes_per_s(machine);
     for (size_t i = 0; i < n * n_ranks; i++)
         critical_take(&network->sent[i], &network->delivered[i / n]);
     double *alone_s =
-        flow_alone(&(struct flow_waits){network->traffic, network->nodes.of, &network->packet, n, network->sent});
-    if (alone_s == NULL)
-        return -1;
+        transfer_alone(&(struct flow_waits){network->traffic, network->nodes.of, &network->packet, n, network->sent});
     for (size_t rank = 0; rank < n_ranks; rank++) {
         double copied_s = copy_s(network, rank, copy_rate);
         for (size_t p = 0; p < n; p++) {
@@ -335,7 +429,6 @@ static int add_transfers(const struct network *network, const struct machine *ma
         }
     }
     free(alone_s);
-    return 0;
 }
 
 static void network_release(struct network *network)
@@ -353,38 +446,30 @@ static void network_release(struct network *network)
     free(network->through);
 }
 
-/* Makes room. Returns 0, or -1 without memory; network_release in either case. */
-static int network_init(struct network *network, const struct placement *placement)
+static void network_init(struct network *network, const struct placement *placement)
 {
     size_t n_ranks = network->traffic->n_ranks, largest = 0;
-    if (grouping_init(&network->nodes, placement, GROUP_BY_NODE) != 0 ||
-        bandwidth_steps_init(&network->steps, network->traffic, network->nodes.largest) != 0)
-        return -1;
+    grouping_init(&network->nodes, placement, GROUP_BY_NODE);
+    bandwidth_steps_init(&network->steps, network->traffic, network->nodes.largest);
     for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
         struct size_order *order = &network->orders[direction];
-        if (size_order_init(order, network->traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, network->nodes.of,
-                            network->nodes.n_groups) != 0)
-            return -1;
+        size_order_init(order, network->traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, network->nodes.of,
+                        network->nodes.n_groups);
         largest = size_order_largest(order) > largest ? size_order_largest(order) : largest;
-        if (network->carries &&
-            (network->kept_s[direction] = malloc((order->first[order->n_groups] + 1) * sizeof(double))) == NULL)
-            return -1;
+        if (network->carries)
+            network->kept_s[direction] = xmalloc((order->first[order->n_groups] + 1) * sizeof(double));
     }
-    network->delivered = calloc(n_ranks + 1, sizeof *network->delivered);
-    network->sent = calloc(network->n_points * n_ranks + 1, sizeof *network->sent);
-    network->waits_s = calloc(n_ranks + 1, sizeof *network->waits_s);
-    network->left = calloc(n_ranks + 1, sizeof *network->left);
-    network->through = malloc((largest + 1) * sizeof *network->through);
-    return network->delivered != NULL && network->sent != NULL && network->waits_s != NULL && network->left != NULL &&
-                   network->through != NULL
-               ? 0
-               : -1;
+    network->delivered = xcalloc(n_ranks + 1, sizeof *network->delivered);
+    network->sent = xcalloc(network->n_points * n_ranks + 1, sizeof *network->sent);
+    network->waits_s = xcalloc(n_ranks + 1, sizeof *network->waits_s);
+    network->left = xcalloc(n_ranks + 1, sizeof *network->left);
+    network->through = xmalloc((largest + 1) * sizeof *network->through);
 }
 
-/* Adds the part between nodes. Returns 0, or -1 without memory. */
-static int add_network(const struct traffic *traffic, const struct placement *placement,
-                       const struct flow_transport *transport, const struct machine *machine,
-                       const struct model_options *options, struct prediction *prediction)
+/* Adds the part between nodes. */
+static void add_network(const struct traffic *traffic, const struct placement *placement,
+                        const struct flow_transport *transport, const struct machine *machine,
+                        const struct model_options *options, struct prediction *prediction)
 {
     struct network network = {.traffic = traffic, .transport = transport};
     size_t n_ranks = traffic->n_ranks, repetitions = transport->repetitions;
@@ -393,33 +478,26 @@ static int add_network(const struct traffic *traffic, const struct placement *pl
     network.packet.growth *= before + (double)(repetitions - 1) / 2 * a_round;
     network.n_points = find_points(transport->buffer.bytes > 0 ? repetitions : 1, before, a_round, network.points);
     network.carries = network.n_points > 1 || network.points[0].carried > 0;
-    int result = network_init(&network, placement);
-    if (result == 0) {
-        pass(&network, true, !network.carries);
-        for (size_t rank = 0; rank < n_ranks; rank++) {
-            double latency_s = staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), options->latency);
-            network.waits_s[rank] = latency_s + network.delivered[rank].at_s;
-            prediction->part_s[PART_LATENCY][rank] += latency_s;
-        }
-        if (network.carries)
-            pass(&network, false, true);
-        result = add_transfers(&network, machine, prediction);
-        prediction->extrapolated += bandwidth_steps_extrapolated(&network.steps);
+    network_init(&network, placement);
+    pass(&network, true, !network.carries);
+    for (size_t rank = 0; rank < n_ranks; rank++) {
+        double latency_s = staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), options->latency);
+        network.waits_s[rank] = latency_s + network.delivered[rank].at_s;
+        prediction->part_s[PART_LATENCY][rank] += latency_s;
     }
+    if (network.carries)
+        pass(&network, false, true);
+    add_transfers(&network, machine, prediction);
+    prediction->extrapolated += bandwidth_steps_extrapolated(&network.steps);
     network_release(&network);
-    return result;
 }
 
-int flow_predict(const struct flow_transport *transport, enum service within, const struct model_input *input,
-                 struct prediction *prediction, struct error *error)
+void flow_predict(const struct flow_transport *transport, enum service within, const struct model_input *input,
+                  struct prediction *prediction)
 {
-    const struct traffic *traffic = input->traffic;
-    int result = 0;
-    if (add_network(traffic, input->placement, transport, input->machine, input->options, prediction) != 0 ||
-        staircase_add(traffic, input->placement, &staircase_parts[STAIRCASE_WITHIN], within, input->options->latency,
-                      prediction) != 0)
-        result = error_set(error, "no memory for the flows of %zu messages", traffic->pattern->n_messages);
-    return result;
+    add_network(input->traffic, input->placement, transport, input->machine, input->options, prediction);
+    staircase_add(input->traffic, input->placement, &staircase_parts[STAIRCASE_WITHIN], within, input->options->latency,
+                  prediction);
 }
 
 static int predict(const struct model_input *input, struct prediction *prediction, struct error *error)
@@ -429,7 +507,9 @@ static int predict(const struct model_input *input, struct prediction *predictio
                                         .buffer = {.bytes = bytes, .most_bytes = INFINITY},
                                         .repetitions =
                                             input->options->repetitions > 0 ? input->options->repetitions : 1};
-    return flow_predict(&even, SERVICE_EVEN, input, prediction, error);
+    (void)error;
+    flow_predict(&even, SERVICE_EVEN, input, prediction);
+    return 0;
 }
 
 const struct model flow_model = {.name = "flow",

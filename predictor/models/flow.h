@@ -4,8 +4,21 @@
 #ifndef MPISTAIR_PREDICTOR_FLOW_H
 #define MPISTAIR_PREDICTOR_FLOW_H
 
-#include "predictor/models/flow_limit.h"
+#include <math.h>
+
 #include "predictor/models/staircase.h"
+
+/* Describes a limit that grows with what a connection has carried: min(bytes + growth * carried, most_bytes). */
+struct flow_limit {
+    double bytes;
+    double growth;
+    double most_bytes;
+};
+
+static inline double flow_limited(const struct flow_limit *limit, double carried)
+{
+    return fmin(limit->bytes + limit->growth * carried, limit->most_bytes);
+}
 
 struct flow_transport {
     struct flow_limit packet; /* what a NIC serves of a flow in its turn, more than 0 */
@@ -13,9 +26,9 @@ struct flow_transport {
     size_t repetitions; /* how often the round is repeated, at least 1 */
 };
 
-/* Predicts the mean over the repetitions; messages within nodes follow the staircase, with that service. Arguments and
- * results are as of model.predict. */
-int flow_predict(const struct flow_transport *transport, enum service within, const struct model_input *input,
-                 struct prediction *prediction, struct error *error);
+/* Predicts the mean over the repetitions; messages within nodes follow the staircase, with that service. Arguments are
+ * as of model.predict. */
+void flow_predict(const struct flow_transport *transport, enum service within, const struct model_input *input,
+                  struct prediction *prediction);
 
 #endif

@@ -50,25 +50,21 @@ static void predict_group(const struct traffic *traffic, const uint32_t *members
 
 static int max_rate_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
+    (void)error;
     const struct traffic *traffic = input->traffic;
     double single_bytes_per_s[MAX_CLASSES], limit_bytes_per_s[MAX_CLASSES];
     prediction->extrapolated = traffic_single_bandwidth(traffic, single_bytes_per_s);
     for (size_t c = 0; c < traffic->n_classes; c++)
         limit_bytes_per_s[c] = machine_bandwidth_most(&traffic->classes[c].bandwidth);
-    int result = 0;
-    for (enum level level = LEVEL_INTRA_SOCKET; result == 0 && level < LEVEL_COUNT; level++) {
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         struct grouping grouping;
-        if (grouping_init(&grouping, input->placement, level == LEVEL_INTER_NODE ? GROUP_BY_NODE : GROUP_BY_SOCKET) !=
-            0) {
-            result = error_set(error, "no memory for %zu ranks", input->placement->n_ranks);
-            break;
-        }
+        grouping_init(&grouping, input->placement, level == LEVEL_INTER_NODE ? GROUP_BY_NODE : GROUP_BY_SOCKET);
         for (size_t g = 0; g < grouping.n_groups; g++)
             predict_group(traffic, grouping.member + grouping.first[g], grouping.first[g + 1] - grouping.first[g],
                           LEVEL_BIT(level), single_bytes_per_s, limit_bytes_per_s, prediction);
         grouping_release(&grouping);
     }
-    return result;
+    return 0;
 }
 
 const struct model max_rate_model = {

@@ -24,6 +24,7 @@
 #include "predictor/pattern/group.h"
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"
+#include "share/base/memory.h"
 
 /* Counts the ranks of each node with a message between nodes: senders[n_groups]. */
 static void count_senders(const struct traffic *traffic, const struct grouping *nodes, uint32_t *senders)
@@ -50,13 +51,11 @@ static double transfer_s(const struct message_class *class, double bytes, double
 
 static int node_aware_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
+    (void)error;
     const struct traffic *traffic = input->traffic;
-    struct grouping nodes = {0};
-    uint32_t *senders = calloc(input->placement->n_ranks + 1, sizeof *senders);
-    if (senders == NULL || grouping_init(&nodes, input->placement, GROUP_BY_NODE) != 0) {
-        free(senders);
-        return error_set(error, "no memory for %zu ranks", input->placement->n_ranks);
-    }
+    struct grouping nodes;
+    uint32_t *senders = xcalloc(input->placement->n_ranks + 1, sizeof *senders);
+    grouping_init(&nodes, input->placement, GROUP_BY_NODE);
     double single_bytes_per_s[MAX_CLASSES], injection_bytes_per_s[MAX_CLASSES];
     prediction->extrapolated = traffic_single_bandwidth(traffic, single_bytes_per_s);
     for (size_t c = 0; c < traffic->n_classes; c++)

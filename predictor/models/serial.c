@@ -43,7 +43,9 @@
 
 static int serial_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    return staircase_predict_parts(SERVICE_SERIAL, input, prediction, error);
+    (void)error;
+    staircase_predict_parts(SERVICE_SERIAL, input, prediction);
+    return 0;
 }
 
 const struct model serial_model = {.name = "serial",

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/memory.h"
+
 /* LOOK_AHEAD counts messages: the sender of a later one is fetched meanwhile. */
 enum { POINTS = 16, LOOK_AHEAD = 12 };
 
@@ -22,23 +24,17 @@ struct latest {
     double share[POINTS];  /* the product of P_k at the points between */
 };
 
-int serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels)
+void serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels)
 {
     *serial = (struct serial){.traffic = traffic, .levels = levels};
-    if (size_order_init(&serial->by_receiver, traffic, levels, INCOMING, NULL, traffic->n_ranks) != 0)
-        return -1;
-    serial->times = malloc((traffic->pattern->n_messages + 1) * sizeof *serial->times);
-    serial->end_share = calloc(traffic->n_ranks + 1, sizeof *serial->end_share);
+    size_order_init(&serial->by_receiver, traffic, levels, INCOMING, NULL, traffic->n_ranks);
+    serial->times = xmalloc((traffic->pattern->n_messages + 1) * sizeof *serial->times);
+    serial->end_share = xcalloc(traffic->n_ranks + 1, sizeof *serial->end_share);
     size_t largest = size_order_largest(&serial->by_receiver) + 1;
-    serial->blocks = (struct radix_run){malloc(2 * largest * sizeof(uint64_t)), malloc(2 * largest * sizeof(uint32_t))};
-    serial->block_of = calloc(traffic->n_ranks + 1, sizeof *serial->block_of);
-    if (serial->times != NULL && serial->end_share != NULL && serial->blocks.key != NULL && serial->blocks.id != NULL &&
-        serial->block_of != NULL) {
-        serial->spare = (struct radix_run){serial->blocks.key + largest, serial->blocks.id + largest};
-        return 0;
-    }
-    serial_release(serial);
-    return -1;
+    serial->blocks =
+        (struct radix_run){xmalloc(2 * largest * sizeof(uint64_t)), xmalloc(2 * largest * sizeof(uint32_t))};
+    serial->block_of = xcalloc(traffic->n_ranks + 1, sizeof *serial->block_of);
+    serial->spare = (struct radix_run){serial->blocks.key + largest, serial->blocks.id + largest};
 }
 
 /* Walks along the steps of a group: when has a rank received so many bytes? */
@@ -213,25 +209,21 @@ static void gauss_points(double points[POINTS], double weights[POINTS])
     }
 }
 
-int serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends)
+void serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends)
 {
     size_t n_ranks = serial->traffic->n_ranks;
     double points[POINTS], weights[POINTS];
     size_order_release(&serial->by_receiver);
-    struct latest *latest = malloc((n_ranks + 1) * sizeof *latest);
-    int result = latest != NULL ? 0 : -1;
-    if (result == 0) {
-        gauss_points(points, weights);
-        find_ends(serial, recv_s, latest, sends);
-        find_shares(serial, recv_s, points, latest);
-        for (size_t rank = 0; rank < n_ranks; rank++) {
-            sends[rank].at_s = latest[rank].end_s;
-            for (size_t p = 0; p < POINTS && latest[rank].end_s > latest[rank].begin_s; p++)
-                sends[rank].at_s -= (latest[rank].end_s - latest[rank].begin_s) * weights[p] * latest[rank].share[p];
-        }
+    struct latest *latest = xmalloc((n_ranks + 1) * sizeof *latest);
+    gauss_points(points, weights);
+    find_ends(serial, recv_s, latest, sends);
+    find_shares(serial, recv_s, points, latest);
+    for (size_t rank = 0; rank < n_ranks; rank++) {
+        sends[rank].at_s = latest[rank].end_s;
+        for (size_t p = 0; p < POINTS && latest[rank].end_s > latest[rank].begin_s; p++)
+            sends[rank].at_s -= (latest[rank].end_s - latest[rank].begin_s) * weights[p] * latest[rank].share[p];
     }
     free(latest);
-    return result;
 }
 
 void serial_release(struct serial *serial)

@@ -25,15 +25,15 @@ struct serial {
                                     */
 };
 
-/* Orders the messages of those levels. Takes 28 bytes a message. Returns 0, or -1 without memory. */
-int serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels);
+/* Orders the messages of those levels. Takes 28 bytes a message. */
+void serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels);
 /* Takes one group, as staircase_receive_even or staircase_receive_mixed left its n competitors. */
 void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const struct competitor *competitors,
                     size_t n);
 /* Computes, once and when all groups have received, the mean over the orders of when each rank's receives and sends are
  * over: sends[n_ranks], from recv_s[n_ranks]. bytes is INFINITY where in half of the orders it waits for its receives
- * longest. Returns 0, or -1 without memory. */
-int serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends);
+ * longest. */
+void serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends);
 void serial_release(struct serial *serial);
 
 #endif

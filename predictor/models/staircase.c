@@ -32,6 +32,7 @@
 #include "predictor/pattern/group.h"
 #include "predictor/models/models.h"
 #include "predictor/models/serial_orders.h"
+#include "share/base/memory.h"
 
 /* T18 adds the two parts: T_i = T_i^inter-node + T_i^intra-node. */
 const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {
@@ -40,9 +41,9 @@ const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {
 };
 
 /* Computes t_i^recv of every rank: recv_s[n_ranks], 0 where V_i = 0. serial may be NULL. */
-static int receive_groups(const struct traffic *traffic, unsigned levels, const struct grouping *grouping,
-                          struct bandwidth_steps *steps, struct competitor *competitors, double *recv_s,
-                          struct serial *serial)
+static void receive_groups(const struct traffic *traffic, unsigned levels, const struct grouping *grouping,
+                           struct bandwidth_steps *steps, struct competitor *competitors, double *recv_s,
+                           struct serial *serial)
 {
     for (size_t g = 0; g < grouping->n_groups; g++) {
         size_t n = 0;
@@ -57,14 +58,13 @@ static int receive_groups(const struct traffic *traffic, unsigned levels, const 
                                             grouping->first[g + 1] - grouping->first[g]);
         if (class != NO_CLASS)
             staircase_receive_even(class, steps, competitors, n);
-        else if (n > 0 && staircase_receive_mixed(traffic, levels, steps, competitors, n) != 0)
-            return -1;
+        else if (n > 0)
+            staircase_receive_mixed(traffic, levels, steps, competitors, n);
         for (size_t i = 0; i < n; i++)
             recv_s[competitors[i].rank] = competitors[i].recv_s;
         if (serial != NULL)
             serial_receive(serial, steps, competitors, n);
     }
-    return 0;
 }
 
 double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side)
@@ -115,61 +115,50 @@ static void add_transfers(const struct traffic *traffic, unsigned levels, const 
     }
 }
 
-int staircase_add(const struct traffic *traffic, const struct placement *placement, const struct staircase_part *part,
-                  enum service service, enum latency_side side, struct prediction *prediction)
+void staircase_add(const struct traffic *traffic, const struct placement *placement, const struct staircase_part *part,
+                   enum service service, enum latency_side side, struct prediction *prediction)
 {
-    int result = -1;
     unsigned levels = part->levels;
     struct grouping grouping;
-    struct bandwidth_steps steps = {0};
+    struct bandwidth_steps steps;
     struct serial in_turn = {0}, *serial = service == SERVICE_SERIAL ? &in_turn : NULL;
-    if (grouping_init(&grouping, placement, part->group_by) != 0)
-        return -1;
-    double *recv_s = calloc(2 * traffic->n_ranks + 1, sizeof *recv_s);
-    struct critical *sends = calloc(traffic->n_ranks + 1, sizeof *sends);
-    struct competitor *competitors = malloc((grouping.largest + 1) * sizeof *competitors);
-    if (recv_s == NULL || sends == NULL || competitors == NULL ||
-        bandwidth_steps_init(&steps, traffic, grouping.largest) != 0 ||
-        (serial != NULL && serial_init(serial, traffic, levels) != 0))
-        goto out;
-    if (receive_groups(traffic, levels, &grouping, &steps, competitors, recv_s, serial) != 0)
-        goto out;
-    if ((serial != NULL ? serial_delivery(serial, recv_s, sends)
-                        : staircase_delivery(traffic, levels, recv_s, sends)) != 0)
-        goto out;
+    grouping_init(&grouping, placement, part->group_by);
+    double *recv_s = xcalloc(2 * traffic->n_ranks + 1, sizeof *recv_s);
+    struct critical *sends = xcalloc(traffic->n_ranks + 1, sizeof *sends);
+    struct competitor *competitors = xmalloc((grouping.largest + 1) * sizeof *competitors);
+    bandwidth_steps_init(&steps, traffic, grouping.largest);
+    if (serial != NULL)
+        serial_init(serial, traffic, levels);
+    receive_groups(traffic, levels, &grouping, &steps, competitors, recv_s, serial);
+    if (serial != NULL)
+        serial_delivery(serial, recv_s, sends);
+    else
+        staircase_delivery(traffic, levels, recv_s, sends);
     /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
         prediction->part_s[PART_LATENCY][rank] += staircase_latency_s(traffic, rank, levels, side);
     add_transfers(traffic, levels, recv_s, sends, recv_s + traffic->n_ranks, prediction);
     prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
-    result = 0;
-out:
     serial_release(&in_turn);
     bandwidth_steps_release(&steps);
     free(competitors);
     free(sends);
     free(recv_s);
     grouping_release(&grouping);
-    return result;
 }
 
-int staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction,
-                            struct error *error)
+void staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction)
 {
-    const struct traffic *traffic = input->traffic;
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
-        enum service service = i == STAIRCASE_WITHIN ? within : SERVICE_EVEN;
-        if (staircase_add(traffic, input->placement, &staircase_parts[i], service, input->options->latency,
-                          prediction) != 0)
-            result = error_set(error, "no memory for the steps of %zu messages", traffic->pattern->n_messages);
-    }
-    return result;
+    for (size_t i = 0; i < STAIRCASE_PARTS; i++)
+        staircase_add(input->traffic, input->placement, &staircase_parts[i],
+                      i == STAIRCASE_WITHIN ? within : SERVICE_EVEN, input->options->latency, prediction);
 }
 
 static int staircase_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    return staircase_predict_parts(SERVICE_EVEN, input, prediction, error);
+    (void)error;
+    staircase_predict_parts(SERVICE_EVEN, input, prediction);
+    return 0;
 }
 
 const struct model staircase_model = {.name = "staircase",

@@ -25,12 +25,11 @@ double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned 
 enum service { SERVICE_EVEN, SERVICE_SERIAL };
 
 /* Adds T8 or T15 of every rank, for one level or those of a node together, to latency_s, bandwidth_s and contention_s
- * of the prediction. Returns 0, or -1 without memory. */
-int staircase_add(const struct traffic *traffic, const struct placement *placement, const struct staircase_part *part,
-                  enum service service, enum latency_side side, struct prediction *prediction);
+ * of the prediction. */
+void staircase_add(const struct traffic *traffic, const struct placement *placement, const struct staircase_part *part,
+                   enum service service, enum latency_side side, struct prediction *prediction);
 
-/* Predicts T18, with that service within nodes. Arguments and results are as of model.predict. */
-int staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction,
-                            struct error *error);
+/* Predicts T18, with that service within nodes. Arguments are as of model.predict. */
+void staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction);
 
 #endif

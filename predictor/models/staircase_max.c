@@ -21,18 +21,14 @@ static void take_larger(const struct prediction *other, struct prediction *predi
 
 static int staircase_max_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    struct prediction within = {0};
-    const struct traffic *traffic = input->traffic;
+    struct prediction within;
     struct prediction *const parts[STAIRCASE_PARTS] = {prediction, &within};
     int result = 0;
-    if (prediction_init(&within, prediction->n_ranks) != 0)
-        result = error_set(error, "no memory for %zu ranks", prediction->n_ranks);
+    prediction_init(&within, prediction->n_ranks);
     for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
-        if (staircase_add(traffic, input->placement, &staircase_parts[i], SERVICE_EVEN, input->options->latency,
-                          parts[i]) != 0)
-            result = error_set(error, "no memory for the steps of %zu messages", traffic->pattern->n_messages);
-        else
-            result = prediction_sum(parts[i], error);
+        staircase_add(input->traffic, input->placement, &staircase_parts[i], SERVICE_EVEN, input->options->latency,
+                      parts[i]);
+        result = prediction_sum(parts[i], error);
     }
     if (result == 0)
         take_larger(&within, prediction);

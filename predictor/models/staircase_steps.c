@@ -11,7 +11,7 @@
  * staircase, levels of a node mixed, rule 3). */
 static const double FINISHED = 1e-12;
 
-int bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max)
+void bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max)
 {
     size_t size = traffic->n_classes * (n_max + 1) + 1;
     *steps = (struct bandwidth_steps){.n_max = n_max,
@@ -19,15 +19,10 @@ int bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *tr
                                       .bytes_per_s = xcalloc(size, sizeof *steps->bytes_per_s),
                                       .outside = xcalloc(size, sizeof *steps->outside),
                                       .used = xcalloc(size, sizeof *steps->used)};
-    if (steps->bytes_per_s == NULL || steps->outside == NULL || steps->used == NULL) {
-        bandwidth_steps_release(steps);
-        return -1;
-    }
     for (size_t c = 0; c < traffic->n_classes; c++)
         for (size_t n = 1; n <= n_max; n++)
             steps->bytes_per_s[c * (n_max + 1) + n] =
                 machine_bandwidth_at(&traffic->classes[c].bandwidth, (double)n, &steps->outside[c * (n_max + 1) + n]);
-    return 0;
 }
 
 double bandwidth_steps_at(struct bandwidth_steps *steps, size_t class, size_t n)
@@ -125,18 +120,17 @@ void staircase_receive_even(size_t class, struct bandwidth_steps *steps, struct 
     }
 }
 
-int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
-                            struct competitor *competitors, size_t n)
+void staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
+                             struct competitor *competitors, size_t n)
 {
-    struct staircase_mix *mixes = malloc((n + 1) * sizeof *mixes);
-    double *bytes_per_s = malloc((n + 1) * sizeof *bytes_per_s); /* rate of competitor i in this step */
-    struct competitor *finished = malloc((n + 1) * sizeof *finished);
-    int result = mixes != NULL && bytes_per_s != NULL && finished != NULL ? 0 : -1;
+    struct staircase_mix *mixes = xmalloc((n + 1) * sizeof *mixes);
+    double *bytes_per_s = xmalloc((n + 1) * sizeof *bytes_per_s); /* rate of competitor i in this step */
+    struct competitor *finished = xmalloc((n + 1) * sizeof *finished);
     size_t n_finished = 0, left = n;
     double elapsed_s = 0;
-    for (size_t i = 0; result == 0 && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         mixes[i] = staircase_mix_of(traffic, levels, competitors[i].rank);
-    while (result == 0 && left > 0) {
+    while (left > 0) {
         /* T13 chooses the unfinished rank q with the least rest over its bandwidth, n = N - k. */
         size_t q = 0;
         double step_s = 0;
@@ -167,12 +161,11 @@ int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, stru
         }
         left = kept;
     }
-    for (size_t i = 0; result == 0 && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         competitors[i] = finished[i];
     free(mixes);
     free(bytes_per_s);
     free(finished);
-    return result;
 }
 
 /* Tells the senders of one receiver's messages when each is delivered. */
@@ -198,15 +191,13 @@ static void deliver(const struct size_order *order, uint32_t receiver, const uin
     }
 }
 
-int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends)
+void staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends)
 {
     struct size_order order;
-    if (size_order_init(&order, traffic, levels, INCOMING, NULL, traffic->n_ranks) != 0)
-        return -1;
+    size_order_init(&order, traffic, levels, INCOMING, NULL, traffic->n_ranks);
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
         sends[rank] = (struct critical){0};
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
         deliver(&order, (uint32_t)rank, traffic->pattern->src, recv_s[rank], sends);
     size_order_release(&order);
-    return 0;
 }

@@ -17,8 +17,8 @@ struct bandwidth_steps {
     bool *used;
 };
 
-/* Reads all values. Returns 0, or -1 without memory. */
-int bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max);
+/* Reads all values. */
+void bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max);
 /* Returns BW(n) of a class, in B/s, and notes it as used. */
 double bandwidth_steps_at(struct bandwidth_steps *steps, size_t class, size_t n);
 /* Returns how many values beyond the ends of a table were used. */
@@ -58,13 +58,12 @@ struct competitor {
 /* Computes t_i^recv of n competitors whose bytes are all of one class (T5, T7). Orders them by (V_i, rank). */
 void staircase_receive_even(size_t class, struct bandwidth_steps *steps, struct competitor *competitors, size_t n);
 /* Computes t_i^recv of n competitors with bytes of any classes of those levels (T12-T14, T16, T17). Orders them as they
- * finish, ties by their place before. O(n^2). Returns 0, or -1 without memory. */
-int staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
-                            struct competitor *competitors, size_t n);
+ * finish, ties by their place before. O(n^2). */
+void staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
+                             struct competitor *competitors, size_t n);
 
 /* Computes the latest delivery (T9) of each rank's outgoing messages of those levels: sends[n_ranks], all 0 without
- * any, from recv_s[n_ranks]; the way is the receiver's rank. Takes 12 bytes a message of those levels; O(M). Returns 0,
- * or -1 without memory. */
-int staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends);
+ * any, from recv_s[n_ranks]; the way is the receiver's rank. Takes 12 bytes a message of those levels; O(M). */
+void staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends);
 
 #endif

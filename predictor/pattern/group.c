@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "share/base/memory.h"
+
 struct group_order {
     const struct placement *placement;
     enum group_by by;
@@ -26,16 +28,12 @@ static int compare_ranks(const void *a, const void *b, void *order)
     return places != 0 ? places : (x > y) - (x < y);
 }
 
-int grouping_init(struct grouping *grouping, const struct placement *placement, enum group_by by)
+void grouping_init(struct grouping *grouping, const struct placement *placement, enum group_by by)
 {
     size_t n_ranks = placement->n_ranks;
-    *grouping = (struct grouping){.first = malloc((n_ranks + 1) * sizeof *grouping->first),
-                                  .member = malloc((n_ranks + 1) * sizeof *grouping->member),
-                                  .of = malloc((n_ranks + 1) * sizeof *grouping->of)};
-    if (grouping->first == NULL || grouping->member == NULL || grouping->of == NULL) {
-        grouping_release(grouping);
-        return -1;
-    }
+    *grouping = (struct grouping){.first = xmalloc((n_ranks + 1) * sizeof *grouping->first),
+                                  .member = xmalloc((n_ranks + 1) * sizeof *grouping->member),
+                                  .of = xmalloc((n_ranks + 1) * sizeof *grouping->of)};
     struct group_order order = {.placement = placement, .by = by};
     for (size_t i = 0; i < n_ranks; i++)
         grouping->member[i] = (uint32_t)i;
@@ -51,7 +49,6 @@ int grouping_init(struct grouping *grouping, const struct placement *placement, 
         if (size > grouping->largest)
             grouping->largest = size;
     }
-    return 0;
 }
 
 void grouping_release(struct grouping *grouping)

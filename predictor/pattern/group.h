@@ -14,8 +14,8 @@ struct grouping {
 
 enum group_by { GROUP_BY_SOCKET, GROUP_BY_NODE };
 
-/* Groups the ranks. O(n_ranks log n_ranks). Returns 0, or -1 without memory. */
-int grouping_init(struct grouping *grouping, const struct placement *placement, enum group_by by);
+/* Groups the ranks. O(n_ranks log n_ranks). */
+void grouping_init(struct grouping *grouping, const struct placement *placement, enum group_by by);
 void grouping_release(struct grouping *grouping);
 
 #endif

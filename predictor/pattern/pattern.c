@@ -6,6 +6,7 @@
 
 #include "share/base/array.h"
 #include "share/base/csv.h"
+#include "share/base/memory.h"
 
 struct pattern_reader {
     struct pattern *pattern;
@@ -15,10 +16,10 @@ struct pattern_reader {
 
 enum { COLUMN_SRC, COLUMN_DST, COLUMN_BYTES, COLUMN_SEND, COLUMN_RECV, COLUMN_COMM, COLUMN_ANY, COLUMN_COUNT };
 
-static int grow(void *array, size_t element_bytes, size_t capacity)
+static void grow(void *array, size_t element_bytes, size_t capacity)
 {
     size_t any = 0;
-    return array_reserve(array, &any, capacity, element_bytes);
+    array_reserve(array, &any, capacity, element_bytes);
 }
 
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes)
@@ -26,16 +27,18 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
     if (pattern->n_messages == INT32_MAX) /* models number the ends of messages by 32 bits */
         return -1;
     if (pattern->n_messages == pattern->capacity) {
-        size_t capacity = pattern->capacity > 0 ? 2 * pattern->capacity : 64;
-        if (grow(&pattern->src, sizeof *pattern->src, capacity) != 0 ||
-            grow(&pattern->dst, sizeof *pattern->dst, capacity) != 0 ||
-            grow(&pattern->bytes, sizeof *pattern->bytes, capacity) != 0 ||
-            (pattern->send_s != NULL && grow(&pattern->send_s, sizeof *pattern->send_s, capacity) != 0) ||
-            (pattern->recv_s != NULL && grow(&pattern->recv_s, sizeof *pattern->recv_s, capacity) != 0) ||
-            (pattern->computing != NULL && grow(&pattern->computing, sizeof *pattern->computing, capacity) != 0) ||
-            (pattern->match != NULL && grow(&pattern->match, sizeof *pattern->match, capacity) != 0))
-            return -1;
-        pattern->capacity = capacity;
+        pattern->capacity = pattern->capacity > 0 ? 2 * pattern->capacity : 64;
+        grow(&pattern->src, sizeof *pattern->src, pattern->capacity);
+        grow(&pattern->dst, sizeof *pattern->dst, pattern->capacity);
+        grow(&pattern->bytes, sizeof *pattern->bytes, pattern->capacity);
+        if (pattern->send_s != NULL)
+            grow(&pattern->send_s, sizeof *pattern->send_s, pattern->capacity);
+        if (pattern->recv_s != NULL)
+            grow(&pattern->recv_s, sizeof *pattern->recv_s, pattern->capacity);
+        if (pattern->computing != NULL)
+            grow(&pattern->computing, sizeof *pattern->computing, pattern->capacity);
+        if (pattern->match != NULL)
+            grow(&pattern->match, sizeof *pattern->match, pattern->capacity);
     }
     pattern->src[pattern->n_messages] = src;
     pattern->dst[pattern->n_messages] = dst;
@@ -49,34 +52,30 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
 }
 
 /* Stores a number of the message appended last in *values, which exists from the first such message on. */
-static int set_value(const struct pattern *pattern, double **values, const double *value)
+static void set_value(const struct pattern *pattern, double **values, const double *value)
 {
     if (value == NULL)
-        return 0;
-    if (*values == NULL && grow(values, sizeof **values, pattern->capacity) != 0)
-        return -1;
+        return;
+    if (*values == NULL)
+        grow(values, sizeof **values, pattern->capacity);
     (*values)[pattern->n_messages - 1] = *value;
-    return 0;
 }
 
-int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s)
+void pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s)
 {
-    return set_value(pattern, &pattern->send_s, send_s) != 0 || set_value(pattern, &pattern->recv_s, recv_s) != 0 ? -1
-                                                                                                                  : 0;
+    set_value(pattern, &pattern->send_s, send_s);
+    set_value(pattern, &pattern->recv_s, recv_s);
 }
 
-int pattern_set_computing(struct pattern *pattern, double computing)
+void pattern_set_computing(struct pattern *pattern, double computing)
 {
-    return set_value(pattern, &pattern->computing, &computing);
+    set_value(pattern, &pattern->computing, &computing);
 }
 
-int pattern_keep_posts(struct pattern *pattern)
+void pattern_keep_posts(struct pattern *pattern)
 {
-    pattern->posted_s = malloc((pattern->n_messages + 1) * sizeof *pattern->posted_s);
-    if (pattern->posted_s == NULL)
-        return -1;
+    pattern->posted_s = xmalloc((pattern->n_messages + 1) * sizeof *pattern->posted_s);
     memcpy(pattern->posted_s, pattern->recv_s, pattern->n_messages * sizeof *pattern->posted_s);
-    return 0;
 }
 
 void pattern_clear(struct pattern *pattern)
@@ -88,18 +87,14 @@ void pattern_clear(struct pattern *pattern)
     pattern->n_messages = 0;
 }
 
-int pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source)
+void pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source)
 {
     uint32_t match = communicator * 2 + any_source;
     if (match == 0 && pattern->match == NULL)
-        return 0;
-    if (pattern->match == NULL) {
-        pattern->match = calloc(pattern->capacity, sizeof *pattern->match);
-        if (pattern->match == NULL)
-            return -1;
-    }
+        return;
+    if (pattern->match == NULL)
+        pattern->match = xcalloc(pattern->capacity, sizeof *pattern->match);
     pattern->match[pattern->n_messages - 1] = match;
-    return 0;
 }
 
 static int add_row(void *context, size_t line, const union csv_value *values, struct error *error)
@@ -113,18 +108,16 @@ static int add_row(void *context, size_t line, const union csv_value *values, st
                              reader->columns[i].name, (unsigned long long)values[i].u64, reader->n_ranks - 1);
     if (pattern_append(pattern, (uint32_t)values[COLUMN_SRC].u64, (uint32_t)values[COLUMN_DST].u64,
                        values[COLUMN_BYTES].u64) != 0)
-        return error_set(error, "no memory for the message");
-    if (pattern_set_posts(pattern, reader->columns[COLUMN_SEND].present ? &values[COLUMN_SEND].real : NULL,
-                          reader->columns[COLUMN_RECV].present ? &values[COLUMN_RECV].real : NULL) != 0)
-        return error_set(error, "no memory for the post times");
+        return error_set(error, "more than %d messages", INT32_MAX);
+    pattern_set_posts(pattern, reader->columns[COLUMN_SEND].present ? &values[COLUMN_SEND].real : NULL,
+                      reader->columns[COLUMN_RECV].present ? &values[COLUMN_RECV].real : NULL);
     if (values[COLUMN_COMM].u64 > PATTERN_COMMUNICATOR_MAX)
         return error_set(error, "column 'comm': %llu; expected at most %u", (unsigned long long)values[COLUMN_COMM].u64,
                          PATTERN_COMMUNICATOR_MAX);
     if (values[COLUMN_ANY].u64 > 1)
         return error_set(error, "column 'any_source': %llu; expected 0 or 1",
                          (unsigned long long)values[COLUMN_ANY].u64);
-    if (pattern_set_match(pattern, (uint32_t)values[COLUMN_COMM].u64, values[COLUMN_ANY].u64 == 1) != 0)
-        return error_set(error, "no memory for the communicators");
+    pattern_set_match(pattern, (uint32_t)values[COLUMN_COMM].u64, values[COLUMN_ANY].u64 == 1);
     return 0;
 }
 

@@ -36,23 +36,23 @@ struct pattern {
 /* Reads a P.csv of a run of n_ranks ranks. Returns 0, or -1 with file, line and what was expected in error and the
  * output untouched. */
 int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error);
-/* Appends a message. Returns 0, or -1 without memory, with the pattern unchanged. */
+/* Appends a message. Returns 0, or -1 with the pattern unchanged where it has 2^31 - 1 of them. */
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
-/* Sets the post times of the message appended last; each is given for all messages of a pattern, or NULL for all.
- * Returns as pattern_append does. */
-int pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s);
+/* Sets the post times of the message appended last; each is given for all messages of a pattern, or NULL for
+ * all. */
+void pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s);
 /* Sets how many cores compute while the message appended last may move; it is given for all messages of a pattern, or
- * for none. Returns as pattern_append does. */
-int pattern_set_computing(struct pattern *pattern, double computing);
+ * for none. */
+void pattern_set_computing(struct pattern *pattern, double computing);
 /* Keeps the receives' posts as they are by now as posted_s; the pattern then takes no more messages before the next
- * pattern_clear. Returns as pattern_append does. */
-int pattern_keep_posts(struct pattern *pattern);
+ * pattern_clear. */
+void pattern_keep_posts(struct pattern *pattern);
 /* Removes all messages and keeps the room. */
 void pattern_clear(struct pattern *pattern);
 /* Tells how the receive of the message appended last was posted; others count as of communicator 0, from a given
  * source. */
 #define PATTERN_COMMUNICATOR_MAX (UINT32_MAX / 2)
-int pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source);
+void pattern_set_match(struct pattern *pattern, uint32_t communicator, bool any_source);
 void pattern_release(struct pattern *pattern);
 
 #endif

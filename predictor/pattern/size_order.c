@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "predictor/pattern/radix_sort.h"
+#include "share/base/memory.h"
 
 size_t size_order_largest(const struct size_order *order)
 {
@@ -15,24 +16,22 @@ size_t size_order_largest(const struct size_order *order)
     return largest;
 }
 
-static int sort_groups(struct size_order *order)
+static void sort_groups(struct size_order *order)
 {
     size_t largest = size_order_largest(order);
-    struct radix_run spare = {.key = malloc((largest + 1) * sizeof *spare.key),
-                              .id = malloc((largest + 1) * sizeof *spare.id)};
-    int result = spare.key != NULL && spare.id != NULL ? 0 : -1;
-    for (size_t g = 0; result == 0 && g < order->n_groups; g++) {
+    struct radix_run spare = {.key = xmalloc((largest + 1) * sizeof *spare.key),
+                              .id = xmalloc((largest + 1) * sizeof *spare.id)};
+    for (size_t g = 0; g < order->n_groups; g++) {
         size_t begin = order->first[g];
         struct radix_run run = {order->bytes + begin, order->message + begin};
         radix_sort(run, order->first[g + 1] - begin, spare);
     }
     free(spare.key);
     free(spare.id);
-    return result;
 }
 
-int size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
-                    const uint32_t *group_of, size_t n_groups)
+void size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
+                     const uint32_t *group_of, size_t n_groups)
 {
     const struct pattern *pattern = traffic->pattern;
     const uint32_t *end = direction == OUTGOING ? pattern->src : pattern->dst;
@@ -40,9 +39,7 @@ int size_order_init(struct size_order *order, const struct traffic *traffic, uns
     for (size_t c = 0; c < traffic->n_classes; c++)
         taken[c] = traffic_class_in(traffic, c, levels);
     /* first is shifted by one group while the groups are filled. */
-    *order = (struct size_order){.n_groups = n_groups, .first = calloc(n_groups + 2, sizeof *order->first)};
-    if (order->first == NULL)
-        return -1;
+    *order = (struct size_order){.n_groups = n_groups, .first = xcalloc(n_groups + 2, sizeof *order->first)};
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
         for (size_t c = 0; c < traffic->n_classes; c++)
             if (taken[c])
@@ -51,12 +48,8 @@ int size_order_init(struct size_order *order, const struct traffic *traffic, uns
     for (size_t g = 0; g < n_groups; g++)
         order->first[g + 2] += order->first[g + 1];
     size_t n = order->first[n_groups + 1];
-    order->bytes = malloc((n + 1) * sizeof *order->bytes);
-    order->message = malloc((n + 1) * sizeof *order->message);
-    if (order->bytes == NULL || order->message == NULL) {
-        size_order_release(order);
-        return -1;
-    }
+    order->bytes = xmalloc((n + 1) * sizeof *order->bytes);
+    order->message = xmalloc((n + 1) * sizeof *order->message);
     for (size_t i = 0; i < pattern->n_messages; i++) {
         if (!taken[traffic->class_of[i]])
             continue;
@@ -64,10 +57,7 @@ int size_order_init(struct size_order *order, const struct traffic *traffic, uns
         order->bytes[at] = pattern->bytes[i];
         order->message[at] = (uint32_t)i;
     }
-    if (sort_groups(order) == 0)
-        return 0;
-    size_order_release(order);
-    return -1;
+    sort_groups(order);
 }
 
 void size_order_release(struct size_order *order)

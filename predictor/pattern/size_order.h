@@ -13,9 +13,9 @@ struct size_order {
 
 /* Orders the messages of those levels by their receiver (INCOMING) or sender (OUTGOING): group_of[rank] < n_groups of
  * that rank, or the rank itself where group_of is NULL (n_groups = n_ranks). Takes 12 bytes a message of those levels,
- * and as much again for the largest group while it is sorted; O(M). Returns 0, or -1 without memory. */
-int size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
-                    const uint32_t *group_of, size_t n_groups);
+ * and as much again for the largest group while it is sorted; O(M). */
+void size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
+                     const uint32_t *group_of, size_t n_groups);
 /* Returns how many messages the largest group has. */
 size_t size_order_largest(const struct size_order *order);
 void size_order_release(struct size_order *order);

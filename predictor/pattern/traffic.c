@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/memory.h"
+
 static size_t raw_class(enum level level, enum machine_protocol protocol)
 {
     return (size_t)level * PROTOCOL_COUNT + (size_t)protocol;
@@ -66,9 +68,7 @@ int traffic_init(struct traffic *traffic, const struct pattern *pattern, const s
     bool used[LEVEL_COUNT * PROTOCOL_COUNT] = {false};
     uint8_t class_of_raw[LEVEL_COUNT * PROTOCOL_COUNT] = {0};
     *traffic = (struct traffic){.pattern = pattern, .n_ranks = placement->n_ranks};
-    traffic->class_of = malloc(pattern->n_messages + 1);
-    if (traffic->class_of == NULL)
-        goto no_memory;
+    traffic->class_of = xmalloc(pattern->n_messages + 1);
     if (classify(traffic, placement, machine, used, error) != 0)
         goto failed;
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
@@ -83,16 +83,11 @@ int traffic_init(struct traffic *traffic, const struct pattern *pattern, const s
     }
     for (int direction = 0; direction < DIRECTION_COUNT; direction++) {
         size_t n = traffic->n_ranks * traffic->n_classes + 1;
-        traffic->messages[direction] = calloc(n, sizeof *traffic->messages[direction]);
-        traffic->bytes[direction] = calloc(n, sizeof *traffic->bytes[direction]);
-        if (traffic->messages[direction] == NULL || traffic->bytes[direction] == NULL)
-            goto no_memory;
+        traffic->messages[direction] = xcalloc(n, sizeof *traffic->messages[direction]);
+        traffic->bytes[direction] = xcalloc(n, sizeof *traffic->bytes[direction]);
     }
     sum_up(traffic, class_of_raw);
     return 0;
-no_memory:
-    error_set(error, "no memory for the traffic of %zu messages and %zu ranks", pattern->n_messages,
-              placement->n_ranks);
 failed:
     traffic_release(traffic);
     return -1;

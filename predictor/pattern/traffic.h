@@ -29,7 +29,7 @@ struct traffic {
 };
 
 /* Classifies the messages. Returns 0, or -1 with the reason: a level or protocol of the messages for which the machine
- * has no values, or no memory. The pattern must outlive the traffic. Costs a byte a message. */
+ * has no values. The pattern must outlive the traffic. Costs a byte a message. */
 int traffic_init(struct traffic *traffic, const struct pattern *pattern, const struct placement *placement,
                  const struct machine *machine, struct error *error);
 void traffic_release(struct traffic *traffic);

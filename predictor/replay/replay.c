@@ -89,8 +89,7 @@ static int predict_round(void *context, size_t number, struct error *error)
     const struct replay *replay = state->replay;
     size_t model = jobs->models[number];
     struct prediction *prediction = &jobs->predictions[model];
-    if (prediction_init(prediction, state->round.placement.n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", state->round.placement.n_ranks);
+    prediction_init(prediction, state->round.placement.n_ranks);
     int result = model_choice_predict(&replay->models[model], &state->round.pattern, &state->round.placement,
                                       replay->machine, &state->options, prediction, error);
     if (result == 0 && replay->draws != NULL)
@@ -133,8 +132,7 @@ static int predict_models(struct replay_state *state, bool post_times, sqlite3_i
 static int end_kind(struct replay_state *state, sqlite3_int64 kind_id, struct error *error)
 {
     struct prediction prediction;
-    if (prediction_init(&prediction, state->round.placement.n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", state->round.placement.n_ranks);
+    prediction_init(&prediction, state->round.placement.n_ranks);
     int result = 0;
     for (size_t m = 0; result == 0 && m < state->replay->n_models; m++) {
         if (state->means[m].sums == NULL)

@@ -240,9 +240,9 @@ int replay_computing_init(struct replay_computing *computing, sqlite3 *database,
     struct change *changes = NULL;
     int result = -1;
     read_progress(computing, machine);
-    if (computing->of_rank == NULL || lives == NULL ||
-        grouping_init(&computing->sockets, &places->placement, GROUP_BY_SOCKET) != 0)
+    if (computing->of_rank == NULL || lives == NULL)
         goto no_memory;
+    grouping_init(&computing->sockets, &places->placement, GROUP_BY_SOCKET);
     computing->of_socket = calloc(computing->sockets.n_groups + 1, sizeof *computing->of_socket);
     if (computing->of_socket == NULL)
         goto no_memory;

@@ -6,6 +6,7 @@
 #include "interpose/database/cursor.h"
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
+#include "share/base/memory.h"
 
 /* Reads one row of numbers; NULL becomes 0. */
 static int select_numbers(sqlite3 *database, const char *path, const char *sql, int64_t parameter, int n,
@@ -56,24 +57,22 @@ static int compare_posts(const void *left, const void *right, void *context)
     return (a > b) - (a < b);
 }
 
-/* Appends the messages of `from` in that order. Returns 0, or -1 without memory. */
-static int append_by_posts(struct pattern *from, struct pattern *pattern)
+/* Appends the messages of `from` in that order. */
+static void append_by_posts(struct pattern *from, struct pattern *pattern)
 {
-    size_t n = from->n_messages, *order = malloc((n + 1) * sizeof *order);
-    int result = order != NULL ? 0 : -1;
-    for (size_t i = 0; result == 0 && i < n; i++)
+    size_t n = from->n_messages, *order = xmalloc((n + 1) * sizeof *order);
+    for (size_t i = 0; i < n; i++)
         order[i] = i;
-    if (result == 0 && n > 1)
+    if (n > 1)
         qsort_r(order, n, sizeof *order, compare_posts, from);
-    for (size_t i = 0; result == 0 && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t k = order[i];
-        if (pattern_append(pattern, from->src[k], from->dst[k], from->bytes[k]) != 0 ||
-            pattern_set_posts(pattern, &from->send_s[k], &from->recv_s[k]) != 0 ||
-            (from->match != NULL && pattern_set_match(pattern, from->match[k] / 2, from->match[k] % 2 != 0) != 0))
-            result = -1;
+        pattern_append(pattern, from->src[k], from->dst[k], from->bytes[k]);
+        pattern_set_posts(pattern, &from->send_s[k], &from->recv_s[k]);
+        if (from->match != NULL)
+            pattern_set_match(pattern, from->match[k] / 2, from->match[k] % 2 != 0);
     }
     free(order);
-    return result;
 }
 
 static int read_messages(sqlite3 *database, const char *path, int64_t round_id, const struct recorded_places *places,
@@ -85,8 +84,7 @@ static int read_messages(sqlite3 *database, const char *path, int64_t round_id, 
         result = replay_round_read(&round, round_id, error);
     if (result == 0) {
         struct pattern messages = replay_round_take(&round);
-        if (append_by_posts(&messages, pattern) != 0)
-            result = error_set(error, "no memory for %zu messages", messages.n_messages);
+        append_by_posts(&messages, pattern);
         pattern_release(&messages);
     }
     replay_round_release(&round);

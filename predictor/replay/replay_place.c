@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interpose/database/cursor.h"
+#include "share/base/memory.h"
 
 static int world_size(sqlite3 *database, const char *path, size_t *n_ranks, struct error *error)
 {
@@ -26,12 +27,10 @@ static int places_init(sqlite3 *database, const char *path, struct recorded_plac
     *places = (struct recorded_places){0};
     if (world_size(database, path, &n_ranks, error) != 0)
         return -1;
-    places->node_known = calloc(n_ranks, sizeof *places->node_known);
-    places->socket_known = calloc(n_ranks, sizeof *places->socket_known);
-    if (places->node_known != NULL && places->socket_known != NULL && placement_init(&places->placement, n_ranks) == 0)
-        return 0;
-    recorded_places_release(places);
-    return error_set(error, "%s: no memory for the places of %zu ranks", path, n_ranks);
+    places->node_known = xcalloc(n_ranks, sizeof *places->node_known);
+    places->socket_known = xcalloc(n_ranks, sizeof *places->socket_known);
+    placement_init(&places->placement, n_ranks);
+    return 0;
 }
 
 static int read_place(struct cursor *rows, const char *path, struct recorded_places *places, struct error *error)

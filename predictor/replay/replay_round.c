@@ -7,6 +7,7 @@
 
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
+#include "share/base/memory.h"
 
 static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
     /* Selects as the view message does, without the columns that cost it a look-up each. */
@@ -29,12 +30,10 @@ int replay_round_init(struct replay_round *round, sqlite3 *database, const char 
 {
     size_t n_ranks = places->placement.n_ranks;
     *round = (struct replay_round){.database = database, .path = path, .places = places};
-    round->world_rank = calloc(n_ranks, sizeof *round->world_rank);
-    round->number = calloc(n_ranks, sizeof *round->number);
-    round->begin_s = calloc(n_ranks, sizeof *round->begin_s);
-    if (round->world_rank == NULL || round->number == NULL || round->begin_s == NULL ||
-        placement_init(&round->placement, n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", n_ranks);
+    round->world_rank = xcalloc(n_ranks, sizeof *round->world_rank);
+    round->number = xcalloc(n_ranks, sizeof *round->number);
+    round->begin_s = xcalloc(n_ranks, sizeof *round->begin_s);
+    placement_init(&round->placement, n_ranks);
     round->placement.n_ranks = 0;
     for (int which = 0; which < REPLAY_ROUND_STATEMENTS; which++)
         if (sqlite3_prepare_v2(database, statement_text[which], -1, &round->statements[which], NULL) != SQLITE_OK)
@@ -77,7 +76,7 @@ static int number_of(struct replay_round *round, sqlite3_int64 world_rank, uint3
 }
 
 /* Tells how many cores compute while the message appended last may move: from its later post to its reception. */
-static int tell_computing(struct replay_round *round, sqlite3_stmt *statement)
+static void tell_computing(struct replay_round *round, sqlite3_stmt *statement)
 {
     struct pattern *pattern = &round->pattern;
     size_t k = pattern->n_messages - 1;
@@ -87,7 +86,7 @@ static int tell_computing(struct replay_round *round, sqlite3_stmt *statement)
                                         .from_ns = sqlite3_column_int64(statement, 8),
                                         .to_ns = sqlite3_column_int64(statement, 9)}; /* NULL: 0, so it never moves */
     replay_computing_needs(round->computing, placement_level(&round->placement, src, dst), pattern->bytes[k], &message);
-    return pattern_set_computing(pattern, replay_computing_of(round->computing, &message));
+    pattern_set_computing(pattern, replay_computing_of(round->computing, &message));
 }
 
 static int read_message(struct replay_round *round, sqlite3_stmt *statement, struct error *error)
@@ -106,27 +105,27 @@ static int read_message(struct replay_round *round, sqlite3_stmt *statement, str
     if (comm < 0 || comm > PATTERN_COMMUNICATOR_MAX)
         return error_set(error, "%s: a message of communicator %lld", round->path, (long long)comm);
     double send_s = sqlite3_column_double(statement, 4), recv_s = sqlite3_column_double(statement, 5);
-    if (pattern_append(&round->pattern, src, dst, (uint64_t)bytes) != 0 ||
-        pattern_set_posts(&round->pattern, &send_s, &recv_s) != 0 ||
-        pattern_set_match(&round->pattern, (uint32_t)comm, sqlite3_column_int(statement, 7) != 0) != 0 ||
-        (round->computing != NULL && tell_computing(round, statement) != 0))
-        return error_set(error, "no memory for %zu messages", round->pattern.n_messages);
+    if (pattern_append(&round->pattern, src, dst, (uint64_t)bytes) != 0)
+        return error_set(error, "%s: a round of more than %zu messages", round->path, round->pattern.n_messages);
+    pattern_set_posts(&round->pattern, &send_s, &recv_s);
+    pattern_set_match(&round->pattern, (uint32_t)comm, sqlite3_column_int(statement, 7) != 0);
+    if (round->computing != NULL)
+        tell_computing(round, statement);
     return 0;
 }
 
 /* Makes a receive that was posted before its rank's round, a standing one, count from there; in what order such
  * receives were posted stays known. */
-static int begin_with_round(struct replay_round *round, struct error *error)
+static void begin_with_round(struct replay_round *round)
 {
     struct pattern *pattern = &round->pattern;
     for (size_t k = 0; k < pattern->n_messages; k++) {
         bool stood = pattern->recv_s[k] < round->begin_s[pattern->dst[k]];
-        if (stood && pattern->posted_s == NULL && pattern_keep_posts(pattern) != 0)
-            return error_set(error, "no memory for %zu messages", pattern->n_messages);
+        if (stood && pattern->posted_s == NULL)
+            pattern_keep_posts(pattern);
         pattern->send_s[k] = fmax(pattern->send_s[k], round->begin_s[pattern->src[k]]);
         pattern->recv_s[k] = fmax(pattern->recv_s[k], round->begin_s[pattern->dst[k]]);
     }
-    return 0;
 }
 
 int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error)
@@ -153,7 +152,8 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
         if (result != 0)
             return -1;
     }
-    return begin_with_round(round, error);
+    begin_with_round(round);
+    return 0;
 }
 
 struct pattern replay_round_take(struct replay_round *round)

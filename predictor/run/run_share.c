@@ -12,9 +12,8 @@ int run_share_init(struct run_share *share, enum run_law law, const struct run_r
                    const struct placement *placement)
 {
     *share = (struct run_share){.law = &run_laws[law], .rates = rates, .placement = placement};
-    if (grouping_init(&share->sockets, placement, GROUP_BY_SOCKET) != 0 ||
-        grouping_init(&share->nodes, placement, GROUP_BY_NODE) != 0)
-        return -1;
+    grouping_init(&share->sockets, placement, GROUP_BY_SOCKET);
+    grouping_init(&share->nodes, placement, GROUP_BY_NODE);
     share->n_groups = share->sockets.n_groups + share->nodes.n_groups + 1;
     share->groups = calloc(share->n_groups, sizeof *share->groups);
     share->next.entries = malloc(share->n_groups * sizeof *share->next.entries);

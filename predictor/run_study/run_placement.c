@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "predictor/what_if/arrange.h"
+#include "share/base/memory.h"
 #include "share/base/monotonic.h"
 #include "share/base/random.h"
 
@@ -63,26 +64,21 @@ static bool exchange(struct searching *searching, const size_t *order, size_t n)
     return searching->found->best_s < before_s;
 }
 
-static int search_from(struct searching *searching, const struct placement *start)
+static void search_from(struct searching *searching, const struct placement *start)
 {
-    size_t n = start->n_ranks, *order = malloc((n + 1) * sizeof *order);
+    size_t n = start->n_ranks, *order = xmalloc((n + 1) * sizeof *order);
     struct twister random;
-    int code = order != NULL ? 0 : -1;
-    for (enum arrangement rule = 0; code == 0 && rule < ARRANGE_COUNT && !out_of_time(searching); rule++) {
-        code = placement_arrange(start, rule, &searching->tried);
-        if (code == 0)
-            judge(searching);
+    for (enum arrangement rule = 0; rule < ARRANGE_COUNT && !out_of_time(searching); rule++) {
+        placement_arrange(start, rule, &searching->tried);
+        judge(searching);
     }
-    if (code == 0) {
-        twister_seed(&random, searching->search->seed);
-        for (size_t i = 0; i < n; i++)
-            order[i] = i;
-        do
-            twister_shuffle(&random, order, n);
-        while (exchange(searching, order, n) && !out_of_time(searching));
-    }
+    twister_seed(&random, searching->search->seed);
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    do
+        twister_shuffle(&random, order, n);
+    while (exchange(searching, order, n) && !out_of_time(searching));
     free(order);
-    return code;
 }
 
 int run_placement_search(const struct run_placement_search *search, const struct placement *start,
@@ -98,9 +94,8 @@ int run_placement_search(const struct run_placement_search *search, const struct
     if (code != 0)
         return -1;
     placement_copy(best, start);
-    code = placement_init(&searching.tried, start->n_ranks);
-    if (code == 0)
-        code = search_from(&searching, start);
+    placement_init(&searching.tried, start->n_ranks);
+    search_from(&searching, start);
     placement_release(&searching.tried);
-    return code == 0 ? 0 : error_set(error, "no memory for the places of %zu ranks", start->n_ranks);
+    return 0;
 }

@@ -94,8 +94,7 @@ static int make_after(struct run_study *study, sqlite3 *database, struct error *
     if (predict_machine_find(options->trace, database, machine, &after->machine, error) != 0 ||
         (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0))
         return -1;
-    if (placement_init(&after->placement, study->before.placement.n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", study->before.placement.n_ranks);
+    placement_init(&after->placement, study->before.placement.n_ranks);
     if (make_scale(study, after, error) != 0)
         return -1;
     after->options.scale = after->scale;

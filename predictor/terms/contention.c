@@ -12,22 +12,22 @@
  *   ppn     ranks of a node, mean                                               -                  -
  *
  * Without a topology nodes are taken in ascending order, two a router, routers in order along the edges of the
- * smallest cube
- * that holds them, x first, no way around (B Fig. 8: from router 3 to 11 of 27 it is 4 links); then l is one number for
- * the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
+ * smallest cube that holds them, x first, no way around (B Fig. 8: from router 3 to 11 of 27 it is 4 links); then l is
+ * one number for the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
  * give: the largest load of a link on the way of a rank's messages, those it sends and those it receives
  * (share/doc/MODELS.md, Network contention). Only ranks with bytes between nodes pay. delta is the machine's at
  * inter_node, else at level any.
  *
  * Limits: l holds all bytes of the round, however they are spread over time. On the paper's own SpMV the term makes
  * the model worse, on its SpGEMM better (share/doc/MODELS.md, Network contention). The routes are static and minimal
- * (topology_route.c). */
+ * (topology.c). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "predictor/pattern/group.h"
 #include "predictor/terms/terms.h"
 #include "predictor/terms/topology.h"
+#include "share/base/memory.h"
 
 /* Holds the messages between nodes, by the node that sends them. */
 struct network_traffic {
@@ -52,17 +52,13 @@ static void network_traffic_release(struct network_traffic *traffic)
     free(traffic->order);
 }
 
-/* Gathers them. Returns 0, or -1 without memory; network_traffic_release in either case. */
-static int network_traffic_init(struct network_traffic *traffic, const struct pattern *pattern,
-                                const struct placement *placement)
+static void network_traffic_init(struct network_traffic *traffic, const struct pattern *pattern,
+                                 const struct placement *placement)
 {
     *traffic = (struct network_traffic){.pattern = pattern};
-    if (pattern->n_messages > UINT32_MAX || grouping_init(&traffic->nodes, placement, GROUP_BY_NODE) != 0)
-        return -1;
+    grouping_init(&traffic->nodes, placement, GROUP_BY_NODE);
     size_t n_nodes = traffic->nodes.n_groups;
-    traffic->first = calloc(n_nodes + 2, sizeof *traffic->first);
-    if (traffic->first == NULL)
-        return -1;
+    traffic->first = xcalloc(n_nodes + 2, sizeof *traffic->first);
     size_t *next = traffic->first + 1; /* one further on, so that filling moves it to its place */
     for (size_t k = 0; k < pattern->n_messages; k++)
         if (crosses(traffic, k)) {
@@ -71,13 +67,10 @@ static int network_traffic_init(struct network_traffic *traffic, const struct pa
         }
     for (size_t node = 0; node < n_nodes; node++)
         next[node + 1] += next[node];
-    traffic->order = malloc((next[n_nodes] + 1) * sizeof *traffic->order);
-    if (traffic->order == NULL)
-        return -1;
+    traffic->order = xmalloc((next[n_nodes] + 1) * sizeof *traffic->order);
     for (size_t k = 0; k < pattern->n_messages; k++)
         if (crosses(traffic, k))
             traffic->order[next[traffic->nodes.of[pattern->src[k]]]++] = (uint32_t)k;
-    return 0;
 }
 
 /* Adds up the bytes of each pair of nodes, one sender at a time: calls pair(context, src, dst, bytes) for each, in
@@ -220,14 +213,12 @@ static int routed_load(const struct network_traffic *traffic, const struct place
     struct routed routed = {.topology = topology,
                             .placement = placement,
                             .nodes = &traffic->nodes,
-                            .position = calloc(traffic->nodes.n_groups + 1, sizeof *routed.position),
-                            .links = calloc(topology->longest + 1, sizeof *routed.links),
-                            .load_bytes = calloc(topology->n_links + 1, sizeof *routed.load_bytes),
+                            .position = xcalloc(traffic->nodes.n_groups + 1, sizeof *routed.position),
+                            .links = xcalloc(topology->longest + 1, sizeof *routed.links),
+                            .load_bytes = xcalloc(topology->n_links + 1, sizeof *routed.load_bytes),
                             .error = error};
     int result = -1;
-    if (routed.position == NULL || routed.links == NULL || routed.load_bytes == NULL)
-        error_set(error, "no memory for the %zu links of topology '%s'", topology->n_links, topology->name);
-    else if (place_nodes(&routed) == 0 && each_pair(traffic, row, touched, add_load, &routed) == 0) {
+    if (place_nodes(&routed) == 0 && each_pair(traffic, row, touched, add_load, &routed) == 0) {
         rank_loads(&routed, traffic, row, rank_bytes);
         result = 0;
     }
@@ -254,16 +245,12 @@ static int contention_add(const struct pattern *pattern, const struct placement 
                           struct prediction *prediction, struct error *error)
 {
     struct network_traffic traffic;
-    double delta_s_per_byte = 0, *row = NULL, *rank_bytes = NULL;
-    uint32_t *touched = NULL;
+    double delta_s_per_byte = 0;
     int result = -1;
-    if (network_traffic_init(&traffic, pattern, placement) != 0)
-        goto no_memory;
-    row = calloc(traffic.nodes.n_groups + 1, sizeof *row);
-    touched = calloc(traffic.nodes.n_groups + 1, sizeof *touched);
-    rank_bytes = calloc(placement->n_ranks + 1, sizeof *rank_bytes);
-    if (row == NULL || touched == NULL || rank_bytes == NULL)
-        goto no_memory;
+    network_traffic_init(&traffic, pattern, placement);
+    double *row = xcalloc(traffic.nodes.n_groups + 1, sizeof *row);
+    uint32_t *touched = xcalloc(traffic.nodes.n_groups + 1, sizeof *touched);
+    double *rank_bytes = xcalloc(placement->n_ranks + 1, sizeof *rank_bytes);
     if (!(traffic.total_bytes > 0))
         result = 0;
     else if (find_delta(machine, &delta_s_per_byte, error) == 0) {
@@ -275,10 +262,6 @@ static int contention_add(const struct pattern *pattern, const struct placement 
     }
     for (size_t rank = 0; result == 0 && rank < placement->n_ranks; rank++)
         prediction->part_s[PART_LINK][rank] += delta_s_per_byte * rank_bytes[rank]; /* B5 */
-    goto out;
-no_memory:
-    error_set(error, "no memory for the links of %zu messages and %zu ranks", pattern->n_messages, placement->n_ranks);
-out:
     network_traffic_release(&traffic);
     free(row);
     free(touched);

@@ -34,20 +34,20 @@
 #include "predictor/pattern/traffic.h"
 #include "predictor/terms/memory_share.h"
 #include "predictor/terms/terms.h"
+#include "share/base/memory.h"
 
 struct memory_sums {
     double *alone_s[DIRECTION_COUNT]; /* [n_ranks] sum of a_k, in and out; the first owns all four arrays */
     double *slowed_s[DIRECTION_COUNT];
 };
 
-static int sums_init(struct memory_sums *sums, size_t n_ranks)
+static void sums_init(struct memory_sums *sums, size_t n_ranks)
 {
-    double *values = calloc(2 * DIRECTION_COUNT * n_ranks + 1, sizeof *values);
-    for (size_t d = 0; values != NULL && d < DIRECTION_COUNT; d++) {
+    double *values = xcalloc(2 * DIRECTION_COUNT * n_ranks + 1, sizeof *values);
+    for (size_t d = 0; d < DIRECTION_COUNT; d++) {
         sums->alone_s[d] = values + d * n_ranks;
         sums->slowed_s[d] = values + (DIRECTION_COUNT + d) * n_ranks;
     }
-    return values != NULL ? 0 : -1;
 }
 
 static double computing_of(const struct pattern *pattern, const struct model_options *options, size_t k)
@@ -146,10 +146,8 @@ static int memory_add(const struct pattern *pattern, const struct placement *pla
                   machine->name, share.n_most);
         goto out;
     }
-    if (sums_init(&sums, n_ranks) != 0 || grouping_init(&sockets, placement, GROUP_BY_SOCKET) != 0) {
-        error_set(error, "no memory for %zu ranks", n_ranks);
-        goto out;
-    }
+    sums_init(&sums, n_ranks);
+    grouping_init(&sockets, placement, GROUP_BY_SOCKET);
     add_messages(&traffic, &share, options, &sockets, memory, &sums);
     for (size_t rank = 0; rank < n_ranks; rank++)
         prediction->part_s[PART_MEMORY][rank] +=

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "predictor/pattern/traffic.h"
+#include "share/base/memory.h"
 
 int memory_share_init(struct memory_share *share, const struct machine *machine, size_t n_wanted, struct error *error)
 {
@@ -16,9 +17,7 @@ int memory_share_init(struct memory_share *share, const struct machine *machine,
     *share = (struct memory_share){.n_most = n_wanted < most ? (uint32_t)n_wanted : most};
     share->levels =
         model.cpu_copy ? LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET) : LEVEL_BIT(LEVEL_INTER_NODE);
-    share->keeps = malloc(2 * ((size_t)share->n_most + 1) * sizeof *share->keeps); /* one block, which keeps owns */
-    if (share->keeps == NULL)
-        return error_set(error, "no memory for %u cores", share->n_most);
+    share->keeps = xmalloc(2 * ((size_t)share->n_most + 1) * sizeof *share->keeps); /* one block, which keeps owns */
     share->slows = share->keeps + share->n_most + 1;
     for (uint32_t n = 0; n <= share->n_most; n++) {
         struct memory_bandwidth bandwidth;

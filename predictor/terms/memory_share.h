@@ -17,7 +17,7 @@ struct memory_share {
 };
 
 /* Reads the table for up to n_wanted cores, or as many as its socket has. Returns 0, or -1 with the reason: a value
- * that the machine lacks, or values that leave nothing; no memory. */
+ * that the machine lacks, or values that leave nothing. */
 int memory_share_init(struct memory_share *share, const struct machine *machine, size_t n_wanted, struct error *error);
 void memory_share_release(struct memory_share *share);
 

@@ -14,15 +14,16 @@
 #include <stdlib.h>
 
 #include "predictor/terms/terms.h"
+#include "share/base/memory.h"
 
 static int queue_add(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                      const struct model_options *options, struct prediction *prediction, struct error *error)
 {
     (void)placement;
     (void)options;
-    uint64_t *messages = calloc(prediction->n_ranks + 1, sizeof *messages);
-    int result = messages == NULL ? error_set(error, "no memory for %zu ranks", prediction->n_ranks) : 0;
-    for (size_t k = 0; result == 0 && k < pattern->n_messages; k++)
+    uint64_t *messages = xcalloc(prediction->n_ranks + 1, sizeof *messages);
+    int result = 0;
+    for (size_t k = 0; k < pattern->n_messages; k++)
         if (pattern->src[k] != pattern->dst[k])
             messages[pattern->dst[k]]++;
     for (size_t rank = 0; result == 0 && rank < prediction->n_ranks; rank++) {

@@ -31,6 +31,7 @@
 
 #include "predictor/terms/queue_search.h"
 #include "predictor/terms/terms.h"
+#include "share/base/memory.h"
 
 static int charge(const struct machine *machine, const struct queue_search *search, double *queue_s,
                   struct error *error)
@@ -52,10 +53,9 @@ static int add(enum queue_lists lists, const struct pattern *pattern, const stru
     struct traffic traffic;
     if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
         return -1;
-    struct queue_search *searches = calloc(traffic.n_ranks + 1, sizeof *searches);
+    struct queue_search *searches = xcalloc(traffic.n_ranks + 1, sizeof *searches);
     int result = 0;
-    if (searches == NULL || queue_search(&traffic, lists, searches) != 0)
-        result = error_set(error, "no memory for the queues of %zu messages", pattern->n_messages);
+    queue_search(&traffic, lists, searches);
     for (size_t rank = 0; result == 0 && rank < traffic.n_ranks; rank++)
         result = charge(machine, &searches[rank], &prediction->part_s[PART_QUEUE][rank], error);
     free(searches);

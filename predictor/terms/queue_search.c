@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/memory.h"
+
 /* Sorts by at[0], at[1], then message. */
 struct moment {
     double at[2];
@@ -237,21 +239,17 @@ static void replay(struct receiver *receiver, struct queue_search *result)
 }
 
 /* Makes room for the n messages of the largest rank. */
-static int receiver_init(struct receiver *receiver, size_t n)
+static void receiver_init(struct receiver *receiver, size_t n)
 {
-    bool complete = true;
-    receiver->posts = malloc((n + 1) * sizeof *receiver->posts);
-    receiver->arrivals = malloc((n + 1) * sizeof *receiver->arrivals);
+    receiver->posts = xmalloc((n + 1) * sizeof *receiver->posts);
+    receiver->arrivals = xmalloc((n + 1) * sizeof *receiver->arrivals);
     for (int which = 0; which < MACHINE_QUEUE_COUNT; which++) {
         struct queue *queue = &receiver->queues[which];
-        queue->places = malloc((n + 1) * sizeof *queue->places);
-        queue->taken = malloc((n + 1) * sizeof *queue->taken);
-        queue->where = malloc((n + 1) * sizeof *queue->where);
-        queue->order = malloc((n + 1) * sizeof *queue->order);
-        complete =
-            complete && queue->places != NULL && queue->taken != NULL && queue->where != NULL && queue->order != NULL;
+        queue->places = xmalloc((n + 1) * sizeof *queue->places);
+        queue->taken = xmalloc((n + 1) * sizeof *queue->taken);
+        queue->where = xmalloc((n + 1) * sizeof *queue->where);
+        queue->order = xmalloc((n + 1) * sizeof *queue->order);
     }
-    return complete && receiver->posts != NULL && receiver->arrivals != NULL ? 0 : -1;
 }
 
 static void receiver_release(struct receiver *receiver)
@@ -267,20 +265,15 @@ static void receiver_release(struct receiver *receiver)
     free(receiver->arrivals);
 }
 
-int queue_search(const struct traffic *traffic, enum queue_lists lists, struct queue_search *searches)
+void queue_search(const struct traffic *traffic, enum queue_lists lists, struct queue_search *searches)
 {
     const struct pattern *pattern = traffic->pattern;
     struct receiver receiver = {.traffic = traffic, .lists = lists};
     size_t largest = 0;
-    int result = -1;
     memset(searches, 0, traffic->n_ranks * sizeof *searches);
-    if (pattern->n_messages >= UINT32_MAX)
-        return -1;
-    size_t *first = calloc(traffic->n_ranks + 2, sizeof *first); /* first message of a rank, two places behind while
+    size_t *first = xcalloc(traffic->n_ranks + 2, sizeof *first); /* first message of a rank, two places behind while
                                                                   * filled */
-    uint32_t *messages = malloc((pattern->n_messages + 1) * sizeof *messages);
-    if (first == NULL || messages == NULL)
-        goto out;
+    uint32_t *messages = xmalloc((pattern->n_messages + 1) * sizeof *messages);
     for (size_t k = 0; k < pattern->n_messages; k++)
         if (traffic->class_of[k] != NO_CLASS)
             first[pattern->dst[k] + 2]++;
@@ -291,17 +284,13 @@ int queue_search(const struct traffic *traffic, enum queue_lists lists, struct q
     for (size_t k = 0; k < pattern->n_messages; k++)
         if (traffic->class_of[k] != NO_CLASS)
             messages[first[pattern->dst[k] + 1]++] = (uint32_t)k;
-    if (receiver_init(&receiver, largest) != 0)
-        goto out;
+    receiver_init(&receiver, largest);
     for (size_t rank = 0; rank < traffic->n_ranks; rank++) {
         receiver.messages = messages + first[rank];
         receiver.n = (uint32_t)(first[rank + 1] - first[rank]);
         replay(&receiver, &searches[rank]);
     }
-    result = 0;
-out:
     receiver_release(&receiver);
     free(messages);
     free(first);
-    return result;
 }

@@ -17,7 +17,7 @@ struct queue_search {
 };
 
 /* Sets all of searches[n_ranks]. O(M log M); takes some 90 bytes a message for the rank that receives most, 4 for all
- * others. Returns 0, or -1 without memory. */
-int queue_search(const struct traffic *traffic, enum queue_lists lists, struct queue_search *searches);
+ * others. */
+void queue_search(const struct traffic *traffic, enum queue_lists lists, struct queue_search *searches);
 
 #endif

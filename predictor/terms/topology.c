@@ -1,13 +1,17 @@
-/* Holds a topology in memory: what its parameters make of it, where its nodes are, where its file is. */
+/* Reads the text form of a topology, where a line has a word and its numbers; computes how large the network is, where
+ * its nodes are, and which links a message crosses. */
 #include "predictor/terms/topology.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/machine/machine.h"
+#include "share/base/array.h"
 #include "share/base/installation.h"
 #include "share/base/nearest.h"
-#include "calibrate/machine/machine.h"
+#include "share/base/number.h"
+#include "share/base/text_file.h"
 
 const char *const topology_kind_name[TOPOLOGY_KIND_COUNT] = {"torus", "mesh", "fat-tree", "dragonfly", "links"};
 
@@ -86,10 +90,18 @@ int topology_measure(struct topology *topology, struct error *error)
     return 0;
 }
 
-int topology_compare_places(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
     const struct topology_place *x = a, *y = b;
     return (x->node > y->node) - (x->node < y->node);
+}
+
+static int compare_routes(const void *a, const void *b)
+{
+    const struct topology_route *x = a, *y = b;
+    if (x->src != y->src)
+        return x->src < y->src ? -1 : 1;
+    return (x->dst > y->dst) - (x->dst < y->dst);
 }
 
 int topology_position(const struct topology *topology, uint32_t node, uint32_t *position)
@@ -97,7 +109,7 @@ int topology_position(const struct topology *topology, uint32_t node, uint32_t *
     struct topology_place place = {.node = node, .position = node};
     if (topology->n_places > 0) {
         const struct topology_place *found =
-            bsearch(&place, topology->places, topology->n_places, sizeof place, topology_compare_places);
+            bsearch(&place, topology->places, topology->n_places, sizeof place, compare_places);
         if (found == NULL)
             return -1;
         place = *found;
@@ -108,21 +120,355 @@ int topology_position(const struct topology *topology, uint32_t node, uint32_t *
     return 0;
 }
 
-int topology_find(const char *name_or_path, struct topology *topology, struct error *error)
-{
-    char path[PATH_MAX];
-    if (installation_named("topologies", ".topo", name_or_path, path, sizeof path) == 0)
-        return topology_read(path, topology, error);
-    struct nearest nearest = nearest_to(name_or_path);
-    installation_each("topologies", ".topo", nearest_add_named, &nearest, NULL);
-    return error_set(error, "topology '%.64s': not among the shipped ones (share/topologies), nor a .topo file%s",
-                     name_or_path, nearest_hint(&nearest));
-}
-
 void topology_release(struct topology *topology)
 {
     free(topology->routes);
     free(topology->route_links);
     free(topology->places);
     *topology = (struct topology){0};
+}
+
+enum { MAX_LINE_BYTES = 1 << 16, MAX_ROUTE_LINKS = 1 << 26 };
+
+struct topology_reader {
+    struct topology topology;
+    bool kind_known;
+};
+
+/* Reads a word of the line as a number from `least` to `most`. Returns 0 or -1. */
+static int read_number(const char *what, const char *word, uint32_t least, uint32_t most, uint32_t *value,
+                       struct error *error)
+{
+    uint64_t number = 0;
+    const char *wrong = number_u64(word, &number);
+    if (wrong != NULL)
+        return error_set(error, "%s '%.40s' %s", what, word, wrong);
+    if (number < least || number > most)
+        return error_set(error, "%s %llu, expected %u to %u", what, (unsigned long long)number, least, most);
+    *value = (uint32_t)number;
+    return 0;
+}
+
+static char *next_word(char **rest)
+{
+    return strtok_r(NULL, " \t\r\n", rest);
+}
+
+static int read_levels(const char *what, char **rest, uint32_t *levels, size_t *n_levels, struct error *error)
+{
+    if (levels[0] != 0)
+        return error_set(error, "a second line `%s`", what);
+    *n_levels = 0;
+    for (char *word; (word = next_word(rest)) != NULL; (*n_levels)++) {
+        if (*n_levels == TOPOLOGY_MAX_LEVELS)
+            return error_set(error, "%s: more than %d numbers", what, TOPOLOGY_MAX_LEVELS);
+        if (read_number(what, word, 1, TOPOLOGY_MAX_POSITIONS, &levels[*n_levels], error) != 0)
+            return -1;
+    }
+    return *n_levels > 0 ? 0 : error_set(error, "%s without a number", what);
+}
+
+static int read_one(const char *what, char **rest, uint32_t *value, struct error *error)
+{
+    const char *word = next_word(rest);
+    if (*value != 0)
+        return error_set(error, "a second line `%s`", what);
+    if (word == NULL || next_word(rest) != NULL)
+        return error_set(error, "expected one number behind %s", what);
+    return read_number(what, word, 1, TOPOLOGY_MAX_POSITIONS, value, error);
+}
+
+static int read_node(struct topology_reader *reader, char **rest, struct error *error)
+{
+    struct topology *topology = &reader->topology;
+    struct topology_place place;
+    const char *node = next_word(rest), *position = next_word(rest);
+    if (position == NULL || next_word(rest) != NULL)
+        return error_set(error, "expected `node NODE POSITION`");
+    if (read_number("node", node, 0, UINT32_MAX - 1, &place.node, error) != 0 ||
+        read_number("position", position, 0, TOPOLOGY_MAX_POSITIONS - 1, &place.position, error) != 0)
+        return -1;
+    array_grow(&topology->places, topology->n_places, sizeof place);
+    topology->places[topology->n_places++] = place;
+    return 0;
+}
+
+static int read_route(struct topology_reader *reader, char **rest, struct error *error)
+{
+    struct topology *topology = &reader->topology;
+    struct topology_route route = {.first = topology->n_routes > 0
+                                                ? topology->routes[topology->n_routes - 1].first +
+                                                      topology->routes[topology->n_routes - 1].n_links
+                                                : 0};
+    const char *src = next_word(rest), *dst = next_word(rest);
+    if (dst == NULL)
+        return error_set(error, "expected `route FROM TO [LINK ...]`");
+    if (read_number("position", src, 0, TOPOLOGY_MAX_POSITIONS - 1, &route.src, error) != 0 ||
+        read_number("position", dst, 0, TOPOLOGY_MAX_POSITIONS - 1, &route.dst, error) != 0)
+        return -1;
+    if (route.src == route.dst)
+        return error_set(error, "a route from position %u to itself, which needs none", route.src);
+    for (char *word; (word = next_word(rest)) != NULL; route.n_links++) {
+        uint32_t link;
+        if (read_number("link", word, 0, TOPOLOGY_MAX_LINKS - 1, &link, error) != 0)
+            return -1;
+        if (route.first + route.n_links == MAX_ROUTE_LINKS)
+            return error_set(error, "the routes have more than %d links", MAX_ROUTE_LINKS);
+        array_grow(&topology->route_links, route.first + route.n_links, sizeof link);
+        topology->route_links[route.first + route.n_links] = link;
+        if (link >= topology->n_links)
+            topology->n_links = link + 1;
+    }
+    array_grow(&topology->routes, topology->n_routes, sizeof route);
+    topology->routes[topology->n_routes++] = route;
+    uint32_t last = route.src > route.dst ? route.src : route.dst;
+    if (last >= topology->n_positions)
+        topology->n_positions = last + 1;
+    if (route.n_links > topology->longest)
+        topology->longest = route.n_links;
+    return 0;
+}
+
+static int read_kind(struct topology_reader *reader, char **rest, struct error *error)
+{
+    const char *word = next_word(rest);
+    if (reader->kind_known)
+        return error_set(error, "a second line `topology`");
+    for (int kind = 0; word != NULL && kind < TOPOLOGY_KIND_COUNT; kind++)
+        if (strcmp(word, topology_kind_name[kind]) == 0) {
+            reader->topology.kind = (enum topology_kind)kind;
+            reader->kind_known = true;
+        }
+    return reader->kind_known ? 0
+                              : error_set(error, "topology '%.40s', expected torus, mesh, fat-tree, dragonfly or links",
+                                          word != NULL ? word : "");
+}
+
+/* Says whether a line of this word belongs to networks of that kind. */
+static bool belongs(const char *word, enum topology_kind kind)
+{
+    bool grid = kind == TOPOLOGY_TORUS || kind == TOPOLOGY_MESH;
+    if (strcmp(word, "dimensions") == 0)
+        return grid;
+    if (strcmp(word, "nodes_per_router") == 0)
+        return grid || kind == TOPOLOGY_DRAGONFLY;
+    if (strcmp(word, "children") == 0 || strcmp(word, "parents") == 0)
+        return kind == TOPOLOGY_FAT_TREE;
+    if (strcmp(word, "groups") == 0 || strcmp(word, "routers") == 0 || strcmp(word, "global_links") == 0)
+        return kind == TOPOLOGY_DRAGONFLY;
+    return strcmp(word, "node") == 0 || (strcmp(word, "route") == 0 && kind == TOPOLOGY_LINKS);
+}
+
+static int read_parameter(struct topology_reader *reader, const char *word, char **rest, struct error *error)
+{
+    struct topology *topology = &reader->topology;
+    size_t n_parents;
+    if (strcmp(word, "node") == 0)
+        return read_node(reader, rest, error);
+    if (strcmp(word, "route") == 0)
+        return read_route(reader, rest, error);
+    if (strcmp(word, "dimensions") == 0 || strcmp(word, "children") == 0)
+        return read_levels(word, rest, topology->size, &topology->n_levels, error);
+    if (strcmp(word, "parents") == 0)
+        return read_levels(word, rest, topology->parents, &n_parents, error);
+    if (strcmp(word, "nodes_per_router") == 0)
+        return read_one(word, rest, &topology->nodes_per_router, error);
+    if (strcmp(word, "groups") == 0)
+        return read_one(word, rest, &topology->groups, error);
+    if (strcmp(word, "routers") == 0)
+        return read_one(word, rest, &topology->routers, error);
+    return read_one(word, rest, &topology->global_links, error);
+}
+
+static int read_line(void *context, char *line, struct error *error)
+{
+    struct topology_reader *reader = context;
+    struct topology *topology = &reader->topology;
+    line[strcspn(line, "#")] = '\0';
+    char *rest = line, *word = strtok_r(line, " \t\r\n", &rest);
+    if (word == NULL)
+        return 0;
+    if (strcmp(word, "name") == 0) {
+        const char *name = next_word(&rest);
+        if (topology->name[0] != '\0' || name == NULL || !machine_name_valid(name) || next_word(&rest) != NULL)
+            return error_set(error, "expected one line `name N`, N of letters, digits, '.', '_', '-', at most %zu",
+                             sizeof topology->name - 1);
+        strcpy(topology->name, name);
+        return 0;
+    }
+    if (strcmp(word, "topology") == 0)
+        return read_kind(reader, &rest, error);
+    if (!reader->kind_known)
+        return error_set(error, "'%.40s' before a line `topology torus|mesh|fat-tree|dragonfly|links`", word);
+    if (!belongs(word, topology->kind))
+        return error_set(error, "'%.40s' is not a parameter of a topology %s", word,
+                         topology_kind_name[topology->kind]);
+    return read_parameter(reader, word, &rest, error);
+}
+
+/* Checks what no single line shows. */
+static int finish(struct topology *topology, struct error *error)
+{
+    if (topology->name[0] == '\0')
+        return error_set(error, "no line `name N`, not a topology");
+    if (topology_measure(topology, error) != 0)
+        return -1;
+    if (topology->kind == TOPOLOGY_LINKS && topology->n_routes == 0)
+        return error_set(error, "no routes; expected lines `route FROM TO [LINK ...]`");
+    if (topology->n_routes > 0)
+        qsort(topology->routes, topology->n_routes, sizeof *topology->routes, compare_routes);
+    for (size_t i = 1; i < topology->n_routes; i++)
+        if (compare_routes(&topology->routes[i - 1], &topology->routes[i]) == 0)
+            return error_set(error, "the route from position %u to %u is there twice", topology->routes[i].src,
+                             topology->routes[i].dst);
+    if (topology->n_places > 0)
+        qsort(topology->places, topology->n_places, sizeof *topology->places, compare_places);
+    for (size_t i = 0; i < topology->n_places; i++) {
+        const struct topology_place *place = &topology->places[i];
+        if (i > 0 && place[-1].node == place->node)
+            return error_set(error, "node %u is there twice", place->node);
+        if (place->position >= topology->n_positions)
+            return error_set(error, "node %u at position %u, but there are %u positions", place->node, place->position,
+                             topology->n_positions);
+    }
+    return 0;
+}
+
+static int read_topology(const char *path, struct topology *topology, struct error *error)
+{
+    struct topology_reader reader = {.topology = {.name = ""}};
+    struct error reason = {.text = ""};
+    int result = text_file_lines(path, MAX_LINE_BYTES - 1, read_line, &reader, error);
+    if (result == 0 && finish(&reader.topology, &reason) != 0)
+        result = error_set(error, "%s: %s", path, reason.text);
+    if (result == 0)
+        *topology = reader.topology;
+    else
+        topology_release(&reader.topology);
+    return result;
+}
+
+int topology_find(const char *name_or_path, struct topology *topology, struct error *error)
+{
+    char path[PATH_MAX];
+    if (installation_named("topologies", ".topo", name_or_path, path, sizeof path) == 0)
+        return read_topology(path, topology, error);
+    struct nearest nearest = nearest_to(name_or_path);
+    installation_each("topologies", ".topo", nearest_add_named, &nearest, NULL);
+    return error_set(error, "topology '%.64s': not among the shipped ones (share/topologies), nor a .topo file%s",
+                     name_or_path, nearest_hint(&nearest));
+}
+
+/* Finds which links a message crosses: each pair has one minimal route, as the static routing of each network has it.
+ *
+ *   torus, mesh  Routes go in dimension order: along the first dimension to the target's coordinate, then the second,
+ *                ...; in a ring the shorter way, upwards where both are alike. A link is router, dimension, direction.
+ *   fat-tree     It is an extended generalised fat tree, XGFT(h; m_1 .. m_h; w_1 .. w_h) (S. Ohring, M. Ibel,
+ *                S. K. Das and M. J. Kumar, On Generalized Fat Trees, IPPS 1995): a switch of level l has m_l children,
+ *                and w_(l+1) parents. Routes go up to the lowest common level, then down, by destination (D-mod-K:
+ *                E. Zahavi, Concurrency and Computation 24(5), 2012): the parent number of level l+1 is
+ *                floor(dst / (w_1 .. w_l)) mod w_(l+1). A link is switch, parent number, up or down.
+ *   dragonfly    J. Kim, W. J. Dally, S. Scott and D. Abts, Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA
+ *                2008: g groups of a routers, all joined within a group, h links of each to other groups. Minimal
+ *                routes have at most one link within the source's group, one between groups, one within the target's.
+ *                Port k of group i (router k / h) leads to group k mod (g-1), numbered without i; where two groups
+ *                share several links, the target's position chooses. A link is a pair of routers of a group in order,
+ *                or group and port.
+ *   links        Routes are as listed.
+ *
+ * Limits: adaptive routing (Aries, Slingshot) spreads what is taken here as one route. */
+static size_t torus_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
+{
+    uint32_t here = src / topology->nodes_per_router, there = dst / topology->nodes_per_router, stride = 1;
+    size_t n = 0;
+    for (size_t d = 0; d < topology->n_levels; d++) {
+        uint32_t size = topology->size[d], at = here / stride % size, to = there / stride % size;
+        uint32_t up = (to + size - at) % size;
+        bool upwards = topology->kind == TOPOLOGY_MESH ? to > at : up <= size - up;
+        for (; at != to; n++) {
+            links[n] = (uint32_t)((here * topology->n_levels + d) * 2 + !upwards);
+            uint32_t next = upwards ? (at + 1 < size ? at + 1 : 0) : (at > 0 ? at : size) - 1;
+            here = here + next * stride - at * stride;
+            at = next;
+        }
+        stride *= size;
+    }
+    return n;
+}
+
+/* Finds a route in a fat tree. Going up, a switch of level l is known by the parents chosen so far (digits of base w_1,
+ * w_2, ...) and by the subtree of its level that it serves; going down the subtree is the target's. */
+static size_t fat_tree_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
+{
+    size_t top = 0;
+    for (uint32_t a = src, b = dst; a != b; top++) {
+        a /= topology->size[top];
+        b /= topology->size[top];
+    }
+    size_t n = 0, base = 0, switches = topology->n_positions, choices = 1, chosen = 0;
+    uint32_t from = src, to = dst;
+    for (size_t level = 0; level < top; level++) { /* the link from level to level + 1 */
+        uint32_t parents = topology->parents[level];
+        uint32_t parent = (uint32_t)(dst / choices % parents);
+        if (level > 0) {
+            links[n] = (uint32_t)(base + 2 * ((from * choices + chosen) * parents + parent));
+            links[2 * top - 3 - n] = (uint32_t)(base + 2 * ((to * choices + chosen) * parents + parent) + 1);
+            n++;
+            base += 2 * switches * parents;
+        }
+        chosen += parent * choices;
+        choices *= parents;
+        from /= topology->size[level];
+        to /= topology->size[level];
+        switches = switches / topology->size[level] * parents;
+    }
+    return 2 * n;
+}
+
+static size_t dragonfly_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
+{
+    uint32_t a = topology->routers, h = topology->global_links, others = topology->groups - 1;
+    uint32_t from = src / topology->nodes_per_router, to = dst / topology->nodes_per_router;
+    uint32_t i = from / a, j = to / a, leave = to % a;
+    size_t n = 0;
+    from %= a;
+    to %= a;
+    if (i != j) {
+        uint32_t copy = dst % (a * h / others) * others;
+        uint32_t out = (j < i ? j : j - 1) + copy, in = (i < j ? i : i - 1) + copy;
+        leave = out / h;
+        if (from != leave)
+            links[n++] = (i * a + from) * a + leave;
+        links[n++] = topology->groups * a * a + i * a * h + out;
+        from = in / h;
+    }
+    if (from != to)
+        links[n++] = (j * a + from) * a + to;
+    return n;
+}
+
+long topology_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
+{
+    if (src == dst)
+        return 0;
+    switch (topology->kind) {
+    case TOPOLOGY_TORUS:
+    case TOPOLOGY_MESH:
+        return (long)torus_route(topology, src, dst, links);
+    case TOPOLOGY_FAT_TREE:
+        return (long)fat_tree_route(topology, src, dst, links);
+    case TOPOLOGY_DRAGONFLY:
+        return (long)dragonfly_route(topology, src, dst, links);
+    default:
+        break;
+    }
+    const struct topology_route wanted = {.src = src, .dst = dst};
+    const struct topology_route *route =
+        topology->n_routes > 0 ? bsearch(&wanted, topology->routes, topology->n_routes, sizeof wanted, compare_routes)
+                               : NULL;
+    if (route == NULL)
+        return -1;
+    for (size_t i = 0; i < route->n_links; i++)
+        links[i] = topology->route_links[route->first + i];
+    return (long)route->n_links;
 }

@@ -62,7 +62,6 @@ struct topology {
 /* Finds NAME of share/topologies, or a file where the name has a '/' or ends in .topo. Returns 0, or -1 with file:line
  * and what was expected in error, the topology untouched. */
 int topology_find(const char *name_or_path, struct topology *topology, struct error *error);
-int topology_read(const char *path, struct topology *topology, struct error *error);
 /* Computes n_positions, n_links and longest from a regular network's parameters. Returns 0, or -1 with what is wrong
  * with them. */
 int topology_measure(struct topology *topology, struct error *error);
@@ -73,9 +72,5 @@ int topology_position(const struct topology *topology, uint32_t node, uint32_t *
 /* Writes the links from one position to another into links[longest], each below n_links. Returns their number; -1 where
  * a list has no such route. */
 long topology_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links);
-
-/* Order routes and places, for qsort and bsearch. */
-int topology_compare_routes(const void *a, const void *b);
-int topology_compare_places(const void *a, const void *b);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predictor/pattern/group.h"
+#include "share/base/memory.h"
 
 const char *const arrangement_name[ARRANGE_COUNT] = {
     [ARRANGE_FILL] = "fill",
@@ -70,18 +71,14 @@ static void sort_slots(struct slot *slots, const struct grouping *sockets, const
     qsort(slots, n, sizeof *slots, compare_slots);
 }
 
-int placement_arrange(const struct placement *slots, enum arrangement arrangement, struct placement *arranged)
+void placement_arrange(const struct placement *slots, enum arrangement arrangement, struct placement *arranged)
 {
     struct grouping sockets;
-    struct slot *order = malloc((slots->n_ranks + 1) * sizeof *order);
-    if (order == NULL || grouping_init(&sockets, slots, GROUP_BY_SOCKET) != 0) {
-        free(order);
-        return -1;
-    }
+    struct slot *order = xmalloc((slots->n_ranks + 1) * sizeof *order);
+    grouping_init(&sockets, slots, GROUP_BY_SOCKET);
     sort_slots(order, &sockets, slots, arrangement);
     for (size_t rank = 0; rank < slots->n_ranks; rank++)
         placement_copy_rank(arranged, rank, slots, order[rank].holder);
     grouping_release(&sockets);
     free(order);
-    return 0;
 }

@@ -14,8 +14,8 @@ enum arrangement { ARRANGE_FILL, ARRANGE_ROUND_ROBIN_NODES, ARRANGE_ROUND_ROBIN_
  */
 extern const char *const arrangement_name[ARRANGE_COUNT];
 
-/* Fills arranged, a placement of slots->n_ranks from placement_init. Returns 0, or -1 without memory. */
-int placement_arrange(const struct placement *slots, enum arrangement arrangement, struct placement *arranged);
+/* Fills arranged, a placement of slots->n_ranks from placement_init. */
+void placement_arrange(const struct placement *slots, enum arrangement arrangement, struct placement *arranged);
 /* Copies all ranks' places; both have the same number of ranks. */
 void placement_copy(struct placement *to, const struct placement *from);
 /* Copies the place of one rank. */

@@ -12,7 +12,83 @@
 #include "predictor/what_if/arrange.h"
 #include "predictor/pattern/group.h"
 #include "predictor/scotch_library.h"
-#include "predictor/what_if/rank_graph.h"
+#include "share/base/memory.h"
+
+/* Tells who exchanges how much with whom over a run: the neighbours of every rank, in both directions; weight: the bytes between the two, scaled, 1 at least. */
+struct rank_graph {
+    size_t *first; /* [n_ranks + 1] into neighbour */
+    uint32_t *neighbour;
+    int32_t *weight;
+};
+
+/* Limits what all edges weigh together: Scotch adds them up in its own integer. */
+#define WEIGHT_SUM 1e9
+
+struct edge {
+    uint32_t a, b;
+    double bytes;
+};
+
+static int compare_edges(const void *a, const void *b)
+{
+    const struct edge *x = a, *y = b;
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+/* Gathers both directions of every message of a run as edges, sorted, equal ones added up; returns how many. */
+static size_t gather_edges(const struct workload *workload, struct edge *edges)
+{
+    size_t n = 0, unique = 0;
+    for (size_t k = 0; k < workload->n_kinds; k++) {
+        const struct workload_kind *kind = &workload->kinds[k];
+        for (size_t m = 0; m < kind->pattern.n_messages; m++) {
+            uint32_t src = kind->world_rank[kind->pattern.src[m]], dst = kind->world_rank[kind->pattern.dst[m]];
+            double bytes = (double)kind->pattern.bytes[m] * kind->weight;
+            if (src == dst)
+                continue;
+            edges[n++] = (struct edge){src, dst, bytes};
+            edges[n++] = (struct edge){dst, src, bytes};
+        }
+    }
+    qsort(edges, n, sizeof *edges, compare_edges);
+    for (size_t i = 0; i < n; i++)
+        if (unique > 0 && edges[unique - 1].a == edges[i].a && edges[unique - 1].b == edges[i].b)
+            edges[unique - 1].bytes += edges[i].bytes;
+        else
+            edges[unique++] = edges[i];
+    return unique;
+}
+
+static void rank_graph_release(struct rank_graph *graph)
+{
+    free(graph->first);
+    free(graph->neighbour);
+    free(graph->weight);
+}
+
+/* Builds the graph in O(M log M) for the M messages of all kinds: takes every message as two edges, sorted by their
+ * ends, and adds equal ones up. */
+static void rank_graph_init(struct rank_graph *graph, const struct workload *workload)
+{
+    struct edge *edges = xmalloc((2 * workload_messages(workload) + 1) * sizeof *edges);
+    size_t n = gather_edges(workload, edges);
+    *graph = (struct rank_graph){.first = xcalloc(workload->n_ranks + 1, sizeof *graph->first),
+                                 .neighbour = xmalloc((n + 1) * sizeof *graph->neighbour),
+                                 .weight = xmalloc((n + 1) * sizeof *graph->weight)};
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += edges[i].bytes;
+    for (size_t i = 0; i < n; i++) {
+        graph->first[edges[i].a + 1]++;
+        graph->neighbour[i] = edges[i].b;
+        graph->weight[i] = 1 + (sum > 0 ? (int32_t)(edges[i].bytes / sum * WEIGHT_SUM) : 0);
+    }
+    for (size_t rank = 0; rank < workload->n_ranks; rank++)
+        graph->first[rank + 1] += graph->first[rank];
+    free(edges);
+}
 
 /* Says how uneven Scotch may leave the parts. */
 #define IMBALANCE 0.01
@@ -116,7 +192,7 @@ static void even_out(const struct cut *cut, const SCOTCH_Num *verttab, const SCO
         }
 }
 
-/* Cuts into part[n], every part full exactly. Returns 0, or -1: no memory, or Scotch failed (it says why on stderr). */
+/* Cuts into part[n], every part full exactly. Returns 0, or -1: Scotch failed (it says why on stderr). */
 static int cut_run(const struct cut *cut, SCOTCH_Num *part)
 {
     if (cut->n_parts == 1) {
@@ -129,11 +205,9 @@ static int cut_run(const struct cut *cut, SCOTCH_Num *part)
         cut->index[cut->members[i]] = (uint32_t)i + 1;
         n_edges += cut->graph->first[cut->members[i] + 1] - cut->graph->first[cut->members[i]];
     }
-    SCOTCH_Num *verttab = malloc((cut->n + 1) * sizeof *verttab), *room = malloc(cut->n_parts * sizeof *room);
-    SCOTCH_Num *edgetab = malloc((n_edges + 1) * sizeof *edgetab), *edlotab = malloc((n_edges + 1) * sizeof *edlotab);
-    int result = verttab == NULL || room == NULL || edgetab == NULL || edlotab == NULL
-                     ? -1
-                     : map_by_scotch(cut, verttab, edgetab, edlotab, part);
+    SCOTCH_Num *verttab = xmalloc((cut->n + 1) * sizeof *verttab), *room = xmalloc(cut->n_parts * sizeof *room);
+    SCOTCH_Num *edgetab = xmalloc((n_edges + 1) * sizeof *edgetab), *edlotab = xmalloc((n_edges + 1) * sizeof *edlotab);
+    int result = map_by_scotch(cut, verttab, edgetab, edlotab, part);
     if (result == 0)
         even_out(cut, verttab, edgetab, edlotab, part, room);
     for (size_t i = 0; i < cut->n; i++)
@@ -185,21 +259,17 @@ static int place_node(struct map_work *work, const struct placement *slots, size
     return 0;
 }
 
-static int map_work_init(struct map_work *work, const struct workload *workload, const struct placement *slots)
+static void map_work_init(struct map_work *work, const struct workload *workload, const struct placement *slots)
 {
     size_t n = slots->n_ranks + 1;
-    work->index = calloc(n, sizeof *work->index);
-    work->members = malloc(n * sizeof *work->members);
-    work->node_of = malloc(n * sizeof *work->node_of);
-    work->part = malloc(n * sizeof *work->part);
-    work->capacity = malloc(n * sizeof *work->capacity);
-    if (work->index == NULL || work->members == NULL || work->node_of == NULL || work->part == NULL ||
-        work->capacity == NULL || rank_graph_init(&work->graph, workload) != 0)
-        return -1;
-    return grouping_init(&work->nodes, slots, GROUP_BY_NODE) != 0 ||
-                   grouping_init(&work->sockets, slots, GROUP_BY_SOCKET) != 0
-               ? -1
-               : 0;
+    work->index = xcalloc(n, sizeof *work->index);
+    work->members = xmalloc(n * sizeof *work->members);
+    work->node_of = xmalloc(n * sizeof *work->node_of);
+    work->part = xmalloc(n * sizeof *work->part);
+    work->capacity = xmalloc(n * sizeof *work->capacity);
+    rank_graph_init(&work->graph, workload);
+    grouping_init(&work->nodes, slots, GROUP_BY_NODE);
+    grouping_init(&work->sockets, slots, GROUP_BY_SOCKET);
 }
 
 bool placement_map_is_built(void)
@@ -210,22 +280,20 @@ bool placement_map_is_built(void)
 int placement_map(const struct workload *workload, const struct placement *slots, uint64_t seed,
                   struct placement *mapped, struct error *error)
 {
-    struct map_work work = {0};
-    int result = map_work_init(&work, workload, slots);
-    if (result == 0) {
-        struct cut cut = {.graph = &work.graph,
-                          .members = work.members,
-                          .n = slots->n_ranks,
-                          .capacity = work.capacity,
-                          .n_parts = work.nodes.n_groups,
-                          .index = work.index,
-                          .seed = seed};
-        for (size_t rank = 0; rank < slots->n_ranks; rank++)
-            work.members[rank] = (uint32_t)rank;
-        for (size_t node = 0; node < work.nodes.n_groups; node++)
-            work.capacity[node] = (SCOTCH_Num)(work.nodes.first[node + 1] - work.nodes.first[node]);
-        result = cut_run(&cut, work.node_of);
-    }
+    struct map_work work;
+    map_work_init(&work, workload, slots);
+    struct cut cut = {.graph = &work.graph,
+                      .members = work.members,
+                      .n = slots->n_ranks,
+                      .capacity = work.capacity,
+                      .n_parts = work.nodes.n_groups,
+                      .index = work.index,
+                      .seed = seed};
+    for (size_t rank = 0; rank < slots->n_ranks; rank++)
+        work.members[rank] = (uint32_t)rank;
+    for (size_t node = 0; node < work.nodes.n_groups; node++)
+        work.capacity[node] = (SCOTCH_Num)(work.nodes.first[node + 1] - work.nodes.first[node]);
+    int result = cut_run(&cut, work.node_of);
     size_t first_socket = 0;
     for (size_t node = 0; result == 0 && node < work.nodes.n_groups; node++)
         result = place_node(&work, slots, node, &first_socket, seed, mapped);

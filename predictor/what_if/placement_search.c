@@ -13,6 +13,7 @@
 
 #include "predictor/what_if/arrange.h"
 #include "predictor/what_if/placement_map.h"
+#include "share/base/memory.h"
 #include "share/base/monotonic.h"
 #include "share/base/random.h"
 
@@ -235,24 +236,20 @@ static double consider(struct state *state, struct placement *best, struct value
     return state->value.total_s;
 }
 
-static int state_init(struct state *state)
+static void state_init(struct state *state)
 {
     size_t n_ranks = state->search->workload->n_ranks, n_kinds = state->search->workload->n_kinds;
-    state->rounds = calloc(n_kinds + 1, sizeof *state->rounds);
-    state->tried = calloc(n_kinds + 1, sizeof *state->tried);
-    state->touched = calloc(n_kinds + 1, sizeof *state->touched);
-    state->stamp = calloc(n_kinds + 1, sizeof *state->stamp);
-    state->order = calloc(n_ranks + 1, sizeof *state->order);
-    state->partner = calloc(n_ranks + 1, sizeof *state->partner);
-    state->rank_s = calloc(n_ranks + 1, sizeof *state->rank_s);
-    if (state->rounds == NULL || state->tried == NULL || state->touched == NULL || state->stamp == NULL ||
-        state->order == NULL || state->partner == NULL || state->rank_s == NULL ||
-        placement_init(&state->now, n_ranks) != 0 ||
-        workload_kinds_of_ranks(state->search->workload, &state->first_kind, &state->kind_of) != 0)
-        return -1;
+    state->rounds = xcalloc(n_kinds + 1, sizeof *state->rounds);
+    state->tried = xcalloc(n_kinds + 1, sizeof *state->tried);
+    state->touched = xcalloc(n_kinds + 1, sizeof *state->touched);
+    state->stamp = xcalloc(n_kinds + 1, sizeof *state->stamp);
+    state->order = xcalloc(n_ranks + 1, sizeof *state->order);
+    state->partner = xcalloc(n_ranks + 1, sizeof *state->partner);
+    state->rank_s = xcalloc(n_ranks + 1, sizeof *state->rank_s);
+    placement_init(&state->now, n_ranks);
+    workload_kinds_of_ranks(state->search->workload, &state->first_kind, &state->kind_of);
     for (size_t rank = 0; rank < n_ranks; rank++)
         state->order[rank] = state->partner[rank] = (uint32_t)rank;
-    return 0;
 }
 
 static void state_release(struct state *state)
@@ -276,19 +273,16 @@ int placement_search(const struct placement_search *search, const struct placeme
         .search = search, .found = found, .end_s = clock_now_s() + search->seconds, .random = search->seed};
     struct value best_value;
     *found = (struct placement_found){.mapped_s = NAN};
-    int result = state_init(&state);
-    if (result != 0)
-        error_set(error, "no memory for the search over places of %zu ranks", start->n_ranks);
+    state_init(&state);
     placement_copy(best, start);
-    if (result == 0) {
-        placement_copy(&state.now, start);
-        result = settle(&state, error);
-        best_value = state.value;
-        found->start_s = state.value.total_s;
+    placement_copy(&state.now, start);
+    int result = settle(&state, error);
+    best_value = state.value;
+    found->start_s = state.value.total_s;
+    for (enum arrangement rule = 0; result == 0 && rule < ARRANGE_COUNT; rule++) {
+        placement_arrange(start, rule, &state.now);
+        consider(&state, best, &best_value);
     }
-    for (enum arrangement rule = 0; result == 0 && rule < ARRANGE_COUNT; rule++)
-        if (placement_arrange(start, rule, &state.now) == 0)
-            consider(&state, best, &best_value);
     if (result == 0)
         result = placement_map(search->workload, start, search->seed, &state.now, error);
     if (result == 0) {

@@ -20,8 +20,7 @@ struct placement_found {
 };
 
 /* Fills best, a placement of the workload's ranks from placement_init, with the places of start, each as often as
- * there; start itself where nothing is better. Returns 0, or -1 with the reason: start cannot be predicted, no memory.
- */
+ * there; start itself where nothing is better. Returns 0, or -1 with the reason: start cannot be predicted. */
 int placement_search(const struct placement_search *search, const struct placement *start, struct placement *best,
                      struct placement_found *found, struct error *error);
 

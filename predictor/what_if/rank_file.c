@@ -11,15 +11,13 @@
 
 #include "predictor/pattern/group.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
 
-int hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket)
+void hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket)
 {
-    char *copy = array_grow(&hosts->hosts, hosts->n, sizeof *hosts->hosts) == 0 ? strdup(name) : NULL;
-    if (copy == NULL)
-        return -1;
-    hosts->hosts[hosts->n++] = (struct host){.node = node, .name = copy, .cores_per_socket = cores_per_socket};
-    return 0;
+    array_grow(&hosts->hosts, hosts->n, sizeof *hosts->hosts);
+    hosts->hosts[hosts->n++] = (struct host){.node = node, .name = xstrdup(name), .cores_per_socket = cores_per_socket};
 }
 
 static int compare_hosts(const void *a, const void *b)
@@ -48,21 +46,18 @@ static const struct host *hosts_find(const struct hosts *hosts, uint32_t node)
     return hosts->n > 0 ? bsearch(&key, hosts->hosts, hosts->n, sizeof key, compare_hosts) : NULL;
 }
 
-int hosts_invent(struct hosts *hosts, const struct placement *placement)
+void hosts_invent(struct hosts *hosts, const struct placement *placement)
 {
     struct grouping nodes;
     char name[32];
-    int result = 0;
-    if (grouping_init(&nodes, placement, GROUP_BY_NODE) != 0)
-        return -1;
-    for (size_t i = 0; result == 0 && i < nodes.n_groups; i++) {
+    grouping_init(&nodes, placement, GROUP_BY_NODE);
+    for (size_t i = 0; i < nodes.n_groups; i++) {
         uint32_t node = placement->node[nodes.member[nodes.first[i]]];
         snprintf(name, sizeof name, "node%u", node);
-        result = hosts_add(hosts, node, name, 0);
+        hosts_add(hosts, node, name, 0);
     }
     grouping_release(&nodes);
     hosts_sort(hosts);
-    return result;
 }
 
 /* Checks that every rank's node has a name that is one word of a launcher's file. */
@@ -142,8 +137,8 @@ static int open_files(const char *prefix, struct output_file files[FILE_COUNT], 
 {
     static const char *const suffix[FILE_COUNT] = {".rankfile", ".hosts", ".L.csv"};
     size_t size = strlen(prefix) + 16;
-    char *path = malloc(size);
-    int result = path != NULL ? 0 : error_set(error, "%.64s: no memory", prefix);
+    char *path = xmalloc(size);
+    int result = 0;
     for (size_t i = 0; result == 0 && i < FILE_COUNT; i++) {
         snprintf(path, size, "%s%s", prefix, suffix[i]);
         result = output_file_open(&files[i], path, error);
@@ -160,12 +155,11 @@ int rank_file_write(const char *prefix, const struct placement *placement, const
     struct grouping sockets = {0}, nodes = {0};
     struct output_file files[FILE_COUNT];
     int result = check_names(placement, hosts, error);
-    if (result == 0 && (grouping_init(&sockets, placement, GROUP_BY_SOCKET) != 0 ||
-                        grouping_init(&nodes, placement, GROUP_BY_NODE) != 0))
-        result = error_set(error, "no memory for the rank file of %zu ranks", placement->n_ranks);
     if (result == 0)
         result = open_files(prefix, files, error);
     if (result == 0) {
+        grouping_init(&sockets, placement, GROUP_BY_SOCKET);
+        grouping_init(&nodes, placement, GROUP_BY_NODE);
         write_open_mpi(files[FILE_OPEN_MPI].stream, placement, hosts, &sockets);
         write_hydra(files[FILE_HYDRA].stream, placement, hosts);
         write_csv(files[FILE_CSV].stream, placement);

@@ -17,12 +17,12 @@ struct hosts {
     size_t n;
 };
 
-/* Adds a node; name is copied. hosts_sort ends the additions. Returns 0, or -1 without memory. */
-int hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket);
+/* Adds a node; name is copied. hosts_sort ends the additions. */
+void hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket);
 void hosts_sort(struct hosts *hosts);
 void hosts_release(struct hosts *hosts);
 /* Names the nodes of a placement that nobody named node0, node1, ... */
-int hosts_invent(struct hosts *hosts, const struct placement *placement);
+void hosts_invent(struct hosts *hosts, const struct placement *placement);
 
 /* Holds what the user should know of the files. */
 struct rank_file_note {

@@ -7,15 +7,10 @@
 #include "predictor/replay/replay_round.h"
 
 /* Adds the place-th round of a kind, which is in *round: its pattern goes into the workload. */
-static int add_round(struct replay_round *round, size_t n_rounds, size_t n_taken, struct workload *workload,
-                     struct error *error)
+static void add_round(struct replay_round *round, size_t n_rounds, size_t n_taken, struct workload *workload)
 {
     struct pattern pattern = replay_round_take(round);
-    int result = 0;
-    if (workload_add(workload, n_rounds, (double)n_rounds / (double)n_taken, &pattern) != 0)
-        result = error_set(error, "no memory for %zu messages", pattern.n_messages);
-    pattern_release(&pattern);
-    return result;
+    workload_add(workload, n_rounds, (double)n_rounds / (double)n_taken, &pattern);
 }
 
 /* Adds all rounds that are taken. */
@@ -33,9 +28,8 @@ static int add_rounds(struct replay_rounds *rounds, struct replay_round *round, 
             return error_set(error, "no memory for %zu messages", round->pattern.n_messages);
         n_messages = place == 0 ? round->pattern.n_messages : n_messages;
         size_t n_taken = post_times ? replay_mean_count(n_rounds, n_messages) : 1;
-        if ((!post_times || replay_mean_takes(place, n_rounds, n_messages)) &&
-            add_round(round, n_rounds, n_taken, workload, error) != 0)
-            return -1;
+        if (!post_times || replay_mean_takes(place, n_rounds, n_messages))
+            add_round(round, n_rounds, n_taken, workload);
     }
     return 0;
 }
@@ -49,10 +43,7 @@ int replay_workload(sqlite3 *database, const char *path, const struct placement 
     struct replay_rounds rounds;
     if (recorded_places_given(database, path, placement, &places, error) != 0)
         return -1;
-    if (workload_init(workload, placement->n_ranks) != 0) {
-        recorded_places_release(&places);
-        return error_set(error, "no memory for %zu ranks", placement->n_ranks);
-    }
+    workload_init(workload, placement->n_ranks);
     int result = replay_history_read(database, path, placement->n_ranks, NULL, &history, error);
     if (result == 0)
         result = replay_round_init(&round, database, path, &places, error);
@@ -77,8 +68,7 @@ static int add_host(struct cursor *rows, const char *path, struct hosts *hosts, 
     if (node < 0 || node > UINT32_MAX)
         return error_set(error, "%s: node: number %lld", path, (long long)node);
     bool known = sockets > 0 && cores > 0 && cores / sockets <= UINT32_MAX;
-    if (hosts_add(hosts, (uint32_t)node, name != NULL ? name : "", known ? (uint32_t)(cores / sockets) : 0) != 0)
-        return error_set(error, "no memory for the nodes");
+    hosts_add(hosts, (uint32_t)node, name != NULL ? name : "", known ? (uint32_t)(cores / sockets) : 0);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "predictor/what_if/arrange.h"
 #include "share/base/json.h"
+#include "share/base/memory.h"
 
 /* Text shows so many of the ranks that gain, and of those that lose. */
 enum { MOST_SHOWN = 5 };
@@ -82,7 +83,7 @@ static void show_ranks(FILE *stream, const struct predict_options *options, cons
 {
     size_t n = what_if->before.placement.n_ranks, gain = 0, lose = 0;
     struct gainers gainers = {what_if, model};
-    uint32_t *order = malloc((n + 1) * sizeof *order);
+    uint32_t *order = xmalloc((n + 1) * sizeof *order);
     for (size_t rank = 0; rank < n; rank++) {
         double change_s = gain_s(what_if, model, rank);
         gain += change_s > 0;

@@ -14,6 +14,7 @@
 #include "predictor/what_if/places.h"
 #include "predictor/what_if/replay_workload.h"
 #include "predictor/what_if/show_what_if.h"
+#include "share/base/memory.h"
 
 static void side_release(struct what_if_side *side)
 {
@@ -29,12 +30,10 @@ static int read_pattern(const struct predict_options *options, size_t n_ranks, s
     struct pattern pattern = {0};
     if (pattern_read_csv(options->pattern, n_ranks, &pattern, error) != 0)
         return -1;
-    int result = 0;
-    if (workload_init(workload, n_ranks) != 0 || workload_add(workload, 1, 1, &pattern) != 0)
-        result = error_set(error, "no memory for %zu messages", pattern.n_messages);
+    workload_init(workload, n_ranks);
+    workload_add(workload, 1, 1, &pattern);
     workload->one_pattern = true;
-    pattern_release(&pattern);
-    return result;
+    return 0;
 }
 
 static int read_workload(const struct predict_options *options, sqlite3 *database, const struct placement *placement,
@@ -92,8 +91,7 @@ static int make_after(const struct predict_options *options, sqlite3 *database, 
         read_workload(options, database, before, &after->workload, error) != 0 ||
         (asked->aggregate && workload_aggregate(&after->workload, error) != 0))
         return -1;
-    if (placement_init(&after->placement, before->n_ranks) != 0)
-        return error_set(error, "no memory for %zu ranks", before->n_ranks);
+    placement_init(&after->placement, before->n_ranks);
     if (asked->placement != NULL)
         return places_as_told(asked->placement, before, &after->placement, error);
     if (!asked->best_placement) {
@@ -112,9 +110,7 @@ static int predict_side(const struct predict_options *options, const struct what
 {
     for (size_t m = 0; m < options->n_models; m++) {
         const struct workload_judge judge = judge_of(options, m, side);
-        times[m].rank_s = calloc(side->workload.n_ranks + 1, sizeof *times[m].rank_s);
-        if (times[m].rank_s == NULL)
-            return error_set(error, "no memory for %zu ranks", side->workload.n_ranks);
+        times[m].rank_s = xcalloc(side->workload.n_ranks + 1, sizeof *times[m].rank_s);
         if (workload_predict(&side->workload, &side->placement, &judge, &times[m], error) != 0)
             return -1;
         predict_note(&options->models[m], &side->machine, times[m].extrapolated);
@@ -130,11 +126,11 @@ static int write_rank_file(const struct predict_options *options, sqlite3 *datab
     int result = 0;
     if (database != NULL)
         result = replay_hosts(database, options->trace, &hosts, error);
-    else if (hosts_invent(&hosts, placement) != 0)
-        result = error_set(error, "no memory for the nodes");
-    else
+    else {
+        hosts_invent(&hosts, placement);
         fprintf(stderr, "mpistair: note: a pattern names no hosts; %s.rankfile calls them node0, node1, ...\n",
                 options->what_if.rank_file);
+    }
     if (result == 0)
         result = rank_file_write(options->what_if.rank_file, placement, &hosts, &note, error);
     if (result == 0 && note.split_nodes > 0)
@@ -173,9 +169,7 @@ static int run_with(const struct predict_options *options, sqlite3 *database, st
 int what_if_run(const struct predict_options *options, struct error *error)
 {
     sqlite3 *database = NULL;
-    struct what_if *what_if = calloc(1, sizeof *what_if);
-    if (what_if == NULL)
-        return error_set(error, "no memory");
+    struct what_if *what_if = xcalloc(1, sizeof *what_if);
     int result = options->trace != NULL ? database_open(options->trace, false, &database, error) : 0;
     if (result == 0)
         result = run_with(options, database, what_if, error);

@@ -5,7 +5,7 @@
 
 #include "predictor/model.h"
 
-/* Describes one kind of round, or, for models that know post times, one of those that stand for its rounds. Its ranks
+/* Describes one kind of round, or, for terms that know post times, one of those that stand for its rounds. Its ranks
  * are numbered anew, so that it costs what its own ranks and messages cost. */
 struct workload_kind {
     uint64_t rounds; /* how many the run has of the kind */
@@ -37,12 +37,11 @@ struct workload_times {
     size_t extrapolated;
 };
 
-/* Begins without kinds. Returns 0, or -1 without memory. */
-int workload_init(struct workload *workload, size_t n_ranks);
+/* Begins without kinds. */
+void workload_init(struct workload *workload, size_t n_ranks);
 /* Takes over the pattern of a kind of so many rounds, for weight of which it stands; its ranks are those of the world,
- * each < n_ranks; the caller's pattern is empty then. Returns 0, or -1 without memory, with the pattern still the
- * caller's. */
-int workload_add(struct workload *workload, uint64_t rounds, double weight, struct pattern *pattern);
+ * each < n_ranks; the caller's pattern is empty then. */
+void workload_add(struct workload *workload, uint64_t rounds, double weight, struct pattern *pattern);
 void workload_release(struct workload *workload);
 
 /* Holds the largest time and the sum of the times of the ranks in one round of a kind; placement is that of the world.
@@ -63,11 +62,11 @@ int workload_predict(const struct workload *workload, const struct placement *pl
 
 /* Joins the messages that go from one rank to one other in a round into one of all their bytes. It is posted when
  * the last of them was, on the communicator of the first, from any source if one of them was received so. Returns 0,
- * or -1 with the reason: no memory, more than 2^64 bytes. */
+ * or -1 with the reason: more than 2^64 bytes. */
 int workload_aggregate(struct workload *workload, struct error *error);
 /* Lists the kinds in which rank r takes part: kind_of[first[r]] to kind_of[first[r + 1] - 1]; the caller frees both
- * arrays. Returns 0, or -1 without memory, then both NULL. */
-int workload_kinds_of_ranks(const struct workload *workload, size_t **first, uint32_t **kind_of);
+ * arrays. */
+void workload_kinds_of_ranks(const struct workload *workload, size_t **first, uint32_t **kind_of);
 /* Returns how many messages one round of every kind has. */
 size_t workload_messages(const struct workload *workload);
 

@@ -84,8 +84,7 @@ static int map_and_add(struct diagnosis *diagnosis, const struct workload *workl
     double now = between_nodes(workload, slots);
     if (!(now > 0))
         return 0;
-    if (placement_init(&mapped, slots->n_ranks) != 0)
-        no_memory(0);
+    placement_init(&mapped, slots->n_ranks);
     int result = placement_map(workload, slots, 1, &mapped, diagnosis->error);
     double then = result == 0 ? between_nodes(workload, &mapped) : now, saved = (now - then) / now;
     placement_release(&mapped);
@@ -114,15 +113,14 @@ int diagnose_placement(struct diagnosis *diagnosis)
     bool known = true;
     if (n_ranks < 2 || n_ranks > MOST_RANKS || !placement_map_is_built())
         return 0;
-    if (placement_init(&slots, n_ranks) != 0 || workload_init(&workload, n_ranks) != 0)
-        no_memory(0);
+    placement_init(&slots, n_ranks);
+    workload_init(&workload, n_ranks);
     int result = read_places(diagnosis, &slots, &known);
     if (result == 0 && known)
         sum_traffic(diagnosis->pairs, &pattern, &between_s);
     if (result == 0 && pattern.n_messages > 0 && pattern.n_messages <= MOST_PAIRS &&
         between_s >= LEAST_SHARE * diagnosis->all_s) {
-        if (workload_add(&workload, 1, 1, &pattern) != 0)
-            no_memory(0);
+        workload_add(&workload, 1, 1, &pattern);
         result = map_and_add(diagnosis, &workload, &slots, between_s);
     }
     pattern_release(&pattern);

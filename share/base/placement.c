@@ -8,6 +8,7 @@
 
 #include "share/base/array.h"
 #include "share/base/csv.h"
+#include "share/base/memory.h"
 
 struct placement_row {
     uint64_t rank;
@@ -44,8 +45,7 @@ static int add_row(void *context, size_t line, const union csv_value *values, st
     struct placement_rows *rows = context;
     if (values[1].u64 > UINT32_MAX || values[2].u64 > UINT32_MAX)
         return error_set(error, "node and socket are numbers below %u", UINT32_MAX);
-    if (array_grow(&rows->rows, rows->n, sizeof *rows->rows) != 0)
-        return error_set(error, "no memory for %zu ranks", rows->n + 1);
+    array_grow(&rows->rows, rows->n, sizeof *rows->rows);
     struct placement_row row = {
         .rank = values[0].u64, .node = (uint32_t)values[1].u64, .socket = (uint32_t)values[2].u64, .line = line};
     if (parse_optional("numa", values[3].text, &row.numa, error) != 0 ||
@@ -55,20 +55,15 @@ static int add_row(void *context, size_t line, const union csv_value *values, st
     return 0;
 }
 
-int placement_init(struct placement *placement, size_t n_ranks)
+void placement_init(struct placement *placement, size_t n_ranks)
 {
     *placement = (struct placement){.n_ranks = n_ranks,
-                                    .node = calloc(n_ranks + 1, sizeof *placement->node),
-                                    .socket = calloc(n_ranks + 1, sizeof *placement->socket),
-                                    .numa = calloc(n_ranks + 1, sizeof *placement->numa),
-                                    .l3 = calloc(n_ranks + 1, sizeof *placement->l3)};
-    if (placement->node == NULL || placement->socket == NULL || placement->numa == NULL || placement->l3 == NULL) {
-        placement_release(placement);
-        return -1;
-    }
+                                    .node = xcalloc(n_ranks + 1, sizeof *placement->node),
+                                    .socket = xcalloc(n_ranks + 1, sizeof *placement->socket),
+                                    .numa = xcalloc(n_ranks + 1, sizeof *placement->numa),
+                                    .l3 = xcalloc(n_ranks + 1, sizeof *placement->l3)};
     for (size_t i = 0; i < n_ranks; i++)
         placement->numa[i] = placement->l3[i] = PLACEMENT_UNKNOWN;
-    return 0;
 }
 
 /* Puts each row at its rank; seen[rank] is set once a row was there. */
@@ -107,11 +102,9 @@ int placement_read_csv(const char *path, struct placement *placement, struct err
     else if (result == 0 && rows.n > UINT32_MAX)
         result = error_set(error, "%s: %zu ranks are more than MPI can have", path, rows.n);
     if (result == 0) {
-        seen = calloc(rows.n, sizeof *seen);
-        if (seen == NULL || placement_init(&read, rows.n) != 0)
-            result = error_set(error, "%s: no memory for %zu ranks", path, rows.n);
-        else
-            result = place(path, &rows, &read, seen, error);
+        seen = xcalloc(rows.n, sizeof *seen);
+        placement_init(&read, rows.n);
+        result = place(path, &rows, &read, seen, error);
     }
     if (result == 0)
         *placement = read;

@@ -22,8 +22,8 @@ struct placement {
     uint32_t *l3;     /* [n_ranks] L3 cache within its node, or PLACEMENT_UNKNOWN */
 };
 
-/* Puts n_ranks ranks on socket 0 of node 0, numa and l3 unknown. Returns 0, or -1 without memory. */
-int placement_init(struct placement *placement, size_t n_ranks);
+/* Puts n_ranks ranks on socket 0 of node 0, numa and l3 unknown. */
+void placement_init(struct placement *placement, size_t n_ranks);
 /* Reads a file. Returns 0, or -1 with file, line and what was expected in error, and the output untouched. */
 int placement_read_csv(const char *path, struct placement *placement, struct error *error);
 void placement_release(struct placement *placement);

@@ -141,8 +141,7 @@ static void run(struct grid grid, uint32_t n_steps, enum run_law law, enum way w
     struct simulation_result result;
     struct error error;
     make(&program, &grid, n_steps);
-    if (placement_init(&placement, program.n_ranks) != 0)
-        die("no memory");
+    placement_init(&placement, program.n_ranks);
     for (uint32_t rank = 0; rank < program.n_ranks; rank++) {
         placement.node[rank] = rank / RANKS_A_NODE;
         placement.socket[rank] = rank % RANKS_A_NODE / RANKS_A_SOCKET;

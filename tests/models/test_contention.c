@@ -44,7 +44,7 @@ static void assert_loads(const struct model_case *c, const struct topology *topo
     struct prediction prediction;
     struct error error = {.text = ""};
     struct model_options options = {.topology = topology};
-    assert_int_equal(prediction_init(&prediction, c->placement.n_ranks), 0);
+    prediction_init(&prediction, c->placement.n_ranks);
     for (size_t rank = 0; rank < prediction.n_ranks; rank++)
         prediction.part_s[PART_LINK][rank] = 1;
     if (contention_term.add(&c->pattern, &c->placement, &c->machine, &options, &prediction, &error) != 0)
@@ -119,7 +119,7 @@ static void list_by_hand(void **state)
     struct prediction prediction;
     struct error error = {.text = ""};
     struct model_options options = {.topology = &list};
-    assert_int_equal(prediction_init(&prediction, 4), 0);
+    prediction_init(&prediction, 4);
     assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
     assert_string_equal(error.text,
                         "topology 'two-switches' has no route from position 3 to 2, which the messages need: "
@@ -147,7 +147,7 @@ static void delta_of_the_machine(void **state)
     assert_loads(&c, &line, (const double[8]){0});
     case_add(&c, 0, 6, 1000000000);
     case_add(&c, 0, 6, 0);
-    assert_int_equal(prediction_init(&prediction, 8), 0);
+    prediction_init(&prediction, 8);
     assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
     assert_string_equal(error.text, "machine 'bare' has no delta, which +contention needs: add a row `any any delta - "
                                     "VALUE s/B`, or calibrate it over a shared link");

@@ -28,7 +28,7 @@ static void place_counting(struct model_case *c, size_t n_ranks, double tau_s)
 static void add_posted(struct model_case *c, uint32_t src, uint32_t dst, double send_s, double recv_s)
 {
     case_add(c, src, dst, 8);
-    assert_int_equal(pattern_set_posts(&c->pattern, &send_s, &recv_s), 0);
+    pattern_set_posts(&c->pattern, &send_s, &recv_s);
 }
 
 static double queue_s(const struct model_case *c, const char *model, size_t rank)
@@ -53,7 +53,7 @@ static void by_hand(void **state)
     /* The receive of the other sender is in another list. */
     assert_close(queue_s(&c, "postal+queue-by-source", 0), 2 + UNEXPECTED_STEP_S, 1e-12);
     /* A receive from any source is in the way of every message. */
-    assert_int_equal(pattern_set_match(&c.pattern, 0, true), 0);
+    pattern_set_match(&c.pattern, 0, true);
     assert_close(queue_s(&c, "postal+queue-by-source", 0), 3 + UNEXPECTED_STEP_S, 1e-12);
     case_release(&c);
 }
@@ -190,9 +190,8 @@ static void as_a_search_that_walks(void **state)
             uint32_t src = (uint32_t)chance_below(&chance, 1 + SENDERS), dst = (uint32_t)chance_below(&chance, 4) / 3;
             add_posted(&c, src, dst, (double)chance_below(&chance, 60), (double)chance_below(&chance, 60));
             if (i % 3 != 0)
-                assert_int_equal(pattern_set_match(&c.pattern, (uint32_t)chance_below(&chance, COMMUNICATORS),
-                                                   chance_below(&chance, 4) == 0),
-                                 0);
+                pattern_set_match(&c.pattern, (uint32_t)chance_below(&chance, COMMUNICATORS),
+                                  chance_below(&chance, 4) == 0);
         }
         double one_s = queue_s(&c, "postal+queue-captured", 0), by_source_s = queue_s(&c, "postal+queue-by-source", 0);
         if (n > 0) {
@@ -222,7 +221,7 @@ static void order_and_its_reverse(void **state)
         for (size_t k = 0; k < sizes[s]; k++) {
             double send_s = 1e6 + (double)k, recv_s = (double)k;
             c.pattern.n_messages = k + 1;
-            assert_int_equal(pattern_set_posts(&c.pattern, &send_s, &recv_s), 0);
+            pattern_set_posts(&c.pattern, &send_s, &recv_s);
         }
         assert_close(queue_s(&c, "postal+queue-captured", 0), n, 1e-12);
         for (size_t k = 0; k < sizes[s]; k++)

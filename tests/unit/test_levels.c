@@ -15,7 +15,7 @@
 static struct placement machine(size_t n, uint32_t ranks, uint32_t caches, uint32_t numas, uint32_t sockets)
 {
     struct placement placement;
-    assert_int_equal(placement_init(&placement, n), 0);
+    placement_init(&placement, n);
     for (size_t i = 0; i < n; i++) {
         uint32_t cache = (uint32_t)i / ranks, numa = cache / (caches > 0 ? caches : 1);
         uint32_t socket = numa / (numas > 0 ? numas : 1), node = socket / sockets;

@@ -1,9 +1,9 @@
-/* Computes what a table of patterns says of one: the rows of T Tables II to IV (Thune et al. 2023). */
-#ifndef MPISTAIR_PREDICTOR_PATTERN_STATISTICS_H
-#define MPISTAIR_PREDICTOR_PATTERN_STATISTICS_H
+/* Computes and writes the output of `mpistair pattern`. Papers are named as in share/doc/MODELS.md. */
+#ifndef MPISTAIR_PREDICTOR_PATTERN_WRITE_H
+#define MPISTAIR_PREDICTOR_PATTERN_WRITE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h>
+#include <stdio.h>
 
 #include "predictor/pattern/pattern.h"
 
@@ -27,8 +27,14 @@ struct pattern_statistics {
     uint64_t level_bytes[LEVEL_COUNT];
 };
 
-/* Returns 0, or -1 without memory, or where the bytes are more than 64 bits hold. */
+/* Computes the rows of T Tables II to IV. Returns 0, or -1 where the bytes are more than 64 bits hold. */
 int pattern_statistics(const struct pattern *pattern, const struct placement *placement,
                        struct pattern_statistics *statistics, struct error *error);
+
+/* Writes name.P.csv and name.L.csv, each replaced only when it is complete. Returns 0, or -1 with the reason. */
+int pattern_write(const char *name, const struct pattern *pattern, const struct placement *placement,
+                  struct error *error);
+/* Shows them for people or as JSON. Returns 0, or -1 with the reason. */
+int pattern_show(FILE *stream, const struct pattern_statistics *statistics, bool json, struct error *error);
 
 #endif
