@@ -29,5 +29,5 @@ static double nic_rate(const struct run_share *share, const struct run_nic *nic,
     return fmin(class->bytes_per_s[1], class->most_bytes_per_s / nic->n);
 }
 
-const struct run_path law_fair_within = {find_socket, set_socket, NULL};
-const struct run_path law_fair_between = {run_nics_find, run_nics_set, nic_rate};
+const struct run_path law_fair_within = {.find = find_socket, .set = set_socket};
+const struct run_path law_fair_between = {.find = run_nics_find, .set = run_nics_set, .nic_rate = nic_rate};

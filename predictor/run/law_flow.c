@@ -17,4 +17,4 @@ static double nic_rate(const struct run_share *share, const struct run_nic *nic,
     return 1 / inverse;
 }
 
-const struct run_path law_flow_path = {run_nics_find, run_nics_set, nic_rate};
+const struct run_path law_flow_path = {.find = run_nics_find, .set = run_nics_set, .nic_rate = nic_rate};

@@ -74,4 +74,4 @@ static void set(struct run_share *share, const struct run_mover *mover, int chan
                           : 1;
 }
 
-const struct run_path law_staircase_path = {find, set, NULL};
+const struct run_path law_staircase_path = {.find = find, .set = set};

@@ -8,6 +8,8 @@
 /* The order in which they are listed. */
 enum run_law {
     LAW_POSTAL, /* nobody shares anything: a network without contention */
+    LAW_MAX_RATE,
+    LAW_NODE_AWARE,
     LAW_STAIRCASE,
     LAW_FLOW,
     LAW_FAIR,

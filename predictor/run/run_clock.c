@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "share/base/array.h"
+
 double run_clock_at(const struct run_group *group, double now_s)
 {
     return now_s > group->since_s ? group->clock + (now_s - group->since_s) * group->rate : group->clock;
@@ -20,6 +22,35 @@ void run_bundle_catch_up(const struct run_group *group, struct run_bundle *bundl
     if (bundle->n > 0 && group->clock > bundle->at)
         bundle->through += (group->clock - bundle->at) * bundle->speed;
     bundle->at = group->clock;
+}
+
+void run_moving_mark(struct run_share *share, uint32_t number)
+{
+    struct run_moving *moving = &share->moving[number];
+    struct run_bundle *bundle = &share->bundles[moving->bundle];
+    array_reserve(&bundle->marks.entries, &bundle->room, bundle->marks.n + 2, sizeof *bundle->marks.entries);
+    moving->end = bundle->through + moving->rest / moving->weight;
+    heap_push(&bundle->marks, moving->end, 2 * number);
+    if (moving->room_bytes < moving->rest)
+        heap_push(&bundle->marks, moving->end - moving->room_bytes / moving->weight, 2 * number + 1);
+}
+
+void run_moving_unmark(struct run_share *share, uint32_t number)
+{
+    struct heap *marks = &share->bundles[share->moving[number].bundle].marks;
+    for (size_t i = marks->n; i-- > 0;)
+        if (marks->entries[i].id / 2 == number) {
+            heap_remove_at(marks, i);
+            i = marks->n; /* another entry has come to this place */
+        }
+}
+
+double run_moving_rest(const struct run_share *share, uint32_t number, double now_s)
+{
+    const struct run_moving *moving = &share->moving[number];
+    const struct run_bundle *bundle = &share->bundles[moving->bundle];
+    double clock = run_clock_at(&share->groups[bundle->group], now_s);
+    return fmax(moving->end - bundle->through - fmax(clock - bundle->at, 0) * bundle->speed, 0) * moving->weight;
 }
 
 void run_bundle_set_speed(struct run_share *share, uint32_t number, double speed)

@@ -66,6 +66,9 @@ int simulation_contend(struct simulation *sim, const struct machine *machine, st
     sim->result->compute_slowdown = 1;
     if ((sim->options->terms & RUN_TERM_MEMORY) == 0)
         return 0;
+    if (sim->share.law->by_senders)
+        return error_set(error, "the law %s does not go with the term memory: it does not know who receives",
+                         run_law_table[sim->options->law].name);
     if (find_threads(sim) != 0)
         return error_set(error, "no memory for %zu ranks", sim->program->n_ranks);
     if (run_memory_init(&sim->memory, machine, sim->share.sockets.n_groups, most_threads(sim), error) != 0 ||

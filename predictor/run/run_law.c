@@ -16,13 +16,15 @@ static void set_alone(struct run_share *share, const struct run_mover *mover, in
     run_bundle_place(share, mover->bundle);
 }
 
-const struct run_path law_alone_path = {find_alone, set_alone, NULL};
+const struct run_path law_alone_path = {.find = find_alone, .set = set_alone};
 
 const struct run_law_row run_laws[LAW_COUNT] = {
-    [LAW_POSTAL] = {&law_alone_path, &law_alone_path, false},
-    [LAW_STAIRCASE] = {&law_staircase_path, &law_staircase_path, false},
-    [LAW_FLOW] = {&law_staircase_path, &law_flow_path, true},
-    [LAW_FAIR] = {&law_fair_within, &law_fair_between, false},
+    [LAW_POSTAL] = {&law_alone_path, &law_alone_path},
+    [LAW_MAX_RATE] = {&law_max_rate_path, &law_max_rate_path},
+    [LAW_NODE_AWARE] = {&law_node_aware_within, &law_node_aware_between, .by_senders = true},
+    [LAW_STAIRCASE] = {&law_staircase_path, &law_staircase_path},
+    [LAW_FLOW] = {&law_staircase_path, &law_flow_path, .cards_serve = true},
+    [LAW_FAIR] = {&law_fair_within, &law_fair_between},
 };
 
 struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover)

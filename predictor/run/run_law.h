@@ -7,12 +7,14 @@
 
 #include "predictor/run/run_clock.h"
 
-/* Names a message that moves; `end` and `bundle` are set by run_share_add. */
+/* Names a message that moves; the caller gives it a number that no other one has meanwhile. */
 struct run_mover {
     uint32_t src, dst;
     uint32_t class;
-    uint32_t bundle;
-    double end; /* mark at which it is through */
+    uint32_t number;
+    uint32_t order; /* see run_moving */
+    double begun_s;
+    uint32_t bundle; /* set by run_share_add */
 };
 
 /* Says where a message moves: its bundle's key, and what the bundle is part of. */
@@ -34,10 +36,15 @@ struct run_path {
     void (*set)(struct run_share *share, const struct run_mover *mover, int change);
     /* Returns the rate that one NIC gives to a message of a class; NULL where messages do not share NICs. */
     double (*nic_rate)(const struct run_share *share, const struct run_nic *nic, const struct run_class *class);
+    /* Returns what a message of a class that began while n bundles of its group had messages gets as its bundle's number
+     * grows by 1, until it ends; NULL where it does not matter when a message began. */
+    double (*begun_rate)(const struct run_class *class, size_t n);
+    bool in_turn; /* the messages of a bundle move one after another, in the order in which they began */
 };
 
 struct run_law_row {
     const struct run_path *within, *between;
+    bool by_senders;  /* who receives does not count: the term memory does not go with it */
     bool cards_serve; /* NICs have buckets and queues, by the rows burst and backlog of the machine */
 };
 
@@ -53,6 +60,10 @@ struct run_way run_law_way(const struct run_share *share, const struct run_mover
 
 /* Messages that always have BW(1). */
 extern const struct run_path law_alone_path;
+/* law_max_rate.c */
+extern const struct run_path law_max_rate_path;
+/* law_node_aware.c */
+extern const struct run_path law_node_aware_within, law_node_aware_between;
 /* law_staircase.c */
 extern const struct run_path law_staircase_path;
 /* law_flow.c */

@@ -7,16 +7,6 @@
 #include "predictor/run/simulation.h"
 #include "share/base/array.h"
 
-/* Ids of the two marks of a flight in run_share. */
-static uint32_t end_id(uint32_t flight)
-{
-    return 2 * flight;
-}
-static uint32_t room_id(uint32_t flight)
-{
-    return 2 * flight + 1;
-}
-
 static enum level message_level(const struct simulation *sim, const struct run_message *message)
 {
     return placement_level(sim->placement, message->src, message->dst);
@@ -213,8 +203,9 @@ static void move(struct simulation *sim, uint32_t number, double rest)
     bool sent = (message_state(sim, flight->message)->done & SEND_DONE) != 0 || is_one_sided(sim, flight->message);
     bool frees = class->level == LEVEL_INTER_NODE && class->buffer_bytes >= 0; /* moves_by_itself() from there on */
     flight->phase = FLIGHT_MOVES;
-    if (run_share_add(&sim->share, sim->now_s, &flight->mover, rest, end_id(number),
-                      sent && !frees ? (double)INFINITY : room_bytes(sim, flight->message), room_id(number)) != 0)
+    flight->mover.begun_s = flight->begun_s;
+    if (run_share_add(&sim->share, sim->now_s, &flight->mover, rest,
+                      sent && !frees ? (double)INFINITY : room_bytes(sim, flight->message)) != 0)
         sim->no_memory = true;
 }
 
@@ -328,12 +319,13 @@ uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase
     const struct run_message *told = message_told(sim, message);
     uint32_t class = message_state(sim, message)->class;
     double bytes = (double)told->bytes;
-    sim->flights[number] = (struct flight){.mover = {.src = told->src, .dst = told->dst, .class = class},
-                                           .message = message,
-                                           .phase = (uint8_t)phase,
-                                           .first_behind = RUN_NOBODY,
-                                           .begun = simulation_moment(sim),
-                                           .rest_at_wait = {bytes, bytes}};
+    sim->flights[number] = (struct flight){
+        .mover = {.src = told->src, .dst = told->dst, .class = class, .number = number, .order = message},
+        .message = message,
+        .phase = (uint8_t)phase,
+        .first_behind = RUN_NOBODY,
+        .begun = simulation_moment(sim),
+        .rest_at_wait = {bytes, bytes}};
     message_state(sim, message)->flight = number;
     return number;
 }
@@ -382,23 +374,23 @@ void message_arrives(struct simulation *sim, uint32_t message)
         deliver(sim, flight);
 }
 
-const struct flight *flight_of_end(const struct simulation *sim, uint32_t id)
+const struct flight *flight_of_end(const struct simulation *sim, uint32_t mark)
 {
-    return id == end_id(id / 2) ? &sim->flights[id / 2] : NULL;
+    return run_mark_is_end(mark) ? &sim->flights[run_mark_number(mark)] : NULL;
 }
 
-void flight_mark(struct simulation *sim, uint32_t id)
+void flight_mark(struct simulation *sim, uint32_t mark)
 {
-    uint32_t number = id / 2;
+    uint32_t number = run_mark_number(mark);
     struct flight *flight = &sim->flights[number];
-    if (id == room_id(number)) {
+    if (!run_mark_is_end(mark)) {
         if (!is_one_sided(sim, flight->message))
             complete(sim, flight->message, OPERATION_SEND, room_bytes(sim, flight->message));
         if (moves_by_itself(sim, flight, room_bytes(sim, flight->message)))
             note_needs(sim, number, false);
         return;
     }
-    run_share_remove(&sim->share, sim->now_s, &flight->mover, end_id(number), room_id(number));
+    run_share_remove(&sim->share, sim->now_s, &flight->mover);
     note_needs(sim, number, false);
     through(sim, number);
 }
@@ -498,7 +490,7 @@ void rank_leaves(struct simulation *sim, uint32_t rank)
         if (flight->phase != FLIGHT_MOVES)
             continue;
         flight->rest = run_share_rest(&sim->share, sim->now_s, &flight->mover);
-        run_share_remove(&sim->share, sim->now_s, &flight->mover, end_id(number), room_id(number));
+        run_share_remove(&sim->share, sim->now_s, &flight->mover);
         flight->phase = FLIGHT_STOPS;
         flight->stopped_s = sim->now_s;
     }

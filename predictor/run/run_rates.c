@@ -49,6 +49,7 @@ static int read_class(struct run_class *class, const struct machine *machine, si
     class->overhead_s[1] = value_of(class, machine, "overhead_receive", 0);
     class->overhead_byte_s = value_of(class, machine, "overhead_send_byte", 0);
     class->buffer_bytes = value_of(class, machine, "buffer", -1);
+    class->injection_bytes_per_s = machine_value(machine, level, protocol, "injection", INFINITY);
     unsigned progress = (unsigned)value_of(class, machine, "progress", 0);
     class->needs_sender = (progress & 1) != 0;
     class->needs_receiver = (progress & 2) != 0;

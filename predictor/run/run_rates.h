@@ -14,11 +14,12 @@ struct run_class {
     bool needs_sender, needs_receiver; /* moves only while that rank is inside MPI */
     bool partitions_late;              /* those of a message leave when the last one is ready */
     double tau_s;
-    double overhead_s[2];    /* of posting a send, a receive */
-    double overhead_byte_s;  /* what a byte adds to the post of a send */
-    double buffer_bytes;     /* what may be left to move of a message whose send is complete; -1: no such row */
-    double most_bytes_per_s; /* BW_max */
-    double *bytes_per_s;     /* [n_max + 1] BW(n); entry 0 unused. INFINITY: no time at all */
+    double overhead_s[2];         /* of posting a send, a receive */
+    double overhead_byte_s;       /* what a byte adds to the post of a send */
+    double buffer_bytes;          /* what may be left to move of a message whose send is complete; -1: no such row */
+    double most_bytes_per_s;      /* BW_max */
+    double injection_bytes_per_s; /* R_N; INFINITY: no such row */
+    double *bytes_per_s;          /* [n_max + 1] BW(n); entry 0 unused. INFINITY: no time at all */
 };
 
 /* Says how a machine differs from its table: a network without latency, of infinite bandwidth. */

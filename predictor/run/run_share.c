@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/run/run_cohort.h"
 #include "predictor/run/run_nics.h"
+#include "predictor/run/run_turns.h"
 #include "share/base/array.h"
 
 int run_share_init(struct run_share *share, enum run_law law, const struct run_rates *rates,
@@ -14,16 +16,19 @@ int run_share_init(struct run_share *share, enum run_law law, const struct run_r
     *share = (struct run_share){.law = &run_laws[law], .rates = rates, .placement = placement};
     grouping_init(&share->sockets, placement, GROUP_BY_SOCKET);
     grouping_init(&share->nodes, placement, GROUP_BY_NODE);
-    share->n_groups = share->sockets.n_groups + share->nodes.n_groups + 1;
+    share->n_groups = 2 * share->sockets.n_groups + share->nodes.n_groups + 1;
     share->groups = calloc(share->n_groups, sizeof *share->groups);
     share->next.entries = malloc(share->n_groups * sizeof *share->next.entries);
     share->next.place = malloc(share->n_groups * sizeof *share->next.place);
+    share->cohorts = calloc(share->n_groups, sizeof *share->cohorts);
+    share->unsettled = malloc(share->n_groups * sizeof *share->unsettled);
     share->nics = calloc(2 * share->nodes.n_groups + 1, sizeof *share->nics);
     share->rank_n = calloc(2 * placement->n_ranks + 1, sizeof *share->rank_n);
     share->emptied.entries = malloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.entries);
     share->emptied.place = malloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.place);
-    if (share->groups == NULL || share->next.entries == NULL || share->next.place == NULL || share->nics == NULL ||
-        share->rank_n == NULL || share->emptied.entries == NULL || share->emptied.place == NULL)
+    if (share->groups == NULL || share->cohorts == NULL || share->unsettled == NULL || share->next.entries == NULL ||
+        share->next.place == NULL || share->nics == NULL || share->rank_n == NULL || share->emptied.entries == NULL ||
+        share->emptied.place == NULL)
         return -1;
     for (size_t i = 0; i < 2 * share->nodes.n_groups; i++)
         share->emptied.place[i] = RUN_NOT_THERE;
@@ -39,11 +44,18 @@ void run_share_release(struct run_share *share)
 {
     for (size_t g = 0; share->groups != NULL && g < share->n_groups; g++)
         free(share->groups[g].bundles.entries);
-    for (size_t b = 0; b < share->n_bundles; b++)
+    for (size_t g = 0; share->cohorts != NULL && g < share->n_groups; g++)
+        free(share->cohorts[g].members);
+    for (size_t b = 0; b < share->n_bundles; b++) {
         free(share->bundles[b].marks.entries);
+        free(share->bundles[b].waiting);
+    }
     for (size_t i = 0; share->nics != NULL && i < 2 * share->nodes.n_groups; i++)
         free(share->nics[i].bundles);
     free(share->groups);
+    free(share->moving);
+    free(share->cohorts);
+    free(share->unsettled);
     free(share->next.entries);
     free(share->next.place);
     free(share->bundles);
@@ -75,8 +87,12 @@ static int new_bundle(struct run_share *share, const struct run_way *way)
             nic->bundles[nic->n_bundles++] = (uint32_t)share->n_bundles;
         }
     share->places[share->n_bundles] = RUN_NOT_THERE;
-    share->bundles[share->n_bundles++] = (struct run_bundle){
-        .group = way->group, .src_node = way->src_node, .dst_node = way->dst_node, .keeps = 1, .socket = way->socket};
+    share->bundles[share->n_bundles++] = (struct run_bundle){.group = way->group,
+                                                             .src_node = way->src_node,
+                                                             .dst_node = way->dst_node,
+                                                             .keeps = 1,
+                                                             .socket = way->socket,
+                                                             .head = RUN_NO_MOVING};
     return way->socket == RUN_NO_SOCKET ? 0
                                         : run_memory_note(share->memory, way->socket, (uint32_t)share->n_bundles - 1,
                                                           &share->bundles[share->n_bundles - 1].keeps);
@@ -112,23 +128,36 @@ static void count(struct run_share *share, const struct run_mover *mover, int ch
     run_group_place(share, bundle->group);
 }
 
-int run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, uint32_t end_id,
-                  double room_bytes, uint32_t room_id)
+int run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, double room_bytes)
 {
     struct run_way way = run_law_way(share, mover);
+    const struct run_path *path = run_law_path(share, mover->class);
     if (find_bundle(share, &way, &mover->bundle) != 0)
         return -1;
     struct run_bundle *bundle = &share->bundles[mover->bundle];
     struct run_group *group = &share->groups[bundle->group];
-    if (array_reserve(&bundle->marks.entries, &bundle->room, bundle->marks.n + 2, sizeof *bundle->marks.entries) != 0 ||
-        array_reserve(&group->bundles.entries, &group->room, group->bundles.n + 1, sizeof *group->bundles.entries) != 0)
+    if (array_reserve(&group->bundles.entries, &group->room, group->bundles.n + 1, sizeof *group->bundles.entries) !=
+            0 ||
+        array_reserve(&share->moving, &share->moving_room, mover->number + 1, sizeof *share->moving) != 0)
         return -1;
     run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
-    mover->end = bundle->through + rest;
-    heap_push(&bundle->marks, mover->end, end_id);
-    if (room_bytes < rest)
-        heap_push(&bundle->marks, mover->end - room_bytes, room_id);
+    share->moving[mover->number] = (struct run_moving){
+        .weight = 1,
+        .rest = rest,
+        .room_bytes = room_bytes,
+        .begun_s = mover->begun_s,
+        .order = mover->order,
+        .class = mover->class,
+        .bundle = mover->bundle,
+        .place = RUN_NO_MOVING,
+    };
+    if (path->in_turn)
+        run_turns_add(share, mover->number, now_s);
+    else
+        run_moving_mark(share, mover->number);
+    if (path->begun_rate != NULL)
+        run_cohort_join(share, mover->number, now_s);
     count(share, mover, 1);
     return 0;
 }
@@ -163,23 +192,23 @@ void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int
 
 double run_share_rest(const struct run_share *share, double now_s, const struct run_mover *mover)
 {
-    const struct run_bundle *bundle = &share->bundles[mover->bundle];
-    double clock = run_clock_at(&share->groups[bundle->group], now_s);
-    return fmax(mover->end - bundle->through - fmax(clock - bundle->at, 0) * bundle->speed, 0);
+    bool waits = run_law_path(share, mover->class)->in_turn && share->bundles[mover->bundle].head != mover->number;
+    return waits ? share->moving[mover->number].rest : run_moving_rest(share, mover->number, now_s);
 }
 
-void run_share_remove(struct run_share *share, double now_s, const struct run_mover *mover, uint32_t end_id,
-                      uint32_t room_id)
+void run_share_remove(struct run_share *share, double now_s, const struct run_mover *mover)
 {
+    const struct run_path *path = run_law_path(share, mover->class);
     struct run_bundle *bundle = &share->bundles[mover->bundle];
     struct run_group *group = &share->groups[bundle->group];
     run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
-    for (size_t i = bundle->marks.n; i-- > 0;)
-        if (bundle->marks.entries[i].id == end_id || bundle->marks.entries[i].id == room_id) {
-            heap_remove_at(&bundle->marks, i);
-            i = bundle->marks.n; /* another entry has come to this place */
-        }
+    if (path->in_turn)
+        run_turns_remove(share, mover->number);
+    else
+        run_moving_unmark(share, mover->number);
+    if (path->begun_rate != NULL)
+        run_cohort_leave(share, mover->number, now_s);
     count(share, mover, -1);
 }
 
@@ -210,4 +239,12 @@ uint32_t run_share_take(struct run_share *share, double now_s)
     run_bundle_place(share, first);
     run_group_place(share, number);
     return mark.id;
+}
+
+bool run_share_settle(struct run_share *share)
+{
+    if (share->n_unsettled == 0)
+        return false;
+    run_cohort_settle(share);
+    return true;
 }

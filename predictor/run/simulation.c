@@ -343,6 +343,8 @@ static void run_events(struct simulation *sim)
         double share_s = run_share_next_s(&sim->share);
         double event_s = sim->events.n > 0 ? sim->events.entries[0].key : (double)INFINITY;
         double next_s = fmin(share_s, event_s);
+        if (next_s > sim->now_s && run_share_settle(&sim->share))
+            continue;
         if (sim->queue.arrivals.n > 0 && run_queue_next_s(&sim->queue) < next_s) {
             take_arrivals(sim);
             continue;

@@ -250,15 +250,15 @@ double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
 void flight_event(struct simulation *sim, uint32_t flight);
 /* Lets a message, or its announcement, arrive at a rank that searches its queues. */
 void message_arrives(struct simulation *sim, uint32_t message);
-/* Takes an id that run_share_take gave. */
-void flight_mark(struct simulation *sim, uint32_t id);
+/* Takes a mark that run_share_take gave. */
+void flight_mark(struct simulation *sim, uint32_t mark);
 /* Makes the flight of a message in its first phase. Returns RUN_NOBODY without memory. */
 uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase phase);
 void flight_free(struct simulation *sim, uint32_t flight);
 /* Begins to move a message whose handshake is over. */
 void flight_begin_to_move(struct simulation *sim, uint32_t flight);
-/* Returns the flight whose end the id is, or NULL. */
-const struct flight *flight_of_end(const struct simulation *sim, uint32_t id);
+/* Returns the flight whose end the mark is, or NULL. */
+const struct flight *flight_of_end(const struct simulation *sim, uint32_t mark);
 void rank_enters(struct simulation *sim, uint32_t rank);
 void rank_leaves(struct simulation *sim, uint32_t rank);
 double flight_stalled_s(const struct simulation *sim, const struct flight *flight);

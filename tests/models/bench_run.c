@@ -198,8 +198,9 @@ int main(int argc, char **argv)
     }
     for (double messages = 1e5; messages < 2e7; messages *= 10)
         run_apart(1024, messages, LAW_STAIRCASE, way);
-    run_apart(1024, 1e6, LAW_FLOW, way);
-    run_apart(1024, 1e6, LAW_FAIR, way);
+    for (enum run_law law = LAW_POSTAL; law < LAW_COUNT; law++)
+        if (law != LAW_STAIRCASE)
+            run_apart(1024, 1e6, law, way);
     if (!modelled) {
         run_apart(1024, 1e6, LAW_FLOW, BACKLOG);
         run_apart(1024, 1e6, LAW_STAIRCASE, MODELLED);
