@@ -17,6 +17,7 @@ const struct run_choice_row run_law_table[LAW_COUNT] = {
 };
 const struct run_choice_row run_term_table[RUN_TERM_COUNT] = {
     {"queue", "search of the posted receives and of the messages that wait for theirs (B3, B section 4.1)"},
+    {"contention", "load of the links by what is under way, of the topology, else of a cube of nodes (B5, B7)"},
     {"memory", "computation takes memory bandwidth from messages (D1 to D6)"},
 };
 

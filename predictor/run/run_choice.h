@@ -19,9 +19,10 @@ enum run_law {
 /* Terms, bits of a set. */
 enum run_term {
     RUN_TERM_QUEUE = 1U << 0,
-    RUN_TERM_MEMORY = 1U << 1,
+    RUN_TERM_CONTENTION = 1U << 1,
+    RUN_TERM_MEMORY = 1U << 2,
 };
-enum { RUN_TERM_COUNT = 2 };
+enum { RUN_TERM_COUNT = 3 };
 
 struct run_choice_row {
     const char *name;    /* as in --model, --law */

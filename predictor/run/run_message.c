@@ -262,6 +262,20 @@ static double last_latency_s(const struct simulation *sim, const struct flight *
     return handshake_has_steps(sim, flight->message) ? handshake_step_s(sim, flight) : 0;
 }
 
+/* Says whether the bytes of a message load the links of the network. */
+static bool loads_links(const struct simulation *sim, const struct flight *flight)
+{
+    return sim->links.links != NULL && sim->rates.classes[flight->mover.class].level == LEVEL_INTER_NODE &&
+           message_told(sim, flight->message)->bytes > 0;
+}
+
+/* Takes the bytes of a message from the links. Returns by how much it comes later for their load. */
+static double leave_links(struct simulation *sim, const struct flight *flight)
+{
+    return run_links_end(&sim->links, sim->share.nodes.of[flight->mover.src], sim->share.nodes.of[flight->mover.dst],
+                         (double)message_told(sim, flight->message)->bytes, flight->begun_s, sim->now_s);
+}
+
 static void through(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
@@ -270,6 +284,8 @@ static void through(struct simulation *sim, uint32_t number)
     flight->through_s = fmax(sim->now_s, flight->queued_s) + flight->crossing_s;
     handshake_through(sim, number);
     double delivered_s = flight->through_s + last_latency_s(sim, flight);
+    if (loads_links(sim, flight))
+        delivered_s += leave_links(sim, flight);
     if (!is_one_sided(sim, flight->message))
         complete(sim, flight->message, OPERATION_SEND, 0);
     if (delivered_s > sim->now_s)
@@ -290,6 +306,9 @@ void flight_begin_to_move(struct simulation *sim, uint32_t number)
         through(sim, number);
         return;
     }
+    if (loads_links(sim, flight))
+        run_links_begin(&sim->links, sim->share.nodes.of[flight->mover.src], sim->share.nodes.of[flight->mover.dst],
+                        bytes, sim->now_s);
     bool by_itself = moves_by_itself(sim, flight, bytes);
     if (may_move(sim, flight) || (by_itself && handshake_has_steps(sim, flight->message))) {
         if (!by_itself)

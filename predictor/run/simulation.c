@@ -9,7 +9,6 @@
 
 #include "predictor/pattern/traffic.h"
 #include "share/base/array.h"
-#include "share/base/memory.h"
 
 /* Ends closer than this part of their time are equal: which message counts must not depend on rounding. */
 static const double SAME_TIME = 1e-12;
@@ -441,11 +440,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
                            : run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest,
                                             options->ideal, error);
     if (code == 0)
-        code = simulation_contend(&sim, machine, error);
-    if (code == 0 && (options->terms & RUN_TERM_QUEUE) != 0) {
-        result->searches = xcalloc(program->n_ranks, sizeof *result->searches);
-        code = run_queue_init(&sim.queue, machine, program->n_ranks, result->searches, error);
-    }
+        code = simulation_terms(&sim, machine, error);
     if (code == 0) {
         simulation_classify(&sim);
         begin_strands(&sim);

@@ -3,6 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_SIMULATION_H
 #define MPISTAIR_PREDICTOR_SIMULATION_H
 
+#include "predictor/run/run_links.h"
 #include "predictor/run/run_queue.h"
 #include "predictor/run/run_script.h"
 #include "predictor/run/run_share.h"
@@ -184,6 +185,7 @@ struct simulation {
     struct run_share share;
     struct run_memory memory;
     struct run_queue queue;
+    struct run_links links;
     struct simulation_result *result;
     double now_s;
     uint32_t active; /* the strand that goes on now */
@@ -228,8 +230,8 @@ struct run_moment simulation_moment(const struct simulation *sim);
 /* Tells a strand that an operation which it waits for is complete. */
 void strand_complete(struct simulation *sim, uint32_t strand, uint32_t operation, const struct wait_parts *parts);
 
-/* run_contend.c: prepares for memory contention, where it is asked for. Returns 0, or -1 with the reason. */
-int simulation_contend(struct simulation *sim, const struct machine *machine, struct error *error);
+/* run_terms.c: prepares for the terms that are asked for. Returns 0, or -1 with the reason. */
+int simulation_terms(struct simulation *sim, const struct machine *machine, struct error *error);
 
 /* run_message.c */
 void simulation_classify(struct simulation *sim);

@@ -63,6 +63,7 @@ void simulation_release(struct simulation *sim)
     stage_release(sim);
     run_memory_release(&sim->memory);
     run_queue_release(&sim->queue);
+    run_links_release(&sim->links);
     run_share_release(&sim->share);
     run_rates_release(&sim->rates);
 }

@@ -89,8 +89,10 @@ static int make_after(struct run_study *study, sqlite3 *database, struct error *
     after->options = study->before.options;
     after->options.log = false;
     after->options.ideal = options->ideal;
-    if (options->no_contention)
+    if (options->no_contention) {
         after->options.law = LAW_POSTAL;
+        after->options.terms &= ~(unsigned)RUN_TERM_CONTENTION;
+    }
     if (predict_machine_find(options->trace, database, machine, &after->machine, error) != 0 ||
         (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0))
         return -1;

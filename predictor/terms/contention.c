@@ -11,9 +11,8 @@
  *   b       bytes between nodes that a rank sends, mean over the ranks          sent_bytes         B
  *   ppn     ranks of a node, mean                                               -                  -
  *
- * Without a topology nodes are taken in ascending order, two a router, routers in order along the edges of the
- * smallest cube that holds them, x first, no way around (B Fig. 8: from router 3 to 11 of 27 it is 4 links); then l is
- * one number for the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
+ * Without a topology the nodes are taken to be in the smallest cube that holds them (links.c); then l is one number for
+ * the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
  * give: the largest load of a link on the way of a rank's messages, those it sends and those it receives
  * (share/doc/MODELS.md, Network contention). Only ranks with bytes between nodes pay. delta is the machine's at
  * inter_node, else at level any.
@@ -25,8 +24,8 @@
 #include <stdlib.h>
 
 #include "predictor/pattern/group.h"
+#include "predictor/terms/links.h"
 #include "predictor/terms/terms.h"
-#include "predictor/terms/topology.h"
 #include "share/base/memory.h"
 
 /* Holds the messages between nodes, by the node that sends them. */
@@ -105,10 +104,7 @@ struct cube {
 static int add_byte_hops(void *context, uint32_t src, uint32_t dst, double bytes)
 {
     struct cube *cube = context;
-    uint32_t a = src / 2, b = dst / 2, hops = 0;
-    for (int d = 0; d < 3; d++, a /= cube->edge, b /= cube->edge)
-        hops += (uint32_t)abs((int)(a % cube->edge) - (int)(b % cube->edge));
-    cube->byte_hops += bytes * hops;
+    cube->byte_hops += bytes * cube_hops(cube->edge, src, dst);
     return 0;
 }
 
@@ -116,9 +112,7 @@ static int add_byte_hops(void *context, uint32_t src, uint32_t dst, double bytes
 static void cube_load(const struct network_traffic *traffic, double *row, uint32_t *touched, double *rank_bytes)
 {
     size_t n_nodes = traffic->nodes.n_groups;
-    struct cube cube = {.edge = 1};
-    while ((size_t)cube.edge * cube.edge * cube.edge < (n_nodes + 1) / 2)
-        cube.edge++;
+    struct cube cube = {.edge = cube_edge(n_nodes)};
     each_pair(traffic, row, touched, add_byte_hops, &cube);
     double hops = cube.byte_hops / traffic->total_bytes;
     double load_bytes = 2 * hops * hops * hops * traffic->total_bytes / (double)n_nodes; /* B7 */
@@ -128,34 +122,18 @@ static void cube_load(const struct network_traffic *traffic, double *row, uint32
     }
 }
 
-/* Holds links as the topology numbers them, and positions by group of nodes. */
 struct routed {
-    const struct topology *topology;
-    const struct placement *placement;
-    const struct grouping *nodes;
-    uint32_t *position; /* [n_groups] */
-    uint32_t *links;    /* [longest] links of one route */
+    struct links links;
     double *load_bytes; /* [n_links] */
     struct error *error;
 };
 
-static long route_of(struct routed *routed, uint32_t src, uint32_t dst)
-{
-    long n = topology_route(routed->topology, routed->position[src], routed->position[dst], routed->links);
-    if (n < 0)
-        error_set(routed->error,
-                  "topology '%s' has no route from position %u to %u, which the messages need: add `route %u %u ...`",
-                  routed->topology->name, routed->position[src], routed->position[dst], routed->position[src],
-                  routed->position[dst]);
-    return n;
-}
-
 static int add_load(void *context, uint32_t src, uint32_t dst, double bytes)
 {
     struct routed *routed = context;
-    long n = route_of(routed, src, dst);
+    long n = links_route(&routed->links, src, dst, routed->error);
     for (long i = 0; i < n; i++)
-        routed->load_bytes[routed->links[i]] += bytes;
+        routed->load_bytes[routed->links.route[i]] += bytes;
     return n < 0 ? -1 : 0;
 }
 
@@ -163,10 +141,10 @@ static int add_load(void *context, uint32_t src, uint32_t dst, double bytes)
 static double heaviest(struct routed *routed, uint32_t src, uint32_t dst)
 {
     double most = 0;
-    long n = route_of(routed, src, dst);
+    long n = links_route(&routed->links, src, dst, routed->error);
     for (long i = 0; i < n; i++)
-        if (routed->load_bytes[routed->links[i]] > most)
-            most = routed->load_bytes[routed->links[i]];
+        if (routed->load_bytes[routed->links.route[i]] > most)
+            most = routed->load_bytes[routed->links.route[i]];
     return most;
 }
 
@@ -193,51 +171,19 @@ static void rank_loads(struct routed *routed, const struct network_traffic *traf
     }
 }
 
-static int place_nodes(struct routed *routed)
-{
-    for (size_t group = 0; group < routed->nodes->n_groups; group++) {
-        uint32_t node = routed->placement->node[routed->nodes->member[routed->nodes->first[group]]];
-        if (topology_position(routed->topology, node, &routed->position[group]) != 0)
-            return error_set(routed->error,
-                             "node %u has no place in topology '%s' of %u positions: add a line `node %u POSITION` for "
-                             "every node, or number the nodes of the placement from 0",
-                             node, routed->topology->name, routed->topology->n_positions, node);
-    }
-    return 0;
-}
-
 static int routed_load(const struct network_traffic *traffic, const struct placement *placement,
                        const struct topology *topology, double *row, uint32_t *touched, double *rank_bytes,
                        struct error *error)
 {
-    struct routed routed = {.topology = topology,
-                            .placement = placement,
-                            .nodes = &traffic->nodes,
-                            .position = xcalloc(traffic->nodes.n_groups + 1, sizeof *routed.position),
-                            .links = xcalloc(topology->longest + 1, sizeof *routed.links),
-                            .load_bytes = xcalloc(topology->n_links + 1, sizeof *routed.load_bytes),
-                            .error = error};
-    int result = -1;
-    if (place_nodes(&routed) == 0 && each_pair(traffic, row, touched, add_load, &routed) == 0) {
+    struct routed routed = {.load_bytes = xcalloc(topology->n_links, sizeof *routed.load_bytes), .error = error};
+    int result = links_init(&routed.links, topology, placement, &traffic->nodes, error);
+    if (result == 0)
+        result = each_pair(traffic, row, touched, add_load, &routed);
+    if (result == 0)
         rank_loads(&routed, traffic, row, rank_bytes);
-        result = 0;
-    }
-    free(routed.position);
-    free(routed.links);
+    links_release(&routed.links);
     free(routed.load_bytes);
     return result;
-}
-
-static int find_delta(const struct machine *machine, double *delta_s_per_byte, struct error *error)
-{
-    *delta_s_per_byte = machine_value(machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "delta",
-                                      machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "delta", NAN));
-    return isnan(*delta_s_per_byte)
-               ? error_set(error,
-                           "machine '%s' has no delta, which +contention needs: add a row `any any delta - VALUE s/B`, "
-                           "or calibrate it over a shared link",
-                           machine->name)
-               : 0;
 }
 
 static int contention_add(const struct pattern *pattern, const struct placement *placement,
@@ -253,7 +199,7 @@ static int contention_add(const struct pattern *pattern, const struct placement 
     double *rank_bytes = xcalloc(placement->n_ranks + 1, sizeof *rank_bytes);
     if (!(traffic.total_bytes > 0))
         result = 0;
-    else if (find_delta(machine, &delta_s_per_byte, error) == 0) {
+    else if (links_delta(machine, &delta_s_per_byte, error) == 0) {
         result = 0;
         if (options->topology == NULL)
             cube_load(&traffic, row, touched, rank_bytes);

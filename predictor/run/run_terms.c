@@ -1,9 +1,12 @@
-/* Prepares a replay for memory contention: which messages contend, and with how many threads. A strand is a thread that
+/* Prepares a replay for the terms that are asked for.
+ *
+ * For memory contention it finds which messages contend, and with how many threads. A strand is a thread that
  * calls MPI; how many others compute beside it follows from the processor time of its rank. */
 #include <stdlib.h>
 
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/simulation.h"
+#include "share/base/memory.h"
 
 /* Finds how many threads compute for each strand of a rank that does. Returns 0, or -1 without memory. */
 static int find_threads(struct simulation *sim)
@@ -61,11 +64,8 @@ static int count_contending(struct simulation *sim, const struct machine *machin
     return 0;
 }
 
-int simulation_contend(struct simulation *sim, const struct machine *machine, struct error *error)
+static int init_memory(struct simulation *sim, const struct machine *machine, struct error *error)
 {
-    sim->result->compute_slowdown = 1;
-    if ((sim->options->terms & RUN_TERM_MEMORY) == 0)
-        return 0;
     if (sim->share.law->by_senders)
         return error_set(error, "the law %s does not go with the term memory: it does not know who receives",
                          run_law_table[sim->options->law].name);
@@ -76,4 +76,65 @@ int simulation_contend(struct simulation *sim, const struct machine *machine, st
         return -1;
     sim->share.memory = &sim->memory;
     return 0;
+}
+
+static int init_queue(struct simulation *sim, const struct machine *machine, struct error *error)
+{
+    size_t n_ranks = sim->program->n_ranks;
+    sim->result->searches = xcalloc(n_ranks, sizeof *sim->result->searches);
+    return run_queue_init(&sim->queue, machine, n_ranks, sim->result->searches, error);
+}
+
+/* Checks that all messages have routes, where these are a list: those of collectives may be between any nodes. */
+static int check_routes(struct simulation *sim, struct error *error)
+{
+    const struct run_program *program = sim->program;
+    const struct grouping *nodes = &sim->share.nodes;
+    int code = 0;
+    for (size_t k = 0; code == 0 && k < program->n_messages; k++) {
+        const struct run_message *message = &program->messages[k];
+        if (message->bytes > 0)
+            code = run_links_check(&sim->links, nodes->of[message->src], nodes->of[message->dst], error);
+    }
+    if (sim->options->model_collectives && program->n_collectives > 0)
+        for (uint32_t src = 0; code == 0 && src < nodes->n_groups; src++)
+            for (uint32_t dst = 0; code == 0 && dst < nodes->n_groups; dst++)
+                code = run_links_check(&sim->links, src, dst, error);
+    return code;
+}
+
+/* Returns how many links of the cube of nodes a byte of the program's messages crosses, in the mean. */
+static double mean_hops(const struct simulation *sim)
+{
+    const struct grouping *nodes = &sim->share.nodes;
+    uint32_t edge = cube_edge(nodes->n_groups);
+    double bytes = 0, byte_hops = 0;
+    for (size_t k = 0; k < sim->program->n_messages; k++) {
+        const struct run_message *message = &sim->program->messages[k];
+        uint32_t src = nodes->of[message->src], dst = nodes->of[message->dst];
+        bytes += src != dst ? (double)message->bytes : 0;
+        byte_hops += (double)message->bytes * cube_hops(edge, src, dst);
+    }
+    return bytes > 0 ? byte_hops / bytes : 0;
+}
+
+static int init_links(struct simulation *sim, const struct machine *machine, struct error *error)
+{
+    const struct topology *topology = sim->options->topology;
+    double hops = topology == NULL ? mean_hops(sim) : 0;
+    if (run_links_init(&sim->links, machine, topology, sim->placement, &sim->share.nodes, hops, error) != 0)
+        return -1;
+    return topology != NULL && topology->kind == TOPOLOGY_LINKS ? check_routes(sim, error) : 0;
+}
+
+int simulation_terms(struct simulation *sim, const struct machine *machine, struct error *error)
+{
+    unsigned terms = sim->options->terms;
+    sim->result->compute_slowdown = 1;
+    if ((terms & RUN_TERM_MEMORY) != 0 && init_memory(sim, machine, error) != 0)
+        return -1;
+    if ((terms & RUN_TERM_QUEUE) != 0 && init_queue(sim, machine, error) != 0)
+        return -1;
+    /* A network of infinite bandwidth has links of such. */
+    return (terms & RUN_TERM_CONTENTION) != 0 && !sim->options->ideal.no_transfer ? init_links(sim, machine, error) : 0;
 }
