@@ -10,6 +10,7 @@
 #include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 #include "share/base/statistics.h"
 
 struct activity_rank {
@@ -265,10 +266,7 @@ static void sum_rows(struct report *report, const struct activity_sums *sums, co
 static int costlier(const void *left, const void *right)
 {
     const struct report_call_site *a = left, *b = right;
-    if (a->time_s < b->time_s || a->time_s > b->time_s)
-        return a->time_s < b->time_s ? 1 : -1;
-    int order = strcmp(a->function, b->function);
-    return order != 0 ? order : (a->callsite > b->callsite) - (a->callsite < b->callsite);
+    return ORDER(b->time_s, a->time_s) ?: strcmp(a->function, b->function) ?: ORDER(a->callsite, b->callsite);
 }
 
 /* Keeps the sites that cost most, and names their places. */

@@ -11,6 +11,7 @@
 #include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 const uint32_t report_parts[REPORT_FINE_PARTS] = {2, 4, 8};
 const char *const report_fine_by_name[FINE_BY_COUNT] = {"p2p", "rma", "partitioned", "at most"};
@@ -137,7 +138,7 @@ static void read_kinds(struct collecting *collecting)
 static int compare_kinds(const void *first, const void *second)
 {
     int64_t a = *(const int64_t *)first, b = *(const int64_t *)second;
-    return (a > b) - (a < b);
+    return ORDER(a, b);
 }
 
 /* Returns the sums of a round's kind and number of threads, new ones if there are none; NULL where the trace lacks the
@@ -248,11 +249,7 @@ static void finish_row(const struct finegrain_notes *notes, struct sums *sums)
 static int compare_sums(const void *first, const void *second)
 {
     const struct report_fine_kind *a = &((const struct sums *)first)->row, *b = &((const struct sums *)second)->row;
-    if (a->whole_s != b->whole_s)
-        return a->whole_s > b->whole_s ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return (a->threads > b->threads) - (a->threads < b->threads);
+    return ORDER(b->whole_s, a->whole_s) ?: ORDER(a->kind, b->kind) ?: ORDER(a->threads, b->threads);
 }
 
 static void finish(struct collecting *collecting)

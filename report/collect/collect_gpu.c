@@ -10,6 +10,7 @@
 #include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 #define ON_GPU(side) "(f." side "_memory GLOB 'device*' OR f." side "_memory GLOB 'managed*')"
 #define MESSAGES     " FROM message_row m JOIN form f ON f.id = m.form JOIN round r ON r.id = m.round_id"
@@ -170,12 +171,8 @@ static double fastest_s(const struct report_gpu_kind *kind)
 static int compare_kinds(const void *first, const void *second)
 {
     const struct report_gpu_kind *a = first, *b = second;
-    if (saved_s(a) != saved_s(b))
-        return saved_s(a) > saved_s(b) ? -1 : 1;
-    if (fastest_s(a) != fastest_s(b))
-        return fastest_s(a) > fastest_s(b) ? -1 : 1;
-    return a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind)
-                              : (a->level > b->level) - (a->level < b->level);
+    return ORDER(saved_s(b), saved_s(a)) ?: ORDER(fastest_s(b), fastest_s(a)) ?: ORDER(a->kind, b->kind)
+                                         ?: ORDER(a->level, b->level);
 }
 
 /* Finds the call site that sends most of a kind's bytes. */

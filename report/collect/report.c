@@ -8,6 +8,7 @@
 
 #include "calibrate/machine/machine_database.h"
 #include "share/base/array.h"
+#include "share/base/order.h"
 
 void report_query(struct report *report, struct cursor *rows, const char *sql)
 {
@@ -94,7 +95,7 @@ static int compare_rank(const void *left, const void *right)
 {
     int64_t a = *(const int64_t *)left;
     int64_t b = ((const struct report_rank *)right)->rank;
-    return (a > b) - (a < b);
+    return ORDER(a, b);
 }
 
 struct report_rank *report_find_rank(const struct report *report, int64_t number)

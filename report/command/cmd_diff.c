@@ -169,11 +169,7 @@ static int write(const struct comparison *comparison, const struct diff_options 
     struct error error;
     if (output_file_open(&output, options->output, &error) != 0)
         return error_report(&error);
-    if (render(output.stream, comparison, options, &error) != 0) {
-        output_file_discard(&output);
-        return error_report(&error);
-    }
-    if (output_file_commit(&output, &error) != 0)
+    if (output_file_end(&output, render(output.stream, comparison, options, &error), &error) != 0)
         return error_report(&error);
     const struct comparison_row *slow = options->fails ? too_slow(comparison, options->fail_above) : NULL;
     if (slow == NULL)

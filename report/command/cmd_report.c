@@ -129,12 +129,9 @@ int cmd_report(int argc, char **argv)
         result = error_report(&error);
         goto out;
     }
-    if (render(output.stream, &report, trace.database, &options, &error) != 0) {
-        output_file_discard(&output);
+    int rendered = render(output.stream, &report, trace.database, &options, &error);
+    if (output_file_end(&output, rendered, &error) != 0)
         result = error_report(&error);
-    } else if (output_file_commit(&output, &error) != 0) {
-        result = error_report(&error);
-    }
 out:
     report_release(&report);
     trace_close(&trace);

@@ -6,6 +6,7 @@
 #include "report/compare/comparison.h"
 
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 struct named {
     const struct profile_site *site;
@@ -19,23 +20,13 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static int compare_integers(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Orders by all that is alike in both runs but lines: the call's own, and those of callers into which its function was
  * inlined. Without debugging information the address stands for the line. */
 static int compare_names(const struct profile_site *a, const struct profile_site *b)
 {
-    int order = strcmp(a->function, b->function);
-    if (order == 0)
-        order = strcmp(base_name(a->file), base_name(b->file));
-    if (order == 0)
-        order = strcmp(a->symbol, b->symbol);
-    if (order == 0)
-        order = strcmp(base_name(a->module), base_name(b->module));
-    return order;
+    return strcmp(a->function, b->function) ?: strcmp(base_name(a->file), base_name(b->file))
+                                            ?: strcmp(a->symbol, b->symbol)
+                                            ?: strcmp(base_name(a->module), base_name(b->module));
 }
 
 static int64_t line(const struct profile_site *site)
@@ -46,10 +37,8 @@ static int64_t line(const struct profile_site *site)
 static int compare_places(const void *left, const void *right)
 {
     const struct named *a = left, *b = right;
-    int order = compare_names(a->site, b->site);
-    if (order == 0)
-        order = compare_integers(line(a->site), line(b->site));
-    return order != 0 ? order : strcmp(a->site->callers, b->site->callers);
+    return compare_names(a->site, b->site) ?: ORDER(line(a->site), line(b->site))
+                                           ?: strcmp(a->site->callers, b->site->callers);
 }
 
 /* Returns the end of the places of names from first on that have one name. */

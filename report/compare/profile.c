@@ -7,48 +7,24 @@
 #include <string.h>
 
 #include "predictor/run_read/run_read.h"
+#include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 #include "share/base/progress.h"
 #include "share/base/saturating.h"
 #include "share/base/statistics.h"
 
 const char *const profile_kind_name[PROFILE_KINDS] = {"point-to-point", "collectives", "one-sided", "files", "other"};
 
-static bool begins(const char *name, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strncmp(name, *words, strlen(*words)) == 0)
-            return true;
-    return false;
-}
-
 enum profile_kind profile_kind_of(const char *function)
 {
-    static const char *const files[] = {"File_", NULL};
-    static const char *const one_sided[] = {"Win_",       "Put",         "Get",         "Rput",      "Rget",
-                                            "Accumulate", "Raccumulate", "Compare_and", "Fetch_and", NULL};
-    static const char *const collectives[] = {"Allgather", "Allreduce", "Alltoall", "Barrier", "Bcast",     "Exscan",
-                                              "Gather",    "Neighbor",  "Reduce",   "Scan",    "Scatter",   "Iall",
-                                              "Ibarrier",  "Ibcast",    "Iexscan",  "Igather", "Ineighbor", "Ireduce",
-                                              "Iscan",     "Iscatter",  NULL};
-    static const char *const point_to_point[] = {"Bsend",  "Rsend",  "Send",    "Ssend", "Recv",   "Ib",       "Ir",
-                                                 "Isend",  "Iss",    "Wait",    "Test",  "Start",  "Request",  "Probe",
-                                                 "Iprobe", "Mprobe", "Improbe", "Mrecv", "Imrecv", "Parrived", "Pready",
-                                                 "Precv",  "Psend",  "Cancel",  NULL};
-    static const char *const not_of_requests[] = {"Test_cancelled", "Request_c2f", "Request_f2c",
-                                                  "Reduce_local",   "Get_",        NULL};
-    static const char *const one_sided_get[] = {"Get_accumulate", NULL};
-    if (strncmp(function, "MPI_", 4) != 0)
-        return PROFILE_OTHER;
-    const char *name = function + 4;
-    if (begins(name, not_of_requests) && !begins(name, one_sided_get))
-        return PROFILE_OTHER;
-    return begins(name, files)            ? PROFILE_FILE
-           : begins(name, one_sided)      ? PROFILE_ONE_SIDED
-           : begins(name, collectives)    ? PROFILE_COLLECTIVE
-           : begins(name, point_to_point) ? PROFILE_POINT_TO_POINT
-                                          : PROFILE_OTHER;
+    static const enum profile_kind kinds[SPENT_COUNT] = {[SPENT_MESSAGES] = PROFILE_POINT_TO_POINT,
+                                                         [SPENT_COLLECTIVES] = PROFILE_COLLECTIVE,
+                                                         [SPENT_ONE_SIDED] = PROFILE_ONE_SIDED,
+                                                         [SPENT_FILES] = PROFILE_FILE,
+                                                         [SPENT_OTHER] = PROFILE_OTHER};
+    return kinds[activity_kind(function)];
 }
 
 static int read_run(struct profile *profile, sqlite3 *database, struct error *error)
@@ -164,9 +140,7 @@ static void add_cell(struct watching *watching, const struct watched_call *calls
 static int compare_calls(const void *left, const void *right)
 {
     const struct watched_call *a = left, *b = right;
-    if (a->site != b->site)
-        return a->site < b->site ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return ORDER(a->site, b->site) ?: ORDER(a->number, b->number);
 }
 
 /* Makes room for the sites that the program has by now. */
@@ -224,7 +198,7 @@ static void watch_call(void *context, const struct run_program *program, const s
 static int compare_ids(const void *left, const void *right)
 {
     int64_t a = ((const struct profile_site *)left)->callsite, b = ((const struct profile_site *)right)->callsite;
-    return (a > b) - (a < b);
+    return ORDER(a, b);
 }
 
 /* Fills in what the table callsite says of the sites. */
@@ -284,9 +258,7 @@ static int read_calls(struct profile *profile, sqlite3 *database, struct error *
 static int compare_site_pointers(const void *left, const void *right)
 {
     const struct profile_site *a = *(struct profile_site *const *)left, *b = *(struct profile_site *const *)right;
-    if (a->callsite != b->callsite)
-        return a->callsite < b->callsite ? -1 : 1;
-    return strcmp(a->function, b->function);
+    return ORDER(a->callsite, b->callsite) ?: strcmp(a->function, b->function);
 }
 
 static int add_bytes(struct profile *profile, struct profile_site **by_id, sqlite3 *database, struct error *error)

@@ -1,10 +1,15 @@
-/* Says what all formats of a comparison say in the same words. */
+/* Turns a comparison into sentences and tables for people, and into rows with all digits for programs, in the same
+ * words. */
 #include "report/compare/show_changes.h"
 
 #include <math.h>
 #include <string.h>
 
-const struct comparison_row *show_run(const struct comparison *comparison)
+#include "share/base/csv.h"
+#include "share/base/json.h"
+
+/* Returns the row of the run's time. */
+static const struct comparison_row *show_run(const struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->n_rows; i++)
         if (comparison->rows[i].table == COMPARISON_RUN)
@@ -27,13 +32,15 @@ double show_share(const struct comparison_row *row, double seconds)
     return row->result.a_s > 0 ? seconds / row->result.a_s : NAN;
 }
 
-bool show_unsteady(const struct comparison_row *row)
+/* Says whether a row's change exceeds the noise, but in some spans of the run alone, so that it is not above it. */
+static bool show_unsteady(const struct comparison_row *row)
 {
     const struct noise_result *result = &row->result;
     return row->state == COMPARISON_TESTED && !result->above && fabs(result->change_s) > result->noise_s;
 }
 
-const char *show_decision(const struct comparison_row *row)
+/* Returns what decided on a row: "above noise", "within noise", "in few spans only"; "" where nothing did. */
+static const char *show_decision(const struct comparison_row *row)
 {
     return row->state != COMPARISON_TESTED ? ""
            : row->result.above             ? "above noise"
@@ -41,7 +48,8 @@ const char *show_decision(const struct comparison_row *row)
                                            : "within noise";
 }
 
-double show_other_work(const struct comparison_row *row)
+/* Returns by how much other work a site had: the larger change of calls and bytes as a share of A's, 0 below 1 %. */
+static double show_other_work(const struct comparison_row *row)
 {
     static const char *const repeated[] = {"MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get", "MPI_Parrived"};
     if (row->table != COMPARISON_SITE || row->part != PROFILE_CALL || !(row->calls[0] > 0) || !(row->calls[1] > 0))
@@ -54,7 +62,8 @@ double show_other_work(const struct comparison_row *row)
     return fabs(larger) < 0.01 ? 0 : larger;
 }
 
-void show_percent(double share, bool sign, char *text, size_t size)
+/* Writes a share as "+12.3 %", at most 7 characters wide; "-" for NaN. */
+static void show_percent(double share, bool sign, char *text, size_t size)
 {
     double percent = share * 100;
     if (isnan(percent))
@@ -103,7 +112,8 @@ static bool is_new_command(const struct comparison *comparison, size_t run)
     return run > 0;
 }
 
-bool show_is_whole(const struct comparison *comparison)
+/* Says whether all traces have all of their runs. */
+static bool show_is_whole(const struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++)
         if (!comparison->profiles[i].whole.is_whole)
@@ -111,7 +121,9 @@ bool show_is_whole(const struct comparison *comparison)
     return true;
 }
 
-void show_warnings(const struct comparison *comparison, void (*add)(void *context, const char *text), void *context)
+/* Calls add with each sentence on why the runs are not alike. */
+static void show_warnings(const struct comparison *comparison, void (*add)(void *context, const char *text),
+                          void *context)
 {
     const struct profile *first = comparison->profiles;
     char text[512];
@@ -154,4 +166,380 @@ void show_warnings(const struct comparison *comparison, void (*add)(void *contex
             add(context, text);
         }
     }
+}
+
+enum {
+    SHORT_OTHER_WORK = 2,
+    SHORT_SITES = 6,
+    SHORT_RANKS = 2,
+    SHORT_ONE_SIDE = 2,
+    PLACE_WIDTH = 30,
+    PATH_WIDTH = 24,
+    LINE_WIDTH = 74
+};
+
+/* Adds text in lines that fit the page. */
+static void add_wrapped(struct document *document, enum document_kind kind, const char *text)
+{
+    while (*text != '\0') {
+        size_t length = strlen(text), width = kind == DOCUMENT_WARNING ? LINE_WIDTH - 2 : LINE_WIDTH;
+        if (length > width)
+            for (length = width; length > 0 && (text[length] != ' ' || text[length + 1] == '%');)
+                length--;
+        if (length == 0)
+            length = strlen(text) > width ? width : strlen(text);
+        document_add(document, kind, "%.*s", (int)length, text);
+        text += length;
+        text += *text == ' ';
+    }
+}
+
+static void add_warning(void *context, const char *text)
+{
+    add_wrapped(context, DOCUMENT_WARNING, text);
+}
+
+static void add_runs(struct document *document, const struct comparison *comparison)
+{
+    size_t n = comparison->n_a + comparison->n_b;
+    document_table(document, "|trace|ranks>|MPI|time>|command");
+    for (size_t i = 0; i < n; i++) {
+        const struct profile *profile = &comparison->profiles[i];
+        const char *name = profile->command, *blank = strchr(name, ' ');
+        for (const char *c = name; *c != '\0' && (blank == NULL || c < blank); c++)
+            name = *c == '/' ? c + 1 : name;
+        size_t length = strlen(profile->path);
+        document_cell(document, i < comparison->n_a ? "A" : "B");
+        document_cell(document, "%s%s", length > PATH_WIDTH ? "..." : "",
+                      profile->path + (length > PATH_WIDTH ? length - PATH_WIDTH + 3 : 0));
+        document_cell(document, "%u", profile->n_ranks);
+        document_cell(document, "%.12s", profile->mpi);
+        document_cells(document, "s", profile->duration_s);
+        document_cell(document, "%.20s", name);
+    }
+}
+
+static void seconds_text(double seconds, bool sign, char *text, size_t size)
+{
+    double magnitude = fabs(seconds), value = magnitude >= 0.9995      ? seconds
+                                              : magnitude >= 0.9995e-3 ? seconds * 1e3
+                                                                       : seconds * 1e6;
+    const char *unit = magnitude >= 0.9995 ? "s" : magnitude >= 0.9995e-3 ? "ms" : "us";
+    int digits = fabs(value) >= 99.95 ? 0 : fabs(value) >= 9.995 ? 1 : 2;
+    snprintf(text, size, sign ? "%+.*f %s" : "%.*f %s", digits, value, unit);
+}
+
+static bool has_other_work(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->n_rows; i++)
+        if (fabs(show_other_work(&comparison->rows[i])) > 0)
+            return true;
+    return false;
+}
+
+static bool any_unsteady(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->n_rows; i++)
+        if (show_unsteady(&comparison->rows[i]))
+            return true;
+    return false;
+}
+
+static void add_verdict(struct document *document, const struct comparison *comparison)
+{
+    const struct comparison_row *run = show_run(comparison), *culprit = show_culprit(comparison);
+    char text[640], place[256], change[32], a[32], b[32];
+    if (run != NULL && run->state == COMPARISON_TESTED && run->result.a_s > 0) {
+        double share = show_share(run, run->result.change_s) * 100, noise = show_share(run, run->result.noise_s) * 100;
+        seconds_text(run->result.a_s, false, a, sizeof a);
+        seconds_text(run->result.b_s, false, b, sizeof b);
+        if (run->result.above)
+            snprintf(text, sizeof text, "The run takes %.1f %% %s: %s, was %s (noise %.1f %%).", fabs(share),
+                     share > 0 ? "longer" : "less", b, a, noise);
+        else if (show_unsteady(run))
+            snprintf(text, sizeof text,
+                     "The run takes %s, was %s: %+.1f %%, more than the noise of %.1f %%, but in few of its %d spans "
+                     "only: %+.1f %% without the %d largest and the %d smallest changes.",
+                     b, a, share, noise, PROFILE_SPANS, show_share(run, run->result.steady_s) * 100, NOISE_TRIMMED,
+                     NOISE_TRIMMED);
+        else
+            snprintf(text, sizeof text, "The run takes %s, was %s: %+.1f %%, within the noise of %.1f %%.", b, a, share,
+                     noise);
+        add_wrapped(document, DOCUMENT_LINE, text);
+    }
+    if (culprit != NULL) {
+        show_place(culprit, false, place, sizeof place);
+        seconds_text(culprit->result.change_s, true, change, sizeof change);
+        snprintf(text, sizeof text, "Time is %s %s: %s, %+.1f %% (noise %.1f %%).",
+                 culprit->result.change_s > 0 ? "added" : "saved", place, change,
+                 show_share(culprit, culprit->result.change_s) * 100,
+                 show_share(culprit, culprit->result.noise_s) * 100);
+        add_wrapped(document, DOCUMENT_LINE, text);
+    } else if (comparison->n_above == 0) {
+        add_wrapped(document, DOCUMENT_LINE,
+                    has_other_work(comparison) ? "No time is above noise, but the work is not the same:"
+                    : any_unsteady(comparison) ? "No time is above noise throughout the run."
+                                               : "Nothing is above noise: the runs may be launches of one job.");
+    } else {
+        add_wrapped(document, DOCUMENT_LINE, "No call site is above noise.");
+    }
+}
+
+/* Adds the sites that had other work: the program, not its speed, was different there. */
+static void add_other_work(struct document *document, const struct comparison *comparison, size_t most)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < comparison->n_rows; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        char place[256], text[512];
+        if (!(fabs(show_other_work(row)) > 0) || n++ >= most)
+            continue;
+        show_place(row, false, place, sizeof place);
+        snprintf(text, sizeof text, "Other work %s: %.6g B in %.6g calls, was %.6g B in %.6g (%+.1f %%).", place,
+                 row->bytes[1], row->calls[1], row->bytes[0], row->calls[0], show_other_work(row) * 100);
+        add_wrapped(document, DOCUMENT_LINE, text);
+    }
+    if (n > most)
+        document_line(document, "and other work at %zu more call sites: --all", n - most);
+}
+
+/* Appends what a level's messages carried, in A and, where that is different, in B. */
+static void append_bytes(const struct comparison_row *row, char *text, size_t size)
+{
+    for (int side = 0; side < 2; side++) {
+        double bytes = row->bytes[side];
+        size_t length = strlen(text);
+        if (!isfinite(bytes) || (side == 1 && isfinite(row->bytes[0]) && fabs(bytes - row->bytes[0]) <= bytes / 100))
+            continue;
+        snprintf(text + length, size - length, side == 0 ? " %.3g %s" : ", %.3g %s",
+                 bytes >= 1e9   ? bytes * 1e-9
+                 : bytes >= 1e6 ? bytes * 1e-6
+                                : bytes * 1e-3,
+                 bytes >= 1e9   ? "GB"
+                 : bytes >= 1e6 ? "MB"
+                                : "kB");
+    }
+}
+
+static void add_document_row(struct document *document, const struct comparison_row *row)
+{
+    const struct noise_result *result = &row->result;
+    char place[256], change[16], noise[16];
+    show_place(row, true, place, sizeof place);
+    if (row->table == COMPARISON_LEVEL)
+        append_bytes(row, place, sizeof place);
+    size_t length = strlen(place);
+    document_cell(document, "%s", result->above ? "*" : show_unsteady(row) ? "~" : "");
+    /* The end of a place is its line. */
+    document_cell(document, "%s%s", length > PLACE_WIDTH ? ".." : "",
+                  place + (length > PLACE_WIDTH ? length - PLACE_WIDTH + 2 : 0));
+    document_cells(document, "ss", result->a_s, result->b_s);
+    show_percent(show_share(row, result->change_s), true, change, sizeof change);
+    show_percent(row->state == COMPARISON_TESTED ? show_share(row, result->noise_s) : NAN, false, noise, sizeof noise);
+    document_cells(document, "stt", result->change_s, change, noise);
+}
+
+static bool is_of(const struct comparison_row *row, enum comparison_table table)
+{
+    return row->table == table || (table == COMPARISON_SITE && row->table == COMPARISON_CELL);
+}
+
+static bool on_one_side(const struct comparison_row *row)
+{
+    return row->state == COMPARISON_ONLY_A || row->state == COMPARISON_ONLY_B;
+}
+
+static bool has_time(const struct comparison_row *row)
+{
+    return (!isnan(row->total_s[0]) && row->total_s[0] > 0) || (!isnan(row->total_s[1]) && row->total_s[1] > 0);
+}
+
+/* Adds a table of the rows of a kind that both sides have, at most so many beside those above noise. */
+static void add_table(struct document *document, const struct comparison *comparison, enum comparison_table table,
+                      const char *heading, const char *columns, size_t short_rows, bool all)
+{
+    size_t shown = 0, left = 0, most = all ? SIZE_MAX : short_rows;
+    for (size_t i = 0; i < comparison->n_rows; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        if (!is_of(row, table) || on_one_side(row) || !has_time(row) ||
+            (!all && row->state == COMPARISON_SMALL && table != COMPARISON_SITE))
+            continue;
+        if (shown >= most) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0) {
+            if (heading != NULL)
+                document_heading(document, "%s", heading);
+            document_table(document, columns);
+        }
+        add_document_row(document, row);
+    }
+    if (left > 0)
+        document_line(document, "and %zu more: --all", left);
+}
+
+static void add_one_sided(struct document *document, const struct comparison *comparison, size_t most)
+{
+    size_t n[2] = {0, 0}, shown[2] = {0, 0};
+    for (size_t i = 0; i < comparison->n_rows; i++)
+        if (on_one_side(&comparison->rows[i]))
+            n[comparison->rows[i].state == COMPARISON_ONLY_B]++;
+    if (n[0] + n[1] == 0)
+        return;
+    document_heading(document, "In one of them only: %zu in A, %zu in B", n[0], n[1]);
+    document_table(document, "||>");
+    for (size_t i = 0; i < comparison->n_rows; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        bool b = row->state == COMPARISON_ONLY_B;
+        char place[256];
+        if (!on_one_side(row) || shown[b]++ >= most)
+            continue;
+        show_place(row, true, place, sizeof place);
+        document_cell(document, b ? "only B" : "only A");
+        document_cell(document, "%.60s", place);
+        document_cells(document, "s", row->total_s[b]);
+    }
+}
+
+void show_document(struct document *document, const struct comparison *comparison, bool all)
+{
+    document->partial = !show_is_whole(comparison);
+    document_heading(document, "B against A");
+    add_runs(document, comparison);
+    show_warnings(comparison, add_warning, document);
+    add_verdict(document, comparison);
+    add_other_work(document, comparison, all ? SIZE_MAX : SHORT_OTHER_WORK);
+    add_table(document, comparison, COMPARISON_SITE, "Call sites: the computation before their calls, and the calls",
+              "|time|A>|B>|change>|>|noise>", SHORT_SITES, all);
+    add_table(document, comparison, COMPARISON_KIND, "Kinds, ranks, levels", "|all ranks|A>|B>|change>|>|noise>",
+              SIZE_MAX, all);
+    add_table(document, comparison, COMPARISON_RANK, NULL, "|rank|A>|B>|change>|>|noise>", SHORT_RANKS, all);
+    add_table(document, comparison, COMPARISON_LEVEL, NULL, "|messages|A>|B>|change>|>|noise>", SIZE_MAX, all);
+    add_one_sided(document, comparison, all ? SIZE_MAX : SHORT_ONE_SIDE);
+    add_wrapped(
+        document, DOCUMENT_LINE,
+        comparison->n_a + comparison->n_b == 2
+            ? "* is above noise. Times are undisturbed ones, without waiting for others: the fastest quarter of "
+              "the calls stands for all."
+            : "* is above noise, the spread of the runs. Times are means over runs, without waiting for others.");
+    if (any_unsteady(comparison))
+        add_wrapped(document, DOCUMENT_LINE, "~ exceeds noise in few spans of the run only, which does not count.");
+    document_explain_mark(document, "see the warnings above");
+}
+
+static const char *const state_name[] = {
+    [COMPARISON_TESTED] = "tested", [COMPARISON_SMALL] = "small",   [COMPARISON_FEW_CALLS] = "few calls",
+    [COMPARISON_ONLY_A] = "only A", [COMPARISON_ONLY_B] = "only B", [COMPARISON_SHOWN] = "follows",
+};
+
+struct figure {
+    const char *name;
+    double value;
+};
+
+enum { FIGURES = 14 };
+
+static void figures_of(const struct comparison_row *row, struct figure figures[FIGURES])
+{
+    const struct noise_result *result = &row->result;
+    bool bytes = row->table == COMPARISON_LEVEL || (row->table == COMPARISON_SITE && row->part == PROFILE_CALL);
+    const struct figure all[FIGURES] = {
+        {"a_s", result->a_s},
+        {"b_s", result->b_s},
+        {"change_s", result->change_s},
+        {"change", show_share(row, result->change_s)},
+        {"noise_s", row->state == COMPARISON_TESTED ? result->noise_s : NAN},
+        {"a_all_s", row->total_s[0]},
+        {"b_all_s", row->total_s[1]},
+        {"a_waiting_s", row->wait_s[0]},
+        {"b_waiting_s", row->wait_s[1]},
+        {"a_calls", row->calls[0]},
+        {"b_calls", row->calls[1]},
+        {"a_bytes", bytes ? row->bytes[0] : NAN},
+        {"b_bytes", bytes ? row->bytes[1] : NAN},
+        {"steady_s", row->state == COMPARISON_TESTED ? result->steady_s : NAN},
+    };
+    for (size_t i = 0; i < FIGURES; i++)
+        figures[i] = all[i];
+}
+
+static const char *part_of(const struct comparison_row *row)
+{
+    return row->site == NULL ? "" : row->part == PROFILE_COMPUTATION ? "before" : "in";
+}
+
+void show_csv(FILE *stream, const struct comparison *comparison)
+{
+    struct figure figures[FIGURES];
+    fputs("table,part,name,symbol,file,line,rank,state,above_noise,decision", stream);
+    figures_of(&(struct comparison_row){.table = COMPARISON_RUN}, figures);
+    for (size_t i = 0; i < FIGURES; i++)
+        fprintf(stream, ",%s", figures[i].name);
+    fputs(",whole\n", stream);
+    for (size_t i = 0; i < comparison->n_rows; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        fprintf(stream, "%s,%s,", comparison_table_name[row->table], part_of(row));
+        csv_text(stream, row->name);
+        fputc(',', stream);
+        csv_text(stream, row->site != NULL ? row->site->name : "");
+        fputc(',', stream);
+        csv_text(stream, row->site != NULL ? row->site->file : "");
+        fputc(',', stream);
+        if (row->site != NULL && row->site->file[0] != '\0')
+            fprintf(stream, "%lld", (long long)row->site->line);
+        fputc(',', stream);
+        if (row->rank >= 0)
+            fprintf(stream, "%lld", (long long)row->rank);
+        fprintf(stream, ",%s,%d,%s", state_name[row->state], row->result.above, show_decision(row));
+        figures_of(row, figures);
+        for (size_t k = 0; k < FIGURES; k++) {
+            fputc(',', stream);
+            if (isfinite(figures[k].value))
+                fprintf(stream, "%.17g", figures[k].value);
+        }
+        fprintf(stream, ",%d\n", show_is_whole(comparison));
+    }
+}
+
+static struct json *json_row(const struct comparison_row *row)
+{
+    struct figure figures[FIGURES];
+    struct json *object =
+        json_pack("{s:s, s:s, s:s, s:b, s:s}", "table", comparison_table_name[row->table], "name", row->name, "state",
+                  state_name[row->state], "above_noise", row->result.above, "decision", show_decision(row));
+    json_set(object, "rank", row->rank >= 0 ? json_integer(row->rank) : json_null());
+    if (row->site != NULL)
+        json_set(object, "place",
+                 json_pack("{s:s, s:s, s:s, s:I, s:s}", "part", part_of(row), "symbol", row->site->name, "file",
+                           row->site->file, "line", (int64_t)row->site->line, "kind",
+                           profile_kind_name[row->site->kind]));
+    figures_of(row, figures);
+    for (size_t i = 0; i < FIGURES; i++)
+        json_set(object, figures[i].name, json_finite(figures[i].value));
+    return object;
+}
+
+static void add_text(void *context, const char *text)
+{
+    json_add(context, json_string(text));
+}
+
+int show_json(FILE *stream, const struct comparison *comparison, struct error *error)
+{
+    struct json *runs = json_array(), *warnings = json_array(), *rows = json_array();
+    for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++) {
+        const struct profile *profile = &comparison->profiles[i];
+        json_add(runs, json_pack("{s:s, s:s, s:s, s:s, s:i, s:o, s:b, s:o}", "side", i < comparison->n_a ? "A" : "B",
+                                 "trace", profile->path, "command", profile->command, "mpi", profile->mpi, "ranks",
+                                 (int)profile->n_ranks, "duration_s", json_finite(profile->duration_s), "whole",
+                                 (int)profile->whole.is_whole, "not_whole",
+                                 profile->whole.is_whole ? json_null() : json_string(profile->whole.reason)));
+    }
+    show_warnings(comparison, add_text, warnings);
+    for (size_t i = 0; i < comparison->n_rows; i++)
+        json_add(rows, json_row(&comparison->rows[i]));
+    struct json *all = json_pack("{s:o, s:o, s:I, s:o}", "runs", runs, "warnings", warnings, "above_noise",
+                                 (int64_t)comparison->n_above, "rows", rows);
+    return json_write(stream, all, error);
 }

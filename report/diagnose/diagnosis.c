@@ -9,6 +9,7 @@
 
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* Blame is handed on among so many of the longest waits, where there are more. */
 enum { MOST_WAITS = 200000 };
@@ -16,7 +17,7 @@ enum { MOST_WAITS = 200000 };
 static int compare_late(const void *left, const void *right)
 {
     const struct run_wait *a = *(const struct run_wait *const *)left, *b = *(const struct run_wait *const *)right;
-    return a->late_s > b->late_s ? -1 : a->late_s < b->late_s;
+    return ORDER(b->late_s, a->late_s);
 }
 
 /* Keeps the MOST_WAITS longest, in their order. */
@@ -65,17 +66,13 @@ static void sum_ranks(struct diagnosis *diagnosis)
 static int compare_events(const void *left, const void *right)
 {
     const struct diagnosis_event *a = left, *b = right;
-    if (a->site != b->site)
-        return a->site < b->site ? -1 : 1;
-    if (a->cost_s < b->cost_s || a->cost_s > b->cost_s)
-        return a->cost_s > b->cost_s ? -1 : 1;
-    return a->step < b->step ? -1 : a->step > b->step;
+    return ORDER(a->site, b->site) ?: ORDER(b->cost_s, a->cost_s) ?: ORDER(a->step, b->step);
 }
 
 static int compare_steps(const void *left, const void *right)
 {
     size_t a = *(const size_t *)left, b = ((const struct run_charge *)right)->step;
-    return a < b ? -1 : a > b;
+    return ORDER(a, b);
 }
 
 /* Notes of each event the longest wait for its step; events are in the order of charges yet, which is that of steps. */

@@ -3,6 +3,7 @@
 
 #include "predictor/run_read/run_read.h"
 #include "report/diagnose/diagnosis.h"
+#include "share/base/order.h"
 
 const char *finding_name(enum finding_kind kind)
 {
@@ -19,11 +20,7 @@ const char *finding_name(enum finding_kind kind)
 static int compare_findings(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
-    if (a->cost_s < b->cost_s || a->cost_s > b->cost_s)
-        return a->cost_s > b->cost_s ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return ORDER(b->cost_s, a->cost_s) ?: ORDER(a->kind, b->kind) ?: ORDER(a->rank, b->rank);
 }
 
 static int count_processes(sqlite3 *database, const char *path, int64_t *n, struct error *error)

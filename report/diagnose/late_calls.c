@@ -6,6 +6,7 @@
 
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 #include "share/base/statistics.h"
 
 /* The strong events are the costliest that together cost so much of all. */
@@ -249,9 +250,7 @@ static void sum_sites(struct site_walk *walk)
 static int compare_ranks(const void *left, const void *right)
 {
     const struct site_rank *a = left, *b = right;
-    if (a->cost_s < b->cost_s || a->cost_s > b->cost_s)
-        return a->cost_s > b->cost_s ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return ORDER(b->cost_s, a->cost_s) ?: ORDER(a->rank, b->rank);
 }
 
 static void fill_ranks(struct site_walk *walk, struct site_sums *sums)

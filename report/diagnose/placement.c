@@ -6,6 +6,7 @@
 #include "predictor/what_if/placement_map.h"
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* Messages between nodes must take so much of all ranks' time, and so many of their bytes must stay inside. */
 #define LEAST_SHARE 0.05
@@ -39,9 +40,7 @@ static int read_places(struct diagnosis *diagnosis, struct placement *slots, boo
 static int compare_ranks(const void *left, const void *right)
 {
     const struct rank_pair *a = *(const struct rank_pair *const *)left, *b = *(const struct rank_pair *const *)right;
-    if (a->src != b->src)
-        return a->src < b->src ? -1 : 1;
-    return a->dst < b->dst ? -1 : a->dst > b->dst;
+    return ORDER(a->src, b->src) ?: ORDER(a->dst, b->dst);
 }
 
 /* Sums the bytes of every pair, as one round; *between_s: what messages between nodes took once both sides were

@@ -10,6 +10,7 @@
 
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 #define LEAST_SHARE  0.05
 #define LEAST_FACTOR 2.0
@@ -59,11 +60,7 @@ static int64_t select_value(int64_t *values, size_t n, size_t at)
 static int compare_pairs(const void *left, const void *right)
 {
     const struct node_pair *a = left, *b = right;
-    if (a->class != b->class)
-        return a->class < b->class ? -1 : 1;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return ORDER(a->class, b->class) ?: ORDER(a->from, b->from) ?: ORDER(a->to, b->to);
 }
 
 /* Takes the fastest tenth of each pair with messages enough. */
@@ -88,7 +85,7 @@ static void make_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
 static int compare_times(const void *left, const void *right)
 {
     const struct node_pair *a = left, *b = right;
-    return a->fast_s < b->fast_s ? -1 : a->fast_s > b->fast_s;
+    return ORDER(a->fast_s, b->fast_s);
 }
 
 /* Holds the pairs of a class, sorted by their times, each against the median of the others. */

@@ -10,6 +10,7 @@
 
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* Two messages that a call site sends from one rank to another can be one where the second does not depend on an
  * answer to the first. A strand's *depth* is the longest chain of messages and collectives, each of which was received
@@ -280,9 +281,7 @@ static bool is_small(const struct diagnosis *diagnosis, const struct small_site 
 static int compare_sites(const void *left, const void *right)
 {
     const struct small_site *a = left, *b = right;
-    if (a->joined_s < b->joined_s || a->joined_s > b->joined_s)
-        return a->joined_s > b->joined_s ? -1 : 1;
-    return a->site < b->site ? -1 : a->site > b->site;
+    return ORDER(b->joined_s, a->joined_s) ?: ORDER(a->site, b->site);
 }
 
 int diagnose_small_messages(struct diagnosis *diagnosis)

@@ -99,8 +99,5 @@ int export_csv(struct export *export)
     for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++)
         result = write_part(export, file.stream, parts[i], &progress, &n);
     progress_end(&progress);
-    if (result == 0)
-        return output_file_commit(&file, export->error);
-    output_file_discard(&file);
-    return -1;
+    return output_file_end(&file, result, export->error);
 }

@@ -11,6 +11,7 @@
 #include "share/base/array.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 #include "share/base/output_file.h"
 
 enum { MAX_GROUPS = 64, MAX_EDGES = 400 };
@@ -195,13 +196,7 @@ static int read_traffic(struct graph *graph)
 static int heavier(const void *left, const void *right)
 {
     const struct edge *a = left, *b = right;
-    if (a->bytes != b->bytes)
-        return a->bytes > b->bytes ? -1 : 1;
-    if (a->messages != b->messages)
-        return a->messages > b->messages ? -1 : 1;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return ORDER(b->bytes, a->bytes) ?: ORDER(b->messages, a->messages) ?: ORDER(a->from, b->from) ?: ORDER(a->to, b->to);
 }
 
 /* Writes a text between quotes; '\n' in it ends a line. */

@@ -300,10 +300,7 @@ int export_perfetto(struct export *export)
         out.stream = out.file.stream;
         fputs("{\"traceEvents\":[", out.stream);
         result = timeline_read(export, &out.names, &listener) != 0 || print_run(&out) != 0 ? -1 : 0;
-        if (result == 0)
-            result = output_file_commit(&out.file, export->error);
-        else
-            output_file_discard(&out.file);
+        result = output_file_end(&out.file, result, export->error);
     }
     free(out.places);
     export_names_release(&out.names);

@@ -1,7 +1,6 @@
 /* Collects the data of the pictures and puts them and the sections of a document on a page (share/base/html_page.h). */
 #include "report/html/page.h"
 
-#include "report/html/activity.h"
 #include "report/html/pictures.h"
 #include "report/render/render.h"
 

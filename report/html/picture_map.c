@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/html/picture_query.h"
 #include "report/html/pictures.h"
 #include "share/base/memory.h"
 

@@ -4,7 +4,6 @@
  * upper bound. Alone it would take tau + bytes / BW(1), of its level and its protocol (the postal model). */
 #include <math.h>
 
-#include "report/html/picture_query.h"
 #include "report/html/pictures.h"
 
 /* ?1 is the width of a bin, ?2 the number of ranks, ?3 the name of the machine. */

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/html/picture_query.h"
 #include "report/html/pictures.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"

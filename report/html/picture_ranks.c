@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/html/activity.h"
-#include "report/html/picture_query.h"
 #include "report/html/pictures.h"
 
 /* Parts in the order of the bars: as measured, but for the modelled parts of transfers, which are cut where they exceed

@@ -6,6 +6,7 @@
 
 #include "report/html/pictures.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 enum { POINTS = 512, STEPS = 40 }; /* of the grid in a decade */
 
@@ -18,9 +19,7 @@ struct point {
 static int by_place(const void *left, const void *right)
 {
     const struct point *a = left, *b = right;
-    if (a->x != b->x)
-        return a->x < b->x ? -1 : 1;
-    return (a->y > b->y) - (a->y < b->y);
+    return ORDER(a->x, b->x) ?: ORDER(a->y, b->y);
 }
 
 /* Makes one point of those at the same place; returns how many are left. Times are means. */

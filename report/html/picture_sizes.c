@@ -1,7 +1,6 @@
 /* Collects how many messages and bytes there are of each power of two and level. */
 #include <inttypes.h>
 
-#include "report/html/picture_query.h"
 #include "report/html/pictures.h"
 #include "share/base/level.h"
 

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/html/activity.h"
-#include "report/html/picture_query.h"
 #include "report/html/pictures.h"
 #include "share/base/map.h"
 

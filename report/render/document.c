@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "interpose/sums/whole.h"
-#include "report/render/quantity.h"
+#include "report/render/words.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 

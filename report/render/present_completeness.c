@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "report/render/sections.h"
-#include "report/render/words.h"
 
 /* Returns what a cause in the table loss means. */
 static const char *loss_text(const char *cause)

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "report/render/sections.h"
-#include "report/render/words.h"
 
 static bool has_values(const double saved[REPORT_FINE_PARTS])
 {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/render/sections.h"
-#include "report/render/words.h"
 
 static const char *level_word(enum level level)
 {

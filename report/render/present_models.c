@@ -3,7 +3,23 @@
 #include <math.h>
 
 #include "report/render/sections.h"
-#include "report/render/words.h"
+
+bool present_modelled_time(struct document *document, double measured, double modelled)
+{
+    bool unknown = measured > 0 && modelled <= 0;
+    if (unknown)
+        document_cell(document, "0.00 us ~");
+    else
+        document_cells(document, "s", modelled);
+    return unknown;
+}
+
+void present_unknown(struct document *document)
+{
+    document_line(
+        document,
+        "~ the model knows nothing of what this rank does: max-rate counts receives only, node-aware sends only");
+}
 
 void present_models(struct document *document, const struct report *report)
 {
@@ -30,12 +46,12 @@ void present_models(struct document *document, const struct report *report)
                 modelled = report->ranks[k].models[i].model_s;
             }
         document_cells(document, "s", measured);
-        unknown = words_modelled(document, measured, modelled) || unknown;
+        unknown = present_modelled_time(document, measured, modelled) || unknown;
     }
     if (extrapolated)
         document_line(document, "* beyond the ends of a bandwidth table of the machine");
     if (unknown)
-        words_unknown(document);
+        present_unknown(document);
     if (report->errors_withheld && report->n_models > 0)
         document_warning(document,
                          "no error is claimed: rounds overlap (see Rounds), and the models take them one by one");

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "report/render/sections.h"
-#include "report/render/words.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 #include "share/base/statistics.h"
 
 enum { RANKS_SHOWN_WHOLE = 64, RANKS_WORST = 16 };
@@ -27,7 +27,7 @@ static int heavier(const void *left, const void *right)
     const struct ranking *a = left, *b = right;
     if (a->weight != b->weight)
         return a->weight < b->weight ? 1 : -1;
-    return (a->rank->rank > b->rank->rank) - (a->rank->rank < b->rank->rank);
+    return ORDER(a->rank->rank, b->rank->rank);
 }
 
 /* Shows, for many ranks, the middle, the ninth decile and the largest of the ranks' own errors (or times). */
@@ -67,7 +67,7 @@ static bool present_rank(struct document *document, const struct report *report,
     if (model < report->n_models) {
         document_cells(document, "spp", rank->models[model].actual_s, rank->late_senders_s / rank->actual_s,
                        rank->late_receivers_s / rank->actual_s);
-        unknown = words_modelled(document, rank->models[model].actual_s, rank->models[model].model_s);
+        unknown = present_modelled_time(document, rank->models[model].actual_s, rank->models[model].model_s);
         document_cells(document, "pc", words_claimed(report, rank->models[model].off_s / rank->models[model].actual_s),
                        words_claimed(report, (rank->models[model].model_s - rank->models[model].actual_s) /
                                                  rank->models[model].actual_s));
@@ -106,6 +106,6 @@ void present_ranks(struct document *document, const struct report *report)
     for (size_t i = 0; i < n; i++)
         unknown = present_rank(document, report, ranking[i].rank, model) || unknown;
     if (unknown)
-        words_unknown(document);
+        present_unknown(document);
     free(ranking);
 }

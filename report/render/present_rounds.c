@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "report/render/sections.h"
-#include "report/render/words.h"
 
 void present_rounds(struct document *document, const struct report *report)
 {

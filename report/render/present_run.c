@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "report/render/sections.h"
-#include "report/render/words.h"
 
 /* Shows the limits of the transport in use inside a node and between nodes, as the MPI tells them. */
 static void present_limits(struct document *document, const struct report_run *run)

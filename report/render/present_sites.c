@@ -1,10 +1,42 @@
-/* Writes the sections on collectives, one-sided communication and files: the call sites that take most time, and how
- * much of it ranks wait for others to arrive. */
+/* Writes the sections on collectives, one-sided communication and files - the call sites that take most time, and how
+ * much of it ranks wait for others to arrive - and on partitioned messages: whether their bytes moved while the sender
+ * made the rest ready. */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "report/render/sections.h"
-#include "report/render/words.h"
+
+enum { SITE_WIDTH = 35 };
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Adds a cell that names a site: "Allreduce at dot halo.c:119, rows". What does not fit on a line of 80 columns goes
+ * without the caller's name. */
+void words_site(struct document *document, const struct report_site *site);
+static void present_site(struct document *document, const struct report_site *site)
+{
+    const char *function = site->function, *mark = site->nonblocking ? "*" : "";
+    const char *comma = site->communicator[0] != '\0' ? ", " : "";
+    char file[NAME_MAX + 32] = "";
+    if (strncmp(function, "MPI_", 4) == 0)
+        function += strncmp(function, "MPI_File_", 9) == 0 ? 9 : 4;
+    if (site->file[0] != '\0')
+        snprintf(file, sizeof file, " %.*s:%" PRId64, NAME_MAX, last_part(site->file), site->line);
+    size_t width = strlen(function) + strlen(mark) + strlen(" at ") + strlen(site->caller) + strlen(file) +
+                   strlen(comma) + strlen(site->communicator);
+    bool named = site->caller[0] != '\0' && (file[0] == '\0' || width <= SITE_WIDTH);
+    char caller[4 * SITE_WIDTH + 4];
+    words_shorten(caller, sizeof caller, site->caller, SITE_WIDTH);
+    document_cell(document, "%s%s%s%s%s%s%s", function, mark, named ? " at " : "", named ? caller : "", file, comma,
+                  site->communicator);
+}
 
 static void count_cells(struct document *document, const struct report_site *site)
 {
@@ -66,7 +98,7 @@ void present_collectives(struct document *document, const struct report *report)
             document_cell(document, "%" PRId64 ", %.0f %%", site->last_rank, 100 * site->last_s / site->wait_s);
         else
             document_cell(document, "-");
-        words_site(document, site);
+        present_site(document, site);
     }
     if (waited)
         document_line(document, "for: the rank that the others waited for longest, its part of the waiting");
@@ -87,7 +119,7 @@ void present_rma(struct document *document, const struct report *report)
         const struct report_site *site = &sites->rows[i];
         count_cells(document, site);
         document_cells(document, "ssp", site->inside_s, site->time_s, waiting(site->wait_s, site->transfer_s));
-        words_site(document, site);
+        present_site(document, site);
     }
     present_rest(document, sites, "rma_sites");
 }
@@ -107,8 +139,42 @@ void present_files(struct document *document, const struct report *report)
         count_cells(document, site);
         document_cells(document, "spb", site->time_s, site->joint ? waiting(site->wait_s, site->transfer_s) : NAN,
                        site->bytes_per_s);
-        words_site(document, site);
+        present_site(document, site);
     }
     document_line(document, "a s: bytes in a second of a rank that does not wait for others");
     present_rest(document, sites, "files");
+}
+
+static void present_partitioned(struct document *document, const struct report_partitioned *row)
+{
+    document_cells(document, "ibissp", row->messages, row->messages > 0 ? row->bytes / (double)row->messages : NAN,
+                   row->partitions, row->ready_s, row->arrival_s, row->hidden_share);
+    present_site(document, &row->site);
+}
+
+void present_partitions(struct document *document, const struct report *report)
+{
+    const struct report_partitions *all = &report->partitions;
+    bool unknown = false;
+    if (all->unsummed)
+        document_line(document, "this trace was made before its partitions were summed; make it once more of "
+                                "its spools by mpistair ingest");
+    if (all->n == 0)
+        return;
+    document_line(document, "%" PRId64 " message%s from %" PRId64 " place%s; means of a message:", all->messages,
+                  words_plural(all->messages), all->sites, words_plural(all->sites));
+    document_table(document, "messages>|bytes>|parts>|ready>|arrival>|hidden>|in");
+    for (size_t i = 0; i < all->n; i++) {
+        present_partitioned(document, &all->rows[i]);
+        unknown = unknown || isnan(all->rows[i].hidden_share);
+    }
+    document_line(document, "ready: from the first partition made ready to the last one; arrival: from there "
+                            "until all had arrived; hidden: bytes that had arrived before the last "
+                            "partition was ready");
+    if (unknown)
+        document_line(document, "hidden is known where MPISTAIR_PARTITIONS=1 kept each partition, and the "
+                                "receiver asks for each by MPI_Parrived");
+    if ((size_t)all->sites > all->n)
+        document_line(document, "and %" PRId64 " more: mpistair query TRACE partition_sites",
+                      all->sites - (int64_t)all->n);
 }

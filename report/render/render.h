@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "report/render/document.h"
-#include "report/render/quantity.h"
+#include "report/render/words.h"
 #include "report/collect/report.h"
 
 /* Writes text in 80 columns: lines and the widest words of a table are wrapped; bars are '#' for measured and '|' for

@@ -8,6 +8,7 @@
 
 #include "report/collect/report.h"
 #include "report/render/document.h"
+#include "report/render/words.h"
 
 struct section {
     const char *name, *heading; /* heading NULL: the section makes its own */
@@ -59,5 +60,11 @@ void present_fine_grained(struct document *document, const struct report *report
 void present_gpu(struct document *document, const struct report *report);
 /* Presents why ranks take their time. */
 void present_why(struct document *document, const struct report *report);
+
+/* Adds the cell of a model's time of a rank, in s; returns true where it is marked: the rank was busy, and nothing of
+ * that is in the model. */
+bool present_modelled_time(struct document *document, double measured, double modelled);
+/* Adds the line that explains the mark of present_modelled_time. */
+void present_unknown(struct document *document);
 
 #endif

@@ -1,14 +1,130 @@
-/* Says in one way what several sections say. */
+/* Prints quantities with three significant digits and a unit, and says in one way what several sections say. */
 #include "report/render/words.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "predictor/judgement.h"
-#include "report/render/quantity.h"
+
+size_t render_width(const char *text)
+{
+    size_t width = 0;
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* Prints three significant digits up to 999, then all of the integer part. */
+static const char *quantity(char *text, size_t size, double value, const char *unit)
+{
+    double length = fabs(value);
+    snprintf(text, size, "%.*f %s", length >= 99.95 ? 0 : length >= 9.995 ? 1 : 2, value, unit);
+    return text;
+}
+
+const char *words_seconds(char *text, size_t size, double seconds)
+{
+    double length = fabs(seconds);
+    if (isnan(seconds))
+        snprintf(text, size, "not known");
+    else if (length >= 0.9995)
+        return quantity(text, size, seconds, "s");
+    else if (length >= 0.9995e-3)
+        return quantity(text, size, seconds * 1e3, "ms");
+    else
+        return quantity(text, size, seconds * 1e6, "us");
+    return text;
+}
+
+const char *words_bytes(char *text, size_t size, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    while (unit + 1 < sizeof units / sizeof units[0] && fabs(bytes) >= 999.5) {
+        bytes /= 1e3;
+        unit++;
+    }
+    if (unit > 0)
+        return quantity(text, size, bytes, units[unit]);
+    snprintf(text, size, "%.0f B", bytes);
+    return text;
+}
+
+const char *words_ratio(char *text, size_t size, double ratio)
+{
+    if (isnan(ratio))
+        snprintf(text, size, "not known");
+    else
+        snprintf(text, size, fabs(ratio) < 0.01 ? "%.1f %%" : "%.0f %%", 100 * ratio);
+    return text;
+}
+
+/* Returns the bytes of the first `columns` characters of UTF-8 text. */
+static size_t bytes_of(const char *text, size_t columns)
+{
+    size_t at = 0;
+    for (size_t n = 0; text[at] != '\0'; at++)
+        if (((unsigned char)text[at] & 0xc0) != 0x80 && n++ == columns)
+            break;
+    return at;
+}
+
+const char *words_shorten(char *text, size_t size, const char *long_text, size_t columns)
+{
+    bool cut = render_width(long_text) > columns;
+    size_t length = bytes_of(long_text, cut ? columns - 3 : columns);
+    if (length + 4 > size) /* the characters are wide: cut where one begins */
+        for (length = size - 4; length > 0 && ((unsigned char)long_text[length] & 0xc0) == 0x80; length--)
+            cut = true;
+    snprintf(text, size, "%.*s%s", (int)length, long_text, cut ? "..." : "");
+    return text;
+}
+
+enum { LEAST_PATH = 12 };
+
+/* Prints the end of `source` behind as much of the function as there is room for. */
+static void words_end(char *text, size_t size, const char *function, const char *source, size_t columns)
+{
+    char name[64];
+    size_t all = render_width(source), least = all <= LEAST_PATH ? all : LEAST_PATH;
+    words_shorten(name, sizeof name, function, columns - least - 1);
+    size_t shown = columns - render_width(name) - 1;
+    const char *end = all <= shown ? source : source + bytes_of(source, all - (shown - 3));
+    snprintf(text, size, "%s %s%s", name, end == source ? "" : "...", end);
+}
+
+const char *words_call(char *text, size_t size, const char *function, const struct report_place *place, size_t columns)
+{
+    const char *path = place->file, *name = place->name, *callers = place->callers, *slash;
+    char line[32] = "";
+    if (path[0] != '\0')
+        snprintf(line, sizeof line, ":%" PRId64, place->line);
+    for (;;) {
+        bool is_cut = path != place->file;
+        snprintf(text, size, "%s%s%s%s%s%s%s%s", function, name[0] != '\0' ? " " : "", name, path[0] != '\0' ? " " : "",
+                 is_cut ? ".../" : "", path, line, callers);
+        if (render_width(text) <= columns)
+            return text;
+        if ((slash = strchr(path, '/')) != NULL && slash[1] != '\0')
+            path = slash + 1;
+        else if (callers[0] != '\0')
+            callers = "";
+        else if (name[0] != '\0' && path[0] != '\0')
+            name = "";
+        else
+            break;
+    }
+    char source[512];
+    size_t length = strlen(path);
+    if (length > sizeof source - sizeof line) /* it fits on no line: its end is shown */
+        for (path += length - (sizeof source - sizeof line); ((unsigned char)*path & 0xc0) == 0x80;)
+            path++;
+    snprintf(source, sizeof source, "%s%s", path, line);
+    words_end(text, size, function, path[0] != '\0' ? source : name, columns);
+    return text;
+}
 
 const char *words_plural(int64_t n)
 {
@@ -35,47 +151,4 @@ const char *words_judgement(const struct report *report)
         return NULL;
     return strcmp(found, "not explained") == 0 ? "no model explains even half of the time in messages"
                                                : "too few messages to judge a model by";
-}
-
-bool words_modelled(struct document *document, double measured, double modelled)
-{
-    bool unknown = measured > 0 && modelled <= 0;
-    if (unknown)
-        document_cell(document, "0.00 us ~");
-    else
-        document_cells(document, "s", modelled);
-    return unknown;
-}
-
-void words_unknown(struct document *document)
-{
-    document_line(
-        document,
-        "~ the model knows nothing of what this rank does: max-rate counts receives only, node-aware sends only");
-}
-
-enum { SITE_WIDTH = 35 };
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
-void words_site(struct document *document, const struct report_site *site)
-{
-    const char *function = site->function, *mark = site->nonblocking ? "*" : "";
-    const char *comma = site->communicator[0] != '\0' ? ", " : "";
-    char file[NAME_MAX + 32] = "";
-    if (strncmp(function, "MPI_", 4) == 0)
-        function += strncmp(function, "MPI_File_", 9) == 0 ? 9 : 4;
-    if (site->file[0] != '\0')
-        snprintf(file, sizeof file, " %.*s:%" PRId64, NAME_MAX, last_part(site->file), site->line);
-    size_t width = strlen(function) + strlen(mark) + strlen(" at ") + strlen(site->caller) + strlen(file) +
-                   strlen(comma) + strlen(site->communicator);
-    bool named = site->caller[0] != '\0' && (file[0] == '\0' || width <= SITE_WIDTH);
-    char caller[4 * SITE_WIDTH + 4];
-    words_shorten(caller, sizeof caller, site->caller, SITE_WIDTH);
-    document_cell(document, "%s%s%s%s%s%s%s", function, mark, named ? " at " : "", named ? caller : "", file, comma,
-                  site->communicator);
 }

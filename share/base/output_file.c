@@ -197,3 +197,11 @@ void output_file_discard(struct output_file *file)
     }
     output_file_release(file);
 }
+
+int output_file_end(struct output_file *file, int result, struct error *error)
+{
+    if (result == 0)
+        return output_file_commit(file, error);
+    output_file_discard(file);
+    return -1;
+}

@@ -26,6 +26,9 @@ int output_file_commit(struct output_file *file, struct error *error);
 int output_failed(FILE *stream, const char *name, struct error *error);
 /* Throws the temporary file away. */
 void output_file_discard(struct output_file *file);
+/* Ends a file that work wrote: commits it if result is 0, else discards it. Returns 0, or -1 with the reason, which is
+ * the work's own where that failed. */
+int output_file_end(struct output_file *file, int result, struct error *error);
 
 /* Removes all temporary files there are. Only for handlers of signals that end the process: SIGINT, SIGTERM and SIGHUP
  * have one of their own while an output file is open, unless the program handles or ignores them. */
