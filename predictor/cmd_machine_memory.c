@@ -3,8 +3,7 @@
 #include "predictor/predict_commands.h"
 
 #include "calibrate/command/cmd_machine.h"
-#include "predictor/memory/memory_choice.h"
-#include "predictor/memory/memory_show.h"
+#include "predictor/memory/memory_run.h"
 #include "share/base/options.h"
 
 struct request {
@@ -36,33 +35,20 @@ static int parse(int *argc, char ***argv, struct request *request)
                                               : code;
 }
 
-static int show(const struct memory_model *model, const char *name, const struct memory_choice *choice, bool json,
-                struct error *error)
-{
-    if (json)
-        return memory_show_json(stdout, model, choice, error);
-    return memory_show_text(stdout, model, name, choice, MEMORY_SIDES);
-}
-
 int machine_command_memory(int argc, char **argv)
 {
     struct request request;
     struct error error;
     struct machine machine;
-    struct memory_model model;
-    struct memory_choice choice = {0};
     int code = parse(&argc, &argv, &request);
     if (code != OPTIONS_READ)
         return code;
     if (machine_command_find(argv[0], request.database, &machine, &error) != 0)
         return error_report(&error);
     const struct memory_options options = {.cores_given = request.computing > 0, .cores = request.computing};
-    code = EXIT_DONE;
-    if (memory_model_read(&machine, &model, &error) != 0 ||
-        memory_choice_make(&model, machine.name, &options, "--computing", &choice, &error) != 0 ||
-        show(&model, machine.name, &choice, request.json, &error) != 0)
-        code = error_report(&error);
-    memory_choice_release(&choice);
+    const struct memory_question question = {&options, "--computing", MEMORY_SIDES,
+                                             request.json ? FORMAT_JSON : FORMAT_TEXT, NULL};
+    code = memory_answer(&question, &machine, &error) == 0 ? EXIT_DONE : error_report(&error);
     machine_release(&machine);
     return code;
 }

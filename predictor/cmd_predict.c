@@ -7,17 +7,16 @@
 #include "share/base/progress.h"
 #include "predictor/predict_commands.h"
 #include "interpose/database/database.h"
-#include "predictor/interval.h"
+#include "predictor/terms/interval.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "predictor/finegrain/finegrain_run.h"
-#include "predictor/gpu/gpu_run.h"
 #include "predictor/memory/memory_run.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
 #include "predictor/replay/replay.h"
 #include "predictor/show.h"
-#include "predictor/side_by_side.h"
+#include "share/base/side_by_side.h"
 #include "predictor/terms/topology.h"
 #include "predictor/what_if/what_if_run.h"
 
@@ -190,9 +189,10 @@ int cmd_predict(int argc, char **argv)
     if (result != OPTIONS_READ)
         return result;
     if (options.finegrain.asked)
-        return finegrain_run(&options);
+        return finegrain_run(&options.finegrain, options.machine, options.what_if.seed,
+                             (enum output_format)options.format, options.output);
     if (options.gpu.asked)
-        return gpu_run(&options);
+        return gpu_run(&options.gpu, options.machine, (enum output_format)options.format, options.output);
     struct topology topology = {.name = ""};
     if (options.topology != NULL) {
         if (topology_find(options.topology, &topology, &error) != 0)
@@ -200,7 +200,8 @@ int cmd_predict(int argc, char **argv)
         options.model.topology = &topology;
     }
     if (options.memory.asked)
-        result = memory_run(&options, &error);
+        result =
+            memory_run(&options.memory, options.machine, (enum output_format)options.format, options.output, &error);
     else if (options.what_if.asked)
         result = what_if_run(&options, &error);
     else

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 /* Finds the machine of that name in the trace, a shipped one, or a .tbl file; wanted NULL means the only machine of the
  * trace. Returns 0, or -1 with the reason. */

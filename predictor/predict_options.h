@@ -3,14 +3,12 @@
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
 #include "predictor/finegrain/finegrain_options.h"
-#include "predictor/gpu/gpu_options.h"
-#include "predictor/memory/memory_options.h"
-#include "predictor/model.h"
+#include "predictor/gpu/gpu_run.h"
+#include "predictor/memory/memory_choice.h"
+#include "predictor/models/model.h"
 #include "predictor/what_if/what_if_options.h"
 
-enum { MAX_MODELS = 32, MAX_REPETITIONS = 1000 };
-
-enum output_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
+enum { MAX_REPETITIONS = 1000 };
 
 struct predict_options {
     const char *trace;     /* NULL: a pattern is given */

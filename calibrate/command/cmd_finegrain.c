@@ -10,14 +10,12 @@
 #include "calibrate/command/cmd_machine.h"
 #include "share/base/output_file.h"
 
-enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_NOT_GIVEN };
-
 struct request {
     struct finegrain_config config;
     struct launcher launcher;
     const char *output, *raw, *dump; /* raw, dump: NULL where they are not asked for */
     const char *sweep, *plot, *rows; /* NULL: none; rows: results that are drawn without a job */
-    int format;                      /* enum format */
+    int format;                      /* enum output_format */
 };
 
 static const char usage[] = "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n"

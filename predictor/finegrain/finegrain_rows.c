@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "share/base/statistics.h"
+#include "share/base/memory.h"
 
 /* A speed-up nearer to 0 than this is 0: sums of floating point numbers in another order differ by so much. */
 #define NOTHING_PERCENT 1e-9
@@ -93,17 +94,14 @@ int finegrain_rows_make(const struct machine *machine, const struct finegrain_op
                         struct error *error)
 {
     size_t most_rows = FINEGRAIN_INTERFACE_COUNT * options->n_parts;
-    *rows = (struct finegrain_rows){.rows = calloc(most_rows, sizeof *rows->rows)};
+    *rows = (struct finegrain_rows){.rows = xcalloc(most_rows, sizeof *rows->rows)};
     struct job job = {.options = options,
-                      .problems = calloc(most_rows, sizeof *job.problems),
-                      .samples = calloc(most_rows * SAMPLED_COUNT, options->draws * sizeof *job.samples),
-                      .arrivals_s = calloc(options->threads, sizeof *job.arrivals_s),
-                      .scratch_s = calloc(options->threads, sizeof *job.scratch_s)};
-    int result = -1;
-    if (rows->rows == NULL || job.problems == NULL || job.samples == NULL || job.arrivals_s == NULL ||
-        job.scratch_s == NULL)
-        error_set(error, "no memory for %llu draws of arrivals", (unsigned long long)options->draws);
-    else if (prepare(&job, machine, rows, error) == 0)
+                      .problems = xcalloc(most_rows, sizeof *job.problems),
+                      .samples = xcalloc(most_rows * SAMPLED_COUNT, options->draws * sizeof *job.samples),
+                      .arrivals_s = xcalloc(options->threads, sizeof *job.arrivals_s),
+                      .scratch_s = xcalloc(options->threads, sizeof *job.scratch_s)};
+    int result = prepare(&job, machine, rows, error);
+    if (result == 0)
         result = draw(&job, arrivals, seed, rows->n_rows, error);
     for (size_t i = 0; result == 0 && i < rows->n_rows; i++)
         summarize(&job, i, &rows->rows[i]);

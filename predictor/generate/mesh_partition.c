@@ -2,7 +2,7 @@
  *
  * Debian has Scotch with a release or more a year, and METIS 5.1.0 of 2013; so Scotch is used. */
 #include "predictor/generate/mesh.h"
-#include "predictor/scotch_library.h"
+#include "share/base/scotch_library.h"
 #include "share/base/memory.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* Passes once over the messages into sums for each rank, then once over the ranks. Completes both files before either takes its name. Units of the statistics are bytes; MB is 1e6. */
+/* Passes once over the messages into sums for each rank, then once over the ranks. Completes both files before either
+ * takes its name. Units of the statistics are bytes; MB is 1e6. */
 #include "predictor/generate/pattern_write.h"
 
 #include <inttypes.h>

@@ -3,33 +3,65 @@
 #include "predictor/memory/memory_choice.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/error.h"
 
-/* Adds a placement that the model covers and that is not there. Returns 0, or -1 without memory. */
-static int add(const struct memory_model *model, uint32_t computation_numa, uint32_t message_numa,
-               struct memory_choice *choice, struct error *error)
+void memory_option_rows(struct memory_options *options, struct option_row rows[MEMORY_ROWS])
+{
+    *options = (struct memory_options){0};
+    const struct option_row all[MEMORY_ROWS] = {
+        {.help = "Memory bandwidth of computing cores of a socket and a message being received, in place of a trace or "
+                 "a pattern:"},
+        {0, "memory", NULL, "predict this; requires --machine", .flag = &options->asked},
+        {0, "compute-cores", "N",
+         "number of computing cores; default: a row for every number; MODEL+memory on a pattern requires it",
+         .whole = &options->cores, .most = MEMORY_MAX_CORES, .given = &options->cores_given},
+        {0, "comp-numa", "I",
+         "NUMA node of the computation's data, from 0 on the computing socket; default: all that differ",
+         .whole = &options->computation_numa, .most = MEMORY_MAX_CORES, .given = &options->computation_given},
+        {0, "comm-numa", "J", "NUMA node of the message's data", .whole = &options->message_numa,
+         .most = MEMORY_MAX_CORES, .given = &options->message_given},
+        {0, "samples", "RAW.csv", "print the model's error on these samples, and that without contention",
+         .text = &options->samples},
+        {0, "plot", "FILE.html", "draw a picture per placement, with --samples also these", .text = &options->plot},
+    };
+    memcpy(rows, all, sizeof all);
+}
+
+int memory_options_check(const struct memory_options *options)
+{
+    bool own =
+        options->computation_given || options->message_given || options->samples != NULL || options->plot != NULL;
+    if (own && !options->asked)
+        return wrong_usage("predict", "--comp-numa, --comm-numa, --samples and --plot require --memory");
+    if (options->plot != NULL && options->cores_given)
+        return wrong_usage("predict",
+                           "--plot and --compute-cores exclude each other: a picture shows every number of cores");
+    return 0;
+}
+
+/* Adds a placement that the model covers and that is not there. */
+static void add(const struct memory_model *model, uint32_t computation_numa, uint32_t message_numa,
+                struct memory_choice *choice)
 {
     const struct memory_placement placement = {computation_numa, message_numa};
     if (memory_model_covers(model, "", computation_numa, message_numa, NULL) != 0 ||
         memory_choice_has(choice, &placement))
-        return 0;
-    if (array_grow(&choice->placements, choice->n_placements, sizeof *choice->placements) != 0)
-        return error_set(error, "no memory for %zu placements", choice->n_placements);
+        return;
+    array_grow(&choice->placements, choice->n_placements, sizeof *choice->placements);
     choice->placements[choice->n_placements++] = placement;
-    return 0;
 }
 
 /* Adds the placements that the model tells apart (D7, D8): each side, and neighbours there. */
-static int add_told_apart(const struct memory_model *model, struct memory_choice *choice, struct error *error)
+static void add_told_apart(const struct memory_model *model, struct memory_choice *choice)
 {
     uint32_t remote = model->numa_nodes;
     const uint32_t all[6][2] = {{0, 0}, {0, 1}, {0, remote}, {remote, 0}, {remote, remote}, {remote, remote + 1}};
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < 6; i++)
+    for (size_t i = 0; i < 6; i++)
         if (remote > 1 || (i != 1 && i != 5))
-            result = add(model, all[i][0], all[i][1], choice, error);
-    return result;
+            add(model, all[i][0], all[i][1], choice);
 }
 
 /* Adds all pairs of the NUMA nodes that the options name, `nodes` being those of the machine. */
@@ -38,14 +70,12 @@ static int add_asked(const struct memory_model *model, const char *name, const s
 {
     uint32_t computation = (uint32_t)options->computation_numa, message = (uint32_t)options->message_numa;
     bool both = options->computation_given && options->message_given;
-    int result = 0;
-    for (uint32_t i = 0; result == 0 && i < (both ? 1 : nodes); i++)
-        result = add(model, options->computation_given ? computation : i, options->message_given ? message : i, choice,
-                     error);
-    if (result == 0 && choice->n_placements == 0)
-        result = memory_model_covers(model, name, options->computation_given ? computation : message,
+    for (uint32_t i = 0; i < (both ? 1 : nodes); i++)
+        add(model, options->computation_given ? computation : i, options->message_given ? message : i, choice);
+    return choice->n_placements > 0
+               ? 0
+               : memory_model_covers(model, name, options->computation_given ? computation : message,
                                      options->message_given ? message : computation, error);
-    return result;
 }
 
 static int check_numa(const struct memory_model *model, const char *name, const char *option, bool given, uint64_t numa,
@@ -98,12 +128,10 @@ int memory_choice_make(const struct memory_model *model, const char *name, const
     if (choose_cores(model, name, options, cores_option, choice, error) != 0 ||
         check_nodes(model, name, options, nodes, error) != 0)
         return -1;
-    int result = options->computation_given || options->message_given
-                     ? add_asked(model, name, options, nodes, choice, error)
-                     : add_told_apart(model, choice, error);
-    if (result != 0)
-        memory_choice_release(choice);
-    return result;
+    if (options->computation_given || options->message_given)
+        return add_asked(model, name, options, nodes, choice, error);
+    add_told_apart(model, choice);
+    return 0;
 }
 
 static bool is_asked(const struct memory_options *options, const struct memory_place *place)
@@ -131,8 +159,7 @@ int memory_choice_measured(const struct memory_model *model, const char *name, c
     if (check_cores(model, name, options, "--compute-cores", error) != 0 ||
         check_nodes(model, name, options, samples->numa_all, error) != 0)
         return -1;
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < samples->n_points; i++) {
+    for (size_t i = 0; i < samples->n_points; i++) {
         const struct memory_place *place = &samples->points[i].place;
         if ((place->variant != MEMORY_COMPUTATION && place->variant != MEMORY_MESSAGE) || !is_asked(options, place))
             continue;
@@ -140,19 +167,16 @@ int memory_choice_measured(const struct memory_model *model, const char *name, c
             choice->n_left_out++;
             continue;
         }
-        result = add(model, place->computing_numa, place->message_numa, choice, error);
+        add(model, place->computing_numa, place->message_numa, choice);
         choice->least_cores = place->n < choice->least_cores ? place->n : choice->least_cores;
         choice->most_cores = place->n > choice->most_cores ? place->n : choice->most_cores;
     }
-    if (result == 0 && choice->n_placements == 0)
-        result =
-            error_set(error,
-                      "%s: nothing was measured together (computation, message) that was asked for and that machine "
-                      "'%s' covers",
-                      path, name);
-    if (result != 0)
-        memory_choice_release(choice);
-    return result;
+    if (choice->n_placements == 0)
+        return error_set(error,
+                         "%s: nothing was measured together (computation, message) that was asked for and that machine "
+                         "'%s' covers",
+                         path, name);
+    return 0;
 }
 
 bool memory_choice_has(const struct memory_choice *choice, const struct memory_placement *placement)

@@ -5,8 +5,24 @@
 #include <stddef.h>
 
 #include "calibrate/samples/memory_samples.h"
-#include "predictor/memory/memory_options.h"
 #include "predictor/models/memory_contention.h"
+#include "share/base/options.h"
+
+/* Holds the options of `mpistair predict` that ask for memory contention. */
+struct memory_options {
+    bool asked;
+    bool cores_given, computation_given, message_given; /* else: every one */
+    uint64_t cores;                                     /* that compute */
+    uint64_t computation_numa, message_numa;            /* NUMA nodes of the data */
+    const char *samples;                                /* RAW.csv, or NULL */
+    const char *plot;                                   /* FILE.html, or NULL */
+};
+
+/* Sets the defaults, and writes the table of the options into rows. */
+enum { MEMORY_ROWS = 7 };
+void memory_option_rows(struct memory_options *options, struct option_row rows[MEMORY_ROWS]);
+/* Checks them once all are read. Returns 0, or the exit code after the reason was printed. */
+int memory_options_check(const struct memory_options *options);
 
 struct memory_placement {
     uint32_t computation_numa, message_numa;

@@ -1,18 +1,215 @@
 /* A prediction of memory contention takes a table alone, neither trace nor pattern; so it has a way of its own through
- * `mpistair predict`. */
+ * `mpistair predict`, and `machine memory` shows the same rows. The numbers say how much is lost; where it begins, and
+ * whether the model has the shape of what was measured, shows a chart: after D Fig. 3, the message on the left axis and
+ * computation on the right one, both from n = 0 cores on. Papers are named as in share/doc/MODELS.md. */
 #include "predictor/memory/memory_run.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "predictor/memory/memory_choice.h"
+#include "calibrate/plot/chart.h"
 #include "predictor/memory/memory_mape.h"
-#include "predictor/memory/memory_plot.h"
-#include "predictor/memory/memory_show.h"
+#include "share/base/json.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
+#include "share/base/statistics.h"
+#include "share/base/text_table.h"
+
+struct row {
+    uint32_t cores;
+    struct memory_placement at;
+    struct memory_bandwidth is;
+};
+
+/* Goes on to the next row; begin with {0} and i 0. Returns false behind the last. */
+static bool next(const struct memory_model *model, const struct memory_choice *choice, size_t *i, struct row *row)
+{
+    size_t cores = choice->least_cores + *i / choice->n_placements;
+    if (cores > choice->most_cores)
+        return false;
+    row->cores = (uint32_t)cores;
+    row->at = choice->placements[*i % choice->n_placements];
+    memory_predict(model, row->cores, row->at.computation_numa, row->at.message_numa, &row->is);
+    ++*i;
+    return true;
+}
+
+static void text_sides(struct text_table *table, const struct memory_model *model, const struct memory_placement *at)
+{
+    bool computing_remote = at->computation_numa >= model->numa_nodes, remote = at->message_numa >= model->numa_nodes;
+    text_table_text(table, computing_remote ? "remote" : "local");
+    text_table_text(table, at->computation_numa == at->message_numa ? "the same"
+                           : remote == computing_remote             ? "its neighbour"
+                           : remote                                 ? "remote"
+                                                                    : "local");
+}
+
+static void text_numa(struct text_table *table, const struct memory_model *model, uint32_t numa)
+{
+    text_table_cell(table, "%u, %s", numa, numa >= model->numa_nodes ? "remote" : "local");
+}
+
+static void text_row(struct text_table *table, const struct memory_model *model, const struct row *row,
+                     enum memory_words words)
+{
+    const double rates[] = {row->is.computation, row->is.computation_alone, row->is.message, row->is.message_alone};
+    text_table_cell(table, "%u", row->cores);
+    if (words == MEMORY_SIDES) {
+        text_sides(table, model, &row->at);
+    } else {
+        text_numa(table, model, row->at.computation_numa);
+        text_numa(table, model, row->at.message_numa);
+    }
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        text_table_cell(table, "%.1f", rates[i] * 1e-6);
+}
+
+/* Prints text, in MB/s; name is that of the machine. */
+static int show_text(FILE *stream, const struct memory_model *model, const char *name,
+                     const struct memory_choice *choice, enum memory_words words)
+{
+    static const char *const titles[] = {"cores", "computed on", "received in", "computation",
+                                         "alone", "message",     "alone"};
+    struct text_table *table = text_table_new();
+    struct row row;
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        text_table_column(table, titles[i], i == 1 || i == 2 ? TEXT_LEFT : TEXT_RIGHT);
+    for (size_t i = 0; next(model, choice, &i, &row);)
+        text_row(table, model, &row, words);
+    fprintf(stream, "machine %s: memory bandwidth, MB/s, of cores and of a message\n", name);
+    text_table_end(table, stream);
+    return 0;
+}
+
+/* Prints the same in B/s, with all digits. */
+static int show_csv(FILE *stream, const struct memory_model *model, const struct memory_choice *choice)
+{
+    struct row row;
+    fputs("computing_cores,computation_numa,message_numa,computation_bytes_per_s,computation_alone_bytes_per_s,"
+          "message_bytes_per_s,message_alone_bytes_per_s\n",
+          stream);
+    for (size_t i = 0; next(model, choice, &i, &row);)
+        fprintf(stream, "%u,%u,%u,%.17g,%.17g,%.17g,%.17g\n", row.cores, row.at.computation_numa, row.at.message_numa,
+                row.is.computation, row.is.computation_alone, row.is.message, row.is.message_alone);
+    return 0;
+}
+
+static int show_json(FILE *stream, const struct memory_model *model, const struct memory_choice *choice,
+                     struct error *error)
+{
+    struct json *rows = json_array();
+    struct row row;
+    for (size_t i = 0; next(model, choice, &i, &row);)
+        json_add(rows, json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "computing_cores", (int)row.cores,
+                                 "computation_numa", (int)row.at.computation_numa, "message_numa",
+                                 (int)row.at.message_numa, "computation_bytes_per_s", row.is.computation,
+                                 "computation_alone_bytes_per_s", row.is.computation_alone, "message_bytes_per_s",
+                                 row.is.message, "message_alone_bytes_per_s", row.is.message_alone));
+    return json_write(stream, rows, error);
+}
+
+struct drawing {
+    struct charts charts;
+    const struct memory_model *model;
+    const struct memory_samples *samples; /* NULL: none */
+    uint32_t cores;
+};
+
+/* Begins a series of the message, on the left axis, or of computation. */
+static void series_begin(struct drawing *drawing, bool message, bool alone, bool measured)
+{
+    const struct chart_style style = {.colour = message ? CHART_BLUE : CHART_RED,
+                                      .points = measured,
+                                      .hollow = measured && alone,
+                                      .line = !measured,
+                                      .dashed = !measured && alone,
+                                      .right = !message};
+    chart_series(&drawing->charts, &style, "%s%s, %s", message ? "message" : "computation", alone ? " alone" : "",
+                 measured ? "measured" : "model");
+}
+
+static void draw_model(struct drawing *drawing, const struct memory_placement *at, bool message, bool alone)
+{
+    series_begin(drawing, message, alone, false);
+    for (uint32_t n = 0; n <= drawing->cores; n++) {
+        struct memory_bandwidth b;
+        memory_predict(drawing->model, n, at->computation_numa, at->message_numa, &b);
+        double together = message ? b.message : b.computation,
+               by_itself = message ? b.message_alone : b.computation_alone;
+        chart_point(&drawing->charts, n, alone ? by_itself : together);
+    }
+}
+
+/* Draws the medians of a variant that were measured at the placement, with their intervals. */
+static void draw_measured(struct drawing *drawing, const struct memory_placement *at, enum memory_variant variant)
+{
+    for (size_t i = 0; drawing->samples != NULL && i < drawing->samples->n_points; i++) {
+        const struct memory_point *point = &drawing->samples->points[i];
+        const struct memory_place *place = &point->place;
+        if (place->variant != variant ||
+            (place->computing_numa != MEMORY_NO_DATA && place->computing_numa != at->computation_numa) ||
+            (place->message_numa != MEMORY_NO_DATA && place->message_numa != at->message_numa))
+            continue;
+        series_begin(drawing, variant == MEMORY_MESSAGE || variant == MEMORY_MESSAGE_ALONE,
+                     variant == MEMORY_MESSAGE_ALONE || variant == MEMORY_COMPUTATION_ALONE, true);
+        chart_interval(&drawing->charts, place->n, point->bytes_per_s, point->low, point->high);
+    }
+}
+
+static void draw_placement(struct drawing *drawing, const struct memory_placement *at)
+{
+    uint32_t remote = drawing->model->numa_nodes;
+    bool sample = at->computation_numa == at->message_numa && (at->message_numa == 0 || at->message_numa == remote);
+    char title[128];
+    const struct chart_panel panel = {.title = title,
+                                      .caption = "Bandwidth of the message on the left axis, of computation on the "
+                                                 "right one. Lines are the model.",
+                                      .x = {"computing cores, n", "", false},
+                                      .y = {"message", "B/s", false},
+                                      .right = {"computation", "B/s", false}};
+    snprintf(title, sizeof title, "computation in NUMA node %u (%s), message in %u (%s)%s", at->computation_numa,
+             at->computation_numa >= remote ? "remote" : "local", at->message_numa,
+             at->message_numa >= remote ? "remote" : "local", sample ? ": made the table" : "");
+    chart_panel(&drawing->charts, &panel);
+    for (int message = 1; message >= 0; message--)
+        for (int alone = 0; alone < 2; alone++)
+            draw_model(drawing, at, message == 1, alone == 1);
+    draw_measured(drawing, at, MEMORY_MESSAGE);
+    draw_measured(drawing, at, MEMORY_MESSAGE_ALONE);
+    draw_measured(drawing, at, MEMORY_COMPUTATION);
+    draw_measured(drawing, at, MEMORY_COMPUTATION_ALONE);
+}
+
+/* Orders by the NUMA node of the message, then by that of computation. */
+static int compare_placements(const void *a, const void *b)
+{
+    const struct memory_placement *x = a, *y = b;
+    int order = COMPARE(x->message_numa, y->message_numa);
+    return order != 0 ? order : COMPARE(x->computation_numa, y->computation_numa);
+}
+
+/* Draws the placements of the choice and, where samples is not NULL, the medians of what was measured there. */
+static int plot(const struct machine *machine, const struct memory_model *model, const struct memory_choice *choice,
+                const struct memory_samples *samples, const char *path, struct error *error)
+{
+    struct drawing drawing = {.charts = {.common = true},
+                              .model = model,
+                              .samples = samples,
+                              .cores = model->cores > 0 ? model->cores : choice->most_cores};
+    struct memory_placement *sorted = xcalloc(choice->n_placements, sizeof *sorted);
+    for (size_t i = 0; i < choice->n_placements; i++)
+        sorted[i] = choice->placements[i];
+    qsort(sorted, choice->n_placements, sizeof *sorted, compare_placements);
+    for (size_t i = 0; i < choice->n_placements; i++)
+        draw_placement(&drawing, &sorted[i]);
+    free(sorted);
+    return charts_write(&drawing.charts, machine->name, machine->source, "nothing to draw: no placement", path, error);
+}
 
 /* Holds what is predicted, and what it is held against. */
 struct job {
-    const struct predict_options *options;
+    const struct memory_question *question;
     const struct machine *machine;
     struct memory_model model;
     struct memory_samples samples; /* empty without --samples */
@@ -21,11 +218,11 @@ struct job {
 
 static int show_rows(FILE *stream, const struct job *job, struct error *error)
 {
-    if (job->options->format == FORMAT_CSV)
-        return memory_show_csv(stream, &job->model, &job->choice);
-    if (job->options->format == FORMAT_JSON)
-        return memory_show_json(stream, &job->model, &job->choice, error);
-    return memory_show_text(stream, &job->model, job->machine->name, &job->choice, MEMORY_NUMA_NODES);
+    if (job->question->format == FORMAT_CSV)
+        return show_csv(stream, &job->model, &job->choice);
+    if (job->question->format == FORMAT_JSON)
+        return show_json(stream, &job->model, &job->choice, error);
+    return show_text(stream, &job->model, job->machine->name, &job->choice, job->question->words);
 }
 
 static int show_mapes(FILE *stream, const struct job *job, struct error *error)
@@ -37,19 +234,19 @@ static int show_mapes(FILE *stream, const struct job *job, struct error *error)
             stderr,
             "mpistair: note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were "
             "left out\n",
-            job->choice.n_left_out, job->options->memory.samples, job->machine->name);
-    if (job->options->format == FORMAT_CSV)
+            job->choice.n_left_out, job->question->options->samples, job->machine->name);
+    if (job->question->format == FORMAT_CSV)
         return memory_mapes_show_csv(stream, &mapes, job->machine->name);
-    if (job->options->format == FORMAT_JSON)
+    if (job->question->format == FORMAT_JSON)
         return memory_mapes_show_json(stream, &mapes, job->machine->name, error);
     return memory_mapes_show_text(stream, &mapes, job->machine->name);
 }
 
 static int print(const struct job *job, struct error *error)
 {
-    bool measured = job->options->memory.samples != NULL;
+    bool measured = job->question->options->samples != NULL;
     struct output_file output;
-    if (output_file_open(&output, job->options->output, error) != 0)
+    if (output_file_open(&output, job->question->output, error) != 0)
         return -1;
     if ((measured ? show_mapes : show_rows)(output.stream, job, error) == 0)
         return output_file_commit(&output, error);
@@ -59,40 +256,48 @@ static int print(const struct job *job, struct error *error)
 
 static int choose(struct job *job, struct error *error)
 {
-    const struct memory_options *options = &job->options->memory;
+    const struct memory_options *options = job->question->options;
     const char *name = job->machine->name;
     if (options->samples == NULL)
-        return memory_choice_make(&job->model, name, options, "--compute-cores", &job->choice, error);
+        return memory_choice_make(&job->model, name, options, job->question->cores_option, &job->choice, error);
     if (memory_samples_read_csv(options->samples, &job->samples, error) != 0)
         return -1;
     return memory_choice_measured(&job->model, name, options, options->samples, &job->samples, &job->choice, error);
 }
 
-static int run(struct job *job, struct error *error)
+static int answer(struct job *job, struct error *error)
 {
-    const char *plot = job->options->memory.plot;
-    const struct memory_samples *samples = job->options->memory.samples != NULL ? &job->samples : NULL;
+    const struct memory_options *options = job->question->options;
+    const struct memory_samples *samples = options->samples != NULL ? &job->samples : NULL;
     if (memory_model_read(job->machine, &job->model, error) != 0 || choose(job, error) != 0)
         return -1;
-    if (job->model.cpu_copy)
+    if (job->model.cpu_copy && job->question->words == MEMORY_NUMA_NODES)
         fprintf(stderr,
                 "mpistair: note: the table of '%s' was measured with messages that a processor copied (cpu-copy): it "
                 "applies only to messages within a node\n",
                 job->machine->name);
-    if (plot != NULL && memory_plot(job->machine, &job->model, &job->choice, samples, plot, error) != 0)
+    if (options->plot != NULL && plot(job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
         return -1;
-    return plot != NULL && strcmp(plot, "-") == 0 ? 0 : print(job, error);
+    return options->plot != NULL && strcmp(options->plot, "-") == 0 ? 0 : print(job, error);
 }
 
-int memory_run(const struct predict_options *options, struct error *error)
+int memory_answer(const struct memory_question *question, const struct machine *machine, struct error *error)
 {
-    struct machine machine;
-    struct job job = {.options = options, .machine = &machine};
-    if (machine_find(options->machine, &machine, error) != 0)
-        return -1;
-    int result = run(&job, error);
+    struct job job = {.question = question, .machine = machine};
+    int result = answer(&job, error);
     memory_choice_release(&job.choice);
     memory_samples_release(&job.samples);
+    return result;
+}
+
+int memory_run(const struct memory_options *options, const char *machine_name, enum output_format format,
+               const char *output, struct error *error)
+{
+    const struct memory_question question = {options, "--compute-cores", MEMORY_NUMA_NODES, format, output};
+    struct machine machine;
+    if (machine_find(machine_name, &machine, error) != 0)
+        return -1;
+    int result = memory_answer(&question, &machine, error);
     machine_release(&machine);
     return result;
 }

@@ -8,7 +8,7 @@
 #ifndef MPISTAIR_PREDICTOR_CRITICAL_H
 #define MPISTAIR_PREDICTOR_CRITICAL_H
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 /* Holds the latest completion of a rank so far. */
 struct critical {

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_MODELS_H
 #define MPISTAIR_PREDICTOR_MODELS_H
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 extern const struct model postal_model;
 extern const struct model max_rate_model;

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_STAIRCASE_H
 #define MPISTAIR_PREDICTOR_STAIRCASE_H
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 #include "predictor/models/staircase_steps.h"
 #include "predictor/pattern/group.h"
 #include "predictor/pattern/traffic.h"

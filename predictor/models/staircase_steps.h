@@ -5,7 +5,7 @@
 
 #include "predictor/models/critical.h"
 #include "predictor/pattern/group.h"
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 #include "predictor/pattern/traffic.h"
 
 /* Holds BW(n) of every class for n = 1 .. n_max, and which values were used. */

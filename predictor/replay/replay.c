@@ -17,7 +17,7 @@
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
 #include "predictor/replay/replay_runs.h"
-#include "predictor/side_by_side.h"
+#include "share/base/side_by_side.h"
 
 /* Rounds with fewer messages are predicted before a second thread has begun. */
 enum { MESSAGES_FOR_THREADS = 2000 };

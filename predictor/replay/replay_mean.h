@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 enum { REPLAYED_ROUNDS = 1000, REPLAYED_MESSAGES = 1000000 };
 

@@ -2,7 +2,7 @@
 #include "predictor/replay/replay_memory.h"
 
 #include "interpose/database/database.h"
-#include "predictor/later_tables.h"
+#include "interpose/database/later_tables.h"
 #include "predictor/predict_options.h"
 #include "predictor/replay/replay_runs.h"
 

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 
-#include "predictor/interval.h"
+#include "predictor/terms/interval.h"
 
 /* Borrows all that it names. */
 struct replay {

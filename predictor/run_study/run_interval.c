@@ -1,11 +1,11 @@
-/* Replays the run with machines drawn from the intervals of the table (predictor/interval.h): what is known of the
- * run time, of each rank's, and of what a change does to them. */
+/* Replays the run with machines drawn from the intervals of the table (predictor/terms/interval.h): what is known of
+ * the run time, of each rank's, and of what a change does to them. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/interval.h"
+#include "predictor/terms/interval.h"
 #include "predictor/run_study/run_study.h"
-#include "predictor/side_by_side.h"
+#include "share/base/side_by_side.h"
 #include "share/base/statistics.h"
 
 /* Fewer than predict takes, as each is a run. */

@@ -7,7 +7,7 @@
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
 #include "interpose/database/transaction.h"
-#include "predictor/later_tables.h"
+#include "interpose/database/later_tables.h"
 #include "predictor/run_study/run_show.h"
 
 enum { OPTIONS_BYTES = 512 };

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_TERMS_H
 #define MPISTAIR_PREDICTOR_TERMS_H
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 extern const struct model_term queue_term;
 extern const struct model_term contention_term;

@@ -11,10 +11,11 @@
 
 #include "predictor/what_if/arrange.h"
 #include "predictor/pattern/group.h"
-#include "predictor/scotch_library.h"
+#include "share/base/scotch_library.h"
 #include "share/base/memory.h"
 
-/* Tells who exchanges how much with whom over a run: the neighbours of every rank, in both directions; weight: the bytes between the two, scaled, 1 at least. */
+/* Tells who exchanges how much with whom over a run: the neighbours of every rank, in both directions; weight: the
+ * bytes between the two, scaled, 1 at least. */
 struct rank_graph {
     size_t *first; /* [n_ranks + 1] into neighbour */
     uint32_t *neighbour;

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_WORKLOAD_H
 #define MPISTAIR_PREDICTOR_WORKLOAD_H
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 /* Describes one kind of round, or, for terms that know post times, one of those that stand for its rounds. Its ranks
  * are numbered anew, so that it costs what its own ranks and messages cost. */

@@ -15,7 +15,7 @@
 #include "interpose/sums/crowding.h"
 #include "interpose/sums/whole.h"
 #include "predictor/gpu/gpu_paths.h"
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 #include "report/collect/fields.h"
 #include "report/diagnose/finding.h"
 

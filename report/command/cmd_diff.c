@@ -13,8 +13,6 @@
 #include "share/base/output_file.h"
 #include "share/base/utf8.h"
 
-enum diff_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
-
 static const char usage[] =
     "usage: mpistair diff A.db B.db [B.db ...] [OPTIONS]\n"
     "       mpistair diff A.db ... -- B.db ... [OPTIONS]\n"
@@ -26,7 +24,7 @@ static const char notes[] =
     "Exit codes: 0; 1 the work failed, or a slowdown above noise exceeds --fail-above; 2 wrong usage.\n";
 
 struct diff_options {
-    int format; /* enum diff_format */
+    int format; /* enum output_format */
     const char *output;
     bool all, fails;
     double fail_above;

@@ -24,8 +24,6 @@
 #include "share/base/text_table.h"
 #include "report/collect/fields.h"
 
-enum query_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
-
 static const char usage[] =
     "usage: mpistair query TRACE NAME|SQL [--format text|csv|json] [-o FILE]\n"
     "       mpistair query --list\n"
@@ -188,7 +186,7 @@ static bool nothing_left(const char *sql)
     return true;
 }
 
-static int run(const struct trace *trace, const char *sql, enum query_format format, const char *output_path)
+static int run(const struct trace *trace, const char *sql, enum output_format format, const char *output_path)
 {
     static int (*const writers[])(FILE *, sqlite3_stmt *) = {write_text, write_csv, write_json};
     sqlite3_stmt *statement = NULL;
@@ -301,7 +299,7 @@ int cmd_query(int argc, char **argv)
     struct trace trace;
     result = trace_open(&trace, path);
     if (result == EXIT_DONE)
-        result = run(&trace, named != NULL ? named : query, (enum query_format)format, output);
+        result = run(&trace, named != NULL ? named : query, (enum output_format)format, output);
     trace_close(&trace);
     free(named);
     return result;

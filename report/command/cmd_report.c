@@ -10,11 +10,9 @@
 #include "report/render/render.h"
 #include "report/render/sections.h"
 
-enum report_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
-
 struct report_options {
     const char *trace, *output;
-    int format; /* enum report_format */
+    int format; /* enum output_format */
     struct report_choice choice;
     section_set sections; /* by name; empty: none was named */
     bool all, all_ranks;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "predictor/generate/pattern_make.h"
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 #include "predictor/run/run_choice.h"
 #include "report/command/commands.h"
 #include "share/base/error.h"

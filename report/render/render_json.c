@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/judgement.h"
+#include "predictor/models/judgement.h"
 #include "report/render/render.h"
 
 static struct json *run_object(const struct report *report)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predictor/judgement.h"
+#include "predictor/models/judgement.h"
 
 size_t render_width(const char *text)
 {

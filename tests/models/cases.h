@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_TESTS_CASES_H
 #define MPISTAIR_TESTS_CASES_H
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 struct case_message {
     uint32_t src, dst;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/models/cases.h"
-#include "predictor/interval.h"
+#include "predictor/terms/interval.h"
 #include "share/base/statistics.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

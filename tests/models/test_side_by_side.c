@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/models/cases.h"
-#include "predictor/side_by_side.h"
+#include "share/base/side_by_side.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

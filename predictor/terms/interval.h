@@ -18,7 +18,7 @@
 #ifndef MPISTAIR_PREDICTOR_INTERVAL_H
 #define MPISTAIR_PREDICTOR_INTERVAL_H
 
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 enum { INTERVAL_DRAWS = 200 };
 

@@ -1,5 +1,5 @@
 /* Registers the models: each has one line here, and one file in models/ or terms/. */
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

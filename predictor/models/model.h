@@ -124,7 +124,8 @@ struct model_term {
 /* Lists the terms, NULL-terminated. */
 extern const struct model_term *const term_table[];
 
-enum { MAX_TERMS = 8 };
+/* MAX_MODELS limits how many models a command asks at once. */
+enum { MAX_TERMS = 8, MAX_MODELS = 32 };
 
 /* Holds a model with the terms that are added to it. */
 struct model_choice {

@@ -1,5 +1,5 @@
 /* The schema is read from where mpistair is installed, so that it stands once. See later_tables.h. */
-#include "predictor/later_tables.h"
+#include "interpose/database/later_tables.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Keeps a model's result in one block: an array for each part and one for their sum, so that one free ends it. */
-#include "predictor/model.h"
+#include "predictor/models/model.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Makes the tables that came to the schema after traces of the same version had been written. */
-#ifndef MPISTAIR_PREDICTOR_LATER_TABLES_H
-#define MPISTAIR_PREDICTOR_LATER_TABLES_H
+#ifndef MPISTAIR_DATABASE_LATER_TABLES_H
+#define MPISTAIR_DATABASE_LATER_TABLES_H
 
 #include <sqlite3.h>
 

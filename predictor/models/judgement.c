@@ -1,5 +1,5 @@
 /* Judges errors of models. See judgement.h. */
-#include "predictor/judgement.h"
+#include "predictor/models/judgement.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* Makes several predictions at a time, on the processors that there are. */
-#ifndef MPISTAIR_PREDICTOR_SIDE_BY_SIDE_H
-#define MPISTAIR_PREDICTOR_SIDE_BY_SIDE_H
+/* Does several jobs at a time, such as predictions, on the processors that there are. */
+#ifndef MPISTAIR_BASE_SIDE_BY_SIDE_H
+#define MPISTAIR_BASE_SIDE_BY_SIDE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* The partitioner Scotch. Debian has its header in a folder of its own, Scotch itself and Spack do not. */
-#ifndef MPISTAIR_PREDICTOR_SCOTCH_LIBRARY_H
-#define MPISTAIR_PREDICTOR_SCOTCH_LIBRARY_H
+#ifndef MPISTAIR_BASE_SCOTCH_LIBRARY_H
+#define MPISTAIR_BASE_SCOTCH_LIBRARY_H
 
 #include <stdio.h> /* scotch.h needs it */
 

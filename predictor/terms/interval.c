@@ -1,6 +1,6 @@
 /* Propagates the machine table's intervals through the models as they are, so that no model needs formulas of its own
  * for them. See interval.h. */
-#include "predictor/interval.h"
+#include "predictor/terms/interval.h"
 
 #include <math.h>
 #include <stdlib.h>

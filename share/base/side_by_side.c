@@ -1,6 +1,6 @@
 /* Threads take the next job from a counter until none is left. Where no thread can be started the others do its work.
  */
-#include "predictor/side_by_side.h"
+#include "share/base/side_by_side.h"
 
 #include <pthread.h>
 #include <sched.h>
