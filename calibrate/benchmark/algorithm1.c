@@ -12,27 +12,17 @@
  * executions back to back, as many as last about 1 ms, so that what a start costs does not count. Its seconds are the
  * slowest rank's, repetitions divided out (share/doc/MODELS.md, The bandwidth table, rule 7). */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/groups.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
-#include "share/base/array.h"
 
 /* Limit the repetitions of an execution, T's num_repeats. Large messages have BATCH_MIN, if they fit in the buffer.
  * Small ones have up to BATCH_MAX, as many as BATCH_BYTES hold; otherwise their start and end would count for more than
  * they do. */
-enum {
-    BATCH_MIN = 10,
-    BATCH_MAX = 256,
-    BATCH_BYTES = 524288,
-    ALGORITHM1_REPEATS_MAX = 8192,
-    ALGORITHM1_DATA_TAG = 1,
-    ALGORITHM1_START_TAG = 2
-};
-enum { ALGORITHM1_ONE_WAY, ALGORITHM1_BOTH_WAYS };
+enum { BATCH_MIN = 10, BATCH_MAX = 256, BATCH_BYTES = 524288, ALGORITHM1_REPEATS_MAX = 8192, ALGORITHM1_DATA_TAG = 1 };
 
 #define ALGORITHM1_BYTES_MAX 4194304u
 
@@ -42,19 +32,6 @@ enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2, SELECTIONS_MAX = 2 };
 static struct level_group groups[LEVEL_COUNT][GROUPS_MAX];
 static struct pair single[GROUPS_MAX][DOMAIN_COUNT]; /* N = 1, 2 on a socket, of each domain */
 static char selection_names[GROUPS_MAX][SELECTIONS_MAX][sizeof groups[0][0].name + 8];
-
-/* Collects the items. */
-struct listing {
-    const struct measure *measure;
-    struct item *items;
-    size_t n_items;
-};
-
-/* Returns the next N after n: doubled, and the largest at the end. */
-static size_t algorithm1_next_n(size_t n, size_t last)
-{
-    return n == last ? last + 1 : 2 * n > last ? last : 2 * n;
-}
 
 static int batch_of(const struct measure *measure, uint64_t bytes)
 {
@@ -75,40 +52,34 @@ static size_t last_n(enum level level, const struct level_group *group)
 }
 
 /* Appends all sizes of one N in one group. */
-static void algorithm1_append(struct listing *listing, enum level level, const char *ranks, size_t n,
-                              const struct pair *pairs, enum domain domain)
+static void algorithm1_append(const struct measure *measure, struct item_list *list, enum level level,
+                              const char *ranks, size_t n, const struct pair *pairs, enum domain domain)
 {
-    for (uint64_t bytes = 1; bytes <= ALGORITHM1_BYTES_MAX; bytes *= 2) {
-        array_grow(&listing->items, listing->n_items, sizeof *listing->items);
-        listing->items[listing->n_items++] = (struct item){
-            .level = level,
-            .mode = n > 1 ? ALGORITHM1_BOTH_WAYS : ALGORITHM1_ONE_WAY,
-            .variant = "",
-            .n = n,
-            .count = 1,
-            .bytes = bytes,
-            .repeats = ALGORITHM1_REPEATS_MAX,
-            .batch = batch_of(listing->measure, bytes),
-            .n_pairs = pairs_of(level, n),
-            .pairs = pairs,
-            .ranks = ranks,
-            .domain = domain_name[domain],
-        };
-    }
+    for (uint64_t bytes = 1; bytes <= ALGORITHM1_BYTES_MAX; bytes *= 2)
+        item_add(list, (struct item){.level = level,
+                                     .mode = n > 1 ? BATCHES_BOTH_WAYS : BATCHES_ONE_WAY,
+                                     .n = n,
+                                     .bytes = bytes,
+                                     .repeats = ALGORITHM1_REPEATS_MAX,
+                                     .batch = batch_of(measure, bytes),
+                                     .n_pairs = pairs_of(level, n),
+                                     .pairs = pairs,
+                                     .ranks = ranks,
+                                     .domain = domain_name[domain]});
 }
 
 /* Appends N = 1 and 2 on a socket, which are one pair: one of each domain that the group has. */
-static void append_single(struct listing *listing, const struct level_group *group, struct pair *pairs, size_t n,
-                          const uint64_t *n_rank_pairs)
+static void append_single(const struct measure *measure, struct item_list *list, const struct level_group *group,
+                          struct pair *pairs, size_t n, const uint64_t *n_rank_pairs)
 {
     for (int domain = 0; domain < DOMAIN_COUNT; domain++)
         if (n_rank_pairs[domain] > 0 &&
-            level_group_pair(&listing->measure->placement, group, (enum domain)domain, &pairs[domain]))
-            algorithm1_append(listing, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain);
+            level_group_pair(&measure->placement, group, (enum domain)domain, &pairs[domain]))
+            algorithm1_append(measure, list, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain);
 }
 
 /* Appends N processes of a socket whose pairs are alike: disjoint selections of its pairs, as many as it has. */
-static void append_selections(struct listing *listing, int index, size_t n)
+static void append_selections(const struct measure *measure, struct item_list *list, int index, size_t n)
 {
     const struct level_group *group = &groups[LEVEL_INTRA_SOCKET][index];
     size_t n_pairs = pairs_of(LEVEL_INTRA_SOCKET, n);
@@ -118,36 +89,34 @@ static void append_selections(struct listing *listing, int index, size_t n)
             snprintf(name, sizeof selection_names[index][i], "%s", group->name);
         else
             snprintf(name, sizeof selection_names[index][i], "%s.%zu", group->name, i + 1);
-        algorithm1_append(listing, LEVEL_INTRA_SOCKET, name, n, group->pairs + i * n_pairs, DOMAIN_NONE);
+        algorithm1_append(measure, list, LEVEL_INTRA_SOCKET, name, n, group->pairs + i * n_pairs, DOMAIN_NONE);
     }
 }
 
 /* Lists N as the largest group has them; a smaller group takes part as far as it goes. */
-static void list_level(struct listing *listing, enum level level, const uint64_t *n_rank_pairs)
+static void list_level(const struct measure *measure, struct item_list *list, enum level level,
+                       const uint64_t *n_rank_pairs)
 {
     struct level_group *found = groups[level];
-    int n_groups = level_groups_find(&listing->measure->placement, level,
-                                     level == LEVEL_INTRA_SOCKET ? GROUPS_MAX : GROUPS_BETWEEN, found);
+    int n_groups =
+        level_groups_find(&measure->placement, level, level == LEVEL_INTRA_SOCKET ? GROUPS_MAX : GROUPS_BETWEEN, found);
     size_t last = n_groups > 0 ? last_n(level, &found[0]) : 0;
-    for (size_t n = 1; n <= last; n = algorithm1_next_n(n, last))
+    for (size_t n = 1; n <= last; n = level_next_n(n, last))
         for (int i = 0; i < n_groups; i++)
             if (level == LEVEL_INTRA_SOCKET && n <= 2 && n_rank_pairs[DOMAIN_NONE] == 0)
-                append_single(listing, &found[i], single[i], n, n_rank_pairs);
+                append_single(measure, list, &found[i], single[i], n, n_rank_pairs);
             else if (level == LEVEL_INTRA_SOCKET)
-                append_selections(listing, i, n);
+                append_selections(measure, list, i, n);
             else if (n <= last_n(level, &found[i]))
-                algorithm1_append(listing, level, found[i].name, n, found[i].pairs, DOMAIN_NONE);
+                algorithm1_append(measure, list, level, found[i].name, n, found[i].pairs, DOMAIN_NONE);
 }
 
-static void algorithm1_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void algorithm1_list(const struct measure *measure, struct item_list *list)
 {
-    struct listing listing = {.measure = measure};
     uint64_t n_rank_pairs[DOMAIN_COUNT];
     levels_domains(&measure->placement, n_rank_pairs);
-    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
-        list_level(&listing, (enum level)level, n_rank_pairs);
-    *items = listing.items;
-    *n_items = listing.n_items;
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
+        list_level(measure, list, level, n_rank_pairs);
 }
 
 /* Executes the algorithm once with n repetitions. */
@@ -158,8 +127,8 @@ static void execute(struct measure *measure, const struct task *task, int n)
     size_t place, stride = measure_places(measure, task->bytes, n, &place);
     char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
     int bytes = (int)task->bytes, n_requests = 0;
-    bool sends = task->is_first || task->mode == ALGORITHM1_BOTH_WAYS,
-         receives = !task->is_first || task->mode == ALGORITHM1_BOTH_WAYS;
+    bool sends = task->is_first || task->mode == BATCHES_BOTH_WAYS,
+         receives = !task->is_first || task->mode == BATCHES_BOTH_WAYS;
     for (int i = 0; i < n; i++, sent += stride, received += stride) {
         if (task->is_first && sends)
             MPI_Isend(sent, bytes, MPI_BYTE, task->partner, ALGORITHM1_DATA_TAG, measure->comm,
@@ -174,11 +143,9 @@ static void execute(struct measure *measure, const struct task *task, int n)
     MPI_Waitall(n_requests, requests, statuses);
 }
 
-/* Lets the ranks of a pair begin together, whoever of them was woken late; pairs begin with the common clock. */
-static double algorithm1_exchange(struct measure *measure, const struct task *task)
+double batches_exchange(struct measure *measure, const struct task *task)
 {
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, ALGORITHM1_START_TAG, NULL, 0, MPI_BYTE, task->partner,
-                 ALGORITHM1_START_TAG, measure->comm, MPI_STATUS_IGNORE);
+    measure_meet(measure, task);
     double begin_s = clock_now_s();
     for (int left = task->repeats; left > 0; left -= task->batch)
         execute(measure, task, left < task->batch ? left : task->batch);
@@ -189,5 +156,5 @@ const struct benchmark_program algorithm1_program = {
     .name = "algorithm1",
     .summary = "Bi-directional multi-pair benchmark: the bandwidth that N processes of a socket or node share.",
     .list = algorithm1_list,
-    .exchange = algorithm1_exchange,
+    .exchange = batches_exchange,
 };

@@ -24,8 +24,6 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/benchmark/one_pair.h"
-#include "calibrate/benchmark/round_robin.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/shared_clock.h"
@@ -46,7 +44,7 @@ static const char *const backlog_variants[BACKLOG_N_MODES] = {"alone", "other", 
 
 static size_t n_different;                 /* pairs: 0, 1 or 2 */
 static struct pair backlog_pairs[N_PAIRS]; /* the same one twice where there is one only */
-static char backlog_names[N_PAIRS][32], both_names[80];
+static char both_names[80];
 
 /* Returns the next rank behind that one on its node; -1 if there is none. */
 static int next_of_node(const struct placement *placement, size_t rank)
@@ -223,47 +221,41 @@ static double backlog_exchange(struct measure *measure, const struct task *task)
     return task->is_first ? backlog_send_stream(measure, task) : backlog_receive_stream(measure, task);
 }
 
-/* Makes the items of this job, OTHER where there are two pairs; returns their number. */
-static size_t make_items(struct item items[BACKLOG_N_MODES])
+/* Lists the items of this job, OTHER where there are two pairs. */
+static void list_items(struct item_list *list)
 {
-    size_t n = 0;
-    for (int i = 0; i < N_PAIRS; i++)
-        snprintf(backlog_names[i], sizeof backlog_names[i], "%d-%d", backlog_pairs[i].first, backlog_pairs[i].second);
-    snprintf(both_names, sizeof both_names, "%s+%s", backlog_names[PROBING], backlog_names[STREAMING]);
-    for (int mode = 0; mode < BACKLOG_N_MODES && n_different > 0; mode++) {
-        int pair = mode == BACKLOG_ALONE || mode == OTHER ? PROBING : STREAMING;
-        if (mode == OTHER && n_different < 2)
-            continue;
-        items[n++] = (struct item){
-            .level = LEVEL_INTER_NODE,
-            .mode = mode,
-            .variant = backlog_variants[mode],
-            .n = 1,
-            .bytes = mode == BACKLOG_STREAM ? (MESSAGES - 1) * BACKLOG_MESSAGE_BYTES : BACKLOG_SMALL_BYTES,
-            .count = 1,
-            .repeats = 1,
-            .n_pairs = mode == OTHER ? N_PAIRS : 1,
-            .pairs = &backlog_pairs[pair],
-            .ranks = mode == OTHER ? both_names : backlog_names[pair],
-        };
-    }
-    return n;
+    const struct pair *probing = &backlog_pairs[PROBING], *streaming = &backlog_pairs[STREAMING];
+    snprintf(both_names, sizeof both_names, "%d-%d+%d-%d", probing->first, probing->second, streaming->first,
+             streaming->second);
+    for (int mode = 0; mode < BACKLOG_N_MODES && n_different > 0; mode++)
+        if (mode != OTHER || n_different > 1)
+            item_add(list, (struct item){.level = LEVEL_INTER_NODE,
+                                         .mode = mode,
+                                         .variant = backlog_variants[mode],
+                                         .bytes = mode == BACKLOG_STREAM ? (MESSAGES - 1) * BACKLOG_MESSAGE_BYTES
+                                                                         : BACKLOG_SMALL_BYTES,
+                                         .repeats = 1,
+                                         .n_pairs = mode == OTHER ? N_PAIRS : 1,
+                                         .pairs = mode == BACKLOG_ALONE || mode == OTHER ? probing : streaming,
+                                         .ranks = mode == OTHER ? both_names : NULL});
 }
 
 static void backlog_lead(struct measure *measure, const struct benchmark_program *program)
 {
-    struct item items[BACKLOG_N_MODES];
+    struct item_list list = {0};
     double seconds;
-    size_t n_items = make_items(items), taken[BACKLOG_N_MODES];
-    for (size_t i = 0; i < n_items; i++)
-        taken[i] = measure_resumed(measure, &items[i], NULL, 0);
-    if (n_items == 0)
+    size_t taken[BACKLOG_N_MODES];
+    list_items(&list);
+    for (size_t i = 0; i < list.n; i++)
+        taken[i] = measure_resumed(measure, &list.items[i], NULL, 0);
+    if (list.n == 0)
         fprintf(stderr, MEASURE_NOTE "left_out backlog: all %d ranks are on one node\n", measure->size);
     else if (n_different < 2)
         fprintf(stderr, MEASURE_NOTE "left_out backlog of other pairs: no two nodes have two ranks each\n");
-    if (n_items > 0)
-        measure_samples(measure, program, &items[1], 1, 1, &seconds); /* opens connections, and does not count */
-    round_robin_measure(measure, program, items, n_items, taken, BACKLOG_SAMPLES_MAX);
+    if (list.n > 0)
+        measure_samples(measure, program, &list.items[1], 1, 1, &seconds); /* opens connections, and does not count */
+    round_robin_measure(measure, program, list.items, list.n, taken, BACKLOG_SAMPLES_MAX);
+    free(list.items);
 }
 
 const struct benchmark_program backlog_program = {

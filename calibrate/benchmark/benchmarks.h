@@ -1,4 +1,4 @@
-/* The benchmarks, a file each in this folder; main.c lists them. */
+/* The benchmarks, a file each in this folder, which main.c lists, and what several of them share. */
 #ifndef MPISTAIR_CALIBRATE_BENCHMARKS_H
 #define MPISTAIR_CALIBRATE_BENCHMARKS_H
 
@@ -22,5 +22,34 @@ extern const struct benchmark_program pingpong_program;
 extern const struct benchmark_program progress_program;
 extern const struct benchmark_program queue_program;
 extern const struct benchmark_program self_program;
+
+/* Modes of batches_exchange(). */
+enum { BATCHES_ONE_WAY, BATCHES_BOTH_WAYS };
+
+/* Moves task->repeats messages, task->batch of them posted at once, from the first rank to the second or both ways. The
+ * ranks of a pair begin together, whoever of them was woken late; pairs begin with the common clock. */
+double batches_exchange(struct measure *measure, const struct task *task);
+
+/* What one pair of a level measures: the benchmarks of what a call does need no more, for rates differ from pair to
+ * pair, the way that an MPI takes does not. */
+struct one_pair_plan {
+    const char *const *variants; /* [n_modes]; the item's mode is the index */
+    int n_modes;
+    const uint64_t *sizes; /* [n_sizes] */
+    size_t n_sizes;
+    int repeats;
+};
+
+/* Lists each size and mode of the plan for the pair of each level from nearest to farthest that the job has. Fills
+ * pairs[LEVEL_COUNT], which the items borrow. */
+void one_pair_list(const struct measure *measure, struct item_list *list, struct pair *pairs, enum level nearest,
+                   enum level farthest, const struct one_pair_plan *plan);
+
+/* Leads benchmarks whose samples take long: all items in turn, as many samples of each as the fit needs and the time
+ * allows, instead of the schedule's many short ones. Measures items[n_items] in rounds, until taken[n_items] of each are
+ * n samples, which may begin above 0. It ends earlier where there is no time for one that takes as long as the last.
+ * Samples of 0 s are lost and not written. */
+void round_robin_measure(struct measure *measure, const struct benchmark_program *program, const struct item *items,
+                         size_t n_items, size_t *taken, size_t n);
 
 #endif

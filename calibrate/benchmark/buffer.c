@@ -59,7 +59,6 @@ struct level_search {
     struct pair pairs[2 * BUFFER_PAIRS_A_LEVEL]; /* both directions, in random order */
     double rate[2 * BUFFER_PAIRS_A_LEVEL];       /* B/s of a plain transfer, 0: not measured */
     size_t n_pairs;
-    char ranks[32];
     double pause_s; /* pause of the next stream, 0: by the rate */
     size_t done;    /* how many searches, or pairs */
     bool searches;
@@ -195,14 +194,7 @@ static size_t list_levels(const struct measure *measure, struct level_search *le
             level->pairs[n + pair] = (struct pair){level->pairs[pair].second, level->pairs[pair].first};
         level->n_pairs = 2 * n;
         buffer_shuffle(level->pairs, level->n_pairs, random);
-        level->item = (struct item){
-            .level = (enum level)i,
-            .variant = "",
-            .count = 1,
-            .repeats = 1,
-            .n_pairs = 1,
-            .ranks = level->ranks,
-        };
+        level->item = (struct item){.level = (enum level)i, .variant = "", .count = 1, .repeats = 1, .n_pairs = 1};
         n_levels += n > 0;
     }
     return n_levels;
@@ -235,12 +227,10 @@ static double *rate_of(struct level_search *level)
 /* Turns to the next pair, warms it up and measures its rate. */
 static void turn(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
 {
-    const struct pair *pair = &level->pairs[level->done % level->n_pairs];
     double *rate = rate_of(level);
     level->begin_s = clock_now_s();
-    level->item.pairs = pair;
+    level->item.pairs = &level->pairs[level->done % level->n_pairs];
     level->item.n = level->done + (level->method == BUFFER_STREAM ? 2 : 1);
-    snprintf(level->ranks, sizeof level->ranks, "%d-%d", pair->first, pair->second);
     for (int i = 0; i < BUFFER_WARM_UPS && level->done < level->n_pairs; i++) {
         double seconds = buffer_sample(measure, program, level, BUFFER_WARM_UP_BYTES, 0);
         if (seconds > 0 && BUFFER_WARM_UP_BYTES / seconds > *rate)

@@ -22,8 +22,6 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/benchmark/one_pair.h"
-#include "calibrate/benchmark/round_robin.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
 
@@ -34,7 +32,7 @@ enum {
     BURST_BYTES_MAX = 1048576,
     MESSAGES_MAX = 2 * BURST_BYTES_MAX / BURST_MESSAGE_BYTES
 };
-enum { BURST_DATA_TAG = 1, MEET_TAG, BURST_GO_TAG, BURST_BEGIN_TAG };
+enum { BURST_DATA_TAG = 1, BURST_GO_TAG, BURST_BEGIN_TAG };
 
 /* Fills a bucket of 64 kB at 20 Mbit/s, and is shorter than what makes TCP begin anew with a small window. */
 #define REST_S 30e-3
@@ -47,12 +45,11 @@ enum { FIRST_SAMPLES = 4, BURST_SAMPLES_MAX = 12 };
 
 static const char *const burst_variants[BURST_N_MODES] = {"rested", "stream"};
 static const uint64_t burst_sizes[N_SIZES] = {262144, BURST_BYTES_MAX};
-static struct one_pair burst_levels[LEVEL_COUNT];
+static struct pair burst_pairs[LEVEL_COUNT];
 
 static void burst_rest(const struct measure *measure, const struct task *task)
 {
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, MEET_TAG, NULL, 0, MPI_BYTE, task->partner, MEET_TAG, measure->comm,
-                 MPI_STATUS_IGNORE);
+    measure_meet(measure, task);
     clock_sleep_s(REST_S);
 }
 
@@ -109,22 +106,21 @@ static double burst_exchange(struct measure *measure, const struct task *task)
 
 static void burst_lead(struct measure *measure, const struct benchmark_program *program)
 {
-    const struct one_pair_plan plan = {burst_variants,   BURST_N_MODES,   burst_sizes, N_SIZES, 1,
-                                       LEVEL_INTER_NODE, LEVEL_INTER_NODE};
-    struct item *items;
+    struct item_list list = {0};
     double seconds;
-    size_t n_items = 0, taken[N_SIZES * BURST_N_MODES];
-    one_pair_list(measure, &plan, burst_levels, &items, &n_items);
-    for (size_t i = 0; i < n_items; i++)
-        taken[i] = measure_resumed(measure, &items[i], NULL, 0);
-    if (n_items == 0)
+    size_t taken[N_SIZES * BURST_N_MODES];
+    one_pair_list(measure, &list, burst_pairs, LEVEL_INTER_NODE, LEVEL_INTER_NODE,
+                  &(struct one_pair_plan){burst_variants, BURST_N_MODES, burst_sizes, N_SIZES, 1});
+    for (size_t i = 0; i < list.n; i++)
+        taken[i] = measure_resumed(measure, &list.items[i], NULL, 0);
+    if (list.n == 0)
         fprintf(stderr, MEASURE_NOTE "left_out burst: all %d ranks are on one node\n", measure->size);
     else
-        measure_samples(measure, program, &items[0], 1, 1, &seconds); /* opens TCP's window, and does not count */
-    round_robin_measure(measure, program, items, n_items < BURST_N_MODES ? n_items : BURST_N_MODES, taken,
+        measure_samples(measure, program, &list.items[0], 1, 1, &seconds); /* opens TCP's window, and does not count */
+    round_robin_measure(measure, program, list.items, list.n < BURST_N_MODES ? list.n : BURST_N_MODES, taken,
                         FIRST_SAMPLES);
-    round_robin_measure(measure, program, items, n_items, taken, BURST_SAMPLES_MAX);
-    free(items);
+    round_robin_measure(measure, program, list.items, list.n, taken, BURST_SAMPLES_MAX);
+    free(list.items);
 }
 
 const struct benchmark_program burst_program = {

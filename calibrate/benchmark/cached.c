@@ -7,10 +7,7 @@
  *   one_way    a ping-pong; its seconds are half a round trip
  *   both_ways  each receives and sends one message, and waits for both; its seconds are those of a round
  */
-#include <stdlib.h>
-
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
 
@@ -21,21 +18,15 @@ static const char *const cached_variants[CACHED_N_MODES] = {"one_way", "both_way
 /* The fit finds out which of the large ones the caches hold. */
 static const uint64_t cached_sizes[] = {1024,   2048,   4096,   8192,    16384,   32768,  65536,
                                         131072, 262144, 524288, 1048576, 2097152, 4194304};
-static struct one_pair cached_levels[LEVEL_COUNT];
+static struct pair cached_pairs[LEVEL_COUNT];
 
-static void cached_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void cached_list(const struct measure *measure, struct item_list *list)
 {
     size_t n_sizes = 0;
     while (n_sizes < sizeof cached_sizes / sizeof cached_sizes[0] && cached_sizes[n_sizes] <= measure->buffer_bytes)
         n_sizes++;
-    const struct one_pair_plan plan = {.variants = cached_variants,
-                                       .n_modes = CACHED_N_MODES,
-                                       .sizes = cached_sizes,
-                                       .n_sizes = n_sizes,
-                                       .repeats = CACHED_REPEATS_MAX,
-                                       .nearest = LEVEL_INTRA_SOCKET,
-                                       .farthest = LEVEL_INTER_SOCKET};
-    one_pair_list(measure, &plan, cached_levels, items, n_items);
+    one_pair_list(measure, list, cached_pairs, LEVEL_INTRA_SOCKET, LEVEL_INTER_SOCKET,
+                  &(struct one_pair_plan){cached_variants, CACHED_N_MODES, cached_sizes, n_sizes, CACHED_REPEATS_MAX});
 }
 
 static void round_trip(struct measure *measure, const struct task *task)

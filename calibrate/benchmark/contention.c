@@ -62,7 +62,7 @@ static size_t ranks_of(const struct placement *placement, unsigned long node, in
     return n;
 }
 
-/* Pairs the ranks of nodes[2]. Returns 0, or an exit code. */
+/* Pairs the ranks of nodes[2]. Returns 0, or -1 with the reason. */
 static int pair_nodes(const struct placement *placement, const unsigned long nodes[2], struct crossing *crossing,
                       struct error *error)
 {
@@ -72,10 +72,9 @@ static int pair_nodes(const struct placement *placement, const unsigned long nod
     size_t n[2] = {0, 0};
     for (int side = 0; side < 2 && result == 0; side++) {
         n[side] = ranks_of(placement, nodes[side], ranks[side]);
-        if (n[side] == 0) {
-            error_set(error, "node %lu is not in this job: nodes are numbered from 0 by their first rank", nodes[side]);
-            result = EXIT_WRONG_USAGE;
-        }
+        if (n[side] == 0)
+            result = error_set(error, "node %lu is not in this job: nodes are numbered from 0 by their first rank",
+                               nodes[side]);
     }
     if (result == 0) {
         crossing->n_pairs = n[0] < n[1] ? n[0] : n[1];
@@ -110,32 +109,22 @@ static int read_link(const struct measure *measure, struct error *error)
     const char *text = measure->link;
     while (*text != '\0') {
         unsigned long nodes[2];
-        if (n_node_pairs == NODE_PAIRS_MAX) {
-            error_set(error, "more than %d pairs of nodes", NODE_PAIRS_MAX);
-            return EXIT_WRONG_USAGE;
-        }
+        if (n_node_pairs == NODE_PAIRS_MAX)
+            return error_set(error, "more than %d pairs of nodes", NODE_PAIRS_MAX);
         text = next_pair(text, nodes);
-        if (text == NULL) {
-            error_set(error, "expected pairs of nodes as 0-2,1-3");
-            return EXIT_WRONG_USAGE;
-        }
+        if (text == NULL)
+            return error_set(error, "expected pairs of nodes as 0-2,1-3");
         for (int side = 0; side < 2; side++) {
             size_t n_seen = 2 * n_node_pairs + (size_t)side;
             seen[n_seen] = nodes[side];
             for (size_t i = 0; i < n_seen; i++)
-                if (seen[i] == nodes[side]) {
-                    error_set(error, "node %lu is there twice", nodes[side]);
-                    return EXIT_WRONG_USAGE;
-                }
+                if (seen[i] == nodes[side])
+                    return error_set(error, "node %lu is there twice", nodes[side]);
         }
-        int result = pair_nodes(&measure->placement, nodes, &contention_alone[n_node_pairs++], error);
-        if (result != 0)
-            return result;
+        if (pair_nodes(&measure->placement, nodes, &contention_alone[n_node_pairs++], error) != 0)
+            return -1;
     }
-    if (n_node_pairs >= 2)
-        return 0;
-    error_set(error, "expected two pairs of nodes or more, as 0-2,1-3");
-    return EXIT_WRONG_USAGE;
+    return n_node_pairs >= 2 ? 0 : error_set(error, "expected two pairs of nodes or more, as 0-2,1-3");
 }
 
 /* Checks on every rank whether --link names nodes of this job. */
@@ -148,10 +137,11 @@ static int contention_prepare(struct measure *measure, bool speak)
                             "0-2,1-3: what node 0 sends to 2 and node 1 to 3 crosses the same link\n");
         return EXIT_WRONG_USAGE;
     }
-    int result = read_link(measure, &error);
-    if (result != 0 && speak)
+    if (read_link(measure, &error) == 0)
+        return 0;
+    if (speak)
         fprintf(stderr, "mpistair: contention: --link %s: %s\n", measure->link, error.text);
-    return result;
+    return EXIT_WRONG_USAGE;
 }
 
 static void join_crossings(void)
@@ -187,21 +177,16 @@ static struct item make_item(const struct crossing *crossing, uint64_t bytes, in
 }
 
 /* Lists the sizes and counts whose bytes may cross the link in a sample, and fit in a process's buffer. */
-static void contention_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void contention_list(const struct measure *measure, struct item_list *list)
 {
-    size_t n_shapes = 0;
-    for (uint64_t bytes = CONTENTION_BYTES_MIN; bytes <= CONTENTION_BYTES_MAX; bytes *= SIZE_STEP)
-        for (int count = 1; count <= CONTENTION_COUNT_MAX; count *= COUNT_STEP)
-            n_shapes++;
-    *items = xcalloc(n_shapes * (n_node_pairs + 1), sizeof **items);
     for (uint64_t bytes = CONTENTION_BYTES_MIN; bytes <= CONTENTION_BYTES_MAX; bytes *= SIZE_STEP)
         for (int count = 1; count <= CONTENTION_COUNT_MAX; count *= COUNT_STEP) {
             uint64_t of_process = bytes * (uint64_t)count;
             if ((double)(of_process * contention_shared.n_pairs) > bytes_across || of_process > measure->buffer_bytes)
                 continue;
-            (*items)[(*n_items)++] = make_item(&contention_shared, bytes, count);
+            item_add(list, make_item(&contention_shared, bytes, count));
             for (size_t i = 0; i < n_node_pairs; i++)
-                (*items)[(*n_items)++] = make_item(&contention_alone[i], bytes, count);
+                item_add(list, make_item(&contention_alone[i], bytes, count));
         }
 }
 

@@ -35,7 +35,6 @@ struct eager_probe {
     struct bisection bisection;
     struct item item;
     struct pair pair;
-    char ranks[32];
     bool warm;
     double taken_s; /* time of the largest message that was taken */
 };
@@ -99,7 +98,6 @@ static size_t list_probes(const struct measure *measure, struct eager_probe *pro
         for (size_t i = 0; i < n_pairs; i++) {
             struct eager_probe *probe = &probes[n_probes++];
             probe->pair = pairs[i];
-            snprintf(probe->ranks, sizeof probe->ranks, "%d-%d", pairs[i].first, pairs[i].second);
             probe->bisection = (struct bisection){
                 .first_bytes = 1,
                 .last_bytes = measure->buffer_bytes < EAGER_BYTES_MAX ? measure->buffer_bytes : EAGER_BYTES_MAX,
@@ -112,7 +110,6 @@ static size_t list_probes(const struct measure *measure, struct eager_probe *pro
                 .repeats = 1,
                 .n_pairs = 1,
                 .pairs = &probe->pair,
-                .ranks = probe->ranks,
             };
         }
     }
@@ -194,8 +191,8 @@ static void eager_note(const struct measure *measure, const struct benchmark_pro
     bool again;
     const char *level = level_name[probe->item.level];
     if (probe->bisection.taken_bytes >= probe->bisection.last_bytes)
-        fprintf(stderr, MEASURE_NOTE "%s %s, ranks %s: no rendezvous up to %llu B\n", program->name, level,
-                probe->ranks, (unsigned long long)probe->bisection.last_bytes);
+        fprintf(stderr, MEASURE_NOTE "%s %s, ranks %d-%d: no rendezvous up to %llu B\n", program->name, level,
+                probe->pair.first, probe->pair.second, (unsigned long long)probe->bisection.last_bytes);
     else if (probe->item.n == 1 && bisection_next(&probe->bisection, &again) > 0)
         fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no threshold to the byte in %g s; give it more\n",
                 program->name, level, measure->seconds);

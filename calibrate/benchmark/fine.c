@@ -21,15 +21,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/mpi_job.h"
-#include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/shared_clock.h"
-#include "share/base/memory.h"
 
 enum fine_mode { P2P, THREADS, RMA, PARTITIONED, EARLY, BOTH_P2P, BOTH_RMA, BOTH_PARTITIONED, FINE_N_MODES };
 enum { FINE_REPEATS_MAX = 256, BOTH_COUNT_MAX = 32, FINE_COUNT_MAX = 128 };
@@ -62,7 +59,7 @@ enum { FINE_N_SHAPES = sizeof fine_shapes / sizeof fine_shapes[0] };
 static const struct fine_shape both_shapes[] = {{4 * FINE_MIB, 4}, {16384, 8}, {16384, BOTH_COUNT_MAX}};
 enum { N_BOTH_SHAPES = sizeof both_shapes / sizeof both_shapes[0] };
 
-static struct one_pair fine_levels[LEVEL_COUNT];
+static struct pair fine_pairs[LEVEL_COUNT];
 static bool has_mode[FINE_N_MODES]; /* the same on all ranks */
 static MPI_Win fine_window = MPI_WIN_NULL;
 static size_t fine_window_bytes;
@@ -120,36 +117,29 @@ static bool is_listed(int mode, const struct fine_shape *shape, bool is_both)
     return mode != EARLY || shape->count <= EARLY_COUNT;
 }
 
-static void list_shape(const struct measure *measure, struct one_pair *own, enum level level,
-                       const struct fine_shape *shape, bool is_both, struct item *items, size_t *n_items)
+static void list_shapes(const struct measure *measure, struct item_list *list, enum level level,
+                        const struct fine_shape *shapes, size_t n_shapes, bool is_both)
 {
-    for (int mode = 0; mode < FINE_N_MODES; mode++)
-        if (is_listed(mode, shape, is_both) && shape->bytes <= measure->buffer_bytes)
-            items[(*n_items)++] = (struct item){.level = level,
-                                                .mode = mode,
-                                                .variant = fine_variants[mode],
-                                                .n = is_both ? 2 : 1,
-                                                .bytes = shape->bytes,
-                                                .count = shape->count,
-                                                .repeats = mode == EARLY ? 1 : FINE_REPEATS_MAX,
-                                                .n_pairs = 1,
-                                                .pairs = &own->pair,
-                                                .ranks = own->ranks};
+    for (size_t i = 0; i < n_shapes; i++)
+        for (int mode = 0; mode < FINE_N_MODES; mode++)
+            if (is_listed(mode, &shapes[i], is_both) && shapes[i].bytes <= measure->buffer_bytes)
+                item_add(list, (struct item){.level = level,
+                                             .mode = mode,
+                                             .variant = fine_variants[mode],
+                                             .n = is_both ? 2 : 1,
+                                             .bytes = shapes[i].bytes,
+                                             .count = shapes[i].count,
+                                             .repeats = mode == EARLY ? 1 : FINE_REPEATS_MAX,
+                                             .pairs = &fine_pairs[level]});
 }
 
-static void fine_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void fine_list(const struct measure *measure, struct item_list *list)
 {
-    *items = xcalloc((size_t)LEVEL_COUNT * (FINE_N_SHAPES + N_BOTH_SHAPES) * FINE_N_MODES, sizeof **items);
-    for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
-        struct one_pair *own = &fine_levels[level];
-        if (levels_pairs(&measure->placement, (enum level)level, 1, &own->pair) == 0)
-            continue;
-        snprintf(own->ranks, sizeof own->ranks, "%d-%d", own->pair.first, own->pair.second);
-        for (size_t i = 0; i < FINE_N_SHAPES; i++)
-            list_shape(measure, own, (enum level)level, &fine_shapes[i], false, *items, n_items);
-        for (size_t i = 0; i < N_BOTH_SHAPES; i++)
-            list_shape(measure, own, (enum level)level, &both_shapes[i], true, *items, n_items);
-    }
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
+        if (levels_pairs(&measure->placement, level, 1, &fine_pairs[level]) > 0) {
+            list_shapes(measure, list, level, fine_shapes, FINE_N_SHAPES, false);
+            list_shapes(measure, list, level, both_shapes, N_BOTH_SHAPES, true);
+        }
 }
 
 /* Waits for the partner's word to go on. */
@@ -250,13 +240,6 @@ static double fine_early(struct measure *measure, const struct task *task, char 
 
 #endif
 
-/* Waits until both ranks of the pair are here. */
-static void meet(const struct measure *measure, const struct task *task)
-{
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG, NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG,
-                 measure->comm, MPI_STATUS_IGNORE);
-}
-
 static size_t next_place(struct measure *measure, const struct task *task)
 {
     size_t place;
@@ -278,7 +261,7 @@ static double fine_both_p2p(struct measure *measure, const struct task *task)
         for (int k = 0; k < task->count; k++)
             MPI_Irecv(measure->recv_buffer + place + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner,
                       FINE_DATA_TAG + k, measure->comm, &fine_requests[k]);
-        meet(measure, task);
+        measure_meet(measure, task);
         double begin_s = clock_now_s();
         for (int k = 0; k < task->count; k++)
             MPI_Isend(measure->send_buffer + place + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner,
@@ -296,7 +279,7 @@ static double fine_both_rma(struct measure *measure, const struct task *task)
     for (int i = 0; i < task->repeats; i++) {
         size_t place = next_place(measure, task), turns = fine_window_bytes / task->bytes;
         size_t target = place / task->bytes % turns * task->bytes;
-        meet(measure, task);
+        measure_meet(measure, task);
         double begin_s = clock_now_s();
         for (int k = 0; k < task->count; k++) {
             size_t at = (size_t)k * (size_t)bytes;
@@ -305,7 +288,7 @@ static double fine_both_rma(struct measure *measure, const struct task *task)
         }
         MPI_Win_flush(task->partner, fine_window);
         seconds += clock_now_s() - begin_s;
-        meet(measure, task); /* some MPIs put only while the target is inside MPI */
+        measure_meet(measure, task); /* some MPIs put only while the target is inside MPI */
     }
     return seconds / task->repeats;
 }
@@ -316,7 +299,7 @@ static double fine_both_rma(struct measure *measure, const struct task *task)
 static double move(const struct measure *measure, const struct task *task)
 {
     MPI_Startall(2 * task->count, fine_requests);
-    meet(measure, task);
+    measure_meet(measure, task);
     double begin_s = clock_now_s();
     for (int k = 0; k < task->count; k++)
         MPI_Pready(0, fine_requests[task->count + k]);

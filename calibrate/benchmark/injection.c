@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/measure/shared_clock.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 /* Limit the repetitions that are posted at once, and those of a sample. */
-enum { BATCH = 10, INJECTION_REPEATS_MAX = 4096, INJECTION_DATA_TAG = 1, INJECTION_START_TAG = 2 };
+enum { BATCH = 10, INJECTION_REPEATS_MAX = 4096 };
 
 #define INJECTION_BYTES_MIN 65536u
 #define INJECTION_BYTES_MAX 4194304u
@@ -55,11 +55,10 @@ struct receiver {
 static int compare_receivers(const void *left, const void *right)
 {
     const struct receiver *a = left, *b = right;
-    if (a->turn != b->turn)
-        return a->turn < b->turn ? -1 : 1;
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    return a->rank - b->rank;
+    int order = COMPARE(a->turn, b->turn);
+    if (order == 0)
+        order = COMPARE(a->node, b->node);
+    return order != 0 ? order : COMPARE(a->rank, b->rank);
 }
 
 /* Leaves n_pairs_max = 0 where the job is on one node. */
@@ -86,71 +85,29 @@ static void make_pairs(const struct placement *placement)
     free(receivers);
 }
 
-/* Returns the next n after n: doubled, and the largest at the end. */
-static size_t injection_next_n(size_t n)
+static void injection_list(const struct measure *measure, struct item_list *list)
 {
-    return n == n_pairs_max ? n_pairs_max + 1 : 2 * n > n_pairs_max ? n_pairs_max : 2 * n;
-}
-
-static void injection_list(const struct measure *measure, struct item **items, size_t *n_items)
-{
-    size_t n_shapes = 0;
     make_pairs(&measure->placement);
-    if (n_pairs_max == 0) {
+    if (n_pairs_max == 0)
         fprintf(stderr, MEASURE_NOTE "left_out injection: all %d ranks are on one node\n", measure->size);
-        return;
-    }
-    for (size_t n = 1; n <= n_pairs_max; n = injection_next_n(n))
-        for (uint64_t bytes = INJECTION_BYTES_MIN; bytes <= INJECTION_BYTES_MAX; bytes *= 2)
-            n_shapes++;
-    *items = xcalloc(n_shapes, sizeof **items);
-    for (size_t n = 1; n <= n_pairs_max; n = injection_next_n(n))
+    for (size_t n = 1; n <= n_pairs_max; n = level_next_n(n, n_pairs_max))
         for (uint64_t bytes = INJECTION_BYTES_MIN; bytes <= INJECTION_BYTES_MAX; bytes *= 2) {
             uint64_t fit = measure->buffer_bytes / bytes;
-            (*items)[(*n_items)++] = (struct item){
-                .level = LEVEL_INTER_NODE,
-                .variant = "",
-                .n = n,
-                .count = 1,
-                .bytes = bytes,
-                .repeats = INJECTION_REPEATS_MAX,
-                .batch = fit < BATCH ? (int)fit : BATCH,
-                .n_pairs = n,
-                .pairs = injection_pairs,
-                .ranks = injection_name,
-            };
+            item_add(list, (struct item){.level = LEVEL_INTER_NODE,
+                                         .mode = BATCHES_ONE_WAY,
+                                         .n = n,
+                                         .bytes = bytes,
+                                         .repeats = INJECTION_REPEATS_MAX,
+                                         .batch = fit < BATCH ? (int)fit : BATCH,
+                                         .n_pairs = n,
+                                         .pairs = injection_pairs,
+                                         .ranks = injection_name});
         }
-}
-
-static void send_batch(struct measure *measure, const struct task *task, int n)
-{
-    MPI_Request requests[BATCH];
-    MPI_Status statuses[BATCH];
-    size_t place, stride = measure_places(measure, task->bytes, n, &place);
-    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
-    int bytes = (int)task->bytes;
-    for (int i = 0; i < n; i++, sent += stride, received += stride)
-        if (task->is_first)
-            MPI_Isend(sent, bytes, MPI_BYTE, task->partner, INJECTION_DATA_TAG, measure->comm, &requests[i]);
-        else
-            MPI_Irecv(received, bytes, MPI_BYTE, task->partner, INJECTION_DATA_TAG, measure->comm, &requests[i]);
-    MPI_Waitall(n, requests, statuses);
-}
-
-/* Lets the ranks of a pair begin together, and pairs with the common clock. */
-static double injection_exchange(struct measure *measure, const struct task *task)
-{
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, INJECTION_START_TAG, NULL, 0, MPI_BYTE, task->partner,
-                 INJECTION_START_TAG, measure->comm, MPI_STATUS_IGNORE);
-    double begin_s = clock_now_s();
-    for (int left = task->repeats; left > 0; left -= task->batch)
-        send_batch(measure, task, left < task->batch ? left : task->batch);
-    return (clock_now_s() - begin_s) / task->repeats;
 }
 
 const struct benchmark_program injection_program = {
     .name = "injection",
     .summary = "Processes of a node send to other nodes at the same time: the rate at which a node injects data.",
     .list = injection_list,
-    .exchange = injection_exchange,
+    .exchange = batches_exchange,
 };

@@ -4,10 +4,7 @@
  * no message is unexpected and no queue is long. Eager messages are copied within MPI_Isend, so there are several sizes
  * of each protocol. A sample is the median of its repetitions, less what two looks at the clock cost: a call takes less
  * than a microsecond, and an interrupt many. */
-#include <stdlib.h>
-
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/statistics.h"
@@ -20,14 +17,13 @@ enum { OVERHEAD_REPEATS_MAX = 1024, OVERHEAD_WARM_UPS = 8, OVERHEAD_DATA_TAG = 1
 
 static const char *const overhead_variants[OVERHEAD_N_MODES] = {"send", "receive"};
 static const uint64_t overhead_sizes[] = {8, 1024, 2048, 4000, 8192, 32768, 262144};
-static struct one_pair overhead_levels[LEVEL_COUNT];
+static struct pair overhead_pairs[LEVEL_COUNT];
 
-static void overhead_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void overhead_list(const struct measure *measure, struct item_list *list)
 {
-    const struct one_pair_plan plan = {
-        overhead_variants,    OVERHEAD_N_MODES,   overhead_sizes,  sizeof overhead_sizes / sizeof overhead_sizes[0],
-        OVERHEAD_REPEATS_MAX, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE};
-    one_pair_list(measure, &plan, overhead_levels, items, n_items);
+    one_pair_list(measure, list, overhead_pairs, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE,
+                  &(struct one_pair_plan){overhead_variants, OVERHEAD_N_MODES, overhead_sizes,
+                                          sizeof overhead_sizes / sizeof overhead_sizes[0], OVERHEAD_REPEATS_MAX});
 }
 
 /* Returns what a call seems to take that does nothing. */

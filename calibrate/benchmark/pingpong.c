@@ -6,69 +6,44 @@
  * L3, a NUMA node, the package only): one fast pair must not speak for a socket. A sample is a loop of round trips, its
  * seconds half of one. Some round trips before it, which do not count, bring both ranks together and the loop into
  * swing. Every repetition uses another place of a long buffer. Papers are named as in share/doc/MODELS.md. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
-#include "share/base/memory.h"
 
 enum { PINGPONG_PAIRS_A_LEVEL = 4, PINGPONG_REPEATS_MAX = 8192, PINGPONG_WARM_SHARE = 16, PINGPONG_DATA_TAG = 1 };
 
 #define PINGPONG_BYTES_MAX 4194304u
 
-/* Holds the pairs of one level, and on a socket those of one domain. */
-static struct stratum {
-    struct pair pairs[PINGPONG_PAIRS_A_LEVEL];
-    char names[PINGPONG_PAIRS_A_LEVEL][32];
-} strata[LEVEL_COUNT][DOMAIN_COUNT];
+/* Pairs of a level, and on a socket of a domain. */
+static struct pair pingpong_pairs[LEVEL_COUNT][DOMAIN_COUNT][PINGPONG_PAIRS_A_LEVEL];
 
-static void pingpong_append(struct stratum *stratum, size_t n_pairs, enum level level, enum domain domain,
-                            struct item *items, size_t *n_items)
+static void pingpong_append(struct item_list *list, const struct pair *pairs, size_t n_pairs, enum level level,
+                            enum domain domain)
 {
-    for (size_t i = 0; i < n_pairs; i++) {
-        const struct pair *pair = &stratum->pairs[i];
-        snprintf(stratum->names[i], sizeof stratum->names[i], "%d-%d", pair->first, pair->second);
-        for (uint64_t bytes = 1; bytes <= PINGPONG_BYTES_MAX; bytes *= 2) {
-            items[(*n_items)++] = (struct item){
-                .level = level,
-                .variant = "",
-                .n = 1,
-                .count = 1,
-                .bytes = bytes,
-                .repeats = PINGPONG_REPEATS_MAX,
-                .n_pairs = 1,
-                .pairs = pair,
-                .ranks = stratum->names[i],
-                .domain = domain_name[domain],
-            };
-        }
-    }
+    for (size_t i = 0; i < n_pairs; i++)
+        item_add_sizes(
+            list,
+            (struct item){
+                .level = level, .repeats = PINGPONG_REPEATS_MAX, .pairs = &pairs[i], .domain = domain_name[domain]},
+            1, PINGPONG_BYTES_MAX, 2);
 }
 
-static void pingpong_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void pingpong_list(const struct measure *measure, struct item_list *list)
 {
-    size_t n_sizes = 0;
-    for (uint64_t bytes = 1; bytes <= PINGPONG_BYTES_MAX; bytes *= 2)
-        n_sizes++;
-    *items = xcalloc((LEVEL_COUNT + DOMAIN_COUNT) * PINGPONG_PAIRS_A_LEVEL * n_sizes, sizeof **items);
     uint64_t n_rank_pairs[DOMAIN_COUNT];
     levels_domains(&measure->placement, n_rank_pairs);
-    for (int domain = 0; domain < DOMAIN_COUNT; domain++) {
-        struct stratum *stratum = &strata[LEVEL_INTRA_SOCKET][domain];
+    for (enum domain domain = 0; domain < DOMAIN_COUNT; domain++) {
+        struct pair *pairs = pingpong_pairs[LEVEL_INTRA_SOCKET][domain];
         if (n_rank_pairs[domain] > 0)
-            pingpong_append(
-                stratum,
-                levels_domain_pairs(&measure->placement, (enum domain)domain, PINGPONG_PAIRS_A_LEVEL, stratum->pairs),
-                LEVEL_INTRA_SOCKET, (enum domain)domain, *items, n_items);
+            pingpong_append(list, pairs,
+                            levels_domain_pairs(&measure->placement, domain, PINGPONG_PAIRS_A_LEVEL, pairs),
+                            LEVEL_INTRA_SOCKET, domain);
     }
-    for (int level = LEVEL_INTER_SOCKET; level < LEVEL_COUNT; level++) {
-        struct stratum *stratum = &strata[level][DOMAIN_NONE];
-        pingpong_append(stratum,
-                        levels_pairs(&measure->placement, (enum level)level, PINGPONG_PAIRS_A_LEVEL, stratum->pairs),
-                        (enum level)level, DOMAIN_NONE, *items, n_items);
+    for (enum level level = LEVEL_INTER_SOCKET; level < LEVEL_COUNT; level++) {
+        struct pair *pairs = pingpong_pairs[level][DOMAIN_NONE];
+        pingpong_append(list, pairs, levels_pairs(&measure->placement, level, PINGPONG_PAIRS_A_LEVEL, pairs), level,
+                        DOMAIN_NONE);
     }
 }
 

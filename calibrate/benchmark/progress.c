@@ -11,10 +11,7 @@
  * The two posts come as in a program, one latency apart, and nothing is called between post and computation: one call
  * would be enough for a receiver that copies by itself (CMA, XPMEM, KNEM), and it would seem that nobody was needed. So
  * the handshake of a rendezvous, too, is left to whoever is inside MPI. */
-#include <stdlib.h>
-
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/benchmark/one_pair.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/statistics.h"
@@ -39,14 +36,13 @@ enum {
 
 static const char *const progress_variants[PROGRESS_N_MODES] = {"alone", "sender", "receiver", "both"};
 static const uint64_t progress_sizes[] = {8, 32768, 262144};
-static struct one_pair progress_levels[LEVEL_COUNT];
+static struct pair progress_pairs[LEVEL_COUNT];
 
-static void progress_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void progress_list(const struct measure *measure, struct item_list *list)
 {
-    const struct one_pair_plan plan = {
-        progress_variants,    PROGRESS_N_MODES,   progress_sizes,  sizeof progress_sizes / sizeof progress_sizes[0],
-        PROGRESS_REPEATS_MAX, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE};
-    one_pair_list(measure, &plan, progress_levels, items, n_items);
+    one_pair_list(measure, list, progress_pairs, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE,
+                  &(struct one_pair_plan){progress_variants, PROGRESS_N_MODES, progress_sizes,
+                                          sizeof progress_sizes / sizeof progress_sizes[0], PROGRESS_REPEATS_MAX});
 }
 
 static void compute(double seconds)

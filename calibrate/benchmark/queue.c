@@ -31,14 +31,10 @@
  *
  * One pair of the closest level that the job has is measured: the step is the receiving process's own, and does not
  * depend on where the sender is (B section 4.1). */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
-#include "share/base/memory.h"
 
 enum { QUEUE_MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, QUEUE_GO_TAG };
 
@@ -52,33 +48,24 @@ static const int depths[] = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, D
 enum { N_DEPTHS = sizeof depths / sizeof depths[0] };
 
 static struct pair queue_pair;
-static char queue_name[32];
 static MPI_Request queue_requests[DEPTH_MAX];
 static MPI_Status queue_statuses[DEPTH_MAX]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
 
-static void queue_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void queue_list(const struct measure *measure, struct item_list *list)
 {
     enum level level = LEVEL_INTRA_SOCKET;
     while (level < LEVEL_COUNT && levels_pairs(&measure->placement, level, 1, &queue_pair) == 0)
         level++;
-    *items = xcalloc(N_DEPTHS * QUEUE_N_MODES, sizeof **items);
-    if (level == LEVEL_COUNT)
-        return;
-    snprintf(queue_name, sizeof queue_name, "%d-%d", queue_pair.first, queue_pair.second);
-    for (int i = 0; i < N_DEPTHS; i++)
+    for (int i = 0; i < N_DEPTHS && level < LEVEL_COUNT; i++)
         for (int mode = 0; mode < QUEUE_N_MODES; mode++)
-            (*items)[(*n_items)++] = (struct item){
-                .level = level,
-                .mode = mode,
-                .variant = queue_variants[mode],
-                .n = (uint64_t)depths[i],
-                .bytes = QUEUE_MESSAGE_BYTES,
-                .count = depths[i],
-                .repeats = QUEUE_REPEATS_MAX,
-                .n_pairs = 1,
-                .pairs = &queue_pair,
-                .ranks = queue_name,
-            };
+            item_add(list, (struct item){.level = level,
+                                         .mode = mode,
+                                         .variant = queue_variants[mode],
+                                         .n = (uint64_t)depths[i],
+                                         .bytes = QUEUE_MESSAGE_BYTES,
+                                         .count = depths[i],
+                                         .repeats = QUEUE_REPEATS_MAX,
+                                         .pairs = &queue_pair});
 }
 
 /* Returns the i-th tag of n, in order or reversed. */

@@ -4,45 +4,24 @@
  *
  * The send is not blocking: a blocking one to oneself need not return before its receive is posted, and from the
  * rendezvous size on MPICH's does not. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"
-#include "share/base/memory.h"
 
 enum { RANKS_MAX = 4, SELF_REPEATS_MAX = 8192, SELF_WARM_SHARE = 16, SELF_DATA_TAG = 1 };
 
 #define SELF_BYTES_MAX 4194304u
 
 static struct pair self_pairs[RANKS_MAX];
-static char self_names[RANKS_MAX][16];
 
-static void self_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void self_list(const struct measure *measure, struct item_list *list)
 {
     int n_ranks = measure->size < RANKS_MAX ? measure->size : RANKS_MAX;
-    size_t n_sizes = 0;
-    for (uint64_t bytes = 1; bytes <= SELF_BYTES_MAX; bytes *= 2)
-        n_sizes++;
-    *items = xcalloc((size_t)n_ranks * n_sizes, sizeof **items);
     for (int i = 0; i < n_ranks; i++) {
         int rank = (int)((int64_t)i * measure->size / n_ranks);
         self_pairs[i] = (struct pair){rank, rank};
-        snprintf(self_names[i], sizeof self_names[i], "%d", rank);
-        for (uint64_t bytes = 1; bytes <= SELF_BYTES_MAX; bytes *= 2) {
-            (*items)[(*n_items)++] = (struct item){
-                .level = LEVEL_SELF,
-                .variant = "",
-                .n = 1,
-                .count = 1,
-                .bytes = bytes,
-                .repeats = SELF_REPEATS_MAX,
-                .n_pairs = 1,
-                .pairs = &self_pairs[i],
-                .ranks = self_names[i],
-            };
-        }
+        item_add_sizes(list, (struct item){.level = LEVEL_SELF, .repeats = SELF_REPEATS_MAX, .pairs = &self_pairs[i]},
+                       1, SELF_BYTES_MAX, 2);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "calibrate/measure/mpi_job.h"
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 enum domain levels_domain(const struct placement *placement, int first, int second)
 {
@@ -26,13 +27,12 @@ struct key {
 static int compare_keys(const void *left, const void *right)
 {
     const struct key *a = left, *b = right;
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    if (a->socket != b->socket)
-        return a->socket < b->socket ? -1 : 1;
-    if (a->numa != b->numa)
-        return a->numa < b->numa ? -1 : 1;
-    return (a->l3 > b->l3) - (a->l3 < b->l3);
+    int order = COMPARE(a->node, b->node);
+    if (order == 0)
+        order = COMPARE(a->socket, b->socket);
+    if (order == 0)
+        order = COMPARE(a->numa, b->numa);
+    return order != 0 ? order : COMPARE(a->l3, b->l3);
 }
 
 /* Counts pairs of ranks that share the socket and, where asked for, the known NUMA node and L3. keys gives room for n.
@@ -204,4 +204,9 @@ size_t levels_pairs(const struct placement *placement, enum level level, size_t 
                 most = (enum domain)domain;
     }
     return find_pairs(placement, level, most, max_pairs, pairs);
+}
+
+size_t level_next_n(size_t n, size_t last)
+{
+    return n == last ? last + 1 : 2 * n > last ? last : 2 * n;
 }

@@ -39,4 +39,7 @@ size_t levels_pairs(const struct placement *placement, enum level level, size_t 
 /* Finds them on one socket, of one domain; DOMAIN_NONE: of any. */
 size_t levels_domain_pairs(const struct placement *placement, enum domain domain, size_t max_pairs, struct pair *pairs);
 
+/* Returns the number of processes to measure behind n: doubled, the last one at the end, and one more behind that. */
+size_t level_next_n(size_t n, size_t last);
+
 #endif

@@ -16,10 +16,13 @@
 #include "calibrate/measure/processor.h"
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/sharing.h"
+#include "share/base/array.h"
 #include "share/base/memory.h"
 
 enum { CACHE_LINE = 64 };
-enum { TASK_TAG = 1, RESULT_TAG = 2, MEASURE_END_TAG = 3 };
+enum { TASK_TAG = 1, RESULT_TAG = 2, MEASURE_END_TAG = 3 }; /* of measure->control */
+/* Tag of measure_meet(): the largest that every MPI has, which no benchmark uses. */
+enum { MEET_TAG = 32767 };
 
 /* Rank 0 looks for results that often, once they should be there. A start lies SETTLE_S behind a look. */
 #define LEADER_S   0.2e-3
@@ -98,6 +101,41 @@ static void add_time(struct processor_time *sum, const struct processor_time *be
     struct processor_time end = processor_now();
     sum->run_s += end.run_s - begin->run_s;
     sum->wait_s += end.wait_s - begin->wait_s;
+}
+
+void item_add(struct item_list *list, struct item item)
+{
+    item.variant = item.variant != NULL ? item.variant : "";
+    item.n = item.n > 0 ? item.n : 1;
+    item.count = item.count > 0 ? item.count : 1;
+    item.n_pairs = item.n_pairs > 0 ? item.n_pairs : 1;
+    array_grow(&list->items, list->n, sizeof *list->items);
+    list->items[list->n++] = item;
+}
+
+void item_add_sizes(struct item_list *list, struct item item, uint64_t least, uint64_t most, uint64_t step)
+{
+    for (item.bytes = least; item.bytes <= most; item.bytes *= step)
+        item_add(list, item);
+}
+
+/* Returns the ranks of an item, which text may hold. */
+static const char *item_ranks(const struct item *item, char text[32])
+{
+    const struct pair *pair = item->pairs;
+    if (item->ranks != NULL)
+        return item->ranks;
+    if (pair->first == pair->second)
+        snprintf(text, 32, "%d", pair->first);
+    else
+        snprintf(text, 32, "%d-%d", pair->first, pair->second);
+    return text;
+}
+
+void measure_meet(const struct measure *measure, const struct task *task)
+{
+    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, MEET_TAG, NULL, 0, MPI_BYTE, task->partner, MEET_TAG, measure->comm,
+                 MPI_STATUS_IGNORE);
 }
 
 /* Waits for the partner. A send may be complete for its sender while the MPI still holds some of it: nobody sleeps
@@ -271,24 +309,25 @@ void measure_samples(struct measure *measure, const struct benchmark_program *pr
 void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
                    int repeats, double seconds)
 {
-    char waited[16] = "";
+    char waited[16] = "", ranks[32];
     if (!isnan(measure->waited))
         snprintf(waited, sizeof waited, "%.3f", measure->waited);
     printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%s,%.3f\n", benchmark_of(program, item->part)->name, item->variant,
            level_name[item->level], (unsigned long long)item->bytes, (unsigned long long)item->n, item->count, seconds,
-           measure->launch, item->ranks, item->domain != NULL ? item->domain : "", repeats, waited,
+           measure->launch, item_ranks(item, ranks), item->domain != NULL ? item->domain : "", repeats, waited,
            clock_now_s() - measure->begin_s);
 }
 
 size_t measure_resumed(const struct measure *measure, const struct item *item, double *seconds, size_t max)
 {
-    const char *name = benchmark_of(measure->program, item->part)->name;
+    char text[32];
+    const char *name = benchmark_of(measure->program, item->part)->name, *ranks = item_ranks(item, text);
     size_t found = 0;
     for (size_t i = 0; i < measure->resume.n_rows; i++) {
         const struct resume_row *row = &measure->resume.rows[i];
         if (row->bytes != item->bytes || row->n != item->n || row->level != item->level ||
             row->count != (uint64_t)item->count || strcmp(row->benchmark, name) != 0 ||
-            strcmp(row->ranks, item->ranks) != 0 || strcmp(row->variant, item->variant) != 0 ||
+            strcmp(row->ranks, ranks) != 0 || strcmp(row->variant, item->variant) != 0 ||
             strcmp(row->domain, item->domain != NULL ? item->domain : "") != 0)
             continue;
         if (found < max)

@@ -44,11 +44,22 @@ struct item {
     int batch;           /* repetitions that belong together, as posted at once; 0: one */
     size_t n_pairs;
     const struct pair *pairs; /* [n_pairs], borrowed; a pair of a rank with itself is measured once */
-    const char *ranks;        /* for the CSV, borrowed */
+    const char *ranks;        /* for the CSV, borrowed; NULL: those of the first pair, "0-4" or "0" */
     const char *domain;       /* for the CSV, borrowed; NULL: none */
     int part;                 /* which part of a benchmark that is made of others; set by the schedule */
     double weight;            /* its time against that of other items, 1 on average; set by the schedule */
 };
+
+/* The items of a benchmark; begins zeroed. */
+struct item_list {
+    struct item *items; /* [n] for free() */
+    size_t n;
+};
+
+/* Append an item: one, or one for each size from least to most, each step times the one before. variant "", n, count and
+ * n_pairs 1 need not be set. */
+void item_add(struct item_list *list, struct item item);
+void item_add_sizes(struct item_list *list, struct item item, uint64_t least, uint64_t most, uint64_t step);
 
 /* Tells a rank what to do. */
 struct task {
@@ -134,8 +145,8 @@ struct benchmark_program {
     /* Is called on every rank, once the places are known; may be NULL. Returns 0, or an exit code, the same on all of
      * them, if this job or these options are not for this benchmark. Only a rank that is to speak says why. */
     int (*prepare)(struct measure *measure, bool speak);
-    /* Lists the items on rank 0, for the caller to free; what they borrow lives as long as the program. */
-    void (*list)(const struct measure *measure, struct item **items, size_t *n_items);
+    /* Appends the items on rank 0; what they borrow lives as long as the program. */
+    void (*list)(const struct measure *measure, struct item_list *list);
     /* Measures on rank 0, instead of list, by measure_samples() and writes by measure_write(). */
     void (*lead)(struct measure *measure, const struct benchmark_program *program);
     /* Does the task once on a rank of the item and returns the seconds of one repetition; 0 where only the partner's
@@ -182,6 +193,9 @@ void measure_write(const struct measure *measure, const struct benchmark_program
 /* Finds on rank 0 the seconds of the samples of that item that --resume found, the first max of them in seconds[],
  * which may be NULL where max is 0. Returns how many there are. Their time is spent already: see begin_s. */
 size_t measure_resumed(const struct measure *measure, const struct item *item, double *seconds, size_t max);
+
+/* Waits until both ranks of the pair are here, so that they begin together. */
+void measure_meet(const struct measure *measure, const struct task *task);
 
 /* Reserves n places of that size in the long buffers, other ones than the last time, wrapping at their end, so that a
  * message is not in the cache from the one before; the first ones always where --cached was asked for. Place i is at

@@ -37,7 +37,8 @@ enum stage { FIRST, MINIMUM, PRECISION };
 struct schedule {
     struct measure *measure;
     const struct benchmark_program *program;
-    struct item *items;   /* [n_points] */
+    struct item_list list;
+    struct item *items;   /* [n_points] of the list */
     struct point *points; /* [n_points], of the items */
     size_t *order;        /* numbers of points, shuffled */
     size_t n_points;
@@ -338,17 +339,13 @@ static void schedule_resume(struct schedule *schedule)
 /* Appends the items of a part. */
 static void append_part(struct schedule *schedule, int part)
 {
-    struct item *listed = NULL;
-    size_t n_listed = 0;
-    benchmark_of(schedule->program, part)->list(schedule->measure, &listed, &n_listed);
-    schedule->items = xreallocarray(schedule->items, schedule->n_points + n_listed, sizeof *schedule->items);
+    size_t before = schedule->list.n;
+    benchmark_of(schedule->program, part)->list(schedule->measure, &schedule->list);
     double weight = schedule->program->n_parts > 0 ? schedule->program->parts[part].weight : 1;
-    for (size_t i = 0; i < n_listed; i++) {
-        listed[i].part = part;
-        listed[i].weight = weight / (double)n_listed;
-        schedule->items[schedule->n_points++] = listed[i];
+    for (size_t i = before; i < schedule->list.n; i++) {
+        schedule->list.items[i].part = part;
+        schedule->list.items[i].weight = weight / (double)(schedule->list.n - before);
     }
-    free(listed);
 }
 
 /* Lists all items, their weights 1 on average. */
@@ -358,6 +355,8 @@ static void schedule_list(struct schedule *schedule)
     double sum = 0;
     for (int part = 0; part < n_parts; part++)
         append_part(schedule, part);
+    schedule->items = schedule->list.items;
+    schedule->n_points = schedule->list.n;
     for (size_t i = 0; i < schedule->n_points; i++)
         sum += schedule->items[i].weight;
     for (size_t i = 0; i < schedule->n_points; i++)

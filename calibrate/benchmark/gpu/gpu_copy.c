@@ -8,8 +8,6 @@
  * a note `not_available WHAT REASON`; the program ends with 0, since it did what could be done. Samples of a mock of
  * the driver say so in their variant, and nothing fits them. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/mpi_job.h"
@@ -17,7 +15,6 @@
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/gpu/gpu_socket.h"
 #include "calibrate/machine/machine.h"
-#include "share/base/memory.h"
 
 #define COPY_BYTES_MAX     16777216u
 #define COPY_NOT_AVAILABLE MEASURE_NOTE "not_available "
@@ -55,7 +52,6 @@ struct found {
 static struct found copy_found;
 static struct gpu copy_gpu;
 static struct pair copy_copiers[N_PLACES]; /* of a rank with itself; NOWHERE: there is none */
-static char copy_names[N_PLACES][16];
 
 /* Looks for GPUs on rank 0; whoever is chosen to copy opens the driver for itself. */
 static void copy_look(const struct measure *measure)
@@ -85,8 +81,6 @@ static void copy_choose(const struct measure *measure)
         bool is_near = copy_found.sockets[0] < 0 || placement->socket[rank] == (uint32_t)copy_found.sockets[0];
         copy_copiers[is_near ? NEAR : FAR] = (struct pair){rank, rank};
     }
-    for (int place = 0; place < N_PLACES; place++)
-        snprintf(copy_names[place], sizeof copy_names[place], "%d", copy_copiers[place].first);
 }
 
 static void note_what_is_missing(void)
@@ -165,41 +159,27 @@ static enum level level_of(int mode, int place)
     return (modes[mode].way == GPU_PEER ? same : place == NEAR) ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
 }
 
-/* Appends a mode at a place, all sizes. */
-static size_t copy_append(const struct measure *measure, int mode, int place, struct item *items)
-{
-    size_t n = 0;
-    for (uint64_t bytes = 1; bytes <= COPY_BYTES_MAX && bytes <= measure->buffer_bytes; bytes *= COPY_STEP)
-        items[n++] = (struct item){.level = level_of(mode, place),
-                                   .mode = mode,
-                                   .variant = modes[mode].variant + (copy_found.is_mock ? 0 : sizeof MACHINE_MOCK),
-                                   .n = 1,
-                                   .count = 1,
-                                   .bytes = bytes,
-                                   .repeats = COPY_REPEATS_MAX,
-                                   .n_pairs = 1,
-                                   .pairs = &copy_copiers[place],
-                                   .ranks = copy_names[place]};
-    return n;
-}
-
 /* Says whether a rank makes such copies: one rank alone does those that end on a GPU. */
 static bool copy_is_measured(enum gpu_way way, bool is_nearest)
 {
     return way == GPU_PEER ? copy_found.has_peer && is_nearest : way != GPU_WITHIN || is_nearest;
 }
 
-static void copy_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void copy_list(const struct measure *measure, struct item_list *list)
 {
-    size_t n_sizes = 0;
-    for (uint64_t bytes = 1; bytes <= COPY_BYTES_MAX; bytes *= COPY_STEP)
-        n_sizes++;
-    *items = xcalloc(N_PLACES * COPY_N_MODES * n_sizes, sizeof **items);
+    uint64_t most = COPY_BYTES_MAX < measure->buffer_bytes ? COPY_BYTES_MAX : measure->buffer_bytes;
     int nearest = copy_copiers[NEAR].first != NOWHERE ? NEAR : FAR;
     for (int place = 0; place < N_PLACES; place++)
         for (int mode = 0; mode < COPY_N_MODES && copy_copiers[place].first != NOWHERE; mode++)
             if (copy_is_measured(modes[mode].way, place == nearest))
-                *n_items += copy_append(measure, mode, place, *items + *n_items);
+                item_add_sizes(
+                    list,
+                    (struct item){.level = level_of(mode, place),
+                                  .mode = mode,
+                                  .variant = modes[mode].variant + (copy_found.is_mock ? 0 : sizeof MACHINE_MOCK),
+                                  .repeats = COPY_REPEATS_MAX,
+                                  .pairs = &copy_copiers[place]},
+                    1, most, COPY_STEP);
 }
 
 static double copy_exchange(struct measure *measure, const struct task *task)

@@ -9,28 +9,19 @@
  * copy from the GPU, or to it, at the same time. What there is not is told in a note `not_available WHAT REASON`.
  * Before anything is measured each way has carried values that were looked at. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/mpi_job.h"
 #include "calibrate/benchmark/gpu/gpu_aware.h"
 #include "calibrate/benchmark/gpu/gpu_transfer.h"
 #include "calibrate/measure/shared_clock.h"
-#include "share/base/memory.h"
 
 #define PATHS_BYTES_MIN     1024u /* of what is shared or split */
 #define PATHS_BYTES_MAX     16777216u
 #define PATHS_NOT_AVAILABLE MEASURE_NOTE "not_available "
 #define WITHOUT_MOCK(t)     ((t) + sizeof MACHINE_MOCK)
 
-enum {
-    PATHS_REPEATS_MAX = 1024,
-    PATHS_WARM_SHARE = 16,
-    PATHS_STEP = 4,
-    PATHS_START_TAG = 4,
-    CHECK_BYTES = 5003,
-    CHECK_COUNT = 3
-};
+enum { PATHS_REPEATS_MAX = 1024, PATHS_WARM_SHARE = 16, PATHS_STEP = 4, CHECK_BYTES = 5003, CHECK_COUNT = 3 };
 
 /* Lists what is told apart, for each level. */
 static const struct paths_shape {
@@ -223,33 +214,28 @@ static int paths_prepare(struct measure *measure, bool speak)
     return -1;
 }
 
-static void paths_append(const struct measure *measure, size_t i, enum level level, struct item *items, size_t *n_items)
+static void paths_append(const struct measure *measure, struct item_list *list, size_t i, enum level level)
 {
     const struct paths_shape *shape = &paths_shapes[i];
-    bool copies_at_once = shape->path == GPU_PULL || shape->path == GPU_PUSH;
-    uint64_t least = shape->n_members * shape->count > 1 ? PATHS_BYTES_MIN : 1;
+    bool copies_at_once = shape->path >= GPU_PULL;
     uint64_t most = measure->buffer_bytes / (copies_at_once ? (uint64_t)shape->n_members : 1);
-    for (uint64_t bytes = least; bytes <= PATHS_BYTES_MAX && bytes <= most; bytes *= PATHS_STEP)
-        items[(*n_items)++] =
-            (struct item){.level = level,
-                          .mode = (int)(level * PATHS_N_SHAPES + i),
-                          .variant = paths_levels[level].is_mock ? shape->variant : WITHOUT_MOCK(shape->variant),
-                          .n = (uint64_t)shape->n_members,
-                          .count = shape->count,
-                          .bytes = bytes,
-                          .repeats = PATHS_REPEATS_MAX,
-                          .n_pairs = (size_t)shape->n_members,
-                          .pairs = copies_at_once ? paths_copiers[level] : paths_pairs[level],
-                          .ranks = paths_names[level]};
+    item_add_sizes(list,
+                   (struct item){.level = level,
+                                 .mode = (int)(level * PATHS_N_SHAPES + i),
+                                 .variant = paths_levels[level].is_mock ? shape->variant : WITHOUT_MOCK(shape->variant),
+                                 .n = (uint64_t)shape->n_members,
+                                 .count = shape->count,
+                                 .repeats = PATHS_REPEATS_MAX,
+                                 .n_pairs = (size_t)shape->n_members,
+                                 .pairs = copies_at_once ? paths_copiers[level] : paths_pairs[level],
+                                 .ranks = paths_names[level]},
+                   shape->n_members * shape->count > 1 ? PATHS_BYTES_MIN : 1,
+                   most < PATHS_BYTES_MAX ? most : PATHS_BYTES_MAX, PATHS_STEP);
 }
 
-static void paths_list(const struct measure *measure, struct item **items, size_t *n_items)
+static void paths_list(const struct measure *measure, struct item_list *list)
 {
-    size_t n_sizes = 0;
-    for (uint64_t bytes = 1; bytes <= PATHS_BYTES_MAX; bytes *= PATHS_STEP)
-        n_sizes++;
-    *items = xcalloc(LEVEL_COUNT * PATHS_N_SHAPES * n_sizes, sizeof **items);
-    for (int level = 0; level < LEVEL_COUNT; level++) {
+    for (enum level level = 0; level < LEVEL_COUNT; level++) {
         const struct gpu_end *side = paths_levels[level].side;
         for (int i = 0; i < paths_levels[level].n_members; i++) {
             paths_pairs[level][i] = (struct pair){side[0].members[i], side[1].members[i]};
@@ -257,8 +243,8 @@ static void paths_list(const struct measure *measure, struct item **items, size_
         }
         snprintf(paths_names[level], sizeof paths_names[level], "%d-%d", side[0].members[0], side[1].members[0]);
         for (size_t i = 0; i < PATHS_N_SHAPES; i++)
-            if (paths_is_measured(measure, &paths_shapes[i], (enum level)level))
-                paths_append(measure, i, (enum level)level, *items, n_items);
+            if (paths_is_measured(measure, &paths_shapes[i], level))
+                paths_append(measure, list, i, level);
     }
 }
 
@@ -286,8 +272,7 @@ static double paths_exchange(struct measure *measure, const struct task *task)
     bool copies_at_once = shape->path >= GPU_PULL;
     transfer.bytes = copies_at_once ? task->bytes * (uint64_t)shape->n_members : task->bytes;
     enter(transfer.end);
-    MPI_Sendrecv(NULL, 0, MPI_BYTE, task->partner, PATHS_START_TAG, NULL, 0, MPI_BYTE, task->partner, PATHS_START_TAG,
-                 measure->comm, MPI_STATUS_IGNORE);
+    measure_meet(measure, task);
     paths_round_trips(measure, &transfer, task, 1 + task->repeats / PATHS_WARM_SHARE);
     transfer.copies_s = 0;
     double begin_s = clock_now_s();

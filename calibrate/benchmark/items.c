@@ -1,11 +1,28 @@
-/* A sample of a stream lasts up to seconds on a slow wire, so a series has one of them, and the time is looked at
- * before each. */
-#include "calibrate/benchmark/round_robin.h"
-
+/* What several benchmarks list, and how those with long samples are led: a sample of a stream lasts up to seconds on a
+ * slow wire, so a series has one of them, and the time is looked at before each. */
 #include <stdio.h>
 
+#include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/measure/levels.h"
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/samples/probing.h"
+
+void one_pair_list(const struct measure *measure, struct item_list *list, struct pair *pairs, enum level nearest,
+                   enum level farthest, const struct one_pair_plan *plan)
+{
+    for (enum level level = nearest; level <= farthest; level++) {
+        if (levels_pairs(&measure->placement, level, 1, &pairs[level]) == 0)
+            continue;
+        for (size_t i = 0; i < plan->n_sizes; i++)
+            for (int mode = 0; mode < plan->n_modes; mode++)
+                item_add(list, (struct item){.level = level,
+                                             .mode = mode,
+                                             .variant = plan->variants[mode],
+                                             .bytes = plan->sizes[i],
+                                             .repeats = plan->repeats,
+                                             .pairs = &pairs[level]});
+    }
+}
 
 /* Measures an item once; returns whether the sample counts. */
 static bool sample_item(struct measure *measure, const struct benchmark_program *program, const struct item *item)
