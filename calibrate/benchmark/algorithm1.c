@@ -30,7 +30,7 @@ enum { BATCH_MIN = 10, BATCH_MAX = 256, BATCH_BYTES = 524288, ALGORITHM1_REPEATS
 enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2, SELECTIONS_MAX = 2 };
 
 static struct level_group groups[LEVEL_COUNT][GROUPS_MAX];
-static struct pair single[GROUPS_MAX][DOMAIN_COUNT]; /* N = 1, 2 on a socket, of each domain */
+static struct pair single_pairs[GROUPS_MAX][DOMAIN_COUNT]; /* N = 1, 2 on a socket, of each domain */
 static char selection_names[GROUPS_MAX][SELECTIONS_MAX][sizeof groups[0][0].name + 8];
 
 static int batch_of(const struct measure *measure, uint64_t bytes)
@@ -104,7 +104,7 @@ static void list_level(const struct measure *measure, struct item_list *list, en
     for (size_t n = 1; n <= last; n = level_next_n(n, last))
         for (int i = 0; i < n_groups; i++)
             if (level == LEVEL_INTRA_SOCKET && n <= 2 && n_rank_pairs[DOMAIN_NONE] == 0)
-                append_single(measure, list, &found[i], single[i], n, n_rank_pairs);
+                append_single(measure, list, &found[i], single_pairs[i], n, n_rank_pairs);
             else if (level == LEVEL_INTRA_SOCKET)
                 append_selections(measure, list, i, n);
             else if (n <= last_n(level, &found[i]))

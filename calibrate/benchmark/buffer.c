@@ -9,7 +9,7 @@
  * UCX. An MPI that sends it later is measured up to its eager limit.
  *
  * If 1 MiB is refused, also with a longer pause, the size from which messages are refused is searched in the same way
- * (bisection.h, to 2 %).
+ * (plan.h, to 2 %).
  *
  * If it is taken, the transport buffers, and its windows grow with use: TCP widens the receiver's window whenever much
  * is read at once, that is after every pause, up to net.ipv4.tcp_rmem. A search would find what it caused itself. So
@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/measure/bisection.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"

@@ -9,13 +9,13 @@
  * asked for, however long a rank was kept from running.
  *
  * The patience comes from the time that the largest taken message needed, and is not over before the send was tested
- * many times. The search is to the byte (bisection.h), for up to two pairs a level, the second ones after all the first
+ * many times. The search is to the byte (plan.h), for up to two pairs a level, the second ones after all the first
  * ones; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the patience. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/measure/bisection.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"

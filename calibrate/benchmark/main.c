@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/samples/plan.h"
+#include "calibrate/measure/plan.h"
 #include "share/base/error.h"
 
-/* Those that list what they measure as one: their samples come in a single random order over benchmark, size and number of
- * processes. So a machine that is slow for some seconds is slow for a few samples of all and not for all samples of one.
- * A part gets time by its weight; what it does not need goes to the others. */
+/* Those that list what they measure as one: their samples come in a single random order over benchmark, size and number
+ * of processes. So a machine that is slow for some seconds is slow for a few samples of all and not for all samples of
+ * one. A part gets time by its weight; what it does not need goes to the others. */
 static const struct benchmark_part parts[] = {
     {&pingpong_program, 0.30, 0},                  /* latency and bandwidth of one message */
     {&algorithm1_program, 0.45, 0},                /* bandwidth that processes share */

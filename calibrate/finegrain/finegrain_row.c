@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/samples/plan.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
 #include "share/base/statistics.h"

@@ -1,8 +1,12 @@
-/* Contexts are the primary ones of the process, which its MPI shares; they are given back, not destroyed. */
+/* Contexts are the primary ones of the process, which its MPI shares; they are given back, not destroyed. hwloc reads
+ * PCI devices only where it is asked to. */
 #include "calibrate/gpu/gpu_memory.h"
 
+#include <hwloc.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "share/base/monotonic.h"
 
 enum { CUDA_PEER_ALREADY_ENABLED = 704 }; /* an MPI may have done so */
 
@@ -171,4 +175,80 @@ void gpu_close(struct gpu *gpu)
         release_side(gpu, &gpu->side[i]);
     cuda_driver_close(&gpu->driver);
     *gpu = (struct gpu){.n_sides = 0};
+}
+
+static int copy_start(struct gpu *gpu, enum gpu_copy_way way, char *host, size_t offset, size_t bytes,
+                      struct error *error)
+{
+    uint64_t near = gpu->side[0].data + offset;
+    if (way == GPU_TO)
+        GPU_CALL(gpu, cuMemcpyHtoDAsync, near, host, bytes, gpu->stream);
+    else if (way == GPU_FROM)
+        GPU_CALL(gpu, cuMemcpyDtoHAsync, host, near, bytes, gpu->stream);
+    else if (way == GPU_WITHIN)
+        GPU_CALL(gpu, cuMemcpyDtoDAsync, gpu->twin + offset, near, bytes, gpu->stream);
+    else
+        GPU_CALL(gpu, cuMemcpyPeerAsync, gpu->side[1].data + offset, gpu->side[1].context, near, gpu->side[0].context,
+                 bytes, gpu->stream);
+    return 0;
+}
+
+/* Copies once between two events. */
+static int copy_between_events(struct gpu *gpu, enum gpu_copy_way way, char *host, size_t offset, size_t bytes,
+                               double *seconds, struct error *error)
+{
+    float milliseconds = 0;
+    GPU_CALL(gpu, cuEventRecord, gpu->events[0], gpu->stream);
+    if (copy_start(gpu, way, host, offset, bytes, error) != 0)
+        return -1;
+    GPU_CALL(gpu, cuEventRecord, gpu->events[1], gpu->stream);
+    GPU_CALL(gpu, cuStreamSynchronize, gpu->stream);
+    GPU_CALL(gpu, cuEventElapsedTime, &milliseconds, gpu->events[0], gpu->events[1]);
+    *seconds = 1e-3 * (double)milliseconds;
+    return 0;
+}
+
+int gpu_copy(struct gpu *gpu, enum gpu_copy_way way, bool by_events, char *host, size_t offset, size_t bytes,
+             int repeats, double *seconds, struct error *error)
+{
+    double begin_s = clock_now_s(), on_gpu_s = 0;
+    for (int i = 0; i < repeats; i++) {
+        double one_s = 0;
+        if (by_events) {
+            if (copy_between_events(gpu, way, host, offset, bytes, &one_s, error) != 0)
+                return -1;
+            on_gpu_s += one_s;
+            continue;
+        }
+        if (copy_start(gpu, way, host, offset, bytes, error) != 0)
+            return -1;
+        GPU_CALL(gpu, cuStreamSynchronize, gpu->stream);
+    }
+    *seconds = (by_events ? on_gpu_s : clock_now_s() - begin_s) / repeats;
+    return 0;
+}
+
+static int find(hwloc_topology_t topology, const char *bus_id)
+{
+    hwloc_obj_t device = hwloc_get_pcidev_by_busidstring(topology, bus_id);
+    hwloc_obj_t near = device != NULL ? hwloc_get_non_io_ancestor_obj(topology, device) : NULL;
+    int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
+    for (int i = 0; near != NULL && near->cpuset != NULL && i < n; i++)
+        if (hwloc_bitmap_isincluded(near->cpuset,
+                                    hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, (unsigned)i)->cpuset))
+            return i;
+    return -1;
+}
+
+int gpu_socket(const char *bus_id)
+{
+    hwloc_topology_t topology;
+    int socket = -1;
+    if (hwloc_topology_init(&topology) != 0)
+        return -1;
+    if (hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) == 0 &&
+        hwloc_topology_load(topology) == 0)
+        socket = find(topology, bus_id);
+    hwloc_topology_destroy(topology);
+    return socket;
 }

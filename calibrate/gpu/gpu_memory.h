@@ -1,4 +1,6 @@
-/* Takes memory on a GPU, of its own or of another process, and what copies need. Knows neither MPI nor samples. */
+/* Takes memory on a GPU, of its own or of another process, and what copies need; copies bytes between a GPU and its
+ * host, within a GPU, and between two GPUs, and times each copy by the wall clock or by the GPU's own events (Bienz
+ * 2021, Table II); finds the socket of a GPU. Knows neither MPI nor samples. */
 #ifndef MPISTAIR_CALIBRATE_GPU_MEMORY_H
 #define MPISTAIR_CALIBRATE_GPU_MEMORY_H
 
@@ -66,5 +68,18 @@ int gpu_take_shared(struct gpu *gpu, const struct cuda_ipc_handle *handle, size_
 int gpu_enter(struct gpu *gpu, struct error *error);
 /* Gives all back; does nothing where nothing is open. */
 void gpu_close(struct gpu *gpu);
+
+/* GPU_WITHIN and GPU_PEER need gpu_take_other_ends. */
+enum gpu_copy_way { GPU_TO, GPU_FROM, GPU_WITHIN, GPU_PEER };
+
+/* Copies `bytes` so many times between host, which is pinned or not, and the GPU's memory from offset on; between GPUs
+ * host is not read. The context is the thread's (gpu_enter). Each copy is over before the next begins. *seconds is the
+ * mean of one. Returns 0, or -1 with the reason. */
+int gpu_copy(struct gpu *gpu, enum gpu_copy_way way, bool by_events, char *host, size_t offset, size_t bytes,
+             int repeats, double *seconds, struct error *error);
+
+/* Returns hwloc's logical index of the package whose processors are closest to that PCI device; -1 where hwloc does not
+ * know the device, or the one package of its processors. */
+int gpu_socket(const char *bus_id);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/samples/probing.h"
-#include "calibrate/samples/plan.h"
+#include "calibrate/measure/plan.h"
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
 

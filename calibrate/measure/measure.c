@@ -15,7 +15,6 @@
 
 #include "calibrate/measure/processor.h"
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/sharing.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
@@ -214,7 +213,7 @@ static void combine(struct result *slowest, const struct result *result, int n_s
     slowest->shortest_s = fmax(slowest->shortest_s, result->shortest_s);
 }
 
-/* Drops the samples that sharing.h reports; ranks holds all n of them. */
+/* Drops the samples that processor.h reports; ranks holds all n of them. */
 static void drop_shared(struct measure *measure, const struct result *ranks, size_t n, int n_samples,
                         struct result *slowest)
 {

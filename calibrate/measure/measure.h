@@ -56,8 +56,8 @@ struct item_list {
     size_t n;
 };
 
-/* Append an item: one, or one for each size from least to most, each step times the one before. variant "", n, count and
- * n_pairs 1 need not be set. */
+/* Append an item: one, or one for each size from least to most, each step times the one before. variant "", n, count
+ * and n_pairs 1 need not be set. */
 void item_add(struct item_list *list, struct item item);
 void item_add_sizes(struct item_list *list, struct item item, uint64_t least, uint64_t most, uint64_t step);
 
@@ -92,7 +92,7 @@ struct measure {
     double longest_s; /* longest of the samples of the last series, from start to end of exchange() */
     double shortest_s;
     size_t late;       /* samples that were dropped because a rank could not start in time */
-    bool drop_shared;  /* drop samples in which ranks shared a processor (sharing.h), for the next series */
+    bool drop_shared;  /* drop samples in which ranks shared a processor (processor.h), for the next series */
     size_t shared;     /* samples that were dropped for that */
     double waited;     /* share of the processor time that the ranks of the last series wanted and others had; NaN: they
                        * were more than processors, and wait for each other by nature */
@@ -103,7 +103,7 @@ struct measure {
     const struct benchmark_program *program;
     MPI_Comm control;
     int *host;
-    uint64_t machine;  /* sharing.h */
+    uint64_t machine;  /* processor.h */
     cpu_set_t cpus;    /* processors on which this rank may run */
     int n_processors;  /* how many of these */
     int shared_on_end; /* samples */

@@ -3,7 +3,8 @@
 #define MPISTAIR_CALIBRATE_MPI_JOB_H
 
 /* The beginning of lines on standard error that are for mpistair calibrate. */
-#define MEASURE_NOTE "mpistair-note: "
+#define MEASURE_NOTE          "mpistair-note: "
+#define MEASURE_NOT_AVAILABLE MEASURE_NOTE "not_available "
 
 /* Initializes MPI with that level of threads (MPI_THREAD_SINGLE ...) and returns what it provides. From here on exit()
  * ends all ranks, as where memory runs out. With MPI_THREAD_MULTIPLE the process keeps the memory that it frees, as one

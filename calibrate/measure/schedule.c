@@ -10,8 +10,7 @@
 
 #include "calibrate/measure/shared_clock.h"
 #include "share/base/array.h"
-#include "calibrate/samples/plan.h"
-#include "calibrate/measure/point.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/samples/probing.h"
 #include "calibrate/measure/machine_probe.h"
 #include "share/base/memory.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "calibrate/samples/samples.h"
-#include "calibrate/samples/plan.h"
 #include "share/base/array.h"
 #include "share/base/csv.h"
 #include "share/base/memory.h"

@@ -26,6 +26,7 @@ struct csv_reader {
     int (*row)(void *context, size_t line, const union csv_value *values, struct error *error);
     int (*comment)(void *context, const char *text, struct error *error);
     void *context;
+    bool is_unfinished;
     struct error *error;
     union csv_value *values;      /* [n_columns] */
     size_t column_of[MAX_FIELDS]; /* column_of[field]; n_columns: not asked for */
@@ -218,6 +219,8 @@ static int read_stream(FILE *stream, struct csv_reader *reader)
                 return -1;
     if (ferror(stream))
         return error_set(reader->error, "%s: cannot be read: %s", reader->path, strerror(errno));
+    if (reader->is_unfinished)
+        return 0;
     if (reader->place == QUOTED)
         return error_set(reader->error, "%s:%zu: the file ends within a quoted field", reader->path, reader->line);
     bool in_comment = reader->line_bytes > 0 && reader->line_is_comment;
@@ -226,17 +229,10 @@ static int read_stream(FILE *stream, struct csv_reader *reader)
     return reader->n_fields > 0 ? 0 : expected_header(reader, "empty file");
 }
 
-int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
-             int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
-             struct error *error)
-{
-    return csv_read_comments(path, columns, n_columns, row, NULL, context, error);
-}
-
-int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
-                      int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                      int (*comment)(void *context, const char *text, struct error *error), void *context,
-                      struct error *error)
+static int read_file(const char *path, struct csv_column *columns, size_t n_columns,
+                     int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
+                     int (*comment)(void *context, const char *text, struct error *error), void *context,
+                     bool is_unfinished, struct error *error)
 {
     for (size_t i = 0; i < n_columns; i++)
         columns[i].present = false;
@@ -250,6 +246,7 @@ int csv_read_comments(const char *path, struct csv_column *columns, size_t n_col
                                   .row = row,
                                   .comment = comment,
                                   .context = context,
+                                  .is_unfinished = is_unfinished,
                                   .error = error,
                                   .values = xcalloc(n_columns, sizeof(union csv_value)),
                                   .texts = xmalloc(MAX_LINE_BYTES + 1),
@@ -261,6 +258,29 @@ int csv_read_comments(const char *path, struct csv_column *columns, size_t n_col
     free(reader->values);
     free(reader);
     return result;
+}
+
+int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
+             int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
+             struct error *error)
+{
+    return read_file(path, columns, n_columns, row, NULL, context, false, error);
+}
+
+int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
+                      int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
+                      int (*comment)(void *context, const char *text, struct error *error), void *context,
+                      struct error *error)
+{
+    return read_file(path, columns, n_columns, row, comment, context, false, error);
+}
+
+int csv_read_unfinished(const char *path, struct csv_column *columns, size_t n_columns,
+                        int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
+                        int (*comment)(void *context, const char *text, struct error *error), void *context,
+                        struct error *error)
+{
+    return read_file(path, columns, n_columns, row, comment, context, true, error);
 }
 
 void csv_text(FILE *stream, const char *text)

@@ -1,8 +1,9 @@
-/* Writes fields of CSV, and reads CSV with a header line: columns are found by name, numbers checked, and errors name file:line and column.
+/* Writes fields of CSV, and reads CSV with a header line: columns are found by name, numbers checked, and errors name
+ * file:line and column.
  *
- * Accepts LF, CR and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere: lines
- * that begin with '#'. Refuses a missing or repeated required column, rows of another width or of more than
- * 1 MiB, and whatever is not a number of the asked kind (NaN, infinities, overflow, trailing letters). */
+ * * Accepts LF, CR and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere:
+ * lines that begin with '#'. Refuses a missing or repeated required column, rows of another width or of more than 1
+ * MiB, and whatever is not a number of the asked kind (NaN, infinities, overflow, trailing letters). */
 #ifndef MPISTAIR_BASE_CSV_H
 #define MPISTAIR_BASE_CSV_H
 
@@ -43,6 +44,12 @@ int csv_read_comments(const char *path, struct csv_column *columns, size_t n_col
                       int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
                       int (*comment)(void *context, const char *text, struct error *error), void *context,
                       struct error *error);
+/* Does the same with a file that somebody may not have written to its end: a last line without an end is left out, and
+ * there may be no header. */
+int csv_read_unfinished(const char *path, struct csv_column *columns, size_t n_columns,
+                        int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
+                        int (*comment)(void *context, const char *text, struct error *error), void *context,
+                        struct error *error);
 
 /* Writes a field as valid UTF-8 without control characters, quoted where RFC 4180 asks for it. */
 void csv_text(FILE *stream, const char *text);

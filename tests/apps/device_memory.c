@@ -3,7 +3,7 @@
 #include "tests/apps/device_memory.h"
 
 #include "calibrate/benchmark/gpu/gpu_aware.h"
-#include "calibrate/gpu/gpu_copy.h"
+#include "calibrate/gpu/gpu_memory.h"
 #include "tests/apps/app.h"
 
 #include <stdio.h>
@@ -88,7 +88,7 @@ void device_release(struct device_memory *memory)
 }
 
 /* Copies a piece between the device and the host. */
-static void copy(struct device_memory *memory, enum gpu_way way, const struct device_piece *piece, char *host)
+static void copy(struct device_memory *memory, enum gpu_copy_way way, const struct device_piece *piece, char *host)
 {
     struct error error;
     double seconds;

@@ -25,7 +25,7 @@
  * holds the median with 95 % by order statistics; below 6 repeats, which bound none, it is from the smallest to the
  * largest time, and stderr says with what probability that holds the median. Wrong usage ends with one line and exit
  * code 2. */
-#include "calibrate/samples/plan.h"
+#include "calibrate/measure/plan.h"
 #include "share/base/error.h"
 #include "share/base/number.h"
 #include "tests/apps/app.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/bisection.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/fit/fits.h"
 #include "calibrate/fit/boundary.h"
 

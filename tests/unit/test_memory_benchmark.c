@@ -11,7 +11,6 @@
 #include "calibrate/benchmark/memory/memory_plan.h"
 #include "calibrate/benchmark/memory/memory_seats.h"
 #include "calibrate/benchmark/memory/memory_steady.h"
-#include "calibrate/benchmark/memory/transport_judge.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

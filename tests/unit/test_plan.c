@@ -1,12 +1,11 @@
-/* Tests plan.h and point.h: the arithmetic of a schedule. */
+/* Tests plan.h: the arithmetic of a schedule. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "calibrate/samples/plan.h"
-#include "calibrate/measure/point.h"
+#include "calibrate/measure/plan.h"
 #include "share/base/statistics.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -1,5 +1,5 @@
 /* Tests ranks on one processor though there was one for each. */
-#include "calibrate/measure/sharing.h"
+#include "calibrate/measure/processor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,19 +11,17 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/mpi_job.h"
-#include "calibrate/gpu/gpu_copy.h"
+#include "calibrate/gpu/gpu_memory.h"
 #include "calibrate/gpu/gpu_path.h"
-#include "calibrate/gpu/gpu_socket.h"
 #include "calibrate/machine/machine.h"
 
-#define COPY_BYTES_MAX     16777216u
-#define COPY_NOT_AVAILABLE MEASURE_NOTE "not_available "
+#define COPY_BYTES_MAX 16777216u
 
 enum { COPY_REPEATS_MAX = 1024, COPY_WARM_SHARE = 16, COPY_STEP = 4, NOWHERE = -1 };
 
 static const struct copy_mode {
     const char *variant; /* behind MACHINE_MOCK and a '_' where the driver is a mock */
-    enum gpu_way way;
+    enum gpu_copy_way way;
     bool is_pinned, by_events;
 } modes[] = {
     {MACHINE_MOCK "_to_pinned", GPU_TO, true, false},
@@ -58,7 +56,7 @@ static void copy_look(const struct measure *measure)
 {
     struct error error;
     if (measure->rank == 0 && gpu_open(&copy_gpu, &error) != 0)
-        fprintf(stderr, COPY_NOT_AVAILABLE "gpu %s\n", error.text);
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu %s\n", error.text);
     if (measure->rank == 0 && copy_gpu.driver.library != NULL) {
         copy_found = (struct found){.is_there = true, .is_mock = copy_gpu.driver.is_mock, .n_gpus = copy_gpu.n_sides};
         for (int i = 0; i < copy_gpu.n_sides; i++)
@@ -86,16 +84,16 @@ static void copy_choose(const struct measure *measure)
 static void note_what_is_missing(void)
 {
     if (copy_found.sockets[0] < 0)
-        fprintf(stderr,
-                COPY_NOT_AVAILABLE "gpu_copy_far hwloc does not know the socket of the GPU: any counts as its own\n");
+        fprintf(stderr, MEASURE_NOT_AVAILABLE
+                "gpu_copy_far hwloc does not know the socket of the GPU: any counts as its own\n");
     else if (copy_copiers[FAR].first == NOWHERE)
-        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy_far no rank of the node is on another socket than the GPU\n");
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu_copy_far no rank of the node is on another socket than the GPU\n");
     if (copy_copiers[NEAR].first == NOWHERE)
-        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy_near no rank of the node is on the socket of the GPU\n");
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu_copy_near no rank of the node is on the socket of the GPU\n");
     if (copy_found.n_gpus < 2)
-        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy_peer one GPU: copies from one to another need two\n");
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu_copy_peer one GPU: copies from one to another need two\n");
     else if (!copy_found.has_peer)
-        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy_peer the first GPU cannot reach the memory of the second\n");
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu_copy_peer the first GPU cannot reach the memory of the second\n");
 }
 
 /* Returns where a rank copies, NOWHERE where it does not. */
@@ -126,7 +124,7 @@ static bool copy_take(const struct measure *measure)
         has_peer = copy_gpu.has_peer;
     }
     if (refused)
-        fprintf(stderr, COPY_NOT_AVAILABLE "gpu_copy rank %d: %s\n", measure->rank, error.text);
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu_copy rank %d: %s\n", measure->rank, error.text);
     MPI_Allreduce(&refused, &any_refused, 1, MPI_INT, MPI_MAX, measure->comm);
     MPI_Allreduce(&has_peer, &any_peer, 1, MPI_INT, MPI_MAX, measure->comm);
     copy_found.has_peer = any_peer;
@@ -160,7 +158,7 @@ static enum level level_of(int mode, int place)
 }
 
 /* Says whether a rank makes such copies: one rank alone does those that end on a GPU. */
-static bool copy_is_measured(enum gpu_way way, bool is_nearest)
+static bool copy_is_measured(enum gpu_copy_way way, bool is_nearest)
 {
     return way == GPU_PEER ? copy_found.has_peer && is_nearest : way != GPU_WITHIN || is_nearest;
 }

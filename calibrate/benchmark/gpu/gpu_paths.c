@@ -8,18 +8,417 @@
  * have what the copies of one way take on the GPU alone. Of pull and push, bytes are those of one of n processes that
  * copy from the GPU, or to it, at the same time. What there is not is told in a note `not_available WHAT REASON`.
  * Before anything is measured each way has carried values that were looked at. */
+#include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/mpi_job.h"
 #include "calibrate/benchmark/gpu/gpu_aware.h"
-#include "calibrate/benchmark/gpu/gpu_transfer.h"
+#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/shared_clock.h"
+#include "calibrate/gpu/gpu_memory.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/levels.h"
+#include "calibrate/gpu/gpu_path.h"
 
-#define PATHS_BYTES_MIN     1024u /* of what is shared or split */
-#define PATHS_BYTES_MAX     16777216u
-#define PATHS_NOT_AVAILABLE MEASURE_NOTE "not_available "
-#define WITHOUT_MOCK(t)     ((t) + sizeof MACHINE_MOCK)
+enum { GPU_MEMBERS_MAX = 8 };
+
+/* Holds one end: processes of a socket, the first of which has memory on a GPU. Other processes know it by its bus id:
+ * its number is another one in each process that sees other GPUs. */
+struct gpu_end {
+    int members[GPU_MEMBERS_MAX]; /* ranks */
+    int own;                      /* this rank's place among them; -1: it is none of them */
+    char bus_id[GPU_BUS_ID_BYTES];
+    int socket;     /* of the GPU; -1: not known */
+    struct gpu gpu; /* as this rank has it */
+    char *host;     /* [buffer_bytes] of this rank, pinned where it has the GPU */
+    bool owns_host;
+};
+
+/* Holds both ends of a level. All ranks agree on it, but for what an end says of this rank. */
+struct gpu_ends {
+    enum level level;
+    int n_members; /* of each end: 1, 2, 4 or 8; 0: the job does not span the level */
+    struct gpu_end side[2];
+    bool is_mock;
+    bool has_gpus;   /* both first members have memory on a GPU */
+    bool has_shared; /* it can be shared, and the other members copy from and to it themselves */
+};
+
+/* Tells all ranks what the first member of an end found. */
+struct told {
+    bool has_gpu, is_shared, is_mock;
+    int socket;
+    char bus_id[GPU_BUS_ID_BYTES];
+    struct cuda_ipc_handle handle;
+};
+
+static bool is_beside(const struct placement *placement, int rank, int other)
+{
+    return placement->node[rank] == placement->node[other] && placement->socket[rank] == placement->socket[other];
+}
+
+/* Adds a rank to the end on whose socket it is; where that are both, to the one with fewer. */
+static void add_member(const struct placement *placement, int rank, struct gpu_ends *ends, int n[2])
+{
+    int fewer = n[1] < n[0] ? 1 : 0;
+    for (int i = 0; i < 2; i++) {
+        int side = i == 0 ? fewer : 1 - fewer;
+        struct gpu_end *end = &ends->side[side];
+        if (n[side] == GPU_MEMBERS_MAX || !is_beside(placement, rank, end->members[0]))
+            continue;
+        end->members[n[side]++] = rank;
+        return;
+    }
+}
+
+/* Chooses the ranks, by their places alone, so that all ranks choose the same. */
+static void gpu_ends_choose(const struct measure *measure, enum level level, struct gpu_ends *ends)
+{
+    struct pair pair;
+    *ends = (struct gpu_ends){.level = level, .side = {{.own = -1}, {.own = -1}}};
+    if (levels_pairs(&measure->placement, level, 1, &pair) == 0)
+        return;
+    ends->side[0].members[0] = pair.first;
+    ends->side[1].members[0] = pair.second;
+    int n[2] = {1, 1};
+    for (int rank = 0; rank < measure->size; rank++)
+        if (rank != pair.first && rank != pair.second)
+            add_member(&measure->placement, rank, ends, n);
+    int fewest = n[1] < n[0] ? n[1] : n[0];
+    for (ends->n_members = 1; 2 * ends->n_members <= fewest;)
+        ends->n_members *= 2;
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < ends->n_members; i++)
+            if (ends->side[side].members[i] == measure->rank)
+                ends->side[side].own = i;
+}
+
+/* Returns this rank's end; NULL where it is at none. */
+static struct gpu_end *gpu_ends_own(struct gpu_ends *ends)
+{
+    for (int side = 0; side < 2; side++)
+        if (ends->side[side].own >= 0)
+            return &ends->side[side];
+    return NULL;
+}
+
+/* Finds the GPU for a rank on that socket: the first of those near, and of them the first that is not taken. */
+static int pick(uint32_t socket, const char *taken, struct told *told, struct error *error)
+{
+    struct gpu gpu;
+    int best = -1, result = gpu_open(&gpu, error);
+    if (result != 0)
+        return -1;
+    for (int i = 0; i < gpu.driver.n_devices && result == 0; i++) {
+        char bus_id[GPU_BUS_ID_BYTES];
+        result = gpu_bus_id(&gpu, i, bus_id, error);
+        if (result != 0)
+            break;
+        int found = gpu_socket(bus_id), score = 2 * (found < 0 || (uint32_t)found == socket);
+        score += strcmp(bus_id, taken) != 0;
+        if (score <= best)
+            continue;
+        best = score;
+        told->socket = found;
+        memcpy(told->bus_id, bus_id, sizeof bus_id);
+    }
+    gpu_close(&gpu);
+    return result;
+}
+
+/* Copies a byte each way, so that what is refused is told before anything is measured. */
+static int try_copies(struct gpu *gpu, struct error *error)
+{
+    double seconds;
+    if (gpu_copy(gpu, GPU_TO, true, gpu->pinned, 0, 1, 1, &seconds, error) != 0)
+        return -1;
+    return gpu_copy(gpu, GPU_FROM, false, gpu->pinned, 0, 1, 1, &seconds, error);
+}
+
+/* Takes a GPU as the first member of an end. */
+static int take_first(const struct measure *measure, const char *taken, struct gpu *gpu, struct told *told)
+{
+    struct error error;
+    if (pick(measure->placement.socket[measure->rank], taken, told, &error) != 0 ||
+        gpu_open_at(gpu, told->bus_id, &error) != 0 || gpu_take(gpu, measure->buffer_bytes, &error) != 0 ||
+        try_copies(gpu, &error) != 0) {
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu_paths rank %d: %s\n", measure->rank, error.text);
+        return -1;
+    }
+    told->has_gpu = true;
+    told->is_mock = gpu->driver.is_mock;
+    told->is_shared = gpu_share(gpu, &told->handle, &error) == 0;
+    if (!told->is_shared)
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "duplicate-pointer rank %d: %s\n", measure->rank, error.text);
+    return 0;
+}
+
+/* Takes the memory of the first member as another one. Returns whether it has it. */
+static bool take_other(const struct measure *measure, const struct told *told, struct gpu *gpu)
+{
+    struct error error;
+    if (!told->is_shared)
+        return false;
+    if (gpu_open_at(gpu, told->bus_id, &error) == 0 &&
+        gpu_take_shared(gpu, &told->handle, measure->buffer_bytes, &error) == 0 && try_copies(gpu, &error) == 0)
+        return true;
+    fprintf(stderr, MEASURE_NOT_AVAILABLE "duplicate-pointer rank %d: %s\n", measure->rank, error.text);
+    return false;
+}
+
+/* Gives each member memory of the host: a process that copies nothing has ordinary one. */
+static void take_host(const struct measure *measure, struct gpu_end *end)
+{
+    end->host = end->gpu.pinned;
+    end->owns_host = end->host == NULL;
+    if (end->owns_host)
+        end->host = calloc(1, measure->buffer_bytes);
+    if (end->host != NULL)
+        return;
+    abort_all("no memory for a buffer of %zu bytes; use --buffer", measure->buffer_bytes);
+}
+
+/* Takes a GPU for each end: one of its own socket, and not that of the other end, as far as there are such. What is
+ * refused is told in a note `not_available WHAT REASON` by the rank that meets it. Collective over measure->comm. */
+static void gpu_ends_take(struct measure *measure, struct gpu_ends *ends)
+{
+    struct told told[2] = {{.socket = -1}, {.socket = -1}};
+    const uint32_t *node = measure->placement.node;
+    int has = 1;
+    if (ends->n_members == 0)
+        return;
+    for (int side = 0; side < 2; side++) {
+        struct gpu_end *end = &ends->side[side];
+        bool is_shared_node = side == 1 && node[ends->side[0].members[0]] == node[end->members[0]];
+        if (end->own == 0)
+            (void)take_first(measure, is_shared_node ? told[0].bus_id : "", &end->gpu, &told[side]);
+        MPI_Bcast(&told[side], sizeof told[side], MPI_BYTE, end->members[0], measure->comm);
+        if (end->own > 0)
+            has = take_other(measure, &told[side], &end->gpu) ? has : 0;
+        if (end->own >= 0)
+            take_host(measure, end);
+        memcpy(end->bus_id, told[side].bus_id, sizeof end->bus_id);
+        end->socket = told[side].socket;
+    }
+    int all_have;
+    MPI_Allreduce(&has, &all_have, 1, MPI_INT, MPI_MIN, measure->comm);
+    ends->is_mock = told[0].is_mock || told[1].is_mock;
+    ends->has_gpus = told[0].has_gpu && told[1].has_gpu;
+    ends->has_shared = told[0].is_shared && told[1].is_shared && all_have;
+}
+
+/* Gives all back; collective. */
+static void gpu_ends_release(struct measure *measure, struct gpu_ends *ends)
+{
+    struct gpu_end *end = gpu_ends_own(ends);
+    if (end != NULL && end->own > 0)
+        gpu_close(&end->gpu);
+    if (ends->n_members > 1)
+        MPI_Barrier(measure->comm); /* memory is closed before its owner frees it */
+    if (end == NULL)
+        return;
+    gpu_close(&end->gpu);
+    if (end->owns_host)
+        free(end->host);
+}
+
+/* Returns why messages of the level between two GPUs cannot be measured, NULL where they can. */
+static const char *gpu_ends_no_direct(const struct measure *measure, const struct gpu_ends *ends)
+{
+    const struct gpu_end *side = ends->side;
+    const uint32_t *node = measure->placement.node;
+    if (node[side[0].members[0]] != node[side[1].members[0]])
+        return NULL;
+    if (strcmp(side[0].bus_id, side[1].bus_id) == 0)
+        return "one GPU: messages between two need another one";
+    bool is_same = side[0].socket == side[1].socket;
+    if (is_same != (ends->level == LEVEL_INTRA_SOCKET))
+        return is_same ? "the GPUs are of one socket" : "the GPUs are of two sockets";
+    return NULL;
+}
+
+/* Go on behind the paths of gpu_path.h: messages between the memory of hosts, and what all members copy at once. */
+enum { GPU_HOST = GPU_PATH_COUNT, GPU_PULL, GPU_PUSH, GPU_TRANSFER_COUNT };
+
+enum { GPU_MESSAGES_MAX = 10 };
+
+/* Describes a transfer as one of the members of its end sees it. */
+struct gpu_transfer {
+    MPI_Comm comm;
+    struct gpu_end *end;
+    int path;      /* enum gpu_path, or one of those above */
+    int n_members; /* how many of the end share the data: the first ones */
+    int partner;   /* who has the same part at the other end */
+    size_t place;  /* of the data in the memory of host and GPU */
+    size_t bytes;  /* of all members together */
+    int count;     /* messages into which the part of a member goes, GPU_MESSAGES_MAX at most */
+    bool by_events;
+    double copies_s; /* how long the copies of this process took, added up */
+};
+
+enum { TRANSFER_DATA_TAG = 1, OUT_TAG = 2, TRANSFER_BACK_TAG = 3 };
+
+/* Holds the bytes of a member. */
+struct part {
+    size_t offset; /* from the place of the data */
+    size_t bytes;
+};
+
+static struct part part_of(const struct gpu_transfer *transfer, int member)
+{
+    size_t n = (size_t)transfer->n_members, begin = transfer->bytes * (size_t)member / n;
+    return (struct part){begin, transfer->bytes * ((size_t)member + 1) / n - begin};
+}
+
+static void copy(struct gpu_transfer *transfer, enum gpu_copy_way way, struct part part)
+{
+    struct gpu_end *end = transfer->end;
+    struct error error;
+    size_t place = transfer->place + part.offset;
+    double seconds = 0;
+    if (gpu_copy(&end->gpu, way, transfer->by_events, end->host + place, place, part.bytes, 1, &seconds, &error) != 0)
+        abort_all("%s", error.text);
+    transfer->copies_s += seconds;
+}
+
+/* Sends a part to the other end in its messages, or receives it. */
+static void exchange_part(const struct gpu_transfer *transfer, struct part part, bool sends)
+{
+    const struct gpu_end *end = transfer->end;
+    MPI_Request requests[GPU_MESSAGES_MAX];
+    MPI_Status statuses[GPU_MESSAGES_MAX];
+    char *data = transfer->path == GPU_DIRECT ? (char *)(uintptr_t)end->gpu.side[0].data : end->host;
+    data += transfer->place + part.offset;
+    for (int i = 0; i < transfer->count; i++) {
+        size_t begin = part.bytes * (size_t)i / (size_t)transfer->count;
+        int bytes = (int)(part.bytes * ((size_t)i + 1) / (size_t)transfer->count - begin);
+        if (sends)
+            MPI_Isend(data + begin, bytes, MPI_BYTE, transfer->partner, TRANSFER_DATA_TAG, transfer->comm,
+                      &requests[i]);
+        else
+            MPI_Irecv(data + begin, bytes, MPI_BYTE, transfer->partner, TRANSFER_DATA_TAG, transfer->comm,
+                      &requests[i]);
+    }
+    MPI_Waitall(transfer->count, requests, statuses);
+}
+
+/* Hands their parts to the other members, or collects these, as the first one. */
+static void share_parts(const struct gpu_transfer *transfer, bool out)
+{
+    const struct gpu_end *end = transfer->end;
+    MPI_Request requests[GPU_MEMBERS_MAX];
+    MPI_Status statuses[GPU_MEMBERS_MAX];
+    for (int i = 1; i < transfer->n_members; i++) {
+        struct part part = part_of(transfer, i);
+        char *data = end->host + transfer->place + part.offset;
+        if (out)
+            MPI_Isend(data, (int)part.bytes, MPI_BYTE, end->members[i], OUT_TAG, transfer->comm, &requests[i - 1]);
+        else
+            MPI_Irecv(data, (int)part.bytes, MPI_BYTE, end->members[i], TRANSFER_BACK_TAG, transfer->comm,
+                      &requests[i - 1]);
+    }
+    MPI_Waitall(transfer->n_members - 1, requests, statuses);
+}
+
+/* Sends from this end, or receives at it. The first member of the end has the data on its GPU before, or afterwards; of
+ * GPU_HOST all have their part on the host. A refused copy ends the job. */
+static void gpu_transfer_send(struct gpu_transfer *transfer)
+{
+    const struct gpu_end *end = transfer->end;
+    struct part part = part_of(transfer, end->own), all = {0, transfer->bytes};
+    bool shares = transfer->path == GPU_EXTRA_MESSAGE;
+    if (transfer->path == GPU_3_STEP || transfer->path == GPU_DUPLICATE_POINTER)
+        copy(transfer, GPU_FROM, part);
+    if (shares && end->own == 0) {
+        copy(transfer, GPU_FROM, all);
+        share_parts(transfer, true);
+    } else if (shares) {
+        MPI_Recv(end->host + transfer->place + part.offset, (int)part.bytes, MPI_BYTE, end->members[0], OUT_TAG,
+                 transfer->comm, MPI_STATUS_IGNORE);
+    }
+    exchange_part(transfer, part, true);
+}
+
+static void gpu_transfer_receive(struct gpu_transfer *transfer)
+{
+    const struct gpu_end *end = transfer->end;
+    struct part part = part_of(transfer, end->own), all = {0, transfer->bytes};
+    bool shares = transfer->path == GPU_EXTRA_MESSAGE;
+    exchange_part(transfer, part, false);
+    if (transfer->path == GPU_3_STEP || transfer->path == GPU_DUPLICATE_POINTER)
+        copy(transfer, GPU_TO, part);
+    if (shares && end->own == 0) {
+        share_parts(transfer, false);
+        copy(transfer, GPU_TO, all);
+    } else if (shares) {
+        MPI_Send(end->host + transfer->place + part.offset, (int)part.bytes, MPI_BYTE, end->members[0],
+                 TRANSFER_BACK_TAG, transfer->comm);
+    }
+}
+
+/* Copies the part of this member from the GPU, or to it. */
+static void gpu_transfer_copy(struct gpu_transfer *transfer)
+{
+    copy(transfer, transfer->path == GPU_PULL ? GPU_FROM : GPU_TO, part_of(transfer, transfer->end->own));
+}
+
+static unsigned char value_at(const struct gpu_transfer *transfer, size_t i)
+{
+    return (unsigned char)(1 + (i + 17 * (size_t)transfer->path + 5 * (size_t)transfer->n_members) % 251);
+}
+
+/* Fills the data of the first sender and clears what the others have: on the host, and on the GPU as well. */
+static void fill(struct gpu_transfer *transfer, bool sends)
+{
+    struct part all = {0, transfer->bytes};
+    unsigned char *host = (unsigned char *)transfer->end->host + transfer->place;
+    bool on_gpu = transfer->end->own == 0 && transfer->path != GPU_HOST;
+    for (size_t i = 0; i < transfer->bytes; i++)
+        host[i] = sends && transfer->end->own == 0 ? value_at(transfer, i) : 0;
+    if (!on_gpu)
+        return;
+    copy(transfer, GPU_TO, all);
+    memset(host, 0, transfer->bytes);
+}
+
+/* Looks at what arrived, as the first member. */
+static void transfer_look(struct gpu_transfer *transfer)
+{
+    struct part all = {0, transfer->bytes};
+    const unsigned char *host = (unsigned char *)transfer->end->host + transfer->place;
+    if (transfer->path != GPU_HOST)
+        copy(transfer, GPU_FROM, all);
+    for (size_t i = 0; i < transfer->bytes; i++) {
+        if (host[i] == value_at(transfer, i))
+            continue;
+        abort_all("byte %zu of %zu on the way %s with %d processes is %d, expected %d", i, transfer->bytes,
+                  transfer->path == GPU_HOST ? GPU_HOST_NAME : gpu_path_name[transfer->path], transfer->n_members,
+                  host[i], value_at(transfer, i));
+    }
+}
+
+/* Sends values through a way once and looks at what arrives; a wrong one ends the job with exit code 1. transfer is
+ * that of this rank; NULL where it is no member. Collective over comm. */
+static void gpu_transfer_check(struct gpu_transfer *transfer, bool sends, MPI_Comm comm)
+{
+    if (transfer != NULL)
+        fill(transfer, sends);
+    MPI_Barrier(comm);
+    if (transfer != NULL && sends)
+        gpu_transfer_send(transfer);
+    else if (transfer != NULL)
+        gpu_transfer_receive(transfer);
+    MPI_Barrier(comm);
+    if (transfer != NULL && !sends && transfer->end->own == 0)
+        transfer_look(transfer);
+}
+
+#define PATHS_BYTES_MIN 1024u /* of what is shared or split */
+#define PATHS_BYTES_MAX 16777216u
+#define WITHOUT_MOCK(t) ((t) + sizeof MACHINE_MOCK)
 
 enum { PATHS_REPEATS_MAX = 1024, PATHS_WARM_SHARE = 16, PATHS_STEP = 4, CHECK_BYTES = 5003, CHECK_COUNT = 3 };
 
@@ -93,16 +492,16 @@ static void note_level(const struct measure *measure, enum level level)
     const struct gpu_ends *ends = &paths_levels[level];
     const char *name = level_name[level];
     if (ends->n_members == 0)
-        fprintf(stderr, PATHS_NOT_AVAILABLE "gpu_paths_%s no two of the %d ranks are at this level\n", name,
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu_paths_%s no two of the %d ranks are at this level\n", name,
                 measure->size);
     if (!is_open[level])
         return;
     const char *reason = lacks(measure, ends, GPU_DIRECT);
     if (reason != NULL && is_aware && gpu_word_listed(measure->paths, gpu_path_name[GPU_DIRECT]))
-        fprintf(stderr, PATHS_NOT_AVAILABLE "gpudirect_%s %s\n", name, reason);
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "gpudirect_%s %s\n", name, reason);
     for (int path = GPU_EXTRA_MESSAGE; path <= GPU_DUPLICATE_POINTER; path++)
         if (ends->n_members < 2 && gpu_word_listed(measure->paths, gpu_path_name[path]))
-            fprintf(stderr, PATHS_NOT_AVAILABLE "%s_%s each end has one process on its socket: two are needed\n",
+            fprintf(stderr, MEASURE_NOT_AVAILABLE "%s_%s each end has one process on its socket: two are needed\n",
                     gpu_path_name[path], name);
 }
 
@@ -171,7 +570,7 @@ static bool paths_look(const struct measure *measure)
         if (found)
             gpu_close(&gpu);
         else
-            fprintf(stderr, PATHS_NOT_AVAILABLE "gpu %s\n", error.text);
+            fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu %s\n", error.text);
     }
     MPI_Bcast(&found, 1, MPI_INT, 0, measure->comm);
     return found != 0;
@@ -192,7 +591,7 @@ static int paths_prepare(struct measure *measure, bool speak)
     MPI_Allreduce(&aware, &all_aware, 1, MPI_INT, MPI_MIN, measure->comm);
     is_aware = all_aware != 0;
     if (speak && !is_aware && gpu_word_listed(measure->paths, gpu_path_name[GPU_DIRECT]))
-        fprintf(stderr, PATHS_NOT_AVAILABLE "%s MPI not CUDA-aware, as far as it says\n", gpu_path_name[GPU_DIRECT]);
+        fprintf(stderr, MEASURE_NOT_AVAILABLE "%s MPI not CUDA-aware, as far as it says\n", gpu_path_name[GPU_DIRECT]);
     for (int level = 0; level < LEVEL_COUNT; level++) {
         struct gpu_ends *ends = &paths_levels[level];
         ends->side[0].own = ends->side[1].own = -1;

@@ -59,7 +59,7 @@ static void write_block(char *block, size_t block_bytes, char value)
 }
 #endif
 
-static int bind_thread(hwloc_topology_t topology, unsigned processor)
+int memory_crew_bind(hwloc_topology_t topology, unsigned processor)
 {
     hwloc_bitmap_t set = or_no_memory(hwloc_bitmap_alloc());
     hwloc_bitmap_only(set, processor);
@@ -72,7 +72,7 @@ static void *work(void *argument)
 {
     struct crew_worker *worker = argument;
     struct memory_iterations *iterations = worker->iterations;
-    atomic_store(&worker->failure, bind_thread(worker->topology, worker->processor));
+    atomic_store(&worker->failure, memory_crew_bind(worker->topology, worker->processor));
     bool is_last = false;
     while (!is_last && atomic_load(&worker->failure) == 0) {
         is_last = atomic_load(&worker->stop);

@@ -23,6 +23,8 @@ extern const char crew_stores[];
 /* Says whether blocks must be much larger than the caches, since stores go through them. */
 extern const bool crew_needs_large_blocks;
 
+/* Binds the calling thread to one processor. Returns 0, or an errno. */
+int memory_crew_bind(hwloc_topology_t topology, unsigned processor);
 /* Starts n threads: threads[n] are the hardware threads to bind them to, blocks[n] what they write. Returns once each
  * has done an iteration: 0, or -1 with the reason, when none runs. */
 int memory_crew_start(struct memory_crew *crew, hwloc_topology_t topology, size_t n, const unsigned *threads,

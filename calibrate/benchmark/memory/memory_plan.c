@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "calibrate/samples/plan.h"
+#include "calibrate/measure/plan.h"
 #include "share/base/array.h"
 #include "share/base/statistics.h"
 #include "share/base/random.h"

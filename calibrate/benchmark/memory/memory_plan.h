@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "calibrate/samples/memory_samples.h"
-#include "calibrate/measure/point.h"
+#include "calibrate/measure/plan.h"
 
 /* Is more than `mpistair machine check` takes without doubt, 10; a median has a 95 % interval from 6 on (plan.h). */
 enum { MEMORY_SAMPLES = 12 };

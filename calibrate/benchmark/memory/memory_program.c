@@ -5,24 +5,355 @@
  *
  * Where the machine cannot show that, it says why (`mpistair-note: refused REASON`, a line a reason) before it measures
  * anything. What it measures is of this machine: no number is ever filled in. */
-#include <errno.h>
+#include <dirent.h>
+#include <linux/tcp.h>
 #include <mpi.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/memory/memory_crew.h"
-#include "calibrate/benchmark/memory/memory_measure.h"
-#include "calibrate/benchmark/memory/memory_arguments.h"
-#include "calibrate/benchmark/memory/memory_stream.h"
-#include "calibrate/benchmark/memory/memory_transport.h"
 #include "calibrate/measure/binding.h"
 #include "calibrate/measure/rank_place.h"
 #include "calibrate/measure/mpi_job.h"
-#include "calibrate/measure/sharing.h"
-#include "share/base/monotonic.h"
+#include "calibrate/measure/processor.h"
+#include "calibrate/measure/shared_clock.h"
 #include "share/base/memory.h"
+#include "share/base/options.h"
+#include "calibrate/benchmark/memory/memory_steady.h"
+#include "share/base/array.h"
+#include "calibrate/benchmark/memory/memory_plan.h"
+#include "calibrate/benchmark/memory/memory_seats.h"
+#include "share/base/error.h"
+#include "calibrate/measure/measure.h"
+
+struct memory_arguments {
+    double seconds; /* time of all samples, about; 0: not given */
+    double spent_s; /* what earlier runs took, for at_s */
+    uint64_t seed;
+    uint32_t launch;
+    int all_placements; /* 0: those of the model */
+    bool skip_beyond_peak;
+    bool allow_cpu_copy;
+    const char *resume_path; /* borrowed; NULL: none */
+};
+
+static const char memory_command[] = "mpistair-benchmark-MPI memory_contention";
+static const char memory_usage[] =
+    "usage: mpiexec -n 2 mpistair-benchmark-MPI memory_contention [options]\n\n"
+    "Measures what computing cores and a message that is received cost each other. Rank 0 computes and receives, rank "
+    "1\n"
+    "sends. Writes samples as CSV on standard output, remarks on standard error.\n";
+
+/* Returns 0; -1 after --help; EXIT_WRONG_USAGE after saying what was expected. */
+static int memory_arguments_parse(int argc, char **argv, struct memory_arguments *options)
+{
+    *options = (struct memory_arguments){.seed = 1, .launch = 1};
+    const struct option_row rows[] = {
+        {0, "seconds", "S", "time of all samples, about (0.5 s each)", .real = &options->seconds, .most = 1000000},
+        {0, "placements", "model|all",
+         "model: data of both on the first NUMA node, local and remote (model); all: every one",
+         .choice = &options->all_placements},
+        {0, "skip-beyond-peak", NULL,
+         "leave out what is between the number of cores with the highest bandwidth and the last",
+         .flag = &options->skip_beyond_peak},
+        {0, "allow-cpu-copy", NULL, "measure also where a processor copies the messages, and with two cores",
+         .flag = &options->allow_cpu_copy},
+        {0, "seed", "N", "of the random order (1)", .whole = &options->seed, .most = 1000000000},
+        {0, "launch", "N", "number of this launch, for the CSV (1)", .u32 = &options->launch, .most = 1000000000},
+        {0, "resume", "F", "go on from the samples in F, written by an earlier run that ended",
+         .text = &options->resume_path},
+        {0, "spent", "S", "time that earlier runs took, for the CSV (0)", .real = &options->spent_s,
+         .most = 1000000000},
+    };
+    const struct option_table table = {
+        .command = memory_command, .usage = memory_usage, .rows = rows, .n_rows = sizeof rows / sizeof rows[0]};
+    int code = options_read(&table, &argc, &argv);
+    if (code != OPTIONS_READ)
+        return code == EXIT_DONE ? -1 : code;
+    return argc == 0 ? 0 : wrong_usage(memory_command, "unexpected argument '%s'", argv[0]);
+}
+
+/* Messages go from rank 1 to rank 0, which asks for each one. A sender that waits to be asked after each message would
+ * leave a gap between messages, and one that does not know how many there are could not stop: so a request is always
+ * one ahead. */
+enum { STREAM_RECEIVER = 0, STREAM_SENDER = 1 };
+/* Is the size of a message of the paper, and the largest. */
+enum { STREAM_BYTES = 64000000 };
+
+enum { TAG_REQUEST = 1, TAG_MESSAGE = 2 };
+/* A sender without a request looks for one that long without a pause, then sleeps between looks: the receiver's
+ * samples without messages must not be disturbed on the same machine. */
+#define BUSY_S   200e-6
+#define SLEEP_NS 500000
+
+/* Asks for a message of that size, after a delay; without bytes it is the end. */
+struct request {
+    int bytes;
+    double delay_s;
+};
+
+static void stream_ask(MPI_Comm comm, int bytes, double delay_s)
+{
+    struct request request;
+    memset(&request, 0, sizeof request);
+    request.bytes = bytes;
+    request.delay_s = delay_s;
+    MPI_Send(&request, sizeof request, MPI_BYTE, STREAM_SENDER, TAG_REQUEST, comm);
+}
+
+static struct request next_request(MPI_Comm comm)
+{
+    struct request request;
+    const struct timespec pause = {.tv_nsec = SLEEP_NS};
+    double begin_s = clock_now_s();
+    for (int found = 0; !found;) {
+        MPI_Iprobe(STREAM_RECEIVER, TAG_REQUEST, comm, &found, MPI_STATUS_IGNORE);
+        if (!found && clock_now_s() - begin_s > BUSY_S)
+            nanosleep(&pause, NULL);
+    }
+    MPI_Recv(&request, sizeof request, MPI_BYTE, STREAM_RECEIVER, TAG_REQUEST, comm, MPI_STATUS_IGNORE);
+    return request;
+}
+
+/* Sends on rank 1 what is asked for, until the end is told. */
+static void stream_serve(MPI_Comm comm)
+{
+    char *message = xmalloc(STREAM_BYTES);
+    memset(message, 1, STREAM_BYTES);
+    for (struct request request; (request = next_request(comm)).bytes > 0;) {
+        if (request.delay_s > 0)
+            clock_sleep_s(request.delay_s);
+        MPI_Send(message, request.bytes, MPI_BYTE, STREAM_RECEIVER, TAG_MESSAGE, comm);
+    }
+    free(message);
+}
+
+/* Receives messages of bytes into buffer, one after the other, for seconds behind the first one, and at least that many
+ * behind it. Appends their times. */
+static void stream_receive(MPI_Comm comm, void *buffer, int bytes, double seconds, size_t least,
+                           struct memory_messages *messages)
+{
+    double end_s = 0;
+    stream_ask(comm, bytes, 0);
+    for (bool more = true; more;) {
+        more = messages->n < least || clock_now_s() < end_s;
+        if (more)
+            stream_ask(comm, bytes, 0);
+        struct memory_window time = {.begin_s = clock_now_s()};
+        MPI_Recv(buffer, bytes, MPI_BYTE, STREAM_SENDER, TAG_MESSAGE, comm, MPI_STATUS_IGNORE);
+        time.end_s = clock_now_s();
+        if (messages->n == 0)
+            end_s = time.end_s + seconds;
+        array_grow(&messages->times, messages->n, sizeof *messages->times);
+        messages->times[messages->n++] = time;
+    }
+}
+
+/* Waits in MPI_Recv for a message that the sender sends only after so many seconds. */
+static void stream_wait(MPI_Comm comm, void *buffer, double seconds)
+{
+    stream_ask(comm, 1, seconds);
+    MPI_Recv(buffer, 1, MPI_BYTE, STREAM_SENDER, TAG_MESSAGE, comm, MPI_STATUS_IGNORE);
+}
+
+/* Is large enough for rendezvous and single copy, and short also on a slow network. */
+enum { LOOK_BYTES = 4000000, LOOK_MESSAGES = 2 };
+#define LOOK_S 0.25
+#define IDLE_S 0.1
+
+/* Returns what the TCP sockets of this process have received since they were opened. */
+static uint64_t tcp_received(void)
+{
+    uint64_t bytes = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        struct tcp_info info = {.tcpi_bytes_received = 0};
+        socklen_t size = sizeof info;
+        char *end;
+        long descriptor = strtol(entry->d_name, &end, 10);
+        if (*end == '\0' && end != entry->d_name &&
+            getsockopt((int)descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+            bytes += info.tcpi_bytes_received;
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return bytes;
+}
+
+static double system_s(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_stime.tv_sec + 1e-6 * (double)usage.ru_stime.tv_usec;
+}
+
+/* Receives for about half a second into buffer, of STREAM_BYTES, and judges. For rank 0; rank 1 serves. */
+static void transport_find(MPI_Comm comm, void *buffer, struct transport *transport)
+{
+    struct transport_use use = {0};
+    struct memory_messages first = {0}, messages = {0};
+    /* Connections are made, and pages prepared, by the first messages. */
+    stream_receive(comm, buffer, LOOK_BYTES, 0, 1, &first);
+    uint64_t tcp_before = tcp_received();
+    double system_before_s = system_s(), begin_s = clock_now_s();
+    stream_receive(comm, buffer, LOOK_BYTES, LOOK_S, LOOK_MESSAGES, &messages);
+    use.seconds = clock_now_s() - begin_s;
+    use.system_s = system_s() - system_before_s;
+    use.bytes = (uint64_t)messages.n * LOOK_BYTES;
+    use.tcp_bytes = tcp_received() - tcp_before;
+    free(first.times);
+    free(messages.times);
+    system_before_s = system_s();
+    begin_s = clock_now_s();
+    stream_wait(comm, buffer, IDLE_S);
+    use.idle_share = (system_s() - system_before_s) / (clock_now_s() - begin_s);
+    transport_judge(&use, transport);
+}
+
+#define MEMORY_CSV_HEADER "benchmark,variant,level,bytes,n,seconds,launch,computing_numa,message_numa,at_s"
+
+struct memory_measure {
+    MPI_Comm comm; /* rank 1 serves on it */
+    const struct memory_seats *seats;
+    struct memory_data *data;
+    struct memory_plan *plan;
+    unsigned launch;
+    double begin_s;  /* when at_s is 0 */
+    double sample_s; /* steady time of a sample, at least */
+};
+
+/* Counts messages of a sample behind the first, at least; and how often a sample that was too short is taken again,
+ * how many times as long. */
+enum { MESSAGES_LEAST = 3, TRIES = 4, LONGER = 4 };
+
+/* Holds what one sample brought. */
+struct sample {
+    uint64_t computed_bytes;
+    double computed_s;
+    uint64_t received_bytes;
+    double received_s;
+};
+
+static void print_numa(uint32_t numa)
+{
+    if (numa != MEMORY_NO_DATA)
+        printf("%u", numa);
+    putchar(',');
+}
+
+static void memory_write_row(const struct memory_measure *measure, const struct memory_place *place,
+                             enum memory_variant variant, uint64_t bytes, double seconds, double at_s)
+{
+    printf(MEMORY_BENCHMARK ",%s,%s,%llu,%u,%.9g,%u,", memory_variant_name[variant], level_name[measure->seats->level],
+           (unsigned long long)bytes, place->n, seconds, measure->launch);
+    print_numa(place->computing_numa);
+    print_numa(place->message_numa);
+    printf("%.3f\n", at_s);
+}
+
+/* Writes the sample in one piece: what is cut off ends between samples. */
+static void keep(const struct memory_measure *measure, struct memory_task *task, const struct sample *sample)
+{
+    const struct memory_place *place = &task->place;
+    bool computes = place->n > 0, receives = place->message_numa != MEMORY_NO_DATA;
+    double at_s = clock_now_s() - measure->begin_s;
+    if (computes)
+        memory_write_row(measure, place, place->variant, sample->computed_bytes, sample->computed_s, at_s);
+    if (receives)
+        memory_write_row(measure, place, computes ? MEMORY_MESSAGE : place->variant, sample->received_bytes,
+                         sample->received_s, at_s);
+    fflush(stdout);
+    point_add(&task->samples, computes ? sample->computed_s / (double)sample->computed_bytes
+                                       : sample->received_s / (double)sample->received_bytes);
+}
+
+/* Finds what counts of a sample. Returns false where it was too short. */
+static bool evaluate(const struct memory_crew *crew, const struct memory_messages *messages, size_t block_bytes,
+                     struct sample *sample)
+{
+    struct memory_window window;
+    if (crew->n > 0) {
+        if (!memory_steady_window(crew->iterations, crew->n, &window))
+            return false;
+        sample->computed_bytes = memory_steady_bytes(crew->iterations, crew->n, block_bytes, &window);
+        sample->computed_s = window.end_s - window.begin_s;
+    }
+    if (messages->n == 0)
+        return true;
+    size_t n = memory_steady_messages(messages, crew->n > 0 ? &window : NULL, &sample->received_s);
+    sample->received_bytes = (uint64_t)n * STREAM_BYTES;
+    return n > 0;
+}
+
+/* Lets the threads of a task compute and its messages come for so long. Returns 1; 0 where that was too short; -1 with
+ * the reason. */
+static int try_sample(struct memory_measure *measure, const struct memory_place *place, double seconds,
+                      struct sample *sample, struct error *error)
+{
+    struct memory_crew crew = {0};
+    struct memory_messages messages = {0};
+    struct memory_data *data = measure->data;
+    void *const *blocks = NULL;
+    void *buffer = NULL;
+    if (place->n > 0 && (blocks = memory_data_blocks(data, place->computing_numa, place->n, error)) == NULL)
+        return -1;
+    if (place->message_numa != MEMORY_NO_DATA &&
+        (buffer = memory_data_buffer(data, place->message_numa, error)) == NULL)
+        return -1;
+    if (place->n > 0 && memory_crew_start(&crew, data->topology, place->n, measure->seats->cores, blocks,
+                                          data->block_bytes, error) != 0)
+        return -1;
+    if (buffer != NULL)
+        stream_receive(measure->comm, buffer, STREAM_BYTES, seconds, MESSAGES_LEAST, &messages);
+    else
+        clock_sleep_s(seconds);
+    memory_crew_stop(&crew);
+    int result = evaluate(&crew, &messages, data->block_bytes, sample);
+    memory_crew_release(&crew);
+    free(messages.times);
+    return result;
+}
+
+static int take_sample(struct memory_measure *measure, struct memory_task *task, struct error *error)
+{
+    double seconds = measure->sample_s;
+    struct sample sample = {0};
+    int result = 0;
+    for (int i = 0; i < TRIES && result == 0; i++, seconds *= LONGER)
+        result = try_sample(measure, &task->place, seconds, &sample, error);
+    if (result == 0)
+        return error_set(error,
+                         "%u computing cores on NUMA node %u: none was ever between its first and its last "
+                         "iteration while all others computed, in %.1f s; what else runs on them?",
+                         task->place.n, task->place.computing_numa, seconds / LONGER);
+    if (result > 0)
+        keep(measure, task, &sample);
+    return result > 0 ? 0 : -1;
+}
+
+/* Measures until the plan has nothing left. The calling thread receives, bound by the caller. Returns 0, or -1 with the
+ * reason. */
+static int memory_measure_all(struct memory_measure *measure, struct error *error)
+{
+    size_t n_done = 0;
+    double begin_s = clock_now_s();
+    for (struct memory_task *task; (task = memory_plan_next(measure->plan)) != NULL; n_done++) {
+        if (take_sample(measure, task, error) != 0)
+            return -1;
+        size_t left = memory_plan_left(measure->plan);
+        fprintf(stderr, MEASURE_NOTE "progress " MEMORY_BENCHMARK " %zu %zu %.0f\n", n_done + 1, n_done + 1 + left,
+                (clock_now_s() - begin_s) / (double)(n_done + 1) * (double)left);
+    }
+    return 0;
+}
 
 /* A sample takes so long where nothing is asked for, and is bounded by the others. */
 #define MEMORY_SAMPLE_S 0.5
@@ -153,18 +484,6 @@ static int measure_plan(const struct program *program, struct memory_data *data,
     return memory_measure_all(&measure, error);
 }
 
-/* Binds the calling thread to one processor. */
-static int bind_here(hwloc_topology_t topology, unsigned processor, struct error *error)
-{
-    hwloc_bitmap_t set = or_no_memory(hwloc_bitmap_alloc());
-    hwloc_bitmap_only(set, processor);
-    int result = hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD);
-    if (result != 0)
-        error_set(error, "cannot be bound to processor %u: %s", processor, strerror(errno));
-    hwloc_bitmap_free(set);
-    return result;
-}
-
 static int measure(const struct program *program, struct error *error)
 {
     const struct memory_seats *seats = &program->seats;
@@ -176,8 +495,9 @@ static int measure(const struct program *program, struct error *error)
                                        .seed = program->options.seed};
     struct memory_data data;
     struct memory_plan plan;
-    if (bind_here(program->topology, seats->receiving, error) != 0)
-        return -1;
+    int failure = memory_crew_bind(program->topology, seats->receiving);
+    if (failure != 0)
+        return error_set(error, "cannot be bound to processor %u: %s", seats->receiving, strerror(failure));
     memory_data_make(program->topology, seats, STREAM_BYTES, crew_needs_large_blocks, &data);
     memory_note(program, &data);
     memory_plan_make(&asked, &plan);
@@ -244,7 +564,7 @@ static int lead_from_seats(struct program *program, const struct self *selves)
         bound = (int)program->seats.sending;
     MPI_Bcast(&bound, 1, MPI_INT, STREAM_RECEIVER, program->comm);
     int code = memory_lead(program);
-    stream_end(program->comm);
+    stream_ask(program->comm, 0, 0);
     memory_seats_release(&program->seats);
     hwloc_topology_destroy(program->topology);
     return code;

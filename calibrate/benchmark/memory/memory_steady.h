@@ -1,6 +1,10 @@
 /* Finds what counts of a sample: the time in which every computing core was between its first and its last iteration,
  * what the cores wrote in it, and the messages that came wholly within it (Denis, Jeannot, Swartvagher 2022, section
- * 4.1.1). All times are of one clock, in seconds. */
+ * 4.1.1). All times are of one clock, in seconds.
+ *
+ * * Judges besides, from what a process saw while it received, whether the processor copied the bytes: then a receive
+ * takes its share of the memory as a computing core does, and the model of a network card that writes to memory by
+ * itself does not hold. */
 #ifndef MPISTAIR_CALIBRATE_MEMORY_STEADY_H
 #define MPISTAIR_CALIBRATE_MEMORY_STEADY_H
 
@@ -38,5 +42,22 @@ uint64_t memory_steady_bytes(const struct memory_iterations *cores, size_t n_cor
  * *seconds. */
 size_t memory_steady_messages(const struct memory_messages *messages, const struct memory_window *window,
                               double *seconds);
+
+/* Holds what was seen on rank 0 while it received. */
+struct transport_use {
+    uint64_t bytes;     /* received */
+    double seconds;     /* that it took */
+    double system_s;    /* processor time of this process within the kernel meanwhile */
+    double idle_share;  /* processor time within the kernel for a second of waiting in MPI_Recv */
+    uint64_t tcp_bytes; /* what the TCP sockets of this process received meanwhile */
+};
+
+struct transport {
+    bool is_copy;
+    char seen[160]; /* what tells it, in a few words */
+};
+
+/* Judges: most of the bytes came by TCP sockets; or the kernel took more time for them than a copy takes. */
+void transport_judge(const struct transport_use *use, struct transport *transport);
 
 #endif
