@@ -4,7 +4,7 @@
  * otherwise (T section II.B). N takes the values 2, 4, 8, ... and the last that the job has. N = 1 is a single message
  * in one direction, T's BW_SP. Up to four sockets are measured one after the other, spread over nodes (two groups
  * between sockets, and between nodes); the column ranks names them. N = 1 and 2 on a socket are one pair: where its
- * pairs differ by what they share, there is one pair of each domain. groups.h says which ranks N processes are. A few
+ * pairs differ by what they share, there is one pair of each domain. levels.h says which ranks N processes are. A few
  * processes of many on a socket are measured in several selections, in turn: where the memory of two processes happens
  * to lie makes up to a fifth of their bandwidth, for as long as they live.
  *
@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/groups.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/measure/measure.h"

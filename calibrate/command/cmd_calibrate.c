@@ -14,10 +14,7 @@
 #include <unistd.h>
 
 #include "calibrate/command/cmd_calibrate_memory.h"
-#include "calibrate/samples/samples_csv.h"
-#include "calibrate/job/calibration_identity.h"
 #include "calibrate/job/calibration.h"
-#include "calibrate/job/child.h"
 #include "calibrate/command/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/gpu/gpu_path.h"
@@ -27,7 +24,7 @@
 #include "share/base/output_file.h"
 #include "calibrate/samples/raw_file.h"
 #include "calibrate/command/table_print.h"
-#include "calibrate/samples/disturbed.h"
+#include "calibrate/samples/samples.h"
 #include "calibrate/fit/drift.h"
 
 /* Limits the seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */

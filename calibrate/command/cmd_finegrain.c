@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "calibrate/finegrain/arrivals/arrivals_trace.h"
-#include "calibrate/finegrain/finegrain_job.h"
+#include "calibrate/finegrain/finegrain_row.h"
 #include "calibrate/finegrain/sweep/sweep.h"
-#include "calibrate/finegrain/sweep/sweep_plot.h"
 #include "calibrate/command/cmd_machine.h"
 #include "share/base/output_file.h"
 

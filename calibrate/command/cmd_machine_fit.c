@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/samples/samples_csv.h"
+#include "calibrate/samples/samples.h"
 #include "calibrate/command/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/fit_memory.h"

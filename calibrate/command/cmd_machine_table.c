@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/samples/samples_csv.h"
+#include "calibrate/samples/samples.h"
 #include "calibrate/command/cmd_machine.h"
 #include "interpose/database/database.h"
 #include "share/base/installation.h"

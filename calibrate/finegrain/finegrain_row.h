@@ -9,6 +9,7 @@
 
 #include "calibrate/finegrain/finegrain_config.h"
 #include "share/base/error.h"
+#include "calibrate/job/launcher.h"
 
 /* Holds an iteration. Every (trial, iteration) is there once of either way. */
 struct finegrain_sample {
@@ -65,5 +66,13 @@ int finegrain_row_write_json(FILE *stream, const struct finegrain_row *row, stru
 
 /* Writes all iterations, with the header. */
 void finegrain_samples_write(FILE *stream, const struct finegrain_samples *samples);
+
+/* Runs a configuration of the benchmark of fine-grained messaging under the user's launcher. */
+
+/* Measures a configuration. The times of arrivals of a trace go through a file in this folder, where ranks on other
+ * nodes find it as well. The launcher is identified. Returns 0 with samples for finegrain_samples_release(); or -1 with
+ * the reason, and in *code the exit code: the program's, 1, or 128 and the signal that ended it. */
+int finegrain_job_run(const struct launcher *launcher, const struct finegrain_config *config,
+                      struct finegrain_samples *samples, int *code, struct error *error);
 
 #endif

@@ -6,6 +6,318 @@
 
 #include "calibrate/finegrain/layout.h"
 
+/* Sends a part as a message of its own, by MPI_Isend of the thread that is last in the part's bin. */
+
+/* Returns the requests of a part: receives of all peers, then sends. */
+static MPI_Request *of_part(struct exchange *exchange, size_t part)
+{
+    return exchange->requests + 2 * exchange->config->peers * part;
+}
+
+static void p2p_begin(struct exchange *exchange)
+{
+    for (size_t part = 0; part < exchange->config->parts; part++)
+        for (size_t i = 0; i < exchange->config->peers; i++)
+            MPI_Irecv(exchange->received + exchange_at(exchange, i, part), exchange_bytes(exchange, part), MPI_BYTE,
+                      exchange->from[i], exchange_tag(exchange, i, part), exchange->comm, &of_part(exchange, part)[i]);
+}
+
+static void p2p_ready(struct exchange *exchange, size_t part)
+{
+    MPI_Request *sends = of_part(exchange, part) + exchange->config->peers;
+    for (size_t i = 0; i < exchange->config->peers; i++)
+        MPI_Isend(exchange->sent + exchange_at(exchange, i, part), exchange_bytes(exchange, part), MPI_BYTE,
+                  exchange->to[i], exchange_tag(exchange, i, part), exchange->comm, &sends[i]);
+}
+
+/* Waits for the part's sends and receives, so that they move while other threads compute. */
+static void p2p_complete(struct exchange *exchange, size_t part)
+{
+    exchange_wait((int)(2 * exchange->config->peers), of_part(exchange, part));
+}
+
+static void p2p_end(struct exchange *exchange)
+{
+    (void)exchange; /* each part has been waited for */
+}
+
+const struct transport p2p_transport = {
+    .n_requests_each = 2, .begin = p2p_begin, .ready = p2p_ready, .complete = p2p_complete, .end = p2p_end};
+
+/* Sends a part by a persistent request, which is made once and started by the thread that is last in the part's
+ * bin. */
+
+static size_t n_of_side(const struct exchange *exchange)
+{
+    return exchange->config->peers * exchange->config->parts;
+}
+
+/* Holds all receives, part by part, then all sends: one call starts all receives. */
+static MPI_Request *receives_of(struct exchange *exchange, size_t part)
+{
+    return exchange->requests + exchange->config->peers * part;
+}
+
+static MPI_Request *sends_of(struct exchange *exchange, size_t part)
+{
+    return receives_of(exchange, part) + n_of_side(exchange);
+}
+
+static int persistent_open_requests(struct exchange *exchange, struct error *error)
+{
+    (void)error;
+    for (size_t part = 0; part < exchange->config->parts; part++)
+        for (size_t i = 0; i < exchange->config->peers; i++) {
+            size_t at = exchange_at(exchange, i, part);
+            int bytes = exchange_bytes(exchange, part), tag = exchange_tag(exchange, i, part);
+            MPI_Recv_init(exchange->received + at, bytes, MPI_BYTE, exchange->from[i], tag, exchange->comm,
+                          &receives_of(exchange, part)[i]);
+            MPI_Send_init(exchange->sent + at, bytes, MPI_BYTE, exchange->to[i], tag, exchange->comm,
+                          &sends_of(exchange, part)[i]);
+        }
+    return 0;
+}
+
+static void persistent_begin(struct exchange *exchange)
+{
+    MPI_Startall((int)n_of_side(exchange), exchange->requests);
+}
+
+static void persistent_ready(struct exchange *exchange, size_t part)
+{
+    for (size_t i = 0; i < exchange->config->peers; i++)
+        MPI_Start(&sends_of(exchange, part)[i]);
+}
+
+static void persistent_complete(struct exchange *exchange, size_t part)
+{
+    exchange_wait((int)exchange->config->peers, sends_of(exchange, part));
+    exchange_wait((int)exchange->config->peers, receives_of(exchange, part));
+}
+
+static void persistent_end(struct exchange *exchange)
+{
+    (void)exchange; /* each part has been waited for */
+}
+
+const struct transport persistent_transport = {.n_requests_each = 2,
+                                               .open = persistent_open_requests,
+                                               .begin = persistent_begin,
+                                               .ready = persistent_ready,
+                                               .complete = persistent_complete,
+                                               .end = persistent_end};
+
+/* Sends a part as a partition of MPI 4's partitioned communication. An MPI that has none is refused: parts sent in
+ * another way would be measured under a name that is not theirs. Open MPI 5.0 has them before it is an MPI 4, and parts
+ * of several threads hang in it. */
+
+#if MPI_VERSION >= 4
+
+#include <sched.h>
+
+static MPI_Request *sends(struct exchange *exchange)
+{
+    return exchange->requests + exchange->config->peers;
+}
+
+static int partitioned_open_requests(struct exchange *exchange, struct error *error)
+{
+    const struct finegrain_config *config = exchange->config;
+    MPI_Count bytes = exchange_bytes(exchange, 0);
+    (void)error;
+    for (size_t i = 0; i < config->peers; i++) {
+        size_t at = exchange_at(exchange, i, 0);
+        MPI_Precv_init(exchange->received + at, (int)config->parts, bytes, MPI_BYTE, exchange->from[i], (int)i,
+                       exchange->comm, MPI_INFO_NULL, &exchange->requests[i]);
+        MPI_Psend_init((void *)(exchange->sent + at), (int)config->parts, bytes, MPI_BYTE, exchange->to[i], (int)i,
+                       exchange->comm, MPI_INFO_NULL, &sends(exchange)[i]);
+    }
+    return 0;
+}
+
+static void partitioned_begin(struct exchange *exchange)
+{
+    MPI_Startall((int)(2 * exchange->config->peers), exchange->requests);
+}
+
+static void partitioned_ready(struct exchange *exchange, size_t part)
+{
+    for (size_t i = 0; i < exchange->config->peers; i++)
+        MPI_Pready((int)part, sends(exchange)[i]);
+}
+
+/* Waits until the part has come from all peers. */
+static void partitioned_complete(struct exchange *exchange, size_t part)
+{
+    for (size_t i = 0; i < exchange->config->peers; i++) {
+        int arrived = 0;
+        for (;;) {
+            MPI_Parrived(exchange->requests[i], (int)part, &arrived);
+            if (arrived)
+                break;
+            sched_yield();
+        }
+    }
+}
+
+/* Waits for one after the other: MPICH 4.0's MPI_Testall takes the state of a partitioned request for an error. */
+static void partitioned_end(struct exchange *exchange)
+{
+    for (size_t i = 0; i < 2 * exchange->config->peers; i++)
+        exchange_wait(1, &exchange->requests[i]);
+}
+
+const struct transport partitioned_transport = {.n_requests_each = 2,
+                                                .open = partitioned_open_requests,
+                                                .begin = partitioned_begin,
+                                                .ready = partitioned_ready,
+                                                .complete = partitioned_complete,
+                                                .end = partitioned_end};
+
+#else
+
+static int open_none(struct exchange *exchange, struct error *error)
+{
+    (void)exchange;
+    return error_set(error, "this MPI has no partitioned communication");
+}
+
+const struct transport partitioned_transport = {.n_requests_each = 2, .open = open_none};
+
+#endif
+
+/* Puts a part into the window of its peer, by the thread that is last in the part's bin. The window is made once.
+ *
+ * fence: an epoch opens before the compute phase and closes when all threads are done; the closing fence says that
+ * all has arrived. passive: all targets are locked once. A thread waits for its puts and flushes them, so that
+ * early parts move early; it puts by MPI_Rput, since a thread that only flushes spins in the MPI until all is
+ * done, and others arrive a millisecond late where processors are few. The one that flushes the last part of the
+ * iteration notifies each peer by an empty message a buffer, since a flush tells the target nothing: so many
+ * messages an iteration, however many parts there are. */
+
+/* Windows have whole pages: of other sizes MPICH 4.0 lays those of a node over each other by some bytes. */
+enum { WINDOW_STEP_BYTES = 4096 };
+
+/* Makes the window in memory that the MPI chooses. */
+static int open_window(struct exchange *exchange, struct error *error)
+{
+    const struct finegrain_config *config = exchange->config;
+    size_t bytes = config->peers * config->bytes;
+    size_t step_bytes = (bytes + WINDOW_STEP_BYTES - 1) / WINDOW_STEP_BYTES * WINDOW_STEP_BYTES;
+    MPI_Comm_set_errhandler(exchange->comm, MPI_ERRORS_RETURN);
+    int result = MPI_Win_allocate((MPI_Aint)step_bytes, 1, MPI_INFO_NULL, exchange->comm, &exchange->received,
+                                  &exchange->window);
+    MPI_Comm_set_errhandler(exchange->comm, MPI_ERRORS_ARE_FATAL);
+    int lacks = result != MPI_SUCCESS;
+    MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_MAX, exchange->comm);
+    if (lacks)
+        return error_set(
+            error,
+            "MPI_Win_allocate of %llu bytes failed: this MPI has no windows between these ranks for threads "
+            "(Open MPI 4 has none over TCP); take another --interface",
+            (unsigned long long)step_bytes);
+    return 0;
+}
+
+static void put(struct exchange *exchange, size_t part)
+{
+    int bytes = exchange_bytes(exchange, part);
+    for (size_t i = 0; i < exchange->config->peers; i++) {
+        size_t at = exchange_at(exchange, i, part);
+        MPI_Put(exchange->sent + at, bytes, MPI_BYTE, exchange->to[i], (MPI_Aint)at, bytes, MPI_BYTE, exchange->window);
+    }
+}
+
+static void fence_begin(struct exchange *exchange)
+{
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, exchange->window);
+}
+
+static void fence_end(struct exchange *exchange)
+{
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, exchange->window);
+}
+
+static void fence_close(struct exchange *exchange)
+{
+    if (exchange->window != MPI_WIN_NULL)
+        MPI_Win_free(&exchange->window);
+}
+
+const struct transport rma_fence_transport = {.needs_window = 1,
+                                              .n_requests_each = 2,
+                                              .open = open_window,
+                                              .begin = fence_begin,
+                                              .ready = put,
+                                              .end = fence_end,
+                                              .close = fence_close};
+
+static int passive_open(struct exchange *exchange, struct error *error)
+{
+    if (open_window(exchange, error) != 0)
+        return -1;
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, exchange->window);
+    return 0;
+}
+
+static void passive_begin(struct exchange *exchange)
+{
+    atomic_store(&exchange->n_pending, exchange->config->parts);
+    for (size_t i = 0; i < exchange->config->peers; i++)
+        MPI_Irecv(NULL, 0, MPI_BYTE, exchange->from[i], (int)i, exchange->comm, &exchange->requests[i]);
+}
+
+/* Returns the requests of a part's puts; those of the notifications that come, and that go, are before them. */
+static MPI_Request *puts_of(struct exchange *exchange, size_t part)
+{
+    return exchange->requests + (2 + part) * exchange->config->peers;
+}
+
+static void passive_ready(struct exchange *exchange, size_t part)
+{
+    int bytes = exchange_bytes(exchange, part);
+    for (size_t i = 0; i < exchange->config->peers; i++) {
+        size_t at = exchange_at(exchange, i, part);
+        MPI_Rput(exchange->sent + at, bytes, MPI_BYTE, exchange->to[i], (MPI_Aint)at, bytes, MPI_BYTE, exchange->window,
+                 &puts_of(exchange, part)[i]);
+    }
+}
+
+/* Lets the part arrive, and tells the peers when it was the last one. */
+static void passive_complete(struct exchange *exchange, size_t part)
+{
+    size_t peers = exchange->config->peers;
+    exchange_wait((int)peers, puts_of(exchange, part));
+    MPI_Win_flush_all(exchange->window);
+    if (atomic_fetch_sub(&exchange->n_pending, 1) != 1)
+        return;
+    for (size_t i = 0; i < peers; i++)
+        MPI_Isend(NULL, 0, MPI_BYTE, exchange->to[i], (int)i, exchange->comm, &exchange->requests[peers + i]);
+}
+
+static void passive_end(struct exchange *exchange)
+{
+    exchange_wait((int)(2 * exchange->config->peers), exchange->requests);
+    MPI_Win_sync(exchange->window);
+}
+
+static void passive_close(struct exchange *exchange)
+{
+    if (exchange->window == MPI_WIN_NULL)
+        return;
+    MPI_Win_unlock_all(exchange->window);
+    MPI_Win_free(&exchange->window);
+}
+
+const struct transport rma_passive_transport = {.needs_window = 1,
+                                                .n_requests_each = 3,
+                                                .open = passive_open,
+                                                .begin = passive_begin,
+                                                .ready = passive_ready,
+                                                .complete = passive_complete,
+                                                .end = passive_end,
+                                                .close = passive_close};
+
 const struct transport *transport_of(const struct finegrain_config *config)
 {
     switch ((enum finegrain_interface)config->interface) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "calibrate/fit/fits.h"
-#include "calibrate/samples/disturbed.h"
+#include "calibrate/samples/samples.h"
 #include "share/base/memory.h"
 
 /* Welford's running mean and sum of squares. */

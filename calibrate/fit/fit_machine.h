@@ -8,7 +8,7 @@
  *     Where the line of N = 2 does not show its intercept to 50 % (a network so slow that only its rate shows), it is
  *     that of the ping-pong.
  *   - bw, n = 1 of rendezvous comes from Algorithm 1's single message where there is one, else from the ping-pong.
- *   - What the points of a line do not show well comes from its neighbours (estimate.h).
+ *   - What the points of a line do not show well comes from its neighbours (fit_machine.c).
  * A line with a negative latency is refitted through the origin. A line that does not grow with the size gives the
  * least bandwidth that the samples allow. The column `method` says so (`..-origin`, `..-flat`, `..-shared`,
  * `..-floor`).

@@ -6,9 +6,11 @@
 #include <stdio.h>
 
 #include "calibrate/fit/line.h"
-#include "calibrate/fit/segment.h"
 #include "calibrate/machine/machine.h"
 #include "calibrate/samples/samples.h"
+
+/* Most protocols of a level. */
+enum { SEGMENT_MAX = 3 };
 
 /* Smallest sizes of the protocols of one level: bytes[0] = 0 < bytes[1] < ...; n = 0: to be found in the samples. */
 struct fit_thresholds {

@@ -8,6 +8,7 @@
 #include "share/base/error.h"
 #include "calibrate/job/launcher.h"
 #include "calibrate/samples/raw_file.h"
+#include "calibrate/samples/notes.h"
 
 /* How memory contention is measured. */
 struct memory_request {
@@ -35,5 +36,11 @@ struct calibration {
  * fail: this is said on stderr and kept as a note `failed NAME: WHY`. Nothing of a GPU, asked for alone, is a failure.
  * Returns 0, or -1 with the reason: then raw holds what was measured until then. */
 int calibration_run(const struct calibration *calibration, struct raw_file *raw, struct error *error);
+
+/* What identifies a calibration: an interrupted one is continued only by a call that asks for the same. */
+
+/* Returns lines `launcher WORDS`, `mpi NAME`, the options that change what is measured, MPISTAIR_PLACEMENT, and the
+ * settings of MPI libraries in the environment (OMPI_MCA_*, UCX_*, ...), for text_list_release. */
+struct text_list calibration_identity(const struct calibration *calibration);
 
 #endif

@@ -2,6 +2,7 @@
  * or rank speaks for all. */
 #include "calibrate/measure/levels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "calibrate/measure/mpi_job.h"
@@ -209,4 +210,377 @@ size_t levels_pairs(const struct placement *placement, enum level level, size_t 
 size_t level_next_n(size_t n, size_t last)
 {
     return n == last ? last + 1 : 2 * n > last ? last : 2 * n;
+}
+
+/* A job may have any shape; groups should be large, alike and spread over nodes. Candidates are listed, and the best of
+ * them is taken again and again.
+ *
+ * The first N processes of a group stand for all: a pair order in which every beginning has the mix of domains and
+ * caches of the whole is made here, one pair after the other. */
+
+/* Describes a rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
+struct member {
+    uint32_t socket;
+    uint32_t numa;
+    uint32_t l3;
+    int rank;
+    size_t cache;
+    size_t turn; /* how many ranks of its cache come before it */
+    bool used;
+};
+
+static int compare_places(const struct member *a, const struct member *b)
+{
+    int order = COMPARE(a->socket, b->socket);
+    if (order == 0)
+        order = COMPARE(a->numa, b->numa);
+    return order != 0 ? order : COMPARE(a->l3, b->l3);
+}
+
+static int compare_members(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    int order = compare_places(a, b);
+    return order != 0 ? order : COMPARE(a->rank, b->rank);
+}
+
+static int compare_turns(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    int order = COMPARE(a->turn, b->turn);
+    if (order == 0)
+        order = COMPARE(a->cache, b->cache);
+    return order != 0 ? order : COMPARE(a->rank, b->rank);
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    return COMPARE(a->rank, b->rank);
+}
+
+/* Makes the members of a side, in the order asked for; caches are numbered from 0. */
+static struct member *make_members(const struct placement *placement, const int *ranks, size_t n,
+                                   int (*compare)(const void *, const void *))
+{
+    struct member *members = xcalloc(n, sizeof *members);
+    for (size_t i = 0; i < n; i++)
+        members[i] = (struct member){.socket = placement->socket[ranks[i]],
+                                     .numa = placement->numa[ranks[i]],
+                                     .l3 = placement->l3[ranks[i]],
+                                     .rank = ranks[i]};
+    qsort(members, n, sizeof *members, compare_members);
+    for (size_t i = 1; i < n; i++) {
+        bool same = compare_places(&members[i - 1], &members[i]) == 0;
+        members[i].cache = members[i - 1].cache + !same;
+        members[i].turn = same ? members[i - 1].turn + 1 : 0;
+    }
+    qsort(members, n, sizeof *members, compare);
+    return members;
+}
+
+/* Pairs two sides: each is dealt out over its caches in turn, then one against the other. */
+static void pair_sides(const struct placement *placement, struct level_group *group)
+{
+    struct member *first = make_members(placement, group->ranks[0], group->n[0], compare_turns);
+    struct member *second = make_members(placement, group->ranks[1], group->n[1], compare_turns);
+    for (size_t i = 0; i < group->n_pairs; i++)
+        group->pairs[i] = (struct pair){first[i].rank, second[i].rank};
+    free(first);
+    free(second);
+}
+
+/* Describes one socket while its pairs are made. */
+struct mixing {
+    const struct placement *placement;
+    struct member *members; /* [n] by rank */
+    size_t n;
+    size_t *uses;                   /* how often each cache is used */
+    uint64_t n_pairs[DOMAIN_COUNT]; /* pairs of all ranks of the group */
+    uint64_t taken[DOMAIN_COUNT];
+    bool exhausted[DOMAIN_COUNT]; /* no two ranks that are left */
+};
+
+/* Picks an unused rank of a cache with the fewest uses, of that domain with first unless first is NULL. Among n such
+ * ranks it takes the one n / 2 ranks further for a second, the lowest for a first. Returns NULL if there is none. */
+static struct member *pick(const struct mixing *mixing, const struct member *first, enum domain domain)
+{
+    size_t fewest = SIZE_MAX, n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        size_t wanted = first == NULL ? 0 : n / 2;
+        for (size_t i = 0; i < mixing->n; i++) {
+            struct member *member = &mixing->members[i];
+            if (member->used || member == first ||
+                (first != NULL && levels_domain(mixing->placement, first->rank, member->rank) != domain))
+                continue;
+            size_t uses = mixing->uses[member->cache];
+            if (pass == 0 && uses < fewest) {
+                fewest = uses;
+                n = 0;
+            }
+            if (uses != fewest)
+                continue;
+            if (pass == 0)
+                n++;
+            else if (wanted-- == 0)
+                return member;
+        }
+    }
+    return NULL;
+}
+
+/* Returns the domain that is furthest behind its share of the pairs, once n_made + 1 are made. */
+static enum domain next_domain(const struct mixing *mixing, size_t n_made, double n_all)
+{
+    enum domain next = DOMAIN_NONE;
+    double most = 0;
+    for (int domain = DOMAIN_L3; domain < DOMAIN_COUNT; domain++) {
+        double share = (double)mixing->n_pairs[domain] / n_all;
+        double behind = (double)(n_made + 1) * share - (double)mixing->taken[domain];
+        if (mixing->n_pairs[domain] > 0 && !mixing->exhausted[domain] && (next == DOMAIN_NONE || behind > most)) {
+            next = (enum domain)domain;
+            most = behind;
+        }
+    }
+    return next;
+}
+
+/* Picks two ranks of the domain: those of the least used caches first. Returns false if no two are left. */
+static bool pick_pair(struct mixing *mixing, enum domain domain, struct pair *pair)
+{
+    struct member *first = pick(mixing, NULL, domain), *second = first == NULL ? NULL : pick(mixing, first, domain);
+    for (size_t i = 0; i < mixing->n && second == NULL; i++) {
+        first = &mixing->members[i];
+        second = first->used ? NULL : pick(mixing, first, domain);
+    }
+    if (second == NULL)
+        return false;
+    first->used = second->used = true;
+    mixing->uses[first->cache]++;
+    mixing->uses[second->cache]++;
+    *pair = first->rank < second->rank ? (struct pair){first->rank, second->rank}
+                                       : (struct pair){second->rank, first->rank};
+    return true;
+}
+
+static void pair_socket(const struct placement *placement, struct level_group *group)
+{
+    size_t n = group->n[0], made = 0;
+    struct mixing mixing = {.placement = placement, .n = n};
+    mixing.members = make_members(placement, group->ranks[0], n, compare_ranks);
+    mixing.uses = xcalloc(n, sizeof *mixing.uses);
+    levels_count_domains(placement, group->ranks[0], n, mixing.n_pairs);
+    double n_all = (double)n * (double)(n - 1) / 2;
+    while (made < group->n_pairs) {
+        enum domain domain = next_domain(&mixing, made, n_all);
+        if (pick_pair(&mixing, domain, &group->pairs[made])) {
+            mixing.taken[domain]++;
+            made++;
+        } else {
+            mixing.exhausted[domain] = true;
+        }
+    }
+    free(mixing.members);
+    free(mixing.uses);
+}
+
+static void make_pairs(const struct placement *placement, struct level_group *group)
+{
+    bool one_side = group->n[1] == 0;
+    size_t smaller = group->n[0] < group->n[1] ? group->n[0] : group->n[1];
+    group->n_pairs = one_side ? group->n[0] / 2 : smaller;
+    group->pairs = xcalloc(group->n_pairs, sizeof *group->pairs);
+    (one_side ? pair_socket : pair_sides)(placement, group);
+}
+
+/* Describes a socket, or a node, and its ranks: a stretch of the ranks sorted by place. */
+struct cell {
+    uint32_t node;
+    uint32_t socket;
+    size_t begin;
+    size_t n;
+};
+
+struct located {
+    uint32_t node;
+    uint32_t socket;
+    int rank;
+};
+
+/* Describes what could be a group: one cell, or two, the one with the smaller numbers first. */
+struct candidate {
+    const struct cell *cells[2]; /* cells[1] NULL: one side */
+    size_t usable;               /* processes of a socket (of a side, with two) that N can reach */
+    bool taken;
+};
+
+static int compare_located(const void *left, const void *right)
+{
+    const struct located *a = left, *b = right;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    if (a->socket != b->socket)
+        return a->socket < b->socket ? -1 : 1;
+    return a->rank - b->rank;
+}
+
+/* Puts larger cells first, but those of one node together where the groups lie within nodes. */
+static int compare_cell_sizes(const struct cell *a, const struct cell *b)
+{
+    if (a->n != b->n)
+        return a->n > b->n ? -1 : 1;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+static int compare_cells(const void *left, const void *right)
+{
+    return compare_cell_sizes(left, right);
+}
+
+static int compare_cells_of_nodes(const void *left, const void *right)
+{
+    const struct cell *a = left, *b = right;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    return compare_cell_sizes(a, b);
+}
+
+/* Sorts seats[n] by place and cuts them into cells[n]; returns their number. */
+static size_t make_cells(const struct placement *placement, bool by_node, struct located *seats, struct cell *cells)
+{
+    size_t n = placement->n_ranks, n_cells = 0;
+    for (size_t i = 0; i < n; i++)
+        seats[i] = (struct located){placement->node[i], by_node ? 0 : placement->socket[i], (int)i};
+    qsort(seats, n, sizeof *seats, compare_located);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || seats[i].node != seats[i - 1].node || seats[i].socket != seats[i - 1].socket)
+            cells[n_cells++] = (struct cell){.node = seats[i].node, .socket = seats[i].socket, .begin = i};
+        cells[n_cells - 1].n++;
+    }
+    return n_cells;
+}
+
+/* Makes candidates: every cell of two ranks (intra_socket), or cells of like size two by two, of one node for
+ * inter_socket. */
+static size_t make_candidates(enum level level, struct cell *cells, size_t n_cells, struct candidate *candidates)
+{
+    size_t n = 0;
+    qsort(cells, n_cells, sizeof *cells, level == LEVEL_INTER_SOCKET ? compare_cells_of_nodes : compare_cells);
+    for (size_t i = 0; i < n_cells; i++) {
+        const struct cell *cell = &cells[i], *next = i + 1 < n_cells ? cell + 1 : NULL;
+        if (level == LEVEL_INTRA_SOCKET) {
+            if (cell->n > 1)
+                candidates[n++] = (struct candidate){.cells = {cell}, .usable = cell->n / 2 * 2};
+        } else if (next != NULL && (level == LEVEL_INTER_NODE || next->node == cell->node)) {
+            bool ordered = cell->begin < next->begin;
+            candidates[n++] = (struct candidate){.cells = {ordered ? cell : next, ordered ? next : cell},
+                                                 .usable = cell->n < next->n ? cell->n : next->n};
+            i++;
+        }
+    }
+    return n;
+}
+
+static size_t uses_of(const struct candidate *const *chosen, int n_chosen, const struct cell *cell, bool of_node)
+{
+    size_t uses = 0;
+    for (int i = 0; i < n_chosen; i++)
+        uses += of_node ? chosen[i]->cells[0]->node == cell->node : chosen[i]->cells[0]->socket == cell->socket;
+    return uses;
+}
+
+/* Chooses the next group: on a node with the fewest so far, the largest, of a socket number with the fewest. Returns
+ * NULL if there are no more. */
+static const struct candidate *choose(struct candidate *candidates, size_t n, const struct candidate *const *chosen,
+                                      int n_chosen)
+{
+    struct candidate *best = NULL;
+    size_t best_node = 0, best_socket = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct candidate *candidate = &candidates[i];
+        if (candidate->taken)
+            continue;
+        size_t node = uses_of(chosen, n_chosen, candidate->cells[0], true);
+        size_t socket = uses_of(chosen, n_chosen, candidate->cells[0], false);
+        if (best == NULL || node < best_node ||
+            (node == best_node &&
+             (candidate->usable > best->usable || (candidate->usable == best->usable && socket < best_socket)))) {
+            best = candidate;
+            best_node = node;
+            best_socket = socket;
+        }
+    }
+    if (best != NULL)
+        best->taken = true;
+    return best;
+}
+
+static void fill(const struct placement *placement, enum level level, const struct candidate *chosen,
+                 const struct located *seats, struct level_group *group)
+{
+    *group = (struct level_group){0};
+    for (int side = 0; side < 2 && chosen->cells[side] != NULL; side++) {
+        const struct cell *cell = chosen->cells[side];
+        group->ranks[side] = xcalloc(cell->n, sizeof *group->ranks[side]);
+        for (size_t i = 0; i < cell->n; i++)
+            group->ranks[side][i] = seats[cell->begin + i].rank;
+        group->n[side] = cell->n;
+    }
+    const struct cell *first = chosen->cells[0], *second = chosen->cells[1];
+    if (level == LEVEL_INTRA_SOCKET)
+        snprintf(group->name, sizeof group->name, "node%u.socket%u", first->node, first->socket);
+    else if (level == LEVEL_INTER_SOCKET)
+        snprintf(group->name, sizeof group->name, "node%u.socket%u-%u", first->node, first->socket, second->socket);
+    else
+        snprintf(group->name, sizeof group->name, "node%u-%u", first->node, second->node);
+    make_pairs(placement, group);
+}
+
+int level_groups_find(const struct placement *placement, enum level level, int max_groups, struct level_group *groups)
+{
+    size_t n = placement->n_ranks;
+    int found = 0;
+    struct located *seats = xcalloc(n, sizeof *seats);
+    struct cell *cells = xcalloc(n, sizeof *cells);
+    struct candidate *candidates = xcalloc(n, sizeof *candidates);
+    const struct candidate **chosen = xcalloc((size_t)max_groups, sizeof *chosen);
+    size_t n_cells = make_cells(placement, level == LEVEL_INTER_NODE, seats, cells);
+    size_t n_candidates = make_candidates(level, cells, n_cells, candidates);
+    for (; found < max_groups; found++) {
+        chosen[found] = choose(candidates, n_candidates, chosen, found);
+        if (chosen[found] == NULL)
+            break;
+        fill(placement, level, chosen[found], seats, &groups[found]);
+    }
+    free(seats);
+    free(cells);
+    free(candidates);
+    free(chosen);
+    return found;
+}
+
+void level_group_release(struct level_group *group)
+{
+    free(group->ranks[0]);
+    free(group->ranks[1]);
+    free(group->pairs);
+    *group = (struct level_group){0};
+}
+
+bool level_group_pair(const struct placement *placement, const struct level_group *group, enum domain domain,
+                      struct pair *pair)
+{
+    for (size_t i = 0; i < group->n_pairs; i++)
+        if (domain == DOMAIN_NONE ||
+            levels_domain(placement, group->pairs[i].first, group->pairs[i].second) == domain) {
+            *pair = group->pairs[i];
+            return true;
+        }
+    for (size_t i = 0; i < group->n[0] && group->n[1] == 0; i++)
+        for (size_t j = i + 1; j < group->n[0]; j++)
+            if (levels_domain(placement, group->ranks[0][i], group->ranks[0][j]) == domain) {
+                *pair = (struct pair){group->ranks[0][i], group->ranks[0][j]};
+                return true;
+            }
+    return false;
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/binding.h"
 #include "calibrate/measure/shared_clock.h"
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/mpi_job.h"

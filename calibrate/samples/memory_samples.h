@@ -19,8 +19,6 @@
 #include "share/base/error.h"
 #include "share/base/level.h"
 
-#define MEMORY_BENCHMARK "memory_contention" /* in the column benchmark of every row */
-
 enum memory_variant {
     MEMORY_COMPUTATION_ALONE = 0,
     MEMORY_MESSAGE_ALONE,

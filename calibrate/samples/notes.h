@@ -15,10 +15,21 @@
 #define MPISTAIR_CALIBRATE_NOTES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "share/base/error.h"
-#include "calibrate/samples/text_list.h"
+
+/* Keeps a growing list of lines; it owns their texts, so that a reader's buffer may change. */
+struct text_list {
+    char **texts; /* [n] */
+    size_t n;
+};
+
+/* Appends a copy. */
+void text_list_append(struct text_list *list, const char *text);
+bool text_list_holds(const struct text_list *list, const char *text);
+void text_list_release(struct text_list *list);
 
 struct notes {
     struct text_list kept;

@@ -4,7 +4,7 @@
  * It is CSV with comment lines, and a calibration can go on with it after any end:
  *
  *   # mpistair calibrate 1
- *   # asked launcher mpiexec -n 8           what identifies the calibration (calibration_identity.h):
+ *   # asked launcher mpiexec -n 8           what identifies the calibration (calibration.h):
  *   # asked seconds 57                      it is continued only by the same
  *   # begin curves 1 19.5                   program, launch, seconds that it got
  *   # ranks 8                               a note (notes.h)
@@ -25,7 +25,6 @@
 
 #include "share/base/error.h"
 #include "calibrate/samples/notes.h"
-#include "calibrate/samples/text_list.h"
 
 /* Describes one program of one launch. */
 struct stage {

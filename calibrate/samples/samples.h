@@ -36,6 +36,9 @@
     X(GPU_PATHS, "gpu_paths") /* seconds from one GPU to another, by n processes at each end, count messages each */   \
     X(CACHED, "cached")       /* seconds of a message whose buffers are in caches */
 
+/* The one of memory contention, whose samples memory_samples.h has. */
+#define MEMORY_BENCHMARK "memory_contention"
+
 /* What a benchmark tells apart, and its name in the column variant. */
 #define VARIANTS(X)                                                                                                    \
     X(NONE, "")                                                                                                        \
@@ -176,5 +179,29 @@ double samples_combine(const double seconds[DOMAIN_COUNT], const double n_pairs[
 
 /* Finds the points of a curve from the first size >= begin_bytes to the last < end_bytes: [*first, *end). */
 void curve_range(const struct curve *curve, double begin_bytes, double end_bytes, size_t *first, size_t *end);
+
+/* Which samples were taken while others had the machine (probing.h), left out where others do as well. */
+
+/* A calibration in which that share of points has no quiet sample is too disturbed (drift.h). */
+#define DISTURBED_MAX 0.1
+
+/* Takes disturbed samples out of the sorted ones, after counting them. Those of points that have quiet ones go, since
+ * one quiet sample is better than the median of many that waited. Points that were never measured quietly go too,
+ * unless these are DISTURBED_MAX or more, or the user takes them. A point of ranks that wait for each other by nature
+ * keeps what it has, as do searches (eager, buffer): what was taken or refused is no time. */
+void disturbed_leave_out(struct samples *samples);
+
+/* Whether the user takes what there is, however disturbed (MPISTAIR_DISTURBED=1): tests of other things, and first
+ * steps on a busy computer. */
+bool disturbed_are_taken(void);
+
+/* Sums up what all benchmarks have. */
+struct disturbance disturbed_sum(const struct samples *samples);
+
+/* Reads the raw samples of a calibration from a file (mpistair(5)). */
+
+/* Reads a file. Returns 0, or -1 with file:line and what was expected in error, and samples untouched. The result is
+ * sorted. */
+int samples_read_csv(const char *path, struct samples *samples, struct error *error);
 
 #endif

@@ -7,7 +7,6 @@
 #include "calibrate/finegrain/arrivals/thread_arrivals.h"
 #include "calibrate/samples/raw_file.h"
 #include "calibrate/finegrain/sweep/sweep.h"
-#include "calibrate/finegrain/sweep/sweep_rows.h"
 #include "tests/fuzz/fuzz_readers.h"
 #include "calibrate/samples/resume.h"
 

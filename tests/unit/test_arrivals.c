@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrate/finegrain/arrivals/counted_random.h"
 #include "tests/unit/scratch.h"
 
 enum { THREADS = 16, DRAWS = 20000, SAMPLES = 400 };

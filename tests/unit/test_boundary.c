@@ -8,7 +8,7 @@
 
 #include "calibrate/measure/plan.h"
 #include "calibrate/fit/fits.h"
-#include "calibrate/fit/boundary.h"
+#include "calibrate/fit/thresholds.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

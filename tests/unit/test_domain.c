@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/samples/samples_csv.h"
+#include "calibrate/samples/samples.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/thresholds.h"
 #include "tests/unit/scratch.h"

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/samples/samples_csv.h"
+#include "calibrate/samples/samples.h"
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/thresholds.h"
 #include "tests/unit/scratch.h"
-#include "calibrate/fit/doubts.h"
+#include "calibrate/fit/verdict.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

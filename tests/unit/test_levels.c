@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/groups.h"
 #include "calibrate/measure/levels.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

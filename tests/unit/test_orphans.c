@@ -1,4 +1,4 @@
-/* Tests that child.h finds and ends what its child leaves behind: shells start processes and end before them. */
+/* Tests that launcher.h finds and ends what its child leaves behind: shells start processes and end before them. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "calibrate/job/child.h"
+#include "calibrate/job/launcher.h"
 #include "share/base/monotonic.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -1,4 +1,4 @@
-/* Tests probing.h, processor.h and disturbed.h: what a probe of the machine says, what is malformed, which samples are
+/* Tests probing.h, processor.h and samples.h: what a probe of the machine says, what is malformed, which samples are
  * left out. */
 #include <math.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include "calibrate/samples/probing.h"
 #include "calibrate/measure/processor.h"
-#include "calibrate/samples/samples_csv.h"
+#include "calibrate/samples/samples.h"
 #include "tests/unit/scratch.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

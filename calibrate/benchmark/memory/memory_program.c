@@ -20,7 +20,6 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/memory/memory_crew.h"
-#include "calibrate/measure/binding.h"
 #include "calibrate/measure/rank_place.h"
 #include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/processor.h"
@@ -33,6 +32,7 @@
 #include "calibrate/benchmark/memory/memory_seats.h"
 #include "share/base/error.h"
 #include "calibrate/measure/measure.h"
+#include "calibrate/samples/samples.h"
 
 struct memory_arguments {
     double seconds; /* time of all samples, about; 0: not given */
@@ -235,7 +235,7 @@ struct memory_measure {
 enum { MESSAGES_LEAST = 3, TRIES = 4, LONGER = 4 };
 
 /* Holds what one sample brought. */
-struct sample {
+struct contended_sample {
     uint64_t computed_bytes;
     double computed_s;
     uint64_t received_bytes;
@@ -260,7 +260,7 @@ static void memory_write_row(const struct memory_measure *measure, const struct 
 }
 
 /* Writes the sample in one piece: what is cut off ends between samples. */
-static void keep(const struct memory_measure *measure, struct memory_task *task, const struct sample *sample)
+static void keep(const struct memory_measure *measure, struct memory_task *task, const struct contended_sample *sample)
 {
     const struct memory_place *place = &task->place;
     bool computes = place->n > 0, receives = place->message_numa != MEMORY_NO_DATA;
@@ -277,7 +277,7 @@ static void keep(const struct memory_measure *measure, struct memory_task *task,
 
 /* Finds what counts of a sample. Returns false where it was too short. */
 static bool evaluate(const struct memory_crew *crew, const struct memory_messages *messages, size_t block_bytes,
-                     struct sample *sample)
+                     struct contended_sample *sample)
 {
     struct memory_window window;
     if (crew->n > 0) {
@@ -296,7 +296,7 @@ static bool evaluate(const struct memory_crew *crew, const struct memory_message
 /* Lets the threads of a task compute and its messages come for so long. Returns 1; 0 where that was too short; -1 with
  * the reason. */
 static int try_sample(struct memory_measure *measure, const struct memory_place *place, double seconds,
-                      struct sample *sample, struct error *error)
+                      struct contended_sample *sample, struct error *error)
 {
     struct memory_crew crew = {0};
     struct memory_messages messages = {0};
@@ -325,7 +325,7 @@ static int try_sample(struct memory_measure *measure, const struct memory_place 
 static int take_sample(struct memory_measure *measure, struct memory_task *task, struct error *error)
 {
     double seconds = measure->sample_s;
-    struct sample sample = {0};
+    struct contended_sample sample = {0};
     int result = 0;
     for (int i = 0; i < TRIES && result == 0; i++, seconds *= LONGER)
         result = try_sample(measure, &task->place, seconds, &sample, error);

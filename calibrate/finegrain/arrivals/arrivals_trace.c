@@ -2,13 +2,87 @@
  * rank are in memory at a time, and posts of sends by round. */
 #include "calibrate/finegrain/arrivals/arrivals_trace.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "calibrate/finegrain/arrivals/arrival_file.h"
-#include "calibrate/finegrain/arrivals/rank_returns.h"
 #include "interpose/database/cursor.h"
 #include "share/base/array.h"
+#include "interpose/database/database.h"
+#include "share/base/memory.h"
+#include "share/base/output_file.h"
+#include "share/base/statistics.h"
+
+/* Says when the last call of a rank before some time returned: where a computation began.
+ *
+ * Calls of all kinds count, but not MPI_Pready, which threads call while others still compute. */
+
+/* Goes through the calls of a trace rank by rank; those of one rank are in memory. */
+struct rank_returns {
+    struct cursor rows;
+    bool more;            /* rows stands at one that is not taken */
+    int64_t rank;         /* whose these are; -1: nobody's */
+    int64_t *returned_ns; /* [n] in order */
+    size_t n, capacity;
+};
+
+/* A call whose length is not known stands at its post. */
+static const char returns_sql[] =
+    "SELECT rank, begin_ns + call_ns AS end_ns FROM call_row "
+    "WHERE function NOT IN (SELECT id FROM function WHERE name GLOB 'MPI_Pready*') "
+    "UNION ALL SELECT src, send_post_ns + coalesce(send_call_ns, 0) FROM message_row "
+    "UNION ALL SELECT dst, send_post_ns + late_ns + coalesce(recv_call_ns, 0) FROM message_row "
+    "UNION ALL SELECT rank, begin_ns FROM process WHERE begin_ns IS NOT NULL "
+    "ORDER BY 1, 2";
+
+/* Begins before the first rank. A failure shows in rank_returns_close. */
+static void rank_returns_open(struct rank_returns *returns, sqlite3 *database, const char *path, struct error *error)
+{
+    *returns = (struct rank_returns){.rank = -1};
+    cursor_open(&returns->rows, database, path, returns_sql, error);
+    returns->more = cursor_next(&returns->rows);
+}
+
+/* Goes on to a rank, which is not before the last one. Returns 0, or -1 with the reason. */
+static int rank_returns_load(struct rank_returns *returns, int64_t rank)
+{
+    if (returns->rank == rank)
+        return 0;
+    returns->rank = rank;
+    returns->n = 0;
+    while (returns->more && cursor_integer(&returns->rows, 0) <= rank) {
+        if (cursor_integer(&returns->rows, 0) == rank) {
+            array_reserve(&returns->returned_ns, &returns->capacity, returns->n + 1, sizeof *returns->returned_ns);
+            returns->returned_ns[returns->n++] = cursor_integer(&returns->rows, 1);
+        }
+        returns->more = cursor_next(&returns->rows);
+    }
+    return returns->rows.result;
+}
+
+/* Returns when the rank's last call returned that did so until at_ns; at_ns itself where there is none. */
+static int64_t rank_returns_last(const struct rank_returns *returns, int64_t at_ns)
+{
+    size_t low = 0, high = returns->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (returns->returned_ns[middle] <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? returns->returned_ns[low - 1] : at_ns;
+}
+
+/* Returns 0, or -1 where something failed. */
+static int rank_returns_close(struct rank_returns *returns)
+{
+    free(returns->returned_ns);
+    returns->returned_ns = NULL;
+    return cursor_close(&returns->rows);
+}
 
 /* Gives a NULL place to a partitioned message without rows of its partitions. */
 static const char posts_sql[] =
@@ -228,5 +302,151 @@ int arrivals_trace_each(sqlite3 *database, const char *path,
         *left_out = reading.left_out;
     free(reading.post);
     free(reading.seconds);
+    return result;
+}
+
+/* A file of fixed times has as many of each thread of a rank, so that the rounds of a rank which have another number of
+ * threads than most stay out. */
+
+struct kept {
+    uint32_t rank;
+    size_t n_threads;
+    size_t first; /* of its seconds */
+};
+
+struct keeping {
+    struct kept *rounds;
+    size_t n_rounds, rounds_capacity;
+    double *seconds;
+    size_t n_seconds, seconds_capacity;
+    bool partitioned;
+};
+
+static int keep(void *context, const struct round_arrivals *round, struct error *error)
+{
+    struct keeping *keeping = context;
+    (void)error;
+    array_reserve(&keeping->rounds, &keeping->rounds_capacity, keeping->n_rounds + 1, sizeof *keeping->rounds);
+    array_reserve(&keeping->seconds, &keeping->seconds_capacity, keeping->n_seconds + round->n_threads,
+                  sizeof *keeping->seconds);
+    keeping->rounds[keeping->n_rounds++] = (struct kept){round->rank, round->n_threads, keeping->n_seconds};
+    memcpy(keeping->seconds + keeping->n_seconds, round->seconds, round->n_threads * sizeof *round->seconds);
+    keeping->n_seconds += round->n_threads;
+    keeping->partitioned |= round->partitioned;
+    return 0;
+}
+
+/* Returns the number of threads that most of the rounds have, of equally many the larger one. sizes[n] is room. */
+static size_t usual_threads(const struct kept *rounds, size_t n, size_t *sizes)
+{
+    size_t best = 0, most = 0, run = 0;
+    for (size_t i = 0; i < n; i++)
+        sizes[i] = rounds[i].n_threads;
+    qsort(sizes, n, sizeof *sizes, compare_sizes);
+    for (size_t i = 0; i < n; i++) {
+        run = i > 0 && sizes[i] == sizes[i - 1] ? run + 1 : 1;
+        if (run >= most) {
+            most = run;
+            best = sizes[i];
+        }
+    }
+    return best;
+}
+
+static void write_ranks(const struct keeping *keeping, size_t *sizes, FILE *stream, struct arrivals_found *found)
+{
+    fprintf(stream, "rank,thread,seconds\n");
+    for (size_t begin = 0, end; begin < keeping->n_rounds; begin = end) {
+        const struct kept *rounds = keeping->rounds + begin;
+        for (end = begin; end < keeping->n_rounds && keeping->rounds[end].rank == rounds[0].rank; end++)
+            continue;
+        size_t usual = usual_threads(rounds, end - begin, sizes);
+        if (found->n_ranks++ == 0)
+            found->n_threads = usual;
+        for (size_t i = 0; i < end - begin; i++) {
+            if (rounds[i].n_threads != usual) {
+                found->n_others++;
+                continue;
+            }
+            found->n_rounds++;
+            for (size_t t = 0; t < usual; t++)
+                fprintf(stream, "%" PRIu32 ",%zu,%.17g\n", rounds[i].rank, t, keeping->seconds[rounds[i].first + t]);
+        }
+    }
+}
+
+static int none(const char *path, const struct arrivals_left_out *left_out, struct error *error)
+{
+    if (left_out->unseen > 0)
+        return error_set(
+            error, "%s: the trace does not say when partitions were ready; record with MPISTAIR_PARTITIONS=1", path);
+    if (left_out->incomplete > 0)
+        return error_set(error, "%s: no round of which all partitions are recorded", path);
+    if (left_out->too_long > 0)
+        return error_set(error, "%s: no computation that is shorter than a day", path);
+    return error_set(error, "%s: no sends to other ranks in any round, so that nothing says when threads were done",
+                     path);
+}
+
+int arrivals_trace_write(const char *trace_path, const char *csv_path, struct arrivals_found *found,
+                         struct error *error)
+{
+    sqlite3 *database = NULL;
+    struct keeping keeping = {0};
+    struct arrivals_found told = {0};
+    struct output_file file;
+    if (database_open(trace_path, false, &database, error) != 0)
+        return -1;
+    int result = arrivals_trace_each(database, trace_path, keep, &keeping, &told.left_out, error);
+    sqlite3_close(database);
+    size_t *sizes = xcalloc(keeping.n_rounds, sizeof *sizes);
+    if (result == 0 && keeping.n_rounds == 0)
+        result = none(trace_path, &told.left_out, error);
+    if (result == 0)
+        result = output_file_open(&file, csv_path, error);
+    if (result == 0) {
+        told.partitioned = keeping.partitioned;
+        write_ranks(&keeping, sizes, file.stream, &told);
+        result = output_file_commit(&file, error);
+    }
+    if (result == 0)
+        *found = told;
+    free(sizes);
+    free(keeping.rounds);
+    free(keeping.seconds);
+    return result;
+}
+
+char *arrivals_trace_keep(const char *trace_path, const char *folder, struct error *error)
+{
+    struct arrivals_found found;
+    char *path = xasprintf("%s/mpistair-arrivals-XXXXXX", folder);
+    int descriptor = mkstemp(path);
+    if (descriptor < 0) {
+        error_set(error, "%s: cannot be made for the times of %s: %s", path, trace_path, strerror(errno));
+        free(path);
+        return NULL;
+    }
+    close(descriptor);
+    if (arrivals_trace_write(trace_path, path, &found, error) == 0)
+        return path;
+    unlink(path);
+    free(path);
+    return NULL;
+}
+
+int arrivals_trace_open(const struct arrivals_request *request, double compute_s, struct arrivals **arrivals,
+                        struct error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    if (request->kind != ARRIVAL_TRACE)
+        return arrivals_open(request, compute_s, arrivals, error);
+    char *path = arrivals_trace_keep(request->path, folder != NULL && folder[0] != '\0' ? folder : "/tmp", error);
+    if (path == NULL)
+        return -1;
+    struct arrivals_request fixed = {.kind = ARRIVAL_FIXED, .path = path};
+    int result = arrivals_open(&fixed, compute_s, arrivals, error);
+    unlink(path);
+    free(path);
     return result;
 }

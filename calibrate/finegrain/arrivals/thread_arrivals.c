@@ -1,18 +1,268 @@
-/* A place of counted_random.h is (iteration, rank, thread, attempt, use), so that times have nothing to do with
+/* A place of counted_bits() is (iteration, rank, thread, attempt, use), so that times have nothing to do with
  * each other. A time below 0 is drawn again, as is one above ARRIVALS_MOST_S: what is left is the distribution cut at
  * these. */
 #include "calibrate/finegrain/arrivals/thread_arrivals.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "calibrate/finegrain/arrivals/arrival_file.h"
-#include "calibrate/finegrain/arrivals/arrivals_fixed.h"
-#include "calibrate/finegrain/arrivals/counted_random.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "share/base/statistics.h"
+#include "share/base/array.h"
+#include "share/base/number.h"
+#include "share/base/text_file.h"
+#include "share/base/nearest.h"
+
+/* Reads the files of times that `kde:FILE` and `fixed:FILE` name: a row RANK,THREAD,SECONDS a time, or one time a
+ * line.
+ *
+ * People write such files by hand or out of a spreadsheet, so that a header, comments, blanks, CRLF and a byte order
+ * mark are no errors. Whatever is not a time is one. */
+
+struct arrival_row {
+    uint32_t rank;
+    uint32_t thread;
+    uint32_t line; /* of the file */
+    double seconds;
+};
+
+struct arrival_rows {
+    struct arrival_row *rows; /* in the order of the file */
+    size_t n;
+    bool named; /* rows have rank and thread; else one time is a line, and the n-th is thread n of rank 0 */
+};
+
+enum { MAX_LINE_BYTES = 1024, MAX_ROWS = 1 << 24, FIELDS = 3 };
+
+struct reading {
+    struct arrival_rows *rows;
+    size_t capacity;
+    uint32_t line;
+    bool begun; /* a row or a header was there */
+};
+
+/* Cuts blanks off both ends of text, in place. */
+static char *trim(char *text)
+{
+    text += strspn(text, " \t");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t\r", text[length - 1]) != NULL)
+        length--;
+    text[length] = '\0';
+    return text;
+}
+
+/* Splits a line at its commas, in place. Returns the number of fields; FIELDS + 1 stands for more. */
+static size_t split(char *line, char *fields[FIELDS])
+{
+    size_t n = 0;
+    for (char *next = line; next != NULL; n++) {
+        if (n == FIELDS)
+            return FIELDS + 1;
+        char *field = strsep(&next, ",");
+        fields[n] = trim(field);
+    }
+    return n;
+}
+
+static int take_number(const char *name, const char *text, uint32_t *value, struct error *error)
+{
+    uint64_t number;
+    const char *wrong = number_u64(text, &number);
+    if (wrong == NULL && number >= UINT32_MAX)
+        wrong = "is too large";
+    if (wrong != NULL)
+        return error_set(error, "%s '%.40s' %s; expected RANK,THREAD,SECONDS", name, text, wrong);
+    *value = (uint32_t)number;
+    return 0;
+}
+
+static int take_seconds(const char *text, double *seconds, struct error *error)
+{
+    double value = 0;
+    const char *wrong = number_real(text, &value);
+    if (wrong != NULL)
+        return error_set(error, "time '%.40s' %s; expected seconds from 0 to %g", text, wrong, ARRIVALS_MOST_S);
+    if (!(value >= 0 && value <= ARRIVALS_MOST_S))
+        return error_set(error, "time '%.40s' is %s; expected seconds from 0 to %g", text,
+                         value < 0 ? "negative" : "too long", ARRIVALS_MOST_S);
+    *seconds = value + 0.0; /* -0 becomes 0 */
+    return 0;
+}
+
+static bool is_header(char *const fields[FIELDS], size_t n)
+{
+    return (n == 1 && strcmp(fields[0], "seconds") == 0) ||
+           (n == FIELDS && strcmp(fields[0], "rank") == 0 && strcmp(fields[1], "thread") == 0 &&
+            strcmp(fields[2], "seconds") == 0);
+}
+
+static int take_line(void *context, char *line, struct error *error)
+{
+    struct reading *reading = context;
+    struct arrival_rows *rows = reading->rows;
+    reading->line++;
+    if (reading->line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0)
+        line += 3;
+    line = trim(line);
+    if (line[0] == '\0' || line[0] == '#')
+        return 0;
+    char *fields[FIELDS];
+    size_t n = split(line, fields);
+    if (n != 1 && n != FIELDS)
+        return error_set(error, "%s fields; expected RANK,THREAD,SECONDS or one time a line",
+                         n == 2 ? "two" : "more than three");
+    bool named = n == FIELDS, first = !reading->begun;
+    if (!first && named != rows->named)
+        return error_set(error, "%s, where lines before have %s; expected the same on all",
+                         named ? "a rank and a thread" : "a time alone", named ? "a time alone" : "rank and thread");
+    reading->begun = true;
+    rows->named = named;
+    if (first && is_header(fields, n))
+        return 0;
+    struct arrival_row row = {.thread = (uint32_t)rows->n, .line = reading->line};
+    if (named && (take_number("rank", fields[0], &row.rank, error) != 0 ||
+                  take_number("thread", fields[1], &row.thread, error) != 0))
+        return -1;
+    if (take_seconds(fields[n - 1], &row.seconds, error) != 0)
+        return -1;
+    if (rows->n == MAX_ROWS)
+        return error_set(error, "more than %d times; expected a file of fewer", MAX_ROWS);
+    array_reserve(&rows->rows, &reading->capacity, rows->n + 1, sizeof *rows->rows);
+    rows->rows[rows->n++] = row;
+    return 0;
+}
+
+static void arrival_rows_release(struct arrival_rows *rows)
+{
+    free(rows->rows);
+    *rows = (struct arrival_rows){0};
+}
+
+/* Reads the file at path. A first line `rank,thread,seconds` or `seconds`, empty lines and lines that begin with # are
+ * passed over. Returns 0, and *rows is for arrival_rows_release; or -1 with file:line and what was expected. */
+static int arrival_rows_read(const char *path, struct arrival_rows *rows, struct error *error)
+{
+    *rows = (struct arrival_rows){0};
+    struct reading reading = {.rows = rows};
+    int result = text_file_lines(path, MAX_LINE_BYTES, take_line, &reading, error);
+    if (result == 0 && rows->n == 0)
+        result = error_set(error, "%s: no times; expected a row RANK,THREAD,SECONDS each, or one time a line", path);
+    if (result != 0)
+        arrival_rows_release(rows);
+    return result;
+}
+
+/* Finds the times of fixed:FILE by rank, thread and iteration.
+ *
+ * Rows come in any order, as threads write them; they are sorted once, so that a draw is a search among ranks. */
+
+/* Holds the times of one rank: thread t takes seconds[t * turns] to seconds[t * turns + turns - 1] in turn. */
+struct fixed_rank {
+    uint32_t rank;
+    size_t n_threads;
+    size_t turns;
+    const double *seconds; /* [n_threads * turns] */
+};
+
+struct fixed_times {
+    struct fixed_rank *ranks; /* in order of rank */
+    size_t n_ranks;
+    double *seconds;
+    bool named; /* else one rank stands for all */
+};
+
+static int compare_rows(const void *first, const void *second)
+{
+    const struct arrival_row *a = first, *b = second;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+/* Takes the threads of the rank of row `begin`. Returns the row behind them, or 0 with the reason. */
+static size_t take_rank(const char *path, const struct arrival_rows *rows, size_t begin, struct fixed_rank *taken,
+                        struct error *error)
+{
+    const struct arrival_row *row = rows->rows;
+    uint32_t rank = row[begin].rank, thread = 0;
+    size_t turns = 0, end = begin;
+    while (end < rows->n && row[end].rank == rank) {
+        size_t first = end;
+        if (row[end].thread != thread) {
+            error_set(error, "%s:%u: rank %u has thread %u, but no thread %u; expected threads from 0 on", path,
+                      row[end].line, rank, row[end].thread, thread);
+            return 0;
+        }
+        while (end < rows->n && row[end].rank == rank && row[end].thread == thread)
+            end++;
+        if (thread > 0 && end - first != turns) {
+            error_set(error, "%s:%u: rank %u thread %u has %zu times, thread 0 has %zu; expected as many for each",
+                      path, row[end - 1].line, rank, thread, end - first, turns);
+            return 0;
+        }
+        turns = end - first;
+        thread++;
+    }
+    *taken = (struct fixed_rank){.rank = rank, .n_threads = thread, .turns = turns};
+    return end;
+}
+
+static void fixed_times_release(struct fixed_times *times)
+{
+    free(times->ranks);
+    free(times->seconds);
+    *times = (struct fixed_times){0};
+}
+
+/* Puts rows in the order of ranks and threads; those of one rank and thread keep the order of the file. Refuses a
+ * rank whose threads are not numbered from 0, or do not all have as many times; path is for messages. Returns 0, and
+ * *times is for fixed_times_release; or -1 with the reason. */
+static int fixed_times_make(const char *path, struct arrival_rows *rows, struct fixed_times *times, struct error *error)
+{
+    *times = (struct fixed_times){.named = rows->named, .seconds = xcalloc(rows->n, sizeof *times->seconds)};
+    size_t capacity = 0;
+    qsort(rows->rows, rows->n, sizeof *rows->rows, compare_rows);
+    for (size_t i = 0; i < rows->n; i++)
+        times->seconds[i] = rows->rows[i].seconds;
+    for (size_t begin = 0, end; begin < rows->n; begin = end) {
+        struct fixed_rank taken;
+        end = take_rank(path, rows, begin, &taken, error);
+        if (end == 0) {
+            fixed_times_release(times);
+            return -1;
+        }
+        array_reserve(&times->ranks, &capacity, times->n_ranks + 1, sizeof *times->ranks);
+        taken.seconds = times->seconds + begin;
+        times->ranks[times->n_ranks++] = taken;
+    }
+    return 0;
+}
+
+/* Returns the times of a rank, NULL where there are none. */
+static const struct fixed_rank *fixed_times_of(const struct fixed_times *times, uint32_t rank)
+{
+    if (!times->named)
+        return times->n_ranks > 0 ? &times->ranks[0] : NULL;
+    size_t low = 0, high = times->n_ranks;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (times->ranks[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < times->n_ranks && times->ranks[low].rank == rank ? &times->ranks[low] : NULL;
+}
 
 /* Means and widths lie within the bounds, so that a third of the attempts succeed at least. */
 enum { MAX_ATTEMPTS = 64 };
@@ -200,4 +450,127 @@ int arrivals_dump(const struct arrivals *arrivals, const char *path, uint64_t se
     }
     free(seconds);
     return result;
+}
+
+/* Mixes the numbers of a place one after the other with the finaliser of SplitMix64 (Steele, Lea and Flood, Fast
+ * splittable pseudorandom number generators, 2014): a bijection of 64 bits in which every bit changes half of the
+ * others. */
+
+static uint64_t mix(uint64_t state, uint64_t word)
+{
+    uint64_t bits = (state ^ word) + 0x9e3779b97f4a7c15ULL;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+    return bits ^ (bits >> 31);
+}
+
+uint64_t counted_bits(uint64_t seed, const uint64_t *place, size_t n_place)
+{
+    uint64_t state = mix(0, seed);
+    for (size_t i = 0; i < n_place; i++)
+        state = mix(state, place[i]);
+    return state;
+}
+
+uint64_t counted_below(uint64_t n, uint64_t seed, const uint64_t *place, size_t n_place)
+{
+    return (uint64_t)(((unsigned __int128)counted_bits(seed, place, n_place) * n) >> 64);
+}
+
+/* Takes the 53 bits that a double holds: a number above 0, at most 1. */
+static double share_of(uint64_t bits)
+{
+    return (double)((bits >> 11) + 1) * 0x1p-53;
+}
+
+/* Uses the method of Box and Muller (A note on the generation of random normal deviates, 1958). */
+double counted_normal(uint64_t seed, const uint64_t *place, size_t n_place)
+{
+    uint64_t bits = counted_bits(seed, place, n_place);
+    return sqrt(-2 * log(share_of(mix(bits, 1)))) * cos(2 * acos(-1) * share_of(mix(bits, 2)));
+}
+
+/* Options and rows of results name arrivals by one word: "laggard:4". */
+
+static const struct {
+    const char *name;
+    enum arrival_kind kind;
+    const char *of; /* as a message shows it */
+} kinds[] = {
+    {"laggard", ARRIVAL_LAGGARD, "PERCENT"}, {"normal", ARRIVAL_NORMAL, "SD"},     {"kde", ARRIVAL_KDE, "FILE"},
+    {"fixed", ARRIVAL_FIXED, "FILE"},        {"trace", ARRIVAL_TRACE, "TRACE.db"},
+};
+
+static const struct {
+    const char *name;
+    double seconds;
+} units[] = {{"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"s", 1}};
+
+/* Reads a time in seconds, or in the unit behind it. Returns as number_real. */
+static const char *time_of(const char *text, double *seconds)
+{
+    char number[64];
+    size_t length = strlen(text);
+    double unit_s = 1;
+    if (length >= sizeof number)
+        return "is not a finite number";
+    memcpy(number, text, length + 1);
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t of_unit = strlen(units[i].name);
+        if (length > of_unit && strcmp(number + length - of_unit, units[i].name) == 0) {
+            number[length - of_unit] = '\0';
+            unit_s = units[i].seconds;
+            break;
+        }
+    }
+    const char *wrong = number_real(number, seconds);
+    if (wrong == NULL)
+        *seconds *= unit_s;
+    return wrong;
+}
+
+static int take_amount(const char *text, const char *amount, struct arrivals_request *request, struct error *error)
+{
+    bool laggard = request->kind == ARRIVAL_LAGGARD;
+    const char *expected = laggard ? "laggard:PERCENT, of the compute time, as laggard:4"
+                                   : "normal:SD, in s or with a unit, as normal:2us";
+    const char *wrong = laggard ? number_real(amount, &request->amount) : time_of(amount, &request->amount);
+    double most = laggard ? 1e6 : ARRIVALS_MOST_S;
+    if (wrong == NULL && !(request->amount >= 0 && request->amount <= most))
+        wrong = request->amount < 0 ? "is negative" : "is too large";
+    return wrong == NULL ? 0
+                         : error_set(error, "arrivals '%.80s': '%.40s' %s; expected %s", text, amount, wrong, expected);
+}
+
+static int no_such(const char *text, size_t length, struct error *error)
+{
+    char name[48];
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), text);
+    struct nearest nearest = nearest_to(name);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        nearest_add(&nearest, kinds[i].name);
+    return error_set(error,
+                     "arrivals '%.80s': expected laggard:PERCENT, normal:SD, kde:FILE, fixed:FILE or trace:TRACE.db%s",
+                     text, nearest_hint(&nearest));
+}
+
+int arrivals_parse(const char *text, struct arrivals_request *request, struct error *error)
+{
+    size_t length = strcspn(text, ":"), i = 0, n = sizeof kinds / sizeof kinds[0];
+    while (i < n && (strlen(kinds[i].name) != length || strncmp(kinds[i].name, text, length) != 0))
+        i++;
+    if (i == n)
+        return no_such(text, length, error);
+    if (text[length] == '\0' || text[length + 1] == '\0')
+        return error_set(error, "arrivals '%.80s': nothing behind the kind; expected %s:%s", text, kinds[i].name,
+                         kinds[i].of);
+    struct arrivals_request parsed = {.kind = kinds[i].kind};
+    if (parsed.kind == ARRIVAL_LAGGARD || parsed.kind == ARRIVAL_NORMAL) {
+        if (take_amount(text, text + length + 1, &parsed, error) != 0)
+            return -1;
+    } else {
+        parsed.path = text + length + 1;
+    }
+    *request = parsed;
+    return 0;
 }

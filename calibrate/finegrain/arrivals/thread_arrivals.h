@@ -11,6 +11,9 @@
 
 #include "share/base/error.h"
 
+/* Bounds all times: what is longer was most likely not written in seconds. */
+#define ARRIVALS_MOST_S 86400.0
+
 /* TRACE is a trace.db, out of which the commands make a file that FIXED reads. */
 enum arrival_kind { ARRIVAL_LAGGARD, ARRIVAL_NORMAL, ARRIVAL_KDE, ARRIVAL_FIXED, ARRIVAL_TRACE };
 
@@ -56,5 +59,17 @@ int arrivals_dump(const struct arrivals *arrivals, const char *path, uint64_t se
  * eq. 3.31).
  * Where more than half of the samples are the same, R is 0 and s stands alone. 0: all are the same. */
 double silverman_width(const double *samples, size_t n);
+
+/* Draws random numbers by number: the n-th number of a seed, without those before it.
+ *
+ * A place is a few whole numbers, such as (iteration, rank, thread). Whoever asks for the same place gets the same
+ * number, in any order, in any process. */
+
+/* Returns 64 random bits of place[n_place]. */
+uint64_t counted_bits(uint64_t seed, const uint64_t *place, size_t n_place);
+/* Returns a whole number from 0 to n - 1, all equally likely but for n / 2^64. n is not 0. */
+uint64_t counted_below(uint64_t n, uint64_t seed, const uint64_t *place, size_t n_place);
+/* Returns a number of the normal distribution of mean 0 and standard deviation 1. */
+double counted_normal(uint64_t seed, const uint64_t *place, size_t n_place);
 
 #endif

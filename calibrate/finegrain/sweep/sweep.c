@@ -7,6 +7,7 @@
 #include "calibrate/finegrain/sweep/sweep.h"
 
 #include <errno.h>
+#include <math.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,7 @@
 #include <unistd.h>
 
 #include "calibrate/finegrain/arrivals/arrivals_trace.h"
-#include "calibrate/finegrain/finegrain_job.h"
-#include "calibrate/finegrain/sweep/sweep_rows.h"
+#include "calibrate/finegrain/finegrain_row.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/monotonic.h"
@@ -25,6 +25,10 @@
 #include "share/base/progress.h"
 #include "share/base/random.h"
 #include "share/base/text_file.h"
+#include "share/base/csv.h"
+#include "share/base/number.h"
+#include "calibrate/plot/chart.h"
+#include "share/base/statistics.h"
 
 enum { MAX_LINE_BYTES = 1 << 16, MAX_COMBINATIONS = 100000 };
 static const char BLANKS[] = " \t\r";
@@ -445,4 +449,223 @@ int sweep_run(const char *sweep_file, const struct finegrain_config *base, struc
         return EXIT_DONE;
     error_report(&error);
     return code;
+}
+
+/* The rows may come from anybody, so each value is held to the range that its option has. */
+
+enum {
+    INTERFACE,
+    RMA,
+    MPI,
+    RANKS,
+    PEERS,
+    BYTES,
+    THREADS,
+    PARTS,
+    COMPUTE,
+    ARRIVALS,
+    SEED,
+    TRIALS,
+    ITERATIONS,
+    SPEEDUP,
+    LOW,
+    HIGH,
+    VOID,
+    N_COLUMNS
+};
+
+static const char *const column_name[N_COLUMNS] = {"interface",
+                                                   "rma",
+                                                   "mpi",
+                                                   "ranks",
+                                                   "peers",
+                                                   "bytes",
+                                                   "threads",
+                                                   "parts",
+                                                   "compute_s",
+                                                   "arrivals",
+                                                   "seed",
+                                                   "trials",
+                                                   "iterations",
+                                                   "speedup_percent",
+                                                   "speedup_low_percent",
+                                                   "speedup_high_percent",
+                                                   "void"};
+
+/* Sets the options whose columns have their names. */
+static int take_options(const union csv_value *values, struct finegrain_config *config, struct error *error)
+{
+    struct option_row rows[FINEGRAIN_ROWS];
+    size_t n = finegrain_config_rows(config, rows);
+    for (int column = 0; column <= ITERATIONS; column++) {
+        const char *name = column == COMPUTE ? "compute" : column_name[column];
+        if (column == RMA && values[RMA].text[0] == '\0')
+            continue;
+        for (size_t row = 0; row < n; row++)
+            if (strcmp(rows[row].name, name) == 0 && option_set(&rows[row], values[column].text, error) != 0)
+                return -1;
+    }
+    if (config->interface == FINEGRAIN_RMA && !config->rma_given)
+        return error_set(error, "rma is empty; expected fence or passive with interface rma");
+    return finegrain_config_check(config, error);
+}
+
+static int take_percent(const union csv_value *values, int column, double *percent, struct error *error)
+{
+    const char *text = values[column].text;
+    *percent = NAN;
+    const char *wrong = text[0] != '\0' ? number_real(text, percent) : NULL;
+    return wrong == NULL ? 0 : error_set(error, "%s '%.40s' %s", column_name[column], text, wrong);
+}
+
+static int rows_take_row(void *context, size_t line, const union csv_value *values, struct error *error)
+{
+    struct sweep_rows *rows = context;
+    struct sweep_row row = {.line = line, .ranks = values[RANKS].u64, .is_void = values[VOID].text[0] != '\0'};
+    finegrain_config_init(&row.config);
+    if (take_options(values, &row.config, error) != 0 ||
+        take_percent(values, SPEEDUP, &row.speedup_percent, error) != 0 ||
+        take_percent(values, LOW, &row.low_percent, error) != 0 ||
+        take_percent(values, HIGH, &row.high_percent, error) != 0)
+        return -1;
+    if (values[ARRIVALS].text[0] == '\0' || values[MPI].text[0] == '\0')
+        return error_set(error, "%s is empty", column_name[values[ARRIVALS].text[0] == '\0' ? ARRIVALS : MPI]);
+    if (row.ranks == 0)
+        return error_set(error, "ranks 0, expected 1 or more");
+    row.arrivals = xstrdup(values[ARRIVALS].text);
+    row.mpi = xstrdup(values[MPI].text);
+    row.config.arrivals = row.arrivals;
+    array_grow(&rows->rows, rows->n, sizeof row);
+    rows->rows[rows->n++] = row;
+    return 0;
+}
+
+int sweep_rows_read(const char *path, struct sweep_rows *rows, struct error *error)
+{
+    struct csv_column columns[N_COLUMNS];
+    for (int i = 0; i < N_COLUMNS; i++)
+        columns[i] = (struct csv_column){.name = column_name[i], .kind = i == RANKS ? CSV_U64 : CSV_TEXT};
+    *rows = (struct sweep_rows){0};
+    if (csv_read(path, columns, N_COLUMNS, rows_take_row, rows, error) == 0)
+        return 0;
+    sweep_rows_release(rows);
+    return -1;
+}
+
+void sweep_rows_release(struct sweep_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        free(rows->rows[i].arrivals);
+        free(rows->rows[i].mpi);
+    }
+    free(rows->rows);
+    *rows = (struct sweep_rows){0};
+}
+
+/* A line has the colour of its interface and the mark of its number of parts. Rows are sorted so that those of a
+ * chart, and in it those of a line, are neighbours. */
+
+static int first_of(const int *orders, size_t n)
+{
+    size_t i = 0;
+    while (i + 1 < n && orders[i] == 0)
+        i++;
+    return orders[i];
+}
+
+/* Compares the charts of two rows. */
+static int compare_charts(const struct sweep_row *a, const struct sweep_row *b)
+{
+    const int orders[] = {strcmp(a->mpi, b->mpi),
+                          COMPARE(a->ranks, b->ranks),
+                          COMPARE(a->config.peers, b->config.peers),
+                          COMPARE(a->config.threads, b->config.threads),
+                          COMPARE(a->config.compute_s, b->config.compute_s),
+                          strcmp(a->arrivals, b->arrivals)};
+    return first_of(orders, sizeof orders / sizeof orders[0]);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct sweep_row *a = left, *b = right;
+    const int orders[] = {compare_charts(a, b),
+                          COMPARE(a->config.interface, b->config.interface),
+                          COMPARE(a->config.rma, b->config.rma),
+                          COMPARE(a->config.parts, b->config.parts),
+                          COMPARE(a->config.bytes, b->config.bytes),
+                          COMPARE(a->line, b->line)};
+    return first_of(orders, sizeof orders / sizeof orders[0]);
+}
+
+/* Returns the numbers of parts of all rows, each once and in ascending order, for free(). */
+static uint64_t *parts_find(const struct sweep_rows *rows, size_t *n)
+{
+    uint64_t *parts = xcalloc(rows->n, sizeof *parts);
+    for (size_t i = 0; i < rows->n; i++)
+        parts[i] = rows->rows[i].config.parts;
+    qsort(parts, rows->n, sizeof *parts, compare_u64);
+    *n = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        if (i == 0 || parts[i] != parts[*n - 1])
+            parts[(*n)++] = parts[i];
+    return parts;
+}
+
+static void chart_begin(struct charts *charts, const struct sweep_row *row)
+{
+    struct chart_panel panel = {.caption = "A line an interface and number of parts.",
+                                .x = {"bytes of a buffer", "B", true},
+                                .y = {"speed-up against BSP, %", "%", false}};
+    char *title = xasprintf(
+        "%llu peers, %s, %llu threads, %.4g ms, %s on %llu ranks", (unsigned long long)row->config.peers, row->arrivals,
+        (unsigned long long)row->config.threads, 1e3 * row->config.compute_s, row->mpi, (unsigned long long)row->ranks);
+    panel.title = title;
+    chart_panel(charts, &panel);
+    free(title);
+}
+
+static void add_row(struct charts *charts, const struct sweep_row *row, int shape)
+{
+    bool rma = row->config.interface == FINEGRAIN_RMA;
+    double bytes = (double)row->config.bytes;
+    const struct chart_style style = {
+        .colour = 1 + ((int)row->config.interface + (rma ? 4 * (int)row->config.rma : 0)) % CHART_COLOURS,
+        .shape = shape,
+        .points = true,
+        .line = true};
+    if (isnan(row->speedup_percent))
+        return;
+    chart_series(charts, &style, "%s%s%s (%llu)", finegrain_interface_word[row->config.interface], rma ? " " : "",
+                 rma ? finegrain_rma_word[row->config.rma] : "", (unsigned long long)row->config.parts);
+    chart_point(charts, bytes, row->speedup_percent);
+    if (!row->is_void)
+        return;
+    chart_series(charts, &(struct chart_style){.colour = CHART_FAINT, .shape = 6, .points = true}, "void");
+    chart_point(charts, bytes, row->speedup_percent);
+}
+
+int sweep_plot(const char *rows_path, const char *path, struct error *error)
+{
+    struct charts charts = {.common = true};
+    struct sweep_rows rows;
+    size_t n_parts;
+    if (sweep_rows_read(rows_path, &rows, error) != 0)
+        return -1;
+    uint64_t *parts = parts_find(&rows, &n_parts);
+    if (rows.n > 0)
+        qsort(rows.rows, rows.n, sizeof *rows.rows, compare_rows);
+    for (size_t i = 0; i < rows.n; i++) {
+        int shape = 1;
+        if (i == 0 || compare_charts(&rows.rows[i - 1], &rows.rows[i]) != 0)
+            chart_begin(&charts, &rows.rows[i]);
+        while (shape < CHART_SHAPES && parts[shape - 1] != rows.rows[i].config.parts)
+            shape++;
+        add_row(&charts, &rows.rows[i], shape);
+    }
+    char *nothing = xasprintf("%s: no row of it has a speed-up: there is nothing to draw", rows_path);
+    int result = charts_write(&charts, "Parts sent early, against BSP", rows_path, nothing, path, error);
+    free(nothing);
+    free(parts);
+    sweep_rows_release(&rows);
+    return result;
 }

@@ -7,6 +7,7 @@
 
 #include "calibrate/finegrain/finegrain_config.h"
 #include "calibrate/job/launcher.h"
+#include "share/base/error.h"
 
 /* The values that a line of the sweep file lists for its option. */
 struct sweep_list {
@@ -42,5 +43,34 @@ void sweep_release(struct sweep *sweep);
  * order, too. The launcher's words are set. Shows on a terminal how much is left, and reports on stderr what was left
  * out, what was measured and what went wrong. Returns the exit code. */
 int sweep_run(const char *sweep_file, const struct finegrain_config *base, struct launcher *launcher, const char *path);
+
+/* Reads the results of the benchmark of fine-grained messaging, one row a configuration (share/man/mpistair.5,
+ * FINE-GRAINED RESULTS). */
+
+struct sweep_row {
+    struct finegrain_config config; /* its columns; the others are zero */
+    char *arrivals, *mpi;           /* own */
+    uint64_t ranks;
+    double speedup_percent, low_percent, high_percent; /* NaN: the field is empty */
+    bool is_void;
+    size_t line; /* of the file */
+};
+
+struct sweep_rows {
+    struct sweep_row *rows; /* [n] in the order of the file */
+    size_t n;
+};
+
+/* Reads a file. Returns 0, or -1 with file:line and what was expected, and nothing to release. */
+int sweep_rows_read(const char *path, struct sweep_rows *rows, struct error *error);
+void sweep_rows_release(struct sweep_rows *rows);
+
+/* Draws results of the benchmark of fine-grained messaging after M Figs. 5 to 7: the speed-up over the size of a
+ * buffer, a line an interface and number of parts, a chart a number of peers and arrivals. Papers are named as in
+ * share/doc/MODELS.md. */
+
+/* Draws the rows of a file to an HTML file, `-` for standard output, as charts_write does. Void rows are marked, values
+ * that are no numbers left out. Returns 0, or -1 with the reason. */
+int sweep_plot(const char *rows_path, const char *path, struct error *error);
 
 #endif
