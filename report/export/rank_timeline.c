@@ -46,15 +46,16 @@ enum row_column {
     COL_MORE, /* window, file; of unmatched ones: it is a send */
 };
 
+/* ?1: everything is exported, and none of the many rows needs to be asked for. */
 static const char rows_sql[] =
     "SELECT src AS rank, send_post_ns AS at, 0 AS source, id, dst, comm, tag, bytes, form, send_ns, send_call_ns,"
-    " late_ns + recv_ns, NULL, NULL, kept(src, send_post_ns, send_post_ns + send_ns)"
+    " late_ns + recv_ns, NULL, NULL, ?1 OR kept(src, send_post_ns, send_post_ns + send_ns)"
     " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns), NULL FROM message_row"
-    " WHERE kept(src, send_post_ns, send_post_ns + send_call_ns)"
+    " WHERE ?1 OR kept(src, send_post_ns, send_post_ns + send_call_ns)"
     " UNION ALL SELECT dst, send_post_ns + late_ns, 1, id, src, comm, tag, bytes, form, recv_ns, recv_call_ns, NULL,"
-    " NULL, NULL, kept(src, send_post_ns, send_post_ns + send_ns)"
+    " NULL, NULL, ?1 OR kept(src, send_post_ns, send_post_ns + send_ns)"
     " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns), NULL FROM message_row"
-    " WHERE kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_call_ns)"
+    " WHERE ?1 OR kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_call_ns)"
     " UNION ALL SELECT rank, post_ns, 2, id, peer, comm, tag, bytes,"
     " (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = u.function), complete_ns - post_ns, NULL, NULL,"
     " callsite, NULL, reason = 'failed', direction = 'send' FROM unmatched u WHERE kept(rank, post_ns, complete_ns)"
@@ -72,7 +73,7 @@ static const char rows_sql[] =
     " callsite, NULL, nonblocking, file FROM file_call f"
     " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns)"
     " UNION ALL SELECT rank, begin_ns, 6, rowid, NULL, NULL, NULL, NULL, function, NULL, call_ns, NULL, callsite,"
-    " NULL, idle_calls, NULL FROM call_row WHERE kept(rank, begin_ns, begin_ns + call_ns)"
+    " NULL, idle_calls, NULL FROM call_row WHERE ?1 OR kept(rank, begin_ns, begin_ns + call_ns)"
     " UNION ALL SELECT rank, at_ns, 7, number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, callsite, NULL, NULL,"
     " NULL FROM mark WHERE kept(rank, at_ns, NULL) ORDER BY rank, at, source, id";
 
@@ -558,6 +559,8 @@ static int read_rows(struct timeline *timeline)
     size_t n = 0;
     progress_start(&progress, "export: rows of the trace");
     cursor_open(&timeline->rows, export->database, export->path, rows_sql, export->error);
+    if (timeline->rows.result == 0)
+        sqlite3_bind_int(timeline->rows.statement, 1, export->selection.all);
     while (cursor_next(&timeline->rows)) {
         progress_step(&progress, ++n);
         if (read_row(timeline, &row) != 0 || take_row(timeline, &row) != 0)
