@@ -20,6 +20,9 @@ static inline double flow_limited(const struct flow_limit *limit, double carried
     return fmin(limit->bytes + limit->growth * carried, limit->most_bytes);
 }
 
+/* TCP's, of flow-window. */
+extern const struct flow_limit flow_window_packet, flow_window_buffer;
+
 struct flow_transport {
     struct flow_limit packet; /* what a NIC serves of a flow in its turn, more than 0 */
     struct flow_limit buffer;

@@ -55,12 +55,17 @@
 #define PACKET_WINDOWS       (1 / 2.)
 #define LARGEST_PACKET_BYTES (45 * SEGMENT_BYTES)
 
+const struct flow_limit flow_window_packet = {PACKET_WINDOWS * SLOW_START_BYTES, PACKET_WINDOWS *GROWTH,
+                                              LARGEST_PACKET_BYTES};
+const struct flow_limit flow_window_buffer = {BUFFER_WINDOWS * SLOW_START_BYTES, BUFFER_WINDOWS *GROWTH,
+                                              LARGEST_BUFFER_BYTES};
+
 static int predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    const struct flow_transport tcp = {
-        .packet = {PACKET_WINDOWS * SLOW_START_BYTES, PACKET_WINDOWS * GROWTH, LARGEST_PACKET_BYTES},
-        .buffer = {BUFFER_WINDOWS * SLOW_START_BYTES, BUFFER_WINDOWS * GROWTH, LARGEST_BUFFER_BYTES},
-        .repetitions = input->options->repetitions > 0 ? input->options->repetitions : DEFAULT_REPETITIONS};
+    const struct flow_transport tcp = {.packet = flow_window_packet,
+                                       .buffer = flow_window_buffer,
+                                       .repetitions = input->options->repetitions > 0 ? input->options->repetitions
+                                                                                      : DEFAULT_REPETITIONS};
     (void)error;
     flow_predict(&tcp, SERVICE_SERIAL, input, prediction);
     return 0;

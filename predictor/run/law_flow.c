@@ -5,16 +5,23 @@
 #include "predictor/run/run_law.h"
 #include "predictor/run/run_nics.h"
 
-static double nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
+double law_flow_nic_set(const struct run_share *share, const struct run_nic *nic)
 {
     double inverse = 0;
-    (void)class;
     for (size_t c = 0; c < share->rates->n_classes; c++)
         if (nic->of_class[c] > 0)
             inverse += nic->of_class[c] / share->rates->classes[c].bytes_per_s[nic->n_ranks];
     if (run_nics_have_buckets(share) && !nic->is_empty)
-        return fmax(share->rates->burst_bytes_per_s / nic->n, 1 / inverse);
+        return fmax(share->rates->burst_bytes_per_s / nic->weight, 1 / inverse);
     return 1 / inverse;
 }
 
-const struct run_path law_flow_path = {.find = run_nics_find, .set = run_nics_set, .nic_rate = nic_rate};
+double law_flow_nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
+{
+    (void)share;
+    (void)class;
+    return nic->rate;
+}
+
+const struct run_path law_flow_path = {
+    .find = run_nics_find, .set = run_nics_set, .nic_set = law_flow_nic_set, .nic_rate = law_flow_nic_rate};

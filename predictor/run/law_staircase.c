@@ -1,5 +1,6 @@
 /* staircase lets the receivers of a socket, or of a node for messages between nodes, share its bandwidth as the model
- * does (T7, T12; predictor/models/staircase.c), by who receives now. See run_law.h. */
+ * does (T7, T12; predictor/models/staircase.c), by who receives now. serial does so as well, but a receiver takes one
+ * message after another. See run_law.h. */
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/run_law.h"
 
@@ -15,15 +16,16 @@ static void find(const struct run_share *share, const struct run_mover *mover, s
 /* Returns T12 over A_i n: the rate of each message of a receiver while n of the group have some. */
 static double mixed_rate(const struct run_share *share, const struct run_bundle *bundle, size_t n)
 {
+    const struct run_class *classes = share->rates->classes;
     double bandwidth = 0;
-    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+    for (size_t c = 0; c < share->rates->n_classes;) { /* they are in the order of their levels */
+        enum level level = classes[c].level;
         double messages = 0, inverse = 0;
-        for (size_t c = 0; c < share->rates->n_classes; c++) {
-            const struct run_class *class = &share->rates->classes[c];
-            if (class->level != level || bundle->of_class[c] == 0)
+        for (; c < share->rates->n_classes && classes[c].level == level; c++) {
+            if (bundle->of_class[c] == 0)
                 continue;
             messages += bundle->of_class[c];
-            inverse += bundle->of_class[c] / class->bytes_per_s[n];
+            inverse += bundle->of_class[c] / classes[c].bytes_per_s[n];
         }
         if (messages > 0)
             bandwidth += messages / bundle->n * (messages / inverse);
@@ -42,6 +44,10 @@ static size_t only_class(const struct run_group *group, size_t n_classes)
 static double receiver_speed(const struct run_share *share, const struct run_group *group, uint32_t number)
 {
     const struct run_bundle *bundle = &share->bundles[number];
+    if (bundle->head != RUN_NO_MOVING) { /* serial: one message has all */
+        const struct run_class *class = &share->rates->classes[share->moving[bundle->head].class];
+        return group->only_class != RUN_NO_CLASS ? 1 : class->bytes_per_s[group->bundles.n] / (double)group->bundles.n;
+    }
     return group->only_class != RUN_NO_CLASS ? 1.0 / bundle->n : mixed_rate(share, bundle, group->bundles.n);
 }
 
@@ -75,3 +81,4 @@ static void set(struct run_share *share, const struct run_mover *mover, int chan
 }
 
 const struct run_path law_staircase_path = {.find = find, .set = set};
+const struct run_path law_serial_path = {.find = find, .set = set, .in_turn = true};

@@ -12,7 +12,9 @@ const struct run_choice_row run_law_table[LAW_COUNT] = {
     [LAW_MAX_RATE] = {"max-rate", "receivers share BW(n), n those with messages when the message began (T10)"},
     [LAW_NODE_AWARE] = {"node-aware", "what a node sends to others has a limit, within a node one by one (B1, B2)"},
     [LAW_STAIRCASE] = {"staircase", "receivers of a socket or node share BW(n), n those with messages now (T7 to T17)"},
+    [LAW_SERIAL] = {"serial", "staircase, but within a node a receiver takes one message after another"},
     [LAW_FLOW] = {"flow", "both network cards of a message share BW(n), within a node as staircase"},
+    [LAW_FLOW_WINDOW] = {"flow-window", "flow with the send buffers and windows of TCP, within a node as serial"},
     [LAW_FAIR] = {"fair", "messages share BW_max evenly, none is faster than BW(1)"},
 };
 const struct run_choice_row run_term_table[RUN_TERM_COUNT] = {

@@ -11,7 +11,9 @@ enum run_law {
     LAW_MAX_RATE,
     LAW_NODE_AWARE,
     LAW_STAIRCASE,
+    LAW_SERIAL,
     LAW_FLOW,
+    LAW_FLOW_WINDOW,
     LAW_FAIR,
     LAW_COUNT
 };

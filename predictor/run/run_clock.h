@@ -34,6 +34,7 @@ struct run_bundle {
     uint32_t group;
     uint32_t src_node, dst_node; /* of a bundle between two nodes, numbers of the grouping */
     uint32_t n;                  /* messages */
+    double weight;               /* of all of them */
     uint32_t of_class[RUN_MAX_CLASSES];
     double through; /* bytes that each message has got since the bundle was last empty, when the clock was `at` */
     double at;
@@ -61,10 +62,12 @@ struct run_group {
 
 /* Describes one direction of a node's NIC. */
 struct run_nic {
-    uint32_t n;       /* messages */
-    uint32_t n_ranks; /* that have a message there */
-    uint32_t of_class[RUN_MAX_CLASSES];
-    uint32_t *bundles; /* that ever passed it */
+    uint32_t n;                       /* messages */
+    uint32_t n_ranks;                 /* that have a message there */
+    double weight;                    /* of all messages */
+    double of_class[RUN_MAX_CLASSES]; /* weight of those of a class */
+    double rate;                      /* of a message of weight 1, where that is the same for all classes */
+    uint32_t *bundles;                /* that ever passed it */
     size_t n_bundles;
     double missing_bytes; /* until its token bucket is full, at since_s */
     double since_s;
@@ -94,6 +97,8 @@ struct run_share {
     size_t n_bundles, bundles_room, places_room;
     size_t *places; /* of a bundle in its group's heap */
     struct map bundle_of;
+    struct map connections;    /* (sender, receiver) to its number */
+    double *carried;           /* [connection] bytes that are through */
     struct run_moving *moving; /* by number */
     size_t moving_room;
     struct run_cohort *cohorts; /* [n_groups] */

@@ -23,7 +23,9 @@ const struct run_law_row run_laws[LAW_COUNT] = {
     [LAW_MAX_RATE] = {&law_max_rate_path, &law_max_rate_path},
     [LAW_NODE_AWARE] = {&law_node_aware_within, &law_node_aware_between, .by_senders = true},
     [LAW_STAIRCASE] = {&law_staircase_path, &law_staircase_path},
+    [LAW_SERIAL] = {&law_serial_path, &law_staircase_path},
     [LAW_FLOW] = {&law_staircase_path, &law_flow_path, .cards_serve = true},
+    [LAW_FLOW_WINDOW] = {&law_serial_path, &law_flow_window_path, .cards_serve = true},
     [LAW_FAIR] = {&law_fair_within, &law_fair_between},
 };
 

@@ -14,6 +14,8 @@ struct run_mover {
     uint32_t number;
     uint32_t order; /* see run_moving */
     double begun_s;
+    double bytes;    /* of all of it */
+    double carried;  /* bytes of its connection that were through when it began */
     uint32_t bundle; /* set by run_share_add */
 };
 
@@ -36,6 +38,12 @@ struct run_path {
     void (*set)(struct run_share *share, const struct run_mover *mover, int change);
     /* Returns the rate that one NIC gives to a message of a class; NULL where messages do not share NICs. */
     double (*nic_rate)(const struct run_share *share, const struct run_nic *nic, const struct run_class *class);
+    /* Returns what run_nic.rate becomes as messages came or went; NULL: it is not used. */
+    double (*nic_set)(const struct run_share *share, const struct run_nic *nic);
+    /* Return what NICs serve of a message at a time, and how many bytes its transport takes, by what its connection had
+     * carried when it began; NULL: all messages alike, by the machine's rows. */
+    double (*packet_bytes)(double carried);
+    double (*room_bytes)(double carried);
     /* Returns what a message of a class that began while n bundles of its group had messages gets as its bundle's number
      * grows by 1, until it ends; NULL where it does not matter when a message began. */
     double (*begun_rate)(const struct run_class *class, size_t n);
@@ -65,9 +73,13 @@ extern const struct run_path law_max_rate_path;
 /* law_node_aware.c */
 extern const struct run_path law_node_aware_within, law_node_aware_between;
 /* law_staircase.c */
-extern const struct run_path law_staircase_path;
+extern const struct run_path law_staircase_path, law_serial_path;
 /* law_flow.c */
 extern const struct run_path law_flow_path;
+double law_flow_nic_set(const struct run_share *share, const struct run_nic *nic);
+double law_flow_nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class);
+/* law_flow_window.c */
+extern const struct run_path law_flow_window_path;
 /* law_fair.c */
 extern const struct run_path law_fair_within, law_fair_between;
 

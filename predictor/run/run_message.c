@@ -92,12 +92,24 @@ bool message_is_rendezvous(const struct simulation *sim, uint32_t message)
     return (flags & MESSAGE_SYNCHRONOUS) != 0 || class == RUN_NO_CLASS || sim->rates.classes[class].rendezvous;
 }
 
+/* Returns the bytes that the transport takes of a message, by the law or the machine, -1: it is not known. */
+static double buffer_bytes(const struct simulation *sim, uint32_t message)
+{
+    const struct message_state *state = message_state(sim, message);
+    const struct run_message *told = message_told(sim, message);
+    const struct run_path *path = run_law_path(&sim->share, state->class);
+    if (path->room_bytes == NULL)
+        return sim->rates.classes[state->class].buffer_bytes;
+    return path->room_bytes(state->flight != RUN_NOBODY ? sim->flights[state->flight].mover.carried
+                                                        : run_share_carried(&sim->share, told->src, told->dst));
+}
+
 /* Returns the bytes that may be left to move of a message whose send is complete. */
 static double room_bytes(const struct simulation *sim, uint32_t message)
 {
-    const struct run_class *class = &sim->rates.classes[message_state(sim, message)->class];
-    if (class->buffer_bytes >= 0)
-        return class->buffer_bytes;
+    double bytes = buffer_bytes(sim, message);
+    if (bytes >= 0)
+        return bytes;
     return message_is_rendezvous(sim, message) ? 0 : (double)INFINITY;
 }
 
@@ -193,7 +205,7 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
 static bool moves_by_itself(const struct simulation *sim, const struct flight *flight, double rest)
 {
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
-    return class->level == LEVEL_INTER_NODE && rest <= class->buffer_bytes;
+    return class->level == LEVEL_INTER_NODE && rest <= buffer_bytes(sim, flight->message);
 }
 
 static void move(struct simulation *sim, uint32_t number, double rest)
@@ -201,7 +213,8 @@ static void move(struct simulation *sim, uint32_t number, double rest)
     struct flight *flight = &sim->flights[number];
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
     bool sent = (message_state(sim, flight->message)->done & SEND_DONE) != 0 || is_one_sided(sim, flight->message);
-    bool frees = class->level == LEVEL_INTER_NODE && class->buffer_bytes >= 0; /* moves_by_itself() from there on */
+    bool frees = class->level == LEVEL_INTER_NODE &&
+                 buffer_bytes(sim, flight->message) >= 0; /* moves_by_itself() from there on */
     flight->phase = FLIGHT_MOVES;
     flight->mover.begun_s = flight->begun_s;
     if (run_share_add(&sim->share, sim->now_s, &flight->mover, rest,
@@ -298,6 +311,7 @@ void flight_begin_to_move(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
     flight->begun_s = sim->now_s;
+    flight->mover.carried = run_share_carried(&sim->share, flight->mover.src, flight->mover.dst);
     double bytes = (double)message_told(sim, flight->message)->bytes;
     if (!is_one_sided(sim, flight->message) && bytes > 0 && room_bytes(sim, flight->message) >= bytes)
         complete(sim, flight->message, OPERATION_SEND, bytes);
@@ -339,7 +353,8 @@ uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase
     uint32_t class = message_state(sim, message)->class;
     double bytes = (double)told->bytes;
     sim->flights[number] = (struct flight){
-        .mover = {.src = told->src, .dst = told->dst, .class = class, .number = number, .order = message},
+        .mover =
+            {.src = told->src, .dst = told->dst, .class = class, .number = number, .order = message, .bytes = bytes},
         .message = message,
         .phase = (uint8_t)phase,
         .first_behind = RUN_NOBODY,

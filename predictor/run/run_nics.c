@@ -68,7 +68,7 @@ static void place_bucket(struct run_share *share, size_t number)
 /* Tells both NICs of a bundle how much of it passes. */
 static void count_flow(struct run_share *share, struct run_bundle *bundle)
 {
-    double flow = bundle->n > 0 ? bundle->n * bundle->speed : 0;
+    double flow = bundle->n > 0 ? bundle->weight * bundle->speed : 0;
     for (size_t end = 0; end < 2; end++) {
         size_t number = 2 * (end == 0 ? bundle->src_node : bundle->dst_node) + end;
         struct run_nic *nic = &share->nics[number];
@@ -96,6 +96,22 @@ static void set_nic(struct run_share *share, const struct run_nic *nic)
     }
 }
 
+/* Adds a message to those of a NIC or takes it away. */
+static void count(const struct run_share *share, struct run_nic *nic, const struct run_mover *mover, int change)
+{
+    double weight = change * share->moving[mover->number].weight;
+    nic->n += (uint32_t)change;
+    nic->weight = nic->n > 0 ? nic->weight + weight : 0;
+    nic->of_class[mover->class] = nic->n > 0 ? nic->of_class[mover->class] + weight : 0;
+}
+
+/* Sets what a NIC gives to all of its messages alike. */
+static void set_rate(const struct run_share *share, struct run_nic *nic)
+{
+    if (share->law->between->nic_set != NULL && nic->n > 0)
+        nic->rate = share->law->between->nic_set(share, nic);
+}
+
 void run_nics_keep(struct run_share *share, struct run_bundle *bundle)
 {
     if (bundle->group == share->n_groups - 1 && run_nics_have_buckets(share))
@@ -115,8 +131,8 @@ void run_nics_set(struct run_share *share, const struct run_mover *mover, int ch
         nic->n_ranks += (change > 0 && *rank_n == 0) ? 1 : 0;
         nic->n_ranks -= (change < 0 && *rank_n == 1) ? 1 : 0;
         *rank_n += (uint32_t)change;
-        nic->n += (uint32_t)change;
-        nic->of_class[mover->class] += (uint32_t)change;
+        count(share, nic, mover, change);
+        set_rate(share, nic);
     }
     if (bundle->n == 0)
         run_bundle_place(share, mover->bundle);
@@ -132,5 +148,6 @@ void run_nics_emptied(struct run_share *share, size_t number)
     share->emptied.place[number] = RUN_NOT_THERE;
     settle_bucket(share, nic);
     nic->is_empty = true;
+    set_rate(share, nic);
     set_nic(share, nic);
 }

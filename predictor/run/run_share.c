@@ -65,6 +65,8 @@ void run_share_release(struct run_share *share)
     free(share->emptied.entries);
     free(share->emptied.place);
     map_release(&share->bundle_of);
+    map_release(&share->connections);
+    free(share->carried);
     grouping_release(&share->sockets);
     grouping_release(&share->nodes);
     *share = (struct run_share){0};
@@ -119,6 +121,7 @@ static void count(struct run_share *share, const struct run_mover *mover, int ch
     struct run_group *group = &share->groups[bundle->group];
     uint32_t by = (uint32_t)change;
     bundle->n += by;
+    bundle->weight = bundle->n > 0 ? bundle->weight + change * share->moving[mover->number].weight : 0;
     bundle->of_class[mover->class] += by;
     group->n += by;
     group->of_class[mover->class] += by;
@@ -143,7 +146,7 @@ int run_share_add(struct run_share *share, double now_s, struct run_mover *mover
     run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
     share->moving[mover->number] = (struct run_moving){
-        .weight = 1,
+        .weight = path->packet_bytes != NULL ? path->packet_bytes(mover->carried) : 1,
         .rest = rest,
         .room_bytes = room_bytes,
         .begun_s = mover->begun_s,
@@ -196,6 +199,26 @@ double run_share_rest(const struct run_share *share, double now_s, const struct 
     return waits ? share->moving[mover->number].rest : run_moving_rest(share, mover->number, now_s);
 }
 
+/* Returns where the bytes stand that a message's connection has carried. */
+static double *carried_by(struct run_share *share, const struct run_mover *mover)
+{
+    uint32_t *connection = map_at(&share->connections, (struct map_key){mover->src, mover->dst, 0});
+    if (*connection == MAP_ABSENT) {
+        *connection = (uint32_t)share->connections.n_entries - 1;
+        array_grow(&share->carried, *connection, sizeof *share->carried);
+        share->carried[*connection] = 0;
+    }
+    return &share->carried[*connection];
+}
+
+double run_share_carried(const struct run_share *share, uint32_t src, uint32_t dst)
+{
+    uint32_t connection = MAP_ABSENT;
+    if (share->connections.n_entries > 0)
+        connection = map_find(&share->connections, (struct map_key){src, dst, 0});
+    return connection == MAP_ABSENT ? 0 : share->carried[connection];
+}
+
 void run_share_remove(struct run_share *share, double now_s, const struct run_mover *mover)
 {
     const struct run_path *path = run_law_path(share, mover->class);
@@ -203,6 +226,8 @@ void run_share_remove(struct run_share *share, double now_s, const struct run_mo
     struct run_group *group = &share->groups[bundle->group];
     run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
+    if (path->packet_bytes != NULL && !(run_moving_rest(share, mover->number, now_s) > 0))
+        *carried_by(share, mover) += mover->bytes;
     if (path->in_turn)
         run_turns_remove(share, mover->number);
     else

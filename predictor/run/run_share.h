@@ -17,6 +17,8 @@ int run_share_add(struct run_share *share, double now_s, struct run_mover *mover
 void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int change);
 /* Returns the bytes that are left of a message. */
 double run_share_rest(const struct run_share *share, double now_s, const struct run_mover *mover);
+/* Returns what the connection from one rank to another has carried; 0 where the law does not ask. */
+double run_share_carried(const struct run_share *share, uint32_t src, uint32_t dst);
 /* Ends a message that was through, or stops it: then its marks no longer come up. */
 void run_share_remove(struct run_share *share, double now_s, const struct run_mover *mover);
 

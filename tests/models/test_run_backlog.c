@@ -50,7 +50,7 @@ static void answer_waits(void **state)
     static const uint32_t node[] = {0, 0, 1, 1};
     for (enum run_law law = LAW_STAIRCASE; law <= LAW_FAIR; law++) {
         struct run_case run = RUN_CASE;
-        bool waits = law == LAW_FLOW;
+        bool waits = law == LAW_FLOW || law == LAW_FLOW_WINDOW;
         begin(&run, 4, node, 0, 0);
         run.options.law = law;
         replay_beside(&run, false, 8 * MB, MB, "c1 S1");
