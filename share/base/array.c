@@ -1,5 +1,4 @@
-/* Growing an array, with the overflow of its size in mind, is needed everywhere and easy to get wrong, so it is written
- * once. */
+/* Growing an array without overflow of its size is needed everywhere and easy to get wrong, so it is written once. */
 #include "share/base/array.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Makes arrays grow. Each function takes the address of the array's pointer, whatever it points to, and ends the
- * program when there is no memory (share/base/memory.h). What they return is 0 and need not be looked at. */
+/* Growing arrays. Each function takes the address of the array's pointer, of any type, and ends the program when memory
+ * runs out (share/base/memory.h); the result, always 0, can be ignored. */
 #ifndef MPISTAIR_BASE_ARRAY_H
 #define MPISTAIR_BASE_ARRAY_H
 
@@ -11,7 +11,7 @@ int array_grow(void *array, size_t n, size_t element_bytes);
 
 /* Makes room for n elements of the array at *(T **)array with room for *capacity, which at least doubles. */
 int array_reserve(void *array, size_t *capacity, size_t n, size_t element_bytes);
-/* Does the same; elements without a value are zero. */
+/* As array_reserve; new elements are zero. */
 int array_reserve_zeroed(void *array, size_t *capacity, size_t n, size_t element_bytes);
 
 #endif

@@ -1,8 +1,8 @@
-/* A machine of a few states splits characters into fields and rows; above it columns are found, fields converted, lines
- * counted and errors worded.
+/* A state machine splits characters into fields and rows; the layer above it finds columns, converts fields, counts
+ * lines and words errors.
  *
- * A field is plain or quoted: blanks around it do not belong to it, and within quotation marks two of them stand for
- * one. A row ends with LF, CR, both or the file; a quoted field may hold ends of lines. */
+ * Blanks around a field are dropped. Within quotation marks a doubled quotation mark stands for one, and ends of lines
+ * may occur. A row ends with LF, CR, CRLF or the end of the file. */
 #include "share/base/csv.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum { MAX_FIELDS = 4096, MAX_LINE_BYTES = 1 << 20, CHUNK_BYTES = 1 << 16 };
 
-/* Where in a field the next character stands. */
+/* State of the parser within a field. */
 enum field_place { BEFORE, PLAIN, QUOTED, CLOSED, CLOSED_AND_BLANK };
 
 struct csv_reader {
@@ -169,7 +169,7 @@ static int take_character(struct csv_reader *reader, char c)
     return add_character(reader, c, PLAIN);
 }
 
-/* Collects a comment's text; hands it on where the line ends. */
+/* Collects a comment's text and passes it to the caller at the end of the line. */
 static int take_comment(struct csv_reader *reader, char c)
 {
     bool leads = reader->comment_length == 0 && strchr("# \t", c) != NULL;

@@ -1,9 +1,9 @@
-/* Writes fields of CSV, and reads CSV with a header line: columns are found by name, numbers checked, and errors name
- * file:line and column.
+/* Writes fields of CSV, and reads CSV with a header line: columns are found by name, numbers are checked, and errors
+ * name file:line and column.
  *
- * * Accepts LF, CR and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere:
- * lines that begin with '#'. Refuses a missing or repeated required column, rows of another width or of more than 1
- * MiB, and whatever is not a number of the asked kind (NaN, infinities, overflow, trailing letters). */
+ * Accepts LF, CR and CRLF, a last line without end, quoted fields, blank lines at the end, and comments anywhere: lines
+ * that begin with '#'. Refuses a missing or repeated required column, rows of another width or of more than 1 MiB, and
+ * whatever is not a number of the asked kind (NaN, infinities, overflow, trailing letters). */
 #ifndef MPISTAIR_BASE_CSV_H
 #define MPISTAIR_BASE_CSV_H
 
@@ -36,20 +36,14 @@ int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
              int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
              struct error *error);
 
-/* Does the same, and calls comment (with the same context) for every line that begins with '#' outside of quotes. text
- * is what stands behind the '#' and the blanks after it, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. A
- * comment function fails as a row function does. */
+/* As csv_read, and calls comment (same context) for every line that begins with '#' outside quotes. text is what
+ * follows the '#' and blanks, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. Like row, comment ends the
+ * reading by returning non-zero. */
 enum { CSV_COMMENT_MAX = 4096 };
 int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
                       int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
                       int (*comment)(void *context, const char *text, struct error *error), void *context,
                       struct error *error);
-/* Does the same with a file that somebody may not have written to its end: a last line without an end is left out, and
- * there may be no header. */
-int csv_read_unfinished(const char *path, struct csv_column *columns, size_t n_columns,
-                        int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                        int (*comment)(void *context, const char *text, struct error *error), void *context,
-                        struct error *error);
 
 /* Writes a field as valid UTF-8 without control characters, quoted where RFC 4180 asks for it. */
 void csv_text(FILE *stream, const char *text);

@@ -8,7 +8,7 @@
 
 #define CUDA_LIBRARY "libcuda.so.1"
 
-/* F(name, result, parameters ...): what finds the GPUs. */
+/* F(name, result, parameters ...): functions that find the GPUs. */
 #define CUDA_DRIVER_FUNCTIONS(F)                                                                                       \
     F(cuInit, int, unsigned flags)                                                                                     \
     F(cuDeviceGetCount, int, int *count)                                                                               \
@@ -16,13 +16,13 @@
     F(cuDeviceGetName, int, char *name, int size, int device)                                                          \
     F(cuGetErrorName, int, int error, const char **name)
 
-/* F(name, result, parameters ...): what tells where a buffer lies. */
+/* F(name, result, parameters ...): functions that find out where a buffer lies. */
 #define CUDA_MEMORY_FUNCTIONS(F)                                                                                       \
     F(cuCtxGetCurrent, int, void **context)                                                                            \
     F(cuPointerGetAttributes, int, unsigned n, const int *attributes, void **values, uint64_t address)
 
-/* F(name, result, parameters ...): what copies. A context, a stream and an event are pointers, an address on a GPU has
- * 64 bits. */
+/* F(name, result, parameters ...): functions that copy. A context, a stream and an event are pointers, an address on a
+ * GPU has 64 bits. */
 #define CUDA_COPY_FUNCTIONS(F)                                                                                         \
     F(cuDeviceGetPCIBusId, int, char *text, int size, int device)                                                      \
     F(cuDeviceGetByPCIBusId, int, int *device, const char *text)                                                       \
@@ -51,16 +51,16 @@
     F(cuIpcOpenMemHandle, int, uint64_t *address, struct cuda_ipc_handle handle, unsigned flags)                       \
     F(cuIpcCloseMemHandle, int, uint64_t address)
 
-/* Lets another process have an address of this one's memory. */
+/* Handle by which another process maps this one's memory. */
 struct cuda_ipc_handle {
     char reserved[64];
 };
 
 enum { CUDA_IPC_LAZY_ENABLE_PEER_ACCESS = 1 };
 
-/* Names the attributes of an address. A value has at most eight bytes. */
+/* Attributes of an address. A value has at most eight bytes. */
 enum cuda_pointer_attribute {
-    CUDA_POINTER_MEMORY_TYPE = 2, /* enum cuda_memory_type; left alone where the driver does not know the address */
+    CUDA_POINTER_MEMORY_TYPE = 2, /* enum cuda_memory_type; unchanged where the driver does not know the address */
     CUDA_POINTER_ALLOCATION = 7,  /* number of the allocation (BUFFER_ID), never used again in the process */
     CUDA_POINTER_IS_MANAGED = 8,
     CUDA_POINTER_GPU = 9, /* ordinal */
@@ -68,7 +68,7 @@ enum cuda_pointer_attribute {
 
 enum cuda_memory_type { CUDA_MEMORY_HOST = 1, CUDA_MEMORY_DEVICE = 2 };
 
-/* Declares a pointer of the function's name, as a member of a struct. */
+/* A pointer of the function's name, as a member of a struct. */
 #define CUDA_MEMBER(name, type, ...) type (*name)(__VA_ARGS__);
 
 #endif

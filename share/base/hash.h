@@ -1,5 +1,5 @@
-/* FNV-1a of 64 bits (Fowler, Noll, Vo), for keys of texts and of short arrays, the same on every machine. Nothing is
- * allocated, so that the recorder has it as well. A hash goes on where another one ended. */
+/* FNV-1a of 64 bits (Fowler, Noll, Vo), for keys of texts and of short arrays, the same on every machine. It allocates
+ * nothing, so the recorder can use it. The first argument is the hash of what came before. */
 #ifndef MPISTAIR_BASE_HASH_H
 #define MPISTAIR_BASE_HASH_H
 
@@ -16,7 +16,7 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
-/* Hashes a text without its end. */
+/* Hashes a text without its terminating zero. */
 static inline uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (; *text; text++)

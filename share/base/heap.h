@@ -1,4 +1,4 @@
-/* Keeps numbered keys in a binary heap, the smallest first: it tells what happens next among many things that go on. */
+/* Binary heap of numbered keys, the smallest first: event-driven models take the next event from it. */
 #ifndef MPISTAIR_BASE_HEAP_H
 #define MPISTAIR_BASE_HEAP_H
 
@@ -10,7 +10,7 @@ struct heap_entry {
     uint32_t id;
 };
 
-/* Uses arrays that belong to the caller. */
+/* A heap in arrays that the caller owns. */
 struct heap {
     struct heap_entry *entries; /* room for all ids that are in it at a time; entries[0] has the smallest key */
     size_t n;

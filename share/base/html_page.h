@@ -40,7 +40,7 @@ struct page_picture {
     const char *name;    /* of the element on the page */
     const char *drawing; /* of the specification, share/html/DRAWING.vg.json */
     const char *title;   /* the heading */
-    const char *caption; /* what is seen, for those who see it and those who do not */
+    const char *caption; /* what the picture shows; also for screen readers */
     bool wide;           /* takes the whole width of the page */
     struct picture data;
 };
@@ -57,10 +57,10 @@ struct html_page {
 /* Returns whether Vega is installed. A page without it says so in place of its pictures, whose data are not used. */
 bool html_page_draws(void);
 
-/* Writes the page. Returns 0, or -1 with the reason; errors of the stream are the caller's to find by ferror. */
+/* Writes the page. Returns 0, or -1 with the reason; the caller finds errors of the stream by ferror. */
 int html_page_write(FILE *stream, const struct html_page *page, struct error *error);
 
-/* Writes text with what means something in HTML escaped. */
+/* Writes text with HTML's special characters escaped. */
 void html_text(FILE *stream, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* The same program must work from a build folder, from an installed tree and from a tree that somebody moved. So no
- * absolute path is compiled in but that of the source tree, which only a build folder uses. */
+/* The same program must work from a build folder, from an installed tree and from a moved tree. So the only absolute
+ * path compiled in is that of the source tree, which only a build folder uses. */
 #include "share/base/installation.h"
 
 #include <dirent.h>

@@ -17,7 +17,7 @@ enum installation_part {
  * what was looked for and where. */
 int installation_find(enum installation_part part, const char *name, char *path, size_t size, struct error *error);
 
-/* Finds a file that a user means: a path (with a '/', or that ends in suffix) as it is, else the shipped file
+/* Finds the file that a user names: a path (with a '/', or that ends in suffix) as it is, else the shipped file
  * folder/NAME with that suffix, as "machines", ".tbl". Returns 0, or -1 if there is none of that name. */
 int installation_named(const char *folder, const char *suffix, const char *name_or_path, char *path, size_t size);
 

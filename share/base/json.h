@@ -1,4 +1,4 @@
-/* Builds JSON as a tree of values and writes it. What takes a value owns it from then on. */
+/* Builds JSON as a tree of values and writes it. A function that takes a value owns it from then on. */
 #ifndef MPISTAIR_BASE_JSON_H
 #define MPISTAIR_BASE_JSON_H
 
@@ -38,7 +38,8 @@ bool json_has(const struct json *object, const char *name);
 size_t json_size(const struct json *value);
 void json_release(struct json *value);
 
-/* Of a page of HTML: without blanks, numbers of nine digits, and '<' as an escape, so that no text ends the element. */
+/* Layouts. JSON_PAGE is for a page of HTML: no blanks, numbers of nine digits, and '<' as an escape, so that no text
+ * ends the element. */
 enum json_layout { JSON_INDENTED, JSON_LINE, JSON_PAGE };
 /* Writes a value as text. Returns 0, or -1 if a text in it is no UTF-8; that text is left out. */
 int json_print(FILE *stream, const struct json *value, enum json_layout layout);
@@ -51,8 +52,8 @@ struct json_rows {
 
 /* Writes a row, a line of its own, and releases it. */
 void json_rows_add(struct json_rows *rows, struct json *row);
-/* Ends the array. Returns 0, or -1 with the reason if a text was no UTF-8. Writing may have failed even so: whoever
- * closes the stream tells. */
+/* Ends the array. Returns 0, or -1 with the reason if a text was not UTF-8. Other errors of writing show when the
+ * stream is closed. */
 int json_rows_end(struct json_rows *rows, struct error *error);
 
 /* Writes a value with a line's end and releases it. Returns as json_rows_end. */

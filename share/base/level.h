@@ -1,4 +1,4 @@
-/* A level says how far a message goes. */
+/* The level of a message: how far it goes. */
 #ifndef MPISTAIR_BASE_LEVEL_H
 #define MPISTAIR_BASE_LEVEL_H
 

@@ -18,8 +18,7 @@ struct map {
     size_t n_entries;
 };
 
-/* Returns where the number of key stands, with MAP_ABSENT in it if the key is new. The place is valid until the next
- * call. */
+/* Returns a pointer to the number of key, which is MAP_ABSENT if the key is new. Valid until the next call. */
 uint32_t *map_at(struct map *map, struct map_key key) __attribute__((returns_nonnull));
 /* Returns the number of key, or MAP_ABSENT. */
 uint32_t map_find(const struct map *map, struct map_key key);
@@ -27,7 +26,7 @@ void map_release(struct map *map);
 /* Empties it and keeps its room. */
 void map_clear(struct map *map);
 
-/* Returns a 64-bit value of a key in which every bit counts. */
+/* Returns a 64-bit hash in which every bit of the key counts. */
 uint64_t map_hash(struct map_key key);
 
 #endif

@@ -1,5 +1,5 @@
-/* A command that runs out of memory has nothing better to do than to say so and end; a check at each of 500 calls that
- * nobody can test says no more. */
+/* A command that runs out of memory can only say so and end. Doing that here replaces a check at each of 500 calls,
+ * which no test could reach. */
 #include "share/base/memory.h"
 
 #include <stdarg.h>

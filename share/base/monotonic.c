@@ -1,4 +1,4 @@
-/* Deadlines and durations must not jump when somebody sets the date. */
+/* Deadlines and durations must not jump when the date is set. */
 #include "share/base/monotonic.h"
 
 #include <time.h>

@@ -1,4 +1,4 @@
-/* Reads a clock that goes on evenly, whatever becomes of the date. */
+/* A clock that goes on evenly when the date is changed. */
 #ifndef MPISTAIR_BASE_MONOTONIC_H
 #define MPISTAIR_BASE_MONOTONIC_H
 

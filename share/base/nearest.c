@@ -1,6 +1,6 @@
-/* Near is: one edit for every three characters, at least one, where an edit inserts, drops or replaces a character or
- * swaps two neighbours (Damerau's distance in its restricted form, Boytsov 2011, section 2.2); or the wanted word is
- * how the right one begins. Capitals, '-' and '_' make no difference. */
+/* A word is near if it differs by at most one edit for every three characters, but at least one, where an edit inserts,
+ * drops or replaces a character or swaps two neighbours (Damerau's distance in its restricted form, Boytsov 2011,
+ * section 2.2); or if the wanted word is the beginning of it. Capitals, '-' and '_' make no difference. */
 #include "share/base/nearest.h"
 
 #include <ctype.h>
@@ -50,7 +50,7 @@ static size_t distance(const char *a, const char *b)
     return rows[n_a % 3][n_b];
 }
 
-/* Says whether word begins with two characters or more of wanted, all that it has. */
+/* Returns whether wanted has two characters or more and word begins with it. */
 static bool begins(const char *word, const char *wanted)
 {
     size_t n = 0;

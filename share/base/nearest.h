@@ -20,11 +20,11 @@ struct nearest {
 };
 
 struct nearest nearest_to(const char *wanted);
-/* Takes a word that would have been right. Of words at one distance the first stays. */
+/* Adds a correct word. Among equally near words the first one is kept. */
 void nearest_add(struct nearest *nearest, const char *word);
-/* Takes the words of list, "text|csv|json". */
+/* Adds the words of list, "text|csv|json". */
 void nearest_add_choices(struct nearest *nearest, const char *list);
-/* Does the same in the form in which installation_each() calls; context is the struct nearest. Returns 0. */
+/* As nearest_add, in the form in which installation_each() calls; context is the struct nearest. Returns 0. */
 int nearest_add_named(void *nearest, const char *name, const char *path, struct error *error);
 /* Returns "; did you mean WORD?", which nearest holds, or "" where no word is near. */
 const char *nearest_hint(struct nearest *nearest);

@@ -1,5 +1,5 @@
 /* The C library converts. What it accepts beyond a plain number (blanks, signs on unsigned, inf, nan, hexadecimal,
- * rests) is refused before by the set of characters. */
+ * trailing characters) is refused before, by the set of characters. */
 #include "share/base/number.h"
 
 #include <errno.h>

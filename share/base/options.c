@@ -18,7 +18,7 @@ enum { LONG = 256, MAX_ROWS = 48 };
 enum { COLUMN = 27, NARROW = 10, LEAST_WIDTH = 72 };
 
 static struct {
-    void (*take)(void *context, const struct option_table *table); /* NULL: nobody visits */
+    void (*take)(void *context, const struct option_table *table); /* NULL: not visiting */
     void *context;
 } visitor;
 
@@ -92,7 +92,7 @@ static int take_option(const struct option_table *table, const struct option_row
     return option_set(row, text, &error) == 0 ? 0 : wrong_usage(table->command, "%s", error.text);
 }
 
-/* Holds what getopt_long needs to know of a table. */
+/* A table in the form that getopt_long takes. */
 struct known {
     struct option options[MAX_ROWS + 2];
     char letters[2 * MAX_ROWS + 5];
@@ -122,7 +122,7 @@ static void known_make(struct known *known, const struct option_table *table)
     }
 }
 
-/* Says what is wrong with --name, which getopt_long does not know. */
+/* Reports --name, which getopt_long does not know. */
 static int wrong_name(const struct option_table *table, const struct known *known, const char *name)
 {
     char wanted[80], several[256] = "";
@@ -143,7 +143,7 @@ static int wrong_name(const struct option_table *table, const struct known *know
     return wrong_usage(table->command, "%s: not an option of this command%s", wanted, nearest_hint(&nearest));
 }
 
-/* Says what is wrong with an option; code is getopt_long's, word the one that it was in. */
+/* Reports a wrong option; code is getopt_long's, word the argument that has it. */
 static int wrong_option(const struct option_table *table, const struct known *known, int code, const char *word)
 {
     if (optopt == 0)

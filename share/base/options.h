@@ -20,7 +20,7 @@
 
 #include "share/base/error.h"
 
-/* Says what the words of an option or argument are: for completion in shells. Choices, "text|csv", are completed by
+/* What the words of an option or argument are, for completion in shells. Choices, "text|csv", are completed by
  * themselves, and so are files: of an argument that ends in ".csv" or contains "FILE" or "DIR". */
 enum option_words {
     WORDS_ANY,     /* as the row's argument says; for words that are no options: files */
@@ -35,13 +35,13 @@ enum option_words {
     WORDS_NONE,    /* nothing is offered: numbers, names to be made */
 };
 
-/* One of the pointers says what the option is and where its value goes; what is not given stays as it was. A row
- * without a name is a heading of --help, its help. */
+/* A row of a table. The pointer that is set gives the type of the option and where its value goes; an option that is
+ * not given leaves it unchanged. A row without a name is a heading of --help, its help. */
 struct option_row {
     char letter;          /* 0: none */
     const char *name;     /* without "--" */
     const char *argument; /* as --help shows it; NULL: none */
-    const char *help;     /* filled into lines; NULL: told together with the next option */
+    const char *help;     /* filled into lines; NULL: explained with the next option */
 
     bool *flag;        /* set */
     const char **text; /* borrowed from argv */

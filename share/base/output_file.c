@@ -37,7 +37,7 @@ static void end_by(int number)
     raise(number); /* waits for the end of this handler, and then has its default */
 }
 
-/* Remembers a temporary file; beyond MAX_OPEN a signal leaves it. */
+/* Notes a temporary file for the handler of signals; beyond MAX_OPEN a signal leaves it. */
 static void remember(const char *temporary)
 {
     for (int i = 0; i < MAX_OPEN; i++) {

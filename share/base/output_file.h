@@ -1,4 +1,4 @@
-/* Replaces what was there only by complete output: it is written beside, then renamed. */
+/* Output files that replace an older file only when complete: written beside it, then renamed. */
 #ifndef MPISTAIR_BASE_OUTPUT_FILE_H
 #define MPISTAIR_BASE_OUTPUT_FILE_H
 
@@ -23,9 +23,9 @@ int output_file_check(struct output_file *file, struct error *error);
 /* Flushes, syncs to the file system, renames. Returns 0, or -1 with the reason (disk full, ...); then the temporary
  * file is removed and whatever stood at path is unchanged. The file is released either way. */
 int output_file_commit(struct output_file *file, struct error *error);
-/* Sets the reason why a stream could not be written. errno may be another call's by then, so the stream gets one more
- * space, and the reason is why that fails. name: what the stream's reader knows it by. The stream is emptied and marked
- * as one that never failed, so that nobody tells it twice. Returns -1. */
+/* Sets the reason why a stream could not be written. errno may belong to another call by then, so the stream gets one
+ * more space, and the reason is why that fails. name: what the stream's reader knows it by. The stream is emptied and
+ * its error cleared, so that the failure is reported once. Returns -1. */
 int output_failed(FILE *stream, const char *name, struct error *error);
 /* Throws the temporary file away. */
 void output_file_discard(struct output_file *file);

@@ -1,4 +1,4 @@
-/* Says where the ranks of a job run, as text (L.csv) and in memory.
+/* Where the ranks of a job run, as text (L.csv) and in memory.
  *
  * L.csv has the header `rank,node,socket` and the optional columns `numa,l3` (only the calibration asks for them; empty
  * or `-` means not known). It names each rank once, ranks 0 .. n-1 in any order. */
@@ -11,7 +11,7 @@
 #include "share/base/error.h"
 #include "share/base/level.h"
 
-/* Stands in numa and l3: the rank has no such object, or it is unknown which. */
+/* Value of numa and l3: the rank has no such object, or it is unknown which. */
 #define PLACEMENT_UNKNOWN UINT32_MAX
 
 struct placement {

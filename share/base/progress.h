@@ -1,4 +1,4 @@
-/* Shows on stderr what is being done, for work of more than a second, only where stderr is a terminal. */
+/* Shows progress on stderr, for work of more than a second, only where stderr is a terminal. */
 #ifndef MPISTAIR_BASE_PROGRESS_H
 #define MPISTAIR_BASE_PROGRESS_H
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Is the number of ranges that are named; behind them stands ", ...". */
+/* Most ranges that are written out; ", ..." stands for the rest. */
 enum { RANGES_NAMED = 8 };
 
 /* Collects ranks in ascending order; begins zero-initialised. */
@@ -21,7 +21,7 @@ void ranges_add(struct ranges *ranges, int64_t rank);
 /* Adds all ranks from first to last. */
 void ranges_add_all(struct ranges *ranges, int64_t first, int64_t last);
 
-/* Returns the text, "" without ranks. It lies in ranges, to which nothing may be added any more. */
+/* Returns the text, "" without ranks. It belongs to ranges, to which nothing may be added any more. */
 const char *ranges_text(struct ranges *ranges);
 
 #endif

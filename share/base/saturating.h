@@ -1,6 +1,6 @@
-/* Adds up what may be more than 64 bits hold: a program may name any number of bytes in a call, of which MPI moves none
- * where the peer is MPI_PROC_NULL or a communicator has one member. Such a sum is shown as the largest integer, which
- * costs the reader nothing else. */
+/* Addition that stops at the largest or smallest 64-bit integer. A program may name any number of bytes in a call, of
+ * which MPI moves none where the peer is MPI_PROC_NULL or a communicator has one member; the sum of such bytes is shown
+ * as the largest integer. */
 #ifndef MPISTAIR_BASE_SATURATING_H
 #define MPISTAIR_BASE_SATURATING_H
 

@@ -10,7 +10,7 @@
 
 #include "share/base/memory.h"
 
-/* From so many samples on the normal distribution stands for the binomial: 2^-n nears what a double holds. */
+/* Samples from which on the normal distribution replaces the binomial, whose 2^-n nears the smallest double. */
 enum { NORMAL_FROM = 1000 };
 
 #define COMPARE_AS(type, left, right) COMPARE(*(const type *)(left), *(const type *)(right))
@@ -186,7 +186,7 @@ struct weighted_line weighted_line_fit(const double *x, const double *y, const d
                                   .sum_of_squares = squares};
 }
 
-/* Residuals beyond so many standard deviations do not count: 95 % efficiency where all are normally distributed. */
+/* Standard deviations beyond which a residual does not count: 95 % efficiency where all are normally distributed. */
 #define BISQUARE_TUNE 4.685
 enum { ROBUST_STEPS = 100 };
 
@@ -222,8 +222,8 @@ static void find_residuals(struct robust *robust, const struct weighted_line *li
     }
 }
 
-/* Returns the standard deviation that the median residual tells, without the smallest ones, which the line's
- * parameters may have made 0. */
+/* Returns the standard deviation by the median residual, without the smallest ones, which the line's parameters may
+ * have made 0. */
 static double median_deviation(const struct robust *robust, bool divided)
 {
     double *sizes = robust->weight; /* it is set again after this */

@@ -1,4 +1,4 @@
-/* COLUMNS goes before what the kernel says, as in ls and man: a user sets it on purpose, and a test can. */
+/* COLUMNS overrides what the kernel says, as in ls and man: users and tests set it on purpose. */
 #include "share/base/terminal.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Prints tables for people: columns are as wide as they need, two blanks apart. On a terminal the
  * headings are bold (not with NO_COLOR) and the columns that may be cut end at its edge; elsewhere nothing is cut.
- * JSON and CSV for programs are no matter of this file: json.h.
+ * JSON and CSV for programs: json.h, csv.h.
  *
  *     struct text_table *table = text_table_new();
  *     text_table_column(table, "model", TEXT_LEFT);
@@ -16,7 +16,7 @@
 
 struct text_table;
 
-/* Say how a column is set. TEXT_CUT: text that may be cut where the terminal is too narrow. */
+/* How a column is set. TEXT_CUT: text that may be cut where the terminal is too narrow. */
 enum { TEXT_LEFT = 0, TEXT_RIGHT = 1, TEXT_CUT = 2 };
 
 /* Returns a table without columns. */

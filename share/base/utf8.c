@@ -1,5 +1,4 @@
-/* Text that comes from outside ends up in terminals, JSON and SVG, which each go wrong in their own way on invalid
- * bytes. */
+/* Text from outside ends up in terminals, JSON and SVG, which each go wrong in their own way on invalid bytes. */
 #include "share/base/utf8.h"
 
 #include <stdbool.h>
