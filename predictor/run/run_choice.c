@@ -1,4 +1,4 @@
-/* A law is a row here and its rates in run_law.c. See run_choice.h. */
+/* A law is a row here and its rates in run_law.c. See run_choice.h; papers are named as in share/doc/MODELS.md. */
 #include "predictor/run/run_choice.h"
 
 #include <stdio.h>

@@ -20,7 +20,7 @@ int run_links_init(struct run_links *links, const struct machine *machine, const
         return -1;
     links->links = xcalloc(links->n_links, sizeof *links->links);
     if (topology == NULL)
-        links->delta_s_per_byte *= 2 * cube_hops * cube_hops * cube_hops / (double)nodes->n_groups; /* B7 */
+        links->delta_s_per_byte *= 2 * cube_hops * cube_hops * cube_hops / (double)nodes->n_groups;
     return 0;
 }
 

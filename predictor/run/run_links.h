@@ -1,6 +1,7 @@
-/* Keeps what the links of a network hold while messages move (share/doc/MODELS.md, Whole run, Terms): a message adds its
- * bytes to each link of its route from its begin to its last byte, and comes later by delta times the most that one of
- * them held meanwhile. Without a topology there is one link for all, which holds what B7 makes of the bytes under way. */
+/* Keeps what the links of a network hold while messages move (share/doc/MODELS.md, Whole run, Terms): a message adds
+ * its bytes to each link of its route from its begin to its last byte, and comes later by delta times the most that one
+ * of them held meanwhile. Without a topology there is one link for all, which holds what B7 makes of the bytes under
+ * way. */
 #ifndef MPISTAIR_PREDICTOR_RUN_LINKS_H
 #define MPISTAIR_PREDICTOR_RUN_LINKS_H
 

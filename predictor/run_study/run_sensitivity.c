@@ -8,15 +8,23 @@
 /* Small enough to be a derivative, large enough to be no rounding. */
 static const double STEP = 0.01;
 
-static bool is_of_run(const struct machine_parameter *row)
+static bool is_one_of(const struct machine_parameter *row, const char *const *quantities)
 {
-    static const char *const quantities[] = {
-        "tau",    "bw",    "threshold", "overhead_send", "overhead_send_byte", "overhead_receive",
-        "buffer", "burst", "backlog",   "backlog_pair",  "bw_cached",          NULL};
     for (size_t i = 0; quantities[i] != NULL; i++)
         if (strcmp(row->quantity, quantities[i]) == 0)
             return row->value > 0;
     return false;
+}
+
+static bool is_of_run(const struct machine_parameter *row, unsigned terms)
+{
+    static const char *const of_queue[] = {"queue_step", "queue_step_unexpected", "gamma", NULL};
+    static const char *const of_contention[] = {"delta", NULL};
+    static const char *const quantities[] = {
+        "tau",    "bw",    "threshold", "overhead_send", "overhead_send_byte", "overhead_receive",
+        "buffer", "burst", "backlog",   "backlog_pair",  "bw_cached",          NULL};
+    return is_one_of(row, quantities) || ((terms & RUN_TERM_QUEUE) != 0 && is_one_of(row, of_queue)) ||
+           ((terms & RUN_TERM_CONTENTION) != 0 && is_one_of(row, of_contention));
 }
 
 static int compare(const void *a, const void *b)
@@ -40,7 +48,7 @@ int run_sensitivity(struct run_study *study, struct error *error)
         struct machine_parameter *row = &before->machine.parameters[i];
         struct simulation_result result;
         double value = row->value;
-        if (!is_of_run(row))
+        if (!is_of_run(row, options.terms))
             continue;
         row->value = strcmp(row->quantity, "threshold") == 0 ? ceil(value * (1 + STEP)) : value * (1 + STEP);
         int code = simulate(&study->program, &before->machine, &before->placement, &options, &result, error);

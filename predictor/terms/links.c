@@ -1,5 +1,5 @@
 /* The cube has nodes in ascending order, two a router, routers in order along its edges, x first, no way around (B Fig.
- * 8: from router 3 to 11 of 27 it is 4 links). See links.h. */
+ * 8 of share/doc/MODELS.md: from router 3 to 11 of 27 it is 4 links). See links.h. */
 #include "predictor/terms/links.h"
 
 #include <math.h>

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "predictor/run/simulate.h"
+#include "predictor/terms/topology.h"
 #include "share/base/monotonic.h"
 
 enum { RANKS_A_NODE = 32, RANKS_A_SOCKET = 16, NEIGHBOURS = 6, ALLREDUCE_NS = 20000, FACE_BYTES = 60000 };
@@ -129,12 +130,13 @@ static void add_row(struct machine *machine, enum level level, enum machine_prot
     machine_append(machine, &row);
 }
 
-/* Says what of a run differs from a plain one: collectives as messages, network cards with a backlog. */
-enum way { RECORDED, MODELLED, BACKLOG };
+/* Says what of a run differs from a plain one: collectives as messages, network cards with a backlog, searched queues,
+ * loaded links. */
+enum way { RECORDED, MODELLED, BACKLOG, QUEUES, LINKS };
 
 static void run(struct grid grid, uint32_t n_steps, enum run_law law, enum way way)
 {
-    static const char *const way_name[] = {"recorded", "modelled", "backlog"};
+    static const char *const way_name[] = {"recorded", "modelled", "backlog", "queues", "links"};
     struct run_program program = {0};
     struct placement placement;
     struct machine machine = {.name = "bench"};
@@ -159,7 +161,17 @@ static void run(struct grid grid, uint32_t n_steps, enum run_law law, enum way w
         add_row(&machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "backlog_pair", MACHINE_NO_N, 1e6, "B");
         add_row(&machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "progress", MACHINE_NO_N, 3, "1");
     }
-    const struct simulation_options options = {.law = law, .model_collectives = way == MODELLED};
+    add_row(&machine, LEVEL_COUNT, PROTOCOL_ANY, "gamma", MACHINE_NO_N, 1e-8, "s");
+    add_row(&machine, LEVEL_COUNT, PROTOCOL_ANY, "delta", MACHINE_NO_N, 1e-11, "s/B");
+    struct topology torus = {.kind = TOPOLOGY_TORUS, .n_levels = 3, .size = {16, 16, 8}, .nodes_per_router = 1};
+    if (topology_measure(&torus, &error) != 0)
+        die(error.text);
+    const struct simulation_options options = {.law = law,
+                                               .terms = way == QUEUES  ? RUN_TERM_QUEUE
+                                                        : way == LINKS ? RUN_TERM_CONTENTION
+                                                                       : 0,
+                                               .topology = &torus,
+                                               .model_collectives = way == MODELLED};
     double begin_s = clock_now_s();
     if (run_program_check(&program, &error) != 0 ||
         simulate(&program, &machine, &placement, &options, &result, &error) != 0)
@@ -204,6 +216,8 @@ int main(int argc, char **argv)
     if (!modelled) {
         run_apart(1024, 1e6, LAW_FLOW, BACKLOG);
         run_apart(1024, 1e6, LAW_STAIRCASE, MODELLED);
+        run_apart(1024, 1e6, LAW_STAIRCASE, QUEUES);
+        run_apart(1024, 1e6, LAW_STAIRCASE, LINKS);
     }
     run_apart(65536, 1, LAW_STAIRCASE, way);
     return 0;

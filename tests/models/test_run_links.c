@@ -1,6 +1,6 @@
 /* Tests what the load of the network's links costs in the replay of a run (share/doc/MODELS.md, Whole run, Terms): by
- * hand, against the round's term +contention, against loads that are added up anew at every begin; and that all terms go
- * with all laws. */
+ * hand, against the round's term +contention, against loads that are added up anew at every begin; and that all terms
+ * go with all laws. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -394,9 +394,9 @@ static bool lacks_memory(enum run_law law)
     return code != 0;
 }
 
-/* Every set of terms goes with every law, but for memory, which needs one that knows receivers. Where they cost nothing all ranks end as without them; where they do,
- * computation takes as long, the parts add up, and with the law postal, by which nobody is earlier since somebody else is
- * late, nobody ends earlier. */
+/* Every set of terms goes with every law, but for memory, which needs one that knows receivers. Where they cost
+ * nothing all ranks end as without them; where they do, computation takes as long, the parts add up, and with the law
+ * postal, by which nobody is earlier since somebody else is late, nobody ends earlier. */
 static void together(void **state)
 {
     (void)state;

@@ -100,8 +100,8 @@ static void rendezvous_by_hand(void **state)
     }
 }
 
-/* A handshake by steps: the announcement arrives after a third of 0.3 ms, and passes one receive. A message of a rank to
- * itself, and a one-sided transfer, pass nothing. */
+/* A handshake by steps: the announcement arrives after a third of 0.3 ms, and passes one receive. A message of a rank
+ * to itself, and a one-sided transfer, pass nothing. */
 static void steps_by_hand(void **state)
 {
     (void)state;
@@ -423,8 +423,8 @@ static void deep_queue(void **state)
     free(plans);
 }
 
-/* Messages of modelled collectives are in the queues, too: a barrier of eight ranks has three rounds, each with a message
- * that passes its receive. */
+/* Messages of modelled collectives are in the queues, too: a barrier of eight ranks has three rounds, each with a
+ * message that passes its receive. */
 static void collectives(void **state)
 {
     (void)state;
