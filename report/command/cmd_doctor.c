@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,12 +70,26 @@ struct doctor {
     unsigned recordable; /* MPIs that have launcher, library and backend */
 };
 
-/* Adds a check; its member found is to be filled. */
-static struct doctor_check *add_check(struct doctor *doctor, const char *name, enum doctor_state state)
+/* Adds a check and prints what was found. */
+static void __attribute__((format(printf, 4, 5)))
+add_check(struct doctor *doctor, const char *name, enum doctor_state state, const char *format, ...)
 {
     size_t at = doctor->n_checks < DOCTOR_MAX_CHECKS ? doctor->n_checks++ : DOCTOR_MAX_CHECKS - 1;
     doctor->checks[at] = (struct doctor_check){.name = name, .state = state};
-    return &doctor->checks[at];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(doctor->checks[at].found, sizeof doctor->checks[at].found, format, arguments);
+    va_end(arguments);
+}
+
+/* Prints what to do about the last check. */
+static void __attribute__((format(printf, 2, 3))) advise(struct doctor *doctor, const char *format, ...)
+{
+    struct doctor_check *check = &doctor->checks[doctor->n_checks - 1];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(check->advice, sizeof check->advice, format, arguments);
+    va_end(arguments);
 }
 
 /* A program that hangs or prints without end must not take doctor with it. */
@@ -108,30 +122,22 @@ static bool read_output(int descriptor, char *output, size_t size)
     }
 }
 
-/* Runs the program argv[0] (a path) with the environment; its standard output, cut to size, goes into output. Returns
- * its exit status, or -1 if it could not be run, was killed or took too long. */
-static int run_for_output(char *const argv[], char *const environment[], char *output, size_t size)
+/* Runs work in a child, so that nothing it loads or breaks stays here. Its output, which it writes to a descriptor, is
+ * cut to size. Returns its exit status, or -1 if it could not be run, was killed or took too long. */
+static int in_child(int (*work)(const void *what, int descriptor), const void *what, char *output, size_t size)
 {
     int ends[2], status = -1;
-    pid_t child;
-    posix_spawn_file_actions_t actions;
     output[0] = '\0';
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return -1;
-    }
-    bool prepared = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
-                    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO) == 0 &&
-                    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0;
-    bool running = prepared && posix_spawn(&child, argv[0], &actions, NULL, argv, environment) == 0;
-    posix_spawn_file_actions_destroy(&actions);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(work(what, ends[1]));
     close(ends[1]);
-    bool whole = running && read_output(ends[0], output, size);
+    bool whole = child > 0 && read_output(ends[0], output, size);
     close(ends[0]);
-    if (!running)
+    if (child < 0)
         return -1;
     if (!whole)
         kill(child, SIGKILL);
@@ -140,25 +146,36 @@ static int run_for_output(char *const argv[], char *const environment[], char *o
     return whole && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+struct program {
+    char *const *argv, *const *environment;
+};
+
+/* Becomes a program, whose standard output goes to the descriptor and whose errors go nowhere. */
+static int become(const void *what, int descriptor)
+{
+    const struct program *program = what;
+    int nothing = open("/dev/null", O_RDWR);
+    if (dup2(nothing, STDIN_FILENO) >= 0 && dup2(descriptor, STDOUT_FILENO) >= 0 && dup2(nothing, STDERR_FILENO) >= 0)
+        execve(program->argv[0], program->argv, program->environment);
+    return 127;
+}
+
 static void look_at_processors(struct doctor *doctor)
 {
     hwloc_topology_t topology;
-    struct doctor_check *check = add_check(doctor, "processors", DOCTOR_OK);
     if (hwloc_topology_init(&topology) != 0 || hwloc_topology_load(topology) != 0) {
-        check->state = DOCTOR_MISSING;
-        snprintf(check->found, sizeof check->found, "hwloc cannot read this machine");
-        snprintf(check->advice, sizeof check->advice,
-                 "give the place of every rank by MPISTAIR_PLACEMENT=L.csv (rank,node,socket)");
+        add_check(doctor, "processors", DOCTOR_MISSING, "hwloc cannot read this machine");
+        advise(doctor, "give the place of every rank by MPISTAIR_PLACEMENT=L.csv (rank,node,socket)");
         return;
     }
     unsigned api = hwloc_get_api_version();
     int sockets = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
     int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
     int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-    snprintf(check->found, sizeof check->found, "%d socket%s, %d core%s, %d processor%s, NUMA nodes %d (hwloc %u.%u%s)",
-             sockets, sockets == 1 ? "" : "s", cores, cores == 1 ? "" : "s", units, units == 1 ? "" : "s",
-             hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), api >> 16, (api >> 8) & 0xff,
-             hwloc_topology_is_thissystem(topology) ? "" : ", not of this machine: an HWLOC_ variable is set");
+    add_check(doctor, "processors", DOCTOR_OK, "%d socket%s, %d core%s, %d processor%s, NUMA nodes %d (hwloc %u.%u%s)",
+              sockets, sockets == 1 ? "" : "s", cores, cores == 1 ? "" : "s", units, units == 1 ? "" : "s",
+              hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), api >> 16, (api >> 8) & 0xff,
+              hwloc_topology_is_thissystem(topology) ? "" : ", not of this machine: an HWLOC_ variable is set");
     hwloc_topology_destroy(topology);
 }
 
@@ -183,12 +200,11 @@ static void look_at_clock(struct doctor *doctor)
         last = clock_ticks(clock);
     (void)last;
     double each_ns = (double)(clock_monotonic_ns() - start) / TIMESTAMPS;
-    struct doctor_check *check = add_check(doctor, "clock", each_ns > 200 ? DOCTOR_NOTE : DOCTOR_OK);
-    snprintf(check->found, sizeof check->found, "kernel's source %s; recorded with %s, %.0f ns a timestamp", source,
-             clock == SPOOL_CLOCK_TSC ? "the TSC" : "CLOCK_MONOTONIC", each_ns);
+    add_check(doctor, "clock", each_ns > 200 ? DOCTOR_NOTE : DOCTOR_OK,
+              "kernel's source %s; recorded with %s, %.0f ns a timestamp", source,
+              clock == SPOOL_CLOCK_TSC ? "the TSC" : "CLOCK_MONOTONIC", each_ns);
     if (each_ns > 200)
-        snprintf(check->advice, sizeof check->advice,
-                 "timestamps this slow show in short messages; a kernel whose clock source is tsc is faster");
+        advise(doctor, "timestamps this slow show in short messages; a kernel whose clock source is tsc is faster");
 }
 
 /* Returns the name of a file system by the magic number of statfs(2), NULL for some other one. *remote is set if it is
@@ -224,7 +240,6 @@ static void look_at_spools(struct doctor *doctor)
         folder = "/tmp";
         variable = NULL;
     }
-    struct doctor_check *check = add_check(doctor, "spools", DOCTOR_OK);
     char path[PATH_MAX], parent[PATH_MAX];
     if (variable != NULL && access(folder, F_OK) != 0) { /* the recorder makes it */
         snprintf(parent, sizeof parent, "%s", folder);
@@ -239,71 +254,57 @@ static void look_at_spools(struct doctor *doctor)
         unlink(path);
     }
     if (failure != 0 || statfs(folder, &system) != 0) {
-        check->state = DOCTOR_MISSING;
-        snprintf(check->found, sizeof check->found, "%.300s: cannot be written: %s", folder,
-                 strerror(failure != 0 ? failure : errno));
-        snprintf(check->advice, sizeof check->advice, "set MPISTAIR_SPOOL to a folder with room on a local disk");
+        add_check(doctor, "spools", DOCTOR_MISSING, "%.300s: cannot be written: %s", folder,
+                  strerror(failure != 0 ? failure : errno));
+        advise(doctor, "set MPISTAIR_SPOOL to a folder with room on a local disk");
         return;
     }
     doctor->spool_works = true;
     bool remote;
     const char *name = file_system((long)system.f_type, &remote);
     double free_bytes = (double)system.f_bavail * (double)system.f_bsize;
-    snprintf(check->found, sizeof check->found, "%.300s%s%s: %s, %.1f GB free", folder,
-             variable != NULL ? ", from " : "", variable != NULL ? variable : "",
-             name != NULL ? name : "a file system not known here", free_bytes / 1e9);
-    if (remote) {
-        check->state = DOCTOR_NOTE;
-        snprintf(check->advice, sizeof check->advice,
-                 "a network file system: set MPISTAIR_SPOOL to a folder on the node, as /tmp");
-    } else if (free_bytes < 1e9) {
-        check->state = DOCTOR_NOTE;
-        snprintf(check->advice, sizeof check->advice,
-                 "less than the 1 GB that a node may fill: set MPISTAIR_SPOOL or MPISTAIR_SPOOL_LIMIT");
-    }
+    add_check(doctor, "spools", remote || free_bytes < 1e9 ? DOCTOR_NOTE : DOCTOR_OK, "%.300s%s%s: %s, %.1f GB free",
+              folder, variable != NULL ? ", from " : "", variable != NULL ? variable : "",
+              name != NULL ? name : "a file system not known here", free_bytes / 1e9);
+    if (remote)
+        advise(doctor, "a network file system: set MPISTAIR_SPOOL to a folder on the node, as /tmp");
+    else if (free_bytes < 1e9)
+        advise(doctor, "less than the 1 GB that a node may fill: set MPISTAIR_SPOOL or MPISTAIR_SPOOL_LIMIT");
 }
 
 static void look_at_preload(struct doctor *doctor)
 {
     struct error error;
     char library[PATH_MAX], variable[PATH_MAX + 16], program[] = "/bin/cat", maps[] = "/proc/self/maps";
-    struct doctor_check *check = add_check(doctor, "preload", DOCTOR_OK);
     if (launch_find_preload(library, &error) != 0) {
-        check->state = DOCTOR_MISSING;
-        snprintf(check->found, sizeof check->found, "%.400s", error.text);
-        snprintf(check->advice, sizeof check->advice, "build and install mpistair anew");
+        add_check(doctor, "preload", DOCTOR_MISSING, "%.400s", error.text);
+        advise(doctor, "build and install mpistair anew");
         return;
     }
     snprintf(variable, sizeof variable, "LD_PRELOAD=%s", library);
     char *arguments[] = {program, maps, NULL}, *environment[] = {variable, NULL};
     size_t size = 1 << 20;
     char *output = xmalloc(size);
-    int status = run_for_output(arguments, environment, output, size);
+    int status = in_child(become, &(struct program){arguments, environment}, output, size);
     const char *name = strrchr(library, '/') + 1;
     doctor->preload_works = status == 0 && strstr(output, name) != NULL;
     free(output);
-    snprintf(check->found, sizeof check->found, "%.400s%s", library,
-             doctor->preload_works ? "" : ": LD_PRELOAD is not honoured by /bin/cat");
-    if (!doctor->preload_works) {
-        check->state = DOCTOR_MISSING;
-        snprintf(check->advice, sizeof check->advice,
-                 "the loader ignores it: a hardened or static environment, or another architecture");
-    }
+    add_check(doctor, "preload", doctor->preload_works ? DOCTOR_OK : DOCTOR_MISSING, "%.400s%s", library,
+              doctor->preload_works ? "" : ": LD_PRELOAD is not honoured by /bin/cat");
+    if (!doctor->preload_works)
+        advise(doctor, "the loader ignores it: a hardened or static environment, or another architecture");
 }
 
 static void look_at_call_sites(struct doctor *doctor)
 {
     const char *reason;
-    struct doctor_check *check = add_check(doctor, "call sites", DOCTOR_OK);
     if (callsites_can_be_resolved(&reason)) {
-        snprintf(check->found, sizeof check->found, "libdw can be loaded; it reads functions and lines");
+        add_check(doctor, "call sites", DOCTOR_OK, "libdw can be loaded; it reads functions and lines");
         return;
     }
-    check->state = DOCTOR_NOTE;
-    snprintf(check->found, sizeof check->found, "libdw cannot be loaded: %.400s", reason);
-    snprintf(check->advice, sizeof check->advice,
-             "a trace made here has call sites without lines: install libdw of elfutils (libdw1) where mpistair ingest "
-             "runs");
+    add_check(doctor, "call sites", DOCTOR_NOTE, "libdw cannot be loaded: %.400s", reason);
+    advise(doctor, "a trace made here has call sites without lines: install libdw of elfutils (libdw1) where mpistair "
+                   "ingest runs");
 }
 
 /* Adds a note for each part that this mpistair lacks. */
@@ -326,9 +327,8 @@ static void look_at_parts(struct doctor *doctor)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i].is_there)
             continue;
-        struct doctor_check *check = add_check(doctor, parts[i].name, DOCTOR_NOTE);
-        snprintf(check->found, sizeof check->found, "%s", parts[i].lacking);
-        snprintf(check->advice, sizeof check->advice, "%s", parts[i].advice);
+        add_check(doctor, parts[i].name, DOCTOR_NOTE, "%s", parts[i].lacking);
+        advise(doctor, "%s", parts[i].advice);
     }
 }
 
@@ -342,18 +342,18 @@ static void look_at_host(struct doctor *doctor)
     look_at_parts(doctor);
 }
 
-static void list_devices(const struct cuda_driver *driver, struct doctor_check *check)
+static void list_devices(struct doctor *doctor, const struct cuda_driver *driver)
 {
-    int used = snprintf(check->found, sizeof check->found, "%d of NVIDIA (driver of CUDA %d.%d)", driver->n_devices,
-                        driver->version / 1000, driver->version % 1000 / 10);
-    for (int ordinal = 0; ordinal < driver->n_devices && (size_t)used < sizeof check->found; ordinal++) {
+    char names[sizeof doctor->checks[0].found] = "";
+    for (int ordinal = 0, used = 0; ordinal < driver->n_devices && (size_t)used < sizeof names; ordinal++) {
         char name[64] = "";
         int device;
         if (driver->cuDeviceGet(&device, ordinal) != 0 || driver->cuDeviceGetName(name, sizeof name, device) != 0)
             snprintf(name, sizeof name, "without a name");
-        used +=
-            snprintf(check->found + used, sizeof check->found - (size_t)used, "%s%s", ordinal == 0 ? ": " : ", ", name);
+        used += snprintf(names + used, sizeof names - (size_t)used, "%s%s", ordinal == 0 ? ": " : ", ", name);
     }
+    add_check(doctor, "GPUs", DOCTOR_OK, "%d of NVIDIA (driver of CUDA %d.%d)%s", driver->n_devices,
+              driver->version / 1000, driver->version % 1000 / 10, names);
 }
 
 /* A job is recorded without GPUs, too, so that a driver that fails is only noted. */
@@ -362,16 +362,14 @@ static void look_at_gpus(struct doctor *doctor)
     struct cuda_driver driver;
     struct error error;
     enum cuda_driver_state state = cuda_driver_open(&driver, &error);
-    bool usual = state == CUDA_DRIVER_FOUND || state == CUDA_DRIVER_ABSENT;
-    struct doctor_check *check = add_check(doctor, "GPUs", usual ? DOCTOR_OK : DOCTOR_NOTE);
     if (state == CUDA_DRIVER_FOUND) {
-        list_devices(&driver, check);
+        list_devices(doctor, &driver);
         cuda_driver_close(&driver);
         return;
     }
-    snprintf(check->found, sizeof check->found, "%.500s", error.text);
-    if (!usual)
-        snprintf(check->advice, sizeof check->advice, "recording needs no GPU; what measures GPUs does");
+    add_check(doctor, "GPUs", state == CUDA_DRIVER_ABSENT ? DOCTOR_OK : DOCTOR_NOTE, "%.500s", error.text);
+    if (state != CUDA_DRIVER_ABSENT)
+        advise(doctor, "recording needs no GPU; what measures GPUs does");
 }
 
 static const struct family {
@@ -410,7 +408,7 @@ static void find_launchers(char launchers[N_FAMILIES][PATH_MAX])
         if (!on_path(names[i], path, sizeof path))
             continue;
         char *arguments[] = {path, flag, NULL};
-        if (run_for_output(arguments, environ, version, sizeof version) < 0)
+        if (in_child(become, &(struct program){arguments, environ}, version, sizeof version) < 0)
             continue;
         for (size_t family = 0; family < N_FAMILIES; family++)
             for (size_t mark = 0; mark < 3 && families[family].marks[mark] != NULL; mark++)
@@ -419,53 +417,34 @@ static void find_launchers(char launchers[N_FAMILIES][PATH_MAX])
     }
 }
 
-/* Reads what a library says of itself, first line; returns false where it does not load. */
-static bool probe_library(const char *soname, char *text, size_t size)
+static int tell(int descriptor, const char *text, bool works)
+{
+    return write(descriptor, text, strlen(text)) >= 0 && works ? 0 : 1;
+}
+
+/* Tells what a library says of itself, first line; fails where it does not load. */
+static int probe_library(const void *soname, int descriptor)
 {
     char version[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI */
     int length = 0, (*get_version)(char *, int *) = NULL;
     void *handle = dlopen(soname, RTLD_LAZY | RTLD_LOCAL);
     void *symbol = handle == NULL ? NULL : dlsym(handle, "MPI_Get_library_version");
     if (symbol == NULL)
-        return false;
+        return 1;
     memcpy(&get_version, &symbol, sizeof get_version);
     get_version(version, &length);
     version[strcspn(version, ",\n")] = '\0';
     for (char *tab; (tab = strchr(version, '\t')) != NULL;) /* "MPICH Version:\t4.0.2" */
         *tab = ' ';
-    snprintf(text, size, "%s", version);
-    return true;
+    return tell(descriptor, version, true);
 }
 
-static bool probe_backend(const char *path, char *text, size_t size)
+static int probe_backend(const void *path, int descriptor)
 {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     bool works = handle != NULL && dlsym(handle, MPISTAIR_BACKEND_SYMBOL) != NULL;
     const char *reason = works ? NULL : dlerror();
-    snprintf(text, size, "%s", works ? path : reason != NULL ? reason : "not a shared library");
-    return works;
-}
-
-/* Runs probe(argument) in a child, so that no MPI stays loaded here and none can take this process down. */
-static bool in_child(bool (*probe)(const char *, char *, size_t), const char *argument, char *text, size_t size)
-{
-    int ends[2], status = 0;
-    text[0] = '\0';
-    if (pipe(ends) != 0)
-        return false;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        bool works = probe(argument, text, size);
-        if (write(ends[1], text, strlen(text)) < 0)
-            works = false;
-        _exit(works ? 0 : 1);
-    }
-    close(ends[1]);
-    ssize_t got = child < 0 ? -1 : read(ends[0], text, size - 1);
-    text[got < 0 ? 0 : got] = '\0';
-    close(ends[0]);
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return tell(descriptor, works ? path : reason != NULL ? reason : "not a shared library", works);
 }
 
 /* Finds the backend where the preload library looks: MPISTAIR_LIB, mpistair/ beside it, ../backend in a build folder.
@@ -490,17 +469,15 @@ static bool look_at_backend(struct doctor *doctor, const struct family *family, 
 {
     char path[PATH_MAX];
     if (!find_backend(family->name, path)) {
-        struct doctor_check *check = add_check(doctor, "backend", DOCTOR_MISSING);
-        snprintf(check->found, sizeof check->found, "%s: not built", family->title);
-        snprintf(check->advice, sizeof check->advice, "install %s, then build mpistair again", family->package);
+        add_check(doctor, "backend", DOCTOR_MISSING, "%s: not built", family->title);
+        advise(doctor, "install %s, then build mpistair again", family->package);
         return false;
     }
     char text[sizeof doctor->checks[0].found - 64];
-    bool loads = in_child(probe_backend, path, text, sizeof text);
-    struct doctor_check *check = add_check(doctor, "backend", loads ? DOCTOR_OK : DOCTOR_MISSING);
-    snprintf(check->found, sizeof check->found, "%s: %s", family->title, text);
+    bool loads = in_child(probe_backend, path, text, sizeof text) == 0;
+    add_check(doctor, "backend", loads ? DOCTOR_OK : DOCTOR_MISSING, "%s: %s", family->title, text);
     if (!loads && library)
-        snprintf(check->advice, sizeof check->advice, "build mpistair against the %s of this machine", family->title);
+        advise(doctor, "build mpistair against the %s of this machine", family->title);
     return loads;
 }
 
@@ -509,10 +486,8 @@ static void look_at_root(struct doctor *doctor)
     if (geteuid() != 0 ||
         (getenv("OMPI_ALLOW_RUN_AS_ROOT") != NULL && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") != NULL))
         return;
-    struct doctor_check *check = add_check(doctor, "root", DOCTOR_NOTE);
-    snprintf(check->found, sizeof check->found, "Open MPI refuses to run as root");
-    snprintf(check->advice, sizeof check->advice,
-             "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or run as another user");
+    add_check(doctor, "root", DOCTOR_NOTE, "Open MPI refuses to run as root");
+    advise(doctor, "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or run as another user");
 }
 
 /* Looks at the standard ABI of MPI 5.0: whose libmpi_abi.so.1 programs would load here, and our backend for it. */
@@ -520,10 +495,9 @@ static bool look_at_abi(struct doctor *doctor)
 {
     static const struct family abi = {"abi", "standard ABI", {NULL}, {"libmpi_abi.so.1"}, "mpistair"};
     char version[256] = "";
-    if (!in_child(probe_library, abi.libraries[0], version, sizeof version))
+    if (in_child(probe_library, abi.libraries[0], version, sizeof version) != 0)
         return false;
-    struct doctor_check *check = add_check(doctor, "MPI", DOCTOR_OK);
-    snprintf(check->found, sizeof check->found, "standard ABI (%s) of %s", abi.libraries[0], version);
+    add_check(doctor, "MPI", DOCTOR_OK, "standard ABI (%s) of %s", abi.libraries[0], version);
     return look_at_backend(doctor, &abi, true);
 }
 
@@ -536,19 +510,16 @@ static void look_at_mpis(struct doctor *doctor)
         char version[256] = "";
         bool library = false;
         for (size_t k = 0; k < 3 && family->libraries[k] != NULL && !library; k++)
-            library = in_child(probe_library, family->libraries[k], version, sizeof version);
+            library = in_child(probe_library, family->libraries[k], version, sizeof version) == 0;
         if (launchers[i][0] == '\0' && !library)
             continue;
         bool found = launchers[i][0] != '\0';
-        struct doctor_check *check = add_check(doctor, "MPI", found ? DOCTOR_OK : DOCTOR_NOTE);
-        snprintf(check->found, sizeof check->found, "%s, launcher %.200s", library ? version : family->title,
-                 found ? launchers[i] : "not on PATH");
+        add_check(doctor, "MPI", found ? DOCTOR_OK : DOCTOR_NOTE, "%s, launcher %.200s",
+                  library ? version : family->title, found ? launchers[i] : "not on PATH");
         if (!found)
-            snprintf(check->advice, sizeof check->advice,
-                     "put its mpiexec on PATH, or start jobs with the batch system's launcher (srun)");
+            advise(doctor, "put its mpiexec on PATH, or start jobs with the batch system's launcher (srun)");
         else if (!library)
-            snprintf(check->advice, sizeof check->advice,
-                     "its library is not on the loader's path here: programs that bring their own still work");
+            advise(doctor, "its library is not on the loader's path here: programs that bring their own still work");
         bool backend = look_at_backend(doctor, family, library);
         doctor->recordable += found && backend;
         if (strcmp(family->name, "openmpi") == 0 && found)
@@ -558,9 +529,8 @@ static void look_at_mpis(struct doctor *doctor)
         for (size_t i = 0; i < N_FAMILIES; i++)
             doctor->recordable += launchers[i][0] != '\0';
     if (doctor->recordable == 0) {
-        struct doctor_check *check = add_check(doctor, "recording", DOCTOR_MISSING);
-        snprintf(check->found, sizeof check->found, "no MPI with both a launcher and a backend");
-        snprintf(check->advice, sizeof check->advice, "install %s or %s", families[0].package, families[1].package);
+        add_check(doctor, "recording", DOCTOR_MISSING, "no MPI with both a launcher and a backend");
+        advise(doctor, "install %s or %s", families[0].package, families[1].package);
     }
 }
 
