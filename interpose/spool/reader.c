@@ -20,6 +20,7 @@
 #include "interpose/functions.h"
 #include "interpose/spool/mapped_file.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
 
@@ -127,17 +128,13 @@ static void copy_header(struct spool_header *copy, const uint8_t *data)
 static int compare_lane_spans(const void *left, const void *right)
 {
     const struct spool_span *a = left, *b = right;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    if (a->sequence != b->sequence)
-        return a->sequence < b->sequence ? -1 : 1;
-    return a->begin < b->begin ? -1 : a->begin > b->begin;
+    return ORDER(a->lane, b->lane) ?: ORDER(a->sequence, b->sequence) ?: ORDER(a->begin, b->begin);
 }
 
 static int compare_pairs(const void *left, const void *right)
 {
     const struct spool_clock_pair *a = left, *b = right;
-    return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
+    return ORDER(a->ticks, b->ticks);
 }
 
 /* Notes the chunk at begin: a span and a clock pair, or what is wrong with it. */

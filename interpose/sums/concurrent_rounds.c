@@ -12,6 +12,7 @@
 #include "interpose/database/database.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* A rank in a round. */
 struct entry {
@@ -182,9 +183,7 @@ static void add_round(struct lanes *lanes, const struct rounds *rounds, const st
 static int compare_spans(const void *left, const void *right)
 {
     const struct span *a = left, *b = right;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+    return ORDER(a->lane, b->lane) ?: ORDER(a->begin_ns, b->begin_ns);
 }
 
 static double length_ns(const struct span *span)

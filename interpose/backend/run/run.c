@@ -12,6 +12,7 @@
 
 #include "interpose/backend/recorder/state.h"
 #include "share/base/hash.h"
+#include "share/base/order.h"
 #include "interpose/backend/run/launcher_environment.h"
 
 #define DEFAULT_LIMIT_BYTES (UINT64_C(1) << 30)
@@ -119,15 +120,13 @@ struct host_rank {
 static int by_host_and_rank(const void *left, const void *right)
 {
     const struct host_rank *a = left, *b = right;
-    if (a->host_key != b->host_key)
-        return a->host_key < b->host_key ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return ORDER(a->host_key, b->host_key) ?: ORDER(a->rank, b->rank);
 }
 
 static int by_rank(const void *left, const void *right)
 {
     int a = *(const int *)left, b = *(const int *)right;
-    return a < b ? -1 : a > b;
+    return ORDER(a, b);
 }
 
 /* Finds the leaders of all nodes from the hosts of all ranks. */

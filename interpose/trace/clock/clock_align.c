@@ -21,6 +21,7 @@
 #include "share/base/memory.h"
 #include "interpose/trace/state/trace.h"
 #include "share/base/map.h"
+#include "share/base/order.h"
 
 /* What the messages from one node to another say: offset(to) - offset(from) >= at_least. Only the strongest of each
  * ordered pair of nodes is kept, however many messages there are. */
@@ -61,9 +62,7 @@ static void clock_edges_add(void *context, const struct trace *trace, const stru
 static int compare_edges(const void *left, const void *right)
 {
     const struct clock_edge *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return ORDER(a->from, b->from) ?: ORDER(a->to, b->to);
 }
 
 /* Sorts by from, then to: where constraints contradict each other the order decides, and must not depend on how they

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "interpose/database/row.h"
+#include "share/base/order.h"
 
 void persistent_load(struct loader *loader, const struct spool_persistent *record)
 {
@@ -49,11 +50,7 @@ uint32_t origin_load(struct loader *loader, const struct spool_operation *record
 static int compare_begins(const void *left, const void *right)
 {
     const struct trace_persistent *a = left, *b = right;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    if (a->lane != b->lane)
-        return a->lane < b->lane ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
+    return ORDER(a->begin_ns, b->begin_ns) ?: ORDER(a->lane, b->lane) ?: ORDER(a->number, b->number);
 }
 
 void persistents_resolve(struct loader *loader)

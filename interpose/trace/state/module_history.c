@@ -12,6 +12,7 @@
 #include "share/base/array.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 struct module_group {
     uint64_t begin, end;
@@ -164,9 +165,7 @@ static void end_knowledge(struct history_reader *reading)
 static int by_begin(const void *left, const void *right)
 {
     const struct module_stay *a = left, *b = right;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return a->seen < b->seen ? -1 : a->seen > b->seen;
+    return ORDER(a->begin, b->begin) ?: ORDER(a->seen, b->seen);
 }
 
 static int by_gone(const void *left, const void *right)

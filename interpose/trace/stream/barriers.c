@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 struct barrier {
     uint64_t communicator; /* the communicator, or MARKS + the number of the mark */
@@ -23,9 +24,7 @@ static uint64_t counted_by(const struct trace_collective *collective)
 static int compare_entries(const void *left, const void *right)
 {
     const struct barrier *a = left, *b = right;
-    if (a->communicator != b->communicator)
-        return a->communicator < b->communicator ? -1 : 1;
-    return a->n_barriers < b->n_barriers ? -1 : a->n_barriers > b->n_barriers;
+    return ORDER(a->communicator, b->communicator) ?: ORDER(a->n_barriers, b->n_barriers);
 }
 
 void barriers_build(struct barriers *barriers, const struct trace *trace)

@@ -12,6 +12,7 @@
 
 #include "interpose/trace/state/time_in_mpi.h"
 #include "share/base/array.h"
+#include "share/base/order.h"
 #include "share/base/saturating.h"
 
 /* Returns the step that represents the round of a step. */
@@ -85,7 +86,7 @@ static void add_caller(struct rounds *rounds, size_t *n, uint32_t root, const st
 static int compare_members(const void *left, const void *right)
 {
     const struct round_member *a = left, *b = right;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return ORDER(a->rank, b->rank);
 }
 
 /* Makes one row of each rank, in the order of ranks, and widens the round's time to them. Returns how many ranks. */
@@ -195,19 +196,13 @@ static void write_round(struct rounds *rounds, uint32_t root)
 static int compare_found(const void *left, const void *right)
 {
     const struct round_found *a = left, *b = right;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    return a->first < b->first ? -1 : a->first > b->first;
+    return ORDER(a->begin_ns, b->begin_ns) ?: ORDER(a->first, b->first);
 }
 
 static int compare_messages(const void *left, const void *right)
 {
     const struct round_message *a = left, *b = right;
-    if (a->send_post_ns != b->send_post_ns)
-        return a->send_post_ns < b->send_post_ns ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+    return ORDER(a->send_post_ns, b->send_post_ns) ?: ORDER(a->rank, b->rank) ?: ORDER(a->sequence, b->sequence);
 }
 
 /* Finds when a complete round began, and which of its steps is the first. */

@@ -13,6 +13,7 @@
 #include "interpose/trace/stream/round.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 #include "interpose/trace/stream/background.h"
 #include "interpose/trace/load/lanes.h"
 #include "interpose/trace/stream/match.h"
@@ -415,9 +416,7 @@ static int compare_sequence(const void *left, const void *right, void *context)
     const struct trace *trace = context;
     const struct trace_operation *a = &trace->operations[*(const uint32_t *)left];
     const struct trace_operation *b = &trace->operations[*(const uint32_t *)right];
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+    return ORDER(a->rank, b->rank) ?: ORDER(a->sequence, b->sequence);
 }
 
 /* Writes the rows of what the window completed. Returns 0, or -1: the database says why. */

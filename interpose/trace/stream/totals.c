@@ -10,6 +10,7 @@
 #include "interpose/trace/gather/place.h"
 #include "share/base/array.h"
 #include "share/base/level.h"
+#include "share/base/order.h"
 #include "share/base/saturating.h"
 
 /* Sums of either table that are kept at a time: about 20 MiB. */
@@ -136,11 +137,7 @@ void totals_note_late(struct totals *totals, uint32_t rank, struct late late)
 static int compare_spans(const void *left, const void *right)
 {
     const struct late_span *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->cause != b->cause)
-        return a->cause < b->cause ? -1 : 1;
-    return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+    return ORDER(a->rank, b->rank) ?: ORDER(a->cause, b->cause) ?: ORDER(a->begin_ns, b->begin_ns);
 }
 
 static struct member_total *member_of(struct totals *totals, uint32_t kind, uint32_t rank)
