@@ -32,194 +32,111 @@ static void release(struct blamed *blamed)
     run_release(&blamed->run);
 }
 
+static const char *job = ""; /* what is under test */
+
 static void assert_ms(const char *what, size_t rank, uint32_t site, double found_s, double ms)
 {
     if (!(fabs(found_s * 1e3 - ms) <= 1e-9 * fmax(fabs(ms), 1)))
-        fail_msg("%s of rank %zu, site %u: %.12g ms, expected %.12g", what, rank, site, found_s * 1e3, ms);
+        fail_msg("%s: %s of rank %zu, site %u: %.12g ms, expected %.12g", job, what, rank, site, found_s * 1e3, ms);
 }
 
-static void assert_cost(struct blamed *blamed, uint32_t rank, uint32_t site, double ms)
+/* What is expected of a rank at a site. */
+struct expected {
+    enum { END, COST, CRITICAL, WAITS } what;
+    uint32_t rank, site; /* WAITS: of all sites */
+    double ms;
+};
+
+static void assert_expected(struct blamed *blamed, const struct expected *expected)
 {
-    assert_ms("cost", rank, site, blamed->blame.cost_s[run_place_of(&blamed->run, rank, site)], ms);
+    for (; expected->what != END; expected++) {
+        uint32_t rank = expected->rank, site = expected->site;
+        if (expected->what == WAITS)
+            assert_ms("waits", rank, 0, blamed->blame.late_s[rank], expected->ms);
+        else if (expected->what == COST)
+            assert_ms("cost", rank, site, blamed->blame.cost_s[run_place_of(&blamed->run, rank, site)], expected->ms);
+        else
+            assert_ms("critical path", rank, site, blamed->blame.critical_s[run_place_of(&blamed->run, rank, site)],
+                      expected->ms);
+    }
 }
 
-static void assert_critical(struct blamed *blamed, uint32_t rank, uint32_t site, double ms)
-{
-    assert_ms("critical path", rank, site, blamed->blame.critical_s[run_place_of(&blamed->run, rank, site)], ms);
-}
+/* Jobs worked by hand: what happens, its messages and collectives in order, the ranks' programs (run_rank). */
+static const struct {
+    const char *name;
+    struct {
+        uint32_t src, dst;
+        uint64_t bytes;
+    } messages[3];
+    struct {
+        enum run_dependence dependence;
+        uint32_t root;
+        double after_ms;
+    } collectives[2];
+    size_t n_messages, n_collectives;
+    const char *ranks[4];
+    struct expected expected[8];
+} worked[] = {
+    {"0 to 1 to 2: rank 0 computes 3 ms longer, and both others wait for that", .messages = {{0, 1, MB}, {1, 2, MB}},
+     .n_messages = 2, .ranks = {"c5 S0", "c2 R0 S1", "c3 R1 c1"},
+     .expected = {{COST, 0, 0, 6},
+                  {COST, 1, 0, 0},
+                  {COST, 2, 0, 0},
+                  {CRITICAL, 0, 0, 5},
+                  {CRITICAL, 1, 0, 1}, /* the transfer to it */
+                  {CRITICAL, 2, 0, 1 + 1}}},
+    {"three waits in a row, the first for rank 0, whose computation is handed on through two ranks",
+     .messages = {{0, 1, 0}, {1, 2, 0}, {2, 3, 0}}, .n_messages = 3,
+     .ranks = {"c5 S0", "c1 R0 S1", "c1 R1 S2", "c1 R2"}, .expected = {{COST, 0, 0, 12}, {CRITICAL, 0, 0, 5}}},
+    {"rank 2 waits 5 ms for rank 1, which computed 1 ms more than it and waited 3 ms for rank 0: 5/4 and 15/4",
+     .messages = {{0, 1, MB}, {1, 2, MB}}, .n_messages = 2, .ranks = {"c5 S0", "c2 R0 c2 S1", "c3 R1 c1"},
+     .expected =
+         {{COST, 1, 0, 1.25}, {COST, 0, 0, 3.75 + 3}, {WAITS, 2, 0, 5}, {CRITICAL, 0, 0, 5}, {CRITICAL, 1, 0, 1 + 2}}},
+    {"a receiver is late", .messages = {{0, 1, MB}}, .n_messages = 1, .ranks = {"c1 S0", "c5 R0"},
+     .expected = {{COST, 1, 0, 4}, {COST, 0, 0, 0}, {CRITICAL, 1, 0, 5}, {CRITICAL, 0, 0, 1}}},
+    {"the last of a barrier costs all others what they wait; ranks that come between cost nobody anything",
+     .collectives = {{DEPENDS_ON_ALL, 0, 0.5}}, .n_collectives = 1, .ranks = {"c1 B0", "c2 B0", "c5 B0 c1"},
+     .expected = {{COST, 2, 0, 4 + 3}, {COST, 1, 0, 0}, {CRITICAL, 2, 0, 6.5}}},
+    {"a rank that waits for the root of a broadcast blames the root, whoever comes last",
+     .collectives = {{DEPENDS_ON_ROOT, 1, 0}}, .n_collectives = 1, .ranks = {"c1 B0", "c4 B0", "c6 B0"},
+     .expected = {{COST, 1, 0, 3}, {COST, 2, 0, 0}}},
+    {"one rank alone", .ranks = {"c2"}, .expected = {{COST, 0, 0, 0}, {CRITICAL, 0, 0, 2}}},
+    {"both compute 2 ms before site 1; before site 2 rank 0 computes 4 ms more",
+     .collectives = {{DEPENDS_ON_NOBODY, 0, 0}, {DEPENDS_ON_ALL, 0, 0}}, .n_collectives = 2,
+     .ranks = {"k1 c2 B0 k2 c5 B1", "k1 c2 B0 k2 c1 B1"},
+     .expected = {{COST, 0, 2, 4}, {COST, 0, 1, 0}, {CRITICAL, 0, 1, 2}, {CRITICAL, 0, 2, 5}}},
+    {"computation before the last meeting of both is not charged",
+     .collectives = {{DEPENDS_ON_ALL, 0, 0}, {DEPENDS_ON_ALL, 0, 0}}, .n_collectives = 2,
+     .ranks = {"k1 c9 B0 k2 c1 B1", "k1 c2 B0 k2 c4 B1"},
+     .expected = {{COST, 0, 1, 7}, {COST, 1, 2, 3}, {COST, 0, 2, 0}, {CRITICAL, 0, 1, 9}, {CRITICAL, 1, 2, 4}}},
+    /* It computed before it looked at the first message, which had come long before: the computation behind that is
+     * next to nothing. */
+    {"rank 1 is 4 ms late for its second receive", .messages = {{0, 1, 0}, {0, 1, 0}}, .n_messages = 2,
+     .ranks = {"k1 S0 k2 c1 S1", "k1 r0 k3 c5 w:r0 k4 c0.01 R1"},
+     .expected = {{COST, 1, 3, 4.01 * 5 / 5.01}, {COST, 1, 4, 4.01 * 0.01 / 5.01}}},
+};
 
-/* 0 to 1 to 2: rank 0 computes 3 ms longer, and both others wait for that. */
-static void chain(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 3, NULL);
-    run_message(&b.run, 0, 1, MB, 0);
-    run_message(&b.run, 1, 2, MB, 0);
-    run_rank(&b.run, "c5 S0");
-    run_rank(&b.run, "c2 R0 S1");
-    run_rank(&b.run, "c3 R1 c1");
-    blame_of(&b);
-    assert_cost(&b, 0, 0, 6);
-    assert_cost(&b, 1, 0, 0);
-    assert_cost(&b, 2, 0, 0);
-    assert_critical(&b, 0, 0, 5);
-    assert_critical(&b, 1, 0, 1); /* the transfer to it */
-    assert_critical(&b, 2, 0, 1 + 1);
-    release(&b);
-}
-
-/* Three waits in a row, the first of them for rank 0, whose computation is handed on through two ranks. */
-static void handed_on(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 4, NULL);
-    for (uint32_t i = 0; i < 3; i++)
-        run_message(&b.run, i, i + 1, 0, 0);
-    run_rank(&b.run, "c5 S0");
-    run_rank(&b.run, "c1 R0 S1");
-    run_rank(&b.run, "c1 R1 S2");
-    run_rank(&b.run, "c1 R2");
-    blame_of(&b);
-    assert_cost(&b, 0, 0, 12);
-    assert_critical(&b, 0, 0, 5);
-    release(&b);
-}
-
-/* Rank 2 waits 5 ms for rank 1, which computed 1 ms more than it and waited 3 ms for rank 0: 5/4 and 15/4. */
-static void shared(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 3, NULL);
-    run_message(&b.run, 0, 1, MB, 0);
-    run_message(&b.run, 1, 2, MB, 0);
-    run_rank(&b.run, "c5 S0");
-    run_rank(&b.run, "c2 R0 c2 S1");
-    run_rank(&b.run, "c3 R1 c1");
-    blame_of(&b);
-    assert_cost(&b, 1, 0, 1.25);
-    assert_cost(&b, 0, 0, 3.75 + 3);
-    assert_ms("waits", 2, 0, b.blame.late_s[2], 5);
-    assert_critical(&b, 0, 0, 5);
-    assert_critical(&b, 1, 0, 1 + 2);
-    release(&b);
-}
-
-static void late_receiver(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 2, NULL);
-    run_message(&b.run, 0, 1, MB, 0);
-    run_rank(&b.run, "c1 S0");
-    run_rank(&b.run, "c5 R0");
-    blame_of(&b);
-    assert_cost(&b, 1, 0, 4);
-    assert_cost(&b, 0, 0, 0);
-    assert_critical(&b, 1, 0, 5);
-    assert_critical(&b, 0, 0, 1);
-    release(&b);
-}
-
-/* The last of a barrier costs all others what they wait; ranks that come between cost nobody anything. */
-static void collective(void **state)
+static void by_hand(void **state)
 {
     (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 3, NULL);
-    run_collective(&b.run, DEPENDS_ON_ALL, 0, 0.5);
-    run_rank(&b.run, "c1 B0");
-    run_rank(&b.run, "c2 B0");
-    run_rank(&b.run, "c5 B0 c1");
-    blame_of(&b);
-    assert_cost(&b, 2, 0, 4 + 3);
-    assert_cost(&b, 1, 0, 0);
-    assert_critical(&b, 2, 0, 6.5);
-    release(&b);
-}
-
-/* Checks that a rank which waits for the root of a broadcast blames the root, whoever comes last. */
-static void broadcast(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 3, NULL);
-    run_collective(&b.run, DEPENDS_ON_ROOT, 1, 0);
-    run_rank(&b.run, "c1 B0");
-    run_rank(&b.run, "c4 B0");
-    run_rank(&b.run, "c6 B0");
-    blame_of(&b);
-    assert_cost(&b, 1, 0, 3);
-    assert_cost(&b, 2, 0, 0);
-    release(&b);
-}
-
-/* Both compute 2 ms before site 1; before site 2 rank 0 computes 4 ms more. */
-static void imbalance_by_site(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 2, NULL);
-    run_collective(&b.run, DEPENDS_ON_NOBODY, 0, 0);
-    run_collective(&b.run, DEPENDS_ON_ALL, 0, 0);
-    run_rank(&b.run, "k1 c2 B0 k2 c5 B1");
-    run_rank(&b.run, "k1 c2 B0 k2 c1 B1");
-    blame_of(&b);
-    assert_cost(&b, 0, 2, 4);
-    assert_cost(&b, 0, 1, 0);
-    assert_critical(&b, 0, 1, 2);
-    assert_critical(&b, 0, 2, 5);
-    release(&b);
-}
-
-/* Computation before the last meeting of both is not charged. */
-static void since_the_meeting(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 2, NULL);
-    run_collective(&b.run, DEPENDS_ON_ALL, 0, 0);
-    run_collective(&b.run, DEPENDS_ON_ALL, 0, 0);
-    run_rank(&b.run, "k1 c9 B0 k2 c1 B1");
-    run_rank(&b.run, "k1 c2 B0 k2 c4 B1");
-    blame_of(&b);
-    assert_cost(&b, 0, 1, 7);
-    assert_cost(&b, 1, 2, 3);
-    assert_cost(&b, 0, 2, 0);
-    assert_critical(&b, 0, 1, 9);
-    assert_critical(&b, 1, 2, 4);
-    release(&b);
-}
-
-/* Rank 1 is 4 ms late for its second receive, as it computed before it looked at the first message, which had come long
- * before: the computation behind that is next to nothing. */
-static void before_the_meeting(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 2, NULL);
-    run_message(&b.run, 0, 1, 0, 0);
-    run_message(&b.run, 0, 1, 0, 0);
-    run_rank(&b.run, "k1 S0 k2 c1 S1");
-    run_rank(&b.run, "k1 r0 k3 c5 w:r0 k4 c0.01 R1");
-    blame_of(&b);
-    assert_cost(&b, 1, 3, 4.01 * 5 / 5.01);
-    assert_cost(&b, 1, 4, 4.01 * 0.01 / 5.01);
-    release(&b);
-}
-
-static void alone(void **state)
-{
-    (void)state;
-    struct blamed b = {0};
-    run_ranks(&b.run, 1, NULL);
-    run_rank(&b.run, "c2");
-    blame_of(&b);
-    assert_cost(&b, 0, 0, 0);
-    assert_critical(&b, 0, 0, 2);
-    release(&b);
+    for (size_t i = 0; i < sizeof worked / sizeof *worked; i++) {
+        struct blamed b = {0};
+        size_t n_ranks = 0;
+        job = worked[i].name;
+        while (n_ranks < 4 && worked[i].ranks[n_ranks] != NULL)
+            n_ranks++;
+        run_ranks(&b.run, n_ranks, NULL);
+        for (size_t k = 0; k < worked[i].n_messages; k++)
+            run_message(&b.run, worked[i].messages[k].src, worked[i].messages[k].dst, worked[i].messages[k].bytes, 0);
+        for (size_t k = 0; k < worked[i].n_collectives; k++)
+            run_collective(&b.run, worked[i].collectives[k].dependence, worked[i].collectives[k].root,
+                           worked[i].collectives[k].after_ms);
+        for (size_t rank = 0; rank < n_ranks; rank++)
+            run_rank(&b.run, worked[i].ranks[rank]);
+        blame_of(&b);
+        assert_expected(&b, worked[i].expected);
+        release(&b);
+    }
 }
 
 enum { MOST_RANKS = 6, EVENTS = 24 };
@@ -296,9 +213,9 @@ static void spawned(void **state)
     b.run.program.strands[1].begin_s = 6e-3;
     b.run.program.ranks[1].parent = 1;
     blame_of(&b);
-    assert_critical(&b, 1, 0, 5);
-    assert_critical(&b, 0, 1, 4 + 2);
-    assert_critical(&b, 0, 2, 0);
+    job = "a process is spawned";
+    assert_expected(
+        &b, (const struct expected[]){{CRITICAL, 1, 0, 5}, {CRITICAL, 0, 1, 4 + 2}, {CRITICAL, 0, 2, 0}, {END}});
     release(&b);
 }
 
@@ -307,6 +224,7 @@ static void laws(void **state)
 {
     (void)state;
     double waited_s = 0;
+    job = "a job made by chance";
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct blamed b = {0};
         struct lot lot = {.chance = {seed}};
@@ -337,16 +255,7 @@ static void laws(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chain),
-        cmocka_unit_test(handed_on),
-        cmocka_unit_test(shared),
-        cmocka_unit_test(collective),
-        cmocka_unit_test(broadcast),
-        cmocka_unit_test(late_receiver),
-        cmocka_unit_test(alone),
-        cmocka_unit_test(imbalance_by_site),
-        cmocka_unit_test(since_the_meeting),
-        cmocka_unit_test(before_the_meeting),
+        cmocka_unit_test(by_hand),
         cmocka_unit_test(spawned),
         cmocka_unit_test(laws),
     };
