@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 const char *const run_part_name[RUN_PART_COUNT] = {
     [RUN_COMPUTATION] = "computation",
@@ -40,24 +41,15 @@ void run_program_release(struct run_program *program)
     *program = (struct run_program){.measured_run_s = NAN};
 }
 
-int run_program_ranks(struct run_program *program, size_t n_ranks)
+void run_program_ranks(struct run_program *program, size_t n_ranks)
 {
-    struct run_rank *ranks = n_ranks < UINT32_MAX ? malloc((n_ranks + 1) * sizeof *ranks) : NULL;
-    if (ranks == NULL)
-        return -1;
+    struct run_rank *ranks = xmalloc((n_ranks + 1) * sizeof *ranks);
     for (size_t rank = 0; rank < n_ranks; rank++)
         ranks[rank] = (struct run_rank){.run_s = NAN, .wait_s = NAN};
     free(program->ranks);
     program->ranks = ranks;
     program->n_ranks = n_ranks;
     program->measured_run_s = NAN;
-    return 0;
-}
-
-/* Makes room for one more; fewer than limit are allowed. */
-static int grow(void *array, size_t n, size_t limit, size_t element_bytes)
-{
-    return n < limit ? array_grow(array, n, element_bytes) : -1;
 }
 
 bool run_strand_follows(const struct run_program *program, size_t strand)
@@ -66,19 +58,18 @@ bool run_strand_follows(const struct run_program *program, size_t strand)
     return program->ranks[rank].follows > 0 && (strand == 0 || program->strands[strand - 1].rank != rank);
 }
 
-int run_program_strand(struct run_program *program, uint32_t rank, double begin_s)
+void run_program_strand(struct run_program *program, uint32_t rank, double begin_s)
 {
-    if (grow(&program->strands, program->n_strands, UINT32_MAX, sizeof *program->strands) != 0)
-        return -1;
+    array_grow(&program->strands, program->n_strands, sizeof *program->strands);
     program->strands[program->n_strands++] =
         (struct run_strand){.first_step = program->n_steps, .begin_s = begin_s, .rank = rank};
-    return 0;
 }
 
 int run_program_step(struct run_program *program, const struct run_step *step)
 {
-    if (program->n_strands == 0 || grow(&program->steps, program->n_steps, SIZE_MAX, sizeof *step) != 0)
+    if (program->n_strands == 0)
         return -1;
+    array_grow(&program->steps, program->n_steps, sizeof *step);
     program->steps[program->n_steps++] = *step;
     program->strands[program->n_strands - 1].n_steps++;
     return 0;
@@ -86,48 +77,42 @@ int run_program_step(struct run_program *program, const struct run_step *step)
 
 int run_program_message(struct run_program *program, const struct run_message *message)
 {
-    if (grow(&program->messages, program->n_messages, RUN_MAX_OBJECTS, sizeof *message) != 0)
+    if (program->n_messages == RUN_MAX_OBJECTS)
         return -1;
+    array_grow(&program->messages, program->n_messages, sizeof *message);
     program->messages[program->n_messages++] = *message;
     return 0;
 }
 
-int run_program_wait(struct run_program *program, uint32_t operation)
+void run_program_wait(struct run_program *program, uint32_t operation)
 {
-    if (grow(&program->waits, program->n_waits, UINT32_MAX, sizeof operation) != 0)
-        return -1;
+    array_grow(&program->waits, program->n_waits, sizeof operation);
     program->waits[program->n_waits++] = operation;
-    return 0;
 }
 
-int run_program_collective(struct run_program *program, const struct run_collective *collective)
+void run_program_collective(struct run_program *program, const struct run_collective *collective)
 {
-    if (grow(&program->collectives, program->n_collectives, UINT32_MAX, sizeof *collective) != 0)
-        return -1;
+    array_grow(&program->collectives, program->n_collectives, sizeof *collective);
     program->collectives[program->n_collectives++] = *collective;
-    return 0;
 }
 
 int run_program_member(struct run_program *program, const struct run_member *member)
 {
-    if (grow(&program->members, program->n_members, RUN_MAX_OBJECTS, sizeof *member) != 0)
+    if (program->n_members == RUN_MAX_OBJECTS)
         return -1;
+    array_grow(&program->members, program->n_members, sizeof *member);
     program->members[program->n_members++] = *member;
     return 0;
 }
 
-int run_program_site(struct run_program *program, const char *function, int64_t callsite)
+void run_program_site(struct run_program *program, const char *function, int64_t callsite)
 {
-    if (grow(&program->sites, program->n_sites, UINT32_MAX, sizeof *program->sites) != 0)
-        return -1;
+    array_grow(&program->sites, program->n_sites, sizeof *program->sites);
     program->sites[program->n_sites++] = (struct run_site){.function = function, .callsite = callsite};
-    return 0;
 }
 
-int run_program_place(struct run_program *program, uint32_t rank, uint32_t site)
+void run_program_place(struct run_program *program, uint32_t rank, uint32_t site)
 {
-    if (grow(&program->places, program->n_places, UINT32_MAX, sizeof *program->places) != 0)
-        return -1;
+    array_grow(&program->places, program->n_places, sizeof *program->places);
     program->places[program->n_places++] = (struct run_place){.rank = rank, .site = site};
-    return 0;
 }

@@ -206,18 +206,18 @@ bool run_strand_follows(const struct run_program *program, size_t strand);
 
 void run_program_release(struct run_program *program);
 
-/* The rest builds programs: arrays grow, a strand's steps are added before those of the next one. All return 0, or -1
- * without memory. */
-int run_program_ranks(struct run_program *program, size_t n_ranks);
-int run_program_strand(struct run_program *program, uint32_t rank, double begin_s);
+/* The rest builds programs: arrays grow, a strand's steps are added before those of the next one. Where they return
+ * one: 0, or -1, for messages and members where there are RUN_MAX_OBJECTS already, for a step where there is no strand. */
+void run_program_ranks(struct run_program *program, size_t n_ranks);
+void run_program_strand(struct run_program *program, uint32_t rank, double begin_s);
 /* Adds a step to the last strand. */
 int run_program_step(struct run_program *program, const struct run_step *step);
 int run_program_message(struct run_program *program, const struct run_message *message);
-int run_program_wait(struct run_program *program, uint32_t operation);
-int run_program_collective(struct run_program *program, const struct run_collective *collective);
+void run_program_wait(struct run_program *program, uint32_t operation);
+void run_program_collective(struct run_program *program, const struct run_collective *collective);
 int run_program_member(struct run_program *program, const struct run_member *member);
-int run_program_site(struct run_program *program, const char *function, int64_t callsite);
-int run_program_place(struct run_program *program, uint32_t rank, uint32_t site);
+void run_program_site(struct run_program *program, const char *function, int64_t callsite);
+void run_program_place(struct run_program *program, uint32_t rank, uint32_t site);
 
 /* Checks that indices are in range, that messages are posted at most once at each end, that strands of a rank lie
  * together. Returns 0, or -1 with the reason. */

@@ -36,16 +36,14 @@ struct places {
     uint32_t end_site;
 };
 
-/* All return 0, or -1 with the error set. */
-int calls_make(struct building *building);       /* calls.c */
-int completions_find(struct building *building); /* completions.c */
-int strands_divide(struct building *building);   /* strands.c: needs to know who waits for what */
-/* steps.c */
+void completions_find(struct building *building); /* completions.c */
+void strands_divide(struct building *building);   /* strands.c: needs to know who waits for what */
+/* steps.c. Returns 0, or -1 with the error set. */
 int steps_make(struct building *building, struct places *places);
 
 /* measured.c: says what the time of a call went to, and notes whom it waited for where that is wanted; its steps
  * are the program's last ones. probed: the message that it looked for, or NO_OBJECT. */
-int measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts);
+void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts);
 
 static inline struct item *building_item(const struct building *building, uint32_t item)
 {

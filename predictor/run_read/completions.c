@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "predictor/run_read/building.h"
+#include "share/base/memory.h"
 
 enum { COMPLETION_CLOCK_NS = 2, MAX_LOOKED_AT = 64 };
 
@@ -26,26 +27,21 @@ static int compare_completion_ends(const void *left, const void *right, void *co
     return a < b ? -1 : a > b;
 }
 
-static int ends_begin(struct ends *ends, struct building *building)
+static void ends_begin(struct ends *ends, struct building *building)
 {
     bool sorted = true;
     *ends = (struct ends){.calls = building->calls, .n = building->n_calls};
-    ends->left = malloc((ends->n + 1) * sizeof *ends->left);
-    if (ends->left == NULL)
-        return -1;
+    ends->left = xmalloc((ends->n + 1) * sizeof *ends->left);
     for (size_t i = 0; i < ends->n; i++) {
         ends->left[i] = building->calls[i].completed;
         sorted = sorted && (i == 0 || building->calls[i - 1].end_ns <= building->calls[i].end_ns);
     }
     if (sorted)
-        return 0;
-    ends->order = malloc(ends->n * sizeof *ends->order);
-    if (ends->order == NULL)
-        return -1;
+        return;
+    ends->order = xmalloc(ends->n * sizeof *ends->order);
     for (size_t i = 0; i < ends->n; i++)
         ends->order[i] = (uint32_t)i;
     qsort_r(ends->order, ends->n, sizeof *ends->order, compare_completion_ends, building->calls);
-    return 0;
 }
 
 static bool ends_at(const struct call *call, int64_t done_ns)
@@ -79,13 +75,12 @@ static uint32_t waiting_call(struct ends *ends, uint32_t own, int64_t done_ns)
     return around;
 }
 
-int completions_find(struct building *building)
+void completions_find(struct building *building)
 {
-    struct reading *reading = building->reading;
-    struct ends ends = {0};
-    uint32_t *caller = malloc((building->rank->n_items + 1) * sizeof *caller);
-    int result = caller == NULL ? -1 : ends_begin(&ends, building);
-    for (size_t c = 0; result == 0 && c < building->n_calls; c++) {
+    struct ends ends;
+    uint32_t *caller = xmalloc((building->rank->n_items + 1) * sizeof *caller);
+    ends_begin(&ends, building);
+    for (size_t c = 0; c < building->n_calls; c++) {
         const struct call *call = &building->calls[c];
         for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
             const struct item *item = building_item(building, i);
@@ -104,9 +99,9 @@ int completions_find(struct building *building)
         n += building->calls[c].n_waits;
         building->calls[c].n_waits = 0;
     }
-    building->waits = result == 0 ? malloc((n + 1) * sizeof *building->waits) : NULL;
+    building->waits = xmalloc((n + 1) * sizeof *building->waits);
     building->n_waits = n;
-    for (uint32_t i = 0; building->waits != NULL && i < building->rank->n_items; i++)
+    for (uint32_t i = 0; i < building->rank->n_items; i++)
         if (caller[i] != NO_OBJECT) {
             struct call *call = &building->calls[caller[i]];
             building->waits[call->first_wait + call->n_waits++] = i;
@@ -114,5 +109,4 @@ int completions_find(struct building *building)
     free(ends.left);
     free(ends.order);
     free(caller);
-    return building->waits == NULL ? reading_no_memory(reading) : 0;
 }

@@ -5,6 +5,7 @@
 
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Holds a begin or an end of a computation. */
 struct edge {
@@ -19,14 +20,11 @@ static struct map_key key_of(const struct reading *reading, uint32_t rank)
     return (struct map_key){reading->program->ranks[rank].machine, 0, 0};
 }
 
-/* Counts ranks, or strands, one more on the machine of a rank at one time. Returns 0, or -1 without memory. */
-static int count(const struct reading *reading, struct map *on_machine, uint32_t rank)
+/* Counts ranks, or strands, one more on the machine of a rank at one time. */
+static void count(const struct reading *reading, struct map *on_machine, uint32_t rank)
 {
     uint32_t *n = map_at(on_machine, key_of(reading, rank));
-    if (n == NULL)
-        return -1;
     *n = *n == MAP_ABSENT ? 1 : *n + 1;
-    return 0;
 }
 
 static bool is_crowded(const struct reading *reading, const struct map *on_machine, uint32_t rank)
@@ -34,12 +32,11 @@ static bool is_crowded(const struct reading *reading, const struct map *on_machi
     return map_find(on_machine, key_of(reading, rank)) > reading->program->ranks[rank].processors;
 }
 
-int computing_begin(struct reading *reading)
+void computing_begin(struct reading *reading)
 {
     for (uint32_t rank = 0; rank < reading->program->n_ranks; rank++)
-        if (reading->program->ranks[rank].follows == 0 && count(reading, &reading->ranks_on_machine, rank) != 0)
-            return reading_no_memory(reading);
-    return 0;
+        if (reading->program->ranks[rank].follows == 0)
+            count(reading, &reading->ranks_on_machine, rank);
 }
 
 bool computing_is_shared(const struct reading *reading, uint32_t rank)
@@ -49,9 +46,9 @@ bool computing_is_shared(const struct reading *reading, uint32_t rank)
 
 int computing_note(struct reading *reading, const struct computing *computing)
 {
-    if (reading->n_computings >= UINT32_MAX / 2 ||
-        array_grow(&reading->computings, reading->n_computings, sizeof *reading->computings) != 0)
+    if (reading->n_computings >= UINT32_MAX / 2)
         return -1;
+    array_grow(&reading->computings, reading->n_computings, sizeof *reading->computings);
     reading->computings[reading->n_computings++] = *computing;
     return 0;
 }
@@ -95,36 +92,33 @@ static void divide_computing(const struct edge *edges, size_t n, uint32_t *activ
     }
 }
 
-/* Says of whose computation what is known. Returns 0, or -1 without memory. */
-static int mark_ranks(const struct reading *reading)
+/* Says of whose computation what is known. */
+static void mark_ranks(const struct reading *reading)
 {
     struct run_program *program = reading->program;
     struct map strands_on_machine = {0};
-    int result = 0;
-    for (size_t s = 0; s < program->n_strands && result == 0; s++)
-        result = run_strand_follows(program, s) ? 0 : count(reading, &strands_on_machine, program->strands[s].rank);
-    for (uint32_t rank = 0; rank < program->n_ranks && result == 0; rank++)
+    for (size_t s = 0; s < program->n_strands; s++)
+        if (!run_strand_follows(program, s))
+            count(reading, &strands_on_machine, program->strands[s].rank);
+    for (uint32_t rank = 0; rank < program->n_ranks; rank++)
         program->ranks[rank].own_computation =
             program->ranks[rank].processors > 0 &&
             (computing_is_shared(reading, rank) || !is_crowded(reading, &strands_on_machine, rank));
     map_release(&strands_on_machine);
-    return result;
 }
 
-int computing_divide(struct reading *reading)
+void computing_divide(struct reading *reading)
 {
     struct run_program *program = reading->program;
     size_t n = reading->n_computings;
-    struct edge *edges = malloc((2 * n + 1) * sizeof *edges);
-    uint32_t *active = malloc((n + 1) * sizeof *active);
-    double *own_s = calloc(n + 1, sizeof *own_s);
-    int result = edges == NULL || active == NULL || own_s == NULL ? -1 : mark_ranks(reading);
-    if (result == 0) {
-        make_edges(reading, edges);
-        qsort(edges, 2 * n, sizeof *edges, compare);
-        divide_computing(edges, 2 * n, active, own_s);
-    }
-    for (size_t i = 0; result == 0 && i < n; i++) {
+    struct edge *edges = xmalloc((2 * n + 1) * sizeof *edges);
+    uint32_t *active = xmalloc((n + 1) * sizeof *active);
+    double *own_s = xcalloc(n + 1, sizeof *own_s);
+    mark_ranks(reading);
+    make_edges(reading, edges);
+    qsort(edges, 2 * n, sizeof *edges, compare);
+    divide_computing(edges, 2 * n, active, own_s);
+    for (size_t i = 0; i < n; i++) {
         const struct computing *computing = &reading->computings[i];
         *(computing->is_tail ? &program->strands[computing->of].tail_s : &program->steps[computing->of].compute_s) =
             own_s[i];
@@ -132,5 +126,4 @@ int computing_divide(struct reading *reading)
     free(edges);
     free(active);
     free(own_s);
-    return result != 0 ? reading_no_memory(reading) : 0;
 }

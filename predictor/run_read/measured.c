@@ -22,9 +22,9 @@ static int64_t awaited_ns(const struct reading *reading, const struct item *item
 }
 
 /* Divides the time of a call at the moment until which it had to wait for another rank. operation: what it waited for,
- * or NO_OBJECT. Returns 0, or -1 with the error set. */
-static int divide(const struct building *building, const struct call *call, int64_t until_ns, uint32_t operation,
-                  enum run_part late, enum run_part rest, struct run_parts *parts)
+ * or NO_OBJECT. */
+static void divide(const struct building *building, const struct call *call, int64_t until_ns, uint32_t operation,
+                   enum run_part late, enum run_part rest, struct run_parts *parts)
 {
     struct reading *reading = building->reading;
     int64_t middle_ns = until_ns < call->begin_ns ? call->begin_ns : until_ns > call->end_ns ? call->end_ns : until_ns;
@@ -32,9 +32,8 @@ static int divide(const struct building *building, const struct call *call, int6
     parts->part_s[rest] += reading_seconds(call->end_ns - middle_ns);
     struct simulation_result *recorded = reading->recorded;
     if (recorded == NULL || operation == NO_OBJECT || middle_ns == call->begin_ns)
-        return 0;
-    if (array_grow(&recorded->waits, recorded->n_waits, sizeof *recorded->waits) != 0)
-        return reading_no_memory(reading);
+        return;
+    array_grow(&recorded->waits, recorded->n_waits, sizeof *recorded->waits);
     const struct run_program *program = reading->program;
     recorded->waits[recorded->n_waits++] =
         (struct run_wait){.begin = {(uint32_t)program->n_strands - 1, program->n_steps - 1,
@@ -42,7 +41,6 @@ static int divide(const struct building *building, const struct call *call, int6
                           .cause = {0, operation, reading_seconds(middle_ns - reading->origin_ns)},
                           .late_s = reading_seconds(middle_ns - call->begin_ns),
                           .end_s = reading_seconds(call->end_ns - reading->origin_ns)};
-    return 0;
 }
 
 /* Returns the blocking collective of the call, if it is one. */
@@ -56,39 +54,40 @@ static const struct read_member *blocking_member(const struct building *building
     return NULL;
 }
 
-static int divide_collective(const struct building *building, const struct call *call, const struct read_member *member,
-                             struct run_parts *parts)
+static void divide_collective(const struct building *building, const struct call *call,
+                              const struct read_member *member, struct run_parts *parts)
 {
-    return divide(building, call, member->awaited_ns, run_operation(member->member, OPERATION_MEMBER),
-                  RUN_COLLECTIVE_WAIT, RUN_COLLECTIVE_TRANSFER, parts);
+    divide(building, call, member->awaited_ns, run_operation(member->member, OPERATION_MEMBER), RUN_COLLECTIVE_WAIT,
+           RUN_COLLECTIVE_TRANSFER, parts);
 }
 
-int measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts)
+void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts)
 {
     const struct reading *reading = building->reading;
     const struct read_member *member = blocking_member(building, call);
-    if (member != NULL)
-        return divide_collective(building, call, member, parts);
+    if (member != NULL) {
+        divide_collective(building, call, member, parts);
+        return;
+    }
     const struct item *last = NULL;
     for (uint32_t i = 0; i < call->n_waits; i++) {
         const struct item *item = building_item(building, building->waits[call->first_wait + i]);
         if (last == NULL || awaited_ns(reading, item) > awaited_ns(reading, last))
             last = item;
     }
-    if (last != NULL && last->kind == ITEM_COLLECTIVE)
-        return divide_collective(building, call, &reading->members[last->object], parts);
-    if (last != NULL) {
+    if (last != NULL && last->kind == ITEM_COLLECTIVE) {
+        divide_collective(building, call, &reading->members[last->object], parts);
+    } else if (last != NULL) {
         /* A send waits for its own post as well: another thread may make the partitions ready. */
         bool sender = last->kind != ITEM_ONE_SIDED && awaited_ns(reading, last) == reading->posts[last->object].send_ns;
-        return divide(building, call, awaited_ns(reading, last),
-                      last->kind == ITEM_ONE_SIDED
-                          ? NO_OBJECT
-                          : run_operation(last->object, sender ? OPERATION_RECEIVE : OPERATION_SEND),
-                      sender ? RUN_LATE_SENDER : RUN_LATE_RECEIVER, RUN_BANDWIDTH, parts);
+        divide(building, call, awaited_ns(reading, last),
+               last->kind == ITEM_ONE_SIDED ? NO_OBJECT
+                                            : run_operation(last->object, sender ? OPERATION_RECEIVE : OPERATION_SEND),
+               sender ? RUN_LATE_SENDER : RUN_LATE_RECEIVER, RUN_BANDWIDTH, parts);
+    } else if (probed != NO_OBJECT) {
+        divide(building, call, reading->posts[probed].send_ns, run_operation(probed, OPERATION_RECEIVE),
+               RUN_LATE_SENDER, RUN_BANDWIDTH, parts);
+    } else {
+        parts->part_s[RUN_OTHER] += reading_seconds(call->end_ns - call->begin_ns);
     }
-    if (probed != NO_OBJECT)
-        return divide(building, call, reading->posts[probed].send_ns, run_operation(probed, OPERATION_RECEIVE),
-                      RUN_LATE_SENDER, RUN_BANDWIDTH, parts);
-    parts->part_s[RUN_OTHER] += reading_seconds(call->end_ns - call->begin_ns);
-    return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Says what follows from the name of a collective. unsure means that the standard lets a member leave before others
  * have come (those that it has nothing to do with), so that times must tell. */
@@ -91,15 +92,10 @@ int member_add(struct reading *reading, struct read_member *member, int64_t comm
     }
     struct communicator_group group = communicator_group(reading, comm);
     uint32_t *nth = map_at(&reading->nth, (struct map_key){(uint64_t)group.id, function, member->rank});
-    if (nth == NULL)
-        return reading_no_memory(reading);
     *nth = *nth == MAP_ABSENT ? 0 : *nth + 1;
     uint32_t *instance = map_at(&reading->instance_of, (struct map_key){(uint64_t)group.id, function, *nth});
-    if (instance == NULL || array_grow(&reading->members, reading->n_members, sizeof *member) != 0 ||
-        (*instance == MAP_ABSENT &&
-         array_grow(&reading->instances, reading->n_instances, sizeof *reading->instances) != 0))
-        return reading_no_memory(reading);
     if (*instance == MAP_ABSENT) {
+        array_grow(&reading->instances, reading->n_instances, sizeof *reading->instances);
         *instance = (uint32_t)reading->n_instances;
         reading->instances[reading->n_instances++] =
             (struct read_instance){.function = function, .root = NO_OBJECT, .between = group.between};
@@ -110,6 +106,7 @@ int member_add(struct reading *reading, struct read_member *member, int64_t comm
     member->instance = *instance;
     member->number = number == MAP_ABSENT ? member->rank : number;
     added.object = (uint32_t)reading->n_members;
+    array_grow(&reading->members, reading->n_members, sizeof *member);
     reading->members[reading->n_members++] = *member;
     return item_add(reading, member->rank, &added);
 }
@@ -228,16 +225,15 @@ static int make_instance(struct reading *reading, const uint32_t *order, uint32_
                                   .collective = (uint32_t)program->n_collectives};
         member->member = (uint32_t)program->n_members;
         if (run_program_member(program, &made) != 0)
-            return reading_no_memory(reading);
+            return reading_too_large(reading);
     }
-    return run_program_collective(program, &collective) != 0 ? reading_no_memory(reading) : 0;
+    run_program_collective(program, &collective);
+    return 0;
 }
 
 int collectives_make(struct reading *reading)
 {
-    uint32_t *order = malloc((reading->n_members + 1) * sizeof *order);
-    if (order == NULL)
-        return reading_no_memory(reading);
+    uint32_t *order = xmalloc((reading->n_members + 1) * sizeof *order);
     uint32_t n = 0;
     for (size_t i = 0; i < reading->n_members; i++)
         if (reading->members[i].counts)

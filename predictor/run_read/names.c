@@ -6,9 +6,10 @@
 #include "share/base/array.h"
 #include "share/base/hash.h"
 
-int reading_no_memory(struct reading *reading)
+int reading_too_large(struct reading *reading)
 {
-    return error_set(reading->error, "%s: no memory for the program of its run", reading->path);
+    return error_set(reading->error, "%s: its run is too large: ranks, calls or messages are more than are numbered",
+                     reading->path);
 }
 
 static struct map_key name_key(const char *name)
@@ -57,16 +58,11 @@ static struct read_function function_of(const char *name)
 uint32_t function_by_name(struct reading *reading, const char *name)
 {
     uint32_t *number = map_at(&reading->function_of_name, name_key(name));
-    if (number != NULL && *number != MAP_ABSENT)
+    if (*number != MAP_ABSENT)
         return *number;
-    const char *kept = pool_clean(reading->pool, name, strlen(name));
-    if (number == NULL || kept == NULL ||
-        array_grow(&reading->functions, reading->n_functions, sizeof *reading->functions) != 0) {
-        reading_no_memory(reading);
-        return NO_OBJECT;
-    }
+    array_grow(&reading->functions, reading->n_functions, sizeof *reading->functions);
     *number = (uint32_t)reading->n_functions;
-    reading->functions[reading->n_functions++] = function_of(kept);
+    reading->functions[reading->n_functions++] = function_of(pool_clean(reading->pool, name, strlen(name)));
     return *number;
 }
 
@@ -74,14 +70,11 @@ uint32_t site_by(struct reading *reading, uint32_t function, int64_t callsite)
 {
     struct run_program *program = reading->program;
     uint32_t *site = map_at(&reading->site_of, (struct map_key){function, (uint64_t)callsite, 0});
-    if (site != NULL && *site != MAP_ABSENT)
+    if (*site != MAP_ABSENT)
         return *site;
     size_t n = program->n_sites;
-    if (site == NULL || array_grow(&reading->site_function, n, sizeof *reading->site_function) != 0 ||
-        run_program_site(program, reading->functions[function].name, callsite) != 0) {
-        reading_no_memory(reading);
-        return NO_OBJECT;
-    }
+    array_grow(&reading->site_function, n, sizeof *reading->site_function);
+    run_program_site(program, reading->functions[function].name, callsite);
     reading->site_function[n] = function;
     *site = (uint32_t)n;
     return *site;
@@ -99,13 +92,7 @@ int names_read(struct reading *reading)
     cursor_open(&rows, reading->database, reading->path, "SELECT id, name FROM function", reading->error);
     while (cursor_next(&rows)) {
         uint32_t function = function_by_name(reading, cursor_text(&rows, 1, &names));
-        uint32_t *number = function == NO_OBJECT ? NULL
-                                                 : map_at(&reading->function_of_id,
-                                                          (struct map_key){(uint64_t)cursor_integer(&rows, 0), 0, 0});
-        if (number == NULL)
-            cursor_no_memory(&rows);
-        else
-            *number = function;
+        *map_at(&reading->function_of_id, (struct map_key){(uint64_t)cursor_integer(&rows, 0), 0, 0}) = function;
     }
     pool_release(&names);
     return cursor_close(&rows);

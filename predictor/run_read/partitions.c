@@ -19,15 +19,13 @@ int partitions_open(struct partition_reader *reader, struct reading *reading)
     return reader->rows.result;
 }
 
-static int add_piece(struct partition_reader *reader, int64_t ready_ns, uint64_t partitions, uint32_t site)
+static void add_piece(struct partition_reader *reader, int64_t ready_ns, uint64_t partitions, uint32_t site)
 {
-    if (array_grow(&reader->pieces, reader->n_pieces, sizeof *reader->pieces) != 0)
-        return reading_no_memory(reader->reading);
+    array_grow(&reader->pieces, reader->n_pieces, sizeof *reader->pieces);
     reader->pieces[reader->n_pieces++] = (struct piece){ready_ns, partitions, site};
-    return 0;
 }
 
-/* Returns the site of the call in the row; one that is not known is of MPI_Pready. NO_OBJECT with the error set. */
+/* Returns the site of the call in the row; one that is not known is of MPI_Pready. */
 static uint32_t site_of_row(struct partition_reader *reader)
 {
     struct reading *reading = reader->reading;
@@ -37,24 +35,20 @@ static uint32_t site_of_row(struct partition_reader *reader)
     const char *name = cursor_text(rows, COL_FUNCTION, &names);
     uint32_t function = function_by_name(reading, name != NULL && name[0] != '\0' ? name : "MPI_Pready");
     pool_release(&names);
-    return function == NO_OBJECT ? NO_OBJECT
-                                 : site_by(reading, function, unknown ? -1 : cursor_integer(rows, COL_CALLSITE));
+    return site_by(reading, function, unknown ? -1 : cursor_integer(rows, COL_CALLSITE));
 }
 
 /* Takes the pieces of the first and the last time. */
-static int add_partition_ends(struct partition_reader *reader, int64_t first_ns, int64_t last_ns)
+static void add_partition_ends(struct partition_reader *reader, int64_t first_ns, int64_t last_ns)
 {
-    uint32_t function = reader->unknown_site == NO_OBJECT ? function_by_name(reader->reading, "MPI_Pready") : 0;
-    if (reader->unknown_site == NO_OBJECT && function != NO_OBJECT)
-        reader->unknown_site = site_by(reader->reading, function, -1);
     if (reader->unknown_site == NO_OBJECT)
-        return -1;
+        reader->unknown_site = site_by(reader->reading, function_by_name(reader->reading, "MPI_Pready"), -1);
     if (first_ns == NO_TIME || last_ns == NO_TIME)
-        return 0;
+        return;
     bool apart = reader->partitions > 1 && first_ns < last_ns;
-    if (apart && add_piece(reader, first_ns, 1, reader->unknown_site) != 0)
-        return -1;
-    return add_piece(reader, last_ns, reader->partitions - apart, reader->unknown_site);
+    if (apart)
+        add_piece(reader, first_ns, 1, reader->unknown_site);
+    add_piece(reader, last_ns, reader->partitions - apart, reader->unknown_site);
 }
 
 /* Takes a row: of all partitions into ends_ns, the first and the last time, or of single ones into the pieces. */
@@ -76,9 +70,9 @@ static int take_row(struct partition_reader *reader, int64_t ends_ns[2])
         return 0;
     }
     uint32_t site = site_of_row(reader);
-    if (site == NO_OBJECT)
-        return -1;
-    return first_ns == NO_TIME ? 0 : add_piece(reader, first_ns, (uint64_t)n, site);
+    if (first_ns != NO_TIME)
+        add_piece(reader, first_ns, (uint64_t)n, site);
+    return 0;
 }
 
 int partitions_of(struct partition_reader *reader, int64_t message, int64_t from_ns, int64_t before_ns)
@@ -99,8 +93,7 @@ int partitions_of(struct partition_reader *reader, int64_t message, int64_t from
         n += reader->pieces[i].partitions;
     if (n != reader->partitions) {
         reader->n_pieces = 0;
-        if (add_partition_ends(reader, ends_ns[0], ends_ns[1]) != 0)
-            return -1;
+        add_partition_ends(reader, ends_ns[0], ends_ns[1]);
     }
     for (size_t i = 0; i < reader->n_pieces; i++)
         if (reader->pieces[i].ready_ns < from_ns || (before_ns != NO_TIME && reader->pieces[i].ready_ns >= before_ns))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "predictor/run_read/reading.h"
+#include "share/base/memory.h"
 
 struct span {
     int64_t begin_ns, end_ns;
@@ -57,18 +58,18 @@ static int find_parents(struct reading *reading)
 int presence_find(struct reading *reading)
 {
     size_t n = reading->program->n_ranks, n_open = 0;
-    struct span run = {INT64_MAX, INT64_MIN}, *worlds = malloc(n * sizeof *worlds);
-    uint32_t *open = malloc((n + 1) * sizeof *open);
-    bool several = false, has_memory = worlds != NULL && open != NULL;
-    for (size_t i = 0; has_memory && i < n; i++)
+    struct span run = {INT64_MAX, INT64_MIN}, *worlds = xmalloc(n * sizeof *worlds);
+    uint32_t *open = xmalloc((n + 1) * sizeof *open);
+    bool several = false;
+    for (size_t i = 0; i < n; i++)
         worlds[i] = (struct span){INT64_MAX, INT64_MIN};
-    for (uint32_t i = 0; has_memory && i < n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const struct read_rank *rank = &reading->ranks[i];
         several |= rank->world != reading->ranks[0].world;
         widen(&worlds[rank->world], rank);
         widen(&run, rank);
     }
-    for (uint32_t i = 0; has_memory && several && i < n; i++) {
+    for (uint32_t i = 0; several && i < n; i++) {
         const struct span *world = &worlds[reading->ranks[i].world];
         double run_s = reading_seconds(run.end_ns - run.begin_ns);
         follow(reading, open, &n_open, i);
@@ -77,5 +78,5 @@ int presence_find(struct reading *reading)
     }
     free(worlds);
     free(open);
-    return !has_memory ? reading_no_memory(reading) : several ? find_parents(reading) : 0;
+    return several ? find_parents(reading) : 0;
 }

@@ -4,6 +4,7 @@
 
 #include "interpose/sums/whole.h"
 #include "predictor/run_read/reading.h"
+#include "share/base/memory.h"
 
 enum { MAX_RANKS = 1 << 24 };
 
@@ -57,9 +58,8 @@ static int read_ranks(struct reading *reading)
     if (n == 0 || n > MAX_RANKS)
         return error_set(reading->error, "%s: process: %lld ranks; expected 1 to %d", reading->path, (long long)n,
                          MAX_RANKS);
-    reading->ranks = calloc((size_t)n, sizeof *reading->ranks);
-    if (reading->ranks == NULL || run_program_ranks(reading->program, (size_t)n) != 0)
-        return reading_no_memory(reading);
+    reading->ranks = xcalloc((size_t)n, sizeof *reading->ranks);
+    run_program_ranks(reading->program, (size_t)n);
     cursor_open(&rows, reading->database, reading->path,
                 "SELECT rank, node, begin_ns, end_ns, run_ns, wait_ns, observed_ns, coalesce(processors, cores), "
                 "coalesce(machine, node), coalesce(processor, -1), world "
@@ -119,10 +119,7 @@ static int read_groups(struct reading *reading)
                 "SELECT id, min(id, remote) FROM communicator WHERE remote IS NOT NULL", reading->error);
     while (cursor_next(&rows)) {
         uint32_t *first = map_at(&reading->groups, (struct map_key){(uint64_t)cursor_integer(&rows, 0), 0, 0});
-        if (first == NULL)
-            cursor_no_memory(&rows);
-        else
-            *first = (uint32_t)cursor_integer(&rows, 1) & INT32_MAX;
+        *first = (uint32_t)cursor_integer(&rows, 1) & INT32_MAX;
     }
     return cursor_close(&rows);
 }
@@ -142,10 +139,7 @@ static int read_numbers(struct reading *reading)
         int64_t number = cursor_integer(&rows, 2);
         uint32_t *place = map_at(&reading->numbers, (struct map_key){(uint64_t)cursor_integer(&rows, 0),
                                                                      (uint64_t)cursor_integer(&rows, 1), 0});
-        if (place == NULL)
-            cursor_no_memory(&rows);
-        else
-            *place = number < 0 || number >= MAX_RANKS ? MAX_RANKS : (uint32_t)number;
+        *place = number < 0 || number >= MAX_RANKS ? MAX_RANKS : (uint32_t)number;
     }
     return cursor_close(&rows);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "predictor/run_read/building.h"
+#include "share/base/array.h"
+#include "share/base/memory.h"
 
 static int read_items(struct reading *reading)
 {
@@ -14,13 +16,32 @@ static int read_items(struct reading *reading)
                : 0;
 }
 
+/* Makes calls of a rank's items. */
+static void calls_make(struct building *building)
+{
+    const struct read_rank *rank = building->rank;
+    for (size_t i = 0, end; i < rank->n_items; i = end) {
+        array_grow(&building->calls, building->n_calls, sizeof *building->calls);
+        struct call *call = &building->calls[building->n_calls++];
+        *call = (struct call){.begin_ns = rank->items[i].begin_ns, .site = rank->items[i].site};
+        end = call_of_items(rank, i, &call->end_ns);
+        call->first_item = (uint32_t)i;
+        call->n_items = (uint32_t)(end - i);
+        if (rank->items[i].kind == ITEM_IDLE)
+            call->idle = rank->items[i].object;
+        for (size_t k = i; k < end; k++)
+            if (rank->items[k].completed > call->completed)
+                call->completed = rank->items[k].completed;
+    }
+}
+
 static int make_rank(struct reading *reading, uint32_t rank, struct places *places)
 {
     struct building building = {.reading = reading, .rank = &reading->ranks[rank], .number = rank};
-    int result = calls_make(&building) != 0 || completions_find(&building) != 0 || strands_divide(&building) != 0 ||
-                         steps_make(&building, places) != 0
-                     ? -1
-                     : 0;
+    calls_make(&building);
+    completions_find(&building);
+    strands_divide(&building);
+    int result = steps_make(&building, places);
     free(building.calls);
     free(building.order);
     free(building.strand_calls);
@@ -33,13 +54,10 @@ static int make_rank(struct reading *reading, uint32_t rank, struct places *plac
 static int make_ranks(struct reading *reading)
 {
     struct run_program *program = reading->program;
-    uint32_t end = function_by_name(reading, "end");
-    struct places places = {.end_site = end == NO_OBJECT ? NO_OBJECT : site_by(reading, end, -1)};
-    if (places.end_site == NO_OBJECT)
-        return -1;
-    places.of_site = malloc(program->n_sites * sizeof *places.of_site);
-    places.seen = calloc(program->n_sites, sizeof *places.seen);
-    int result = places.of_site == NULL || places.seen == NULL ? reading_no_memory(reading) : 0;
+    struct places places = {.end_site = site_by(reading, function_by_name(reading, "end"), -1)};
+    places.of_site = xmalloc(program->n_sites * sizeof *places.of_site);
+    places.seen = xcalloc(program->n_sites, sizeof *places.seen);
+    int result = 0;
     int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
     for (size_t rank = 0; result == 0 && rank < program->n_ranks; rank++) {
         const struct read_rank *r = &reading->ranks[rank];
@@ -87,25 +105,30 @@ static int read_run(struct reading reading)
     const char *path = reading.path;
     struct run_program *program = reading.program;
     struct error *error = reading.error, reason;
-    reading.pool = calloc(1, sizeof *reading.pool);
+    reading.pool = xcalloc(1, sizeof *reading.pool);
     program->texts = reading.pool;
-    program->release_texts = reading.pool == NULL ? NULL : release_texts;
-    int result = reading.pool == NULL ? reading_no_memory(&reading) : read_items(&reading);
-    if (result == 0)
-        result = bounds_find(&reading) != 0 || window_apply(&reading) != 0 || presence_find(&reading) != 0 ? -1 : 0;
-    if (result == 0)
+    program->release_texts = release_texts;
+    int result = read_items(&reading) != 0 || bounds_find(&reading) != 0 ? -1 : 0;
+    if (result == 0) {
+        window_apply(&reading);
+        result = presence_find(&reading);
+    }
+    if (result == 0) {
         polls_judge(&reading);
+        result = collectives_make(&reading);
+    }
+    if (result == 0) {
+        computing_begin(&reading);
+        result = make_ranks(&reading);
+    }
     if (result == 0)
-        result = collectives_make(&reading) != 0 || computing_begin(&reading) != 0 || make_ranks(&reading) != 0 ||
-                         computing_divide(&reading) != 0
-                     ? -1
-                     : 0;
+        computing_divide(&reading);
     if (result == 0 && run_program_check(program, &reason) != 0)
         result = error_set(error, "%s: defect: the program of its run is wrong: %s", path, reason.text);
     free(reading.posts);
     reading.posts = NULL;
-    if (result == 0 && reading.recorded != NULL && recorded_make(&reading) != 0)
-        result = reading_no_memory(&reading);
+    if (result == 0 && reading.recorded != NULL)
+        recorded_make(&reading);
     reading_release(&reading);
     if (result != 0)
         run_program_release(program);

@@ -120,9 +120,9 @@ struct reading {
 };
 
 /* All return 0 (or what they say), or -1 with the error set, unless they say otherwise. */
-int reading_no_memory(struct reading *reading);
+int reading_too_large(struct reading *reading);
 
-/* names.c: functions and call sites. Return an index, or NO_OBJECT with the error set. */
+/* names.c: functions and call sites. Return an index. */
 uint32_t function_by_name(struct reading *reading, const char *name);
 uint32_t site_by(struct reading *reading, uint32_t function, int64_t callsite);
 int names_read(struct reading *reading);
@@ -157,13 +157,13 @@ int one_sided_read(struct reading *reading);
 int presence_find(struct reading *reading);
 
 /* computing.c: what of recorded computations was the rank's own. */
-int computing_begin(struct reading *reading);
+void computing_begin(struct reading *reading);
 /* Says whether others may have computed on the rank's processor at the same time. */
 bool computing_is_shared(const struct reading *reading, uint32_t rank);
-/* Notes a computation of such a rank. Returns 0, or -1 without memory. */
+/* Notes a computation of such a rank. Returns 0, or -1 beyond 2^31 of them. */
 int computing_note(struct reading *reading, const struct computing *computing);
 /* Leaves of each computation that was noted what was the rank's own, once all steps are made. */
-int computing_divide(struct reading *reading);
+void computing_divide(struct reading *reading);
 
 /* members.c: finds the executions of collectives. */
 /* Adds a rank's part in the next collective of that function and communicator, and its item. */
@@ -173,12 +173,12 @@ int member_add(struct reading *reading, struct read_member *member, int64_t comm
 int collectives_make(struct reading *reading);
 
 /* recorded.c: makes what a replay would keep of what was recorded, once the program is whole. */
-int recorded_make(const struct reading *reading);
+void recorded_make(const struct reading *reading);
 
 /* bounds.c: finds where the window begins and ends on each rank. */
 int bounds_find(struct reading *reading);
 /* window.c: sorts the items, drops what does not lie in the window, and messages of which an end does not. */
-int window_apply(struct reading *reading);
+void window_apply(struct reading *reading);
 /* polls.c: sets `sleeps` of the ranks, whose items are sorted. */
 void polls_judge(const struct reading *reading);
 /* Returns the end of the items from first on that are one call; *end_ns is when that returns. */

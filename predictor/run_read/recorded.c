@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "predictor/run_read/reading.h"
+#include "share/base/memory.h"
 
 #define NO_STEP SIZE_MAX
 
@@ -137,36 +138,28 @@ static void set_bounds(const struct reading *reading, struct simulation_result *
     }
 }
 
-int recorded_make(const struct reading *reading)
+void recorded_make(const struct reading *reading)
 {
     struct simulation_result *recorded = reading->recorded;
     const struct run_program *program = reading->program;
     struct recording recording = {.reading = reading,
                                   .program = program,
-                                  .send = malloc((program->n_messages + 1) * sizeof *recording.send),
-                                  .receive = malloc((program->n_messages + 1) * sizeof *recording.receive),
-                                  .arrival = malloc((program->n_members + 1) * sizeof *recording.arrival),
-                                  .arrival_ns = malloc((program->n_members + 1) * sizeof *recording.arrival_ns),
-                                  .last = malloc((program->n_members + 1) * sizeof *recording.last)};
-    recorded->rank_begin_s = malloc((program->n_ranks + 1) * sizeof *recorded->rank_begin_s);
-    recorded->rank_end_s = malloc((program->n_ranks + 1) * sizeof *recorded->rank_end_s);
-    int result = recording.send == NULL || recording.receive == NULL || recording.arrival == NULL ||
-                         recording.arrival_ns == NULL || recording.last == NULL || recorded->rank_begin_s == NULL ||
-                         recorded->rank_end_s == NULL
-                     ? -1
-                     : 0;
-    if (result == 0) {
-        find_posts(&recording);
-        find_arrivals(&recording);
-        set_bounds(reading, recorded);
-        find_causes(&recording, recorded);
-        if (recorded->n_waits > 0)
-            qsort(recorded->waits, recorded->n_waits, sizeof *recorded->waits, compare_ends);
-    }
+                                  .send = xmalloc((program->n_messages + 1) * sizeof *recording.send),
+                                  .receive = xmalloc((program->n_messages + 1) * sizeof *recording.receive),
+                                  .arrival = xmalloc((program->n_members + 1) * sizeof *recording.arrival),
+                                  .arrival_ns = xmalloc((program->n_members + 1) * sizeof *recording.arrival_ns),
+                                  .last = xmalloc((program->n_members + 1) * sizeof *recording.last)};
+    recorded->rank_begin_s = xmalloc((program->n_ranks + 1) * sizeof *recorded->rank_begin_s);
+    recorded->rank_end_s = xmalloc((program->n_ranks + 1) * sizeof *recorded->rank_end_s);
+    find_posts(&recording);
+    find_arrivals(&recording);
+    set_bounds(reading, recorded);
+    find_causes(&recording, recorded);
+    if (recorded->n_waits > 0)
+        qsort(recorded->waits, recorded->n_waits, sizeof *recorded->waits, compare_ends);
     free(recording.send);
     free(recording.receive);
     free(recording.arrival);
     free(recording.arrival_ns);
     free(recording.last);
-    return result;
 }

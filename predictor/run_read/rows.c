@@ -10,8 +10,9 @@
 int item_add(struct reading *reading, uint32_t rank, const struct item *item)
 {
     struct read_rank *r = &reading->ranks[rank];
-    if (r->n_items >= UINT32_MAX - 1 || array_grow(&r->items, r->n_items, sizeof *item) != 0)
-        return reading_no_memory(reading);
+    if (r->n_items >= UINT32_MAX - 1)
+        return reading_too_large(reading);
+    array_grow(&r->items, r->n_items, sizeof *item);
     r->items[r->n_items++] = *item;
     return 0;
 }
@@ -86,7 +87,7 @@ static int add_call(struct reading *reading, struct cursor *rows)
     }
     item.end_ns = item.begin_ns + length_ns;
     item.site = site_by(reading, function, is_null(rows, 6) ? -1 : cursor_integer(rows, 6));
-    return item.site == NO_OBJECT ? -1 : item_add(reading, rank, &item);
+    return item_add(reading, rank, &item);
 }
 
 int calls_read(struct reading *reading)

@@ -30,8 +30,6 @@ static int add_collective(struct reading *reading, struct cursor *rows, struct p
     const char *caller = cursor_text(rows, 1, names), *what = cursor_text(rows, 10, names);
     uint32_t function = function_by_name(reading, what[0] != '\0' ? what : caller);
     uint32_t calling = function_by_name(reading, caller);
-    if (function == NO_OBJECT || calling == NO_OBJECT)
-        return -1;
     member.bytes = (double)bytes;
     member.nonblocking = cursor_integer(rows, 8) != 0 || member.end_ns == NO_TIME;
     if (member.end_ns != NO_TIME && member.end_ns < member.begin_ns)
@@ -41,7 +39,7 @@ static int add_collective(struct reading *reading, struct cursor *rows, struct p
     item.end_ns = member.nonblocking ? member.begin_ns + call_ns : member.end_ns;
     item.done_ns = member.nonblocking ? member.end_ns : NO_TIME;
     item.site = site_by(reading, calling, unknown_site ? -1 : cursor_integer(rows, 9));
-    return item.site == NO_OBJECT ? -1 : member_add(reading, &member, cursor_integer(rows, 2), function, root, &item);
+    return member_add(reading, &member, cursor_integer(rows, 2), function, root, &item);
 }
 
 int collectives_read(struct reading *reading)
@@ -140,14 +138,15 @@ static int add_transfer(struct reading *reading, struct transfers *transfers, st
     struct run_program *program = reading->program;
     uint32_t object = (uint32_t)program->n_messages;
     struct run_message message = {.bytes = bytes, .src = transfers->rank, .dst = target, .flags = MESSAGE_ONE_SIDED};
-    if (array_grow(&reading->posts, object, sizeof *reading->posts) != 0 ||
-        run_program_message(program, &message) != 0 ||
-        (!by_request && array_grow(&transfers->open, transfers->n_open, sizeof *transfers->open) != 0))
-        return reading_no_memory(reading);
+    array_grow(&reading->posts, object, sizeof *reading->posts);
+    if (run_program_message(program, &message) != 0)
+        return reading_too_large(reading);
     reading->posts[object] = (struct message_posts){item->begin_ns, NO_TIME};
-    if (!by_request)
+    if (!by_request) {
+        array_grow(&transfers->open, transfers->n_open, sizeof *transfers->open);
         transfers->open[transfers->n_open++] =
             (struct open_transfer){window, target, reading->ranks[transfers->rank].n_items};
+    }
     item->object = object;
     item->kind = ITEM_ONE_SIDED;
     return item_add(reading, transfers->rank, item);
@@ -175,10 +174,7 @@ static int add_one_sided(struct reading *reading, struct cursor *rows, struct tr
     uint32_t function = function_by_name(reading, cursor_text(rows, 1, names));
     bool unknown_site = sqlite3_column_type(rows->statement, 10) == SQLITE_NULL;
     bool by_request = cursor_integer(rows, 9) != 0;
-    item.site =
-        function == NO_OBJECT ? NO_OBJECT : site_by(reading, function, unknown_site ? -1 : cursor_integer(rows, 10));
-    if (item.site == NO_OBJECT)
-        return -1;
+    item.site = site_by(reading, function, unknown_site ? -1 : cursor_integer(rows, 10));
     item.end_ns = item.begin_ns + call_ns;
     item.done_ns = by_request ? end_ns : NO_TIME;
     const char *name = reading->functions[function].name;

@@ -45,14 +45,13 @@ static int read_form_end(struct message_reader *reader, struct cursor *rows, int
     end->site = site_by(reading, function, unknown_site ? -1 : cursor_integer(rows, column + 1));
     row_count(rows, column + 2, &end->completed);
     end->stands = sqlite3_column_type(rows->statement, column + 2) != SQLITE_NULL;
-    return end->site == NO_OBJECT ? -1 : 0;
+    return 0;
 }
 
 static int read_form(struct message_reader *reader, struct cursor *rows)
 {
     struct reading *reading = reader->reading;
-    if (array_grow(&reader->forms, reader->n_forms, sizeof *reader->forms) != 0)
-        return reading_no_memory(reading);
+    array_grow(&reader->forms, reader->n_forms, sizeof *reader->forms);
     struct read_form *form = &reader->forms[reader->n_forms];
     if (read_form_end(reader, rows, 1, &form->send) != 0 || read_form_end(reader, rows, 4, &form->receive) != 0)
         return -1;
@@ -63,10 +62,7 @@ static int read_form(struct message_reader *reader, struct cursor *rows)
     form->limit_bytes = function->send == SEND_BY_TIME                ? -1
                         : function->send == SEND_NO_WAIT || limit < 0 ? INT64_MAX
                                                                       : limit;
-    uint32_t *number = map_at(&reader->numbers, (struct map_key){(uint64_t)cursor_integer(rows, 0), 0, 0});
-    if (number == NULL)
-        return reading_no_memory(reading);
-    *number = (uint32_t)reader->n_forms++;
+    *map_at(&reader->numbers, (struct map_key){(uint64_t)cursor_integer(rows, 0), 0, 0}) = (uint32_t)reader->n_forms++;
     return 0;
 }
 
@@ -97,11 +93,8 @@ static int read_special(struct message_reader *reader)
                 reading->error);
     while (cursor_next(&rows)) {
         uint32_t function = function_by_name(reading, cursor_text(&rows, 1, &names));
-        if (function == NO_OBJECT || array_grow(&reader->special, reader->n_special, sizeof *reader->special) != 0 ||
-            array_grow(&reader->special_flags, reader->n_special, sizeof *reader->special_flags) != 0) {
-            cursor_no_memory(&rows);
-            break;
-        }
+        array_grow(&reader->special, reader->n_special, sizeof *reader->special);
+        array_grow(&reader->special_flags, reader->n_special, sizeof *reader->special_flags);
         reader->special[reader->n_special] = cursor_integer(&rows, 0);
         reader->special_flags[reader->n_special++] = reading->functions[function].message_flags;
         pool_release(&names);
@@ -156,9 +149,9 @@ static int add_ends(struct reading *reading, const struct run_message *message, 
                     struct item *in)
 {
     uint32_t object = (uint32_t)reading->program->n_messages;
-    if (array_grow(&reading->posts, object, sizeof *reading->posts) != 0 ||
-        run_program_message(reading->program, message) != 0)
-        return reading_no_memory(reading);
+    array_grow(&reading->posts, object, sizeof *reading->posts);
+    if (run_program_message(reading->program, message) != 0)
+        return reading_too_large(reading);
     reading->posts[object] = (struct message_posts){out->begin_ns, in->begin_ns};
     out->object = in->object = object;
     out->waits = ((message->flags & MESSAGE_SYNCHRONOUS) != 0 || (int64_t)message->bytes > limit_bytes) &&
@@ -213,21 +206,18 @@ static uint64_t bits_of(uint64_t bytes)
 }
 
 /* Gives the message its kind, and what it took. */
-static int tell_kind(struct message_reader *reader, const struct read_form *form, int64_t late_ns, int64_t recv_ns,
-                     struct run_message *message)
+static void tell_kind(struct message_reader *reader, const struct read_form *form, int64_t late_ns, int64_t recv_ns,
+                      struct run_message *message)
 {
     struct run_program *program = reader->reading->program;
     const struct map_key key = {form->send.site, form->receive.site, bits_of(message->bytes)};
     program->n_kinds = program->n_kinds == 0 ? 1 : program->n_kinds; /* kind 0 */
     uint32_t *number = map_at(&reader->kinds, key);
-    if (number == NULL)
-        return reading_no_memory(reader->reading);
     if (*number == MAP_ABSENT)
         *number = program->n_kinds < RUN_MAX_KINDS ? (uint32_t)program->n_kinds++ : 0;
     message->kind = (uint16_t)*number;
     message->seconds =
         recv_ns == NO_TIME ? (float)NAN : (float)reading_seconds(late_ns < 0 ? recv_ns + late_ns : recv_ns);
-    return 0;
 }
 
 static int add_message(struct message_reader *reader, struct cursor *rows)
@@ -259,8 +249,7 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
     if (message.src == message.dst && send != NO_TIME && send <= late)
         message.flags |= (uint16_t)MESSAGE_BUFFERED;
     message.kind = 0;
-    if (tell_kind(reader, form, late, recv, &message) != 0)
-        return -1;
+    tell_kind(reader, form, late, recv, &message);
     int64_t recv_post = post + late;
     const struct run_recorded_message told = {.bytes = message.bytes,
                                               .src = message.src,
@@ -275,7 +264,7 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
                                               .recv_stands = form->receive.stands};
     const struct run_message_watch *watch = reading->message_watch;
     if (watch != NULL && watch->message(watch->context, &told) != 0)
-        return reading_no_memory(reading);
+        return reading_too_large(reading);
     struct item out = {.begin_ns = post,
                        .end_ns = post + send_call,
                        .done_ns = send == NO_TIME ? NO_TIME : post + send,

@@ -18,7 +18,7 @@ struct walk {
     uint16_t processor;             /* as of run_step, of the last post; 0: not known, or enough of them */
     bool is_shared;
     size_t first_step; /* of it */
-    bool no_memory;
+    bool too_large;
 };
 
 static uint32_t step_place(struct walk *walk, uint32_t site)
@@ -27,13 +27,10 @@ static uint32_t step_place(struct walk *walk, uint32_t site)
     struct run_program *program = walk->building->reading->program;
     uint32_t rank = walk->building->number;
     if (places->seen[site] != rank + 1) {
-        if (array_grow(&program->measured, program->n_places, sizeof *program->measured) != 0 ||
-            array_grow(&program->between_polls_s, program->n_places, sizeof *program->between_polls_s) != 0 ||
-            array_grow(&program->moved_polls_s, program->n_places, sizeof *program->moved_polls_s) != 0 ||
-            run_program_place(program, rank, site) != 0) {
-            walk->no_memory = true;
-            return 0;
-        }
+        array_grow(&program->measured, program->n_places, sizeof *program->measured);
+        array_grow(&program->between_polls_s, program->n_places, sizeof *program->between_polls_s);
+        array_grow(&program->moved_polls_s, program->n_places, sizeof *program->moved_polls_s);
+        run_program_place(program, rank, site);
         places->seen[site] = rank + 1;
         places->of_site[site] = (uint32_t)program->n_places - 1;
         program->measured[program->n_places - 1] = (struct run_parts){{0}};
@@ -50,7 +47,7 @@ static void note_computing(struct walk *walk, size_t of, int64_t begin_ns, int64
     const struct computing computing = {
         begin_ns, end_ns, of, reading->program->ranks[walk->building->number].machine, walk->processor, is_tail};
     if (walk->is_shared && walk->processor != 0 && end_ns > begin_ns && computing_note(reading, &computing) != 0)
-        walk->no_memory = true;
+        walk->too_large = true;
 }
 
 /* Adds a step to the call at hand. */
@@ -64,8 +61,7 @@ static void add(struct walk *walk, struct run_step step)
         note_computing(walk, program->n_steps, walk->computes_ns, walk->enters_ns, false);
     }
     step.place = walk->place;
-    if (run_program_step(program, &step) != 0)
-        walk->no_memory = true;
+    run_program_step(program, &step);
 }
 
 static void add_object(struct walk *walk, enum run_step_kind kind, uint32_t object, uint16_t processor)
@@ -102,8 +98,7 @@ static void add_wait(struct walk *walk, const struct call *call)
             item->kind == ITEM_COLLECTIVE
                 ? run_operation(reading->members[item->object].member, OPERATION_MEMBER)
                 : run_operation(item->object, item->kind == ITEM_RECEIVE ? OPERATION_RECEIVE : OPERATION_SEND);
-        if (run_program_wait(program, operation) != 0)
-            walk->no_memory = true;
+        run_program_wait(program, operation);
     }
     add(walk, step);
 }
@@ -191,13 +186,10 @@ static void add_step_call(struct walk *walk, struct call *call, uint32_t probed)
     if (program->n_steps == walk->first_step)
         add(walk, (struct run_step){.spent_s = reading_seconds(call->end_ns - call->begin_ns), .kind = STEP_SPEND});
     walk->at_ns = call->end_ns;
-    if (walk->no_memory)
-        return;
     program->steps[program->n_steps - 1].flags |= STEP_LEAVES;
     struct run_parts parts = {{0}};
     parts.part_s[RUN_COMPUTATION] = walk->compute_s;
-    if (measure_call(walk->building, call, probed, &parts) != 0)
-        walk->no_memory = true;
+    measure_call(walk->building, call, probed, &parts);
     add_measured(walk, call->site, call->begin_ns, call->end_ns, &parts);
     program->between_polls_s[walk->place] += reading_seconds(call->between_ns);
 }
@@ -223,8 +215,6 @@ static void move_polls(struct walk *walk, uint32_t from, uint32_t to)
         if (call->site == site)
             continue;
         uint32_t own = step_place(walk, call->site), other = step_place(walk, site);
-        if (walk->no_memory)
-            return;
         building->reading->program->moved_polls_s[own] += inside_s;
         building->reading->program->moved_polls_s[other] -= inside_s;
     }
@@ -300,15 +290,13 @@ int steps_make(struct building *building, struct places *places)
     struct walk walk = {.building = building, .places = places};
     int32_t processor = program->ranks[building->number].processor;
     walk.is_shared = computing_is_shared(building->reading, building->number);
-    for (size_t i = 0; i < building->n_strands && !walk.no_memory; i++) {
+    for (size_t i = 0; i < building->n_strands && !walk.too_large; i++) {
         walk.processor = processor >= 0 && processor < UINT16_MAX ? (uint16_t)(processor + 1) : 0;
         walk.first = building->strand_calls[i];
         walk.last = building->strand_calls[i + 1];
         int64_t first_ns = walk.first < walk.last ? building->calls[building->order[walk.first]].begin_ns : INT64_MAX;
         walk.at_ns = i > 0 || first_ns < building->rank->from_ns ? first_ns : building->rank->from_ns;
-        if (run_program_strand(program, building->number, reading_seconds(walk.at_ns - building->reading->origin_ns)) !=
-            0)
-            return reading_no_memory(building->reading);
+        run_program_strand(program, building->number, reading_seconds(walk.at_ns - building->reading->origin_ns));
         add_calls(&walk);
         struct run_strand *strand = &program->strands[program->n_strands - 1];
         strand->tail_place = walk.place = step_place(&walk, places->end_site);
@@ -318,8 +306,7 @@ int steps_make(struct building *building, struct places *places)
             note_computing(&walk, program->n_strands - 1, walk.at_ns, building->rank->to_ns, true);
         struct run_parts parts = {{0}};
         parts.part_s[RUN_COMPUTATION] = strand->tail_s;
-        if (!walk.no_memory)
-            add_measured(&walk, places->end_site, building->rank->to_ns, building->rank->to_ns, &parts);
+        add_measured(&walk, places->end_site, building->rank->to_ns, building->rank->to_ns, &parts);
     }
-    return walk.no_memory ? reading_no_memory(building->reading) : 0;
+    return walk.too_large ? reading_too_large(building->reading) : 0;
 }

@@ -7,6 +7,7 @@
 
 #include "predictor/run_read/building.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 enum { MAX_STRANDS = 1024, CLOCK_NS = 2 };
 
@@ -43,7 +44,7 @@ static uint32_t posting_strand(const struct building *building, const struct cal
     return &building->calls[low] < call ? building->calls[low].strand : NO_OBJECT;
 }
 
-/* Returns the call's strand, or MAX_STRANDS without memory. Where there would be very many, it is the one that gets
+/* Returns the call's strand. Where there would be very many, it is the one that gets
  * free first. */
 static size_t strand_of(struct division *division, const struct building *building, const struct call *call)
 {
@@ -63,36 +64,30 @@ static size_t strand_of(struct division *division, const struct building *buildi
         return found;
     if (division->n == MAX_STRANDS)
         return first;
-    if (array_grow(&division->strands, division->n, sizeof *division->strands) != 0)
-        return MAX_STRANDS;
+    array_grow(&division->strands, division->n, sizeof *division->strands);
     division->strands[division->n] = (struct busy){.until_ns = INT64_MIN};
     return division->n++;
 }
 
-static int divide_strands(struct building *building, struct division *division)
+static void divide_strands(struct building *building, struct division *division)
 {
     for (size_t i = 0; i < building->n_calls; i++) {
         struct call *call = &building->calls[i];
         size_t strand = strand_of(division, building, call);
-        if (strand == MAX_STRANDS)
-            return -1;
         call->strand = (uint32_t)strand;
         division->of_site[call->site] = call->strand;
         struct busy *busy = &division->strands[strand];
         busy->until_ns = call->end_ns > busy->until_ns ? call->end_ns : busy->until_ns;
         busy->idle = call->idle > 0;
     }
-    return 0;
 }
 
 /* Fills order and strand_calls. A rank without calls has a strand as well. */
-static int put_in_order(struct building *building)
+static void put_in_order(struct building *building)
 {
     size_t n = building->n_strands;
-    building->order = malloc((building->n_calls + 1) * sizeof *building->order);
-    building->strand_calls = calloc(n + 2, sizeof *building->strand_calls);
-    if (building->order == NULL || building->strand_calls == NULL)
-        return -1;
+    building->order = xmalloc((building->n_calls + 1) * sizeof *building->order);
+    building->strand_calls = xcalloc(n + 2, sizeof *building->strand_calls);
     uint32_t *next = building->strand_calls + 1; /* shifted by one while it is filled */
     for (size_t i = 0; i < building->n_calls; i++)
         next[building->calls[i].strand + 1]++;
@@ -100,22 +95,16 @@ static int put_in_order(struct building *building)
         next[i] += next[i - 1];
     for (size_t i = 0; i < building->n_calls; i++)
         building->order[next[building->calls[i].strand]++] = (uint32_t)i;
-    return 0;
 }
 
-int strands_divide(struct building *building)
+void strands_divide(struct building *building)
 {
     struct division division = {0};
-    division.of_site = malloc((building->reading->program->n_sites + 1) * sizeof *division.of_site);
-    int result = division.of_site == NULL ? -1 : 0;
-    if (result == 0) {
-        memset(division.of_site, 0xff, building->reading->program->n_sites * sizeof *division.of_site);
-        result = divide_strands(building, &division);
-    }
+    division.of_site = xmalloc((building->reading->program->n_sites + 1) * sizeof *division.of_site);
+    memset(division.of_site, 0xff, building->reading->program->n_sites * sizeof *division.of_site);
+    divide_strands(building, &division);
     building->n_strands = division.n > 0 ? division.n : 1;
-    if (result == 0)
-        result = put_in_order(building);
+    put_in_order(building);
     free(division.strands);
     free(division.of_site);
-    return result != 0 ? reading_no_memory(building->reading) : 0;
 }

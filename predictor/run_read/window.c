@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "predictor/run_read/reading.h"
+#include "share/base/memory.h"
 
 static int compare_items(const void *left, const void *right)
 {
@@ -131,30 +132,24 @@ static void renumber(struct reading *reading, const uint8_t *posted, uint32_t *n
         }
 }
 
-static int keep_messages(struct reading *reading)
+static void keep_messages(struct reading *reading)
 {
     size_t n = reading->program->n_messages;
-    uint8_t *posted = calloc(n + 1, 1);
-    uint32_t *numbers = NULL;
-    bool all = posted != NULL;
-    for (size_t rank = 0; posted != NULL && rank < reading->program->n_ranks; rank++)
+    uint8_t *posted = xcalloc(n + 1, 1);
+    bool all = true;
+    for (size_t rank = 0; rank < reading->program->n_ranks; rank++)
         note_posts(reading, &reading->ranks[rank], posted);
     for (size_t i = 0; all && i < n; i++)
         all = posted[i] == (POSTED_SEND | POSTED_RECEIVE);
-    int result = 0;
     if (!all) {
-        numbers = posted != NULL ? malloc((n + 1) * sizeof *numbers) : NULL;
-        if (numbers != NULL)
-            renumber(reading, posted, numbers);
-        else
-            result = reading_no_memory(reading);
+        uint32_t *numbers = xmalloc((n + 1) * sizeof *numbers);
+        renumber(reading, posted, numbers);
+        free(numbers);
     }
-    free(numbers);
     free(posted);
-    return result;
 }
 
-int window_apply(struct reading *reading)
+void window_apply(struct reading *reading)
 {
     struct run_program *program = reading->program;
     int64_t first_ns = 0;
@@ -174,5 +169,5 @@ int window_apply(struct reading *reading)
         }
     }
     reading->origin_ns = first_ns;
-    return keep_messages(reading);
+    keep_messages(reading);
 }

@@ -62,8 +62,7 @@ static void add_exchange(struct run_program *program, uint32_t rank, const struc
     for (int d = 0; d < NEIGHBOURS; d++) { /* what comes from there was sent in the other direction */
         uint32_t message = first + neighbour(grid, rank, d) * NEIGHBOURS + (uint32_t)(d ^ 1);
         add(program, (struct run_step){.object = message, .kind = STEP_RECEIVE, .place = rank, .flags = whole});
-        if (run_program_wait(program, run_operation(message, OPERATION_RECEIVE)) != 0)
-            die("no memory");
+        run_program_wait(program, run_operation(message, OPERATION_RECEIVE));
     }
     for (int d = 0; d < NEIGHBOURS; d++) {
         uint32_t message = first + rank * NEIGHBOURS + (uint32_t)d;
@@ -72,8 +71,7 @@ static void add_exchange(struct run_program *program, uint32_t rank, const struc
                                        .place = rank,
                                        .flags = whole,
                                        .compute_s = d == 0 ? compute_s : 0});
-        if (run_program_wait(program, run_operation(message, OPERATION_SEND)) != 0)
-            die("no memory");
+        run_program_wait(program, run_operation(message, OPERATION_SEND));
     }
     add(program,
         (struct run_step){.object = list, .count = 2 * NEIGHBOURS, .kind = STEP_WAIT, .place = rank, .flags = whole});
@@ -83,19 +81,17 @@ static void add_exchange(struct run_program *program, uint32_t rank, const struc
 static void make(struct run_program *program, const struct grid *grid, uint32_t n_steps)
 {
     uint32_t n_ranks = grid->n_ranks;
-    if (run_program_ranks(program, n_ranks) != 0 || run_program_site(program, "MPI_Waitall", -1) != 0)
-        die("no memory");
+    run_program_ranks(program, n_ranks);
+    run_program_site(program, "MPI_Waitall", -1);
     for (uint32_t rank = 0; rank < n_ranks; rank++)
-        if (run_program_place(program, rank, 0) != 0)
-            die("no memory");
+        run_program_place(program, rank, 0);
     for (uint32_t step = 0; step < n_steps; step++) {
         struct run_collective all = {.first_member = step * n_ranks,
                                      .n_members = n_ranks,
                                      .root = UINT32_MAX,
                                      .dependence = DEPENDS_ON_ALL,
                                      .kind = COLLECTIVE_ALLREDUCE};
-        if (run_program_collective(program, &all) != 0)
-            die("no memory");
+        run_program_collective(program, &all);
         for (uint32_t rank = 0; rank < n_ranks; rank++) {
             struct run_member member = {.after_s = ALLREDUCE_NS * 1e-9, .bytes = 8, .rank = rank, .collective = step};
             if (run_program_member(program, &member) != 0)
@@ -110,8 +106,7 @@ static void make(struct run_program *program, const struct grid *grid, uint32_t 
     }
     uint64_t chance = 88172645463325252U;
     for (uint32_t rank = 0; rank < n_ranks; rank++) {
-        if (run_program_strand(program, rank, 0) != 0)
-            die("no memory");
+        run_program_strand(program, rank, 0);
         for (uint32_t step = 0; step < n_steps; step++) {
             chance ^= chance << 13, chance ^= chance >> 7, chance ^= chance << 17;
             double compute_s = 1e-3 + 1e-4 * (double)(chance >> 40) / (double)(1 << 24);

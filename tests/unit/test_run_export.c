@@ -27,16 +27,16 @@ static void add(struct run_program *p, enum run_step_kind kind, uint32_t object)
 
 static void add_wait(struct run_program *p, uint32_t object, enum run_operation_kind kind)
 {
-    assert_int_equal(run_program_wait(p, run_operation(object, kind)), 0);
+    run_program_wait(p, run_operation(object, kind));
     add(p, STEP_WAIT, (uint32_t)p->n_waits - 1);
 }
 
 static void build(struct run_program *p)
 {
-    assert_int_equal(run_program_ranks(p, 2), 0);
-    assert_int_equal(run_program_site(p, "MPI_Send", 7), 0);
+    run_program_ranks(p, 2);
+    run_program_site(p, "MPI_Send", 7);
     for (uint32_t rank = 0; rank < 2; rank++)
-        assert_int_equal(run_program_place(p, rank, 0), 0);
+        run_program_place(p, rank, 0);
     run_program_message(p, &(struct run_message){.bytes = 10, .dst = 1, .flags = MESSAGE_BUFFERED});
     run_program_message(p, &(struct run_message){.bytes = 20, .dst = 1, .flags = MESSAGE_ONE_SIDED});
     for (uint32_t i = 0; i < 2; i++) {
