@@ -430,8 +430,39 @@ static void rates_are_those_defined(void **state)
     }
 }
 
+/* Times that differ by rounding are one moment: a message that ends right behind the begin of another one was not under
+ * way then. Without the first message, which ends there, two receivers share what begins at 1 s; it has 1e9 / 2 B/s. */
+static void rounding_makes_no_moments(void **state)
+{
+    (void)state;
+    static const uint32_t nowhere[6];
+    struct world world = {.c.machine = {.name = "chance", .source = "chance"}, .law = LAW_MAX_RATE};
+    struct error error;
+    case_place(&world.c, 6, nowhere, nowhere);
+    case_value(&world.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 0, "s");
+    case_value(&world.c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    assert_int_equal(run_rates_init(&world.rates, &world.c.machine, LEVEL_BIT(LEVEL_INTRA_SOCKET), 6,
+                                    (struct run_ideal){false, false}, &error),
+                     0);
+    assert_int_equal(run_share_init(&world.share, world.law, &world.rates, &world.c.placement), 0);
+    struct run_mover movers[3];
+    for (uint32_t k = 0; k < 3; k++) {
+        movers[k] = (struct run_mover){.src = k + 3, .dst = k, .number = k, .order = k, .bytes = 8e9};
+        run_share_add(&world.share, k == 2 ? 1 : 0, &movers[k], 8e9, INFINITY);
+        if (k > 0)
+            assert_true(run_share_settle(&world.share));
+    }
+    run_share_remove(&world.share, 1 + 2e-16, &movers[0]);
+    assert_true(run_share_settle(&world.share));
+    assert_close(run_share_rest(&world.share, 2, &movers[2]), 8e9 - 0.5e9, 1e-12);
+    run_share_release(&world.share);
+    run_rates_release(&world.rates);
+    case_release(&world.c);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rates_are_those_defined)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rates_are_those_defined),
+                                       cmocka_unit_test(rounding_makes_no_moments)};
     return cmocka_run_group_tests_name("run_laws", tests, NULL, NULL);
 }

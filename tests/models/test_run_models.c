@@ -198,11 +198,75 @@ static void several_messages_a_rank(void **state)
     }
 }
 
+enum { STEPS = 8 };
+
+/* Draws a program in which every rank computes, sends to another, computes and waits, step by step, with its ranks called
+ * by other names. No rank posts at the moment at which another one leaves MPI: whether that comes before or after it is
+ * not a law's. */
+static void draw_program(struct run_case *run, enum run_law law, uint64_t seed, const uint32_t *name, size_t n)
+{
+    static const struct equation any = {.has_tau = true};
+    struct chance chance = {.state = seed};
+    uint32_t node[MAX_RANKS], socket[MAX_RANKS];
+    static char words[MAX_RANKS][4096];
+    begin(run, &chance, &any, n, true);
+    run->options.law = law;
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
+        case_value(&run->c, level, PROTOCOL_ANY, "progress", 0, (double)chance_below(&chance, 4), "1");
+    if (chance_below(&chance, 2) == 0)
+        case_value(&run->c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 1e5, "B");
+    for (uint32_t rank = 0; rank < n; rank++) {
+        node[name[rank]] = (uint32_t)chance_below(&chance, 3);
+        socket[name[rank]] = (uint32_t)chance_below(&chance, 2);
+        words[rank][0] = '\0';
+    }
+    placement_release(&run->c.placement);
+    case_place(&run->c, n, node, socket);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        uint32_t distance = 1 + (uint32_t)chance_below(&chance, n - 1), first = step * (uint32_t)n;
+        for (uint32_t rank = 0; rank < n; rank++) {
+            uint32_t from = first + (rank + (uint32_t)n - distance) % (uint32_t)n, own = first + rank;
+            char *at = words[name[rank]] + strlen(words[name[rank]]);
+            run_message(run, name[rank], name[(rank + distance) % n], 1 + chance_below(&chance, 1000000), 0);
+            sprintf(at, "c0.%06u r%u s%u c0.%u w:r%u%s%u ", (unsigned)chance_below(&chance, 1000000), from, own,
+                    (unsigned)chance_below(&chance, 1000), from, step % 2 == 0 ? ":s" : " c0.1 w:s", own);
+        }
+    }
+    for (uint32_t rank = 0; rank < n; rank++)
+        run_rank(run, words[rank]);
+    run_replay(run);
+}
+
+static void ranks_have_no_names(void **state)
+{
+    (void)state;
+    for (enum run_law law = 0; law < LAW_COUNT; law++)
+        for (uint64_t seed = 0; seed < 40; seed++) {
+            struct chance chance = {.state = seed + 1000};
+            struct run_case runs[2];
+            size_t n = 3 + chance_below(&chance, MAX_RANKS - 2);
+            uint32_t name[2][MAX_RANKS];
+            for (uint32_t rank = 0; rank < n; rank++) {
+                size_t other = chance_below(&chance, rank + 1);
+                name[0][rank] = rank;
+                name[1][rank] = name[1][other];
+                name[1][other] = rank;
+            }
+            for (int i = 0; i < 2; i++)
+                draw_program(&runs[i], law, seed, name[i], n);
+            for (uint32_t rank = 0; rank < n; rank++)
+                assert_close(runs[1].result.rank_end_s[name[1][rank]], runs[0].result.rank_end_s[rank], 1e-9);
+            for (int i = 0; i < 2; i++)
+                run_release(&runs[i]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_message_a_rank),
         cmocka_unit_test(several_messages_a_rank),
+        cmocka_unit_test(ranks_have_no_names),
     };
     return cmocka_run_group_tests_name("run_models", tests, NULL, NULL);
 }
