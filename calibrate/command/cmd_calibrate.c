@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "calibrate/command/cmd_calibrate_memory.h"
 #include "calibrate/job/calibration.h"
 #include "calibrate/command/cmd_machine.h"
 #include "calibrate/fit/fit_machine.h"
@@ -23,9 +22,51 @@
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "calibrate/samples/raw_file.h"
-#include "calibrate/command/table_print.h"
 #include "calibrate/samples/samples.h"
 #include "calibrate/fit/drift.h"
+#include "calibrate/machine/machine.h"
+#include "share/base/error.h"
+#include "calibrate/fit/fit_memory.h"
+#include "calibrate/samples/memory_samples.h"
+
+/* What `mpistair calibrate --memory` has of its own: its options and its fit.
+ *
+ * Two calibrations share a command, a launcher and a file of samples, but neither options nor a fit. */
+
+struct memory_call {
+    bool is_asked;
+    int placements; /* the place of the word in "model|all" */
+    struct memory_request request;
+    bool memory_given[3];   /* --placements, --skip-beyond-peak, --allow-cpu-copy are there */
+    bool messages_given[6]; /* --quick, --launches, --shared-link, --cached, --gpu, --path are there */
+};
+
+/* Checks that no option is of the other kind of calibration, and completes the request. Returns OPTIONS_READ, or
+ * EXIT_WRONG_USAGE after saying what was expected. */
+static int memory_call_check(struct memory_call *call)
+{
+    static const char *const of_memory[] = {"placements", "skip-beyond-peak", "allow-cpu-copy"};
+    static const char *const of_messages[] = {"quick", "launches", "shared-link", "cached", "gpu", "path"};
+    for (size_t i = 0; i < sizeof of_memory / sizeof of_memory[0] && !call->is_asked; i++)
+        if (call->memory_given[i])
+            return wrong_usage("calibrate", "--%s requires --memory", of_memory[i]);
+    for (size_t i = 0; i < sizeof of_messages / sizeof of_messages[0] && call->is_asked; i++)
+        if (call->messages_given[i])
+            return wrong_usage("calibrate", "--%s does not apply to --memory", of_messages[i]);
+    call->request.placements = call->placements == 0 ? "model" : "all";
+    return OPTIONS_READ;
+}
+
+/* Gives the complete samples their name, and fits them to the machine. Returns 0, or -1 with the reason. */
+static int memory_call_fit(struct raw_file *raw, struct machine *machine, FILE *remarks, struct error *error)
+{
+    struct memory_samples samples;
+    if (raw_file_commit(raw, error) != 0 || memory_samples_read_csv(raw->path, &samples, error) != 0)
+        return -1;
+    int result = fit_memory(&samples, machine, remarks, error);
+    memory_samples_release(&samples);
+    return result;
+}
 
 /* Limits the seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
 #define SECONDS_NORMAL 57.0
@@ -288,15 +329,6 @@ static int fit(const struct calibration *calibration, struct raw_file *raw, stru
     return result;
 }
 
-static int write_table(const char *path, const struct machine *machine, struct error *error)
-{
-    struct output_file file;
-    if (output_file_open(&file, path, error) != 0)
-        return -1;
-    machine_write(file.stream, machine);
-    return output_file_commit(&file, error);
-}
-
 /* Measures, or finds out that the raw file holds all already. */
 static int measure(const struct request *request, struct raw_file *raw, struct error *error)
 {
@@ -345,7 +377,7 @@ int cmd_calibrate(int argc, char **argv)
                                          : fit(&request.calibration, &raw, &machine, stream, &error);
     }
     if (result == 0 && machine.n_parameters > 0)
-        result = write_table(request.output, &machine, &error);
+        result = machine_command_write(request.output, &machine, &error);
     fclose(stream);
     if (result == 0 && machine.n_parameters == 0) {
         printf("%swritten: samples in %s; a table has no rows of them\n", remarks, raw.path);

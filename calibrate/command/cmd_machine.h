@@ -3,6 +3,8 @@
 #ifndef MPISTAIR_CALIBRATE_CMD_MACHINE_H
 #define MPISTAIR_CALIBRATE_CMD_MACHINE_H
 
+#include <stdio.h>
+
 #include "calibrate/machine/machine.h"
 
 int cmd_calibrate(int argc, char **argv);
@@ -18,8 +20,10 @@ int machine_command_check(int argc, char **argv);
  * or -1 with the reason. */
 int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error);
 
-/* Writes the name of the samples beside a table, FILE.raw.csv for FILE.tbl, into path[PATH_MAX] and returns path; NULL
- * where there is no such file, or one with samples of memory contention. */
-const char *machine_command_raw(const char *table, char *path);
+/* Writes a table to a file; NULL or "-": standard output. Returns 0, or -1 with the reason. */
+int machine_command_write(const char *path, const struct machine *machine, struct error *error);
+
+/* Prints a machine table for people: units that read well, aligned. Returns EXIT_DONE. */
+int table_print_text(FILE *stream, const struct machine *machine);
 
 #endif

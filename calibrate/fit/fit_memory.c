@@ -13,7 +13,7 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
-#include "calibrate/machine/memory_quantity.h"
+#include "calibrate/machine/machine.h"
 #include "calibrate/fit/line.h"
 
 /* Finds the ten parameters of memory contention in the bandwidths of one side (share/doc/MODELS.md, Memory contention,

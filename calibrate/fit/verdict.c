@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "calibrate/fit/fits.h"
-#include "calibrate/machine/memory_quantity.h"
+#include "calibrate/machine/machine.h"
 #include "share/base/array.h"
 
 /* How far a value may be off before the figures made of it say nothing: models differ by some ten percent. */

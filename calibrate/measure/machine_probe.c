@@ -1,6 +1,6 @@
 /* A probe must measure the machine and nothing of the job: its ranks have processors of their own, and it takes series
  * like any benchmark, so that it runs between them. */
-#include "calibrate/measure/machine_probe.h"
+#include "calibrate/measure/measure.h"
 
 #include <math.h>
 #include <stdio.h>

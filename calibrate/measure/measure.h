@@ -1,7 +1,7 @@
 /* Declares what the calibration programs share: rank 0 leads, the other ranks sleep until it asks them to exchange
  * messages.
  *
- * A benchmark says how two ranks exchange. Most list items (who exchanges with whom, how many bytes), which schedule.h
+ * A benchmark says how two ranks exchange. Most list items (who exchanges with whom, how many bytes), which schedule.c
  * measures in random order until they are known well enough. Others lead themselves, one series of samples after the
  * other. For a series rank 0 sends a command to the ranks of that item only, with the start on the common clock in it.
  * Every one of them waits for that moment, exchanges, and returns its time; rank 0 writes a line of CSV on standard
@@ -18,6 +18,7 @@
 
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/mpi_job.h"
+#include "calibrate/samples/probing.h"
 #include "calibrate/samples/resume.h"
 
 /* Names the columns:
@@ -110,7 +111,7 @@ struct measure {
     double offset_s;
     double lead_s;
     double expected_s; /* time from the start of a sample to its end, for the next series */
-    /* Count since the last probe (machine_probe.h): series, and what their ranks wanted of processors and lost. */
+    /* Count since the last probe (machine_probe.c): series, and what their ranks wanted of processors and lost. */
     size_t n_series;
     double wanted_s;
     double lost_s;
@@ -123,7 +124,7 @@ struct measure {
     struct resume resume;
 };
 
-/* Limits the samples of one series; MEASURE_PROBE is the part of an item that probes the machine (machine_probe.h),
+/* Limits the samples of one series; MEASURE_PROBE is the part of an item that probes the machine (machine_probe.c),
  * in any program. */
 enum { MEASURE_SAMPLES_MAX = 16, MEASURE_PROBE = -1 };
 
@@ -202,5 +203,31 @@ void measure_meet(const struct measure *measure, const struct task *task);
  * *place + i * the returned stride. Where n of them do not fit at all, places overlap: take fewer at a time where
  * several are in use at once. bytes <= buffer_bytes. */
 size_t measure_places(struct measure *measure, uint64_t bytes, int n, size_t *place);
+
+/* Decides which item of a benchmark is measured when.
+ *
+ * A sample is a warm loop of about 1 ms (plan.h). A series takes a few samples of an item, and series come in random
+ * order, so that a disturbance does not fall on neighbouring sizes. Each item is first measured once without being
+ * written: that opens connections and tells how long a repetition takes; if a fifth of the time suffices, all are
+ * measured so before anything is written. Then items that say nothing below some samples get these; then every item
+ * gets its minimum of samples, in equal shares where time is short; then those whose median is not yet known within 2
+ * % share the rest of the time.
+ *
+ * Lists on rank 0 the items of the benchmark and measures them until each is known or measure->seconds are over,
+ * counted from measure->begin_s. */
+void schedule_lead(struct measure *measure, const struct benchmark_program *program);
+
+/* Probes the machine (probing.h) by messages of ranks to themselves, on ranks that have a processor each.
+ *
+ * Chooses which ranks are probed. Collective. They are at most PROBE_RANKS_MAX of the job, spread over it, and on a
+ * machine not more than it has processors. */
+enum { PROBE_RANKS_MAX = 64 };
+void probe_prepare(struct measure *measure);
+
+/* Is called on rank 0, as the next function. Probes, judges the time since the last probe and writes its line, except
+ * for the first one, which begins the first epoch. Returns what that time was like. */
+enum probing_verdict probe_take(struct measure *measure);
+/* Says whether the last probe is more than a second old. */
+bool probe_is_due(const struct measure *measure);
 
 #endif

@@ -13,9 +13,7 @@
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/rank_place.h"
-#include "calibrate/measure/schedule.h"
 #include "calibrate/measure/processor.h"
-#include "calibrate/measure/machine_probe.h"
 #include "share/base/options.h"
 #include "calibrate/machine/machine.h"
 

@@ -1,7 +1,7 @@
 /* Time is short and machines are uneven: the order is random, every point gets its minimum, and what is left goes
  * where the median is least known. The schedule also drops what a probe shows to be disturbed, so that it is measured
  * again. */
-#include "calibrate/measure/schedule.h"
+#include "calibrate/measure/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include "share/base/array.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/samples/probing.h"
-#include "calibrate/measure/machine_probe.h"
 #include "share/base/memory.h"
 #include "share/base/random.h"
 

@@ -36,7 +36,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "calibrate/machine/memory_quantity.h"
+#include "calibrate/machine/machine.h"
 
 /* Says where a value of the table stands in a side. */
 static const size_t offsets[MEMORY_PARAMETER_COUNT] = {

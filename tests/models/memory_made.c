@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "calibrate/fit/fit_memory.h"
-#include "calibrate/machine/memory_quantity.h"
+#include "calibrate/machine/machine.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 
