@@ -1,6 +1,6 @@
 /* The tables of commands and options are asked each time, so that the scripts of the shells know nothing and never
  * differ from --help. The words of a line are read as options_read() would read them. */
-#include "report/command/complete.h"
+#include "report/command/commands.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "predictor/generate/pattern_make.h"
 #include "predictor/models/model.h"
 #include "predictor/run/run_choice.h"
-#include "report/command/commands.h"
 #include "share/base/error.h"
 #include "share/base/installation.h"
 #include "share/base/options.h"

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/command/complete.h"
 #include "report/command/commands.h"
 #include "share/base/error.h"
 #include "share/base/output_file.h"

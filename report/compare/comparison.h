@@ -61,9 +61,4 @@ void comparison_make(struct comparison *comparison, const struct profile *profil
                      const struct comparison_options *options);
 void comparison_release(struct comparison *comparison);
 
-/* Gives each site of each run a number that means the same in all: function, file, line and symbol agree; what is left
- * agrees in function, file and symbol, in the order of lines, where both sides have as many left. numbers[run][site]
- * stand in one block that the caller frees, as numbers[0] and numbers. *n: how many. NULL without memory. */
-uint32_t **match_sites(const struct profile *profiles, size_t n_a, size_t n_b, size_t *n);
-
 #endif

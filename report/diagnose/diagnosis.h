@@ -41,15 +41,12 @@ struct diagnosis {
     size_t n_events;
 };
 
-/* Sums program and recorded, which are read. */
-void diagnosis_init(struct diagnosis *diagnosis);
 /* Return 0, or -1 with the error set. A kind of finding adds as many as it finds. */
 int diagnose_late_ranks(struct diagnosis *diagnosis); /* late ranks, late sites, and imbalance */
 int diagnose_slow_links(struct diagnosis *diagnosis);
 int diagnose_small_messages(struct diagnosis *diagnosis);
 int diagnose_placement(struct diagnosis *diagnosis);
 int diagnose_busy_processors(struct diagnosis *diagnosis);
-void diagnosis_release(struct diagnosis *diagnosis);
 
 /* Adds a finding whose sentence is printed from the format; its texts must live as long as the pool. It is left out
  * where its cost is less than FINDING_LEAST_SHARE of all ranks' time; the share is set here. */

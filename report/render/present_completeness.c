@@ -4,6 +4,14 @@
 
 #include "report/render/sections.h"
 
+static const char *text_of(const char *const texts[][2], size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(texts[i][0], name) == 0)
+            return texts[i][1];
+    return name;
+}
+
 /* Returns what a cause in the table loss means. */
 static const char *loss_text(const char *cause)
 {
@@ -17,12 +25,9 @@ static const char *loss_text(const char *cause)
         {"cut_off", "the spool ends early, as after a copy that was cut off"},
         {"damaged", "records that cannot be read"},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (strcmp(texts[i][0], cause) == 0)
-            return texts[i][1];
     if (strncmp(cause, "refused", strlen("refused")) == 0)
         return "the system refused room for the spool (MPISTAIR_PREALLOCATE takes all in MPI_Init)";
-    return cause;
+    return text_of(texts, sizeof texts / sizeof texts[0], cause);
 }
 
 static const char *reason_text(const char *reason)
@@ -36,10 +41,7 @@ static const char *reason_text(const char *reason)
         {"proc_null", "MPI_PROC_NULL"},
         {"cancelled", "by the program"},
     };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (strcmp(texts[i][0], reason) == 0)
-            return texts[i][1];
-    return reason;
+    return text_of(texts, sizeof texts / sizeof texts[0], reason);
 }
 
 static void present_lost(struct document *document, const struct report *report)
