@@ -25,14 +25,12 @@ void run_memory_release(struct run_memory *memory)
     *memory = (struct run_memory){0};
 }
 
-int run_memory_note(struct run_memory *memory, uint32_t socket, uint32_t bundle, double *keeps)
+double run_memory_note(struct run_memory *memory, uint32_t socket, uint32_t bundle)
 {
     struct run_memory_socket *at = &memory->sockets[socket];
-    if (array_grow(&at->bundles, at->n_bundles, sizeof *at->bundles) != 0)
-        return -1;
+    array_grow(&at->bundles, at->n_bundles, sizeof *at->bundles);
     at->bundles[at->n_bundles++] = bundle;
-    *keeps = at->keeps;
-    return 0;
+    return at->keeps;
 }
 
 /* Adds what was computed since the last change. */

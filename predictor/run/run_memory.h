@@ -31,9 +31,8 @@ int run_memory_init(struct run_memory *memory, const struct machine *machine, si
                     struct error *error);
 void run_memory_release(struct run_memory *memory);
 
-/* Notes a new bundle whose messages contend on a socket. *keeps is what they keep. Returns 0, or -1
- * without memory. */
-int run_memory_note(struct run_memory *memory, uint32_t socket, uint32_t bundle, double *keeps);
+/* Notes a new bundle whose messages contend on a socket. Returns what they keep. */
+double run_memory_note(struct run_memory *memory, uint32_t socket, uint32_t bundle);
 /* Counts a message that contends in (1) or out (-1). */
 void run_memory_move(struct run_memory *memory, uint32_t socket, double now_s, int change);
 /* Counts threads that begin (change > 0) or end to compute. Returns true if that changes what messages keep. */

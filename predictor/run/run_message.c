@@ -217,9 +217,8 @@ static void move(struct simulation *sim, uint32_t number, double rest)
                  buffer_bytes(sim, flight->message) >= 0; /* moves_by_itself() from there on */
     flight->phase = FLIGHT_MOVES;
     flight->mover.begun_s = flight->begun_s;
-    if (run_share_add(&sim->share, sim->now_s, &flight->mover, rest,
-                      sent && !frees ? (double)INFINITY : room_bytes(sim, flight->message)) != 0)
-        sim->no_memory = true;
+    run_share_add(&sim->share, sim->now_s, &flight->mover, rest,
+                  sent && !frees ? (double)INFINITY : room_bytes(sim, flight->message));
 }
 
 void flight_free(struct simulation *sim, uint32_t number)

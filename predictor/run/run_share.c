@@ -3,33 +3,29 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "predictor/run/run_cohort.h"
 #include "predictor/run/run_nics.h"
 #include "predictor/run/run_turns.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
-int run_share_init(struct run_share *share, enum run_law law, const struct run_rates *rates,
-                   const struct placement *placement)
+void run_share_init(struct run_share *share, enum run_law law, const struct run_rates *rates,
+                    const struct placement *placement)
 {
     *share = (struct run_share){.law = &run_laws[law], .rates = rates, .placement = placement};
     grouping_init(&share->sockets, placement, GROUP_BY_SOCKET);
     grouping_init(&share->nodes, placement, GROUP_BY_NODE);
     share->n_groups = 2 * share->sockets.n_groups + share->nodes.n_groups + 1;
-    share->groups = calloc(share->n_groups, sizeof *share->groups);
-    share->next.entries = malloc(share->n_groups * sizeof *share->next.entries);
-    share->next.place = malloc(share->n_groups * sizeof *share->next.place);
-    share->cohorts = calloc(share->n_groups, sizeof *share->cohorts);
-    share->unsettled = malloc(share->n_groups * sizeof *share->unsettled);
-    share->nics = calloc(2 * share->nodes.n_groups + 1, sizeof *share->nics);
-    share->rank_n = calloc(2 * placement->n_ranks + 1, sizeof *share->rank_n);
-    share->emptied.entries = malloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.entries);
-    share->emptied.place = malloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.place);
-    if (share->groups == NULL || share->cohorts == NULL || share->unsettled == NULL || share->next.entries == NULL ||
-        share->next.place == NULL || share->nics == NULL || share->rank_n == NULL || share->emptied.entries == NULL ||
-        share->emptied.place == NULL)
-        return -1;
+    share->groups = xcalloc(share->n_groups, sizeof *share->groups);
+    share->next.entries = xmalloc(share->n_groups * sizeof *share->next.entries);
+    share->next.place = xmalloc(share->n_groups * sizeof *share->next.place);
+    share->cohorts = xcalloc(share->n_groups, sizeof *share->cohorts);
+    share->unsettled = xmalloc(share->n_groups * sizeof *share->unsettled);
+    share->nics = xcalloc(2 * share->nodes.n_groups + 1, sizeof *share->nics);
+    share->rank_n = xcalloc(2 * placement->n_ranks + 1, sizeof *share->rank_n);
+    share->emptied.entries = xmalloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.entries);
+    share->emptied.place = xmalloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.place);
     for (size_t i = 0; i < 2 * share->nodes.n_groups; i++)
         share->emptied.place[i] = RUN_NOT_THERE;
     for (size_t g = 0; g < share->n_groups; g++) {
@@ -37,20 +33,19 @@ int run_share_init(struct run_share *share, enum run_law law, const struct run_r
         share->groups[g].rate = 1;
         share->next.place[g] = RUN_NOT_THERE;
     }
-    return 0;
 }
 
 void run_share_release(struct run_share *share)
 {
-    for (size_t g = 0; share->groups != NULL && g < share->n_groups; g++)
+    for (size_t g = 0; g < share->n_groups; g++) {
         free(share->groups[g].bundles.entries);
-    for (size_t g = 0; share->cohorts != NULL && g < share->n_groups; g++)
         free(share->cohorts[g].members);
+    }
     for (size_t b = 0; b < share->n_bundles; b++) {
         free(share->bundles[b].marks.entries);
         free(share->bundles[b].waiting);
     }
-    for (size_t i = 0; share->nics != NULL && i < 2 * share->nodes.n_groups; i++)
+    for (size_t i = 0; i < 2 * share->nodes.n_groups; i++)
         free(share->nics[i].bundles);
     free(share->groups);
     free(share->moving);
@@ -72,46 +67,39 @@ void run_share_release(struct run_share *share)
     *share = (struct run_share){0};
 }
 
-/* Adds an empty bundle to its group, and to its NICs. Returns 0, or -1 without memory. */
-static int new_bundle(struct run_share *share, const struct run_way *way)
+/* Adds an empty bundle to its group, and to its NICs. */
+static void new_bundle(struct run_share *share, const struct run_way *way)
 {
     size_t *places = share->places;
-    if (array_reserve(&share->bundles, &share->bundles_room, share->n_bundles + 1, sizeof *share->bundles) != 0 ||
-        array_reserve(&share->places, &share->places_room, share->n_bundles + 1, sizeof *share->places) != 0)
-        return -1;
+    uint32_t number = (uint32_t)share->n_bundles++;
+    array_reserve(&share->bundles, &share->bundles_room, share->n_bundles, sizeof *share->bundles);
+    array_reserve(&share->places, &share->places_room, share->n_bundles, sizeof *share->places);
     for (size_t g = 0; share->places != places && g < share->n_groups; g++)
         share->groups[g].bundles.place = share->places;
-    if (way->passes_nics)
-        for (size_t end = 0; end < 2; end++) {
-            struct run_nic *nic = &share->nics[2 * (end == 0 ? way->src_node : way->dst_node) + end];
-            if (array_grow(&nic->bundles, nic->n_bundles, sizeof *nic->bundles) != 0)
-                return -1;
-            nic->bundles[nic->n_bundles++] = (uint32_t)share->n_bundles;
-        }
-    share->places[share->n_bundles] = RUN_NOT_THERE;
-    share->bundles[share->n_bundles++] = (struct run_bundle){.group = way->group,
-                                                             .src_node = way->src_node,
-                                                             .dst_node = way->dst_node,
-                                                             .keeps = 1,
-                                                             .socket = way->socket,
-                                                             .head = RUN_NO_MOVING};
-    return way->socket == RUN_NO_SOCKET ? 0
-                                        : run_memory_note(share->memory, way->socket, (uint32_t)share->n_bundles - 1,
-                                                          &share->bundles[share->n_bundles - 1].keeps);
+    for (size_t end = 0; way->passes_nics && end < 2; end++) {
+        struct run_nic *nic = &share->nics[2 * (end == 0 ? way->src_node : way->dst_node) + end];
+        array_grow(&nic->bundles, nic->n_bundles, sizeof *nic->bundles);
+        nic->bundles[nic->n_bundles++] = number;
+    }
+    share->places[number] = RUN_NOT_THERE;
+    share->bundles[number] = (struct run_bundle){.group = way->group,
+                                                 .src_node = way->src_node,
+                                                 .dst_node = way->dst_node,
+                                                 .keeps = 1,
+                                                 .socket = way->socket,
+                                                 .head = RUN_NO_MOVING};
+    if (way->socket != RUN_NO_SOCKET)
+        share->bundles[number].keeps = run_memory_note(share->memory, way->socket, number);
 }
 
-static int find_bundle(struct run_share *share, const struct run_way *way, uint32_t *bundle)
+static uint32_t find_bundle(struct run_share *share, const struct run_way *way)
 {
     uint32_t *number = map_at(&share->bundle_of, way->key);
-    if (number == NULL)
-        return -1;
-    if (*number == MAP_ABSENT) {
-        *number = (uint32_t)share->n_bundles;
-        *bundle = *number;
-        return new_bundle(share, way);
-    }
-    *bundle = *number;
-    return 0;
+    if (*number != MAP_ABSENT)
+        return *number;
+    *number = (uint32_t)share->n_bundles;
+    new_bundle(share, way);
+    return (uint32_t)share->n_bundles - 1;
 }
 
 /* Counts a message in or out, sets the rates that follow, and schedules its group. */
@@ -131,18 +119,15 @@ static void count(struct run_share *share, const struct run_mover *mover, int ch
     run_group_place(share, bundle->group);
 }
 
-int run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, double room_bytes)
+void run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, double room_bytes)
 {
     struct run_way way = run_law_way(share, mover);
     const struct run_path *path = run_law_path(share, mover->class);
-    if (find_bundle(share, &way, &mover->bundle) != 0)
-        return -1;
+    mover->bundle = find_bundle(share, &way);
     struct run_bundle *bundle = &share->bundles[mover->bundle];
     struct run_group *group = &share->groups[bundle->group];
-    if (array_reserve(&group->bundles.entries, &group->room, group->bundles.n + 1, sizeof *group->bundles.entries) !=
-            0 ||
-        array_reserve(&share->moving, &share->moving_room, mover->number + 1, sizeof *share->moving) != 0)
-        return -1;
+    array_reserve(&group->bundles.entries, &group->room, group->bundles.n + 1, sizeof *group->bundles.entries);
+    array_reserve(&share->moving, &share->moving_room, mover->number + 1, sizeof *share->moving);
     run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
     share->moving[mover->number] = (struct run_moving){
@@ -162,7 +147,6 @@ int run_share_add(struct run_share *share, double now_s, struct run_mover *mover
     if (path->begun_rate != NULL)
         run_cohort_join(share, mover->number, now_s);
     count(share, mover, 1);
-    return 0;
 }
 
 /* Sets the rate of a bundle anew, as other computation contends with it, and its place. */

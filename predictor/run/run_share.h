@@ -5,14 +5,14 @@
 
 #include "predictor/run/run_law.h"
 
-/* Prepares for the ranks of the placement. rates and placement must outlive it. Returns 0, or -1 without memory. */
-int run_share_init(struct run_share *share, enum run_law law, const struct run_rates *rates,
-                   const struct placement *placement);
+/* Prepares for the ranks of the placement. rates and placement must outlive it. */
+void run_share_init(struct run_share *share, enum run_law law, const struct run_rates *rates,
+                    const struct placement *placement);
 void run_share_release(struct run_share *share);
 
 /* Begins to move the `rest` bytes of a message, > 0, of a class with finite rates. Its end comes up when it is through,
- * its room (if room_bytes < rest) when no more than room_bytes are left. Returns 0, or -1 without memory. */
-int run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, double room_bytes);
+ * its room (if room_bytes < rest) when no more than room_bytes are left. */
+void run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, double room_bytes);
 /* Tells that so many threads of a rank begin (change > 0) or end to compute. share->memory is there. */
 void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int change);
 /* Returns the bytes that are left of a message. */

@@ -434,8 +434,8 @@ int simulate(const struct run_program *program, const struct machine *machine, c
     *result = (struct simulation_result){0};
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);
-    int failed = run_share_init(&sim.share, options->law, &sim.rates, placement);
-    failed = failed != 0 || simulation_allocate(&sim) != 0 || cores_init(&sim) != 0 || stage_init(&sim) != 0;
+    run_share_init(&sim.share, options->law, &sim.rates, placement);
+    int failed = simulation_allocate(&sim) != 0 || cores_init(&sim) != 0 || stage_init(&sim) != 0;
     int code = failed != 0 ? error_set(error, "no memory for a run of %zu messages", program->n_messages)
                            : run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest,
                                             options->ideal, error);
