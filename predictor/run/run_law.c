@@ -19,14 +19,14 @@ static void set_alone(struct run_share *share, const struct run_mover *mover, in
 const struct run_path law_alone_path = {.find = find_alone, .set = set_alone};
 
 const struct run_law_row run_laws[LAW_COUNT] = {
-    [LAW_POSTAL] = {&law_alone_path, &law_alone_path},
-    [LAW_MAX_RATE] = {&law_max_rate_path, &law_max_rate_path},
-    [LAW_NODE_AWARE] = {&law_node_aware_within, &law_node_aware_between, .by_senders = true},
-    [LAW_STAIRCASE] = {&law_staircase_path, &law_staircase_path},
-    [LAW_SERIAL] = {&law_serial_path, &law_staircase_path},
-    [LAW_FLOW] = {&law_staircase_path, &law_flow_path, .cards_serve = true},
-    [LAW_FLOW_WINDOW] = {&law_serial_path, &law_flow_window_path, .cards_serve = true},
-    [LAW_FAIR] = {&law_fair_within, &law_fair_between},
+    [LAW_POSTAL] = {.within = &law_alone_path, .between = &law_alone_path},
+    [LAW_MAX_RATE] = {.within = &law_max_rate_path, .between = &law_max_rate_path},
+    [LAW_NODE_AWARE] = {.within = &law_node_aware_within, .between = &law_node_aware_between, .by_senders = true},
+    [LAW_STAIRCASE] = {.within = &law_staircase_path, .between = &law_staircase_path},
+    [LAW_SERIAL] = {.within = &law_serial_path, .between = &law_staircase_path},
+    [LAW_FLOW] = {.within = &law_staircase_path, .between = &law_flow_path, .cards_serve = true},
+    [LAW_FLOW_WINDOW] = {.within = &law_serial_path, .between = &law_flow_window_path, .cards_serve = true},
+    [LAW_FAIR] = {.within = &law_fair_within, .between = &law_fair_between},
 };
 
 struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover)
