@@ -12,6 +12,7 @@
 #include "share/base/output_file.h"
 #include "predictor/finegrain/finegrain_run.h"
 #include "predictor/memory/memory_run.h"
+#include "predictor/predict/predict_run.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
 #include "predictor/replay/replay.h"
@@ -136,7 +137,7 @@ static void note_summary(const struct predict_options *options, const struct mac
             summary->moved, summary->n_messages);
 }
 
-static int predict_trace(const struct predict_options *options, struct error *error)
+static int predict_rounds(const struct predict_options *options, struct error *error)
 {
     sqlite3 *database = NULL;
     struct machine machine = {0};
@@ -205,7 +206,9 @@ int cmd_predict(int argc, char **argv)
     else if (options.what_if.asked)
         result = what_if_run(&options, &error);
     else
-        result = options.pattern != NULL ? predict_pattern(&options, &error) : predict_trace(&options, &error);
+        result = options.pattern != NULL ? predict_pattern(&options, &error)
+                 : options.rounds        ? predict_rounds(&options, &error)
+                                         : predict_run(&options, &error);
     topology_release(&topology);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }

@@ -10,20 +10,26 @@
 #include "predictor/terms/topology.h"
 
 static const char usage[] =
-    "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"
+    "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model LAW[,LAW]|all] [OPTIONS]\n"
+    "       mpistair predict TRACE.db --rounds [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"
     "       mpistair predict --pattern P.csv --placement L.csv --machine NAME|FILE [--model M[,M]|all] [OPTIONS]\n"
     "       mpistair predict --memory --machine NAME|FILE [OPTIONS]\n"
     "       mpistair predict --finegrain --machine NAME|FILE --bytes BYTES --threads N [OPTIONS]\n"
     "       mpistair predict --gpu --machine NAME|FILE --bytes BYTES [OPTIONS]\n"
     "\n"
-    "Runs cost models for the point-to-point messages of every rank. For a trace, they run on every kind of round; "
-    "the\n"
-    "predictions are stored in the trace, and the error of each model is printed. For a pattern, the times are "
-    "printed.\n";
+    "Predicts the time that ranks spend in point-to-point messages. The whole run of a trace is replayed by each law "
+    "of "
+    "how\n"
+    "messages share bandwidth; the error of each law against the measured times is printed, and stored in the trace "
+    "with\n"
+    "those of all ranks and call sites. --rounds takes the rounds of messages one by one, for jobs that barriers "
+    "divide.\n"
+    "For a pattern, the times of models are printed.\n";
 
 static void list_models(void)
 {
-    help_text_line("\nmodels:");
+    run_choice_list();
+    help_text_line("\nmodels of a pattern or of rounds:");
     for (size_t i = 0; model_table[i] != NULL; i++)
         help_text_line("  %-15s  %s", model_table[i]->name, model_table[i]->summary);
     help_text_line("terms, added to any model as MODEL+TERM:");
@@ -65,10 +71,68 @@ static int no_model(const char *name, size_t length)
     return wrong_usage("predict", "--model: no model '%s': expected %sor all, or MODEL+TERM", wanted, known);
 }
 
-/* Adds the models of list, names with commas between; all is one. */
-static int add_models(void *context, const char *list)
+/* Says whether models are asked for: those of a pattern, or of rounds; else laws of the whole run. */
+static bool takes_models(const struct predict_options *options)
+{
+    return options->trace == NULL || options->rounds || options->what_if.asked;
+}
+
+static int add_law(struct predict_options *options, const char *name)
+{
+    struct run_law_choice choice;
+    struct model_choice model;
+    struct error error;
+    if (run_law_choose(name, &choice, &error) != 0)
+        return wrong_usage("predict", "--model: %s%s", error.text,
+                           model_choose(name, &model) == 0 ? "; it is a model of rounds: --rounds" : "");
+    for (size_t i = 0; i < options->n_laws; i++)
+        if (strcmp(options->laws[i].name, name) == 0)
+            return 0;
+    if (options->n_laws == MAX_LAWS)
+        return wrong_usage("predict", "--model: more than %d laws", MAX_LAWS);
+    options->laws[options->n_laws++] = choice;
+    return 0;
+}
+
+static int add_all_laws(struct predict_options *options)
+{
+    int code = 0;
+    for (int law = 0; code == 0 && law < LAW_COUNT; law++)
+        code = add_law(options, run_law_table[law].name);
+    return code;
+}
+
+/* Adds the laws of list, names with commas between; all is one. */
+static int add_laws(struct predict_options *options, const char *list)
+{
+    int code = 0;
+    for (const char *at = list; code == 0; at++) {
+        char name[sizeof options->laws[0].name] = "";
+        size_t length = strcspn(at, ",");
+        if (length >= sizeof name)
+            return wrong_usage("predict", "--model: no law '%.40s...'", at);
+        memcpy(name, at, length);
+        code = strcmp(name, "all") == 0 ? add_all_laws(options) : add_law(options, name);
+        at += length;
+        if (*at == '\0')
+            break;
+    }
+    return code;
+}
+
+/* Keeps a list until it is known what it is for. */
+static int take_models(void *context, const char *list)
 {
     struct predict_options *options = context;
+    if (options->n_lists == MAX_LISTS)
+        return wrong_usage("predict", "--model: given more than %d times", MAX_LISTS);
+    options->lists[options->n_lists++] = list;
+    return 0;
+}
+
+/* Adds the models of list, names with commas between; all is one. */
+static int add_models(struct predict_options *options, const char *list)
+{
     for (const char *at = list;; at++) {
         char name[sizeof options->models[0].name] = "";
         size_t length = strcspn(at, ",");
@@ -83,6 +147,19 @@ static int add_models(void *context, const char *list)
         if (*at == '\0')
             return 0;
     }
+}
+
+/* Reads the lists of --model as what they are for. */
+static int choose_models(struct predict_options *options)
+{
+    bool models = takes_models(options);
+    const char *all = options->what_if.best_placement ? "flow" : "all";
+    int code = 0;
+    if (options->n_lists == 0)
+        options->lists[options->n_lists++] = all;
+    for (size_t i = 0; code == 0 && i < options->n_lists; i++)
+        code = models ? add_models(options, options->lists[i]) : add_laws(options, options->lists[i]);
+    return code;
 }
 
 static bool asks_topology(const struct model_choice *choice)
@@ -146,7 +223,8 @@ static int check_table_alone(struct predict_options *options, const char *mode, 
         {"a trace", n_arguments > 0},
         {"--pattern", options->pattern != NULL},
         {"--placement", options->placement != NULL},
-        {"--model", options->n_models > 0},
+        {"--model", options->n_lists > 0},
+        {"--rounds", options->rounds},
         {"--topology", options->topology != NULL},
         {"--latency", latency},
         {"--repetitions", options->model.repetitions > 0},
@@ -190,6 +268,20 @@ static int check_computing(const struct predict_options *options)
     return 0;
 }
 
+/* Checks what goes with the whole run. latency: that option was given. */
+static int check_whole_run(const struct predict_options *options, bool latency)
+{
+    const char *rounds = latency                          ? "--latency"
+                         : options->model.repetitions > 0 ? "--repetitions"
+                         : options->memory.cores_given    ? "--compute-cores"
+                         : options->interval              ? "--interval"
+                                                          : NULL;
+    if (rounds != NULL)
+        return wrong_usage("predict", "%s requires --rounds or --pattern%s", rounds,
+                           options->interval ? "; 'mpistair replay --interval' gives those of the whole run" : "");
+    return 0;
+}
+
 static int check(struct predict_options *options, int n_arguments)
 {
     if (options->pattern == NULL && options->trace == NULL)
@@ -202,6 +294,8 @@ static int check(struct predict_options *options, int n_arguments)
         return wrong_usage("predict", "--pattern requires --placement L.csv");
     if (options->pattern != NULL && options->machine == NULL)
         return wrong_usage("predict", "--pattern requires --machine NAME|FILE");
+    if (options->rounds && options->trace == NULL)
+        return wrong_usage("predict", "--rounds requires a trace");
     if (topology_unused(options))
         return wrong_usage("predict", "--topology requires a model with +contention, such as staircase+contention");
     if (repetitions_unused(options))
@@ -228,13 +322,15 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     int latency = 0;
     bool latency_given = false, seed_given = false;
     uint64_t repetitions = 0;
-    enum { N_OWN = 11 };
+    enum { N_OWN = 12 };
     struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS + GPU_ROWS] = {
         {'m', "machine", "NAME|FILE",
          "machine table: a name in the trace, a shipped one ('mpistair machine list'), or a .tbl file; default: the "
          "trace's own, if it holds only one",
          .text = &options->machine, .words = WORDS_MACHINE},
-        {'M', "model", "M[,M]|all", "the models; default: all", .take = add_models, .words = WORDS_MODEL},
+        {'M', "model", "M[,M]|all", "the laws or models, of those listed below; default: all", .take = take_models,
+         .words = WORDS_MODEL},
+        {0, "rounds", NULL, "take the rounds of a trace one by one, by models", .flag = &options->rounds},
         {'p', "pattern", "P.csv",
          "a pattern in place of a trace: columns src,dst,bytes, optionally send_s,recv_s,comm,any_source",
          .text = &options->pattern},
@@ -287,8 +383,13 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         code = check_table_alone(options, mode, argc, latency_given);
         return code == 0 ? OPTIONS_READ : code;
     }
-    if (options->n_models == 0)
-        add_models(options, options->what_if.best_placement ? "flow" : "all");
+    code = what_if_options_check(&options->what_if);
+    if (code == 0)
+        code = choose_models(options);
+    if (code == 0 && !takes_models(options))
+        code = check_whole_run(options, latency_given);
+    if (code != 0)
+        return code;
     code = check(options, argc);
     return code == 0 ? OPTIONS_READ : code;
 }

@@ -6,20 +6,26 @@
 #include "predictor/gpu/gpu_run.h"
 #include "predictor/memory/memory_choice.h"
 #include "predictor/models/model.h"
+#include "predictor/run/run_choice.h"
 #include "predictor/what_if/what_if_options.h"
 
-enum { MAX_REPETITIONS = 1000 };
+enum { MAX_LAWS = 32, MAX_LISTS = 16, MAX_REPETITIONS = 1000 };
 
 struct predict_options {
-    const char *trace;     /* NULL: a pattern is given */
-    const char *pattern;   /* P.csv, or NULL */
-    const char *placement; /* L.csv, or NULL */
-    const char *machine;   /* as given, or NULL */
-    const char *topology;  /* as given, or NULL; model.topology is set by who reads it */
-    const char *output;    /* NULL: standard output */
-    int format;            /* enum output_format */
-    struct model_choice models[MAX_MODELS];
+    const char *trace;                      /* NULL: a pattern is given */
+    const char *pattern;                    /* P.csv, or NULL */
+    const char *placement;                  /* L.csv, or NULL */
+    const char *machine;                    /* as given, or NULL */
+    const char *topology;                   /* as given, or NULL; model.topology is set by who reads it */
+    const char *output;                     /* NULL: standard output */
+    int format;                             /* enum output_format */
+    struct model_choice models[MAX_MODELS]; /* of a pattern, or of the rounds of a trace */
     size_t n_models;
+    struct run_law_choice laws[MAX_LAWS]; /* of the whole run of a trace */
+    size_t n_laws;
+    const char *lists[MAX_LISTS]; /* of --model, as given */
+    size_t n_lists;
+    bool rounds; /* the rounds of the trace, one by one */
     struct model_options model;
     struct what_if_options what_if;
     struct memory_options memory;       /* asked: there is neither trace nor pattern; cores: for the term, too */

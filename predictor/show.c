@@ -232,7 +232,7 @@ static int read_rows(sqlite3 *database, const struct predict_options *options, c
     for (size_t m = 0; m < options->n_models; m++)
         rows[m] = (struct model_error){.values = {NAN, NAN, NAN}, .worst_rank = -1};
     cursor_open(&cursor, database, options->trace,
-                "SELECT model, options, error, mape, bias, worst_rank FROM model_error WHERE machine = ?", error);
+                "SELECT model, options, error, mape, bias, worst_rank FROM round_model_error WHERE machine = ?", error);
     sqlite3_bind_text(cursor.statement, 1, machine, -1, SQLITE_STATIC);
     while (cursor_next(&cursor))
         read_row(&cursor, options, rows);
@@ -318,7 +318,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     if (withheld)
         fprintf(stream,
                 "no error is claimed: in %.1f %% of the time another round was under way on the same\n"
-                "socket or NIC, and the models take rounds one by one; the query model_error has\n"
+                "socket or NIC, and the models take rounds one by one; the view round_model_error has\n"
                 "the figures all the same\n",
                 100 * share);
     return 0;

@@ -101,6 +101,7 @@ static bool same_machine(const struct machine *a, const struct machine *b)
 int machine_store(sqlite3 *database, const char *path, const struct machine *machine, struct error *error)
 {
     static const char *const remove[] = {
+        /* What was predicted by other values under the same name is no longer known. */
         "DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?)",
         "DELETE FROM prediction_run WHERE machine = ?",
         "DELETE FROM machine_parameter WHERE machine = ?",

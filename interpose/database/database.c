@@ -105,7 +105,7 @@ int database_open(const char *path, bool writable, sqlite3 **database, struct er
     if (result == 0)
         result = read_integer(opened, path,
                               "SELECT count(*) FROM sqlite_master WHERE name IN ('run', 'message', 'round_process', "
-                              "'prediction', 'model_error')",
+                              "'prediction', 'kind_error')",
                               &tables, error);
     if (result == 0 && tables != 5)
         result = error_set(

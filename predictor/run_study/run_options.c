@@ -1,6 +1,7 @@
 /* Every mistake of the command line is printed here, once, with what was expected. */
 #include "predictor/run_study/run_options.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,4 +163,30 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
     options->memory = (options->law.terms & RUN_TERM_MEMORY) != 0;
     code = check(options, argc);
     return code == 0 ? OPTIONS_READ : code;
+}
+
+/* Appends " from mark:1" or the like. */
+static void add_bound(char text[RUN_OPTIONS_BYTES], const char *word, const struct run_bound *bound)
+{
+    size_t length = strlen(text);
+    const char *blank = length > 0 ? " " : "";
+    if (bound->kind == RUN_BOUND_TIME)
+        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%s%s %.10g s", blank, word, (double)bound->value * 1e-9);
+    else if (bound->kind != RUN_BOUND_NONE)
+        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%s%s %s:%" PRId64, blank, word,
+                 bound->kind == RUN_BOUND_MARK ? "mark" : "site", bound->value);
+}
+
+void run_options_text(const struct run_options *options, char text[RUN_OPTIONS_BYTES])
+{
+    text[0] = '\0';
+    add_bound(text, "from", &options->window.from);
+    add_bound(text, "to", &options->window.to);
+    size_t length = strlen(text);
+    if (options->buffers != BUFFERS_RECORDED)
+        length += (size_t)snprintf(text + length, RUN_OPTIONS_BYTES - length, "%sbuffers %s", length > 0 ? " " : "",
+                                   run_buffers_name[options->buffers]);
+    if (options->placement != NULL)
+        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%splacement %s", length > 0 ? " " : "",
+                 options->placement);
 }

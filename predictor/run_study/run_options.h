@@ -13,7 +13,7 @@ extern const char *const run_collectives_name[];
 enum run_buffers { BUFFERS_RECORDED, BUFFERS_MEMORY, BUFFERS_CACHED };
 extern const char *const run_buffers_name[];
 
-enum { MAX_SCALES = 16 };
+enum { MAX_SCALES = 16, RUN_OPTIONS_BYTES = 512 };
 
 /* Says whose computation takes another time. */
 struct run_scale {
@@ -41,6 +41,8 @@ struct run_options {
 
 /* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */
 int run_options_parse(int argc, char **argv, struct run_options *options);
+/* Writes what of the options differs from the defaults, as in replay_run.options; "" for the whole run as it was. */
+void run_options_text(const struct run_options *options, char text[RUN_OPTIONS_BYTES]);
 /* Says whether anything is to be changed. */
 bool run_options_what_if(const struct run_options *options);
 

@@ -4,6 +4,7 @@
 #define MPISTAIR_PREDICTOR_RUN_SHOW_H
 
 #include "interpose/database/cursor.h"
+#include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_study.h"
 
 /* Names the quantities of `rank,quantity,measured_s,predicted_s` in their order. NaN: not known, or not divided. The
@@ -46,5 +47,9 @@ size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t
  * collectives, window and places is replaced. The database is open for writing. Returns 0, or -1 with the reason and
  * nothing stored. */
 int run_store(sqlite3 *database, const struct run_study *study, struct error *error);
+/* Inserts the rows of message_time of a run of replay_run, inside a transaction. Returns 0, or -1 where the database
+ * says why. */
+int run_store_messages(sqlite3 *database, const struct run_program *program, const struct run_messages *messages,
+                       const struct run_parts *predicted, int64_t id);
 
 #endif

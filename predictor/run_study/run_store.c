@@ -1,5 +1,4 @@
 /* Puts a replay into the trace, beside what was recorded: the report and queries read it there. See run_show.h. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,37 +9,11 @@
 #include "interpose/database/later_tables.h"
 #include "predictor/run_study/run_show.h"
 
-enum { OPTIONS_BYTES = 512 };
-
-/* Appends " from mark:1" or the like. */
-static void add_bound(char text[OPTIONS_BYTES], const char *word, const struct run_bound *bound)
-{
-    size_t length = strlen(text);
-    const char *blank = length > 0 ? " " : "";
-    if (bound->kind == RUN_BOUND_TIME)
-        snprintf(text + length, OPTIONS_BYTES - length, "%s%s %.10g s", blank, word, (double)bound->value * 1e-9);
-    else if (bound->kind != RUN_BOUND_NONE)
-        snprintf(text + length, OPTIONS_BYTES - length, "%s%s %s:%" PRId64, blank, word,
-                 bound->kind == RUN_BOUND_MARK ? "mark" : "site", bound->value);
-}
-
-static void options_text(const struct run_options *options, char text[OPTIONS_BYTES])
-{
-    text[0] = '\0';
-    add_bound(text, "from", &options->window.from);
-    add_bound(text, "to", &options->window.to);
-    size_t length = strlen(text);
-    if (options->buffers != BUFFERS_RECORDED)
-        length += (size_t)snprintf(text + length, OPTIONS_BYTES - length, "%sbuffers %s", length > 0 ? " " : "",
-                                   run_buffers_name[options->buffers]);
-    if (options->placement != NULL)
-        snprintf(text + length, OPTIONS_BYTES - length, "%splacement %s", length > 0 ? " " : "", options->placement);
-}
-
 /* Deletes what was stored of the same replay. */
 static int forget(sqlite3 *database, const struct run_study *study, const char *options, struct error *error)
 {
-    static const char *const tables[] = {"replay_part", "replay_place", "replay_efficiency", "replay_run"};
+    static const char *const tables[] = {"replay_part", "replay_place", "replay_efficiency", "message_time",
+                                         "replay_run"};
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof tables / sizeof tables[0]; i++) {
         char sql[256];
@@ -121,19 +94,43 @@ static int store_efficiencies(sqlite3 *database, const struct run_study *study, 
     return row_finish(&row);
 }
 
+int run_store_messages(sqlite3 *database, const struct run_program *program, const struct run_messages *messages,
+                       const struct run_parts *predicted, int64_t id)
+{
+    struct row row = row_prepare(database, "message_time", 15);
+    for (size_t place = 0; place < program->n_places; place++) {
+        const struct run_site *site = &program->sites[program->places[place].site];
+        const double *part_s = predicted[place].part_s;
+        if (messages->is_message[place])
+            row_insert(&row, "iiitodddddddddd", id, (int64_t)place, (int64_t)program->places[place].rank,
+                       site->function, site->callsite >= 0 ? site->callsite : INT64_MIN,
+                       run_messages_s(messages, program->measured, place), run_messages_s(messages, predicted, place),
+                       part_s[RUN_LATE_SENDER], part_s[RUN_LATE_RECEIVER], part_s[RUN_LATENCY], part_s[RUN_BANDWIDTH],
+                       part_s[RUN_CONTENTION], part_s[RUN_QUEUE], part_s[RUN_PROGRESS],
+                       fmax(part_s[RUN_OTHER] - messages->copied_s[place], 0));
+    }
+    return row_finish(&row);
+}
+
 int run_store(sqlite3 *database, const struct run_study *study, struct error *error)
 {
     const char *path = study->options->trace;
-    char options[OPTIONS_BYTES];
+    char options[RUN_OPTIONS_BYTES];
     int64_t id = 0;
-    options_text(study->options, options);
+    struct run_messages messages;
+    run_options_text(study->options, options);
     if (transaction_begin(database, path, error) != 0)
         return -1;
+    run_messages_find(&messages, &study->program);
     int code = later_tables_make(database, path, error);
     if (code == 0)
         code = forget(database, study, options, error);
-    if (code == 0 && (store_run(database, study, options, &id) != 0 || store_places(database, study, id) != 0 ||
-                      store_efficiencies(database, study, id) != 0))
+    if (code == 0 &&
+        (store_run(database, study, options, &id) != 0 || store_places(database, study, id) != 0 ||
+         store_efficiencies(database, study, id) != 0 ||
+         run_store_messages(database, &study->program, &messages, study->before.result.predicted, id) != 0))
         code = database_error(database, path, "the replay cannot be stored", error);
-    return transaction_end(database, path, code, error);
+    code = transaction_end(database, path, code, error);
+    run_messages_release(&messages);
+    return code;
 }

@@ -147,7 +147,8 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
 {
     struct run_side *before = &study->before;
     *study = (struct run_study){.options = options};
-    if (whole_read(&study->whole, database, options->trace, error) != 0 ||
+    if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
+        whole_read(&study->whole, database, options->trace, error) != 0 ||
         run_program_watch(database, options->trace, &options->window, watch, &study->program, error) != 0)
         return -1;
     study->measured_by_rank = malloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
@@ -163,8 +164,7 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
                                                   .turn_s = TURN_S,
                                                   .terms = options->law.terms,
                                                   .model_collectives = options->collectives == COLLECTIVES_MODELLED};
-    return predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
-                   places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
+    return places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
                    run_cached(study, error) != 0
                ? -1
                : 0;

@@ -13,6 +13,8 @@
 #include "share/base/nearest.h"
 
 #define LONGEST_WAITS "10"
+/* The options of a law's run, as the view rank_error has them; q: replay_run. */
+#define LAW_OPTIONS "trim(iif(q.collectives = 'modelled', 'collectives modelled ', '') || q.options)"
 
 const struct fields report_rank_model_fields =
     FIELDS(report_rank_model, FIELD(report_rank_model, actual_s), FIELD(report_rank_model, model_s),
@@ -36,9 +38,33 @@ static struct report_rank_model *find_rank_model(struct report *report, struct c
 static void collect_parts(struct report *report)
 {
     struct cursor rows;
-    report_query(report, &rows,
-                 "SELECT machine, model, options, rank, latency_s, bandwidth_s, contention_s, queue_s, link_s, skew_s, "
-                 "mostly, extrapolated, low_s, high_s FROM rank_part");
+    report_query(
+        report, &rows,
+        "SELECT machine, model, trim('rounds ' || options), rank, latency_s, bandwidth_s, contention_s, queue_s, "
+        "link_s, skew_s, mostly, extrapolated, low_s, high_s FROM rank_part");
+    while (cursor_next(&rows)) {
+        struct report_rank_model *model = find_rank_model(report, &rows);
+        if (model != NULL)
+            fields_read(&report_rank_part_fields, model, &rows, 4, &report->pool);
+    }
+    report_query_end(report, &rows);
+}
+
+/* Fills the parts of the laws: posts count as latency, waiting for the other rank as skew. */
+static void collect_law_parts(struct report *report)
+{
+    struct cursor rows;
+    if (!report_has_table(report, "message_time"))
+        return;
+    report_query(
+        report, &rows,
+        "WITH law AS (SELECT run_id, rank, sum(latency_s + post_s) AS latency, sum(bandwidth_s) AS bandwidth, "
+        "    sum(contention_s) AS contention, sum(queue_s) AS queue, "
+        "    sum(late_sender_s + late_receiver_s + progress_s) AS skew FROM message_time GROUP BY run_id, rank) "
+        "SELECT q.machine, q.law, " LAW_OPTIONS ", rank, latency, bandwidth, contention, queue, 0.0, skew, "
+        "  CASE max(latency, bandwidth, contention, queue, skew) WHEN 0 THEN NULL WHEN bandwidth THEN "
+        "    'bandwidth' WHEN contention THEN 'contention' WHEN latency THEN 'latency' WHEN queue THEN 'queue' "
+        "    ELSE 'skew' END, 0, NULL, NULL FROM replay_run q JOIN law ON run_id = q.id");
     while (cursor_next(&rows)) {
         struct report_rank_model *model = find_rank_model(report, &rows);
         if (model != NULL)
@@ -53,7 +79,8 @@ static void collect_memory(struct report *report)
     struct cursor rows;
     if (!report_has_table(report, "model_memory"))
         return;
-    report_query(report, &rows, "SELECT machine, model, options, computing, compute_slowdown FROM model_memory");
+    report_query(report, &rows,
+                 "SELECT machine, model, trim('rounds ' || options), computing, compute_slowdown FROM model_memory");
     while (cursor_next(&rows)) {
         size_t model = report_find_model(report, &rows, 0);
         if (model == report->n_models)
@@ -188,6 +215,7 @@ static void collect_why(struct report *report)
     find_worst(report);
     collect_waits(report);
     collect_parts(report);
+    collect_law_parts(report);
     collect_memory(report);
     size_t best = report_best_model(report);
     if (best < report->n_models && report->n_worst > 0)
@@ -233,7 +261,7 @@ static void collect_overlap(struct report *report)
     find_outside(report);
     /* This is the view rank_visible without its sum of the modelled time, which is known. */
     report_query(report, &rows,
-                 "SELECT q.machine, q.model, q.options, m.rank, sum(m.rounds * m.outside_s), "
+                 "SELECT q.machine, q.model, trim('rounds ' || q.options), m.rank, sum(m.rounds * m.outside_s), "
                  "  sum(m.rounds * m.in_mpi_s), sum(m.rounds * max(p.time_s - m.outside_s, 0)), "
                  "  sum(m.rounds * abs(m.in_mpi_s - max(p.time_s - m.outside_s, 0))) "
                  "FROM prediction_run q JOIN prediction p ON p.run_id = q.id "
@@ -254,8 +282,6 @@ static void collect_rounds(struct report *report)
         FIELDS(report, FIELD(report, rounds), FIELD(report, all_kinds), FIELD(report, actual_s),
                FIELD(report, repeated_share), FIELD(report, round_messages));
     const struct fields families = FIELDS(report, FIELD(report, families), FIELD(report, family_share));
-    const struct fields replicate = FIELDS(report, FIELD(report, replicate_error), FIELD(report, replicate_share),
-                                           FIELD(report, replicate_kinds), FIELD(report, replicate_basis));
     report_read_row(
         report,
         "SELECT (SELECT count(*) FROM round), (SELECT count(*) FROM kind), coalesce(sum(rounds * actual_s), 0), "
@@ -269,39 +295,47 @@ static void collect_rounds(struct report *report)
     if (report->result == 0)
         report->result =
             concurrent_rounds_share(report->database, report->path, &report->concurrent_share, report->error);
-    report->errors_withheld = report->concurrent_share > CONCURRENT_LIMIT;
-    /* This is the view replicate_error. */
+}
+
+/* Reads the replicate error: of the laws where there are any, else of rounds. */
+static void collect_replicate(struct report *report)
+{
+    const struct fields replicate =
+        FIELDS(report, FIELD(report, replicate_error), FIELD(report, replicate_share), FIELD(report, replicate_basis));
+    size_t best = report_best_model(report);
+    bool laws = best < report->n_models && !report->models[best].rounds;
+    /* The second is the view round_replicate_error. */
     report_read_row(
         report,
-        "SELECT sum(off_s) / nullif(sum(first_s + second_s) / 2, 0), "
-        "  (SELECT sum(rounds * actual_s) FROM kind_actual WHERE kind_id IN (SELECT kind_id FROM temp.halves)) "
-        "    / nullif((SELECT sum(actual_s) FROM rank_actual), 0), "
-        "  (SELECT count(DISTINCT kind_id) FROM temp.halves), 'halves of one launch' FROM temp.replicate",
+        laws ? "SELECT error, share, basis FROM replicate_error"
+             : "SELECT sum(off_s) / nullif(sum(first_s + second_s) / 2, 0), "
+               "  (SELECT sum(rounds * actual_s) FROM kind_actual WHERE kind_id IN (SELECT kind_id FROM temp.halves)) "
+               "    / nullif((SELECT sum(actual_s) FROM rank_actual), 0), 'halves of one launch' FROM temp.replicate",
         &replicate, report);
 }
 
 const struct fields report_model_fields =
     FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options));
 
-static void collect_models(struct report *report, const struct report_choice *choice)
+/* Adds the models of a query that are wanted. */
+static void add_models(struct report *report, const char *sql, bool rounds, const struct report_choice *choice,
+                       struct nearest *nearest)
 {
     const struct fields columns =
         FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options),
                FIELD(report_model, title), FIELD(report_model, extrapolated), FIELD(report_model, error),
-               FIELD(report_model, mape), FIELD(report_model, bias), FIELD(report_model, worst_rank));
+               FIELD(report_model, mape), FIELD(report_model, bias), FIELD(report_model, worst_rank),
+               FIELD(report_model, worst_actual_s), FIELD(report_model, worst_model_s));
     struct cursor rows;
-    const char *wanted = choice->model != NULL ? choice->model : choice->machine;
-    struct nearest nearest = nearest_to(wanted != NULL ? wanted : "");
-    report_query(
-        report, &rows,
-        "SELECT e.machine, e.model, e.options, trim(e.model || ' ' || e.options), q.extrapolated, e.error, e.mape, "
-        "e.bias, e.worst_rank "
-        "FROM model_error e JOIN prediction_run q USING (machine, model, options) "
-        "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options");
+    report_query(report, &rows, sql);
     while (cursor_next(&rows)) {
-        struct report_model model = {.visible_error = NAN, .visible_bias = NAN};
+        struct report_model model = {.visible_error = NAN,
+                                     .visible_bias = NAN,
+                                     .rounds = rounds,
+                                     .withheld = rounds && report->concurrent_share > CONCURRENT_LIMIT,
+                                     .coverage = rounds ? 0 : 1};
         fields_read(&columns, &model, &rows, 0, &report->pool);
-        nearest_add(&nearest, choice->model != NULL ? model.model : model.machine);
+        nearest_add(nearest, choice->model != NULL ? model.model : model.machine);
         if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
             (choice->model != NULL && strcmp(choice->model, model.model) != 0))
             continue;
@@ -309,6 +343,32 @@ static void collect_models(struct report *report, const struct report_choice *ch
         report->models[report->n_models++] = model;
     }
     report_query_end(report, &rows);
+}
+
+/* Returns the name of a view on rounds; in traces that were not predicted since, it has the name without "round_". */
+static const char *view_of_rounds(struct report *report, const char *name)
+{
+    return report_has_table(report, name) || report->result != 0 ? name : name + strlen("round_");
+}
+
+static void collect_models(struct report *report, const struct report_choice *choice)
+{
+    const char *wanted = choice->model != NULL ? choice->model : choice->machine;
+    struct nearest nearest = nearest_to(wanted != NULL ? wanted : "");
+    char *rounds = xasprintf(
+        "SELECT e.machine, e.model, trim('rounds ' || e.options), trim(e.model || ' ' || e.options) || ', rounds', "
+        "  q.extrapolated, e.error, e.mape, e.bias, e.worst_rank, NULL, NULL "
+        "FROM %s e JOIN prediction_run q USING (machine, model, options) "
+        "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options",
+        view_of_rounds(report, "round_model_error"));
+    if (report_has_table(report, "message_time"))
+        add_models(report,
+                   "SELECT machine, model, options, trim(model || ' ' || options), 0, error, mape, bias, worst_rank, "
+                   "  worst_actual_s, worst_model_s FROM model_error "
+                   "ORDER BY machine, error IS NULL, error, model, options",
+                   false, choice, &nearest);
+    add_models(report, rounds, true, choice, &nearest);
+    free(rounds);
     if (report->result != 0 || report->n_models > 0 || wanted == NULL)
         return;
     const char *hint = nearest_hint(&nearest);
@@ -340,7 +400,7 @@ static void collect_kinds(struct report *report)
             kind->error[model] = NAN;
     }
     report_query(report, &rows,
-                 "SELECT machine, model, options, kind_id, error FROM kind_error WHERE kind_id IN "
+                 "SELECT machine, model, trim('rounds ' || options), kind_id, error FROM kind_error WHERE kind_id IN "
                  "(SELECT kind_id FROM temp.heaviest_kind)");
     while (cursor_next(&rows)) {
         size_t model = report_find_model(report, &rows, 0);
@@ -391,11 +451,11 @@ static void collect_ranks(struct report *report)
     report_query_end(report, &rows);
 }
 
-/* Fills the ranks' modelled times, and the models' coverage from them. */
-static void collect_rank_models(struct report *report)
+/* Fills the ranks' modelled times, and the coverage of models of rounds from them. */
+static void add_rank_models(struct report *report, const char *sql)
 {
     struct cursor rows;
-    report_query(report, &rows, "SELECT machine, model, options, rank, actual_s, model_s, off_s FROM rank_error");
+    report_query(report, &rows, sql);
     while (cursor_next(&rows)) {
         size_t at = report_find_model(report, &rows, 0);
         struct report_rank_model *model = find_rank_model(report, &rows);
@@ -403,15 +463,33 @@ static void collect_rank_models(struct report *report)
             continue;
         fields_read(&report_rank_model_fields, model, &rows, 4, &report->pool);
         model->error = model->actual_s > 0 ? model->off_s / model->actual_s : NAN;
+        if (!report->models[at].rounds)
+            continue;
         report->models[at].coverage += model->actual_s / report->actual_s;
+        if (cursor_integer(&rows, 3) == report->models[at].worst_rank) {
+            report->models[at].worst_actual_s = model->actual_s;
+            report->models[at].worst_model_s = model->model_s;
+        }
     }
     report_query_end(report, &rows);
+}
+
+static void collect_rank_models(struct report *report)
+{
+    char *rounds =
+        xasprintf("SELECT machine, model, trim('rounds ' || options), rank, actual_s, model_s, off_s FROM %s",
+                  view_of_rounds(report, "round_rank_error"));
+    if (report_has_table(report, "message_time"))
+        add_rank_models(report, "SELECT machine, model, options, rank, actual_s, model_s, off_s FROM rank_error");
+    add_rank_models(report, rounds);
+    free(rounds);
 }
 
 void report_collect_rounds(struct report *report, const struct report_choice *choice)
 {
     collect_rounds(report);
     collect_models(report, choice);
+    collect_replicate(report);
     collect_kinds(report);
     collect_ranks(report);
     collect_rank_models(report);

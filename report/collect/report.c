@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrate/machine/machine_database.h"
+#include "predictor/models/judgement.h"
 #include "share/base/array.h"
 #include "share/base/order.h"
 
@@ -81,14 +82,30 @@ size_t report_find_model(const struct report *report, struct cursor *rows, int f
     return at;
 }
 
-size_t report_best_model(const struct report *report)
+static size_t best_of(const struct report *report, bool rounds)
 {
     size_t best = report->n_models;
     for (size_t i = 0; i < report->n_models; i++)
-        if (!isnan(report->models[i].error) &&
+        if (report->models[i].rounds == rounds && !isnan(report->models[i].error) &&
             (best == report->n_models || report->models[i].error < report->models[best].error))
             best = i;
     return best;
+}
+
+size_t report_best_of_rounds(const struct report *report)
+{
+    return best_of(report, true);
+}
+
+size_t report_best_model(const struct report *report)
+{
+    size_t best = best_of(report, false);
+    return best < report->n_models ? best : report_best_of_rounds(report);
+}
+
+const char *report_judgement(const struct report *report, const struct report_model *model)
+{
+    return model->withheld ? "" : judgement_of(model->error, model->rounds ? report->round_messages : report->messages);
 }
 
 static int compare_rank(const void *left, const void *right)

@@ -165,10 +165,13 @@ extern const struct fields report_completeness_fields;
 struct report_model {
     const char *machine, *model, *options;
     const char *title; /* model and options */
+    bool rounds;       /* of rounds one by one; else a law over the whole run */
+    bool withheld;     /* of rounds that overlap so much that its error is no claim */
     bool extrapolated;
     double error, mape, bias; /* T eq. 11, mean absolute percentage error, bias */
     int64_t worst_rank;
-    double coverage;                    /* share of the measured time that lies in the kinds that were modelled */
+    double worst_actual_s, worst_model_s;
+    double coverage;                    /* share of the measured time that was modelled */
     double visible_error, visible_bias; /* T eq. 11 and bias of the time that stays visible in MPI */
     double computing, compute_slowdown; /* what +memory says: threads of a socket that compute while messages arrive
                                          * there, and how many times as long they take; 0: it says nothing */
@@ -185,11 +188,11 @@ struct report_kind {
 };
 extern const struct fields report_kind_fields;
 
-/* Holds what a model says of a rank, of the kinds of rounds for which it was run. */
+/* Holds what a model says of a rank: of its time inside messages, or in the kinds of rounds for which it was run. */
 struct report_rank_model {
-    double actual_s; /* measured time of these kinds */
+    double actual_s; /* measured */
     double model_s;
-    double off_s;                    /* |actual - modelled|, summed over the kinds: what T eq. 11 sums */
+    double off_s;                    /* |actual - modelled|, of rounds summed over kinds: what T eq. 11 sums */
     double error;                    /* off_s as a share of actual_s */
     double part_s[STORED_PARTS];     /* what model_s is made of */
     double low_s, high_s;            /* the interval of model_s */
@@ -458,10 +461,8 @@ struct report {
     double repeated_share;                           /* part of it that lies in kinds of three and more rounds */
     double family_share;                             /* part of it that lies in families of three and more rounds */
     double concurrent_share; /* part of it that passed while another round was under way on the same socket or NIC */
-    bool errors_withheld;    /* concurrent_share is so large that errors of single rounds are no claim */
     double wait_s;           /* time after it, until the last rank of the round was done, over all ranks and rounds */
-    double replicate_error, replicate_share;
-    int64_t replicate_kinds;
+    double replicate_error, replicate_share; /* of what the best model is judged by: the whole run, or rounds */
     const char *replicate_basis;
 };
 
@@ -511,8 +512,12 @@ void report_collect_activity(struct report *report);
 /* Returns the model that the columns machine, model, options name, from first_column on; n_models for one that is not
  * wanted. */
 size_t report_find_model(const struct report *report, struct cursor *rows, int first_column);
-/* Returns the model with the smallest error, n_models where none has one. */
+/* Returns the law with the smallest error, else the model of rounds with that; n_models where none has one. */
 size_t report_best_model(const struct report *report);
+/* Returns the model of rounds with the smallest error, n_models where none has one. */
+size_t report_best_of_rounds(const struct report *report);
+/* Returns what judgement_of says of the model's error, "" where it is withheld. */
+const char *report_judgement(const struct report *report, const struct report_model *model);
 /* Returns the rank of that number, NULL if there is none. */
 struct report_rank *report_find_rank(const struct report *report, int64_t number);
 /* Returns a rank's time in rounds outside MPI, in s; NaN where it is not known. */

@@ -75,18 +75,32 @@ static void offer_laws(struct line *line)
     offer_rows(line, run_term_table, RUN_TERM_COUNT);
 }
 
+/* Says whether the rows have one of that name. */
+static bool has_row(const struct run_choice_row *rows, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Offers laws of the whole run, then the models of rounds and patterns that have other names. */
 static void offer_models(struct line *line)
 {
     go_behind(line, ",");
     if (strchr(line->wanted, '+') != NULL) {
         go_behind(line, "+");
+        offer_rows(line, run_term_table, RUN_TERM_COUNT);
         for (size_t i = 0; term_table[i] != NULL; i++)
-            offer(line, term_table[i]->name, term_table[i]->summary);
+            if (!has_row(run_term_table, RUN_TERM_COUNT, term_table[i]->name))
+                offer(line, term_table[i]->name, term_table[i]->summary);
         return;
     }
+    offer_rows(line, run_law_table, LAW_COUNT);
     for (size_t i = 0; model_table[i] != NULL; i++)
-        offer(line, model_table[i]->name, model_table[i]->summary);
-    offer(line, "all", "all models");
+        if (!has_row(run_law_table, LAW_COUNT, model_table[i]->name))
+            offer(line, model_table[i]->name, model_table[i]->summary);
+    offer(line, "all", "all of them");
 }
 
 static void offer_kind(struct line *line, enum option_words kind)

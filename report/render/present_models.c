@@ -29,7 +29,7 @@ void present_models(struct document *document, const struct report *report)
     } else {
         document_table(document, "machine|model|error>|MAPE>|bias>|worst rank>|measured>|modelled>");
     }
-    bool extrapolated = false, unknown = false;
+    bool extrapolated = false, unknown = false, withheld = false;
     double coverage = 1;
     for (size_t i = 0; i < report->n_models; i++) {
         const struct report_model *model = &report->models[i];
@@ -37,33 +37,28 @@ void present_models(struct document *document, const struct report *report)
         coverage = fmin(coverage, model->coverage);
         document_cell(document, "%s", model->machine);
         document_cell(document, "%s%s", model->title, model->extrapolated ? " *" : "");
-        document_cells(document, "ppci", words_claimed(report, model->error), words_claimed(report, model->mape),
-                       words_claimed(report, model->bias), model->worst_rank);
-        double measured = NAN, modelled = NAN;
-        for (size_t k = 0; k < report->n_ranks; k++)
-            if (report->ranks[k].rank == model->worst_rank) {
-                measured = report->ranks[k].models[i].actual_s;
-                modelled = report->ranks[k].models[i].model_s;
-            }
-        document_cells(document, "s", measured);
-        unknown = present_modelled_time(document, measured, modelled) || unknown;
+        document_cells(document, "ppci", words_claimed(model, model->error), words_claimed(model, model->mape),
+                       words_claimed(model, model->bias), model->worst_rank);
+        document_cells(document, "s", model->worst_actual_s);
+        unknown = present_modelled_time(document, model->worst_actual_s, model->worst_model_s) || unknown;
+        withheld = withheld || model->withheld;
     }
     if (extrapolated)
         document_line(document, "* beyond the ends of a bandwidth table of the machine");
     if (unknown)
         present_unknown(document);
-    if (report->errors_withheld && report->n_models > 0)
+    if (withheld)
         document_warning(document,
-                         "no error is claimed: rounds overlap (see Rounds), and the models take them one by one");
+                         "of rounds no error is claimed: they overlap (see Rounds), and are taken one by one");
     if (words_judgement(report) != NULL)
         document_warning(document, "%s", words_judgement(report));
     if (coverage < 0.999)
         document_warning(document, "a model covers only %.1f %% of the measured time: predict again",
                          words_percent(coverage));
     if (isnan(report->replicate_error))
-        document_line(document, "replicate error: none, no kind has two rounds");
+        document_line(document, "replicate error: none, nothing came twice");
     else
-        document_line(document, "replicate error: %.1f %% (%s; %.1f %% of the time has two and more rounds)",
+        document_line(document, "replicate error: %.1f %% (%s; of %.1f %% of the time)",
                       words_percent(report->replicate_error), report->replicate_basis,
                       words_percent(report->replicate_share));
 }

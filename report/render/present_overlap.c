@@ -24,14 +24,14 @@ static void present_modelled(struct document *document, const struct report *rep
     document_table(document, "rank>|outside>|share>|modelled>|visible>|in MPI>|error>|bias>");
     for (size_t i = 0; i < report->overlap.n_ranks; i++) {
         const struct report_rank *rank = report->overlap.ranks[i];
-        double inside_s = report->errors_withheld ? NAN : rank->models[model].in_mpi_s;
+        double inside_s = report->models[model].withheld ? NAN : rank->models[model].in_mpi_s;
         document_cells(document, "ispssspc", rank->rank, rank->models[model].outside_s,
                        rank->models[model].outside_s / rank->models[model].actual_s, rank->models[model].model_s,
                        rank->models[model].visible_s, rank->models[model].in_mpi_s,
                        inside_s > 0 ? rank->models[model].visible_off_s / inside_s : NAN,
                        inside_s > 0 ? (rank->models[model].visible_s - inside_s) / inside_s : NAN);
     }
-    if (!isnan(report->models[model].visible_error) && !report->errors_withheld)
+    if (!isnan(report->models[model].visible_error) && !report->models[model].withheld)
         document_line(document, "error of visible over all ranks: %.1f %%, bias %+.1f %%",
                       100 * report->models[model].visible_error, 100 * report->models[model].visible_bias);
     document_line(document, "an MPI that moves data inside its calls only shows more, up to the modelled time");
@@ -39,7 +39,7 @@ static void present_modelled(struct document *document, const struct report *rep
 
 void present_overlap(struct document *document, const struct report *report)
 {
-    size_t model = report_best_model(report);
+    size_t model = report_best_of_rounds(report);
     if (!report->overlap.matters)
         return;
     document_line(document, "%.1f %% of the time in rounds passed outside MPI, between post and wait",

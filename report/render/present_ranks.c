@@ -68,9 +68,11 @@ static bool present_rank(struct document *document, const struct report *report,
         document_cells(document, "spp", rank->models[model].actual_s, rank->late_senders_s / rank->actual_s,
                        rank->late_receivers_s / rank->actual_s);
         unknown = present_modelled_time(document, rank->models[model].actual_s, rank->models[model].model_s);
-        document_cells(document, "pc", words_claimed(report, rank->models[model].off_s / rank->models[model].actual_s),
-                       words_claimed(report, (rank->models[model].model_s - rank->models[model].actual_s) /
-                                                 rank->models[model].actual_s));
+        document_cells(
+            document, "pc",
+            words_claimed(&report->models[model], rank->models[model].off_s / rank->models[model].actual_s),
+            words_claimed(&report->models[model],
+                          (rank->models[model].model_s - rank->models[model].actual_s) / rank->models[model].actual_s));
         document_bar(document, rank->models[model].actual_s, rank->models[model].model_s);
     } else {
         document_cells(document, "bsspp", (double)rank->received_bytes, rank->in_mpi_s, rank->actual_s,
@@ -87,14 +89,16 @@ void present_ranks(struct document *document, const struct report *report)
     for (size_t i = 0; i < n; i++)
         ranking[i] = (struct ranking){&report->ranks[i], weight(&report->ranks[i], model, report->n_models)};
     if (model < report->n_models)
-        document_line(document, "time in all rounds, # measured, | modelled by %s on %s", report->models[model].title,
+        document_line(document, "time %s, # measured, | modelled by %s on %s",
+                      report->models[model].rounds ? "in all rounds" : "inside messages", report->models[model].title,
                       report->models[model].machine);
     else
         document_line(document, "time in all rounds from first post to last completion, # measured");
     if (n > RANKS_SHOWN_WHOLE && !document->all_ranks) {
         qsort(ranking, n, sizeof *ranking, heavier);
         n = RANKS_WORST;
-        present_distribution(document, report, report->errors_withheld ? report->n_models : model);
+        present_distribution(document, report,
+                             model < report->n_models && report->models[model].withheld ? report->n_models : model);
         document_line(document, "the %zu %s (--all-ranks shows all):", n,
                       model < report->n_models ? "furthest off" : "with the longest time");
     }

@@ -26,7 +26,7 @@ void present_rounds(struct document *document, const struct report *report)
                   words_percent(report->concurrent_share));
     if (report->all_kinds > (int64_t)report->n_kinds)
         document_line(document, "the heaviest %zu:", report->n_kinds);
-    size_t best = report_best_model(report);
+    size_t best = report_best_of_rounds(report);
     document_table(document, best < report->n_models
                                  ? "kind>|rounds>|messages>|a rank>|volume>|on>|off>|node>|time>|error>"
                                  : "kind>|rounds>|messages>|a rank>|volume>|on>|off>|node>|time>");
@@ -35,7 +35,7 @@ void present_rounds(struct document *document, const struct report *report)
         document_cells(document, "iiiibpppp", kind->kind, kind->rounds, kind->messages, kind->max_messages,
                        (double)kind->bytes, kind->intra_socket, kind->inter_socket, kind->inter_node, kind->time_share);
         if (best < report->n_models)
-            document_cells(document, "p", words_claimed(report, kind->error[best]));
+            document_cells(document, "p", words_claimed(&report->models[best], kind->error[best]));
     }
     document_line(
         document,

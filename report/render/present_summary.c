@@ -10,7 +10,15 @@
 #include "report/render/render.h"
 #include "report/render/sections.h"
 
-enum { SCREEN_LINES = 40, SCREEN_COLUMNS = 80, SITES_SHOWN = 5, SENTENCES = 4, SITE_COLUMNS = 36, PROGRAMS_SHOWN = 6 };
+enum {
+    MODELS_SHOWN = 4,
+    SCREEN_LINES = 40,
+    SCREEN_COLUMNS = 80,
+    SITES_SHOWN = 5,
+    SENTENCES = 4,
+    SITE_COLUMNS = 36,
+    PROGRAMS_SHOWN = 6
+};
 
 /* Heads the screen with the command, or with all programs and their ranks: on lines of their own where they are too
  * long together. */
@@ -105,70 +113,77 @@ static const char *summary_nothing_found(const struct report *report)
     return "nothing that costs 3 % of the ranks' time or more";
 }
 
-/* Counts the models whose error is no further from the best one's than the run is from itself. */
-static size_t not_told_apart(const struct report *report, size_t best)
+/* Says what the best model's error allows to say, in a few words; "" for nothing. */
+static const char *judge(const struct report *report, const struct report_model *best, char *text, size_t size)
 {
-    double reach = fmax(report->models[best].error, 0) + report->replicate_error;
-    size_t n = 0;
-    for (size_t i = 0; i < report->n_models; i++)
-        n += report->models[i].error <= reach;
-    return n;
-}
-
-/* Says what the best model's error allows to say, in one sentence. */
-static void judge(struct document *document, const struct report *report, size_t best)
-{
-    const struct report_model *model = &report->models[best];
     const char *judgement = words_judgement(report);
     double noise = report->replicate_error;
-    size_t n = isnan(noise) ? 0 : not_told_apart(report, best);
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_models; i++)
+        n += report->models[i].rounds == best->rounds && strcmp(report->models[i].machine, best->machine) == 0 &&
+             report->models[i].error <= best->error + noise;
     if (judgement != NULL)
-        document_warning(
-            document, "%s%s", judgement,
-            report->waited.ranks > 0 || report->crowding.nodes > 0 ? ", which holds the wait for processors" : "");
-    else if (isnan(noise))
-        document_line(document, "no kind of round came twice: whether the error is noise is not known");
-    else if (model->error <= noise)
-        document_line(document,
-                      n > 1 ? "%zu models cannot be told apart: their errors are at most twice the noise"
-                            : "its error is below the noise",
-                      n);
-    else if (n > 1)
-        document_line(document, "%zu models cannot be told apart: they differ by less than the noise", n);
-    else
-        document_line(document, "its error is above the noise, and the next one's further by more than it");
+        return judgement;
+    if (isnan(noise))
+        return "whether the error is noise is not known: no call came twice";
+    if (best->error <= noise)
+        return "the error is below the noise";
+    snprintf(text, size, "%zu differ by less than the noise", n);
+    return n > 1 ? text : "";
 }
 
-/* Adds at most three lines on the best model, which claim no more than its error and the replicate error allow. */
+/* Shows the models of the best one's kind, the best first, and what their errors are worth. */
+static void present_errors(struct document *document, const struct report *report, size_t best)
+{
+    const struct report_model *first = &report->models[best];
+    size_t shown = 0, all = 0;
+    document_table(document, "law|error>|replicate>|bias>|worst rank>|measured>|modelled>");
+    for (size_t i = 0; i < report->n_models; i++) { /* in the order of their errors for each machine */
+        const struct report_model *model = &report->models[i];
+        if (model->rounds != first->rounds || strcmp(model->machine, first->machine) != 0)
+            continue;
+        all++;
+        if (shown == MODELS_SHOWN)
+            continue;
+        shown++;
+        document_cell(document, "%.24s", model->title);
+        document_cells(document, "ppciss", words_claimed(model, model->error), report->replicate_error,
+                       words_claimed(model, model->bias), model->worst_rank, model->worst_actual_s,
+                       model->worst_model_s);
+    }
+    char text[64], share[64] = "", more[32] = "";
+    const char *judgement = judge(report, first, text, sizeof text);
+    double measured_s = 0;
+    for (size_t i = 0; i < report->n_ranks; i++)
+        if (!isnan(report->ranks[i].models[best].actual_s))
+            measured_s += report->ranks[i].models[best].actual_s;
+    if (report->activities.unknown == NULL && report->activities.ranks_s > 0) {
+        char ratio[16];
+        words_ratio(ratio, sizeof ratio, fmin(measured_s / report->activities.ranks_s, 1));
+        snprintf(share, sizeof share, ", %s of all ranks' time", ratio);
+    }
+    if (all > shown)
+        snprintf(more, sizeof more, "; %zu more", all - shown);
+    document_add(document, words_judgement(report) != NULL ? DOCUMENT_WARNING : DOCUMENT_LINE, "on %.20s%s%s%s%s",
+                 first->machine, share, judgement[0] != '\0' ? "; " : "", judgement, more);
+    if (report->waited.ranks > 0 || report->crowding.nodes > 0)
+        document_warning(document, "measured times hold waits for processors, which no law knows");
+}
+
 static void summary_models(struct document *document, const struct report *report)
 {
     size_t best = report_best_model(report);
-    if (report->n_models == 0) {
+    if (report->n_models == 0)
         document_line(document, report->messages > 0
                                     ? "none: 'mpistair predict' compares the time in messages with models"
                                     : "none: there are no messages to compare with them");
-        return;
-    }
-    if (report->errors_withheld || best == report->n_models) {
-        document_line(document, report->errors_withheld
-                                    ? "no error is claimed: rounds of messages overlap (--section rounds)"
-                                    : "no model has an error: no time was measured");
-        return;
-    }
-    char name[64], replicate[32] = "not known", share[64] = "";
-    const struct report_model *model = &report->models[best];
-    snprintf(name, sizeof name, "%.30s on %.24s", model->title, model->machine);
-    if (!isnan(report->replicate_error))
-        words_ratio(replicate, sizeof replicate, report->replicate_error);
-    if (report->activities.unknown == NULL && report->activities.ranks_s > 0) {
-        char ratio[16];
-        words_ratio(ratio, sizeof ratio, fmin(report->actual_s / report->activities.ranks_s, 1));
-        snprintf(share, sizeof share, ", for %s of all ranks' time", ratio);
-    }
-    char error[32];
-    document_line(document, "best of %zu: %s, error %s (replicate error %s)%s", report->n_models, name,
-                  words_ratio(error, sizeof error, model->error), replicate, share);
-    judge(document, report, best);
+    else if (best == report->n_models)
+        document_line(document, "no model has an error: no time was measured");
+    else if (report->models[best].withheld)
+        document_line(document, "rounds overlap, so their errors are no claim: 'mpistair predict' without --rounds "
+                                "takes the run");
+    else
+        present_errors(document, report, best);
 }
 
 /* Shows seconds and shares of one activity. */

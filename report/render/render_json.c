@@ -47,11 +47,13 @@ static struct json *models_array(const struct report *report)
     for (size_t i = 0; i < report->n_models; i++) {
         const struct report_model *model = &report->models[i];
         struct json *object = fields_object(&report_model_fields, model);
-        json_move(object, json_pack("{sf sb sf sf so sf sb ss}", "error", model->error, "error_withheld",
-                                    (int)report->errors_withheld, "mape", model->mape, "bias", model->bias,
-                                    "worst_rank", model->worst_rank < 0 ? json_null() : json_integer(model->worst_rank),
-                                    "coverage", model->coverage, "extrapolated", (int)model->extrapolated, "judgement",
-                                    report->errors_withheld ? "" : judgement_of(model->error, report->round_messages)));
+        json_move(object,
+                  json_pack("{sb sf sb sf sf so sf sf sf sb ss}", "rounds", (int)model->rounds, "error", model->error,
+                            "error_withheld", (int)model->withheld, "mape", model->mape, "bias", model->bias,
+                            "worst_rank", model->worst_rank < 0 ? json_null() : json_integer(model->worst_rank),
+                            "worst_actual_s", model->worst_actual_s, "worst_model_s", model->worst_model_s, "coverage",
+                            model->coverage, "extrapolated", (int)model->extrapolated, "judgement",
+                            report_judgement(report, model)));
         json_add(array, object);
     }
     return array;
@@ -282,7 +284,7 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
                FIELD(report, repeated_share));
     const struct fields replicate_fields =
         FIELDS(report, FIELD_AS("error", report, replicate_error), FIELD_AS("share", report, replicate_share),
-               FIELD_AS("kinds", report, replicate_kinds), FIELD_AS("basis", report, replicate_basis));
+               FIELD_AS("basis", report, replicate_basis));
     struct json *rounds = fields_object(&round_fields, report);
     json_set(rounds, "heaviest_kinds", kinds_array(report));
     struct json *all = json_pack(

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predictor/models/judgement.h"
-
 size_t render_width(const char *text)
 {
     size_t width = 0;
@@ -136,17 +134,17 @@ double words_percent(double ratio)
     return isnan(ratio) ? 0 : ratio * 100;
 }
 
-double words_claimed(const struct report *report, double error)
+double words_claimed(const struct report_model *model, double error)
 {
-    return report->errors_withheld ? NAN : error;
+    return model->withheld ? NAN : error;
 }
 
 const char *words_judgement(const struct report *report)
 {
     size_t best = report_best_model(report);
-    if (report->errors_withheld || best == report->n_models)
+    if (best == report->n_models || report->models[best].withheld)
         return NULL;
-    const char *found = judgement_of(report->models[best].error, report->round_messages);
+    const char *found = report_judgement(report, &report->models[best]);
     if (found[0] == '\0')
         return NULL;
     return strcmp(found, "not explained") == 0 ? "no model explains even half of the time in messages"

@@ -24,7 +24,7 @@ double words_percent(double ratio);
 /* Returns what is said of all models together, the best of which has that error: that there are too few messages, or
  * that none explains the time; NULL else, and where no error is claimed. */
 const char *words_judgement(const struct report *report);
-/* Returns an error of a model as the text shows it: NaN, thus not at all, where rounds overlap too much. */
-double words_claimed(const struct report *report, double error);
+/* Returns an error of a model as the text shows it: NaN, thus not at all, where rounds overlap too much for one. */
+double words_claimed(const struct report_model *model, double error);
 
 #endif

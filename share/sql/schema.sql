@@ -804,7 +804,7 @@ CREATE VIEW kind_halves(kind_id, rank, rounds, first_s, second_s) AS
   FROM placed r JOIN round_process p ON p.round_id = r.id
   WHERE r.n >= 2 GROUP BY r.kind_id, p.rank;
 
--- T eq. 11 between the halves of one launch, the mean of both as the measured time. As in rank_error, the differences
+-- T eq. 11 between the halves of one launch, the mean of both as the measured time. As in round_rank_error, the differences
 -- within each kind are summed: off_s. first_s, second_s: of a rank the sum over kinds of the mean over a half's rounds,
 -- each times the kind's number of rounds. share: of the measured time, what lies in kinds of two and more rounds.
 CREATE VIEW rank_replicate(rank, first_s, second_s, error, off_s) AS
@@ -812,7 +812,7 @@ CREATE VIEW rank_replicate(rank, first_s, second_s, error, off_s) AS
   FROM (SELECT rank, sum(rounds * first_s) AS first_s, sum(rounds * second_s) AS second_s,
                sum(rounds * abs(first_s - second_s)) AS off_s FROM kind_halves GROUP BY rank);
 
-CREATE VIEW replicate_error(error, kinds, ranks, share, basis) AS
+CREATE VIEW round_replicate_error(error, kinds, ranks, share, basis) AS
   SELECT (SELECT sum(off_s) / nullif(sum(first_s + second_s) / 2, 0) FROM rank_replicate),
          (SELECT count(DISTINCT kind_id) FROM kind_halves), (SELECT count(*) FROM rank_replicate),
          (SELECT sum(a.rounds * a.actual_s) FROM kind_actual a WHERE a.kind_id IN (SELECT kind_id FROM kind_halves)) /
@@ -829,7 +829,7 @@ CREATE VIEW kind_error(machine, model, kind_id, rounds, error, bias, options) AS
 
 -- off_s: the sum of |actual - model| over the kinds, each times its rounds, so that a kind that is modelled too slow does
 -- not hide one that is modelled too fast. bias has the sign, and lets them cancel.
-CREATE VIEW rank_error(machine, model, rank, actual_s, model_s, error, options, off_s, bias) AS
+CREATE VIEW round_rank_error(machine, model, rank, actual_s, model_s, error, options, off_s, bias) AS
   SELECT machine, model, rank, actual_s, model_s, off_s / nullif(actual_s, 0), options, off_s,
          (model_s - actual_s) / nullif(actual_s, 0)
   FROM (SELECT q.machine, q.model, q.options, a.rank, sum(a.rounds * a.actual_s) AS actual_s,
@@ -858,12 +858,12 @@ CREATE VIEW rank_visible(machine, model, rank, outside_s, model_s, visible_s, in
 
 -- error: T eq. 11, its sum over the ranks of every kind; mape: mean of the ranks' errors; bias: sum of model - actual over
 -- sum of actual; worst_rank: with the largest off_s.
-CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank, options) AS
+CREATE VIEW round_model_error(machine, model, error, mape, bias, worst_rank, options) AS
   SELECT machine, model, sum(off_s) / nullif(sum(actual_s), 0), avg(error),
          sum(model_s - actual_s) / nullif(sum(actual_s), 0), max(CASE WHEN place = 1 THEN rank END), options
   FROM (SELECT *, row_number() OVER (PARTITION BY machine, model, options
                                      ORDER BY off_s DESC, rank) AS place
-        FROM rank_error)
+        FROM round_rank_error)
   GROUP BY machine, model, options;
 
 -- What a rank's modelled time in all rounds is made of; the parts add up to time_s. mostly: the largest one. extrapolated: in
@@ -1173,3 +1173,78 @@ CREATE VIEW IF NOT EXISTS model_memory(machine, model, options, computing, compu
   SELECT machine, model, options, sum(k.rounds * arriving_s * computing) / nullif(sum(k.rounds * arriving_s), 0),
          sum(k.rounds * arriving_s * compute_slowdown) / nullif(sum(k.rounds * arriving_s), 0)
   FROM prediction_memory m JOIN kind k ON k.id = m.kind_id GROUP BY machine, model, options;
+
+-- The time inside messages of each call, as measured and by a law: what posts, waits and probes took, without collectives and
+-- without what is copied from the recording. modelled_s is the sum of the parts behind it.
+CREATE TABLE IF NOT EXISTS message_time(
+  run_id INTEGER NOT NULL REFERENCES replay_run(id),
+  place INTEGER NOT NULL,              -- as of replay_place
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,
+  callsite INTEGER REFERENCES callsite(id), -- NULL: not known
+  measured_s REAL NOT NULL,
+  modelled_s REAL NOT NULL,
+  late_sender_s REAL NOT NULL,
+  late_receiver_s REAL NOT NULL,
+  latency_s REAL NOT NULL,
+  bandwidth_s REAL NOT NULL,
+  contention_s REAL NOT NULL,
+  queue_s REAL NOT NULL,
+  progress_s REAL NOT NULL,
+  post_s REAL NOT NULL,                -- overhead of posts, waits for a processor
+  PRIMARY KEY (run_id, place)
+) WITHOUT ROWID;
+
+-- The measured time inside messages of every second call of a place, from its first (odd_s) and from its second (even_s)
+-- on; the last one of an odd number of calls is in neither.
+CREATE TABLE IF NOT EXISTS message_halves(
+  rank INTEGER NOT NULL,
+  function TEXT NOT NULL,
+  callsite INTEGER REFERENCES callsite(id),
+  odd_s REAL NOT NULL,
+  even_s REAL NOT NULL
+);
+
+-- The errors of the laws over the whole run. Traces of earlier versions have views of these names on rounds.
+DROP VIEW IF EXISTS site_error;
+DROP VIEW IF EXISTS model_error;
+DROP VIEW IF EXISTS rank_error;
+DROP VIEW IF EXISTS replicate_error;
+
+-- By call site, over all ranks; off_s: the sum of |measured - modelled| over the ranks.
+CREATE VIEW site_error(machine, model, function, callsite, actual_s, model_s, error, options, off_s, bias) AS
+  SELECT machine, law, function, callsite, sum(measured_s), sum(modelled_s),
+         sum(abs(measured_s - modelled_s)) / nullif(sum(measured_s), 0),
+         trim(iif(collectives = 'modelled', 'collectives modelled ', '') || options), sum(abs(measured_s - modelled_s)),
+         sum(modelled_s - measured_s) / nullif(sum(measured_s), 0)
+  FROM (SELECT q.id, q.machine, q.law, q.collectives, q.options, m.rank, m.function, m.callsite,
+               sum(m.measured_s) AS measured_s, sum(m.modelled_s) AS modelled_s
+        FROM replay_run q JOIN message_time m ON m.run_id = q.id GROUP BY q.id, m.function, m.callsite, m.rank)
+  GROUP BY id, function, callsite;
+
+CREATE VIEW rank_error(machine, model, rank, actual_s, model_s, error, options, off_s, bias) AS
+  SELECT machine, law, rank, measured_s, modelled_s, abs(measured_s - modelled_s) / nullif(measured_s, 0),
+         trim(iif(collectives = 'modelled', 'collectives modelled ', '') || options), abs(measured_s - modelled_s),
+         (modelled_s - measured_s) / nullif(measured_s, 0)
+  FROM (SELECT q.machine, q.law, q.collectives, q.options, m.rank, sum(m.measured_s) AS measured_s,
+               sum(m.modelled_s) AS modelled_s
+        FROM replay_run q JOIN message_time m ON m.run_id = q.id GROUP BY q.id, m.rank);
+
+-- error: T eq. 11, the sum over ranks |actual - model| over the sum of actual; mape: mean of the ranks' errors; bias: sum of
+-- model - actual over sum of actual; worst_rank: with the largest off_s, its times behind it.
+CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank, options, worst_actual_s, worst_model_s) AS
+  SELECT machine, model, sum(off_s) / nullif(sum(actual_s), 0), avg(error),
+         sum(model_s - actual_s) / nullif(sum(actual_s), 0), max(CASE WHEN place = 1 THEN rank END), options,
+         max(CASE WHEN place = 1 THEN actual_s END), max(CASE WHEN place = 1 THEN model_s END)
+  FROM (SELECT *, row_number() OVER (PARTITION BY machine, model, options ORDER BY off_s DESC, rank) AS place
+        FROM rank_error)
+  GROUP BY machine, model, options;
+
+-- T eq. 11 between odd and even calls, the mean of both as the measured time: what no law can be expected to beat by far.
+-- share: of the measured time, what lies in the calls that count.
+CREATE VIEW replicate_error(error, ranks, share, basis) AS
+  SELECT sum(abs(odd_s - even_s)) / nullif(sum(odd_s + even_s) / 2, 0), count(*),
+         sum(odd_s + even_s) / nullif((SELECT max(measured_s) FROM (SELECT sum(measured_s) AS measured_s FROM message_time
+                                                                   GROUP BY run_id)), 0),
+         'odd against even calls of each call site and rank'
+  FROM (SELECT rank, sum(odd_s) AS odd_s, sum(even_s) AS even_s FROM message_halves GROUP BY rank);

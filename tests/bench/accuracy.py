@@ -82,7 +82,7 @@ def predicted(trace, name, repetitions):
     if kind["messages"] == n_messages:
         if kind["rounds"] != repetitions:
             print(f"    note: {trace}: {kind['rounds']} rounds of the pattern's kind, expected {repetitions}")
-        run(OPTIONS.mpistair, "predict", trace, "--machine", "./machine.tbl", "--model", OPTIONS.models)
+        run(OPTIONS.mpistair, "predict", trace, "--rounds", "--machine", "./machine.tbl", "--model", OPTIONS.models)
         rows = select(trace, "SELECT model, rank, time_s FROM prediction JOIN prediction_run ON run_id = prediction_run.id "
                              f"WHERE kind_id = {kind['id']}")
     else:

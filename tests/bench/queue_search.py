@@ -55,7 +55,7 @@ def predictions(options, mpi, trace):
     """{(n, half): {model: (time_s, queue_s)}} of the receiver."""
     models = ["max-rate", "max-rate+queue", f"max-rate+{TERM[mpi]}"]
     for table in (mpi, *QUEUES):
-        run(options.mpistair, "predict", trace, "--machine", f"./{table}.tbl", "--model", ",".join(models))
+        run(options.mpistair, "predict", trace, "--rounds", "--machine", f"./{table}.tbl", "--model", ",".join(models))
     sql = ("SELECT q.machine || ' ' || q.model AS model, p.time_s, p.queue_s, m.dst AS dst, m.n AS n FROM prediction p "
            "JOIN prediction_run q ON q.id = p.run_id JOIN (SELECT kind_id, min(id) AS id FROM round GROUP BY kind_id) r "
            "ON r.kind_id = p.kind_id JOIN (SELECT round_id, dst, count(*) AS n FROM message WHERE bytes > 0 GROUP BY "

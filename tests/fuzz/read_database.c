@@ -193,6 +193,7 @@ void read_database(const uint8_t *data, size_t size)
                                           "partners",
                                           "persistent",
                                           "rank_error",
+                                          "site_error",
                                           "ranks",
                                           "recording_off",
                                           "replicate_error",
@@ -227,12 +228,13 @@ void read_database(const uint8_t *data, size_t size)
         command(cmd_report, path, "--format", formats[data[0] / 8 % 4], "--all-ranks", NULL);
         break;
     case 2:
-        command(cmd_predict, path, "--machine", "m", "--model", "all", NULL);
+        command(cmd_predict, path, "--machine", "m", NULL);
+        command(cmd_predict, path, "--machine", "m", "--rounds", NULL);
         command(cmd_report, path, NULL);
         break;
     case 3:
         command(cmd_predict, path, "--machine", "m", "--model", "postal+queue-by-source,staircase+queue-captured",
-                "--interval", NULL);
+                "--rounds", "--interval", NULL);
         break;
     case 4:
         command(cmd_predict, path, "--machine", "m", "--model", "flow+queue-captured", "--to-placement", "fill",

@@ -108,7 +108,9 @@ static void use_trace(const char *trace, size_t which)
         abort();
     /* No machine has every level. */
     if (which % 4 == 2)
-        command(cmd_predict, trace, "--machine", "blue-waters", "--model", "postal,flow+queue-captured", NULL);
+        command(cmd_predict, trace, "--machine", "blue-waters", "--model", "postal,flow+queue-captured", "--rounds",
+                NULL);
+    command(cmd_predict, trace, "--machine", "blue-waters", NULL);
 }
 
 void read_spool(const uint8_t *data, size_t size)

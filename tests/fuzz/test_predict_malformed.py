@@ -109,6 +109,13 @@ COMMANDS = [
     (["rank.db", "--machine", "m.tbl"], 1, "rank 7 of a message is not in the world of 2 ranks"),
     (["bytes.db", "--machine", "m.tbl"], 1, "a message of -5 bytes"),
     (["world.db", "--machine", "m.tbl"], 1, "run.world_size is -1"),
+    (["nocalls.db", "--machine", "m.tbl"], 1, "ingested with --no-calls"),
+    (["t.db", "--machine", "m.tbl", "--model", "staircase-max"], 2, "it is a model of rounds: --rounds"),
+    (["t.db", "--machine", "m.tbl", "--model", "flow+nothing"], 2, "no term 'nothing'"),
+    (["t.db", "--machine", "m.tbl", "--model", "flow+memory+memory"], 2, "comes twice"),
+    (["t.db", "--machine", "m.tbl", "--interval"], 2, "--interval requires --rounds"),
+    (["t.db", "--machine", "m.tbl", "--latency", "out"], 2, "--latency requires --rounds"),
+    (["--rounds", *PATTERN], 2, "--rounds requires a trace"),
     (["machine.db"], 1, "machine 'bad': bw of -1, expected a value above 0"),
 ]
 
@@ -141,6 +148,7 @@ def write_traces():
         with open(name, "w") as file:
             file.write("rank,node,socket\n" + text)
     make_trace("t.db")
+    make_trace("nocalls.db")
     make_trace("version.db", version=99)
     make_trace("norun.db", world=None)
     make_trace("world.db", world=-1)
@@ -171,7 +179,8 @@ def check(what, arguments, code, message):
     for name in os.listdir("."):
         with open(name, "rb") as file:
             before[name] = file.read()
-    done = subprocess.run([MPISTAIR, "predict", *arguments], capture_output=True, timeout=60)
+    rounds = ["--rounds"] if arguments and arguments[0] in ("rank.db", "bytes.db", "world.db") and "--best-placement" not in arguments else []
+    done = subprocess.run([MPISTAIR, "predict", *arguments, *rounds], capture_output=True, timeout=60)
     error = done.stderr.decode(errors="replace")
     after = {}
     for name in os.listdir("."):

@@ -94,6 +94,6 @@ with tempfile.TemporaryDirectory(prefix="mpistair-bench-") as folder:
     near = [(src, dst, size) for src, dst, size in messages if src < RANKS_A_SOCKET and dst < RANKS_A_SOCKET]
     make_trace(many, RANKS_A_SOCKET, [(1 + i % 8, near[100 * (i % 8):100 * (i % 8) + 100]) for i in range(27446)])
     for name, trace in (("one round", one), ("27,446 rounds", many)):
-        run(f"predict of {len(messages)} messages in {name}", "predict", trace, "--machine", "summit", "-o", out,
+        run(f"predict of {len(messages)} messages in {name}", "predict", trace, "--rounds", "--machine", "summit", "-o", out,
             memory=False)
         run(f"report of {len(messages)} messages in {name}", "report", trace, "-o", out, memory=False)

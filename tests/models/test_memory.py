@@ -268,7 +268,7 @@ class Memory(PredictTest):
         self.call(*memory, "--aggregate", code=2, says="--memory and --what-if")
         for option, says in (("--compute-cores", "requires --memory, or a model with +memory"), ("--comp-numa", "require --memory"),
                              ("--comm-numa", "require --memory")):
-            self.call("predict", "trace.db", "--machine", "henri", option, 0, code=2, says=says)
+            self.call("predict", "trace.db", "--rounds", "--machine", "henri", option, 0, code=2, says=says)
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ class MemoryTerm(unittest.TestCase):
         database.close()
 
     def stored(self, machine, *options):
-        done = self.tool("predict", self.trace, "--machine", machine, "--model", "postal,postal+memory", *options)
+        done = self.tool("predict", self.trace, "--rounds", "--machine", machine, "--model", "postal,postal+memory", *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         database = sqlite3.connect(self.trace)
         rows = database.execute("SELECT rank, memory_s, arriving_s, computing, compute_slowdown FROM prediction_memory "
@@ -217,11 +217,11 @@ class MemoryTerm(unittest.TestCase):
 
     def test_trace_refuses(self):
         self.made_trace()
-        done = self.tool("predict", self.trace, "--machine", self.machine(), "--model", "postal+memory", "--compute-cores", 2)
+        done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine(), "--model", "postal+memory", "--compute-cores", 2)
         self.refused(done, 2, "--compute-cores requires --pattern")
-        done = self.tool("predict", self.trace, "--machine", self.machine(), "--model", "postal+memory", "--to-placement", "fill")
+        done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine(), "--model", "postal+memory", "--to-placement", "fill")
         self.refused(done, 2, "replay --memory")
-        done = self.tool("predict", self.trace, "--machine", self.machine("cpu-copy"), "--model", "postal+memory")
+        done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine("cpu-copy"), "--model", "postal+memory")
         self.refused(done, 1, "cpu-copy", "between nodes")
 
 

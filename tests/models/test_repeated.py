@@ -23,7 +23,8 @@ intra_socket any bw 1 1e9 B/s\n"""
 
 class Repeated(PredictTest):
     def run_predict(self, *arguments, code=0):
-        done = subprocess.run([MPISTAIR, "predict", *arguments], capture_output=True, text=True, timeout=60)
+        rounds = [] if str(arguments[0]).startswith("-") else ["--rounds"]
+        done = subprocess.run([MPISTAIR, "predict", *arguments, *rounds], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, code, done.stderr)
         return done
 

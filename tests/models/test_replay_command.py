@@ -283,7 +283,10 @@ class ReplayCommand(unittest.TestCase):
 
     def test_of_before(self):
         """A trace without the tables is read, and gets them."""
-        self.write(chain(), *(f"DROP TABLE replay_{table}" for table in ("part", "efficiency", "place", "run")))
+        views = (f"DROP VIEW {view}" for view in ("model_error", "rank_error", "site_error", "replicate_error"))
+        tables = (f"DROP TABLE {table}" for table in ("message_time", "message_halves", "replay_part", "replay_efficiency",
+                                                      "replay_place", "replay_run"))
+        self.write(chain(), *views, *tables)
         done = self.tool("report", self.trace, "--all")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.replay()

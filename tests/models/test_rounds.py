@@ -50,7 +50,7 @@ class Rounds(PredictTest):
 
     def stored(self, trace, *arguments):
         """{(model, kind, rank): (time_s, queue_s)}"""
-        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", self.machine(), *arguments], capture_output=True,
+        done = subprocess.run([MPISTAIR, "predict", trace, "--rounds", "--machine", self.machine(), *arguments], capture_output=True,
                               text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         database = sqlite3.connect(trace)
@@ -108,7 +108,7 @@ class Rounds(PredictTest):
         trace = self.make_trace([(0, i * 10 ** 6, {0: 0, 1: 0}, [(0, 1, 1000, 0, 0), (1, 0, 1000, 0, 0)]) for i in range(5)])
         with sqlite3.connect(trace) as database:
             database.execute("UPDATE form SET level = 3 WHERE id % 2")
-        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", self.machine(), "--model",
+        done = subprocess.run([MPISTAIR, "predict", trace, "--rounds", "--machine", self.machine(), "--model",
                                "staircase,postal+queue-captured"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 of 2 messages were recorded at another level", done.stderr)

@@ -90,8 +90,11 @@ for command in commands:
     if explained - known:
         failures.append(f"the page of {command} explains {sorted(explained - known)}, which --help does not have")
 
-models = names(output(MPISTAIR, "predict", "--help").split("models:")[1].split("terms,")[0])
-terms = names(output(MPISTAIR, "predict", "--help").split("MODEL+TERM:")[1])
+predict_help = output(MPISTAIR, "predict", "--help")
+laws = names(predict_help.split("laws of the whole run:")[1].split("terms,")[0])
+law_terms = names(predict_help.split("LAW+TERM:")[1].split("models of")[0])
+models = [*laws, *(name for name in names(predict_help.split("or of rounds:")[1].split("terms,")[0]) if name not in laws)]
+terms = [*law_terms, *(name for name in names(predict_help.split("MODEL+TERM:")[1]) if name not in law_terms)]
 files = {folder: [path.stem for path in (SOURCE / "share" / folder).glob(f"*.{suffix}")]
          for folder, suffix in {"machines": "tbl", "topologies": "topo", "sql": "sql"}.items()}
 kinds = names(output(MPISTAIR, "pattern", "--help").split("kinds:")[1])
@@ -107,6 +110,8 @@ with tempfile.TemporaryDirectory() as folder:
         (["predict", "one.db", "--model", ""], [*models, "all"]),
         (["predict", "one.db", "--model", "postal,sta"], [f"postal,{name}" for name in models if name.startswith("sta")]),
         (["predict", "one.db", "-M", "flow+"], [f"flow+{name}" for name in terms]),
+        (["replay", "one.db", "--law", ""], laws),
+        (["replay", "one.db", "--law", "flow+"], [f"flow+{name}" for name in law_terms]),
         (["predict", "--machine", ""], [*files["machines"], "here.tbl"]),
         (["predict", "--topology", ""], [*files["topologies"], "net.topo"]),
         (["predict", "--to-placement", ""], ["fill", "round-robin-nodes", "round-robin-sockets", "places.csv"]),

@@ -98,7 +98,7 @@ def check_interfaces(folder, trace):
     table = folder / "costs.tbl"
     table.write_text(MACHINE.replace("name m", "name costs") + "inter_node any tau_p2p - 3e-6 s\ninter_node any tau_rma - 1e-6 s\n"
                      "inter_node any bw 7 14e9 B/s\nintra_socket any tau - 1e-6 s\nintra_socket any bw 1 1e9 B/s\n")
-    run("predict", trace, "--machine", table)
+    run("predict", trace, "--rounds", "--machine", table)
     first = json.loads(run("report", trace, "--machine", "costs", "--json")[1])["fine_grained"]["longest"][0]
     c = 6 * (3e-6 + BYTES / 2 / 12e9)
     expected = max(COMPUTE_NS * 1e-9 + c, LATE_NS * 1e-9) + c
@@ -106,7 +106,7 @@ def check_interfaces(folder, trace):
     check("tau_p2p", near(saved(first, "p2p")[2], 1 - expected / whole, 1e-6), (first, 1 - expected / whole))
     check("tau_rma", saved(first, "rma")[8] > saved(first, "p2p")[8] and saved(first, "partitioned")[2] is None, first)
     one_node = database(folder / "one_node.db", TRACE, "UPDATE process SET node = 0;")
-    run("predict", one_node, "--machine", table)
+    run("predict", one_node, "--rounds", "--machine", table)
     shared = json.loads(run("report", one_node, "--json")[1])["fine_grained"]["longest"][0]
     check("shared", near(shared["whole_s"] / ROUNDS, LATE_NS * 1e-9 + 6 * (3e-6 + BYTES / 2e9), 1e-9), shared)
 
@@ -131,7 +131,7 @@ def check_others(folder, table):
                "UPDATE message_row SET src = -3;": "Fine-grained"}
     for number, (change, expected) in enumerate(changes.items()):
         trace = database(folder / f"changed{number}.db", TRACE)
-        run("predict", trace, "--machine", table)
+        run("predict", trace, "--rounds", "--machine", table)
         changed = database(folder / f"changed{number}.db", TRACE, "INSERT INTO machine VALUES ('m', 'test'); INSERT INTO "
                            "machine_parameter(machine, level, protocol, quantity, n, value, unit) VALUES ('m', 'inter_node', 'any', 'tau', "
                            "NULL, 2e-6, 's'), ('m', 'inter_node', 'any', 'bw', 1, 12e9, 'B/s');", change)
@@ -145,7 +145,7 @@ with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     made = database(folder / "made.db", TRACE)
     (folder / "m.tbl").write_text(MACHINE)
-    code, out, err = run("predict", made, "--machine", folder / "m.tbl")
+    code, out, err = run("predict", made, "--rounds", "--machine", folder / "m.tbl")
     check("predict", code == 0, err)
     check_values(made)
     check_text(made)

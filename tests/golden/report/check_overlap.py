@@ -30,7 +30,7 @@ def check(name, good, detail):
 def record(trace, work_us):
     run(*LAUNCHER, PROGRAM, STEPS, 1000, work_us, LD_PRELOAD=PRELOAD, MPISTAIR_OUTPUT=str(trace),
         OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    run(MPISTAIR, "predict", trace, "--machine", "epyc-rome", "--model", "staircase,postal")
+    run(MPISTAIR, "predict", trace, "--rounds", "--machine", "epyc-rome", "--model", "staircase,postal")
 
 
 with tempfile.TemporaryDirectory() as temporary:

@@ -80,7 +80,7 @@ def formats(folder, halo):
     connection.execute("UPDATE kind SET messages = 1")
     connection.commit()
     connection.close()
-    check("judgement: too few", judged(few) == ["too few messages"] and run("report", few, "--all")[1].count("! too few messages to judge a model by") == 2
+    check("judgement: too few", judged(few) == ["too few messages"] and run("report", few, "--all")[1].count("too few messages to judge a model by") == 2
           and "explains" not in run("report", few)[1], run("report", few)[1])
     # A rank that a model knows nothing of is marked, one by one, and the marks are explained once a table.
     one_sided = pathlib.Path("one_sided.db")

@@ -105,7 +105,7 @@ with tempfile.TemporaryDirectory() as name:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         ends(f"predict, {number.name}", folder, number, lambda where: (where / "t.db-journal").exists(),
-             "predict", "t.db", "--machine", "summit", "--interval")
+             "predict", "t.db", "--rounds", "--machine", "summit", "--interval")
     if "otf2" not in os.environ.get("MPISTAIR_LACKS", "").split():
         ends("export to otf2", folder, signal.SIGINT, begun_beside("archive"), "export", "t.db", "--to", "otf2", "-o", "archive")
     ends("export to csv", folder, signal.SIGTERM, begun_beside("out.csv"), "export", "t.db", "--to", "csv", "-o", "out.csv")

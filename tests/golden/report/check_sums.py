@@ -53,7 +53,7 @@ def withheld(folder):
               report["models"][0]["error_withheld"] is not claimed, (report["rounds"], report["models"]))
         text = run("report", trace, "--all")[1]
         row = next(line.split() for line in text.splitlines() if line.startswith("  toy  "))
-        check(f"error {name}", (row[2] != "-") == claimed and ("no error is claimed" in text) != claimed, text)
+        check(f"error {name}", (row[3] != "-") == claimed and ("no error is claimed" in text) != claimed, text)
 
 
 def irregular(rng):
@@ -144,14 +144,14 @@ def as_the_views(folder):
               "SELECT cause, rank, partner, function, messages, late_s, longest_s FROM late_partner "
               "ORDER BY late_s DESC, cause, rank, partner, function, callsite LIMIT 10")
         agree("models", of(report["models"], "error", "mape", "bias", "worst_rank"),
-              "SELECT error, mape, bias, worst_rank FROM model_error")
+              "SELECT error, mape, bias, worst_rank FROM round_model_error")
         agree("overlap", of([rank["models"][0] for rank in report["ranks"]], "outside_s", "model_s", "visible_s", "in_mpi_s",
                             "visible_off_s"),
               "SELECT outside_s, model_s, visible_s, in_mpi_s, off_s FROM process LEFT JOIN rank_visible USING (rank) ORDER BY rank")
         share = concurrent_share(connection)
         check(f"concurrent by definition, seed {seed}", abs(report["rounds"]["concurrent_share"] - share) < 1e-12, (report["rounds"], share))
-        agree("replicate", [of([report["replicate"]], "error", "share", "kinds")[0]],
-              "SELECT error, share, kinds FROM replicate_error")
+        agree("replicate", [of([report["replicate"]], "error", "share")[0]],
+              "SELECT error, share FROM round_replicate_error")
         connection.close()
 
 

@@ -1,0 +1,370 @@
+/* The program of the run is read once; the laws are replayed side by side. See predict_run.h. */
+#include "predictor/predict/predict_run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/machine/machine_database.h"
+#include "interpose/database/database.h"
+#include "interpose/database/row.h"
+#include "interpose/database/transaction.h"
+#include "predictor/models/judgement.h"
+#include "interpose/database/later_tables.h"
+#include "predictor/run_study/run_messages.h"
+#include "predictor/run_study/run_show.h"
+#include "share/base/side_by_side.h"
+#include "share/base/json.h"
+#include "share/base/memory.h"
+#include "share/base/output_file.h"
+#include "share/base/progress.h"
+#include "share/base/text_table.h"
+
+/* Largest number of messages of a run whose laws are replayed several at a time; a replay takes about 100 bytes of
+ * memory a message. */
+enum { TOGETHER_MOST = 2000000 };
+
+/* Holds what the laws of a run share, and a result each. */
+struct law_runs {
+    const struct predict_options *options;
+    struct run_options run; /* as of replay */
+    struct run_study study;
+    struct run_messages messages;
+    struct run_halves halves;
+    double replicate; /* error of odd against even calls */
+    size_t n_between; /* messages between ranks */
+    struct law_result {
+        struct run_parts *predicted; /* [n_places] NULL: the replay failed, with the reason */
+        double run_s;
+        struct run_error error;
+        struct error reason;
+    } * results; /* [options->n_laws] */
+};
+
+static int replay_law(void *context, size_t number, struct error *error)
+{
+    (void)error;
+    struct law_runs *runs = context;
+    struct law_result *result = &runs->results[number];
+    const struct run_side *side = &runs->study.before;
+    const struct run_law_choice *law = &runs->options->laws[number];
+    struct simulation_options options = side->options;
+    struct simulation_result simulated;
+    options.law = law->law;
+    options.terms = law->terms;
+    if (simulate(&runs->study.program, &side->machine, &side->placement, &options, &simulated, &result->reason) == 0) {
+        result->predicted = simulated.predicted;
+        simulated.predicted = NULL;
+        result->run_s = simulated.end_s - simulated.begin_s;
+        result->error = run_error_of(&runs->study.program, &runs->messages, result->predicted);
+    }
+    simulation_result_release(&simulated);
+    return 0;
+}
+
+static int replay_laws(struct law_runs *runs, struct error *error)
+{
+    size_t n_laws = runs->options->n_laws, n_failed = 0;
+    runs->results = xcalloc(n_laws + 1, sizeof *runs->results);
+    size_t n_threads = runs->study.program.n_messages > TOGETHER_MOST ? 1 : 0;
+    if (side_by_side(n_laws, n_threads, replay_law, runs, error) != 0)
+        return -1;
+    for (size_t i = 0; i < n_laws; i++)
+        n_failed += runs->results[i].predicted == NULL;
+    if (n_failed == n_laws)
+        return error_set(error, "%s", runs->results[0].reason.text);
+    for (size_t i = 0; i < n_laws; i++)
+        if (runs->results[i].predicted == NULL)
+            inform("note: law %s: %s", runs->options->laws[i].name, runs->results[i].reason.text);
+    return 0;
+}
+
+static int read_runs(struct law_runs *runs, sqlite3 *database, struct error *error)
+{
+    const struct run_watch watch = run_halves_watch(&runs->halves);
+    progress_show("predict: the program of the run");
+    if (run_study_open(&runs->run, database, &watch, &runs->study, error) != 0)
+        return -1;
+    const struct run_program *program = &runs->study.program;
+    run_messages_find(&runs->messages, program);
+    run_halves_keep(&runs->halves, program, &runs->messages);
+    runs->replicate = run_halves_error(&runs->halves, program->n_ranks);
+    for (size_t i = 0; i < program->n_messages; i++)
+        runs->n_between += program->messages[i].src != program->messages[i].dst;
+    return 0;
+}
+
+/* Binds machine, law and options of a run to ?1, ?2, ?3; executes, and returns the first integer, INT64_MIN for none. */
+static int64_t execute(sqlite3 *database, const char *sql, const char *machine, const char *law, const char *options,
+                       bool *failed)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t found = INT64_MIN;
+    int step = SQLITE_ERROR;
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, machine, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 2, law, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, options, -1, SQLITE_STATIC);
+        step = sqlite3_step(statement);
+        if (step == SQLITE_ROW)
+            found = sqlite3_column_int64(statement, 0);
+    }
+    *failed = *failed || (step != SQLITE_ROW && step != SQLITE_DONE);
+    sqlite3_finalize(statement);
+    return found;
+}
+
+/* Deletes what was replayed with other values of a machine of this name. */
+static void forget_machine(sqlite3 *database, const char *machine, bool *failed)
+{
+    static const char *const tables[] = {"replay_part", "replay_place", "replay_efficiency", "message_time"};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        char *sql =
+            xasprintf("DELETE FROM %s WHERE run_id IN (SELECT id FROM replay_run WHERE machine = ?1)", tables[i]);
+        execute(database, sql, machine, NULL, NULL, failed);
+        free(sql);
+    }
+    execute(database, "DELETE FROM replay_run WHERE machine = ?1", machine, NULL, NULL, failed);
+}
+
+/* Stores the times of a law. Where the same run was replayed, its story stays. */
+static void store_law(sqlite3 *database, const struct law_runs *runs, size_t number, const char *options, bool *failed)
+{
+    const char *machine = runs->study.before.machine.name, *law = runs->options->laws[number].name;
+    int64_t id = execute(database,
+                         "SELECT id FROM replay_run WHERE machine = ?1 AND law = ?2 AND collectives = 'recorded' AND "
+                         "options = ?3",
+                         machine, law, options, failed);
+    if (id == INT64_MIN) {
+        struct row row = row_prepare(database, "replay_run", 8);
+        row_insert(&row, "ottttddd", INT64_MIN, machine, law, "recorded", options, runs->study.program.measured_run_s,
+                   runs->results[number].run_s, NAN);
+        id = sqlite3_last_insert_rowid(database);
+        *failed = row_finish(&row) != 0 || *failed;
+    }
+    char *sql = xasprintf("DELETE FROM message_time WHERE run_id = %" PRId64, id);
+    execute(database, sql, NULL, NULL, NULL, failed);
+    free(sql);
+    *failed =
+        run_store_messages(database, &runs->study.program, &runs->messages, runs->results[number].predicted, id) != 0 ||
+        *failed;
+}
+
+static void store_halves(sqlite3 *database, const struct law_runs *runs, bool *failed)
+{
+    const struct run_program *program = &runs->study.program;
+    *failed = sqlite3_exec(database, "DELETE FROM message_halves", NULL, NULL, NULL) != SQLITE_OK || *failed;
+    struct row row = row_prepare(database, "message_halves", 5);
+    for (size_t i = 0; i < runs->halves.n; i++) {
+        const struct run_half *half = &runs->halves.rows[i];
+        const struct run_site *site = &program->sites[half->site];
+        row_insert(&row, "itodd", (int64_t)half->rank, site->function, site->callsite >= 0 ? site->callsite : INT64_MIN,
+                   half->odd_s, half->even_s);
+    }
+    *failed = row_finish(&row) != 0 || *failed;
+}
+
+static int store(sqlite3 *database, const struct law_runs *runs, struct error *error)
+{
+    const char *path = runs->options->trace;
+    char options[RUN_OPTIONS_BYTES];
+    bool failed = false;
+    run_options_text(&runs->run, options);
+    progress_show("predict: storing");
+    if (transaction_begin(database, path, error) != 0)
+        return -1;
+    int code = later_tables_make(database, path, error);
+    int n_changes = sqlite3_total_changes(database);
+    if (code == 0)
+        code = machine_store(database, path, &runs->study.before.machine, error);
+    if (code == 0) {
+        if (sqlite3_total_changes(database) > n_changes)
+            forget_machine(database, runs->study.before.machine.name, &failed);
+        for (size_t i = 0; i < runs->options->n_laws; i++)
+            if (runs->results[i].predicted != NULL)
+                store_law(database, runs, i, options, &failed);
+        store_halves(database, runs, &failed);
+        if (failed)
+            code = database_error(database, path, "predictions cannot be stored", error);
+    }
+    return transaction_end(database, path, code, error);
+}
+
+/* Sorts the numbers of the laws by their error, the best one first; those without one last. */
+static void order_laws(const struct law_runs *runs, size_t *order)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < runs->options->n_laws; i++) {
+        double own = runs->results[i].error.error;
+        if (runs->results[i].predicted == NULL)
+            continue;
+        size_t at = n++;
+        while (at > 0 && !isnan(own) &&
+               (isnan(runs->results[order[at - 1]].error.error) || runs->results[order[at - 1]].error.error > own)) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = i;
+    }
+    order[n] = SIZE_MAX;
+}
+
+static void percent_cell(struct text_table *table, double share)
+{
+    if (isnan(share))
+        text_table_text(table, "-");
+    else
+        text_table_cell(table, "%.1f %%", 100 * share);
+}
+
+static void seconds_cell(struct text_table *table, double seconds)
+{
+    if (isnan(seconds))
+        text_table_text(table, "-");
+    else
+        text_table_cell(table, "%.6f", seconds);
+}
+
+static void show_text(FILE *stream, const struct law_runs *runs, const size_t *order)
+{
+    static const char *const titles[] = {"error",        "bias",         "MAPE",    "worst rank",
+                                         "measured [s]", "modelled [s]", "run [s]", "run off"};
+    struct text_table *table = text_table_new();
+    double measured_run_s = runs->study.program.measured_run_s;
+    text_table_column(table, "law", TEXT_LEFT);
+    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
+        text_table_column(table, titles[i], TEXT_RIGHT);
+    fprintf(stream, "machine %s\n", runs->study.before.machine.name);
+    for (; *order != SIZE_MAX; order++) {
+        const struct law_result *result = &runs->results[*order];
+        text_table_text(table, runs->options->laws[*order].name);
+        percent_cell(table, result->error.error);
+        percent_cell(table, result->error.bias);
+        percent_cell(table, result->error.mape);
+        text_table_cell(table, "%" PRIu32, result->error.worst_rank);
+        seconds_cell(table, result->error.worst_measured_s);
+        seconds_cell(table, result->error.worst_modelled_s);
+        seconds_cell(table, result->run_s);
+        percent_cell(table, result->run_s / measured_run_s - 1);
+    }
+    text_table_end(table, stream);
+    double measured_s = runs->n_between > 0 ? runs->results[order[-1]].error.measured_s : 0;
+    fprintf(stream, "time inside messages: %.6f s of all ranks, in a run of %.6f s; ", measured_s, measured_run_s);
+    if (isnan(runs->replicate))
+        fputs("no call came twice\n", stream);
+    else
+        fprintf(stream, "replicate error %.1f %%\n", 100 * runs->replicate);
+}
+
+/* Says where the errors that are shown say little. */
+static void show_doubts(FILE *stream, const struct law_runs *runs, size_t best)
+{
+    const char *judgement = judgement_of(runs->results[best].error.error, (int64_t)runs->n_between);
+    if (strcmp(judgement, "too few messages") == 0)
+        fprintf(stream, "too little to judge a law by: the run has %zu message%s between ranks\n", runs->n_between,
+                runs->n_between == 1 ? "" : "s");
+    else if (judgement[0] != '\0')
+        fprintf(stream, "no law explains even half of the time in messages\n");
+    if (!runs->study.whole.is_whole)
+        fprintf(stream, "the recording is not whole, so measured and modelled times are of what was recorded: %s\n",
+                runs->study.whole.reason);
+}
+
+static void csv_number(FILE *stream, double value)
+{
+    if (isnan(value))
+        fputc(',', stream);
+    else
+        fprintf(stream, ",%.17g", value);
+}
+
+static void show_csv(FILE *stream, const struct law_runs *runs, const size_t *order)
+{
+    fprintf(stream, "machine,law,error,bias,mape,worst_rank,worst_measured_s,worst_modelled_s,measured_run_s,"
+                    "modelled_run_s,replicate_error\n");
+    for (; *order != SIZE_MAX; order++) {
+        const struct law_result *result = &runs->results[*order];
+        fprintf(stream, "%s,%s", runs->study.before.machine.name, runs->options->laws[*order].name);
+        csv_number(stream, result->error.error);
+        csv_number(stream, result->error.bias);
+        csv_number(stream, result->error.mape);
+        fprintf(stream, ",%" PRIu32, result->error.worst_rank);
+        csv_number(stream, result->error.worst_measured_s);
+        csv_number(stream, result->error.worst_modelled_s);
+        csv_number(stream, runs->study.program.measured_run_s);
+        csv_number(stream, result->run_s);
+        csv_number(stream, runs->replicate);
+        fputc('\n', stream);
+    }
+}
+
+static int show_json(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
+{
+    struct json_rows rows = {.stream = stream};
+    for (; *order != SIZE_MAX; order++) {
+        const struct law_result *result = &runs->results[*order];
+        json_rows_add(
+            &rows, json_pack("{ss ss sf sf sf sI sf sf sf sf sf ss}", "machine", runs->study.before.machine.name, "law",
+                             runs->options->laws[*order].name, "error", result->error.error, "bias", result->error.bias,
+                             "mape", result->error.mape, "worst_rank", (int64_t)result->error.worst_rank,
+                             "worst_measured_s", result->error.worst_measured_s, "worst_modelled_s",
+                             result->error.worst_modelled_s, "measured_run_s", runs->study.program.measured_run_s,
+                             "modelled_run_s", result->run_s, "replicate_error", runs->replicate, "judgement",
+                             judgement_of(result->error.error, (int64_t)runs->n_between)));
+    }
+    return json_rows_end(&rows, error);
+}
+
+static int show(FILE *stream, const struct law_runs *runs, struct error *error)
+{
+    size_t order[MAX_LAWS + 1];
+    order_laws(runs, order);
+    progress_show(NULL);
+    if (runs->options->format == FORMAT_JSON)
+        return show_json(stream, runs, order, error);
+    if (runs->options->format == FORMAT_CSV) {
+        show_csv(stream, runs, order);
+        return 0;
+    }
+    show_text(stream, runs, order);
+    show_doubts(stream, runs, order[0]);
+    return 0;
+}
+
+int predict_run(const struct predict_options *options, struct error *error)
+{
+    struct law_runs runs = {.options = options,
+                            .run = {.trace = options->trace,
+                                    .machine = options->machine,
+                                    .placement = options->placement,
+                                    .law = {LAW_STAIRCASE, 0, "staircase"}}};
+    struct output_file output;
+    sqlite3 *database = NULL;
+    int code = database_open(options->trace, true, &database, error);
+    if (code == 0)
+        code = read_runs(&runs, database, error);
+    progress_show("predict: the laws");
+    if (code == 0)
+        code = replay_laws(&runs, error);
+    if (code == 0)
+        code = store(database, &runs, error);
+    if (code == 0)
+        code = output_file_open(&output, options->output, error);
+    if (code == 0) {
+        code = show(output.stream, &runs, error);
+        if (code == 0)
+            code = output_file_commit(&output, error);
+        else
+            output_file_discard(&output);
+    }
+    progress_show(NULL);
+    for (size_t i = 0; runs.results != NULL && i < options->n_laws; i++)
+        free(runs.results[i].predicted);
+    free(runs.results);
+    run_messages_release(&runs.messages);
+    run_halves_release(&runs.halves);
+    run_study_release(&runs.study);
+    sqlite3_close(database);
+    return code;
+}
