@@ -12,7 +12,7 @@
 #include "share/base/output_file.h"
 #include "predictor/finegrain/finegrain_run.h"
 #include "predictor/memory/memory_run.h"
-#include "predictor/predict/predict_run.h"
+#include "predictor/run_study/predict_run.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
 #include "predictor/replay/replay.h"

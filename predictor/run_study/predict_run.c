@@ -1,5 +1,5 @@
 /* The program of the run is read once; the laws are replayed side by side. See predict_run.h. */
-#include "predictor/predict/predict_run.h"
+#include "predictor/run_study/predict_run.h"
 
 #include <inttypes.h>
 #include <math.h>
