@@ -45,16 +45,8 @@ int csv_read_comments(const char *path, struct csv_column *columns, size_t n_col
                       int (*comment)(void *context, const char *text, struct error *error), void *context,
                       struct error *error);
 
-/* Does the same, and calls comment (with the same context) for every line that begins with '#' outside of quotes. text
- * is what stands behind the '#' and the blanks after it, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. A
- * comment function fails as a row function does. */
-enum { CSV_COMMENT_MAX = 4096 };
-int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
-                      int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                      int (*comment)(void *context, const char *text, struct error *error), void *context,
-                      struct error *error);
-/* Does the same with a file that somebody may not have written to its end: a last line without an end is left out, and
- * there may be no header. */
+/* As csv_read_comments, of a file that may be cut off: a last line without an end is left out, and the header may be
+ * missing. */
 int csv_read_unfinished(const char *path, struct csv_column *columns, size_t n_columns,
                         int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
                         int (*comment)(void *context, const char *text, struct error *error), void *context,
