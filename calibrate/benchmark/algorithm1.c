@@ -13,10 +13,7 @@
  * slowest rank's, repetitions divided out (share/doc/MODELS.md, The bandwidth table, rule 7). */
 #include <stdio.h>
 
-#include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
 
 /* Limit the repetitions of an execution, T's num_repeats. Large messages have BATCH_MIN, if they fit in the buffer.
  * Small ones have up to BATCH_MAX, as many as BATCH_BYTES hold; otherwise their start and end would count for more than

@@ -24,9 +24,6 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
-#include "calibrate/measure/levels.h"
-#include "calibrate/measure/shared_clock.h"
 #include "share/base/statistics.h"
 
 enum backlog_mode { BACKLOG_ALONE, OTHER, OWN, BACKLOG_STREAM, BACKLOG_N_MODES };

@@ -24,10 +24,7 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/plan.h"
-#include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
 
 enum { BUFFER_PAIRS_A_LEVEL = 8, SEARCHES = 5, STREAMS = 9, BUFFER_WARM_UPS = 4 };
 enum { BUFFER_DATA_TAG = 1, BUFFER_END_TAG, PLAIN_TAG };

@@ -22,8 +22,6 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
-#include "calibrate/measure/shared_clock.h"
 
 enum burst_mode { RESTED, BURST_STREAM, BURST_N_MODES };
 enum { N_SIZES = 2 };

@@ -8,8 +8,6 @@
  *   both_ways  each receives and sends one message, and waits for both; its seconds are those of a round
  */
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
-#include "calibrate/measure/shared_clock.h"
 
 enum cached_mode { CACHED_ONE_WAY, CACHED_BOTH_WAYS, CACHED_N_MODES };
 enum { CACHED_REPEATS_MAX = 8192, CACHED_WARM_UPS = 4, CACHED_DATA_TAG = 1 };

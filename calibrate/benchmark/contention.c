@@ -15,10 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/shared_clock.h"
 #include "share/base/error.h"
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
 #include "share/base/memory.h"
 
 enum { NODE_PAIRS_MAX = 16, CONTENTION_COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP = 4, PROBE_SAMPLES = 3 };

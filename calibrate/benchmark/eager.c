@@ -16,10 +16,7 @@
 #include <stdlib.h>
 
 #include "calibrate/measure/plan.h"
-#include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
 
 enum { EAGER_PAIRS_A_LEVEL = 2, EAGER_WARM_UPS = 3, TESTS_MIN = 100, EAGER_DATA_TAG = 1, ANSWER_TAG = 2 };
 

@@ -23,10 +23,6 @@
 #include <stdio.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/mpi_job.h"
-#include "calibrate/measure/measure.h"
-#include "calibrate/measure/levels.h"
-#include "calibrate/measure/shared_clock.h"
 
 enum fine_mode { P2P, THREADS, RMA, PARTITIONED, EARLY, BOTH_P2P, BOTH_RMA, BOTH_PARTITIONED, FINE_N_MODES };
 enum { FINE_REPEATS_MAX = 256, BOTH_COUNT_MAX = 32, FINE_COUNT_MAX = 128 };

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
 

@@ -3,8 +3,6 @@
 #include <stdio.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/levels.h"
-#include "calibrate/measure/shared_clock.h"
 #include "calibrate/samples/probing.h"
 
 void one_pair_list(const struct measure *measure, struct item_list *list, struct pair *pairs, enum level nearest,

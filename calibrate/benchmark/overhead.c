@@ -5,8 +5,6 @@
  * of each protocol. A sample is the median of its repetitions, less what two looks at the clock cost: a call takes less
  * than a microsecond, and an interrupt many. */
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
-#include "calibrate/measure/shared_clock.h"
 #include "share/base/statistics.h"
 
 enum overhead_mode { SEND, RECEIVE, OVERHEAD_N_MODES };

@@ -6,10 +6,7 @@
  * L3, a NUMA node, the package only): one fast pair must not speak for a socket. A sample is a loop of round trips, its
  * seconds half of one. Some round trips before it, which do not count, bring both ranks together and the loop into
  * swing. Every repetition uses another place of a long buffer. Papers are named as in share/doc/MODELS.md. */
-#include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
 
 enum { PINGPONG_PAIRS_A_LEVEL = 4, PINGPONG_REPEATS_MAX = 8192, PINGPONG_WARM_SHARE = 16, PINGPONG_DATA_TAG = 1 };
 

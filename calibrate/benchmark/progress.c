@@ -12,8 +12,6 @@
  * would be enough for a receiver that copies by itself (CMA, XPMEM, KNEM), and it would seem that nobody was needed. So
  * the handshake of a rendezvous, too, is left to whoever is inside MPI. */
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
-#include "calibrate/measure/shared_clock.h"
 #include "share/base/statistics.h"
 
 enum progress_mode { PROGRESS_ALONE, SENDER, RECEIVER, BOTH, PROGRESS_N_MODES };

@@ -31,10 +31,7 @@
  *
  * One pair of the closest level that the job has is measured: the step is the receiving process's own, and does not
  * depend on where the sender is (B section 4.1). */
-#include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/levels.h"
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
 
 enum { QUEUE_MESSAGE_BYTES = 8, DEPTH_MAX = 10000, MARKER_TAG = DEPTH_MAX, QUEUE_GO_TAG };
 

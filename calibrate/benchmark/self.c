@@ -4,9 +4,7 @@
  *
  * The send is not blocking: a blocking one to oneself need not return before its receive is posted, and from the
  * rendezvous size on MPICH's does not. */
-#include "calibrate/measure/shared_clock.h"
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/measure.h"
 
 enum { RANKS_MAX = 4, SELF_REPEATS_MAX = 8192, SELF_WARM_SHARE = 16, SELF_DATA_TAG = 1 };
 

@@ -12,8 +12,6 @@
 #include "calibrate/finegrain/layout.h"
 #include "calibrate/measure/measure.h"
 #include "calibrate/measure/rank_place.h"
-#include "calibrate/measure/mpi_job.h"
-#include "calibrate/measure/shared_clock.h"
 #include "calibrate/finegrain/arrivals/thread_arrivals.h"
 #include "calibrate/finegrain/thread_pool.h"
 #include "calibrate/finegrain/part_exchange.h"

@@ -2,8 +2,6 @@
 #ifndef MPISTAIR_CALIBRATE_VERDICT_H
 #define MPISTAIR_CALIBRATE_VERDICT_H
 
-#include <stdio.h>
-
 #include "calibrate/machine/machine.h"
 #include "calibrate/samples/samples.h"
 

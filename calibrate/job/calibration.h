@@ -3,7 +3,6 @@
 #define MPISTAIR_CALIBRATE_CALIBRATION_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "share/base/error.h"
 #include "calibrate/job/launcher.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/measure/shared_clock.h"
 #include "calibrate/samples/probing.h"
 #include "calibrate/measure/plan.h"
 #include "share/base/memory.h"

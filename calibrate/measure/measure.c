@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "calibrate/measure/processor.h"
-#include "calibrate/measure/shared_clock.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 

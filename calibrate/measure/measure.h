@@ -18,6 +18,7 @@
 
 #include "calibrate/measure/levels.h"
 #include "calibrate/measure/mpi_job.h"
+#include "calibrate/measure/shared_clock.h"
 #include "calibrate/samples/probing.h"
 #include "calibrate/samples/resume.h"
 

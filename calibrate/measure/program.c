@@ -1,6 +1,5 @@
 /* Every benchmark is a program of its own under the launcher of the MPI that is measured, and has its MPI_Init,
  * options, places and clock from here. */
-#include <math.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,9 +8,6 @@
 #include <unistd.h>
 
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/shared_clock.h"
-#include "calibrate/measure/levels.h"
-#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/rank_place.h"
 #include "calibrate/measure/processor.h"
 #include "share/base/options.h"

@@ -6,9 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "calibrate/measure/shared_clock.h"
 #include "share/base/array.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/samples/probing.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "calibrate/plot/chart.h"
-#include "share/base/statistics.h"
 
 enum { SET_DRAWN_MAX = 16, CURVES_DRAWN_MAX = 6 };
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/measure/mpi_job.h"
 #include "calibrate/gpu/gpu_memory.h"
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/machine/machine.h"

@@ -16,11 +16,7 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/gpu/gpu_aware.h"
-#include "calibrate/measure/mpi_job.h"
-#include "calibrate/measure/shared_clock.h"
 #include "calibrate/gpu/gpu_memory.h"
-#include "calibrate/measure/measure.h"
-#include "calibrate/measure/levels.h"
 #include "calibrate/gpu/gpu_path.h"
 
 enum { GPU_MEMBERS_MAX = 8 };

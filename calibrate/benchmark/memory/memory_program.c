@@ -21,9 +21,7 @@
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/benchmark/memory/memory_crew.h"
 #include "calibrate/measure/rank_place.h"
-#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/processor.h"
-#include "calibrate/measure/shared_clock.h"
 #include "share/base/memory.h"
 #include "share/base/options.h"
 #include "calibrate/benchmark/memory/memory_steady.h"
@@ -31,7 +29,6 @@
 #include "calibrate/benchmark/memory/memory_plan.h"
 #include "calibrate/benchmark/memory/memory_seats.h"
 #include "share/base/error.h"
-#include "calibrate/measure/measure.h"
 #include "calibrate/samples/samples.h"
 
 struct memory_arguments {
