@@ -54,10 +54,7 @@ struct receiver {
 static int compare_receivers(const void *left, const void *right)
 {
     const struct receiver *a = left, *b = right;
-    int order = COMPARE(a->turn, b->turn);
-    if (order == 0)
-        order = COMPARE(a->node, b->node);
-    return order != 0 ? order : COMPARE(a->rank, b->rank);
+    return COMPARE(a->turn, b->turn) ?: COMPARE(a->node, b->node) ?: COMPARE(a->rank, b->rank);
 }
 
 /* Leaves n_pairs_max = 0 where the job is on one node. */

@@ -89,61 +89,31 @@ int finegrain_config_check(const struct finegrain_config *config, struct error *
     return 0;
 }
 
-/* Is where the next word goes. */
-struct word_list {
-    struct finegrain_words *words;
-    size_t n;
-};
-
-static void add(struct word_list *list, const char *word)
-{
-    snprintf(list->words->text[list->n], FINEGRAIN_WORD_SIZE, "%s", word);
-    list->words->words[list->n] = list->words->text[list->n];
-    list->n++;
-}
-
-static void add_whole(struct word_list *list, const char *option, uint64_t value)
-{
-    char text[FINEGRAIN_WORD_SIZE];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    add(list, option);
-    add(list, text);
-}
-
-static void add_real(struct word_list *list, const char *option, double value)
-{
-    char text[FINEGRAIN_WORD_SIZE];
-    snprintf(text, sizeof text, "%.17g", value);
-    add(list, option);
-    add(list, text);
-}
-
 void finegrain_config_words(const struct finegrain_config *config, const char *arrivals, struct finegrain_words *words)
 {
-    struct word_list list = {.words = words};
-    add_whole(&list, "--peers", config->peers);
-    add_whole(&list, "--bytes", config->bytes);
-    add_whole(&list, "--threads", config->threads);
-    add_whole(&list, "--parts", config->parts);
-    add_whole(&list, "--iterations", config->iterations);
-    add_whole(&list, "--trials", config->trials);
-    add_whole(&list, "--seed", config->seed);
-    add_real(&list, "--compute", config->compute_s);
-    add(&list, "--interface");
-    add(&list, finegrain_interface_word[config->interface]);
-    if (config->interface == FINEGRAIN_RMA) {
-        add(&list, "--rma");
-        add(&list, finegrain_rma_word[config->rma]);
+    struct finegrain_config copy = *config;
+    struct option_row rows[FINEGRAIN_ROWS];
+    size_t n_rows = finegrain_config_rows(&copy, rows), n = 0;
+    for (size_t i = 0; i < n_rows; i++) {
+        const struct option_row *row = &rows[i];
+        bool is_rma = row->choice == &copy.rma;
+        if (row->text != NULL || (row->flag != NULL && !*row->flag) || (is_rma && config->interface != FINEGRAIN_RMA) ||
+            (row->real == &copy.width_s && !config->width_given))
+            continue;
+        char *option = words->text[n], *value = words->text[n + 1];
+        snprintf(option, FINEGRAIN_WORD_SIZE, "--%s", row->name);
+        words->words[n++] = option;
+        if (row->whole != NULL)
+            snprintf(value, FINEGRAIN_WORD_SIZE, "%llu", (unsigned long long)*row->whole);
+        else if (row->real != NULL)
+            snprintf(value, FINEGRAIN_WORD_SIZE, "%.17g", *row->real);
+        else if (row->choice != NULL)
+            snprintf(value, FINEGRAIN_WORD_SIZE, "%s",
+                     is_rma ? finegrain_rma_word[config->rma] : finegrain_interface_word[config->interface]);
+        if (row->flag == NULL)
+            words->words[n++] = value;
     }
-    if (config->width_given)
-        add_real(&list, "--width", config->width_s);
-    if (config->fold)
-        add(&list, "--fold");
-    if (config->clears_cache)
-        add(&list, "--clear-cache");
-    if (config->verify)
-        add(&list, "--verify");
-    add(&list, "--arrivals");
-    words->words[list.n] = (char *)arrivals;
-    words->words[list.n + 1] = NULL;
+    words->words[n++] = "--arrivals";
+    words->words[n++] = (char *)arrivals;
+    words->words[n] = NULL;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/csv.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
@@ -24,7 +25,7 @@ void finegrain_samples_release(struct finegrain_samples *samples)
     *samples = (struct finegrain_samples){0};
 }
 
-/* Holds values by number of the pair, and room to sort them. */
+/* Holds values by number of the pair, and room to sort them; all are in one piece, which begins at bsp. */
 struct pairs {
     double *bsp, *fine;                           /* [n] */
     double *oversleep, *median_oversleep, *delay; /* [2n] in the order of the samples */
@@ -32,27 +33,12 @@ struct pairs {
     size_t n;
 };
 
-static void pairs_release(struct pairs *pairs)
-{
-    free(pairs->bsp);
-    free(pairs->fine);
-    free(pairs->oversleep);
-    free(pairs->median_oversleep);
-    free(pairs->delay);
-    free(pairs->sorted);
-}
-
 static int pairs_make(const struct finegrain_config *config, const struct finegrain_samples *samples,
                       struct pairs *pairs, struct error *error)
 {
     size_t n = config->trials * config->iterations;
-    *pairs = (struct pairs){.n = n,
-                            .bsp = xcalloc(n, sizeof(double)),
-                            .fine = xcalloc(n, sizeof(double)),
-                            .oversleep = xcalloc(2 * n, sizeof(double)),
-                            .median_oversleep = xcalloc(2 * n, sizeof(double)),
-                            .delay = xcalloc(2 * n, sizeof(double)),
-                            .sorted = xcalloc(2 * n, sizeof(double))};
+    double *room = xcalloc(10 * n, sizeof *room);
+    *pairs = (struct pairs){room, room + n, room + 2 * n, room + 4 * n, room + 6 * n, room + 8 * n, n};
     for (size_t i = 0; i < samples->n; i++) {
         const struct finegrain_sample *sample = &samples->samples[i];
         uint64_t number = (sample->trial - 1) * config->iterations + sample->iteration - 1;
@@ -142,7 +128,7 @@ int finegrain_row_make(const struct finegrain_config *config, const char *mpi, c
         judge(&pairs, row);
         bound_speedup(&pairs, config->seed, &row->speedup_percent);
     }
-    pairs_release(&pairs);
+    free(pairs.bsp);
     return result;
 }
 
@@ -162,19 +148,6 @@ static void write_bounded(FILE *stream, const struct finegrain_bounded *bounded)
     write_real(stream, bounded->high);
 }
 
-/* Writes a field, in quotes where a path has what CSV gives a meaning. */
-static void write_text(FILE *stream, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text != '\0'; text++)
-        fprintf(stream, *text == '"' ? "\"\"" : "%c", *text);
-    fputc('"', stream);
-}
-
 static const char *rma_of(const struct finegrain_config *config)
 {
     return config->interface == FINEGRAIN_RMA ? finegrain_rma_word[config->rma] : "";
@@ -187,7 +160,7 @@ void finegrain_row_write_csv(FILE *stream, const struct finegrain_row *row)
             rma_of(config), row->mpi, row->ranks, row->buffers_per_rank, (unsigned long long)config->peers,
             (unsigned long long)config->bytes, (unsigned long long)config->threads, (unsigned long long)config->parts,
             config->compute_s);
-    write_text(stream, config->arrivals);
+    csv_text(stream, config->arrivals);
     fprintf(stream, ",%llu,%llu,%llu", (unsigned long long)config->seed, (unsigned long long)config->trials,
             (unsigned long long)config->iterations);
     write_bounded(stream, &row->bsp_s);

@@ -529,10 +529,7 @@ struct boundary_outcome {
 static int compare_outcomes(const void *left, const void *right)
 {
     const struct boundary_outcome *a = left, *b = right;
-    int order = COMPARE(a->launch, b->launch);
-    if (order == 0)
-        order = COMPARE(a->n, b->n);
-    return order != 0 ? order : COMPARE(a->bytes, b->bytes);
+    return COMPARE(a->launch, b->launch) ?: COMPARE(a->n, b->n) ?: COMPARE(a->bytes, b->bytes);
 }
 
 /* Returns the cut of one search, outcomes sorted by size; the smallest of equally good ones. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 enum n_rule { N_NONE, N_POSITIVE };
 enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
@@ -152,14 +153,8 @@ static int compare_keys(const void *a, const void *b)
 {
     const struct machine_parameter *x = *(const struct machine_parameter *const *)a;
     const struct machine_parameter *y = *(const struct machine_parameter *const *)b;
-    if (x->level != y->level)
-        return x->level < y->level ? -1 : 1;
-    if (x->protocol != y->protocol)
-        return x->protocol < y->protocol ? -1 : 1;
-    int order = strcmp(x->quantity, y->quantity);
-    if (order != 0)
-        return order;
-    return x->n == y->n ? 0 : x->n < y->n ? -1 : 1;
+    return COMPARE(x->level, y->level) ?: COMPARE(x->protocol, y->protocol) ?: strcmp(x->quantity, y->quantity)
+                                       ?: COMPARE(x->n, y->n);
 }
 
 bool machine_find_repeated(const struct machine *machine, size_t *first, size_t *again)

@@ -7,6 +7,7 @@
 
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
+#include "interpose/database/row.h"
 
 static int run(sqlite3 *database, const char *path, const char *sql, const char *name, struct error *error)
 {
@@ -20,62 +21,21 @@ static int run(sqlite3 *database, const char *path, const char *sql, const char 
     return result;
 }
 
-static void bind_real(sqlite3_stmt *statement, int column, double value)
-{
-    if (isnan(value))
-        sqlite3_bind_null(statement, column);
-    else
-        sqlite3_bind_double(statement, column, value);
-}
-
 static int insert_rows(sqlite3 *database, const char *path, const struct machine *machine, struct error *error)
 {
-    sqlite3_stmt *statement = NULL;
-    int result = 0;
-    if (sqlite3_prepare_v2(database, "INSERT INTO machine VALUES (?, ?)", -1, &statement, NULL) != SQLITE_OK ||
-        sqlite3_bind_text(statement, 1, machine->name, -1, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_bind_text(statement, 2, machine->source, -1, SQLITE_STATIC) != SQLITE_OK ||
-        sqlite3_step(statement) != SQLITE_DONE)
-        goto failed;
-    sqlite3_finalize(statement);
-    statement = NULL;
-    if (sqlite3_prepare_v2(database,
-                           "INSERT INTO machine_parameter(machine, level, protocol, quantity, n, value, unit, ci_low, "
-                           "ci_high, samples, method) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                           -1, &statement, NULL) != SQLITE_OK)
-        goto failed;
+    struct row head = row_prepare(database, "machine", 2);
+    row_insert(&head, "tt", machine->name, machine->source);
+    if (row_finish(&head) != 0)
+        return database_error(database, path, "the machine cannot be stored", error);
+    struct row rows = row_prepare(database, "machine_parameter", 11);
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        sqlite3_bind_text(statement, 1, machine->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 2, level_text(row->level), -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, machine_protocol_name[row->protocol], -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 4, row->quantity, -1, SQLITE_STATIC);
-        if (row->n == MACHINE_NO_N)
-            sqlite3_bind_null(statement, 5);
-        else
-            sqlite3_bind_int64(statement, 5, (sqlite3_int64)row->n);
-        sqlite3_bind_double(statement, 6, row->value);
-        sqlite3_bind_text(statement, 7, row->unit, -1, SQLITE_STATIC);
-        bind_real(statement, 8, row->ci_low);
-        bind_real(statement, 9, row->ci_high);
-        if (row->samples == 0)
-            sqlite3_bind_null(statement, 10);
-        else
-            sqlite3_bind_int64(statement, 10, (sqlite3_int64)row->samples);
-        if (row->method[0] == '\0')
-            sqlite3_bind_null(statement, 11);
-        else
-            sqlite3_bind_text(statement, 11, row->method, -1, SQLITE_STATIC);
-        if (sqlite3_step(statement) != SQLITE_DONE)
-            goto failed;
-        sqlite3_reset(statement);
+        row_insert(&rows, "ttttodtddot", machine->name, level_text(row->level), machine_protocol_name[row->protocol],
+                   row->quantity, row->n == MACHINE_NO_N ? INT64_MIN : (int64_t)row->n, row->value, row->unit,
+                   row->ci_low, row->ci_high, row->samples == 0 ? INT64_MIN : (int64_t)row->samples,
+                   row->method[0] == '\0' ? NULL : row->method);
     }
-    goto out;
-failed:
-    result = database_error(database, path, "the machine cannot be stored", error);
-out:
-    sqlite3_finalize(statement);
-    return result;
+    return row_finish(&rows) == 0 ? 0 : database_error(database, path, "the machine cannot be stored", error);
 }
 
 /* Compares exactly on purpose: NaN equals NaN, and any other difference is one. */

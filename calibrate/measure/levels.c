@@ -28,12 +28,7 @@ struct key {
 static int compare_keys(const void *left, const void *right)
 {
     const struct key *a = left, *b = right;
-    int order = COMPARE(a->node, b->node);
-    if (order == 0)
-        order = COMPARE(a->socket, b->socket);
-    if (order == 0)
-        order = COMPARE(a->numa, b->numa);
-    return order != 0 ? order : COMPARE(a->l3, b->l3);
+    return COMPARE(a->node, b->node) ?: COMPARE(a->socket, b->socket) ?: COMPARE(a->numa, b->numa) ?: COMPARE(a->l3, b->l3);
 }
 
 /* Counts pairs of ranks that share the socket and, where asked for, the known NUMA node and L3. keys gives room for n.
@@ -231,26 +226,19 @@ struct member {
 
 static int compare_places(const struct member *a, const struct member *b)
 {
-    int order = COMPARE(a->socket, b->socket);
-    if (order == 0)
-        order = COMPARE(a->numa, b->numa);
-    return order != 0 ? order : COMPARE(a->l3, b->l3);
+    return COMPARE(a->socket, b->socket) ?: COMPARE(a->numa, b->numa) ?: COMPARE(a->l3, b->l3);
 }
 
 static int compare_members(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
-    int order = compare_places(a, b);
-    return order != 0 ? order : COMPARE(a->rank, b->rank);
+    return compare_places(a, b) ?: COMPARE(a->rank, b->rank);
 }
 
 static int compare_turns(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
-    int order = COMPARE(a->turn, b->turn);
-    if (order == 0)
-        order = COMPARE(a->cache, b->cache);
-    return order != 0 ? order : COMPARE(a->rank, b->rank);
+    return COMPARE(a->turn, b->turn) ?: COMPARE(a->cache, b->cache) ?: COMPARE(a->rank, b->rank);
 }
 
 static int compare_ranks(const void *left, const void *right)

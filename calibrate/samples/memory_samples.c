@@ -212,19 +212,13 @@ static int memory_read_comment(void *context, const char *text, struct error *er
 
 static int compare_places(const struct memory_place *a, const struct memory_place *b)
 {
-    int order = COMPARE(a->variant, b->variant);
-    if (order == 0)
-        order = COMPARE(a->computing_numa, b->computing_numa);
-    if (order == 0)
-        order = COMPARE(a->message_numa, b->message_numa);
-    return order != 0 ? order : COMPARE(a->n, b->n);
+    return COMPARE(a->variant, b->variant) ?: COMPARE(a->computing_numa, b->computing_numa) ?: COMPARE(a->message_numa, b->message_numa) ?: COMPARE(a->n, b->n);
 }
 
 static int memory_compare_samples(const void *left, const void *right)
 {
     const struct memory_sample *a = left, *b = right;
-    int order = compare_places(&a->place, &b->place);
-    return order != 0 ? order : COMPARE(a->bytes_per_s, b->bytes_per_s);
+    return compare_places(&a->place, &b->place) ?: COMPARE(a->bytes_per_s, b->bytes_per_s);
 }
 
 /* Makes the point of the n_samples sorted samples from first on. values gives room for their bandwidths. */

@@ -36,22 +36,12 @@ void samples_release(struct samples *samples)
 /* Orders the curves: level, n, benchmark, variant. */
 static int compare_curves(const struct sample *a, const struct sample *b)
 {
-    int order = COMPARE(a->level, b->level);
-    if (order == 0)
-        order = COMPARE(a->n, b->n);
-    if (order == 0)
-        order = COMPARE(a->benchmark, b->benchmark);
-    return order != 0 ? order : COMPARE(a->variant, b->variant);
+    return COMPARE(a->level, b->level) ?: COMPARE(a->n, b->n) ?: COMPARE(a->benchmark, b->benchmark) ?: COMPARE(a->variant, b->variant);
 }
 
 int samples_compare_points(const struct sample *a, const struct sample *b)
 {
-    int order = compare_curves(a, b);
-    if (order == 0)
-        order = COMPARE(a->bytes, b->bytes);
-    if (order == 0)
-        order = COMPARE(a->count, b->count);
-    return order != 0 ? order : COMPARE(a->domain, b->domain);
+    return compare_curves(a, b) ?: COMPARE(a->bytes, b->bytes) ?: COMPARE(a->count, b->count) ?: COMPARE(a->domain, b->domain);
 }
 
 struct sample_set samples_set(const struct samples *samples, size_t first)
@@ -66,8 +56,7 @@ struct sample_set samples_set(const struct samples *samples, size_t first)
 static int samples_compare_samples(const void *left, const void *right)
 {
     const struct sample *a = left, *b = right;
-    int order = samples_compare_points(a, b);
-    return order != 0 ? order : COMPARE(a->seconds, b->seconds);
+    return samples_compare_points(a, b) ?: COMPARE(a->seconds, b->seconds);
 }
 
 void samples_sort(struct samples *samples)

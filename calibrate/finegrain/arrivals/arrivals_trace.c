@@ -132,11 +132,7 @@ struct reading {
 static int compare_posts(const void *first, const void *second)
 {
     const struct post *a = first, *b = second;
-    if (a->partitioned != b->partitioned)
-        return a->partitioned ? -1 : 1;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+    return COMPARE(b->partitioned, a->partitioned) ?: COMPARE(a->place, b->place) ?: COMPARE(a->at_ns, b->at_ns);
 }
 
 /* Keeps of each place its first post, behind each other at the begin. Returns how many there are: those of partitions

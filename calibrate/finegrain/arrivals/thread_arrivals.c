@@ -182,11 +182,7 @@ struct fixed_times {
 static int compare_rows(const void *first, const void *second)
 {
     const struct arrival_row *a = first, *b = second;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (a->line > b->line) - (a->line < b->line);
+    return COMPARE(a->rank, b->rank) ?: COMPARE(a->thread, b->thread) ?: COMPARE(a->line, b->line);
 }
 
 /* Takes the threads of the rank of row `begin`. Returns the row behind them, or 0 with the reason. */

@@ -565,36 +565,16 @@ void sweep_rows_release(struct sweep_rows *rows)
 /* A line has the colour of its interface and the mark of its number of parts. Rows are sorted so that those of a
  * chart, and in it those of a line, are neighbours. */
 
-static int first_of(const int *orders, size_t n)
-{
-    size_t i = 0;
-    while (i + 1 < n && orders[i] == 0)
-        i++;
-    return orders[i];
-}
-
 /* Compares the charts of two rows. */
 static int compare_charts(const struct sweep_row *a, const struct sweep_row *b)
 {
-    const int orders[] = {strcmp(a->mpi, b->mpi),
-                          COMPARE(a->ranks, b->ranks),
-                          COMPARE(a->config.peers, b->config.peers),
-                          COMPARE(a->config.threads, b->config.threads),
-                          COMPARE(a->config.compute_s, b->config.compute_s),
-                          strcmp(a->arrivals, b->arrivals)};
-    return first_of(orders, sizeof orders / sizeof orders[0]);
+    return strcmp(a->mpi, b->mpi) ?: COMPARE(a->ranks, b->ranks) ?: COMPARE(a->config.peers, b->config.peers) ?: COMPARE(a->config.threads, b->config.threads) ?: COMPARE(a->config.compute_s, b->config.compute_s) ?: strcmp(a->arrivals, b->arrivals);
 }
 
 static int compare_rows(const void *left, const void *right)
 {
     const struct sweep_row *a = left, *b = right;
-    const int orders[] = {compare_charts(a, b),
-                          COMPARE(a->config.interface, b->config.interface),
-                          COMPARE(a->config.rma, b->config.rma),
-                          COMPARE(a->config.parts, b->config.parts),
-                          COMPARE(a->config.bytes, b->config.bytes),
-                          COMPARE(a->line, b->line)};
-    return first_of(orders, sizeof orders / sizeof orders[0]);
+    return compare_charts(a, b) ?: COMPARE(a->config.interface, b->config.interface) ?: COMPARE(a->config.rma, b->config.rma) ?: COMPARE(a->config.parts, b->config.parts) ?: COMPARE(a->config.bytes, b->config.bytes) ?: COMPARE(a->line, b->line);
 }
 
 /* Returns the numbers of parts of all rows, each once and in ascending order, for free(). */
