@@ -69,32 +69,25 @@ static int read_calls(sqlite3 *database, const char *path, size_t n_ranks, struc
                       struct error *error)
 {
     struct cursor rows;
-    bool enough = true;
     cursor_open(&rows, database, path, calls_text, error);
-    while (enough && cursor_next(&rows)) {
+    while (cursor_next(&rows)) {
         int64_t rank = cursor_integer(&rows, 0), begin_ns = cursor_integer(&rows, 1), ns = cursor_integer(&rows, 2);
         if (rank < 0 || (size_t)rank >= n_ranks || ns <= 0)
             continue;
-        enough = array_reserve(&passages->all, &passages->room, passages->n + 2, sizeof *passages->all) == 0;
-        if (!enough)
-            break;
+        array_reserve(&passages->all, &passages->room, passages->n + 2, sizeof *passages->all);
         passages->all[passages->n++] = (struct passage){begin_ns, (uint32_t)rank, 1};
         passages->all[passages->n++] = (struct passage){begin_ns + ns, (uint32_t)rank, -1};
     }
-    if (cursor_close(&rows) != 0)
-        return -1;
-    return enough ? 0 : error_set(error, "%s: no memory for the calls of the run", path);
+    return cursor_close(&rows);
 }
 
-static int add_stay(struct computing_rank *rank, int64_t begin_ns, int64_t end_ns)
+static void add_stay(struct computing_rank *rank, int64_t begin_ns, int64_t end_ns)
 {
     size_t room = rank->room;
-    if (array_reserve(&rank->begin_ns, &room, rank->n_stays + 1, sizeof *rank->begin_ns) != 0 ||
-        array_reserve(&rank->end_ns, &rank->room, rank->n_stays + 1, sizeof *rank->end_ns) != 0)
-        return -1;
+    array_reserve(&rank->begin_ns, &room, rank->n_stays + 1, sizeof *rank->begin_ns);
+    array_reserve(&rank->end_ns, &rank->room, rank->n_stays + 1, sizeof *rank->end_ns);
     rank->begin_ns[rank->n_stays] = begin_ns;
     rank->end_ns[rank->n_stays++] = end_ns;
-    return 0;
 }
 
 /* Makes the stays of a rank, whose passages are in order, and returns how many of its threads were inside at once; -1
@@ -108,8 +101,8 @@ static int32_t make_stays(struct computing_rank *rank, const struct passage *pas
             begin_ns = passages[i].at_ns;
         inside += passages[i].by;
         most = inside > most ? inside : most;
-        if (inside == 0 && add_stay(rank, begin_ns, passages[i].at_ns) != 0)
-            return -1;
+        if (inside == 0)
+            add_stay(rank, begin_ns, passages[i].at_ns);
     }
     return most;
 }

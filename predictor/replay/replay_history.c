@@ -45,35 +45,31 @@ static uint32_t src_of(const struct history_use *use)
     return (uint32_t)(use->ends >> 32);
 }
 
-static int add_use(struct history_reader *reader, sqlite3_stmt *row, struct error *error)
+static void add_use(struct history_reader *reader, sqlite3_stmt *row)
 {
     struct replay_history *history = reader->history;
     sqlite3_int64 src = sqlite3_column_int64(row, 0), dst = sqlite3_column_int64(row, 1);
     if (src < 0 || dst < 0 || (size_t)src >= reader->n_ranks || (size_t)dst >= reader->n_ranks)
-        return 0; /* whoever reads the round says so */
+        return; /* whoever reads the round says so */
     const struct recorded_places *places = reader->places;
     if (places != NULL && places->placement.node[src] == places->placement.node[dst])
-        return 0;
-    if (array_grow(&history->uses, history->n_uses, sizeof *history->uses) != 0)
-        return error_set(error, "no memory for %zu messages", history->n_uses);
+        return;
+    array_grow(&history->uses, history->n_uses, sizeof *history->uses);
     history->uses[history->n_uses++] = (struct history_use){.ends = (uint64_t)src << 32 | (uint64_t)dst,
                                                             .bytes = (double)sqlite3_column_int64(row, 2)};
-    return 0;
 }
 
 static int add_kind(struct history_reader *reader, sqlite3_stmt *row, sqlite3_stmt *messages, struct error *error)
 {
     struct replay_history *history = reader->history;
-    if (array_grow(&history->kinds, history->n_kinds, sizeof *history->kinds) != 0)
-        return error_set(error, "no memory for %zu kinds of round", history->n_kinds);
+    array_grow(&history->kinds, history->n_kinds, sizeof *history->kinds);
     struct history_kind *kind = &history->kinds[history->n_kinds++];
     *kind = (struct history_kind){.id = sqlite3_column_int64(row, 0), .first = history->n_uses};
-    int step = SQLITE_DONE, result = 0;
+    int step;
     sqlite3_bind_int64(messages, 1, sqlite3_column_int64(row, 1));
-    while (result == 0 && (step = sqlite3_step(messages)) == SQLITE_ROW)
-        result = add_use(reader, messages, error);
-    if (result == 0 && step != SQLITE_DONE)
-        result = failed(reader, error);
+    while ((step = sqlite3_step(messages)) == SQLITE_ROW)
+        add_use(reader, messages);
+    int result = step == SQLITE_DONE ? 0 : failed(reader, error);
     sqlite3_reset(messages);
     kind->end = history->n_uses;
     for (size_t i = kind->first; i < kind->end; i++)

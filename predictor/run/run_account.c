@@ -84,10 +84,7 @@ static void keep(struct simulation *sim, const struct wait_parts *parts)
     double late_s = parts->late_s + parts->collective_wait_s;
     if (!(late_s > 0) || parts->cause.strand == RUN_NOBODY || parts->cause.strand == sim->active)
         return;
-    if (array_grow(&result->waits, result->n_waits, sizeof *result->waits) != 0) {
-        sim->no_memory = true;
-        return;
-    }
+    array_grow(&result->waits, result->n_waits, sizeof *result->waits);
     result->waits[result->n_waits++] = (struct run_wait){.begin = {sim->active, strand->step, strand->wait_begin_s},
                                                          .cause = parts->cause,
                                                          .late_s = late_s,

@@ -34,10 +34,7 @@ static size_t list_ahead(struct simulation *sim, const struct run_nic *nic)
             double left = run_share_rest(&sim->share, sim->now_s, &flight->mover);
             if (!(left > LEFT_MIN_BYTES))
                 continue;
-            if (array_reserve(&sim->ahead, &sim->ahead_room, n + 1, sizeof *sim->ahead) != 0) {
-                sim->no_memory = true;
-                return 0;
-            }
+            array_reserve(&sim->ahead, &sim->ahead_room, n + 1, sizeof *sim->ahead);
             sim->ahead[n++] =
                 (struct run_ahead){flight->mover.src, flight->mover.dst, (uint32_t)(flight - sim->flights), left};
         }

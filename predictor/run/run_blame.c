@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* No search for the delays goes further back than so many steps and meetings. */
 enum { MOST_STEPS = 2000, MOST_MEETINGS = 8 };
@@ -23,7 +24,6 @@ struct blaming {
     uint32_t *sites;    /* those in use */
     size_t n_sites_used;
     uint32_t *place_of; /* [n_sites] place of the late one with that site */
-    bool no_memory;
 };
 
 static bool has_member(const struct run_program *program, const struct run_collective *collective, uint32_t rank)
@@ -150,10 +150,8 @@ static void charge_place(struct blaming *blaming, size_t step, uint32_t place, d
 {
     struct run_blame *blame = blaming->blame;
     blame->cost_s[place] += cost_s;
-    if (array_grow(&blame->charges, blame->n_charges, sizeof *blame->charges) == 0)
-        blame->charges[blame->n_charges++] = (struct run_charge){step, place, cost_s};
-    else
-        blaming->no_memory = true;
+    array_grow(&blame->charges, blame->n_charges, sizeof *blame->charges);
+    blame->charges[blame->n_charges++] = (struct run_charge){step, place, cost_s};
 }
 
 /* Divides the cost of a wait among what delayed the one that it waited for. */
@@ -326,43 +324,35 @@ int run_blame(const struct run_program *program, const struct simulation_options
               const struct simulation_result *result, struct run_blame *blame)
 {
     struct blaming blaming = {.program = program, .scale = options->scale, .result = result, .blame = blame};
-    *blame = (struct run_blame){.cost_s = calloc(program->n_places + 1, sizeof *blame->cost_s),
-                                .moved_s = calloc(program->n_places + 1, sizeof *blame->moved_s),
-                                .critical_s = calloc(program->n_places + 1, sizeof *blame->critical_s),
-                                .late_s = calloc(program->n_ranks + 1, sizeof *blame->late_s)};
-    blaming.cost_s = malloc((result->n_waits + 1) * sizeof *blaming.cost_s);
-    blaming.of_strand = malloc((result->n_waits + 1) * sizeof *blaming.of_strand);
-    blaming.first = calloc(program->n_strands + 2, sizeof *blaming.first);
-    blaming.computed_s = malloc((program->n_sites + 1) * sizeof *blaming.computed_s);
-    blaming.sites = malloc((program->n_sites + 1) * sizeof *blaming.sites);
-    blaming.place_of = malloc((program->n_sites + 1) * sizeof *blaming.place_of);
-    int code = blame->cost_s == NULL || blame->moved_s == NULL || blame->critical_s == NULL || blame->late_s == NULL ||
-                       blaming.cost_s == NULL || blaming.of_strand == NULL || blaming.first == NULL ||
-                       blaming.computed_s == NULL || blaming.sites == NULL || blaming.place_of == NULL
-                   ? -1
-                   : 0;
-    if (code == 0) {
-        sort_waits(&blaming);
-        for (size_t site = 0; site < program->n_sites; site++)
-            blaming.computed_s[site] = NAN;
-        for (size_t i = 0; i < result->n_waits; i++) {
-            blaming.cost_s[i] = result->waits[i].late_s;
-            blame->late_s[program->strands[result->waits[i].begin.strand].rank] += result->waits[i].late_s;
-        }
-        for (size_t i = result->n_waits; i-- > 0;)
-            charge(&blaming, i);
-        join_charges(blame);
-        code = blaming.no_memory ? -1 : 0;
-        if (program->n_strands > 0)
-            find_critical_path(&blaming);
+    *blame = (struct run_blame){.cost_s = xcalloc(program->n_places + 1, sizeof *blame->cost_s),
+                                .moved_s = xcalloc(program->n_places + 1, sizeof *blame->moved_s),
+                                .critical_s = xcalloc(program->n_places + 1, sizeof *blame->critical_s),
+                                .late_s = xcalloc(program->n_ranks + 1, sizeof *blame->late_s)};
+    blaming.cost_s = xmalloc((result->n_waits + 1) * sizeof *blaming.cost_s);
+    blaming.of_strand = xmalloc((result->n_waits + 1) * sizeof *blaming.of_strand);
+    blaming.first = xcalloc(program->n_strands + 2, sizeof *blaming.first);
+    blaming.computed_s = xmalloc((program->n_sites + 1) * sizeof *blaming.computed_s);
+    blaming.sites = xmalloc((program->n_sites + 1) * sizeof *blaming.sites);
+    blaming.place_of = xmalloc((program->n_sites + 1) * sizeof *blaming.place_of);
+    sort_waits(&blaming);
+    for (size_t site = 0; site < program->n_sites; site++)
+        blaming.computed_s[site] = NAN;
+    for (size_t i = 0; i < result->n_waits; i++) {
+        blaming.cost_s[i] = result->waits[i].late_s;
+        blame->late_s[program->strands[result->waits[i].begin.strand].rank] += result->waits[i].late_s;
     }
+    for (size_t i = result->n_waits; i-- > 0;)
+        charge(&blaming, i);
+    join_charges(blame);
+    if (program->n_strands > 0)
+        find_critical_path(&blaming);
     free(blaming.cost_s);
     free(blaming.of_strand);
     free(blaming.first);
     free(blaming.computed_s);
     free(blaming.sites);
     free(blaming.place_of);
-    return code;
+    return 0;
 }
 
 void run_blame_release(struct run_blame *blame)

@@ -8,6 +8,7 @@
 
 #include "share/base/map.h"
 #include "predictor/run/simulation.h"
+#include "share/base/memory.h"
 
 /* Holds a machine: a node, or the nodes that share its processors. */
 struct machine_cores {
@@ -21,33 +22,21 @@ struct plan {
     size_t n_machines, n_cores;
 };
 
-/* Numbers the machines on which the ranks are: nodes that share processors, as the recorded nodes do, are one. Returns
- * 0, or -1 without memory. */
-static int number_machines(const struct simulation *sim, struct plan *plan)
+/* Numbers the machines on which the ranks are: nodes that share processors, as the recorded nodes do, are one. */
+static void number_machines(const struct simulation *sim, struct plan *plan)
 {
     struct map machine_of = {0}, numbers = {0}; /* of a node; of a machine */
     const struct run_program *program = sim->program;
-    int result = 0;
-    for (size_t rank = 0; rank < program->n_ranks && result == 0; rank++) {
-        uint32_t *machine = map_at(&machine_of, (struct map_key){program->ranks[rank].node, 0, 0});
-        if (machine == NULL)
-            result = -1;
-        else
-            *machine = program->ranks[rank].machine;
-    }
-    for (size_t rank = 0; rank < program->n_ranks && result == 0; rank++) {
+    for (size_t rank = 0; rank < program->n_ranks; rank++)
+        *map_at(&machine_of, (struct map_key){program->ranks[rank].node, 0, 0}) = program->ranks[rank].machine;
+    for (size_t rank = 0; rank < program->n_ranks; rank++) {
         uint32_t node = sim->placement->node[rank], machine = map_find(&machine_of, (struct map_key){node, 0, 0});
         uint32_t *number = map_at(&numbers, (struct map_key){machine == MAP_ABSENT ? node : machine, 0, 0});
-        if (number == NULL) {
-            result = -1;
-        } else {
-            *number = *number == MAP_ABSENT ? (uint32_t)plan->n_machines++ : *number;
-            sim->cores.machine_of[rank] = *number;
-        }
+        *number = *number == MAP_ABSENT ? (uint32_t)plan->n_machines++ : *number;
+        sim->cores.machine_of[rank] = *number;
     }
     map_release(&machine_of);
     map_release(&numbers);
-    return result;
 }
 
 static bool is_crowded(const struct simulation *sim, const struct machine_cores *machine)
@@ -74,8 +63,8 @@ static void count_cores(const struct simulation *sim, struct plan *plan)
     }
 }
 
-/* Returns the core of a processor on which the rank was, if it is still on that node; RUN_NOBODY where it is not, or
- * without memory. */
+/* Returns the core of a processor on which the rank was, if it is still on that node; RUN_NOBODY where it is not.
+ */
 static uint32_t recorded_core(struct simulation *sim, uint32_t rank, int32_t processor)
 {
     const struct run_rank *told = &sim->program->ranks[rank];
@@ -84,9 +73,9 @@ static uint32_t recorded_core(struct simulation *sim, uint32_t rank, int32_t pro
     if (processor < 0 || told->node != sim->placement->node[rank])
         return RUN_NOBODY;
     uint32_t *place = map_at(&sim->cores.known, (struct map_key){number, (uint64_t)processor, 0});
-    if (place != NULL && *place == MAP_ABSENT && machine->n_known < machine->n)
+    if (*place == MAP_ABSENT && machine->n_known < machine->n)
         *place = machine->n_known++;
-    return place == NULL || *place == MAP_ABSENT ? RUN_NOBODY : (uint32_t)(machine->first + *place);
+    return *place == MAP_ABSENT ? RUN_NOBODY : (uint32_t)(machine->first + *place);
 }
 
 /* Returns the core of a machine that serves the fewest. */
@@ -127,34 +116,28 @@ static void assign(struct simulation *sim, struct plan *plan)
         }
 }
 
-int cores_init(struct simulation *sim)
+void cores_init(struct simulation *sim)
 {
     const struct run_program *program = sim->program;
     struct run_cores *cores = &sim->cores;
     struct plan plan = {0};
-    cores->machines = calloc(program->n_ranks + 1, sizeof *cores->machines);
-    cores->machine_of = malloc((program->n_ranks + 1) * sizeof *cores->machine_of);
-    cores->at = calloc(program->n_strands + 1, sizeof *cores->at);
-    cores->of = malloc((program->n_strands + 1) * sizeof *cores->of);
-    cores->next = malloc((program->n_strands + 1) * sizeof *cores->next);
-    cores->since_s = malloc((program->n_strands + 1) * sizeof *cores->since_s);
-    cores->left_s = malloc((program->n_strands + 1) * sizeof *cores->left_s);
-    cores->due_s = malloc((program->n_strands + 1) * sizeof *cores->due_s);
-    cores->have = calloc(program->n_strands + 1, sizeof *cores->have);
-    if (cores->machines == NULL || cores->machine_of == NULL || cores->at == NULL || cores->of == NULL ||
-        cores->next == NULL || cores->since_s == NULL || cores->have == NULL || cores->left_s == NULL ||
-        cores->due_s == NULL || number_machines(sim, &plan) != 0)
-        return -1;
+    cores->machines = xcalloc(program->n_ranks + 1, sizeof *cores->machines);
+    cores->machine_of = xmalloc((program->n_ranks + 1) * sizeof *cores->machine_of);
+    cores->at = xcalloc(program->n_strands + 1, sizeof *cores->at);
+    cores->of = xmalloc((program->n_strands + 1) * sizeof *cores->of);
+    cores->next = xmalloc((program->n_strands + 1) * sizeof *cores->next);
+    cores->since_s = xmalloc((program->n_strands + 1) * sizeof *cores->since_s);
+    cores->left_s = xmalloc((program->n_strands + 1) * sizeof *cores->left_s);
+    cores->due_s = xmalloc((program->n_strands + 1) * sizeof *cores->due_s);
+    cores->have = xcalloc(program->n_strands + 1, sizeof *cores->have);
+    number_machines(sim, &plan);
     for (size_t s = 0; s < program->n_strands; s++) {
         cores->of[s] = RUN_NOBODY;
         cores->since_s[s] = cores->left_s[s] = -1;
     }
     count_cores(sim, &plan);
-    cores->cores = malloc((plan.n_cores + 1) * sizeof *cores->cores);
-    if (cores->cores == NULL)
-        return -1;
+    cores->cores = xmalloc((plan.n_cores + 1) * sizeof *cores->cores);
     assign(sim, &plan);
-    return 0;
 }
 
 void cores_release(struct simulation *sim)

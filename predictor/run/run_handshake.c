@@ -36,12 +36,10 @@ double handshake_step_s(const struct simulation *sim, const struct flight *fligh
     return sim->rates.classes[flight->mover.class].tau_s / 3;
 }
 
-static void append(struct simulation *sim, struct flight_list *list, uint32_t number)
+static void append(struct flight_list *list, uint32_t number)
 {
-    if (array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights) != 0)
-        sim->no_memory = true;
-    else
-        list->flights[list->n++] = number;
+    array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights);
+    list->flights[list->n++] = number;
 }
 
 /* Keeps a flight until the rank looks for messages. Returns false where it need not wait. */
@@ -53,7 +51,7 @@ static bool await_rank(struct simulation *sim, uint32_t number, enum run_operati
     bool needs = side == OPERATION_SEND ? class->needs_sender : class->needs_receiver;
     if (!needs || sim->n_polling[rank] > 0 || (message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
         return false;
-    append(sim, &sim->rank_arrived[rank], number);
+    append(&sim->rank_arrived[rank], number);
     return true;
 }
 
@@ -126,7 +124,7 @@ static void begin_data(struct simulation *sim, uint32_t number)
         if (other->mover.src == flight->mover.dst && other->begun_s < sim->now_s)
             flight->crossing_s = CROSSING * alone_s;
     }
-    append(sim, mine, number);
+    append(mine, number);
     flight_begin_to_move(sim, number);
 }
 

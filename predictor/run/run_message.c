@@ -6,6 +6,7 @@
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/simulation.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 static enum level message_level(const struct simulation *sim, const struct run_message *message)
 {
@@ -48,11 +49,7 @@ static void merge_pieces(struct simulation *sim, size_t first, size_t last)
         return;
     if (sim->merged == NULL) {
         size_t bytes = sim->program->n_messages * sizeof *sim->merged;
-        sim->merged = malloc(bytes);
-        if (sim->merged == NULL) {
-            sim->no_memory = true;
-            return;
-        }
+        sim->merged = xmalloc(bytes);
         memcpy(sim->merged, sim->program->messages, bytes);
         sim->told = sim->merged;
     }
@@ -188,10 +185,7 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
         if (end == 0 ? !class->needs_sender : !class->needs_receiver)
             continue;
         if (note) {
-            if (array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights) != 0) {
-                sim->no_memory = true;
-                return;
-            }
+            array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights);
             list->flights[list->n++] = number;
         } else {
             for (size_t i = 0; i < list->n; i++)
@@ -341,12 +335,8 @@ uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase
     if (number != RUN_NOBODY) {
         sim->free_flight = sim->flights[number].message;
     } else {
-        number = (uint32_t)sim->n_flights;
-        if (array_reserve(&sim->flights, &sim->flights_room, sim->n_flights + 1, sizeof *sim->flights) != 0) {
-            sim->no_memory = true;
-            return RUN_NOBODY;
-        }
-        sim->n_flights++;
+        array_reserve(&sim->flights, &sim->flights_room, sim->n_flights + 1, sizeof *sim->flights);
+        number = (uint32_t)sim->n_flights++;
     }
     const struct run_message *told = message_told(sim, message);
     uint32_t class = message_state(sim, message)->class;

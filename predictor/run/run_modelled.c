@@ -6,6 +6,7 @@
 
 #include "predictor/run/simulation.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 bool collective_is_modelled(const struct simulation *sim, uint32_t collective)
 {
@@ -15,7 +16,7 @@ bool collective_is_modelled(const struct simulation *sim, uint32_t collective)
     return sim->options->model_collectives && c->kind != COLLECTIVE_OTHER && (!rooted || c->root < c->n_members);
 }
 
-int stage_init(struct simulation *sim)
+void stage_init(struct simulation *sim)
 {
     enum { FIRST_BUCKETS = 1024 };
     sim->stage = (struct run_stage){.free_message = RUN_NOBODY,
@@ -23,12 +24,11 @@ int stage_init(struct simulation *sim)
                                     .free_performance = RUN_NOBODY,
                                     .posting = RUN_NOBODY};
     if (!sim->options->model_collectives)
-        return 0;
-    sim->stage.buckets = malloc(FIRST_BUCKETS * sizeof *sim->stage.buckets);
-    sim->stage.n_buckets = sim->stage.buckets != NULL ? FIRST_BUCKETS : 0;
+        return;
+    sim->stage.buckets = xmalloc(FIRST_BUCKETS * sizeof *sim->stage.buckets);
+    sim->stage.n_buckets = FIRST_BUCKETS;
     for (size_t i = 0; i < sim->stage.n_buckets; i++)
         sim->stage.buckets[i] = RUN_NOBODY;
-    return sim->stage.buckets != NULL ? 0 : -1;
 }
 
 void stage_release(struct simulation *sim)
@@ -62,9 +62,9 @@ static double choice_bytes(const struct run_collective *collective, const struct
     }
 }
 
-/* Chooses the script of a collective. Returns 0, or -1 without memory. */
-static int make_script(const struct simulation *sim, const struct run_collective *collective,
-                       struct performance *performance)
+/* Chooses the script of a collective. */
+static void make_script(const struct simulation *sim, const struct run_collective *collective,
+                        struct performance *performance)
 {
     const struct run_member *members = &sim->program->members[collective->first_member];
     bool sizes = collective->kind == COLLECTIVE_GATHER || collective->kind == COLLECTIVE_SCATTER ||
@@ -78,15 +78,12 @@ static int make_script(const struct simulation *sim, const struct run_collective
     choice.sizes = choice.varies && sizes ? members : NULL;
     if (choice.family == MPI_FAMILY_MPICH) {
         performance->nodes = script_nodes_new(members, choice.n, sim->share.nodes.of, sim->share.nodes.n_groups);
-        if (performance->nodes == NULL)
-            return -1;
         choice.nodes = performance->nodes->n_nodes < choice.n ? performance->nodes : NULL;
     }
     script_choose(&choice, &performance->script);
-    return 0;
 }
 
-/* Returns the number of the performance that the member's collective is; NOBODY without memory. */
+/* Returns the number of the performance that the member's collective is. */
 static uint32_t perform(struct simulation *sim, uint32_t number)
 {
     struct run_stage *stage = &sim->stage;
@@ -98,16 +95,16 @@ static uint32_t perform(struct simulation *sim, uint32_t number)
     if (performance != RUN_NOBODY) {
         stage->free_performance = stage->performances[performance].next;
     } else {
-        if (array_reserve(&stage->performances, &stage->performances_room, stage->n_performances + 1,
-                          sizeof *stage->performances) != 0)
-            return RUN_NOBODY;
+        array_reserve(&stage->performances, &stage->performances_room, stage->n_performances + 1,
+                      sizeof *stage->performances);
         performance = (uint32_t)stage->n_performances++;
     }
     const struct run_step *step = &sim->program->steps[sim->strands[sim->active].step];
     struct performance *made = &stage->performances[performance];
     *made = (struct performance){.n_left = collective->n_members, .tended = step->kind == STEP_BEGIN};
     *slot = performance;
-    return make_script(sim, collective, made) == 0 ? performance : RUN_NOBODY;
+    make_script(sim, collective, made);
+    return performance;
 }
 
 static void end_performance(struct simulation *sim, uint32_t number)
@@ -142,7 +139,7 @@ static void end(struct simulation *sim, uint32_t number)
 /* Makes the posts of the round, one after the other, then of those after it as far as nothing must be waited for. */
 static void go_on(struct simulation *sim, uint32_t number)
 {
-    while (!sim->no_memory && !sim->no_level) {
+    while (!sim->no_level) {
         struct performer *performer = &sim->stage.performers[number];
         const struct performance *performance = &sim->stage.performances[performer->performance];
         uint32_t first = sim->program->collectives[sim->program->members[performer->member].collective].first_member;
@@ -173,13 +170,10 @@ void performer_arrives(struct simulation *sim, uint32_t member)
     struct run_stage *stage = &sim->stage;
     uint32_t performance = perform(sim, sim->program->members[member].collective);
     uint32_t number = stage->free_performer;
-    if (performance != RUN_NOBODY && number != RUN_NOBODY) {
+    if (number != RUN_NOBODY) {
         stage->free_performer = stage->performers[number].n_pending;
-    } else if (performance == RUN_NOBODY || array_reserve(&stage->performers, &stage->performers_room,
-                                                          stage->n_performers + 1, sizeof *stage->performers) != 0) {
-        sim->no_memory = true;
-        return;
     } else {
+        array_reserve(&stage->performers, &stage->performers_room, stage->n_performers + 1, sizeof *stage->performers);
         number = (uint32_t)stage->n_performers++;
     }
     stage->performers[number] =

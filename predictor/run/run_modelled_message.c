@@ -6,6 +6,7 @@
 #include "predictor/run/simulation.h"
 #include "share/base/array.h"
 #include "share/base/map.h"
+#include "share/base/memory.h"
 
 static uint32_t *bucket_of(const struct run_stage *stage, uint32_t performance, const uint32_t *member)
 {
@@ -23,13 +24,11 @@ static void put(struct run_stage *stage, uint32_t number)
     message->next = RUN_NOBODY;
 }
 
-/* Doubles the buckets. Without memory they stay as they are. */
+/* Doubles the buckets. */
 static void grow(struct run_stage *stage)
 {
     size_t n = stage->n_buckets;
-    uint32_t *old = stage->buckets, *buckets = malloc(2 * n * sizeof *buckets);
-    if (buckets == NULL)
-        return;
+    uint32_t *old = stage->buckets, *buckets = xmalloc(2 * n * sizeof *buckets);
     for (size_t i = 0; i < 2 * n; i++)
         buckets[i] = RUN_NOBODY;
     stage->buckets = buckets;
@@ -60,7 +59,7 @@ static uint32_t take(struct run_stage *stage, uint32_t performance, const uint32
     return RUN_NOBODY;
 }
 
-/* Makes a message of which no end is posted. Returns RUN_NOBODY without memory, or without the level. */
+/* Makes a message of which no end is posted. Returns RUN_NOBODY without the level. */
 static uint32_t make(struct simulation *sim, uint32_t performance, const uint32_t *member,
                      const struct run_message *told)
 {
@@ -69,11 +68,7 @@ static uint32_t make(struct simulation *sim, uint32_t performance, const uint32_
     if (number != RUN_NOBODY) {
         stage->free_message = stage->messages[number].next;
     } else {
-        if (array_reserve(&stage->messages, &stage->messages_room, stage->n_messages + 1, sizeof *stage->messages) !=
-            0) {
-            sim->no_memory = true;
-            return RUN_NOBODY;
-        }
+        array_reserve(&stage->messages, &stage->messages_room, stage->n_messages + 1, sizeof *stage->messages);
         number = (uint32_t)stage->n_messages++;
     }
     stage->messages[number] = (struct moved_message){.told = *told,

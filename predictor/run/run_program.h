@@ -206,8 +206,8 @@ bool run_strand_follows(const struct run_program *program, size_t strand);
 
 void run_program_release(struct run_program *program);
 
-/* The rest builds programs: arrays grow, a strand's steps are added before those of the next one. Where they return
- * one: 0, or -1, for messages and members where there are RUN_MAX_OBJECTS already, for a step where there is no strand. */
+/* The rest builds programs: arrays grow, a strand's steps are added before those of the next one. What returns an int
+ * returns 0, or -1: beyond RUN_MAX_OBJECTS messages or members, or for a step without a strand. */
 void run_program_ranks(struct run_program *program, size_t n_ranks);
 void run_program_strand(struct run_program *program, uint32_t rank, double begin_s);
 /* Adds a step to the last strand. */

@@ -6,15 +6,14 @@
 #include <string.h>
 
 #include "predictor/pattern/traffic.h"
+#include "share/base/memory.h"
 
 /* Copies BW(n) into the class. Returns 0, or -1 with the reason. */
 static int read_bandwidth(struct run_class *class, const struct machine *machine, size_t n_max, bool infinite,
                           struct error *error)
 {
     struct machine_bandwidth bandwidth;
-    class->bytes_per_s = malloc((n_max + 1) * sizeof *class->bytes_per_s);
-    if (class->bytes_per_s == NULL)
-        return error_set(error, "no memory for the bandwidths of %zu ranks", n_max);
+    class->bytes_per_s = xmalloc((n_max + 1) * sizeof *class->bytes_per_s);
     if (machine_bandwidth(machine, class->level, class->protocol, &bandwidth, error) != 0)
         return -1;
     bool extrapolated = false;
@@ -79,20 +78,20 @@ static void limit_by_wire(struct run_rates *rates)
 
 /* Adds the class of buffers in caches beside that of a level and protocol, where the table has its rates. More
  * than two processes are taken to share as they do from memory, for want of a measurement. */
-static int add_cached(struct run_rates *rates, const struct machine *machine, const struct run_class *from_memory,
-                      struct run_ideal ideal, struct error *error)
+static void add_cached(struct run_rates *rates, const struct machine *machine, const struct run_class *from_memory,
+                       struct run_ideal ideal)
 {
     struct machine_bandwidth bandwidth;
     struct error none;
     enum level level = from_memory->level;
     enum machine_protocol protocol = from_memory->protocol;
     if (machine_bandwidth_named(machine, level, protocol, "bw_cached", "injection_cached", &bandwidth, &none) != 0)
-        return 0;
+        return;
     struct run_class *class = &rates->classes[rates->n_classes];
     *class = *from_memory;
-    class->bytes_per_s = malloc((rates->n_max + 1) * sizeof *class->bytes_per_s);
+    class->bytes_per_s = xmalloc((rates->n_max + 1) * sizeof *class->bytes_per_s);
     rates->cached_of[level][protocol] = (uint8_t)rates->n_classes++;
-    if (class->bytes_per_s != NULL && !ideal.no_transfer) {
+    if (!ideal.no_transfer) {
         double last = bandwidth.n[bandwidth.n_knots - 1];
         double knot = last <= (double)rates->n_max ? from_memory->bytes_per_s[(size_t)last] : 0;
         bool extrapolated = false;
@@ -101,11 +100,10 @@ static int add_cached(struct run_rates *rates, const struct machine *machine, co
             class->bytes_per_s[n] = machine_bandwidth_at(&bandwidth, fmin((double)n, last), &extrapolated) *
                                     ((double)n > last ? from_memory->bytes_per_s[n] / knot : 1);
         class->most_bytes_per_s = class->bytes_per_s[rates->n_max];
-    } else if (class->bytes_per_s != NULL) {
+    } else {
         memcpy(class->bytes_per_s, from_memory->bytes_per_s, (rates->n_max + 1) * sizeof *class->bytes_per_s);
     }
     machine_bandwidth_release(&bandwidth);
-    return class->bytes_per_s == NULL ? error_set(error, "no memory for the bandwidths of %zu ranks", rates->n_max) : 0;
 }
 
 int run_rates_init(struct run_rates *rates, const struct machine *machine, unsigned levels, size_t n_max,
@@ -125,9 +123,9 @@ int run_rates_init(struct run_rates *rates, const struct machine *machine, unsig
             struct run_class *class = &rates->classes[rates->n_classes];
             rates->class_of[level][protocol] = (uint8_t)rates->n_classes++;
             *class = (struct run_class){.level = level, .protocol = protocol};
-            if (read_class(class, machine, n_max, ideal, error) != 0 ||
-                add_cached(rates, machine, class, ideal, error) != 0)
+            if (read_class(class, machine, n_max, ideal, error) != 0)
                 return -1;
+            add_cached(rates, machine, class, ideal);
         }
         rates->cached_bytes[level] = machine_value(machine, level, PROTOCOL_ANY, "cached_bytes", 0);
     }

@@ -17,10 +17,7 @@ enum { EVENT_KINDS = 4 };
 
 void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number)
 {
-    if (array_reserve(&sim->events.entries, &sim->events_room, sim->events.n + 1, sizeof *sim->events.entries) != 0) {
-        sim->no_memory = true;
-        return;
-    }
+    array_reserve(&sim->events.entries, &sim->events_room, sim->events.n + 1, sizeof *sim->events.entries);
     heap_push(&sim->events, at_s, number * EVENT_KINDS + (uint32_t)kind);
 }
 
@@ -249,7 +246,7 @@ static void go_on(struct simulation *sim, uint32_t number)
 {
     struct strand *strand = &sim->strands[number];
     const struct run_strand *told = &sim->program->strands[number];
-    while (!sim->no_memory) {
+    for (;;) {
         switch ((enum strand_phase)strand->phase) {
         case STRAND_COMPUTES:
             if (compute(sim, number))
@@ -338,7 +335,7 @@ static void take_arrivals(struct simulation *sim)
 
 static void run_events(struct simulation *sim)
 {
-    while (!sim->no_memory && !sim->no_level) {
+    while (!sim->no_level) {
         double share_s = run_share_next_s(&sim->share);
         double event_s = sim->events.n > 0 ? sim->events.entries[0].key : (double)INFINITY;
         double next_s = fmin(share_s, event_s);
@@ -435,10 +432,11 @@ int simulate(const struct run_program *program, const struct machine *machine, c
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);
     run_share_init(&sim.share, options->law, &sim.rates, placement);
-    int failed = simulation_allocate(&sim) != 0 || cores_init(&sim) != 0 || stage_init(&sim) != 0;
-    int code = failed != 0 ? error_set(error, "no memory for a run of %zu messages", program->n_messages)
-                           : run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest,
-                                            options->ideal, error);
+    simulation_allocate(&sim);
+    cores_init(&sim);
+    stage_init(&sim);
+    int code =
+        run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest, options->ideal, error);
     if (code == 0)
         code = simulation_terms(&sim, machine, error);
     if (code == 0) {
@@ -448,8 +446,6 @@ int simulate(const struct run_program *program, const struct machine *machine, c
         if (sim.no_level)
             code = error_set(error, "the machine has no values for level %s, which the messages need",
                              level_name[sim.missing_level]);
-        else if (sim.no_memory)
-            code = error_set(error, "no memory for a run of %zu messages", program->n_messages);
         else if (sim.n_done < program->n_strands)
             code = report_deadlock(&sim, error);
         if (sim.memory.computed_s > 0)

@@ -211,7 +211,6 @@ struct simulation {
     struct flight_list *rank_arrived; /* [n_ranks] announcements and answers that wait for it to be there, in order */
     struct member_state *members;
     struct collective_state *collectives;
-    bool no_memory;
     bool no_level; /* a message of a modelled collective is at a level that the machine lacks: missing_level */
     enum level missing_level;
 };
@@ -221,7 +220,7 @@ enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER, EVENT_TURN };
 void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number);
 
 /* simulation_state.c. The first returns 0, or -1 without memory; either way the second frees all. */
-int simulation_allocate(struct simulation *sim);
+void simulation_allocate(struct simulation *sim);
 void simulation_release(struct simulation *sim);
 
 /* Returns where the strand is that goes on now. */
@@ -296,7 +295,7 @@ void member_leaves(struct simulation *sim, uint32_t member);
 /* run_modelled.c */
 /* Says whether the collective is one that goes by messages. */
 bool collective_is_modelled(const struct simulation *sim, uint32_t collective);
-int stage_init(struct simulation *sim);
+void stage_init(struct simulation *sim);
 void stage_release(struct simulation *sim);
 void performer_arrives(struct simulation *sim, uint32_t member);
 void performer_goes_on(struct simulation *sim, uint32_t member);
@@ -309,7 +308,7 @@ double moved_post(struct simulation *sim, uint32_t performer, const struct scrip
 void moved_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side);
 
 /* run_cores.c */
-int cores_init(struct simulation *sim);
+void cores_init(struct simulation *sim);
 void cores_release(struct simulation *sim);
 /* Lets a strand go on where it was recorded at a step. */
 void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor);

@@ -2,36 +2,25 @@
 #include <stdlib.h>
 
 #include "predictor/run/simulation.h"
+#include "share/base/memory.h"
 
-/* Returns an array of at least one element, zeroed, or NULL. */
-static void *allocate(size_t n, size_t bytes)
-{
-    return calloc(n > 0 ? n : 1, bytes);
-}
-
-int simulation_allocate(struct simulation *sim)
+void simulation_allocate(struct simulation *sim)
 {
     const struct run_program *program = sim->program;
-    sim->strands = allocate(program->n_strands, sizeof *sim->strands);
-    sim->messages = allocate(program->n_messages, sizeof *sim->messages);
-    sim->members = allocate(program->n_members, sizeof *sim->members);
-    sim->collectives = allocate(program->n_collectives, sizeof *sim->collectives);
-    sim->n_inside = allocate(program->n_ranks, sizeof *sim->n_inside);
-    sim->n_polling = allocate(program->n_ranks, sizeof *sim->n_polling);
-    sim->n_going = allocate(program->n_ranks, sizeof *sim->n_going);
-    sim->rank_flights = allocate(program->n_ranks, sizeof *sim->rank_flights);
-    sim->rank_coming = allocate(program->n_ranks, sizeof *sim->rank_coming);
-    sim->rank_arrived = allocate(program->n_ranks, sizeof *sim->rank_arrived);
+    sim->strands = xcalloc(program->n_strands, sizeof *sim->strands);
+    sim->messages = xcalloc(program->n_messages, sizeof *sim->messages);
+    sim->members = xcalloc(program->n_members, sizeof *sim->members);
+    sim->collectives = xcalloc(program->n_collectives, sizeof *sim->collectives);
+    sim->n_inside = xcalloc(program->n_ranks, sizeof *sim->n_inside);
+    sim->n_polling = xcalloc(program->n_ranks, sizeof *sim->n_polling);
+    sim->n_going = xcalloc(program->n_ranks, sizeof *sim->n_going);
+    sim->rank_flights = xcalloc(program->n_ranks, sizeof *sim->rank_flights);
+    sim->rank_coming = xcalloc(program->n_ranks, sizeof *sim->rank_coming);
+    sim->rank_arrived = xcalloc(program->n_ranks, sizeof *sim->rank_arrived);
     struct simulation_result *result = sim->result;
-    result->predicted = allocate(program->n_places, sizeof *result->predicted);
-    result->rank_begin_s = allocate(program->n_ranks, sizeof *result->rank_begin_s);
-    result->rank_end_s = allocate(program->n_ranks, sizeof *result->rank_end_s);
-    return sim->strands != NULL && sim->messages != NULL && sim->members != NULL && sim->collectives != NULL &&
-                   sim->n_inside != NULL && sim->n_polling != NULL && sim->n_going != NULL &&
-                   sim->rank_flights != NULL && sim->rank_coming != NULL && sim->rank_arrived != NULL &&
-                   result->predicted != NULL && result->rank_begin_s != NULL && result->rank_end_s != NULL
-               ? 0
-               : -1;
+    result->predicted = xcalloc(program->n_places, sizeof *result->predicted);
+    result->rank_begin_s = xcalloc(program->n_ranks, sizeof *result->rank_begin_s);
+    result->rank_end_s = xcalloc(program->n_ranks, sizeof *result->rank_end_s);
 }
 
 /* Frees the lists of all ranks; NULL: there are none. */

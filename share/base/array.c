@@ -15,31 +15,28 @@ static void resize(void *array, size_t n, size_t element_bytes)
     memcpy(array, &grown, sizeof grown);
 }
 
-int array_grow(void *array, size_t n, size_t element_bytes)
+void array_grow(void *array, size_t n, size_t element_bytes)
 {
     if ((n & (n - 1)) == 0)
         resize(array, n == 0 ? 1 : n > SIZE_MAX / 2 ? SIZE_MAX : 2 * n, element_bytes);
-    return 0;
 }
 
-int array_reserve(void *array, size_t *capacity, size_t n, size_t element_bytes)
+void array_reserve(void *array, size_t *capacity, size_t n, size_t element_bytes)
 {
     if (n <= *capacity)
-        return 0;
+        return;
     size_t wanted = *capacity < 8 ? 16 : *capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * *capacity;
     if (wanted < n)
         wanted = n;
     resize(array, wanted, element_bytes);
     *capacity = wanted;
-    return 0;
 }
 
-int array_reserve_zeroed(void *array, size_t *capacity, size_t n, size_t element_bytes)
+void array_reserve_zeroed(void *array, size_t *capacity, size_t n, size_t element_bytes)
 {
     size_t old = *capacity;
     array_reserve(array, capacity, n, element_bytes);
     char *elements;
     memcpy(&elements, array, sizeof elements);
     memset(elements + old * element_bytes, 0, (*capacity - old) * element_bytes);
-    return 0;
 }
