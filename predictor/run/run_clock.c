@@ -31,17 +31,22 @@ void run_moving_mark(struct run_share *share, uint32_t number)
     array_reserve(&bundle->marks.entries, &bundle->room, bundle->marks.n + 2, sizeof *bundle->marks.entries);
     moving->end = bundle->through + moving->rest / moving->weight;
     heap_push(&bundle->marks, moving->end, 2 * number);
-    if (moving->room_bytes < moving->rest)
+    moving->n_marks = 1;
+    if (moving->room_bytes < moving->rest) {
         heap_push(&bundle->marks, moving->end - moving->room_bytes / moving->weight, 2 * number + 1);
+        moving->n_marks = 2;
+    }
 }
 
 void run_moving_unmark(struct run_share *share, uint32_t number)
 {
-    struct heap *marks = &share->bundles[share->moving[number].bundle].marks;
-    for (size_t i = marks->n; i-- > 0;)
+    struct run_moving *moving = &share->moving[number];
+    struct heap *marks = &share->bundles[moving->bundle].marks;
+    for (size_t i = 0; moving->n_marks > 0; i++)
         if (marks->entries[i].id / 2 == number) {
             heap_remove_at(marks, i);
-            i = marks->n; /* another entry has come to this place */
+            moving->n_marks--;
+            i = SIZE_MAX; /* another entry may have come before this place */
         }
 }
 

@@ -27,7 +27,8 @@ struct run_moving {
     uint32_t order;    /* of messages that began at the same time */
     uint32_t class;
     uint32_t bundle;
-    uint32_t place; /* in its cohort, or RUN_NO_MOVING */
+    uint32_t n_marks; /* that have not come up */
+    uint32_t place;   /* in its cohort, or RUN_NO_MOVING */
 };
 
 struct run_bundle {

@@ -243,6 +243,7 @@ uint32_t run_share_take(struct run_share *share, double now_s)
     group->clock = fmax(group->clock, group->bundles.entries[0].key);
     group->since_s = now_s;
     struct heap_entry mark = heap_pop(&bundle->marks);
+    share->moving[run_mark_number(mark.id)].n_marks--;
     bundle->through = mark.key;
     bundle->at = group->clock;
     run_bundle_place(share, first);
