@@ -44,12 +44,6 @@ int csv_read_comments(const char *path, struct csv_column *columns, size_t n_col
                       int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
                       int (*comment)(void *context, const char *text, struct error *error), void *context,
                       struct error *error);
-/* As csv_read_comments, of a file that may have been cut off: a last line without an end is left out, and there may be
- * no header. */
-int csv_read_unfinished(const char *path, struct csv_column *columns, size_t n_columns,
-                        int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                        int (*comment)(void *context, const char *text, struct error *error), void *context,
-                        struct error *error);
 
 /* As csv_read_comments, of a file that may be cut off: a last line without an end is left out, and the header may be
  * missing. */
