@@ -175,6 +175,8 @@ static bool topology_unused(const struct predict_options *options)
     bool used = options->topology == NULL;
     for (size_t m = 0; m < options->n_models; m++)
         used = used || asks_topology(&options->models[m]);
+    for (size_t i = 0; i < options->n_laws; i++)
+        used = used || (options->laws[i].terms & RUN_TERM_CONTENTION) != 0;
     return !used;
 }
 

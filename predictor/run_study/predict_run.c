@@ -14,6 +14,7 @@
 #include "interpose/database/later_tables.h"
 #include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_show.h"
+#include "predictor/terms/topology.h"
 #include "share/base/side_by_side.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
@@ -53,6 +54,7 @@ static int replay_law(void *context, size_t number, struct error *error)
     struct simulation_result simulated;
     options.law = law->law;
     options.terms = law->terms;
+    options.topology = runs->options->model.topology;
     if (simulate(&runs->study.program, &side->machine, &side->placement, &options, &simulated, &result->reason) == 0) {
         result->predicted = simulated.predicted;
         simulated.predicted = NULL;
@@ -128,9 +130,21 @@ static void forget_machine(sqlite3 *database, const char *machine, bool *failed)
     execute(database, "DELETE FROM replay_run WHERE machine = ?1", machine, NULL, NULL, failed);
 }
 
-/* Stores the times of a law. Where the same run was replayed, its story stays. */
-static void store_law(sqlite3 *database, const struct law_runs *runs, size_t number, const char *options, bool *failed)
+/* Writes the options of a law's run, as in replay_run.options. */
+static void law_options(const struct law_runs *runs, const struct run_law_choice *law, char text[RUN_OPTIONS_BYTES])
 {
+    run_options_text(&runs->run, text);
+    size_t length = strlen(text);
+    if ((law->terms & RUN_TERM_CONTENTION) != 0 && runs->options->model.topology != NULL)
+        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%stopology %s", length > 0 ? " " : "",
+                 runs->options->model.topology->name);
+}
+
+/* Stores the times of a law. Where the same run was replayed, its story stays. */
+static void store_law(sqlite3 *database, const struct law_runs *runs, size_t number, bool *failed)
+{
+    char options[RUN_OPTIONS_BYTES];
+    law_options(runs, &runs->options->laws[number], options);
     const char *machine = runs->study.before.machine.name, *law = runs->options->laws[number].name;
     int64_t id = execute(database,
                          "SELECT id FROM replay_run WHERE machine = ?1 AND law = ?2 AND collectives = 'recorded' AND "
@@ -168,9 +182,7 @@ static void store_halves(sqlite3 *database, const struct law_runs *runs, bool *f
 static int store(sqlite3 *database, const struct law_runs *runs, struct error *error)
 {
     const char *path = runs->options->trace;
-    char options[RUN_OPTIONS_BYTES];
     bool failed = false;
-    run_options_text(&runs->run, options);
     progress_show("predict: storing");
     if (transaction_begin(database, path, error) != 0)
         return -1;
@@ -183,7 +195,7 @@ static int store(sqlite3 *database, const struct law_runs *runs, struct error *e
             forget_machine(database, runs->study.before.machine.name, &failed);
         for (size_t i = 0; i < runs->options->n_laws; i++)
             if (runs->results[i].predicted != NULL)
-                store_law(database, runs, i, options, &failed);
+                store_law(database, runs, i, &failed);
         store_halves(database, runs, &failed);
         if (failed)
             code = database_error(database, path, "predictions cannot be stored", error);
@@ -195,7 +207,7 @@ static int store(sqlite3 *database, const struct law_runs *runs, struct error *e
 static void order_laws(const struct law_runs *runs, size_t *order)
 {
     size_t n = 0;
-    for (size_t i = 0; i < runs->options->n_laws; i++) {
+    for (size_t i = 0; runs->results != NULL && i < runs->options->n_laws; i++) {
         double own = runs->results[i].error.error;
         if (runs->results[i].predicted == NULL)
             continue;
@@ -249,7 +261,7 @@ static void show_text(FILE *stream, const struct law_runs *runs, const size_t *o
         percent_cell(table, result->run_s / measured_run_s - 1);
     }
     text_table_end(table, stream);
-    double measured_s = runs->n_between > 0 ? runs->results[order[-1]].error.measured_s : 0;
+    double measured_s = runs->results[order[-1]].error.measured_s;
     fprintf(stream, "time inside messages: %.6f s of all ranks, in a run of %.6f s; ", measured_s, measured_run_s);
     if (isnan(runs->replicate))
         fputs("no call came twice\n", stream);
@@ -316,15 +328,32 @@ static int show_json(FILE *stream, const struct law_runs *runs, const size_t *or
     return json_rows_end(&rows, error);
 }
 
-static int show(FILE *stream, const struct law_runs *runs, struct error *error)
+/* Replays the run by the best law once more, for where its time goes and who is to blame, and stores that, as replay
+ * does. What goes wrong is a note: the errors of the laws stand. */
+static void tell_story(struct law_runs *runs, sqlite3 *database, const struct run_law_choice *best)
 {
-    size_t order[MAX_LAWS + 1];
-    order_laws(runs, order);
+    struct error error = {.text = ""};
+    if (best->terms != 0 && runs->options->model.topology != NULL)
+        return;
+    runs->run.law = *best;
+    runs->study.before.options.law = best->law;
+    runs->study.before.options.terms = best->terms;
+    progress_show("predict: where the time goes");
+    if (run_study_replay(&runs->study, &error) != 0 || run_store(database, &runs->study, &error) != 0)
+        inform("note: where the time goes is not known: %s", error.text);
+}
+
+static int show(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
+{
     progress_show(NULL);
     if (runs->options->format == FORMAT_JSON)
         return show_json(stream, runs, order, error);
     if (runs->options->format == FORMAT_CSV) {
         show_csv(stream, runs, order);
+        return 0;
+    }
+    if (runs->n_between == 0) {
+        fputs("nothing to predict: no message goes from one rank to another\n", stream);
         return 0;
     }
     show_text(stream, runs, order);
@@ -340,6 +369,7 @@ int predict_run(const struct predict_options *options, struct error *error)
                                     .placement = options->placement,
                                     .law = {LAW_STAIRCASE, 0, "staircase"}}};
     struct output_file output;
+    size_t order[MAX_LAWS + 1];
     sqlite3 *database = NULL;
     int code = database_open(options->trace, true, &database, error);
     if (code == 0)
@@ -349,10 +379,13 @@ int predict_run(const struct predict_options *options, struct error *error)
         code = replay_laws(&runs, error);
     if (code == 0)
         code = store(database, &runs, error);
+    order_laws(&runs, order);
+    if (code == 0)
+        tell_story(&runs, database, &options->laws[order[0]]);
     if (code == 0)
         code = output_file_open(&output, options->output, error);
     if (code == 0) {
-        code = show(output.stream, &runs, error);
+        code = show(output.stream, &runs, order, error);
         if (code == 0)
             code = output_file_commit(&output, error);
         else

@@ -170,15 +170,22 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
                : 0;
 }
 
+int run_study_replay(struct run_study *study, struct error *error)
+{
+    if (replay_before(study, error) != 0)
+        return -1;
+    run_efficiencies_unknown(study);
+    return 0;
+}
+
 int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error)
 {
     progress_show("replay: the program of the run");
     if (run_study_open(options, database, NULL, study, error) != 0)
         return -1;
     progress_show("replay: the run as it is");
-    if (replay_before(study, error) != 0)
+    if (run_study_replay(study, error) != 0)
         return -1;
-    run_efficiencies_unknown(study);
     progress_show("replay: sensitivity");
     if (options->sensitivity && run_sensitivity(study, error) != 0)
         return -1;

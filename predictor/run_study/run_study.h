@@ -61,6 +61,9 @@ struct run_study {
  * any case. */
 int run_study_open(const struct run_options *options, sqlite3 *database, const struct run_watch *watch,
                    struct run_study *study, struct error *error);
+/* Replays the run of an open study as before.options say: before, blame, efficiencies. Returns 0, or -1 with the
+ * reason. */
+int run_study_replay(struct run_study *study, struct error *error);
 /* Does that, and replays. Returns 0, or -1 with the reason; run_study_release releases in any case. */
 int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error);
 void run_study_release(struct run_study *study);

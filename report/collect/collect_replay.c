@@ -18,13 +18,15 @@ static void collect_head(struct report *report, const char *machine)
 {
     struct cursor rows;
     struct report_replay *replay = &report->replay;
-    report_query(report, &rows,
-                 "SELECT machine, law, collectives, options, measured_s, r.predicted_s, mpi_error, r.id, "
-                 "  count(*) OVER (), (SELECT total(coalesce(t.measured_s, t.predicted_s)) FROM replay_part t WHERE "
-                 "t.run_id = r.id AND "
-                 "  t.quantity IN ('computation', 'late_sender', 'late_receiver', 'transfer', 'collective_wait', "
-                 "  'collective_transfer', 'other')) "
-                 "FROM replay_run r WHERE coalesce(?1, machine) = machine ORDER BY r.id DESC LIMIT 1");
+    report_query(
+        report, &rows,
+        "SELECT machine, law, collectives, options, measured_s, r.predicted_s, mpi_error, r.id, "
+        "  count(*) OVER (), (SELECT total(coalesce(t.measured_s, t.predicted_s)) FROM replay_part t WHERE "
+        "t.run_id = r.id AND "
+        "  t.quantity IN ('computation', 'late_sender', 'late_receiver', 'transfer', 'collective_wait', "
+        "  'collective_transfer', 'other')) "
+        "FROM replay_run r WHERE coalesce(?1, machine) = machine AND EXISTS (SELECT 1 FROM replay_efficiency e WHERE "
+        "  e.run_id = r.id) ORDER BY r.id DESC LIMIT 1");
     if (rows.result == 0 && machine != NULL)
         sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
     if (cursor_next(&rows)) {

@@ -371,4 +371,5 @@ class ReplayCommand(unittest.TestCase):
         self.refused(1, "nothing of the run lies in that window", "--machine", self.machine, "--from", "50")
 
 
-unittest.main(argv=sys.argv[:1])
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

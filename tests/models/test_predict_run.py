@@ -1,0 +1,132 @@
+"""`mpistair predict TRACE.db`, which replays the whole run by every law: errors by hand, what is stored, what replaces what,
+and what is said of runs that tell little.
+
+usage: test_predict_run.py MPISTAIR SCHEMA.sql
+"""
+import csv
+import io
+import json
+import unittest
+
+import test_replay_command as made
+from reference_program import Message
+from run_traces import Call, Job
+from test_replay_command import MS
+
+LAWS = ["postal", "max-rate", "node-aware", "staircase", "serial", "flow", "flow-window", "fair"]
+HALF = made.MACHINE.replace("1e9", "5e8")
+
+
+def repeated(lengths_ms):
+    """Rank 0 sends to rank 1, both calls as long as given."""
+    job = Job([(0, 0)] * 2, [0] * 2, [0] * 2)
+    for number, length_ms in enumerate(lengths_ms):
+        job.messages.append(Message(0, 1, 1000))
+        job.calls[0].append(Call("MPI_Send", MS, length_ms * MS, [("send", number)], [("send", number)]))
+        job.calls[1].append(Call("MPI_Recv", MS, length_ms * MS, [("receive", number)], [("receive", number)]))
+    job.finish()
+    return job
+
+
+class PredictRun(unittest.TestCase):
+    setUp, write, tool = made.ReplayCommand.setUp, made.ReplayCommand.write, made.ReplayCommand.tool
+    query = made.ReplayCommand.query
+
+    def predict(self, *arguments, code=0):
+        done = self.tool("predict", self.trace, "--machine", self.machine, *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_errors_by_hand(self):
+        """At half the rate: rank 0 sends for 2 ms in place of 1, rank 1 is 7 ms inside messages in place of 5, rank 2 6 of 4."""
+        self.write(made.chain())
+        rows = json.loads(self.predict("--json").stdout)
+        self.assertEqual(sorted(row["law"] for row in rows), sorted(LAWS))
+        for row in rows:
+            self.assertAlmostEqual(row["error"], 0, delta=1e-9)
+            self.assertAlmostEqual(row["modelled_run_s"], 0.007, delta=2e-9)
+        self.machine.write_text(HALF)
+        for row in json.loads(self.predict("--json").stdout):
+            self.assertAlmostEqual(row["error"], 0.5, delta=1e-9)
+            self.assertAlmostEqual(row["bias"], 0.5, delta=1e-9)
+            self.assertAlmostEqual(row["mape"], (1 / 1 + 2 / 5 + 2 / 4) / 3, delta=1e-9)
+            self.assertIn(row["worst_rank"], (1, 2))
+            self.assertIsNone(row["replicate_error"])
+            self.assertEqual(row["judgement"], "too few messages")
+        for model, rank, actual_s, model_s in self.query("SELECT model, rank, actual_s, model_s FROM rank_error"):
+            self.assertAlmostEqual(actual_s, (0.001, 0.005, 0.004)[rank], delta=1e-9, msg=model)
+            self.assertAlmostEqual(model_s, (0.002, 0.007, 0.006)[rank], delta=1e-9, msg=model)
+        for error, bias in self.query("SELECT error, bias FROM model_error"):
+            self.assertAlmostEqual(error, 0.5, delta=1e-9)
+            self.assertAlmostEqual(bias, 0.5, delta=1e-9)
+        self.assertEqual(self.query("SELECT function, round(actual_s, 9), round(model_s, 9) FROM site_error WHERE model = 'flow' "
+                                    "ORDER BY function"), [("MPI_Recv", 0.008, 0.011), ("MPI_Send", 0.002, 0.004)])
+
+    def test_parts_add_up(self):
+        self.write(made.chain())
+        self.predict()
+        parts = " + ".join(f"{part}_s" for part in ("late_sender", "late_receiver", "latency", "bandwidth", "contention", "queue",
+                                                    "progress", "post"))
+        self.assertEqual(self.query(f"SELECT count(*), max(abs({parts} - modelled_s)) < 1e-12 FROM message_time"), [(4 * len(LAWS), 1)])
+
+    def test_replicate(self):
+        """Odd calls take 1 + 1 ms, even ones 2 + 3, on both ranks; the fifth is in neither."""
+        self.write(repeated([1, 2, 1, 3, 10]))
+        rows = json.loads(self.predict("--json").stdout)
+        self.assertAlmostEqual(rows[0]["replicate_error"], 6 / 7, delta=1e-9)
+        self.assertAlmostEqual(self.query("SELECT error FROM replicate_error")[0][0], 6 / 7, delta=1e-9)
+        self.assertAlmostEqual(self.query("SELECT share FROM replicate_error")[0][0], 7 / 17, delta=1e-9)
+        self.assertIn("replicate error 85.7 %", self.predict().stdout)
+
+    def test_what_replaces_what(self):
+        self.write(made.chain())
+        self.predict("--model", "postal,flow,postal")
+        self.assertEqual(self.query("SELECT law FROM replay_run ORDER BY law"), [("flow",), ("postal",)])
+        self.predict("--model", "fair")
+        self.assertEqual(self.query("SELECT model FROM model_error ORDER BY model"), [("fair",), ("flow",), ("postal",)])
+        done = self.tool("replay", self.trace, "--machine", self.machine, "--law", "flow")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        places = self.query("SELECT count(*) FROM replay_place")
+        self.predict("--model", "flow")  # keeps the story of the replay
+        self.assertEqual(self.query("SELECT count(*) FROM replay_place"), places)
+        self.assertEqual(self.query("SELECT count(*) FROM message_time WHERE run_id NOT IN (SELECT id FROM replay_run)"), [(0,)])
+        self.machine.write_text(HALF)  # other values by the same name: nothing of the old ones stays
+        self.predict("--model", "postal")
+        self.assertEqual(self.query("SELECT DISTINCT model FROM rank_error"), [("postal",)])
+        self.assertEqual(self.query("SELECT law FROM replay_run"), [("postal",)])
+
+    def test_one_command_gives_the_report(self):
+        self.write(made.chain())
+        self.predict()
+        shown = self.tool("report", self.trace)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertRegex(shown.stdout, r"(?m)^  law +error +replicate +bias +worst rank +measured +modelled$")
+        self.assertIn("serialisation", shown.stdout)  # from the story of the best law
+        report = json.loads(self.tool("report", self.trace, "--json").stdout)
+        self.assertEqual(sorted(model["model"] for model in report["models"]), sorted(LAWS))
+        self.assertEqual({model["rounds"] for model in report["models"]}, {False})
+        self.assertAlmostEqual(report["ranks"][1]["models"][0]["actual_s"], 0.005, delta=1e-9)
+        self.assertIsNotNone(report["replay"])
+
+    def test_formats(self):
+        self.write(repeated([1, 1]))
+        rows = list(csv.DictReader(io.StringIO(self.predict("-f", "csv", "--model", "flow").stdout)))
+        said, = json.loads(self.predict("-f", "json", "--model", "flow").stdout)
+        self.assertEqual({name: float(rows[0][name]) for name in ("error", "bias", "mape", "modelled_run_s")},
+                         {name: said[name] for name in ("error", "bias", "mape", "modelled_run_s")})
+
+    def test_little_to_tell(self):
+        for job in (made.barrier(), made.lonely(), made.to_oneself()):
+            self.write(job)
+            self.assertIn("nothing to predict: no message goes from one rank to another\n", self.predict().stdout)
+            self.assertEqual(self.tool("report", self.trace).returncode, 0)
+
+    def test_a_machine_that_lacks_a_level(self):
+        self.write(made.chain())
+        self.machine.write_text("name gigabyte\nsource made up\ninter_node any tau - 0 s\ninter_node any bw 1 1e9 B/s\n")
+        self.assertIn("intra_socket", self.predict(code=1).stderr)
+        self.assertEqual(self.query("SELECT count(*) FROM message_time"), [(0,)])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[__file__])
