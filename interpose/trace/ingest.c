@@ -11,7 +11,6 @@
 #include "share/base/progress.h"
 #include "interpose/trace/site/symbols.h"
 #include "interpose/trace/clock/clock_align.h"
-#include "interpose/trace/load/load.h"
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/gather/place.h"
 #include "interpose/trace/gather/spools.h"

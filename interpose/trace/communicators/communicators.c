@@ -1,8 +1,8 @@
-/* A process numbers its communicators for itself; identity.c tells which of them are the same. Each process has its own
- * MPI_COMM_SELF, so what is made from it stays apart too. Each process describes its own group of an intercommunicator;
- * the two groups are two communicators here, each the other's `remote`. Each process says itself which rank it has;
- * where one left no spool, the members of what was duplicated tell. A communicator is marked as not known if nobody saw
- * its creation or its parent's, or if two threads may have mixed it up.
+/* A process numbers its communicators for itself; identity_look_up tells which of them are the same. Each process has
+ * its own MPI_COMM_SELF, so what is made from it stays apart too. Each process describes its own group of an
+ * intercommunicator; the two groups are two communicators here, each the other's `remote`. Each process says itself
+ * which rank it has; where one left no spool, the members of what was duplicated tell. A communicator is marked as not
+ * known if nobody saw its creation or its parent's, or if two threads may have mixed it up.
  *
  * A communicator has the last name that the process of its lowest rank gave it. */
 #include "interpose/trace/communicators/communicators.h"
@@ -13,6 +13,103 @@
 #include "interpose/trace/communicators/worlds.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "interpose/trace/state/trace.h"
+
+/* Tells which records of different processes describe one communicator. If all members of its parent made it, the
+ * parent and the number of the creation on it identify it. If only its members made it, or it has no parent, the hash
+ * of its members, its function and its tag do; where all these are alike, the order in its process decides. MPI lets
+ * nobody make two such communicators at once except in two threads, which their times show. A communicator whose
+ * creation was not recorded has only its members and the order in which processes met it.
+ *
+ * Rank 0 and size tell a group from the other parts of a split, and from the other group of an intercommunicator. */
+
+/* What identity_look_up found about a record. */
+struct identity {
+    uint32_t id;         /* the communicator, or MAP_ABSENT: no process spoke of this group before */
+    uint32_t first;      /* the communicator of either group that was met first, or MAP_ABSENT */
+    bool doubtful;       /* two threads of this process made such a communicator at once */
+    struct map_key keys; /* for identity_set */
+    uint64_t place, remote_size;
+};
+
+/* Counts records that are alike in one process. */
+struct identity_repeat {
+    uint32_t times;
+    uint64_t end_ticks; /* return of the latest creation among them */
+};
+
+/* True if the parent identifies anything. It does not after MPI_Intercomm_create and the like, whose two sides
+ * have different parents. */
+static bool identity_has_parent(const struct spool_communicator *record)
+{
+    switch (record->identity) {
+    case SPOOL_BY_MEETING:
+        return false;
+    case SPOOL_BY_MEMBERS:
+        return record->parent != SPOOL_NO_COMMUNICATOR && record->function != FN_Intercomm_create &&
+               record->function != FN_Comm_accept && record->function != FN_Comm_connect &&
+               record->function != FN_Comm_join;
+    default:
+        return true;
+    }
+}
+
+/* One side accepts, the other connects; both get the same function here. */
+static uint16_t common_function(const struct spool_communicator *record)
+{
+    return record->function == FN_Comm_accept ? (uint16_t)FN_Comm_connect : record->function;
+}
+
+/* Returns how many records of this process were like this one; *doubtful is set if the last of them was made at the
+ * same time. */
+static uint32_t count_repeat(struct identity_table *table, struct map_key key, const struct spool_communicator *record,
+                             bool *doubtful)
+{
+    uint32_t *index = map_at(&table->repeated, key);
+    if (*index == MAP_ABSENT) {
+        array_grow(&table->repeats, table->n_repeats, sizeof *table->repeats);
+        *index = (uint32_t)table->n_repeats;
+        table->repeats[table->n_repeats++] = (struct identity_repeat){0, 0};
+    }
+    struct identity_repeat *repeat = &table->repeats[*index];
+    *doubtful = repeat->times > 0 && record->identity != SPOOL_BY_MEETING && record->begin_ticks < repeat->end_ticks;
+    if (record->end_ticks > repeat->end_ticks)
+        repeat->end_ticks = record->end_ticks;
+    return repeat->times++;
+}
+
+/* Looks up a record, whose parent has the number parent in all processes (MAP_ABSENT: it has none that counts). Records
+ * of a process come in the order of their indices. */
+static struct identity identity_look_up(struct identity_table *table, const struct spool_communicator *record,
+                                        uint32_t parent)
+{
+    uint32_t function = record->identity == SPOOL_BY_MEETING ? 0 : common_function(record);
+    uint32_t creation = record->identity == SPOOL_BY_MEETING ? 0 : record->creation;
+    uint64_t kind = (uint64_t)record->identity << 56 | (uint64_t)function << 32;
+    struct map_key key = {(uint64_t)parent << 32 | creation, record->members_hash, kind};
+    struct identity found = {.id = MAP_ABSENT};
+    if (record->identity == SPOOL_BY_CREATION)
+        key.c = (uint64_t)SPOOL_BY_CREATION << 56; /* the number is enough */
+    else
+        key.c |= count_repeat(table, key, record, &found.doubtful);
+    found.place = (uint64_t)(uint32_t)record->leader << 32 | (uint32_t)record->size;
+    found.remote_size = (uint64_t)(uint32_t)record->remote_size;
+    found.keys = key;
+    found.first = map_find(&table->contexts, key);
+    if (found.first != MAP_ABSENT)
+        found.id = map_find(&table->groups, (struct map_key){found.first, found.place, found.remote_size});
+    return found;
+}
+
+/* Gives a record that was not found the number id. */
+static void identity_set(struct identity_table *table, struct identity *found, uint32_t id)
+{
+    uint32_t *first = map_at(&table->contexts, found->keys);
+    if (*first == MAP_ABSENT)
+        *first = id;
+    *map_at(&table->groups, (struct map_key){*first, found->place, found->remote_size}) = id;
+    found->id = id;
+}
 
 /* Indices of one process run from 0; far larger ones are damage. */
 #define INDEX_LIMIT (1U << 24)
@@ -237,7 +334,8 @@ void communicators_of_process(struct communicator_table *table, struct trace *tr
     int32_t rank = spool->header.rank;
     for (size_t i = 0; i < table->n_local; i++)
         table->local[i] = TRACE_NONE;
-    identity_next_process(&table->identities);
+    map_release(&table->identities.repeated);
+    table->identities.n_repeats = 0;
     struct trace_communicator *self = add_communicator(trace, 1);
     self->name = xstrdup("MPI_COMM_SELF");
     self->members[0] = rank;
@@ -279,7 +377,10 @@ uint32_t communicator_of(struct communicator_table *table, struct trace *trace, 
 
 void communicators_release(struct communicator_table *table)
 {
-    identity_release(&table->identities);
+    map_release(&table->identities.groups);
+    map_release(&table->identities.contexts);
+    map_release(&table->identities.repeated);
+    free(table->identities.repeats);
     free(table->links);
     free(table->local);
     *table = (struct communicator_table){0};

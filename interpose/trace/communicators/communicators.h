@@ -2,8 +2,16 @@
 #ifndef MPISTAIR_TRACE_COMMUNICATOR_H
 #define MPISTAIR_TRACE_COMMUNICATOR_H
 
-#include "interpose/trace/communicators/identity.h"
 #include "interpose/trace/state/trace.h"
+
+/* Finds which records of different processes speak of the same communicator. */
+struct identity_table {
+    struct map groups;   /* identity over all processes, of one group -> communicator */
+    struct map contexts; /* the same of both groups of an intercommunicator -> whichever of the two was met first */
+    struct map repeated; /* within one process: what is alike in several records -> index of repeats */
+    struct identity_repeat *repeats;
+    size_t n_repeats;
+};
 
 struct communicator_table {
     struct identity_table identities;

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "interpose/trace/gather/companion.h"
+#include "interpose/trace/gather/spools.h"
 #include "share/base/memory.h"
 
 enum { PROCESSORS_LIMIT = 1 << 15, TOPOLOGY_READ_SECONDS = 10, TOPOLOGY_READ_BYTES = 1 << 28 };

@@ -32,4 +32,10 @@ int spools_gather(char *const *folders, size_t n_folders, const char *run_key, s
                   struct error *error);
 void spools_release(struct spools *spools);
 
+/* Returns the text of the file whose name is the last part of `named`, ended by 0; the caller frees it. The file must
+ * lie in the spool's own folder, where the recorder puts all of a job's files, and be a plain file of at most
+ * 16 MiB: a header is not trusted to name any other. Returns NULL if named is empty or there is no such
+ * file. */
+char *companion_read(const struct spool *spool, const char *named);
+
 #endif

@@ -33,6 +33,15 @@ struct loader {
     size_t first_partition_event;
 };
 
+/* Reads all spools for the first time. Fills communicators, collectives and other rare records (by rank, then by
+ * begin), call sites, and all of the processes but their places. Times are on the nodes' own clocks. Needs nodes_build.
+ */
+void trace_load(struct trace *trace);
+
+/* True if the communicator and the peer that the record names exist; if not, the record is damaged. */
+bool operation_known(const struct trace *trace, const struct trace_process *process,
+                     const struct spool_operation *record);
+
 /* Returns the node's time of a moment, which the process lived to see. */
 int64_t loader_ns(struct loader *loader, uint64_t ticks);
 
@@ -86,6 +95,12 @@ void partitions_resolve(struct loader *loader);
 int partitions_write(const struct trace *trace, sqlite3 *database);
 
 void persistent_load(struct loader *loader, const struct spool_persistent *record);
+/* True if the operation has a place in trace.origins. */
+static inline bool record_has_origin(const struct spool_operation *record)
+{
+    return record->persistent != 0 || record->stack != 0 || (record->flags & SPOOL_PARTITIONED) != 0;
+}
+
 /* Puts what an operation has besides its own record into trace.origins. Returns its index, TRACE_NONE if there is
  * nothing. */
 uint32_t origin_load(struct loader *loader, const struct spool_operation *record);

@@ -1,5 +1,5 @@
 /* A rank has also passed the collectives that were only summed while recording was off. Ranks switch at different
- * times, and barriers.c counts how many collectives two ranks have passed to tell whether one lies between their steps.
+ * times, and round.c counts how many collectives two ranks have passed to tell whether one lies between their steps.
  * So a sum of such collectives stands in the order of time as one that counts for all. */
 #include "interpose/trace/records/records.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/trace/gather/companion.h"
+#include "interpose/trace/gather/spools.h"
 #include "share/base/hash.h"
 #include "share/base/memory.h"
 

@@ -1,4 +1,4 @@
-/* Takes the place of symbols.c and libdw.c where mpistair was built without the headers of libdw. */
+/* Takes the place of symbols.c where mpistair was built without the headers of libdw. */
 #include <stdio.h>
 
 #include "interpose/trace/site/symbols.h"

@@ -2,7 +2,7 @@
  *
  *     spools_gather   which files make up the run                        gather/spools.h
  *     nodes_build     hosts, the clock of each                           gather/nodes.h
- *     trace_load      first reading: what there is little of, whole      load/load.h, records/
+ *     trace_load      first reading: what there is little of, whole      records/
  *                     (communicators, collectives, marks, call sites)    site/callsite.h
  *     clock_align     all times on one clock; with several nodes a       clock/clock_align.c
  *                     reading of its own for what their messages say
@@ -10,7 +10,7 @@
  *     stream_run      last reading: operations and completion calls      stream/stream.h
  *                     in windows of time; finds
  *         which send met which receive                                   stream/match.h
- *         what each rank did together                                    stream/background.h, stream/step.h
+ *         what each rank did together                                    stream/step.h
  *         which ranks did it together; kinds                             stream/round.h
  *         rows of what nothing can change any more                       rows/sink.h
  *     trace_write     all other rows                                     write/write.h
@@ -29,7 +29,6 @@
 
 #include "interpose/spool/event.h"
 #include "interpose/functions.h"
-#include "interpose/trace/state/time_in_mpi.h"
 #include "interpose/trace/state/module_history.h"
 #include "share/base/map.h"
 #include "interpose/spool/reader.h"
@@ -86,7 +85,7 @@ struct trace_operation {
     uint32_t lane;
     uint32_t origin; /* index in trace.origins, TRACE_NONE for most */
     uint32_t next;   /* operation: next in its envelope, later in the messages of its round, or next free one */
-    uint32_t burst;  /* background.c: burst in which it is pending, TRACE_NONE: none */
+    uint32_t burst;  /* step.c: burst in which it is pending, TRACE_NONE: none */
     uint32_t burst_next;
     uint32_t burst_previous;
     uint32_t held_next; /* step.c: next pending operation of the step */
@@ -306,6 +305,14 @@ struct process_callsites {
     bool by_time;                   /* an address of a call had several modules, or not at all times the same */
 };
 
+/* The calls of a rank as disjoint intervals; starts as zeroes. */
+struct time_in_mpi {
+    struct mpi_interval *intervals; /* [n] from first on, in the order of time */
+    size_t first;
+    size_t n;
+    size_t capacity;
+};
+
 struct trace_process {
     struct spool *spool; /* borrowed; NULL: lost */
     uint32_t node;       /* index in trace.nodes, TRACE_NONE: lost */
@@ -444,6 +451,14 @@ void trace_grow(void *array, size_t n, size_t element_bytes);
 uint32_t operation_new(struct trace *trace);
 void operation_passed(struct trace *trace, uint32_t operation);
 void operation_written(struct trace *trace, uint32_t operation);
+
+/* Adds a call; calls come in the order of their begins. */
+void time_in_mpi_add(struct time_in_mpi *time, int64_t begin_ns, int64_t end_ns);
+/* Returns the time inside MPI before a moment, in ns. The moment must not be earlier than what was forgotten. */
+int64_t time_in_mpi_before(const struct time_in_mpi *time, int64_t at_ns);
+/* Discards everything before a time; later queries must not go back further. */
+void time_in_mpi_forget(struct time_in_mpi *time, int64_t before_ns);
+void time_in_mpi_release(struct time_in_mpi *time);
 
 /* Fills eager_bytes with the eager limits of the transports inside a node and between nodes, TRACE_NO_TIME: not known.
  */

@@ -10,10 +10,297 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/state/time_in_mpi.h"
+#include "interpose/trace/state/trace.h"
 #include "share/base/array.h"
 #include "share/base/order.h"
 #include "share/base/saturating.h"
+#include "share/base/memory.h"
+#include "interpose/functions.h"
+#include "interpose/trace/gather/place.h"
+#include "share/base/level.h"
+
+/* Two ranks may enter the same collective at very different times, so times cannot tell whether it lies between their
+ * steps. How many collectives of each communicator a rank had passed before its step can. */
+
+struct barrier {
+    uint64_t communicator; /* the communicator, or MARKS + the number of the mark */
+    uint32_t n_barriers;   /* synchronising collectives and marks that the rank had begun before, of any kind */
+    uint64_t passed;       /* collectives on the communicator, up to this one */
+};
+
+static const uint64_t MARKS = UINT64_C(1) << 32;
+
+/* Marks of one number count like collectives on a communicator of their own: ranks that never set it are not asked. */
+static uint64_t counted_by(const struct trace_collective *collective)
+{
+    return collective->function == FN_Pcontrol ? MARKS + (uint32_t)collective->root : collective->communicator;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct barrier *a = left, *b = right;
+    return ORDER(a->communicator, b->communicator) ?: ORDER(a->n_barriers, b->n_barriers);
+}
+
+static void barriers_build(struct barriers *barriers, const struct trace *trace)
+{
+    barriers->entries = xcalloc(trace->n_collectives, sizeof *barriers->entries);
+    barriers->first = xcalloc((size_t)trace->world_size + 1, sizeof *barriers->first);
+    size_t n = 0;
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        uint32_t n_barriers = 0;
+        barriers->first[rank] = n;
+        for (size_t i = trace->processes[rank].first_collective; i < trace->processes[rank + 1].first_collective; i++)
+            if (collective_bounds(&trace->collectives[i]))
+                barriers->entries[n++] = (struct barrier){counted_by(&trace->collectives[i]), n_barriers++,
+                                                          (uint64_t)trace->collectives[i].further + 1};
+        qsort(barriers->entries + barriers->first[rank], n - barriers->first[rank], sizeof *barriers->entries,
+              compare_entries);
+        for (size_t i = barriers->first[rank] + 1; i < n; i++)
+            if (barriers->entries[i].communicator == barriers->entries[i - 1].communicator)
+                barriers->entries[i].passed += barriers->entries[i - 1].passed;
+    }
+    barriers->first[trace->world_size] = n;
+}
+
+/* Returns the first entry of the rank that is not before (communicator, n_barriers). */
+static size_t lower_bound(const struct barriers *barriers, uint32_t rank, struct barrier key)
+{
+    size_t low = barriers->first[rank], high = barriers->first[rank + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_entries(&barriers->entries[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Returns how many collectives on the communicator the rank passed before the step; first is its first entry there. */
+static uint64_t passed_by(const struct barriers *barriers, size_t first, const struct trace_step *step,
+                          uint64_t communicator)
+{
+    size_t next = lower_bound(barriers, step->rank, (struct barrier){communicator, step->n_barriers, 0});
+    return next == first ? 0 : barriers->entries[next - 1].passed;
+}
+
+/* True if on some communicator the two ranks had taken part in different numbers of collectives. */
+static bool barriers_separate(const struct barriers *barriers, const struct trace_step *one,
+                              const struct trace_step *other)
+{
+    size_t end = barriers->first[one->rank + 1], other_end = barriers->first[other->rank + 1];
+    for (size_t i = barriers->first[one->rank]; i < end;) {
+        uint64_t communicator = barriers->entries[i].communicator;
+        struct barrier begin = {communicator, 0, 0};
+        size_t there = lower_bound(barriers, other->rank, begin);
+        if (there < other_end && barriers->entries[there].communicator == communicator &&
+            passed_by(barriers, i, one, communicator) != passed_by(barriers, there, other, communicator))
+            return true;
+        i = lower_bound(barriers, one->rank, (struct barrier){communicator + 1, 0, 0});
+    }
+    return false;
+}
+
+/* Few pairs of ranks exchange many messages, and few kinds have many rounds, so their sums mostly fit in memory where
+ * the rows do not. Where they do not, the sums so far become rows, and readers add up several rows of a pair or kind.
+ * The rules are those of the views late, rank_late and kind_wait of share/sql/schema.sql, which compute the same of a
+ * trace without these sums; the golden traces hold that both say the same. */
+
+/* Sums of either table that are kept at a time: about 20 MiB. */
+enum { TOTALS_KEPT = 1 << 17 };
+
+struct late_total {
+    int64_t messages, late_ns, longest_ns;
+};
+
+struct pair_total {
+    uint32_t source, destination;
+    int64_t form, messages, bytes;
+    struct late_total late[LATE_COUNT];
+};
+
+struct member_total {
+    uint32_t kind, rank;
+    int64_t rounds, time_ns, in_mpi_ns;
+    int64_t wait_ns;     /* from its end to that of the round's last rank */
+    int64_t longest_ns;  /* of that the part in rounds in which it was done first */
+    int64_t last_rounds; /* in which it was the last one */
+    int64_t late_ns[LATE_COUNT];
+};
+
+/* A wait of a rank within its time in the round. */
+struct late_span {
+    uint32_t rank;
+    enum late_cause cause;
+    int64_t begin_ns, end_ns;
+};
+
+/* Returns the size from which on a send waits for its receive, -1: it never does, or that is not known. */
+static int64_t waits_from_bytes(const struct totals *totals, const struct trace_operation *send,
+                                const struct trace_operation *receive)
+{
+    switch (send->function) {
+    case FN_Send:
+    case FN_Send_c:
+    case FN_Ssend:
+    case FN_Ssend_c:
+    case FN_Issend:
+    case FN_Issend_c:
+        return 0; /* a blocking send that is not back before the receive is posted has waited, of any size */
+    case FN_Bsend:
+    case FN_Bsend_c:
+    case FN_Rsend:
+    case FN_Rsend_c:
+    case FN_Ibsend:
+    case FN_Ibsend_c:
+    case FN_Irsend:
+    case FN_Irsend_c:
+        return -1;
+    default: {
+        int64_t eager_bytes = totals->eager_bytes[message_level(totals->trace, send, receive) == LEVEL_INTER_NODE];
+        return eager_bytes == TRACE_NO_TIME ? -1 : saturating_add(eager_bytes, 1);
+    }
+    }
+}
+
+/* Finds who waited in a message: a receive posted before its send waits for the late sender; a send that needs its
+ * receive (synchronous, or larger than the eager limit) and was posted before it waits for the late receiver. */
+static struct late totals_late(const struct totals *totals, const struct trace_operation *send,
+                               const struct trace_operation *receive)
+{
+    int64_t late_ns = receive->post_ns - send->post_ns;
+    if (send->rank == receive->rank || late_ns == 0)
+        return (struct late){0};
+    if (late_ns < 0) {
+        int64_t received_ns =
+            receive->complete_ns == TRACE_NO_TIME ? -late_ns : receive->complete_ns - receive->post_ns;
+        return (struct late){receive->post_ns, received_ns < -late_ns ? received_ns : -late_ns, LATE_SENDER};
+    }
+    int64_t from_bytes = waits_from_bytes(totals, send, receive);
+    if (from_bytes < 0 || (int64_t)send->bytes < from_bytes || send->complete_ns == TRACE_NO_TIME ||
+        send->complete_ns - send->post_ns < late_ns)
+        return (struct late){0};
+    return (struct late){send->post_ns, late_ns, LATE_RECEIVER};
+}
+
+/* Hands the sums so far to the sink and begins anew. */
+static void totals_flush(struct totals *totals)
+{
+    for (size_t i = 0; i < totals->n_pairs; i++) {
+        const struct pair_total *pair = &totals->pairs[i];
+        const struct late_total *sender = &pair->late[LATE_SENDER], *receiver = &pair->late[LATE_RECEIVER];
+        sink_add(totals->sink, SINK_MESSAGE_SUMS,
+                 (const int64_t[]){pair->source, pair->destination, pair->form, pair->messages, pair->bytes,
+                                   sender->messages, sender->late_ns, sender->longest_ns, receiver->messages,
+                                   receiver->late_ns, receiver->longest_ns});
+    }
+    for (size_t i = 0; i < totals->n_members; i++) {
+        const struct member_total *total = &totals->members[i];
+        sink_add(totals->sink, SINK_KIND_SUMS,
+                 (const int64_t[]){(int64_t)total->kind + 1, total->rank, total->rounds, total->time_ns,
+                                   total->in_mpi_ns, total->wait_ns, total->longest_ns, total->last_rounds,
+                                   total->late_ns[LATE_SENDER], total->late_ns[LATE_RECEIVER]});
+    }
+    totals->n_pairs = totals->n_members = 0;
+    map_clear(&totals->pair_numbers);
+    map_clear(&totals->member_numbers);
+}
+
+/* Adds a message, whose form has that id in the table form. */
+static void totals_add_message(struct totals *totals, const struct trace_operation *send,
+                               const struct trace_operation *receive, int64_t form, struct late late)
+{
+    struct map_key key = {(uint64_t)send->rank << 32 | receive->rank, (uint64_t)form, 0};
+    if (totals->n_pairs >= TOTALS_KEPT)
+        totals_flush(totals);
+    uint32_t *number = map_at(&totals->pair_numbers, key);
+    if (*number == MAP_ABSENT) {
+        *number = (uint32_t)totals->n_pairs;
+        trace_grow(&totals->pairs, totals->n_pairs, sizeof *totals->pairs);
+        totals->pairs[totals->n_pairs++] =
+            (struct pair_total){.source = send->rank, .destination = receive->rank, .form = form};
+    }
+    struct pair_total *pair = &totals->pairs[*number];
+    pair->messages++;
+    pair->bytes = saturating_add(pair->bytes, (int64_t)send->bytes);
+    if (late.late_ns == 0)
+        return;
+    struct late_total *total = &pair->late[late.cause];
+    total->messages++;
+    total->late_ns = saturating_add(total->late_ns, late.late_ns);
+    total->longest_ns = late.late_ns > total->longest_ns ? late.late_ns : total->longest_ns;
+}
+
+/* Notes a wait of the round that totals_add_round adds next. */
+static void totals_note_late(struct totals *totals, uint32_t rank, struct late late)
+{
+    array_reserve(&totals->spans, &totals->spans_capacity, totals->n_spans + 1, sizeof *totals->spans);
+    totals->spans[totals->n_spans++] =
+        (struct late_span){rank, late.cause, late.begin_ns, late.begin_ns + late.late_ns};
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+    const struct late_span *a = left, *b = right;
+    return ORDER(a->rank, b->rank) ?: ORDER(a->cause, b->cause) ?: ORDER(a->begin_ns, b->begin_ns);
+}
+
+static struct member_total *member_of(struct totals *totals, uint32_t kind, uint32_t rank)
+{
+    uint32_t *number = map_at(&totals->member_numbers, (struct map_key){kind, rank, 0});
+    if (*number == MAP_ABSENT) {
+        *number = (uint32_t)totals->n_members;
+        trace_grow(&totals->members, totals->n_members, sizeof *totals->members);
+        totals->members[totals->n_members++] = (struct member_total){.kind = kind, .rank = rank};
+    }
+    return &totals->members[*number];
+}
+
+/* Adds the noted waits of a rank: however many overlap, their time counts once, for each cause by itself. Waits are in
+ * the order of ranks; *at is the first one of this rank or of a later one. */
+static void add_late(const struct totals *totals, struct member_total *total, const struct round_member *member,
+                     size_t *at)
+{
+    int64_t until_ns[LATE_COUNT] = {member->begin_ns, member->begin_ns};
+    for (; *at < totals->n_spans && totals->spans[*at].rank <= member->rank; ++*at) {
+        const struct late_span *span = &totals->spans[*at];
+        int64_t *until = &until_ns[span->cause];
+        int64_t begin_ns = span->begin_ns > *until ? span->begin_ns : *until;
+        int64_t end_ns = span->end_ns < member->end_ns ? span->end_ns : member->end_ns;
+        if (span->rank != member->rank || end_ns <= begin_ns)
+            continue;
+        total->late_ns[span->cause] = saturating_add(total->late_ns[span->cause], end_ns - begin_ns);
+        *until = end_ns;
+    }
+}
+
+/* Adds a round of a kind with its ranks in ascending order, members[n_members]. */
+static void totals_add_round(struct totals *totals, uint32_t kind, const struct round_member *members, size_t n_members)
+{
+    if (totals->n_members >= TOTALS_KEPT)
+        totals_flush(totals);
+    if (totals->n_spans > 1)
+        qsort(totals->spans, totals->n_spans, sizeof *totals->spans, compare_spans);
+    size_t first = 0, last = 0, at = 0;
+    for (size_t i = 1; i < n_members; i++) {
+        first = members[i].end_ns < members[first].end_ns ? i : first;
+        last = members[i].end_ns > members[last].end_ns ? i : last;
+    }
+    for (size_t i = 0; i < n_members; i++) {
+        const struct round_member *member = &members[i];
+        struct member_total *total = member_of(totals, kind, member->rank);
+        int64_t wait_ns = members[last].end_ns - member->end_ns;
+        total->rounds++;
+        total->time_ns = saturating_add(total->time_ns, member->end_ns - member->begin_ns);
+        total->in_mpi_ns = saturating_add(total->in_mpi_ns, member->end_in_mpi_ns - member->begin_in_mpi_ns);
+        total->wait_ns = saturating_add(total->wait_ns, wait_ns);
+        total->longest_ns = saturating_add(total->longest_ns, i == first ? wait_ns : 0);
+        total->last_rounds += i == last;
+        add_late(totals, total, member, &at);
+    }
+    totals->n_spans = 0;
+}
 
 /* Returns the step that represents the round of a step. */
 static uint32_t round_root(struct trace_step *steps, uint32_t step)
@@ -50,9 +337,9 @@ static void round_add_message(struct rounds *rounds, uint32_t receive, int64_t r
                   sizeof *rounds->messages);
     const struct trace_operation *operation = &trace->operations[receive];
     const struct trace_operation *send = &trace->operations[operation->partner];
-    struct late late = totals_late(rounds->totals, send, operation);
+    struct late late = totals_late(&rounds->totals, send, operation);
     if (round != 0 && late.late_ns != 0)
-        totals_note_late(rounds->totals, late.cause == LATE_SENDER ? operation->rank : send->rank, late);
+        totals_note_late(&rounds->totals, late.cause == LATE_SENDER ? operation->rank : send->rank, late);
     rounds->messages[rounds->n_found_messages++] = (struct round_message){.send_post_ns = send->post_ns,
                                                                           .rank = operation->rank,
                                                                           .receive = receive,
@@ -188,7 +475,7 @@ static void write_round(struct rounds *rounds, uint32_t root)
     uint32_t kind = find_kind(rounds, root, sums, bytes);
     int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
     n_members = merge_members(rounds, n_members, id, &begin_ns, &end_ns);
-    totals_add_round(rounds->totals, kind, rounds->members, n_members);
+    totals_add_round(&rounds->totals, kind, rounds->members, n_members);
     sink_round(rounds->sink, id, kind, begin_ns, end_ns);
     round_free_steps(rounds, root);
 }
@@ -228,7 +515,7 @@ static void write_message(struct rounds *rounds, const struct round_message *mes
     uint32_t receive = message->receive, send = trace->operations[receive].partner;
     int64_t form;
     int64_t id = sink_message(rounds->sink, trace, receive, message->round, &form);
-    totals_add_message(rounds->totals, &trace->operations[send], &trace->operations[receive], form, message->late);
+    totals_add_message(&rounds->totals, &trace->operations[send], &trace->operations[receive], form, message->late);
     /* These ids serve the tables that tell more of few messages. */
     if (trace->operations[receive].origin != TRACE_NONE)
         trace->origins[trace->operations[receive].origin].message_id = id;
@@ -256,15 +543,28 @@ void rounds_write(struct rounds *rounds)
     trace->n_rounds = (size_t)rounds->n_rounds;
 }
 
-void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink, struct totals *totals)
+void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
 {
-    *rounds = (struct rounds){.trace = trace, .sink = sink, .totals = totals, .first_free = TRACE_NONE};
+    *rounds = (struct rounds){
+        .trace = trace, .sink = sink, .totals = {.trace = trace, .sink = sink}, .first_free = TRACE_NONE};
+    trace_eager_limits(trace, rounds->totals.eager_bytes);
     barriers_build(&rounds->barriers, trace);
+}
+
+void rounds_end(struct rounds *rounds)
+{
+    totals_flush(&rounds->totals);
 }
 
 void rounds_release(struct rounds *rounds)
 {
-    barriers_release(&rounds->barriers);
+    map_release(&rounds->totals.pair_numbers);
+    map_release(&rounds->totals.member_numbers);
+    free(rounds->totals.pairs);
+    free(rounds->totals.members);
+    free(rounds->totals.spans);
+    free(rounds->barriers.entries);
+    free(rounds->barriers.first);
     map_release(&rounds->kinds);
     map_release(&rounds->families);
     free(rounds->complete);

@@ -4,9 +4,45 @@
 
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/state/trace.h"
-#include "interpose/trace/stream/barriers.h"
-#include "interpose/trace/stream/totals.h"
 #include "share/base/map.h"
+
+/* The synchronising collectives of each rank by communicator, then by their number in the rank's own order. */
+struct barriers {
+    struct barrier *entries;
+    size_t *first; /* [world_size + 1] where the entries of a rank begin */
+};
+
+enum late_cause { LATE_SENDER, LATE_RECEIVER, LATE_COUNT };
+
+/* A side of a message that waited for the other one to post; late_ns 0: neither did. */
+struct late {
+    int64_t begin_ns, late_ns;
+    enum late_cause cause;
+};
+
+/* One rank in a round. */
+struct round_member {
+    int64_t begin_ns;
+    int64_t end_ns;
+    int64_t begin_in_mpi_ns;
+    int64_t end_in_mpi_ns;
+    uint32_t rank;
+};
+
+struct totals {
+    const struct trace *trace;
+    struct sink *sink;
+    int64_t eager_bytes[2]; /* inside a node, between nodes; TRACE_NO_TIME: not known */
+    struct map pair_numbers;
+    struct pair_total *pairs; /* [n_pairs] by source, destination and form */
+    size_t n_pairs;
+    struct map member_numbers;
+    struct member_total *members; /* [n_members] by kind and rank */
+    size_t n_members;
+    struct late_span *spans; /* [n_spans] waits in the round that is added next */
+    size_t n_spans;
+    size_t spans_capacity;
+};
 
 /* A round that is written now. */
 struct round_found {
@@ -28,7 +64,7 @@ struct round_message {
 struct rounds {
     struct trace *trace;
     struct sink *sink;
-    struct totals *totals;
+    struct totals totals;
     struct barriers barriers;
     uint32_t first_free; /* index in trace.steps, linked through next */
     uint64_t n_opened;
@@ -51,7 +87,9 @@ struct rounds {
 void rounds_write(struct rounds *rounds);
 
 /* Begins without rounds. */
-void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink, struct totals *totals);
+void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink);
+/* Hands the sums over all messages and rounds to the sink, once all are written. */
+void rounds_end(struct rounds *rounds);
 void rounds_release(struct rounds *rounds);
 
 /* Open a step, widen it, and close it as soon as no operation of its rank can join it. */

@@ -4,8 +4,70 @@
 
 #include "interpose/trace/state/trace.h"
 #include "interpose/trace/stream/round.h"
-#include "interpose/trace/stream/timeline.h"
 #include "share/base/map.h"
+
+/* Queues what one rank did in the order of time. It is filled as the rank's records are read (background_post and
+ * its like look at each event then), and emptied by steps_advance as soon as it is known which of the posts are
+ * background. */
+enum timeline_kind {
+    EVENT_COMPLETE,   /* index: operation */
+    EVENT_COLLECTIVE, /* a collective that bounds steps */
+    EVENT_POST,       /* index: operation that is not blocking */
+    EVENT_BLOCKING,   /* index: operation, its whole call */
+    EVENT_CALL,       /* a completion call begins; index: its MPI function */
+};
+
+struct timeline_event {
+    int64_t at_ns;
+    uint32_t index;
+    enum timeline_kind kind;
+};
+
+/* A completion that lies ahead. */
+struct timeline_due {
+    int64_t at_ns;
+    uint64_t sequence; /* number of the post in its rank */
+    uint32_t operation;
+};
+
+struct timeline {
+    struct timeline_event *events; /* [n_events] from first on */
+    size_t first;
+    size_t n_events;
+    size_t capacity;
+    struct timeline_due *due; /* [n_due] a heap, the earliest first */
+    size_t n_due;
+    size_t due_capacity;
+};
+
+void timeline_add(struct timeline *timeline, struct timeline_event event);
+/* Returns event i from the front, NULL if there is none yet. */
+const struct timeline_event *timeline_at(const struct timeline *timeline, size_t i);
+void timeline_take(struct timeline *timeline);
+
+/* Note a completion that lies ahead, and take out the earliest (timeline->due[0]). */
+void timeline_expect(struct timeline *timeline, struct timeline_due due);
+void timeline_arrived(struct timeline *timeline);
+void timeline_release(struct timeline *timeline);
+
+/* Finds operations that are pending in the background of what else a rank does: what is known of one rank while its
+ * events come in; starts as zeroes. */
+struct background {
+    struct burst *bursts; /* [depth] that have or had something pending, the youngest last */
+    size_t depth;
+    size_t capacity;
+    uint32_t n_bursts;
+    uint32_t received; /* youngest burst of which a receive completed in this set, + 1; 0: none */
+    bool completing;
+};
+
+/* Take the events of a rank in the order of time. They set `background` of operations, and `settled` as soon as that is
+ * certain. */
+void background_post(struct background *work, struct trace *trace, uint32_t operation);
+void background_complete(struct background *work, struct trace *trace, uint32_t operation);
+void background_blocking(struct background *work, struct trace *trace, uint32_t operation);
+void background_collective(struct background *work, struct trace *trace);
+void background_release(struct background *work);
 
 /* One rank; starts as zeroes. */
 struct step_envelopes {

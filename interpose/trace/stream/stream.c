@@ -14,13 +14,124 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
-#include "interpose/trace/stream/background.h"
-#include "interpose/trace/load/lanes.h"
 #include "interpose/trace/stream/match.h"
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/stream/step.h"
-#include "interpose/trace/stream/timeline.h"
 #include "interpose/trace/state/trace.h"
+
+/* Records of one thread come in the order of its calls; those of several threads are merged by time. The operations of
+ * a thread keep their order, which is that of matching, whatever their times say. A matched probe has its place at the
+ * return of its call, all others at its entry. */
+
+struct lane {
+    struct spool_cursor cursor;
+    const uint8_t *record; /* the next one, NULL: none any more */
+    uint64_t ticks;        /* its time */
+    size_t clock_hint;
+    size_t next_origin;  /* origin of the next operation that has one */
+    int64_t idle_end_ns; /* end of the unsuccessful tests so far; each sum is laid behind the one before */
+    uint32_t number;
+};
+
+struct lanes {
+    const struct trace_process *process;
+    struct lane *lanes; /* [n_lanes] that have records left */
+    size_t n_lanes;
+};
+
+/* Finds the next record of the lane that matters here. */
+static void find_record(struct lane *lane, const struct trace *trace, const struct trace_process *process)
+{
+    while ((lane->record = spool_next(&lane->cursor)) != NULL) {
+        const struct spool_operation *operation = (const void *)lane->record;
+        if (*lane->record == SPOOL_CALL) {
+            lane->ticks = ((const struct spool_call *)(const void *)lane->record)->begin_ticks;
+            return;
+        }
+        if (*lane->record == SPOOL_IDLE) {
+            lane->ticks = ((const struct spool_idle *)(const void *)lane->record)->begin_ticks;
+            return;
+        }
+        if (*lane->record == SPOOL_OPERATION && operation_known(trace, process, operation)) {
+            lane->ticks = operation->post_ticks + (operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0);
+            return;
+        }
+    }
+}
+
+/* Returns the entry of the record's call, 0 if it belongs to no call. */
+static uint64_t begin_ticks(const uint8_t *record)
+{
+    switch (*record) {
+    case SPOOL_OPERATION:
+        return ((const struct spool_operation *)(const void *)record)->post_ticks;
+    case SPOOL_CALL:
+        return ((const struct spool_call *)(const void *)record)->begin_ticks;
+    case SPOOL_IDLE:
+        return ((const struct spool_idle *)(const void *)record)->begin_ticks;
+    case SPOOL_COLLECTIVE:
+        return ((const struct spool_collective *)(const void *)record)->begin_ticks;
+    default:
+        return 0;
+    }
+}
+
+/* True if the call of the lane's record, an operation, never returned although its thread went on: an error
+ * handler left it by a jump. */
+static bool lane_left_call(const struct lane *lane)
+{
+    const struct spool_operation *operation = (const void *)lane->record;
+    struct spool_cursor ahead = lane->cursor;
+    const uint8_t *later = NULL;
+    if (operation->call_ticks != 0 || operation->complete_ticks != 0)
+        return false;
+    do
+        later = spool_next(&ahead);
+    while (later != NULL && begin_ticks(later) <= operation->post_ticks);
+    return later != NULL;
+}
+
+/* Begins with the first record of each lane. */
+static void lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process)
+{
+    *lanes = (struct lanes){.process = process};
+    lanes->lanes = xcalloc(process->n_lanes, sizeof *lanes->lanes);
+    for (size_t i = 0; i < process->n_lanes; i++) {
+        const struct trace_lane *known = &process->lanes[i];
+        struct lane *lane = &lanes->lanes[lanes->n_lanes];
+        *lane =
+            (struct lane){.cursor = {.spool = process->spool, .span = known->first_span, .end_span = known->end_span},
+                          .next_origin = known->first_origin,
+                          .idle_end_ns = INT64_MIN,
+                          .number = known->number};
+        find_record(lane, trace, process);
+        lanes->n_lanes += lane->record != NULL;
+    }
+}
+
+/* Returns the lane whose record (SPOOL_OPERATION, SPOOL_CALL or SPOOL_IDLE) is the next of the process; NULL at the
+ * end. */
+static struct lane *lanes_first(const struct lanes *lanes)
+{
+    struct lane *first = lanes->n_lanes > 0 ? &lanes->lanes[0] : NULL;
+    for (size_t i = 1; i < lanes->n_lanes; i++)
+        if (lanes->lanes[i].ticks < first->ticks)
+            first = &lanes->lanes[i];
+    return first;
+}
+
+/* Goes on behind the record of that lane. */
+static void lanes_take(struct lanes *lanes, const struct trace *trace, struct lane *lane)
+{
+    if (*lane->record == SPOOL_OPERATION && record_has_origin((const void *)lane->record))
+        lane->next_origin++;
+    find_record(lane, trace, lanes->process);
+    if (lane->record != NULL)
+        return;
+    /* The other lanes keep their order, which decides between equal times. */
+    for (struct lane *last = lanes->lanes + --lanes->n_lanes; lane < last; lane++)
+        *lane = lane[1];
+}
 
 struct stream_rank {
     uint32_t rank;
@@ -56,10 +167,10 @@ struct stream {
 
 /* Takes the records of one rank. An operation gets its place in the pool, the times of the run, its communicator and
  * call site. It goes to the matcher, which pairs it, and onto the rank's timeline, from which steps are made. A
- * timeline is in the order of time though completions are known only with the operation: they wait (timeline.c) until
+ * timeline is in the order of time though completions are known only with the operation: they wait (step.h) until
  * the reading has come to their time, as collectives do, which are in memory from the first reading on. A completion
  * call becomes a row of `call` and an event that tells how what follows was waited for. Time inside MPI is added up
- * beside this, from whatever was recorded (time_in_mpi.c). */
+ * beside this, from all that was recorded (time_in_mpi_add). */
 
 static int64_t run_ns(const struct trace *trace, const struct trace_process *process, struct lane *lane, uint64_t ticks)
 {
@@ -399,7 +510,7 @@ static void stream_release(struct stream *stream)
 {
     for (int32_t i = 0; i < stream->trace->world_size; i++) {
         struct stream_rank *rank = &stream->ranks[i];
-        lanes_release(&rank->lanes);
+        free(rank->lanes.lanes);
         timeline_release(&rank->timeline);
         background_release(&rank->background);
         steps_release(&rank->stepper);
@@ -531,19 +642,16 @@ void stream_messages(struct trace *trace, stream_message *message, void *context
 int stream_run(struct trace *trace, struct sink *sink, struct error *error)
 {
     struct stream stream = {.trace = trace, .sink = sink};
-    struct totals totals;
     int result = 0;
-    totals_begin(&totals, trace, sink);
-    rounds_begin(&stream.rounds, trace, sink, &totals);
+    rounds_begin(&stream.rounds, trace, sink);
     stream_begin(&stream);
     if (read_all(&stream) == 0 && sink->n_messages != stream.n_paired)
         result = error_set(error, "defect: %lld messages were found, %lld belong to a round or to none",
                            (long long)stream.n_paired, (long long)sink->n_messages);
-    totals_flush(&totals);
+    rounds_end(&stream.rounds);
     if (sink_end(sink) != 0 ||
         (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0))
         result = STREAM_DATABASE;
-    totals_release(&totals);
     stream_release(&stream);
     return result;
 }

@@ -2,12 +2,11 @@
  * lanes what is kept of a process is sorted by time. Records that name a communicator or a rank that does not exist are
  * damaged. There are millions of operations and completion calls. Of these only that is noted which the last reading
  * has to know beforehand: call sites, where the process posted, when it ended. */
-#include "interpose/trace/load/load.h"
+#include "interpose/trace/records/records.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace/records/records.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
