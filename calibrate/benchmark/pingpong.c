@@ -15,10 +15,11 @@ enum { PINGPONG_PAIRS_A_LEVEL = 4, PINGPONG_REPEATS_MAX = 8192, PINGPONG_WARM_SH
 /* Pairs of a level, and on a socket of a domain. */
 static struct pair pingpong_pairs[LEVEL_COUNT][DOMAIN_COUNT][PINGPONG_PAIRS_A_LEVEL];
 
-static void pingpong_append(struct item_list *list, const struct pair *pairs, size_t n_pairs, enum level level,
-                            enum domain domain)
+static void pingpong_append(const struct measure *measure, struct item_list *list, enum level level, enum domain domain)
 {
-    for (size_t i = 0; i < n_pairs; i++)
+    struct pair *pairs = pingpong_pairs[level][domain];
+    size_t n = levels_domain_pairs(&measure->placement, level, domain, PINGPONG_PAIRS_A_LEVEL, pairs);
+    for (size_t i = 0; i < n; i++)
         item_add_sizes(
             list,
             (struct item){
@@ -30,18 +31,11 @@ static void pingpong_list(const struct measure *measure, struct item_list *list)
 {
     uint64_t n_rank_pairs[DOMAIN_COUNT];
     levels_domains(&measure->placement, n_rank_pairs);
-    for (enum domain domain = 0; domain < DOMAIN_COUNT; domain++) {
-        struct pair *pairs = pingpong_pairs[LEVEL_INTRA_SOCKET][domain];
+    for (enum domain domain = 0; domain < DOMAIN_COUNT; domain++)
         if (n_rank_pairs[domain] > 0)
-            pingpong_append(list, pairs,
-                            levels_domain_pairs(&measure->placement, domain, PINGPONG_PAIRS_A_LEVEL, pairs),
-                            LEVEL_INTRA_SOCKET, domain);
-    }
-    for (enum level level = LEVEL_INTER_SOCKET; level < LEVEL_COUNT; level++) {
-        struct pair *pairs = pingpong_pairs[level][DOMAIN_NONE];
-        pingpong_append(list, pairs, levels_pairs(&measure->placement, level, PINGPONG_PAIRS_A_LEVEL, pairs), level,
-                        DOMAIN_NONE);
-    }
+            pingpong_append(measure, list, LEVEL_INTRA_SOCKET, domain);
+    for (enum level level = LEVEL_INTER_SOCKET; level < LEVEL_COUNT; level++)
+        pingpong_append(measure, list, level, DOMAIN_NONE);
 }
 
 static void pingpong_round_trips(struct measure *measure, const struct task *task, int bytes, int n)

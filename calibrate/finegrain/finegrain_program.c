@@ -155,7 +155,8 @@ static int run(struct iteration *iteration, double *told, struct error *error)
     transport->begin(iteration->exchange);
     double start_s = agree(measure);
     pool_run(measure->pool, &work, start_s, measure->arrival_s, measure->arrived_s);
-    transport->end(iteration->exchange);
+    if (transport->end != NULL)
+        transport->end(iteration->exchange);
     told[TOLD_SECONDS] = clock_now_s() - start_s;
     tell(measure, told);
     return iteration->verifies ? verify(iteration, error) : 0;
@@ -278,18 +279,12 @@ static int prepare_own(struct finegrain_measure *measure, struct error *error)
 {
     const struct finegrain_config *config = measure->config;
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    size_t cache_bytes = cache > CACHE_LEAST_BYTES / 2 ? 2 * (size_t)cache : CACHE_LEAST_BYTES;
-    measure->sent = calloc(config->peers, config->bytes);
-    measure->arrival_s = calloc(config->threads, sizeof *measure->arrival_s);
-    measure->arrived_s = calloc(config->threads, sizeof *measure->arrived_s);
-    measure->sorted = calloc(config->threads, sizeof *measure->sorted);
-    if (config->clears_cache)
-        measure->cache = malloc(cache_bytes);
-    measure->cache_bytes = cache_bytes;
-    if (measure->sent == NULL || measure->arrival_s == NULL || measure->arrived_s == NULL || measure->sorted == NULL ||
-        (config->clears_cache && measure->cache == NULL))
-        return error_set(error, "rank %d: no memory for %llu buffers of %llu bytes", measure->rank,
-                         (unsigned long long)config->peers, (unsigned long long)config->bytes);
+    measure->cache_bytes = cache > CACHE_LEAST_BYTES / 2 ? 2 * (size_t)cache : CACHE_LEAST_BYTES;
+    measure->sent = xcalloc(config->peers, config->bytes);
+    measure->arrival_s = xcalloc(config->threads, sizeof *measure->arrival_s);
+    measure->arrived_s = xcalloc(config->threads, sizeof *measure->arrived_s);
+    measure->sorted = xcalloc(config->threads, sizeof *measure->sorted);
+    measure->cache = config->clears_cache ? xmalloc(measure->cache_bytes) : NULL;
     return pool_open(&measure->pool, config->threads, config->parts, error);
 }
 

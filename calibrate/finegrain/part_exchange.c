@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "calibrate/finegrain/layout.h"
+#include "share/base/memory.h"
 
 /* Sends a part as a message of its own, by MPI_Isend of the thread that is last in the part's bin. */
 
@@ -36,13 +37,8 @@ static void p2p_complete(struct exchange *exchange, size_t part)
     exchange_wait((int)(2 * exchange->config->peers), of_part(exchange, part));
 }
 
-static void p2p_end(struct exchange *exchange)
-{
-    (void)exchange; /* each part has been waited for */
-}
-
 const struct transport p2p_transport = {
-    .n_requests_each = 2, .begin = p2p_begin, .ready = p2p_ready, .complete = p2p_complete, .end = p2p_end};
+    .n_requests_each = 2, .begin = p2p_begin, .ready = p2p_ready, .complete = p2p_complete};
 
 /* Sends a part by a persistent request, which is made once and started by the thread that is last in the part's
  * bin. */
@@ -95,17 +91,11 @@ static void persistent_complete(struct exchange *exchange, size_t part)
     exchange_wait((int)exchange->config->peers, receives_of(exchange, part));
 }
 
-static void persistent_end(struct exchange *exchange)
-{
-    (void)exchange; /* each part has been waited for */
-}
-
 const struct transport persistent_transport = {.n_requests_each = 2,
                                                .open = persistent_open_requests,
                                                .begin = persistent_begin,
                                                .ready = persistent_ready,
-                                               .complete = persistent_complete,
-                                               .end = persistent_end};
+                                               .complete = persistent_complete};
 
 /* Sends a part as a partition of MPI 4's partitioned communication. An MPI that has none is refused: parts sent in
  * another way would be measured under a name that is not theirs. Open MPI 5.0 has them before it is an MPI 4, and parts
@@ -340,26 +330,22 @@ static size_t n_requests_of(const struct exchange *exchange, const struct transp
     return exchange->config->peers * exchange->config->parts * transport->n_requests_each;
 }
 
-/* Allocates on this rank. Returns 0, or -1 without memory. */
-static int allocate(struct exchange *exchange, const struct transport *transport)
+/* Allocates on this rank. */
+static void allocate(struct exchange *exchange, const struct transport *transport)
 {
     size_t peers = exchange->config->peers, n_requests = n_requests_of(exchange, transport);
-    exchange->to = calloc(peers, sizeof *exchange->to);
-    exchange->from = calloc(peers, sizeof *exchange->from);
-    exchange->requests = malloc((n_requests + 1) * sizeof *exchange->requests);
-    for (size_t i = 0; i < n_requests && exchange->requests != NULL; i++)
+    exchange->to = xcalloc(peers, sizeof *exchange->to);
+    exchange->from = xcalloc(peers, sizeof *exchange->from);
+    exchange->requests = xcalloc(n_requests, sizeof *exchange->requests);
+    for (size_t i = 0; i < n_requests; i++)
         exchange->requests[i] = MPI_REQUEST_NULL;
     if (!transport->needs_window)
-        exchange->received = calloc(peers, exchange->config->bytes);
-    if (exchange->to == NULL || exchange->from == NULL || exchange->requests == NULL ||
-        (!transport->needs_window && exchange->received == NULL))
-        return -1;
+        exchange->received = xcalloc(peers, exchange->config->bytes);
     for (size_t i = 0; i < peers; i++) {
         int distance = layout_distance(i, exchange->size);
         exchange->to[i] = layout_rank(exchange->rank, distance, exchange->size);
         exchange->from[i] = layout_rank(exchange->rank, -distance, exchange->size);
     }
-    return 0;
 }
 
 /* Returns the largest tag of a communicator. */
@@ -380,11 +366,7 @@ int exchange_open(struct exchange *exchange, const struct finegrain_config *conf
     if (config->peers * config->parts > (uint64_t)tag_most(exchange->comm))
         return error_set(error, "--peers times --parts: expected at most %d, the largest tag of this MPI",
                          tag_most(exchange->comm));
-    int lacks = allocate(exchange, transport) != 0;
-    MPI_Allreduce(MPI_IN_PLACE, &lacks, 1, MPI_INT, MPI_MAX, exchange->comm);
-    if (lacks)
-        return error_set(error, "no memory for %llu buffers of %llu bytes a rank", (unsigned long long)config->peers,
-                         (unsigned long long)config->bytes);
+    allocate(exchange, transport);
     return transport->open != NULL ? transport->open(exchange, error) : 0;
 }
 

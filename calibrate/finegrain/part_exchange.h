@@ -31,7 +31,7 @@ struct transport {
     void (*begin)(struct exchange *exchange);
     void (*ready)(struct exchange *exchange, size_t part);    /* NULL: parts are not sent (BSP) */
     void (*complete)(struct exchange *exchange, size_t part); /* NULL: end() waits for them */
-    /* Waits until all is sent and received; all threads are done. */
+    /* Waits until all is sent and received; all threads are done. NULL: each part was waited for. */
     void (*end)(struct exchange *exchange);
     void (*close)(struct exchange *exchange); /* NULL: nothing was made */
 };

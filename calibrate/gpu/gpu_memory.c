@@ -50,7 +50,7 @@ static int find_sides(struct gpu *gpu, const char *bus_id, struct error *error)
     return 0;
 }
 
-static int open_sides(struct gpu *gpu, const char *bus_id, struct error *error)
+int gpu_open(struct gpu *gpu, const char *bus_id, struct error *error)
 {
     *gpu = (struct gpu){.n_sides = 0};
     if (cuda_driver_open(&gpu->driver, error) != CUDA_DRIVER_FOUND)
@@ -59,16 +59,6 @@ static int open_sides(struct gpu *gpu, const char *bus_id, struct error *error)
         return 0;
     gpu_close(gpu);
     return -1;
-}
-
-int gpu_open(struct gpu *gpu, struct error *error)
-{
-    return open_sides(gpu, NULL, error);
-}
-
-int gpu_open_at(struct gpu *gpu, const char *bus_id, struct error *error)
-{
-    return open_sides(gpu, bus_id, error);
 }
 
 /* Makes the GPU's context that of the thread. */

@@ -48,11 +48,10 @@ struct gpu {
             return cuda_driver_refusal(&(gpu)->driver, #name, code_, error);                                           \
     } while (0)
 
-/* Opens the driver and finds the first two GPUs, or the one with that bus id alone; makes no context. Each function
- * returns 0, or -1 with the reason, of one line, in error; these two leave nothing open then, the next ones what they
- * got, for gpu_close. */
-int gpu_open(struct gpu *gpu, struct error *error);
-int gpu_open_at(struct gpu *gpu, const char *bus_id, struct error *error);
+/* Opens the driver and finds the GPU with that bus id, or (NULL) the first two; makes no context. Each function returns
+ * 0, or -1 with the reason, of one line, in error; this one leaves nothing open then, the next ones what they got, for
+ * gpu_close. */
+int gpu_open(struct gpu *gpu, const char *bus_id, struct error *error);
 /* Writes the bus id of any GPU that the process sees, from 0 to driver.n_devices - 1. */
 int gpu_bus_id(struct gpu *gpu, int ordinal, char bus_id[GPU_BUS_ID_BYTES], struct error *error);
 

@@ -168,8 +168,8 @@ static void search_pass(struct search *search, size_t max_cell, size_t max_rank)
     }
 }
 
-static size_t find_pairs(const struct placement *placement, enum level level, enum domain domain, size_t max_pairs,
-                         struct pair *pairs)
+size_t levels_domain_pairs(const struct placement *placement, enum level level, enum domain domain, size_t max_pairs,
+                           struct pair *pairs)
 {
     struct search search = {.placement = placement,
                             .level = level,
@@ -184,11 +184,6 @@ static size_t find_pairs(const struct placement *placement, enum level level, en
     return search.found;
 }
 
-size_t levels_domain_pairs(const struct placement *placement, enum domain domain, size_t max_pairs, struct pair *pairs)
-{
-    return find_pairs(placement, LEVEL_INTRA_SOCKET, domain, max_pairs, pairs);
-}
-
 size_t levels_pairs(const struct placement *placement, enum level level, size_t max_pairs, struct pair *pairs)
 {
     uint64_t n_pairs[DOMAIN_COUNT];
@@ -199,7 +194,7 @@ size_t levels_pairs(const struct placement *placement, enum level level, size_t 
             if (n_pairs[domain] > 0 && (most == DOMAIN_NONE || n_pairs[domain] >= n_pairs[most]))
                 most = (enum domain)domain;
     }
-    return find_pairs(placement, level, most, max_pairs, pairs);
+    return levels_domain_pairs(placement, level, most, max_pairs, pairs);
 }
 
 size_t level_next_n(size_t n, size_t last)

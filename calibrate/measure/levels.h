@@ -36,8 +36,9 @@ void levels_note_domains(FILE *stream, const struct placement *placement);
  * number. */
 size_t levels_pairs(const struct placement *placement, enum level level, size_t max_pairs, struct pair *pairs);
 
-/* Finds them on one socket, of one domain; DOMAIN_NONE: of any. */
-size_t levels_domain_pairs(const struct placement *placement, enum domain domain, size_t max_pairs, struct pair *pairs);
+/* Finds them of one domain where the level is intra_socket; DOMAIN_NONE: of any. */
+size_t levels_domain_pairs(const struct placement *placement, enum level level, enum domain domain, size_t max_pairs,
+                           struct pair *pairs);
 
 /* Returns the number of processes to measure behind n: doubled, the last one at the end, and one more behind that. */
 size_t level_next_n(size_t n, size_t last);

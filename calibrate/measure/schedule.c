@@ -56,15 +56,6 @@ struct taken {
     double waited; /* NaN: not known of the series itself */
 };
 
-static void schedule_shuffle(struct schedule *schedule)
-{
-    for (size_t i = schedule->n_points; i > 1; i--) {
-        size_t j = (size_t)random_below(&schedule->random, i), kept = schedule->order[i - 1];
-        schedule->order[i - 1] = schedule->order[j];
-        schedule->order[j] = kept;
-    }
-}
-
 static const struct item *item_of(const struct schedule *schedule, const struct point *point)
 {
     return &schedule->items[point - schedule->points];
@@ -258,7 +249,7 @@ static int pass(struct schedule *schedule, enum stage stage)
 {
     double mean_s = stage == PRECISION ? mean_spent_s(schedule) : 0;
     int n_series = 0;
-    schedule_shuffle(schedule);
+    random_order(&schedule->random, schedule->order, schedule->n_points);
     for (size_t i = 0; i < schedule->n_points; i++) {
         struct point *point = &schedule->points[schedule->order[i]];
         if (!is_wanted(schedule, schedule->order[i], stage, mean_s) || !affordable(schedule, point))
@@ -274,7 +265,7 @@ static int pass(struct schedule *schedule, enum stage stage)
 static void schedule_run(struct schedule *schedule)
 {
     double warm_s = clock_now_s() + SCHEDULE_WARM_SHARE * fmax(schedule->end_s - clock_now_s(), 0);
-    schedule_shuffle(schedule);
+    random_order(&schedule->random, schedule->order, schedule->n_points);
     for (size_t i = 0; i < schedule->n_points && clock_now_s() < warm_s; i++)
         if (!point_is_done(&schedule->points[schedule->order[i]]))
             schedule_warm_up(schedule, &schedule->points[schedule->order[i]], WARM_SAMPLES_MAX);
@@ -370,8 +361,6 @@ void schedule_lead(struct measure *measure, const struct benchmark_program *prog
     schedule_list(&schedule);
     schedule.points = xcalloc(schedule.n_points, sizeof *schedule.points);
     schedule.order = xcalloc(schedule.n_points, sizeof *schedule.order);
-    for (size_t i = 0; i < schedule.n_points; i++)
-        schedule.order[i] = i;
     schedule_resume(&schedule);
     if (schedule.n_points > 0)
         schedule_run(&schedule);

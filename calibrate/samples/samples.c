@@ -298,7 +298,6 @@ static int samples_read_row(void *context, size_t line, const union csv_value *v
         .bytes = values[SAMPLES_COLUMN_BYTES].u64,
         .seconds = values[SAMPLES_COLUMN_SECONDS].real,
         .n = reading->columns[SAMPLES_COLUMN_N].present ? values[SAMPLES_COLUMN_N].u64 : 1,
-        .level = LEVEL_COUNT,
     };
     if (values[SAMPLES_COLUMN_BENCHMARK].text != NULL &&
         strcmp(values[SAMPLES_COLUMN_BENCHMARK].text, MEMORY_BENCHMARK) == 0)
@@ -310,12 +309,11 @@ static int samples_read_row(void *context, size_t line, const union csv_value *v
                          "variant '%.40s': a sample of a mock of a driver, of which no table can be made; "
                          "calibrate on the machine itself, or take such samples out",
                          values[SAMPLES_COLUMN_VARIANT].text);
-    for (int level = 0; level < LEVEL_COUNT; level++)
-        if (strcmp(values[SAMPLES_COLUMN_LEVEL].text, level_name[level]) == 0)
-            sample.level = (uint8_t)level;
-    if (sample.level == LEVEL_COUNT)
+    enum level of_sample;
+    if (level_parse(values[SAMPLES_COLUMN_LEVEL].text, &of_sample) != 0 || of_sample == LEVEL_COUNT)
         return error_set(error, "level '%.40s' is none of self, intra_socket, inter_socket, inter_node",
                          values[SAMPLES_COLUMN_LEVEL].text);
+    sample.level = (uint8_t)of_sample;
     if (!(sample.seconds > 0))
         return error_set(error, "seconds %g: expected a time above 0", sample.seconds);
     if (sample.n < 1)
@@ -362,11 +360,11 @@ static int samples_read_comment(void *context, const char *text, struct error *e
     if (strncmp(text, "begin ", 6) == 0)
         reading->epoch = samples->n_samples;
     char level[32], domain[32];
+    enum level told;
     double number;
     if (sscanf(text, "rendezvous %31s %lf", level, &number) == 2 && number >= 1 && number <= 1e15) {
-        for (int i = 0; i < LEVEL_COUNT; i++)
-            if (strcmp(level, level_name[i]) == 0 && !(samples->told_bytes[i] > 0))
-                samples->told_bytes[i] = number;
+        if (level_parse(level, &told) == 0 && told != LEVEL_COUNT && !(samples->told_bytes[told] > 0))
+            samples->told_bytes[told] = number;
     } else if (sscanf(text, "domain %31s %31s %lf", level, domain, &number) == 3 && number >= 1 && number <= 1e15 &&
                strcmp(level, level_name[LEVEL_INTRA_SOCKET]) == 0) {
         int found = name_find(domain, domain_name, DOMAIN_COUNT);

@@ -33,11 +33,11 @@ static void take(struct device_memory *memory, int number, size_t bytes, int n_m
 {
     struct gpu *gpu = &memory->gpu, all;
     struct error error;
-    if (gpu_open(&all, &error) != 0)
+    if (gpu_open(&all, NULL, &error) != 0)
         return;
     int result = gpu_bus_id(&all, number % all.driver.n_devices, told->bus_id, &error);
     gpu_close(&all);
-    if (result != 0 || gpu_open_at(gpu, told->bus_id, &error) != 0 || gpu_take(gpu, bytes, &error) != 0 ||
+    if (result != 0 || gpu_open(gpu, told->bus_id, &error) != 0 || gpu_take(gpu, bytes, &error) != 0 ||
         (n_members > 1 && gpu_share(gpu, &told->handle, &error) != 0))
         app_fail("%s", error.text);
     told->is_real = 1;
@@ -57,7 +57,7 @@ void device_open(struct device_memory *memory, MPI_Comm group, int number, size_
     MPI_Bcast(&told, sizeof told, MPI_BYTE, 0, group);
     if (!told.is_real)
         open_window(memory, bytes);
-    else if (member > 0 && (gpu_open_at(&memory->gpu, told.bus_id, &error) != 0 ||
+    else if (member > 0 && (gpu_open(&memory->gpu, told.bus_id, &error) != 0 ||
                             gpu_take_shared(&memory->gpu, &told.handle, bytes, &error) != 0))
         app_fail("%s", error.text);
 }

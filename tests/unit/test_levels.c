@@ -90,10 +90,10 @@ static void spreads_pairs_of_a_domain(void **state)
     (void)state;
     struct pair pairs[8];
     struct placement p = machine(8, 2, 2, 2, 1);
-    assert_pairs(pairs, levels_domain_pairs(&p, DOMAIN_L3, 4, pairs), "0-1 2-3 4-5 6-7");
-    assert_pairs(pairs, levels_domain_pairs(&p, DOMAIN_L3, 8, pairs), "0-1 2-3 4-5 6-7");
-    assert_pairs(pairs, levels_domain_pairs(&p, DOMAIN_NUMA, 4, pairs), "0-2 4-6 1-3 5-7");
-    size_t n = levels_domain_pairs(&p, DOMAIN_PACKAGE, 4, pairs);
+    assert_pairs(pairs, levels_domain_pairs(&p, LEVEL_INTRA_SOCKET, DOMAIN_L3, 4, pairs), "0-1 2-3 4-5 6-7");
+    assert_pairs(pairs, levels_domain_pairs(&p, LEVEL_INTRA_SOCKET, DOMAIN_L3, 8, pairs), "0-1 2-3 4-5 6-7");
+    assert_pairs(pairs, levels_domain_pairs(&p, LEVEL_INTRA_SOCKET, DOMAIN_NUMA, 4, pairs), "0-2 4-6 1-3 5-7");
+    size_t n = levels_domain_pairs(&p, LEVEL_INTRA_SOCKET, DOMAIN_PACKAGE, 4, pairs);
     bool used[8] = {false};
     assert_int_equal(n, 4);
     for (size_t i = 0; i < n; i++) {

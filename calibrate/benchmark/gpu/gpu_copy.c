@@ -54,7 +54,7 @@ static struct pair copy_copiers[N_PLACES]; /* of a rank with itself; NOWHERE: th
 static void copy_look(const struct measure *measure)
 {
     struct error error;
-    if (measure->rank == 0 && gpu_open(&copy_gpu, &error) != 0)
+    if (measure->rank == 0 && gpu_open(&copy_gpu, NULL, &error) != 0)
         fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu %s\n", error.text);
     if (measure->rank == 0 && copy_gpu.driver.library != NULL) {
         copy_found = (struct found){.is_there = true, .is_mock = copy_gpu.driver.is_mock, .n_gpus = copy_gpu.n_sides};
@@ -118,7 +118,7 @@ static bool copy_take(const struct measure *measure)
     struct error error;
     int refused = 0, has_peer = 0, any_refused, any_peer;
     if (place_of(measure->rank) != NOWHERE) {
-        refused = gpu_open(&copy_gpu, &error) != 0 || gpu_take(&copy_gpu, measure->buffer_bytes, &error) != 0 ||
+        refused = gpu_open(&copy_gpu, NULL, &error) != 0 || gpu_take(&copy_gpu, measure->buffer_bytes, &error) != 0 ||
                   gpu_take_other_ends(&copy_gpu, &error) != 0 || try_ways(&error) != 0;
         has_peer = copy_gpu.has_peer;
     }

@@ -105,7 +105,7 @@ static struct gpu_end *gpu_ends_own(struct gpu_ends *ends)
 static int pick(uint32_t socket, const char *taken, struct told *told, struct error *error)
 {
     struct gpu gpu;
-    int best = -1, result = gpu_open(&gpu, error);
+    int best = -1, result = gpu_open(&gpu, NULL, error);
     if (result != 0)
         return -1;
     for (int i = 0; i < gpu.driver.n_devices && result == 0; i++) {
@@ -139,7 +139,7 @@ static int take_first(const struct measure *measure, const char *taken, struct g
 {
     struct error error;
     if (pick(measure->placement.socket[measure->rank], taken, told, &error) != 0 ||
-        gpu_open_at(gpu, told->bus_id, &error) != 0 || gpu_take(gpu, measure->buffer_bytes, &error) != 0 ||
+        gpu_open(gpu, told->bus_id, &error) != 0 || gpu_take(gpu, measure->buffer_bytes, &error) != 0 ||
         try_copies(gpu, &error) != 0) {
         fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu_paths rank %d: %s\n", measure->rank, error.text);
         return -1;
@@ -158,7 +158,7 @@ static bool take_other(const struct measure *measure, const struct told *told, s
     struct error error;
     if (!told->is_shared)
         return false;
-    if (gpu_open_at(gpu, told->bus_id, &error) == 0 &&
+    if (gpu_open(gpu, told->bus_id, &error) == 0 &&
         gpu_take_shared(gpu, &told->handle, measure->buffer_bytes, &error) == 0 && try_copies(gpu, &error) == 0)
         return true;
     fprintf(stderr, MEASURE_NOT_AVAILABLE "duplicate-pointer rank %d: %s\n", measure->rank, error.text);
@@ -562,7 +562,7 @@ static bool paths_look(const struct measure *measure)
     struct error error;
     int found = 0;
     if (measure->rank == 0) {
-        found = gpu_open(&gpu, &error) == 0;
+        found = gpu_open(&gpu, NULL, &error) == 0;
         if (found)
             gpu_close(&gpu);
         else

@@ -217,12 +217,16 @@ static void transport_find(MPI_Comm comm, void *buffer, struct transport *transp
 
 #define MEMORY_CSV_HEADER "benchmark,variant,level,bytes,n,seconds,launch,computing_numa,message_numa,at_s"
 
-struct memory_measure {
-    MPI_Comm comm; /* rank 1 serves on it */
-    const struct memory_seats *seats;
-    struct memory_data *data;
-    struct memory_plan *plan;
-    unsigned launch;
+/* What rank 0 knows. */
+struct program {
+    MPI_Comm comm;
+    struct memory_arguments options;
+    hwloc_topology_t topology;
+    struct memory_seats seats;
+    struct memory_sender sender;
+    struct transport transport;
+    struct memory_data data;
+    struct memory_plan plan;
     double begin_s;  /* when at_s is 0 */
     double sample_s; /* steady time of a sample, at least */
 };
@@ -246,26 +250,26 @@ static void print_numa(uint32_t numa)
     putchar(',');
 }
 
-static void memory_write_row(const struct memory_measure *measure, const struct memory_place *place,
+static void memory_write_row(const struct program *program, const struct memory_place *place,
                              enum memory_variant variant, uint64_t bytes, double seconds, double at_s)
 {
-    printf(MEMORY_BENCHMARK ",%s,%s,%llu,%u,%.9g,%u,", memory_variant_name[variant], level_name[measure->seats->level],
-           (unsigned long long)bytes, place->n, seconds, measure->launch);
+    printf(MEMORY_BENCHMARK ",%s,%s,%llu,%u,%.9g,%u,", memory_variant_name[variant], level_name[program->seats.level],
+           (unsigned long long)bytes, place->n, seconds, program->options.launch);
     print_numa(place->computing_numa);
     print_numa(place->message_numa);
     printf("%.3f\n", at_s);
 }
 
 /* Writes the sample in one piece: what is cut off ends between samples. */
-static void keep(const struct memory_measure *measure, struct memory_task *task, const struct contended_sample *sample)
+static void keep(const struct program *program, struct memory_task *task, const struct contended_sample *sample)
 {
     const struct memory_place *place = &task->place;
     bool computes = place->n > 0, receives = place->message_numa != MEMORY_NO_DATA;
-    double at_s = clock_now_s() - measure->begin_s;
+    double at_s = clock_now_s() - program->begin_s;
     if (computes)
-        memory_write_row(measure, place, place->variant, sample->computed_bytes, sample->computed_s, at_s);
+        memory_write_row(program, place, place->variant, sample->computed_bytes, sample->computed_s, at_s);
     if (receives)
-        memory_write_row(measure, place, computes ? MEMORY_MESSAGE : place->variant, sample->received_bytes,
+        memory_write_row(program, place, computes ? MEMORY_MESSAGE : place->variant, sample->received_bytes,
                          sample->received_s, at_s);
     fflush(stdout);
     point_add(&task->samples, computes ? sample->computed_s / (double)sample->computed_bytes
@@ -292,12 +296,12 @@ static bool evaluate(const struct memory_crew *crew, const struct memory_message
 
 /* Lets the threads of a task compute and its messages come for so long. Returns 1; 0 where that was too short; -1 with
  * the reason. */
-static int try_sample(struct memory_measure *measure, const struct memory_place *place, double seconds,
+static int try_sample(struct program *program, const struct memory_place *place, double seconds,
                       struct contended_sample *sample, struct error *error)
 {
     struct memory_crew crew = {0};
     struct memory_messages messages = {0};
-    struct memory_data *data = measure->data;
+    struct memory_data *data = &program->data;
     void *const *blocks = NULL;
     void *buffer = NULL;
     if (place->n > 0 && (blocks = memory_data_blocks(data, place->computing_numa, place->n, error)) == NULL)
@@ -305,11 +309,11 @@ static int try_sample(struct memory_measure *measure, const struct memory_place 
     if (place->message_numa != MEMORY_NO_DATA &&
         (buffer = memory_data_buffer(data, place->message_numa, error)) == NULL)
         return -1;
-    if (place->n > 0 && memory_crew_start(&crew, data->topology, place->n, measure->seats->cores, blocks,
-                                          data->block_bytes, error) != 0)
+    if (place->n > 0 &&
+        memory_crew_start(&crew, data->topology, place->n, program->seats.cores, blocks, data->block_bytes, error) != 0)
         return -1;
     if (buffer != NULL)
-        stream_receive(measure->comm, buffer, STREAM_BYTES, seconds, MESSAGES_LEAST, &messages);
+        stream_receive(program->comm, buffer, STREAM_BYTES, seconds, MESSAGES_LEAST, &messages);
     else
         clock_sleep_s(seconds);
     memory_crew_stop(&crew);
@@ -319,33 +323,33 @@ static int try_sample(struct memory_measure *measure, const struct memory_place 
     return result;
 }
 
-static int take_sample(struct memory_measure *measure, struct memory_task *task, struct error *error)
+static int take_sample(struct program *program, struct memory_task *task, struct error *error)
 {
-    double seconds = measure->sample_s;
+    double seconds = program->sample_s;
     struct contended_sample sample = {0};
     int result = 0;
     for (int i = 0; i < TRIES && result == 0; i++, seconds *= LONGER)
-        result = try_sample(measure, &task->place, seconds, &sample, error);
+        result = try_sample(program, &task->place, seconds, &sample, error);
     if (result == 0)
         return error_set(error,
                          "%u computing cores on NUMA node %u: none was ever between its first and its last "
                          "iteration while all others computed, in %.1f s; what else runs on them?",
                          task->place.n, task->place.computing_numa, seconds / LONGER);
     if (result > 0)
-        keep(measure, task, &sample);
+        keep(program, task, &sample);
     return result > 0 ? 0 : -1;
 }
 
 /* Measures until the plan has nothing left. The calling thread receives, bound by the caller. Returns 0, or -1 with the
  * reason. */
-static int memory_measure_all(struct memory_measure *measure, struct error *error)
+static int memory_measure_all(struct program *program, struct error *error)
 {
     size_t n_done = 0;
     double begin_s = clock_now_s();
-    for (struct memory_task *task; (task = memory_plan_next(measure->plan)) != NULL; n_done++) {
-        if (take_sample(measure, task, error) != 0)
+    for (struct memory_task *task; (task = memory_plan_next(&program->plan)) != NULL; n_done++) {
+        if (take_sample(program, task, error) != 0)
             return -1;
-        size_t left = memory_plan_left(measure->plan);
+        size_t left = memory_plan_left(&program->plan);
         fprintf(stderr, MEASURE_NOTE "progress " MEMORY_BENCHMARK " %zu %zu %.0f\n", n_done + 1, n_done + 1 + left,
                 (clock_now_s() - begin_s) / (double)(n_done + 1) * (double)left);
     }
@@ -368,16 +372,6 @@ enum { ALLOWED_CORES_NEEDED = 2 };
 struct self {
     uint64_t machine;
     cpu_set_t cpus;
-};
-
-/* Holds what rank 0 knows. */
-struct program {
-    MPI_Comm comm;
-    struct memory_arguments options;
-    hwloc_topology_t topology;
-    struct memory_seats seats;
-    struct memory_sender sender;
-    struct transport transport;
 };
 
 static int refuse_cores(const struct memory_seats *seats, uint32_t needed)
@@ -419,7 +413,7 @@ static int refuse(const struct program *program)
 }
 
 /* Tells what samples mean. */
-static void memory_note(const struct program *program, const struct memory_data *data)
+static void memory_note(const struct program *program)
 {
     const struct memory_seats *seats = &program->seats;
     bool is_copy = program->sender.same_machine || program->transport.is_copy;
@@ -428,8 +422,9 @@ static void memory_note(const struct program *program, const struct memory_data 
     fprintf(stderr, MEASURE_NOTE "memory numa_all %u\n", seats->numa_all);
     fprintf(stderr, MEASURE_NOTE "memory method %s\n", is_copy ? "cpu-copy" : "nic");
     fprintf(stderr, MEASURE_NOTE "memory stores %s\n", crew_stores);
-    fprintf(stderr, MEASURE_NOTE "memory block_bytes %zu\n", data->block_bytes);
-    fprintf(stderr, MEASURE_NOTE "memory cache_bytes %llu\n", (unsigned long long)memory_data_cache_bytes(data));
+    fprintf(stderr, MEASURE_NOTE "memory block_bytes %zu\n", program->data.block_bytes);
+    fprintf(stderr, MEASURE_NOTE "memory cache_bytes %llu\n",
+            (unsigned long long)memory_data_cache_bytes(&program->data));
     fprintf(stderr, MEASURE_NOTE "messages: %s\n", program->transport.seen);
     if (seats->n_cores < seats->n_cores_socket)
         fprintf(stderr, MEASURE_NOTE "rank 0 may use %u of the %u cores of its socket\n", seats->n_cores,
@@ -464,24 +459,7 @@ static double sample_seconds(const struct memory_arguments *options, const struc
     return seconds < SAMPLE_LEAST_S ? SAMPLE_LEAST_S : seconds > SAMPLE_MOST_S ? SAMPLE_MOST_S : seconds;
 }
 
-static int measure_plan(const struct program *program, struct memory_data *data, struct memory_plan *plan,
-                        struct error *error)
-{
-    const struct memory_arguments *options = &program->options;
-    if (memory_resume(options->resume_path, plan, error) != 0)
-        return -1;
-    struct memory_measure measure = {.comm = program->comm,
-                                     .seats = &program->seats,
-                                     .data = data,
-                                     .plan = plan,
-                                     .launch = options->launch,
-                                     .begin_s = clock_now_s() - options->spent_s,
-                                     .sample_s = sample_seconds(options, plan)};
-    puts(MEMORY_CSV_HEADER);
-    return memory_measure_all(&measure, error);
-}
-
-static int measure(const struct program *program, struct error *error)
+static int measure(struct program *program, struct error *error)
 {
     const struct memory_seats *seats = &program->seats;
     const struct memory_asked asked = {.n_computing = seats->n_computing,
@@ -490,17 +468,21 @@ static int measure(const struct program *program, struct error *error)
                                        .all_placements = program->options.all_placements,
                                        .skip_beyond_peak = program->options.skip_beyond_peak,
                                        .seed = program->options.seed};
-    struct memory_data data;
-    struct memory_plan plan;
     int failure = memory_crew_bind(program->topology, seats->receiving);
     if (failure != 0)
         return error_set(error, "cannot be bound to processor %u: %s", seats->receiving, strerror(failure));
-    memory_data_make(program->topology, seats, STREAM_BYTES, crew_needs_large_blocks, &data);
-    memory_note(program, &data);
-    memory_plan_make(&asked, &plan);
-    int result = measure_plan(program, &data, &plan, error);
-    memory_plan_release(&plan);
-    memory_data_release(&data);
+    memory_data_make(program->topology, seats, STREAM_BYTES, crew_needs_large_blocks, &program->data);
+    memory_note(program);
+    memory_plan_make(&asked, &program->plan);
+    int result = memory_resume(program->options.resume_path, &program->plan, error);
+    if (result == 0) {
+        program->begin_s = clock_now_s() - program->options.spent_s;
+        program->sample_s = sample_seconds(&program->options, &program->plan);
+        puts(MEMORY_CSV_HEADER);
+        result = memory_measure_all(program, error);
+    }
+    memory_plan_release(&program->plan);
+    memory_data_release(&program->data);
     return result;
 }
 

@@ -244,20 +244,17 @@ static int fixed_times_make(const char *path, struct arrival_rows *rows, struct 
     return 0;
 }
 
+static int compare_rank(const void *rank, const void *of)
+{
+    return COMPARE(*(const uint32_t *)rank, ((const struct fixed_rank *)of)->rank);
+}
+
 /* Returns the times of a rank, NULL where there are none. */
 static const struct fixed_rank *fixed_times_of(const struct fixed_times *times, uint32_t rank)
 {
     if (!times->named)
         return times->n_ranks > 0 ? &times->ranks[0] : NULL;
-    size_t low = 0, high = times->n_ranks;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (times->ranks[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < times->n_ranks && times->ranks[low].rank == rank ? &times->ranks[low] : NULL;
+    return times->n_ranks > 0 ? bsearch(&rank, times->ranks, times->n_ranks, sizeof *times->ranks, compare_rank) : NULL;
 }
 
 /* Means and widths lie within the bounds, so that a third of the attempts succeed at least. */
