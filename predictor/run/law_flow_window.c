@@ -1,6 +1,6 @@
-/* flow-window is flow over TCP, as the model is (predictor/models/flow_window.c, which says where its numbers come from):
- * NICs serve of each message in its turn what its connection's window lets through, and a send is over when its buffer,
- * which grows with the window, has room for the rest. Within a node it is serial. See run_law.h. */
+/* flow-window is flow over TCP, as the model is (predictor/models/flow_window.c, which says where its numbers come
+ * from): NICs serve of each message in its turn what its connection's window lets through, and a send is over when
+ * its buffer, which grows with the window, has room for the rest. Within a node it is serial. See run_law.h. */
 #include "predictor/models/flow.h"
 #include "predictor/run/run_law.h"
 #include "predictor/run/run_nics.h"

@@ -1,11 +1,12 @@
 /* max-rate lets the receivers of a group share a bandwidth up to a limit, as the model does (T10;
- * predictor/models/max_rate.c): a receiver's share is that of when its message began, and one that is done leaves nothing
- * to the others. See run_law.h. */
+ * predictor/models/max_rate.c): a receiver's share is that of when its message began, and one that is done leaves
+ * nothing to the others. See run_law.h and
+ * share/doc/MODELS.md. */
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/run_cohort.h"
 
-/* A receiver's messages of a level are a bundle: its number grows by the seconds that each of them has had the receiver's
- * share for itself. The levels of a socket do not disturb each other. */
+/* A receiver's messages of a level are a bundle: its number grows by the seconds that each of them has had the
+ * receiver's share for itself. The levels of a socket do not disturb each other. */
 static void find(const struct run_share *share, const struct run_mover *mover, struct run_way *way)
 {
     enum level level = share->rates->classes[mover->class].level;

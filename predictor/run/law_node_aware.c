@@ -1,6 +1,6 @@
-/* node-aware lets what a node sends to others share an injection limit, and takes what a rank sends within its node one
- * message after another, as the model does (B1, B2; predictor/models/node_aware.c). Receivers do not count. See run_law.h.
- */
+/* node-aware lets what a node sends to others share an injection limit, and takes what a rank sends within its node
+ * one message after another, as the model does (B1, B2; predictor/models/node_aware.c). Receivers do not count. See
+ * run_law.h and share/doc/MODELS.md. */
 #include <math.h>
 
 #include "predictor/run/run_cohort.h"

@@ -1,6 +1,7 @@
 /* staircase lets the receivers of a socket, or of a node for messages between nodes, share its bandwidth as the model
  * does (T7, T12; predictor/models/staircase.c), by who receives now. serial does so as well, but a receiver takes one
- * message after another. See run_law.h. */
+ * message after another. See run_law.h and
+ * share/doc/MODELS.md. */
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/run_law.h"
 

@@ -2,11 +2,12 @@
  *
  * Messages that always have the same rate are a *bundle*: those to one receiver, or those between two nodes. One
  * number, the bytes that each message of the bundle has got, says how far all are, and a message has a mark on it
- * where it is through. Where rates of its messages differ, but their ratios stay, they have weights. Where they move one
- * after another, the first one has a mark and the others wait. Bundles whose rates change together are a *group* with a clock: a bundle's number grows by
- * its speed with the clock. Where the receivers of a group share evenly, the clock counts the bytes of a receiver,
- * and a message that comes or goes concerns its own bundle and the rate of the clock alone: O(log n). Otherwise the
- * clock counts seconds, and all bundles of the group, or of the NICs that the message passes, get new speeds. */
+ * where it is through. Where rates of its messages differ, but their ratios stay, they have weights. Where they move
+ * one after another, the first one has a mark and the others wait. Bundles whose rates change together are a *group*
+ * with a clock: a bundle's number grows by its speed with the clock. Where the receivers of a group share evenly,
+ * the clock counts the bytes of a receiver, and a message that comes or goes concerns its own bundle and the rate of
+ * the clock alone: O(log n). Otherwise the clock counts seconds, and all bundles of the group, or of the NICs that
+ * the message passes, get new speeds. */
 #ifndef MPISTAIR_PREDICTOR_RUN_CLOCK_H
 #define MPISTAIR_PREDICTOR_RUN_CLOCK_H
 

@@ -1,5 +1,5 @@
-/* A group's cohort is settled when time moves on. Times that are equal but for rounding are one moment, for which it may
- * be settled again. See run_cohort.h. */
+/* A group's cohort is settled when time moves on. Times that are equal but for rounding are one moment, for which it
+ * may be settled again. See run_cohort.h. */
 #include "predictor/run/run_cohort.h"
 
 #include <math.h>

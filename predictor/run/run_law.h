@@ -1,7 +1,7 @@
 /* Lists the laws by which messages that are under way share what is on their way (share/doc/MODELS.md, Whole run,
- * Sharing). A law has a row in run_law.c beside that of its name (run_choice.h), and a file law_NAME.c where it has more
- * than a few lines: it says which messages always have the same rate, and sets the rates as messages come and go.
- * run_share.h is what others use. */
+ * Sharing). A law has a row in run_law.c beside that of its name (run_choice.h), and a file law_NAME.c where it has
+ * more than a few lines: it says which messages always have the same rate, and sets the rates as messages come and
+ * go. run_share.h is what others use. */
 #ifndef MPISTAIR_PREDICTOR_RUN_LAW_H
 #define MPISTAIR_PREDICTOR_RUN_LAW_H
 
@@ -44,8 +44,8 @@ struct run_path {
      * carried when it began; NULL: all messages alike, by the machine's rows. */
     double (*packet_bytes)(double carried);
     double (*room_bytes)(double carried);
-    /* Returns what a message of a class that began while n bundles of its group had messages gets as its bundle's number
-     * grows by 1, until it ends; NULL where it does not matter when a message began. */
+    /* Returns what a message of a class that began while n bundles of its group had messages gets as its bundle's
+     * number grows by 1, until it ends; NULL where it does not matter when a message began. */
     double (*begun_rate)(const struct run_class *class, size_t n);
     bool in_turn; /* the messages of a bundle move one after another, in the order in which they began */
 };

@@ -1,5 +1,5 @@
-/* Only the message that began first has marks; of one that another takes the turn from, what is left is kept. What moves
- * so follows from which messages are there, however they came. See run_turns.h. */
+/* Only the message that began first has marks; of one that another takes the turn from, what is left is kept. What
+ * moves so follows from which messages are there, however they came. See run_turns.h. */
 #include "predictor/run/run_turns.h"
 
 #include "share/base/array.h"

@@ -97,7 +97,8 @@ static int read_runs(struct law_runs *runs, sqlite3 *database, struct error *err
     return 0;
 }
 
-/* Binds machine, law and options of a run to ?1, ?2, ?3; executes, and returns the first integer, INT64_MIN for none. */
+/* Binds machine, law and options of a run to ?1, ?2, ?3; executes, and returns the first integer, INT64_MIN for
+ * none. */
 static int64_t execute(sqlite3 *database, const char *sql, const char *machine, const char *law, const char *options,
                        bool *failed)
 {

@@ -1,6 +1,6 @@
-/* Holds the clocks and bundles of every law (predictor/run/run_share.h) against rates that are computed anew for each
- * message at each event, from the definitions of share/doc/MODELS.md (Whole run, Sharing): messages come, stop, go on and
- * end, many at the same moment, in an order drawn by lot. */
+/* Holds the clocks and bundles of every law (predictor/run/run_share.h) against rates that are computed anew for
+ * each message at each event, from the definitions of share/doc/MODELS.md (Whole run, Sharing): messages come, stop,
+ * go on and end, many at the same moment, in an order drawn by lot. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -200,9 +200,9 @@ static void several_messages_a_rank(void **state)
 
 enum { STEPS = 8 };
 
-/* Draws a program in which every rank computes, sends to another, computes and waits, step by step, with its ranks called
- * by other names. No rank posts at the moment at which another one leaves MPI: whether that comes before or after it is
- * not a law's. */
+/* Draws a program in which every rank computes, sends to another, computes and waits, step by step, with its ranks
+ * called by other names. No rank posts at the moment at which another one leaves MPI: whether that comes before or
+ * after it is not a law's. */
 static void draw_program(struct run_case *run, enum run_law law, uint64_t seed, const uint32_t *name, size_t n)
 {
     static const struct equation any = {.has_tau = true};

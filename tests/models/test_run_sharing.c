@@ -112,8 +112,9 @@ static void one_after_another(void **state)
     run_release(&run);
 }
 
-/* The first message of a connection has a buffer of 92,160 B; the next one, behind 1 MB, has a window of 78,960 B. What
- * NICs serve goes by windows: beside a first message of another connection it gets 78960/(78960 + 28960) of the card. */
+/* The first message of a connection has a buffer of 92,160 B; the next one, behind 1 MB, has a window of 78,960 B.
+ * What NICs serve goes by windows: beside a first message of another connection it gets 78960/(78960 + 28960) of the
+ * card. */
 static void windows(void **state)
 {
     (void)state;
