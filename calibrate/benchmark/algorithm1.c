@@ -15,14 +15,14 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 
-/* Limit the repetitions of an execution, T's num_repeats. Large messages have BATCH_MIN, if they fit in the buffer.
- * Small ones have up to BATCH_MAX, as many as BATCH_BYTES hold; otherwise their start and end would count for more than
- * they do. */
+/* Repetitions of an execution, T's num_repeats: BATCH_MIN of large messages, if they fit in the buffer; of small ones
+ * up to BATCH_MAX, as many as BATCH_BYTES hold, or else their start and end would count for more than they do. */
 enum { BATCH_MIN = 10, BATCH_MAX = 256, BATCH_BYTES = 524288, ALGORITHM1_REPEATS_MAX = 8192, ALGORITHM1_DATA_TAG = 1 };
 
 #define ALGORITHM1_BYTES_MAX 4194304u
 
-/* Sockets of a node may differ, so several are measured; between sockets and nodes fewer, as they cost more time. */
+/* Groups measured within a socket, and between sockets or nodes, where they cost more time; selections. Several, since
+ * sockets of a node may differ. */
 enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2, SELECTIONS_MAX = 2 };
 
 static struct level_group groups[LEVEL_COUNT][GROUPS_MAX];

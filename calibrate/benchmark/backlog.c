@@ -181,8 +181,8 @@ static double backlog_send_stream(struct measure *measure, const struct task *ta
     return seconds;
 }
 
-/* Receives the stream and says so to whoever sends small messages meanwhile. Returns its time, 0 in other modes than
- * STREAM. */
+/* Receives the stream, and reports its begin and end to the rank that sends small messages meanwhile. Returns its time,
+ * 0 in other modes than STREAM. */
 static double backlog_receive_stream(struct measure *measure, const struct task *task)
 {
     char word[BACKLOG_SMALL_BYTES];

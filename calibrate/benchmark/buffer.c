@@ -42,13 +42,13 @@ enum { BUFFER_DATA_TAG = 1, BUFFER_END_TAG, PLAIN_TAG };
 #define BUFFER_AGAIN_TIMES   2
 #define HOLD_S               2e-3 /* between a message and its receive: an eager one is complete by then */
 #define TAKEN_SHARE          0.8  /* of the pause: what is complete later counts as refused */
-/* A message that stands still so long is stopped: TCP alone waits 0.2 s and more before it sends a lost packet again,
- * or asks whether a window that was closed is open. */
+/* Time without progress after which a message counts as stopped, s: TCP alone waits 0.2 s and more before it sends a
+ * lost packet again, or asks whether a window that was closed is open. */
 #define STOPPED_S 0.35
 
 enum method { ONE_MESSAGE, BUFFER_STREAM };
 
-/* Holds what is known of a level. */
+/* State of the search at one level. */
 struct level_search {
     enum method method;
     struct bisection bisection; /* the search that is under way */
@@ -59,7 +59,7 @@ struct level_search {
     double pause_s; /* pause of the next stream, 0: by the rate */
     size_t done;    /* how many searches, or pairs */
     bool searches;
-    bool slow;        /* a message was taken that had been refused: short pauses tell nothing */
+    bool slow;        /* a message was taken that had been refused: short pauses are no evidence */
     bool found;       /* at least one boundary was found */
     double longest_s; /* longest of those */
     double begin_s;
@@ -243,7 +243,7 @@ static void end(struct level_search *level)
     level->done++;
 }
 
-/* Asks for one message; returns false where nobody was in time to answer. */
+/* Measures one message; returns false where the sample was lost. */
 static bool buffer_ask(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
                        uint64_t bytes, bool again, bool *taken)
 {

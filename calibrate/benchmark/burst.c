@@ -32,13 +32,14 @@ enum {
 };
 enum { BURST_DATA_TAG = 1, BURST_GO_TAG, BURST_BEGIN_TAG };
 
-/* Fills a bucket of 64 kB at 20 Mbit/s, and is shorter than what makes TCP begin anew with a small window. */
+/* Rest before a stream, s: fills a bucket of 64 kB at 20 Mbit/s, and is too short for TCP to begin anew with a small
+ * window. */
 #define REST_S 30e-3
 
-/* Is written where more bytes took no more time: a sample is above 0. */
+/* Sample where more bytes took no more time, s: a sample is above 0. */
 #define MORE_MIN_S 1e-9
 
-/* Count the samples of an item: at first of the smaller size alone, and at most. */
+/* Samples of an item: at first of the smaller size alone, and at most. */
 enum { FIRST_SAMPLES = 4, BURST_SAMPLES_MAX = 12 };
 
 static const char *const burst_variants[BURST_N_MODES] = {"rested", "stream"};

@@ -13,7 +13,7 @@ enum cached_mode { CACHED_ONE_WAY, CACHED_BOTH_WAYS, CACHED_N_MODES };
 enum { CACHED_REPEATS_MAX = 8192, CACHED_WARM_UPS = 4, CACHED_DATA_TAG = 1 };
 
 static const char *const cached_variants[CACHED_N_MODES] = {"one_way", "both_ways"};
-/* The fit finds out which of the large ones the caches hold. */
+/* Sizes, B; the fit finds out which of the large ones the caches hold. */
 static const uint64_t cached_sizes[] = {1024,   2048,   4096,   8192,    16384,   32768,  65536,
                                         131072, 262144, 524288, 1048576, 2097152, 4194304};
 static struct pair cached_pairs[LEVEL_COUNT];

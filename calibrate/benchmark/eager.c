@@ -1,14 +1,14 @@
 /* Probes the rendezvous threshold: the size from which crossed sends do not return without a receive.
  *
- * Both ranks of a pair start a standard-mode send to each other at the same time and complete it with a watchdog: an
- * MPI_Isend, then MPI_Test until it is complete or the patience is over. (A blocking MPI_Send is the same start and the
- * same progress, but nobody can take it back: here nothing hangs and nothing must be killed.) A message of the eager
+ * Both ranks of a pair start a standard-mode send to each other at the same time and complete it with a timeout,
+ * the patience: an MPI_Isend, then MPI_Test until it is complete or the patience is over. (A blocking MPI_Send is the same start and the
+ * same progress, but cannot be taken back: here nothing hangs and nothing must be killed.) A message of the eager
  * protocol is taken: it lies in the other rank's memory, or on the way to it. A message of the rendezvous protocol is
  * refused: it waits for the receive. Each rank tells the other, in a message without bytes, that it has its answer;
  * only then do both post the receives, and everything is complete. So no receive can complete a send that is still
- * asked for, however long a rank was kept from running.
+ * being tested, however long a rank was kept from running.
  *
- * The patience comes from the time that the largest taken message needed, and is not over before the send was tested
+ * The patience is a multiple of the time that the largest taken message needed, and is not over before the send was tested
  * many times. The search is to the byte (plan.h), for up to two pairs a level, the second ones after all the first
  * ones; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the patience. */
 #include <sched.h>
@@ -36,7 +36,7 @@ struct eager_probe {
     double taken_s; /* time of the largest message that was taken */
 };
 
-/* Says whether the send completes without a receive, and when. */
+/* Returns whether the send completes without a receive, and after what time. */
 static bool is_taken(MPI_Request *send, double patience_s, double *seconds)
 {
     double begin_s = clock_now_s();
@@ -145,7 +145,8 @@ static void eager_ask(struct measure *measure, const struct benchmark_program *p
     measure_write(measure, program, &probe->item, 1, seconds);
 }
 
-/* Says whether an earlier run that was ended has the answer already; a refusal that was a delay was taken later. */
+/* Returns whether an interrupted run has answered this already. A refused size is asked for again; the later answer
+ * counts. */
 static bool answered(const struct measure *measure, struct eager_probe *probe, uint64_t bytes, bool again)
 {
     probe->item.bytes = bytes;
@@ -158,7 +159,7 @@ static bool answered(const struct measure *measure, struct eager_probe *probe, u
     return true;
 }
 
-/* Asks a random one of the probes that are not at their end, the first pairs first; returns false where all are. */
+/* Makes one step of a random unfinished probe, the first pairs first; returns false where all are finished. */
 static bool ask_one(struct measure *measure, const struct benchmark_program *program, struct eager_probe *probes,
                     size_t n_probes, unsigned short random[3])
 {
@@ -181,7 +182,7 @@ static bool ask_one(struct measure *measure, const struct benchmark_program *pro
     return true;
 }
 
-/* Notes what the user should know of a probe at the end. */
+/* Notes the result of a probe for the user. */
 static void eager_note(const struct measure *measure, const struct benchmark_program *program,
                        const struct eager_probe *probe)
 {

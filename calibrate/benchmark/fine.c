@@ -30,12 +30,12 @@ enum { FINE_GO_TAG = 1, FINE_DATA_TAG = 2 };
 
 /* 1 where the MPI has partitioned messages that work; Open MPI 5.0, an MPI 3.1, has them half. */
 #define HAS_PARTITIONED (MPI_VERSION >= 4)
-/* How long the receiver waits for the first partition, s. */
+/* Time for which the receiver waits for the first partition, s. */
 #define EARLY_S 20e-3
 
 #define FINE_MIB 1048576u
 
-/* A window has this size, or that of the buffers where these are smaller. */
+/* Size of a window, B; that of the buffers where these are smaller. */
 #define WINDOW_BYTES (8 * FINE_MIB)
 
 static const char *const fine_variants[FINE_N_MODES] = {"p2p",   "threads", "rma", "partitioned",
@@ -48,10 +48,10 @@ struct fine_shape {
     int count;
 };
 static const struct fine_shape fine_shapes[] = {{16384, 8}, {16384, 32}, {16384, 128}, {FINE_MIB, 2}, {FINE_MIB, 16}};
-enum { EARLY_COUNT = 8 }; /* of those with more nothing else is to be learned */
+enum { EARLY_COUNT = 8 }; /* shapes with more show nothing else */
 enum { FINE_N_SHAPES = sizeof fine_shapes / sizeof fine_shapes[0] };
 
-/* Lists them both ways: what the rates are compared by, and requests. */
+/* Totals and numbers both ways: for the comparison of rates, and for requests. */
 static const struct fine_shape both_shapes[] = {{4 * FINE_MIB, 4}, {16384, 8}, {16384, BOTH_COUNT_MAX}};
 enum { N_BOTH_SHAPES = sizeof both_shapes / sizeof both_shapes[0] };
 
@@ -103,7 +103,7 @@ static void fine_release(struct measure *measure)
     MPI_Win_free(&fine_window);
 }
 
-/* Says whether a mode is measured with a shape; the second shapes are both ways. */
+/* Returns whether a mode is measured with a shape; the second shapes are both ways. */
 static bool is_listed(int mode, const struct fine_shape *shape, bool is_both)
 {
     if (!has_mode[mode] || is_both != (mode >= BOTH_P2P))
@@ -138,7 +138,7 @@ static void fine_list(const struct measure *measure, struct item_list *list)
         }
 }
 
-/* Waits for the partner's word to go on. */
+/* Waits for the partner's message to go on. */
 static void fine_await(const struct measure *measure, const struct task *task)
 {
     MPI_Recv(NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG, measure->comm, MPI_STATUS_IGNORE);
@@ -377,7 +377,7 @@ static void send_alone(struct measure *measure, const struct task *task, char *d
     }
 }
 
-/* Sends by two threads, of which this one waits for all messages, so that nobody else is inside MPI meanwhile. */
+/* Sends by two threads, of which this one waits for all messages, so that no other thread is inside MPI meanwhile. */
 static void send_by_two(struct measure *measure, const struct task *task, char *data)
 {
     atomic_int told = 0, finished = 0;

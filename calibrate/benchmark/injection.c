@@ -13,7 +13,7 @@
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
 
-/* Limit the repetitions that are posted at once, and those of a sample. */
+/* Repetitions that are posted at once, and those of a sample, at most; tags. */
 enum { BATCH = 10, INJECTION_REPEATS_MAX = 4096 };
 
 #define INJECTION_BYTES_MIN 65536u

@@ -49,8 +49,10 @@ int main(int argc, char **argv)
         if (strcmp(name, benchmarks[i]->name) == 0)
             return benchmarks[i]->run != NULL ? benchmarks[i]->run(argc - 1, argv + 1)
                                               : measure_main(argc - 1, argv + 1, benchmarks[i]);
-    if (!is_asked)
-        fprintf(stream, "mpistair: '%s' is no benchmark\n", name);
+    if (argc < 2)
+        fputs("mpistair: no benchmark is named; expected one of those below\n", stream);
+    else if (!is_asked)
+        fprintf(stream, "mpistair: unknown benchmark '%s'; expected one of those below\n", name);
     fputs("usage: mpiexec -n RANKS mpistair-benchmark-MPI BENCHMARK [options]\n\n", stream);
     for (size_t i = 0; i < sizeof benchmarks / sizeof benchmarks[0]; i++)
         fprintf(stream, "  %-18s %s\n", benchmarks[i]->name, benchmarks[i]->summary);

@@ -10,7 +10,7 @@
 enum overhead_mode { SEND, RECEIVE, OVERHEAD_N_MODES };
 enum { OVERHEAD_REPEATS_MAX = 1024, OVERHEAD_WARM_UPS = 8, OVERHEAD_DATA_TAG = 1, OVERHEAD_GO_TAG = 2 };
 
-/* Is the least that a sample says: the clock's own cost may vary by more than a call takes. */
+/* Least value of a sample, s: the clock's own cost may vary by more than a call takes. */
 #define CALL_MIN_S 1e-9
 
 static const char *const overhead_variants[OVERHEAD_N_MODES] = {"send", "receive"};
@@ -24,7 +24,7 @@ static void overhead_list(const struct measure *measure, struct item_list *list)
                                           sizeof overhead_sizes / sizeof overhead_sizes[0], OVERHEAD_REPEATS_MAX});
 }
 
-/* Returns what a call seems to take that does nothing. */
+/* Returns the apparent time of an empty call. */
 static double clock_cost_s(void)
 {
     double least_s = 1;

@@ -25,11 +25,11 @@ enum {
     DONE_TAG
 };
 
-/* A computation lasts so many times the transfer, and long enough for a network's own latencies. */
+/* Length of a computation over that of the transfer, and at least, s: enough for a network's own latencies. */
 #define COMPUTE_TIMES 2
 #define COMPUTE_MIN_S 20e-6
 
-/* Is written where nothing was left: a sample is above 0. */
+/* Sample where nothing was left, s: a sample is above 0. */
 #define LEFT_MIN_S 1e-9
 
 static const char *const progress_variants[PROGRESS_N_MODES] = {"alone", "sender", "receiver", "both"};

@@ -68,12 +68,12 @@ static int memory_call_fit(struct raw_file *raw, struct machine *machine, FILE *
     return result;
 }
 
-/* Limits the seconds of all launches, starts included: with the fit they stay below a minute, --quick below 25 s. */
+/* Time of all launches, starts included, s: with the fit it stays below a minute, --quick below 25 s. */
 #define SECONDS_NORMAL 57.0
 #define SECONDS_QUICK  23.0
 enum { LAUNCHES_MAX = 1000 };
-/* Makes three launches where the time suffices: processors of a shared machine are faster in some seconds than in
- * others, and memory lies differently in each process, so a benchmark is spread over the time and over jobs. */
+/* Time of a launch, s, three of them where the time suffices: processors of a shared machine are faster in some seconds
+ * than in others, and memory lies differently in each process, so a benchmark is spread over the time and over jobs. */
 #define LAUNCH_S         19.0
 #define LAUNCHES_DEFAULT 3.0
 
@@ -290,7 +290,7 @@ static void describe(const struct request *request, const struct raw_file *raw, 
                                       : "relative least squares of the median per size");
 }
 
-/* Gives the complete samples their final name; another one, with -1, where they are of no use. */
+/* Renames the complete samples to their final name; to another one, with -1, where they are of no use. */
 static int keep(struct raw_file *raw, const struct samples *samples, struct error *error)
 {
     struct drift drift;

@@ -1,5 +1,5 @@
-/* Runs `mpistair finegrain`: measures what it gains to send the parts of buffers as they get ready, against sending
- * whole buffers when all threads are done. */
+/* Runs `mpistair finegrain`: measures the gain of sending the parts of buffers as they get ready over sending whole
+ * buffers when all threads are done. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The benchmark that `mpistair finegrain` starts under the user's launcher. Run by hand it prints the times of its
  * iterations as CSV.
  *
- * Why it cannot measure it tells in a note, `refused CODE REASON`: what a launcher makes of an exit code says less. */
+ * If it cannot measure, a note says why, `refused CODE REASON`, since launchers change exit codes. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -25,9 +25,9 @@
  * before the common start or after the end. Its time is the slowest rank's, from that start until all is sent and
  * received. */
 
-/* Is the header of what rank 0 prints, a row an iteration; share/man/mpistair.5 has the first six columns. delay_s
- * is how far the last thread was to arrive behind the one in the middle, median_oversleep_s the median of what the
- * threads of a rank overslept, of the rank where it is largest. */
+/* Header of what rank 0 prints, a row an iteration; share/man/mpistair.5 has the first six columns. delay_s is how far
+ * the last thread was to arrive behind the one in the middle, median_oversleep_s the median of what the threads of a
+ * rank overslept, of the rank where it is largest. */
 #define FINEGRAIN_SAMPLES_HEADER "trial,iteration,way,seconds,last_arrival_s,oversleep_s,delay_s,median_oversleep_s"
 
 struct finegrain_measure {
@@ -46,7 +46,7 @@ struct finegrain_measure {
     double *arrival_s, *arrived_s, *sorted; /* [threads] */
 };
 
-/* Numbers what each rank tells of an iteration; the ranks' largest counts. */
+/* What each rank reports of an iteration; the largest value of all ranks counts. */
 enum told { TOLD_SECONDS, TOLD_LAST_ARRIVAL, TOLD_LAST_ARRIVED, TOLD_DELAY, TOLD_MEDIAN_OVERSLEEP, TOLD_COUNT };
 
 struct iteration {
@@ -93,7 +93,7 @@ static double agree(const struct finegrain_measure *measure)
     return start_s - measure->offset_s;
 }
 
-/* Tells of the threads of this rank. */
+/* Reports on the threads of this rank. */
 static void tell(const struct finegrain_measure *measure, double *told)
 {
     size_t n = measure->config->threads;
@@ -227,12 +227,13 @@ static int finegrain_measure_trial(struct finegrain_measure *measure, uint64_t t
     return result;
 }
 
-/* Lets a start be so long after it is agreed on, and longer where the threads of a host share few processors. */
+/* Time from agreeing on a start to the start, s, and what each thread adds where the threads of a host share few
+ * processors. */
 #define LEAD_S        1e-3
 #define LEAD_THREAD_S 20e-6
 enum { CACHE_LEAST_BYTES = 1 << 25 };
 
-/* Holds why there is nothing to measure. */
+/* Why nothing can be measured. */
 struct refusal {
     int code;
     struct error error;

@@ -242,11 +242,11 @@ void finegrain_samples_write(FILE *stream, const struct finegrain_samples *sampl
     }
 }
 
-/* The program prints a row an iteration and tells in notes who it is, or why it refuses. What else comes, of
- * launchers and of the MPI, is kept back and shown where the program has not told what is wrong itself. */
+/* The program prints a row an iteration, and notes which MPI it runs on, or why it refuses. Other output, of launchers
+ * and of the MPI, is held back and shown only where the program gives no reason itself. */
 
-/* Bound what a run may take: so long for its start, and for each iteration so long, ten times the computation, and
- * its bytes at the least rate. */
+/* Time limit of a run: for its start, and for each iteration a fixed time, ten times the computation, and its bytes at
+ * the least rate. */
 #define START_S         120.0
 #define LEAST_BYTES_S   10e6
 #define ITERATION_S     0.05

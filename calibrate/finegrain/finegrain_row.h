@@ -11,7 +11,7 @@
 #include "share/base/error.h"
 #include "calibrate/job/launcher.h"
 
-/* Holds an iteration. Every (trial, iteration) is there once of either way. */
+/* An iteration. Every (trial, iteration) is there once of either way. */
 struct finegrain_sample {
     uint64_t trial, iteration; /* from 1 on */
     bool is_fine;
@@ -30,7 +30,7 @@ struct finegrain_samples {
 };
 void finegrain_samples_release(struct finegrain_samples *samples);
 
-/* Holds a median and the 95 % interval; NaN where there are fewer than six values to bound it. */
+/* A median and its 95 % interval; NaN where there are fewer than six values to bound it. */
 struct finegrain_bounded {
     double value, low, high;
 };
@@ -46,7 +46,7 @@ struct finegrain_row {
     char void_reason[128];     /* empty: the row is valid */
 };
 
-/* A row is void where the last arrival overslept more than this share of the delay that the interface has to use. */
+/* Largest oversleep of the last arrival, as a share of the delay that the interface can use, in a valid row. */
 #define FINEGRAIN_OVERSLEEP_MOST 0.1
 
 /* Makes a row. Returns 0, or -1 with the reason: an iteration is missing or there twice. */

@@ -33,7 +33,7 @@ int layout_rank(int rank, int distance, int ranks);
 /* Returns the most buffers that a rank sends to the same one: 1 where there are more ranks than peers. */
 size_t layout_buffers_per_rank(size_t peers, int ranks);
 
-/* Says whether so many ranks can have so many peers. Returns 0, or -1 with what to do. */
+/* Checks that so many ranks can have so many peers. Returns 0, or -1 with what to do. */
 int layout_check(size_t peers, int ranks, int fold, struct error *error);
 
 /* Writes a range of a buffer of `rank`; stamp is another one in each iteration. */

@@ -19,7 +19,7 @@
 #include "share/base/memory.h"
 #include "share/base/monotonic.h"
 
-/* A sleep is over so long before its time. */
+/* Time before an arrival at which its sleep ends, s; the thread yields until then. */
 #define WAKE_S 60e-6
 
 enum { STACK_BYTES = 1 << 20 };

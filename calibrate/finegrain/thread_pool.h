@@ -11,7 +11,7 @@
 
 struct pool;
 
-/* Says what the threads do. The functions are called by threads of the pool. */
+/* What the threads do. The functions are called by threads of the pool. */
 struct pool_work {
     /* Is called by each thread when it has arrived; NULL: nothing is done. */
     void (*arrived)(void *context, size_t thread);

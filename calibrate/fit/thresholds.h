@@ -1,6 +1,6 @@
 /* Finds which sizes a protocol serves, before its lines are fitted.
  *
- * * Three sources tell where rendezvous begins: the probe (the smallest size from which crossed blocking sends did not
+ * Rendezvous begins where one of three sources says: the probe (the smallest size from which crossed blocking sends did not
  * return without a receive), the MPI by MPI_T, and the samples themselves, whose curves of all N break at the same
  * sizes (thresholds.c). The probe sees what the job sees, so it is believed first; then the MPI; the curves last, since
  * a break may have other reasons (a cache, a pipeline's depth). All are reported, and also if two are more than a

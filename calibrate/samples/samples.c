@@ -1,7 +1,7 @@
 /* Reads RAW.csv row by row and keeps the samples with which every fit starts: their order, what was disturbed, as the
  * probes between the rows say, and one time for each size.
  *
- * * A minute on a busy machine has quiet moments: with the samples from there alone a table is as good as one from a
+ * A minute on a busy machine has quiet moments: with the samples from there alone a table is as good as one from a
  * quiet machine, as long as every point has some. */
 #include "calibrate/samples/samples.h"
 

@@ -1,13 +1,12 @@
-/* MPIs have two functions for that, neither of them in the standard: MPIX_GPU_query_support of MPICH
- * and MPIX_Query_cuda_support of Open MPI and MVAPICH. They are looked for at run time, since a
- * header may lack what its library has. */
+/* The standard has no function for this: MPICH has MPIX_GPU_query_support, Open MPI and MVAPICH have
+ * MPIX_Query_cuda_support. They are looked up at run time, since a header may lack what its library has. */
 #include "calibrate/benchmark/gpu/gpu_aware.h"
 
 #include <dlfcn.h>
 #include <mpi.h>
 #include <string.h>
 
-/* Is MPIX_GPU_SUPPORT_CUDA of MPICH's mpi.h. */
+/* MPIX_GPU_SUPPORT_CUDA of MPICH's mpi.h. */
 enum { SUPPORT_CUDA = 0 };
 
 bool gpu_mpi_is_aware(void)

@@ -4,9 +4,9 @@
  * Two ranks of rank 0's node copy, one on the GPU's own socket (intra_socket) and one on another (inter_socket), each
  * with host memory that it touched first: bind the ranks, else both may be anywhere. Each size is copied in both
  * directions, from pinned and from pageable memory, once timed by the wall clock from call to end and once by events of
- * the GPU. The nearer rank copies within the GPU (level self) and to the next one as well. What there is not is told in
- * a note `not_available WHAT REASON`; the program ends with 0, since it did what could be done. Samples of a mock of
- * the driver say so in their variant, and nothing fits them. */
+ * the GPU. The nearer rank copies within the GPU (level self) and to the next one as well. A note `not_available WHAT
+ * REASON` reports what is missing; the program still ends with 0. Samples of a mock of the driver say so in their
+ * variant, and nothing fits them. */
 #include <stdio.h>
 
 #include "calibrate/benchmark/benchmarks.h"
@@ -38,7 +38,7 @@ static const struct copy_mode {
 };
 enum { COPY_N_MODES = sizeof modes / sizeof modes[0], NEAR = 0, FAR = 1, N_PLACES = 2 };
 
-/* Says what rank 0 found, on all ranks. */
+/* What rank 0 found, for all ranks. */
 struct found {
     bool is_there, is_mock;
     int sockets[2]; /* of the first GPU and the next one; -1: not known */
@@ -50,7 +50,7 @@ static struct found copy_found;
 static struct gpu copy_gpu;
 static struct pair copy_copiers[N_PLACES]; /* of a rank with itself; NOWHERE: there is none */
 
-/* Looks for GPUs on rank 0; whoever is chosen to copy opens the driver for itself. */
+/* Looks for GPUs on rank 0; the ranks that are chosen to copy open the driver themselves. */
 static void copy_look(const struct measure *measure)
 {
     struct error error;
@@ -101,7 +101,7 @@ static int place_of(int rank)
     return rank == copy_copiers[NEAR].first ? NEAR : rank == copy_copiers[FAR].first ? FAR : NOWHERE;
 }
 
-/* Copies a byte each way, so that what is refused is told before anything is measured. */
+/* Copies a byte each way, so that a refusal is reported before anything is measured. */
 static int try_ways(struct error *error)
 {
     double seconds;
@@ -156,7 +156,7 @@ static enum level level_of(int mode, int place)
     return (modes[mode].way == GPU_PEER ? same : place == NEAR) ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
 }
 
-/* Says whether a rank makes such copies: one rank alone does those that end on a GPU. */
+/* Returns whether a rank makes such copies: one rank alone makes those that end on a GPU. */
 static bool copy_is_measured(enum gpu_copy_way way, bool is_nearest)
 {
     return way == GPU_PEER ? copy_found.has_peer && is_nearest : way != GPU_WITHIN || is_nearest;

@@ -1,13 +1,13 @@
 /* Measures the ways of data from one GPU to another at each level (Bienz 2021): messages of the GPUs' memory by an MPI
  * that takes it (Table I), 3-step, extra message and duplicate device pointer (Sections III and IV), the same bytes in
- * several messages between GPUs and between hosts (Figs. 8 and 9), and what several processes that copy from one GPU
- * at once get of it.
+ * several messages between GPUs and between hosts (Figs. 8 and 9), and the bandwidth of several processes that copy
+ * from one GPU at once.
  *
  * A sample goes there and back; half of that is one way. bytes are those of all processes of a GPU, n is how many these
  * are at each end, count the messages of each. Copies are part of the time by the wall clock; variants with _events
- * have what the copies of one way take on the GPU alone. Of pull and push, bytes are those of one of n processes that
- * copy from the GPU, or to it, at the same time. What there is not is told in a note `not_available WHAT REASON`.
- * Before anything is measured each way has carried values that were looked at. */
+ * have what the copies of one way take on the GPU alone. For pull and push, bytes are those of one of n processes that
+ * copy from the GPU, or to it, at the same time. A note `not_available WHAT REASON` reports what is missing. Before
+ * anything is measured, each way carries values that are checked. */
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 
 enum { GPU_MEMBERS_MAX = 8 };
 
-/* Holds one end: processes of a socket, the first of which has memory on a GPU. Other processes know it by its bus id:
- * its number is another one in each process that sees other GPUs. */
+/* One end: processes of a socket, the first of which has memory on a GPU. Processes name it to each other by its bus
+ * id, since its number differs between processes that see different GPUs. */
 struct gpu_end {
     int members[GPU_MEMBERS_MAX]; /* ranks */
     int own;                      /* this rank's place among them; -1: it is none of them */
@@ -33,7 +33,7 @@ struct gpu_end {
     bool owns_host;
 };
 
-/* Holds both ends of a level. All ranks agree on it, but for what an end says of this rank. */
+/* Both ends of a level. All ranks agree on it, but for what an end says of this rank. */
 struct gpu_ends {
     enum level level;
     int n_members; /* of each end: 1, 2, 4 or 8; 0: the job does not span the level */
@@ -43,7 +43,7 @@ struct gpu_ends {
     bool has_shared; /* it can be shared, and the other members copy from and to it themselves */
 };
 
-/* Tells all ranks what the first member of an end found. */
+/* What the first member of an end found, for all ranks. */
 struct told {
     bool has_gpu, is_shared, is_mock;
     int socket;
@@ -56,7 +56,7 @@ static bool is_beside(const struct placement *placement, int rank, int other)
     return placement->node[rank] == placement->node[other] && placement->socket[rank] == placement->socket[other];
 }
 
-/* Adds a rank to the end on whose socket it is; where that are both, to the one with fewer. */
+/* Adds a rank to the end on whose socket it is; if both ends are there, to the one with fewer members. */
 static void add_member(const struct placement *placement, int rank, struct gpu_ends *ends, int n[2])
 {
     int fewer = n[1] < n[0] ? 1 : 0;
@@ -125,7 +125,7 @@ static int pick(uint32_t socket, const char *taken, struct told *told, struct er
     return result;
 }
 
-/* Copies a byte each way, so that what is refused is told before anything is measured. */
+/* Copies a byte each way, so that a refusal is reported before anything is measured. */
 static int try_copies(struct gpu *gpu, struct error *error)
 {
     double seconds;
@@ -165,7 +165,7 @@ static bool take_other(const struct measure *measure, const struct told *told, s
     return false;
 }
 
-/* Gives each member memory of the host: a process that copies nothing has ordinary one. */
+/* Gives each member memory of the host: ordinary memory to a process that copies nothing. */
 static void take_host(const struct measure *measure, struct gpu_end *end)
 {
     end->host = end->gpu.pinned;
@@ -177,8 +177,8 @@ static void take_host(const struct measure *measure, struct gpu_end *end)
     abort_all("no memory for a buffer of %zu bytes; use --buffer", measure->buffer_bytes);
 }
 
-/* Takes a GPU for each end: one of its own socket, and not that of the other end, as far as there are such. What is
- * refused is told in a note `not_available WHAT REASON` by the rank that meets it. Collective over measure->comm. */
+/* Takes a GPU for each end: one of its own socket, and not that of the other end, as far as there are such. A rank that
+ * is refused something reports it in a note `not_available WHAT REASON`. Collective over measure->comm. */
 static void gpu_ends_take(struct measure *measure, struct gpu_ends *ends)
 {
     struct told told[2] = {{.socket = -1}, {.socket = -1}};
@@ -236,12 +236,12 @@ static const char *gpu_ends_no_direct(const struct measure *measure, const struc
     return NULL;
 }
 
-/* Go on behind the paths of gpu_path.h: messages between the memory of hosts, and what all members copy at once. */
+/* Values after the paths of gpu_path.h: messages between the memory of hosts, and copies by all members at once. */
 enum { GPU_HOST = GPU_PATH_COUNT, GPU_PULL, GPU_PUSH, GPU_TRANSFER_COUNT };
 
 enum { GPU_MESSAGES_MAX = 10 };
 
-/* Describes a transfer as one of the members of its end sees it. */
+/* A transfer as one of the members of its end sees it. */
 struct gpu_transfer {
     MPI_Comm comm;
     struct gpu_end *end;
@@ -380,7 +380,7 @@ static void fill(struct gpu_transfer *transfer, bool sends)
     memset(host, 0, transfer->bytes);
 }
 
-/* Looks at what arrived, as the first member. */
+/* Checks what arrived, on the first member. */
 static void transfer_look(struct gpu_transfer *transfer)
 {
     struct part all = {0, transfer->bytes};
@@ -396,7 +396,7 @@ static void transfer_look(struct gpu_transfer *transfer)
     }
 }
 
-/* Sends values through a way once and looks at what arrives; a wrong one ends the job with exit code 1. transfer is
+/* Sends values through a way once and checks what arrives; a wrong value ends the job with exit code 1. transfer is
  * that of this rank; NULL where it is no member. Collective over comm. */
 static void gpu_transfer_check(struct gpu_transfer *transfer, bool sends, MPI_Comm comm)
 {
@@ -418,7 +418,7 @@ static void gpu_transfer_check(struct gpu_transfer *transfer, bool sends, MPI_Co
 
 enum { PATHS_REPEATS_MAX = 1024, PATHS_WARM_SHARE = 16, PATHS_STEP = 4, CHECK_BYTES = 5003, CHECK_COUNT = 3 };
 
-/* Lists what is told apart, for each level. */
+/* What is measured at each level. */
 static const struct paths_shape {
     const char *variant; /* behind MACHINE_MOCK and a '_' where the driver is a mock */
     const char *word;    /* of --path */
@@ -463,7 +463,7 @@ static struct pair paths_pairs[LEVEL_COUNT][GPU_MEMBERS_MAX];   /* from end to e
 static struct pair paths_copiers[LEVEL_COUNT][GPU_MEMBERS_MAX]; /* of each first member with itself */
 static char paths_names[LEVEL_COUNT][32];
 
-/* Says what a path needs that a level has not; NULL where it has all. */
+/* Returns what a path needs that a level lacks; NULL where it has all. */
 static const char *lacks(const struct measure *measure, const struct gpu_ends *ends, int path)
 {
     if (path != GPU_DIRECT)
@@ -555,7 +555,7 @@ static bool is_anything_asked(const struct measure *measure)
     return asked;
 }
 
-/* Says on all ranks whether rank 0 sees a GPU. */
+/* Returns on all ranks whether rank 0 sees a GPU. */
 static bool paths_look(const struct measure *measure)
 {
     struct gpu gpu;

@@ -1,5 +1,5 @@
 /* The stores pass the cache where the processor has such stores: what goes to a cache is no traffic of the memory
- * (Denis, Jeannot, Swartvagher 2022, section 2.3). Every core has as much to do however many they are. */
+ * (Denis, Jeannot, Swartvagher 2022, section 2.3). Each core has the same amount of work, however many compute. */
 #include "calibrate/benchmark/memory/memory_crew.h"
 
 #include <errno.h>

@@ -18,9 +18,9 @@ struct memory_crew {
     size_t n;
 };
 
-/* Says how blocks are written: `non-temporal`, or `memset` where the compiler knows no stores past the cache. */
+/* How blocks are written: `non-temporal`, or `memset` where the compiler knows no stores past the cache. */
 extern const char crew_stores[];
-/* Says whether blocks must be much larger than the caches, since stores go through them. */
+/* Whether blocks must be much larger than the caches, since stores go through them. */
 extern const bool crew_needs_large_blocks;
 
 /* Binds the calling thread to one processor. Returns 0, or an errno. */

@@ -1,4 +1,5 @@
-/* Decides without MPI and threads what is measured, and when it is enough, so that made-up curves can test it. */
+/* Decides what is measured, and when it is enough. It uses neither MPI nor threads, so tests can feed it made-up
+ * curves. */
 #include "calibrate/benchmark/memory/memory_plan.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "share/base/statistics.h"
 #include "share/base/random.h"
 
-/* Is how many further n show that a peak is one. */
+/* Further n that must confirm a peak. */
 enum { BEYOND_PEAK = 2 };
 
 static void append(struct memory_plan *plan, const struct memory_place *place)
@@ -27,7 +28,7 @@ static void append_numbers(struct memory_plan *plan, enum memory_variant variant
     }
 }
 
-/* Says whether the two placements of a model have data on that node; all placements have it on every one. */
+/* Returns whether the two placements of a model have data on that node; all placements have it on every one. */
 static bool has_data(const struct memory_asked *asked, uint32_t numa)
 {
     return asked->all_placements || numa == 0 || numa == asked->numa_nodes;
@@ -76,7 +77,7 @@ static struct memory_task *alone(const struct memory_plan *plan, uint32_t comput
     return memory_plan_find(plan, &place);
 }
 
-/* Says whether the bandwidth of a task is above the interval of another: whether its byte takes less time. */
+/* Returns whether the bandwidth of a task is above the interval of another: whether its byte takes less time. */
 static bool is_above(const struct memory_task *task, const struct memory_task *other)
 {
     double low_s, high_s;
@@ -133,7 +134,7 @@ static bool is_open(const struct memory_task *task)
     return !task->is_left_out && task->samples.n < MEMORY_SAMPLES;
 }
 
-/* Draws one of those with the fewest samples. */
+/* Draws one of the tasks with the fewest samples. */
 static struct memory_task *draw_task(struct memory_plan *plan)
 {
     struct memory_task *drawn = NULL;

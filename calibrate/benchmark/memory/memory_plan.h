@@ -13,7 +13,8 @@
 #include "calibrate/samples/memory_samples.h"
 #include "calibrate/measure/plan.h"
 
-/* Is more than `mpistair machine check` takes without doubt, 10; a median has a 95 % interval from 6 on (plan.h). */
+/* Samples of a task: more than the 10 below which `mpistair machine check` doubts a value; a median has a 95 % interval
+ * from 6 on (plan.h). */
 enum { MEMORY_SAMPLES = 12 };
 
 struct memory_task {
@@ -31,7 +32,7 @@ struct memory_plan {
     uint64_t random;
 };
 
-/* Says what is asked for. */
+/* What to measure. */
 struct memory_asked {
     uint32_t n_computing;
     uint32_t numa_nodes; /* of the socket that computes */

@@ -3,8 +3,8 @@
  * in Distributed HPC Systems, RR-9451, 2022, section 4.1.1). Rank 0 computes and receives, rank 1 on another node
  * sends.
  *
- * Where the machine cannot show that, it says why (`mpistair-note: refused REASON`, a line a reason) before it measures
- * anything. What it measures is of this machine: no number is ever filled in. */
+ * Where the machine cannot show contention, the program refuses before it measures anything, with a line for each
+ * reason (`mpistair-note: refused REASON`). It writes measured values only. */
 #include <dirent.h>
 #include <linux/tcp.h>
 #include <mpi.h>
@@ -82,16 +82,16 @@ static int memory_arguments_parse(int argc, char **argv, struct memory_arguments
  * leave a gap between messages, and one that does not know how many there are could not stop: so a request is always
  * one ahead. */
 enum { STREAM_RECEIVER = 0, STREAM_SENDER = 1 };
-/* Is the size of a message of the paper, and the largest. */
+/* Size of a message of the paper, B, and the largest here. */
 enum { STREAM_BYTES = 64000000 };
 
 enum { TAG_REQUEST = 1, TAG_MESSAGE = 2 };
-/* A sender without a request looks for one that long without a pause, then sleeps between looks: the receiver's
- * samples without messages must not be disturbed on the same machine. */
+/* Time for which an idle sender polls before it sleeps between polls, s: on the same machine it must not disturb the
+ * receiver's samples without messages. */
 #define BUSY_S   200e-6
 #define SLEEP_NS 500000
 
-/* Asks for a message of that size, after a delay; without bytes it is the end. */
+/* Request for a message of that size, after a delay; 0 bytes end the stream. */
 struct request {
     int bytes;
     double delay_s;
@@ -120,7 +120,7 @@ static struct request next_request(MPI_Comm comm)
     return request;
 }
 
-/* Sends on rank 1 what is asked for, until the end is told. */
+/* Sends, on rank 1, what rank 0 asks for, until the end. */
 static void stream_serve(MPI_Comm comm)
 {
     char *message = xmalloc(STREAM_BYTES);
@@ -161,7 +161,8 @@ static void stream_wait(MPI_Comm comm, void *buffer, double seconds)
     MPI_Recv(buffer, 1, MPI_BYTE, STREAM_SENDER, TAG_MESSAGE, comm, MPI_STATUS_IGNORE);
 }
 
-/* Is large enough for rendezvous and single copy, and short also on a slow network. */
+/* Size of a trial message, large enough for rendezvous and single copy, short even on a slow network; number of them.
+ */
 enum { LOOK_BYTES = 4000000, LOOK_MESSAGES = 2 };
 #define LOOK_S 0.25
 #define IDLE_S 0.1
@@ -231,11 +232,11 @@ struct program {
     double sample_s; /* steady time of a sample, at least */
 };
 
-/* Counts messages of a sample behind the first, at least; and how often a sample that was too short is taken again,
- * how many times as long. */
+/* Messages of a sample behind the first, at least; tries of a sample that was too short, and by which factor each is
+ * longer. */
 enum { MESSAGES_LEAST = 3, TRIES = 4, LONGER = 4 };
 
-/* Holds what one sample brought. */
+/* Result of one sample. */
 struct contended_sample {
     uint64_t computed_bytes;
     double computed_s;
@@ -276,7 +277,7 @@ static void keep(const struct program *program, struct memory_task *task, const 
                                        : sample->received_s / (double)sample->received_bytes);
 }
 
-/* Finds what counts of a sample. Returns false where it was too short. */
+/* Finds the part of a sample that counts. Returns false where it was too short. */
 static bool evaluate(const struct memory_crew *crew, const struct memory_messages *messages, size_t block_bytes,
                      struct contended_sample *sample)
 {
@@ -356,19 +357,19 @@ static int memory_measure_all(struct program *program, struct error *error)
     return 0;
 }
 
-/* A sample takes so long where nothing is asked for, and is bounded by the others. */
+/* Time of a sample unless given, and its bounds, s. */
 #define MEMORY_SAMPLE_S 0.5
 #define SAMPLE_LEAST_S  0.05
 #define SAMPLE_MOST_S   1.0
-/* Is the share of the time that is left to samples, beside starts of threads and messages to be dropped. */
+/* Share of the time for samples; the rest goes to starting threads and to messages that are dropped. */
 #define SAMPLE_SHARE 0.8
 
-/* A refusal is an answer, with exit code 0: Open MPI's launcher takes a second to end where a process failed. */
+/* Note of a refusal, which ends with exit code 0: Open MPI's launcher takes a second to end where a process failed. */
 #define REFUSED MEASURE_NOTE "refused "
 
 enum { ALLOWED_CORES_NEEDED = 2 };
 
-/* Tells rank 0 where a rank is. */
+/* Place of a rank, for rank 0. */
 struct self {
     uint64_t machine;
     cpu_set_t cpus;
@@ -390,7 +391,7 @@ static int refuse_cores(const struct memory_seats *seats, uint32_t needed)
     return 1;
 }
 
-/* Names all reasons against measuring on this machine; returns how many there are. */
+/* Notes all reasons against measuring on this machine; returns how many there are. */
 static int refuse(const struct program *program)
 {
     bool allowed = program->options.allow_cpu_copy;
@@ -486,7 +487,7 @@ static int measure(struct program *program, struct error *error)
     return result;
 }
 
-/* Tells what is not measured on this machine, though the rest is. */
+/* Notes what cannot be measured on this machine, though the rest can. */
 static void note_left_out(const struct memory_seats *seats)
 {
     if (seats->numa_all == seats->numa_nodes)
@@ -495,7 +496,7 @@ static void note_left_out(const struct memory_seats *seats)
                 seats->numa_all, seats->numa_all == 1 ? "" : "s");
 }
 
-/* Looks how messages come into the memory, where they would be measured and that is not known: within one machine a
+/* Finds out how messages come into the memory, if they are measured and that is not known: within one machine a
  * processor copies them. */
 static void memory_look(struct program *program)
 {
@@ -507,7 +508,7 @@ static void memory_look(struct program *program)
     free(buffer);
 }
 
-/* Refuses or measures; rank 1 serves meanwhile. */
+/* Refuses or measures, on rank 0; rank 1 serves meanwhile. */
 static int memory_lead(struct program *program)
 {
     struct error error;

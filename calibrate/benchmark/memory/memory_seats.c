@@ -1,7 +1,7 @@
-/* A benchmark of memory is only as good as its seats: a second thread on a core, or data on another node than is said,
- * and its samples tell of something else. So seats are chosen apart, where made-up machines can test it. Pages are
- * taken where they are first touched, so every block is bound before and touched at once: no iteration is to wait for a
- * page, and no page to lie elsewhere. */
+/* With two threads on one core, or data on another node than is written, samples would measure something else. Seats
+ * are chosen apart from measuring, so that tests can use made-up machines. A page lies where it is first touched, so
+ * every block is bound to its NUMA node and touched at once: no iteration waits for a page, and no page lies
+ * elsewhere. */
 #include "calibrate/benchmark/memory/memory_seats.h"
 
 #include <errno.h>
@@ -142,9 +142,9 @@ void memory_seats_release(struct memory_seats *seats)
 }
 
 #define MIB ((size_t)1 << 20)
-/* An iteration over that much takes some milliseconds: short within a sample, long against reading a clock. */
+/* Size of a block, B: an iteration takes some milliseconds, short within a sample, long against reading a clock. */
 #define BLOCK_BYTES (32 * MIB)
-/* Stores through caches are traffic of the memory only where a block is so many times as large. */
+/* Least size of a block, over that of the last cache, from which stores through caches reach the memory. */
 enum { CACHES = 4 };
 
 uint64_t memory_data_cache_bytes(const struct memory_data *data)
@@ -198,7 +198,7 @@ void memory_data_release(struct memory_data *data)
     *data = (struct memory_data){0};
 }
 
-/* Returns touched memory on a NUMA node. The only node of a machine has it without being asked. */
+/* Returns touched memory on a NUMA node. On a machine with one node nothing is bound. */
 static void *allocate(const struct memory_data *data, uint32_t numa, size_t bytes, struct error *error)
 {
     void *memory = hwloc_alloc_membind(data->topology, bytes, data->seats->numa[numa]->nodeset, HWLOC_MEMBIND_BIND,

@@ -13,7 +13,7 @@
 #include "share/base/level.h"
 #include "share/base/error.h"
 
-/* Says from how many cores of a socket on contention is seen: one receives, two compute. */
+/* Cores of a socket that show contention, at least: one receives, two compute. */
 enum { MEMORY_CORES_NEEDED = 3 };
 
 struct memory_seats {
@@ -30,7 +30,7 @@ struct memory_seats {
     hwloc_obj_t *numa;       /* [numa_all] those of the socket first; they belong to the topology */
 };
 
-/* Says where the sender is. */
+/* Where the sender is. */
 struct memory_sender {
     bool same_machine;
     cpu_set_t cpus; /* the processors that it may use, where it is on the same machine */

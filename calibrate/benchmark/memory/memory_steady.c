@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Is the least of iterations of which one is neither the first nor the last. */
+/* Iterations, at least, of which one is neither the first nor the last. */
 enum { ITERATIONS_LEAST = 3 };
 
 bool memory_steady_window(const struct memory_iterations *cores, size_t n_cores, struct memory_window *window)
@@ -54,9 +54,10 @@ size_t memory_steady_messages(const struct memory_messages *messages, const stru
     return n;
 }
 
-/* Is faster than a core copies, so what takes more system time for a byte is a copy. */
+/* Rate above which no core copies, B/s: more system time a byte means a copy. */
 #define COPY_BYTES_PER_S 40e9
-/* Is less than a copy takes of the time of messages, and more than what ticks of the kernel's accounts make up. */
+/* Least share of system time in that of messages from which it counts as a copy; above the resolution of the kernel's
+ * accounts. */
 #define SYSTEM_SHARE_LEAST 0.05
 
 void transport_judge(const struct transport_use *use, struct transport *transport)

@@ -1,8 +1,8 @@
-/* Finds what counts of a sample: the time in which every computing core was between its first and its last iteration,
+/* Finds the part of a sample that counts: the time in which every computing core was between its first and its last iteration,
  * what the cores wrote in it, and the messages that came wholly within it (Denis, Jeannot, Swartvagher 2022, section
  * 4.1.1). All times are of one clock, in seconds.
  *
- * * Judges besides, from what a process saw while it received, whether the processor copied the bytes: then a receive
+ * Also judges, from what a process observed while it received, whether the processor copied the bytes: then a receive
  * takes its share of the memory as a computing core does, and the model of a network card that writes to memory by
  * itself does not hold. */
 #ifndef MPISTAIR_CALIBRATE_MEMORY_STEADY_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Holds the iterations of one core: each begins when the one before ends. */
+/* Iterations of one core: each begins when the one before ends. */
 struct memory_iterations {
     double *end_s; /* [n] ascending */
     size_t n;
@@ -23,7 +23,7 @@ struct memory_window {
     double end_s;
 };
 
-/* Holds messages in the order of their arrival: each from the call that receives it until it is there. */
+/* Messages in the order of their arrival: each from the call that receives it until it is there. */
 struct memory_messages {
     struct memory_window *times; /* [n] */
     size_t n;
@@ -43,7 +43,7 @@ uint64_t memory_steady_bytes(const struct memory_iterations *cores, size_t n_cor
 size_t memory_steady_messages(const struct memory_messages *messages, const struct memory_window *window,
                               double *seconds);
 
-/* Holds what was seen on rank 0 while it received. */
+/* What was observed on rank 0 while it received. */
 struct transport_use {
     uint64_t bytes;     /* received */
     double seconds;     /* that it took */
@@ -54,7 +54,7 @@ struct transport_use {
 
 struct transport {
     bool is_copy;
-    char seen[160]; /* what tells it, in a few words */
+    char seen[160]; /* the evidence, in a few words */
 };
 
 /* Judges: most of the bytes came by TCP sockets; or the kernel took more time for them than a copy takes. */

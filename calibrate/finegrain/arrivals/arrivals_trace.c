@@ -23,7 +23,7 @@
 struct rank_returns {
     struct cursor rows;
     bool more;            /* rows stands at one that is not taken */
-    int64_t rank;         /* whose these are; -1: nobody's */
+    int64_t rank;         /* whose these are; -1: none yet */
     int64_t *returned_ns; /* [n] in order */
     size_t n, capacity;
 };
@@ -151,7 +151,7 @@ static size_t first_posts(struct reading *reading)
     return n;
 }
 
-/* Says whether the partitions of a round are all there, each once. */
+/* Returns whether the partitions of a round are all there, each once. */
 static bool all_partitions(const struct reading *reading, size_t n)
 {
     if (reading->n_partitions <= 0 || (size_t)reading->n_partitions != n)
@@ -269,7 +269,7 @@ static int read_rounds(struct reading *reading)
     return result == 0 && reading->posts.result == 0 ? end_round(reading) : -1;
 }
 
-/* Says whether the MPI was told that one thread calls it. */
+/* Returns whether the MPI was told that one thread calls it. */
 static int read_level(struct reading *reading, sqlite3 *database, const char *path)
 {
     struct cursor rows;

@@ -23,8 +23,8 @@
 /* Reads the files of times that `kde:FILE` and `fixed:FILE` name: a row RANK,THREAD,SECONDS a time, or one time a
  * line.
  *
- * People write such files by hand or out of a spreadsheet, so that a header, comments, blanks, CRLF and a byte order
- * mark are no errors. Whatever is not a time is one. */
+ * People write such files by hand or out of a spreadsheet, so a header, comments, blanks, CRLF and a byte order mark
+ * are accepted. Anything else that is not a time is an error. */
 
 struct arrival_row {
     uint32_t rank;

@@ -11,7 +11,7 @@
 
 #include "share/base/error.h"
 
-/* Bounds all times: what is longer was most likely not written in seconds. */
+/* Longest time, s: a longer one was most likely not written in seconds. */
 #define ARRIVALS_MOST_S 86400.0
 
 /* TRACE is a trace.db, out of which the commands make a file that FIXED reads. */

@@ -47,7 +47,7 @@ static int set_option(struct finegrain_config *config, size_t row, const char *v
     return option_set(&rows[row], value, error);
 }
 
-/* Finds the option of a line, which no line before has. Returns 0, or -1 with what was expected. */
+/* Finds the option of a line, which no earlier line has. Returns 0, or -1 with what was expected. */
 static int find_option(const struct sweep *sweep, const struct option_row *rows, size_t n, const char *word,
                        size_t *found, struct error *error)
 {

@@ -106,7 +106,7 @@ def injection():
 
 
 def contention():
-    run("contentions", 1, code=2, says="'contentions' is no benchmark")
+    run("contentions", 1, code=2, says="unknown benchmark 'contentions'")
     run("contention", 2, code=2, says="Expected --link")
     for link, why in (("0-1", "two pairs of nodes or more"), ("0-1,1-2", "node 1 is there twice"),
                       ("0-0,1-2", "node 0 is there twice"), ("0-1,2-9", "node 2 is not in this job"),
