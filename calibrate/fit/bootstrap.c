@@ -40,7 +40,7 @@ void interval_widen(struct line_value *value, double *replicates, size_t n_repli
     struct line_value again = *value;
     interval_of_replicates(&again, replicates, n_replicates, factor);
     again.low = fmin(fmax(again.low, 0), value->value);
-    /* If the residuals do not tell an end, for want of points, it is the bootstrap's; one sample a size tells none. */
+    /* With too few points the residuals give no interval: the bootstrap's counts, unless there is one sample a size. */
     bool tells = again.low < again.high;
     value->low = !isnan(value->low) ? fmin(value->low, again.low) : tells ? again.low : NAN;
     value->high = !isnan(value->high) ? fmax(value->high, again.high) : tells ? again.high : NAN;

@@ -37,7 +37,7 @@ void bootstrap_launches(const struct samples *samples, enum benchmark benchmark,
                         const struct fit_options *options, const void *context, struct line_value *const values[],
                         size_t n_values);
 
-/* More launches than these are not told apart. */
+/* Most launches that are distinguished; of more, all count as one. */
 enum { RESAMPLING_LAUNCHES_MAX = 256 };
 
 struct resampling {

@@ -1,5 +1,5 @@
 /* A table should hold for the next hour, not only for the minute in which it was measured: its intervals must include
- * how much the machine itself goes up and down. */
+ * how much the speed of the machine itself varies. */
 #include "calibrate/fit/drift.h"
 
 #include <math.h>

@@ -18,8 +18,8 @@
 #include "calibrate/machine/machine.h"
 #include "calibrate/samples/samples.h"
 
-/* From there on a calibration is of no use, as from DISTURBED_MAX on (samples.h): others had that share of the
- * processor time that its ranks wanted, or the relative standard deviation of a level is above that. */
+/* Limits from which on a calibration is of no use, as from DISTURBED_MAX on (samples.h): share of the processor time
+ * that its ranks wanted and others had, and relative standard deviation of a level. */
 #define DRIFT_WAITED_MAX 0.5
 #define DRIFT_LEVEL_MAX  0.2
 

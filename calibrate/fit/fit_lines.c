@@ -32,7 +32,7 @@
 /* Share of the best bandwidth that buffers in the near caches have. */
 #define NEAR_SHARE 0.75
 
-/* A line of overhead needs so many sizes, and must grow by that part of its first point. */
+/* Sizes that a line of overhead needs, and growth as a share of its first point, at least. */
 #define OVERHEAD_SIZES_MIN  3
 #define OVERHEAD_GROWTH_MIN 1.0
 
@@ -242,7 +242,7 @@ static size_t find_rates(const struct samples *samples, const struct fit_options
     return n_rates;
 }
 
-/* Whether the step to the last n gave less than half of what it would without a limit. */
+/* Returns whether the step to the last n gave less than half of what it would without a limit. */
 static bool levels_off(const struct rate *rates, size_t n_rates)
 {
     if (n_rates < 2)
@@ -302,7 +302,7 @@ static bool ascends(const struct points *points)
     return true;
 }
 
-/* Whether the cost of a post clearly grows with the bytes. */
+/* Returns whether the cost of a post clearly grows with the bytes. */
 static bool grows(const struct points *points, enum line_method method)
 {
     struct line line;

@@ -126,7 +126,7 @@ static bool below_rendezvous(const struct level_fit *level, int part)
     return protocol == PROTOCOL_SHORT || protocol == PROTOCOL_EAGER;
 }
 
-/* Lets every line of a curve know how the points of the whole curve scatter. */
+/* Gives every line of a curve the scatter of the points of the whole curve. */
 static void share_scatter(const struct level_fit *level, size_t curve)
 {
     double sum_of_squares = 0;
@@ -254,7 +254,7 @@ static const struct n_line *line_find(const struct level_fit *level, int part, u
     return found;
 }
 
-/* Whether the points show an intercept: to 50 %, or as well as two points do. */
+/* Returns whether the points show an intercept: to 50 %, or as well as two points do. */
 static bool shows_latency(const struct n_line *line)
 {
     const struct line_value *tau = &line->line.intercept;

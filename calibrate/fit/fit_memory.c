@@ -139,7 +139,7 @@ static void line_behind(struct broken_line *line, const struct curve_points *poi
     free(expected);
 }
 
-/* Whether a value is below another one by more than so many standard errors. */
+/* Returns whether a value is below another one by more than so many standard errors. */
 static bool is_below(const struct pool_value *value, const struct pool_value *other, double errors)
 {
     return value->value < other->value - errors * hypot(value->error, other->error);

@@ -45,20 +45,21 @@
 #define SHARING    1.25
 #define SHAPES_MIN 3
 
-/* Less than a message of the stream of burst says nothing. */
+/* Least burst, B: less than a message of the stream is not seen. */
 #define BURST_MIN_BYTES 8192
 /* Part of the bucket that a smaller size must have seen, if not OWN of its own bytes. */
 #define SEEN_MIN 0.67
 /* Part of its bytes above which a size may be too small for the bucket. */
 #define OWN 0.5
 
-/* About what waits at a card without any queue, a packet or two: it says nothing. */
+/* Least backlog, B: a packet or two wait at a card without any queue. */
 #define BACKLOG_MIN_BYTES 4096
-/* Part of a stream from which on all of it stood there, and what the row is then: more than anybody sends. */
+/* Share of a stream from which on all of it counts as waiting, and the value of the row then, B: more than any program
+ * sends. */
 #define BACKLOG_ALL       0.95
 #define BACKLOG_ALL_BYTES 1e15
 
-/* Sizes of burst that are looked at, and samples that each case needs: the median of fewer is what disturbed it. */
+/* Sizes of burst, at most, and samples that each case needs: a median of fewer may be a disturbance. */
 enum { SIZES_MAX = 16, NETWORK_SAMPLES_MIN = 3 };
 
 /* The samples of one (variant, n, bytes, count). */
@@ -116,7 +117,7 @@ static bool fit_delta(const double *count_over_l, const double *seconds_over_l, 
     return found && delta->value > 0;
 }
 
-/* Whether most of the shapes from the median l on were slowed; sorts across and slowed_across. */
+/* Returns whether most of the shapes from the median l on were slowed; sorts across and slowed_across. */
 static bool sees_link(double *across, size_t n, double *slowed_across, size_t n_slowed)
 {
     if (n_slowed < SHAPES_MIN)
@@ -246,14 +247,14 @@ static void find_sizes(const struct samples *samples, enum samples_statistic sta
     }
 }
 
-/* Whether a size has seen a bucket of so many bytes, with the wire as the other one has it. */
+/* Returns whether a size has seen a bucket of so many bytes, with the wire as the other one has it. */
 static bool has_seen(const struct size *smaller, const struct size *size, double burst_bytes)
 {
     double seen_bytes = smaller->bytes - size->bytes / size->time.second_s * smaller->time.first_s;
     return seen_bytes >= SEEN_MIN * burst_bytes || seen_bytes >= OWN * smaller->bytes;
 }
 
-/* Finds what a size says of the bucket; returns whether it tells. */
+/* Finds the bucket that a size shows; returns whether it shows one. */
 static bool tells(const struct size *size, struct line_value *burst)
 {
     double rate = size->bytes / size->time.second_s;

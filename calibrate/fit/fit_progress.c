@@ -27,9 +27,9 @@
 #define MOVED_MAX   0.25
 #define STOPPED_MIN 0.75
 #define STOPPED_MAX 2.0 /* more than the transfer itself is something else */
-/* Part of the transfers that their bytes must take. */
+/* Least share of the transfers that their bytes must take. */
 #define BYTES_MIN 0.2
-/* Samples that a size needs in each case: the median of fewer is what disturbed it. */
+/* Samples that a size needs in each case: a median of fewer may be a disturbance. */
 #define PROGRESS_SAMPLES_MIN 3
 
 enum computing { SENDER, RECEIVER, BOTH, N_COMPUTING };
@@ -37,7 +37,7 @@ enum fit_progress_outcome { MOVED, STOPPED, UNCLEAR };
 
 static const enum variant variant_of[N_COMPUTING] = {VARIANT_SENDER, VARIANT_RECEIVER, VARIANT_BOTH};
 
-/* Times of one level, by who computes; the last ones are those where nobody does. */
+/* Times of one level, by who computes; the last ones are those where neither does. */
 struct times {
     struct points left[N_COMPUTING];
     struct points alone;
@@ -70,7 +70,7 @@ static struct times make_times(const struct fit *fit, enum level level)
     return times;
 }
 
-/* Whether there is any sample; raw files of earlier versions have none. */
+/* Returns whether there is any sample; raw files of earlier versions have none. */
 static bool fit_progress_is_measured(const struct times *times)
 {
     bool is = times->alone.n_points > 0;

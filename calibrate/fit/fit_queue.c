@@ -24,11 +24,11 @@
 
 #define DEPTH_MIN  64
 #define STEP_MIN_S 0.5e-9
-/* Depths that differ less do not tell 1/n from a constant. */
+/* Least ratio of two depths that distinguishes 1/n from a constant. */
 #define DEPTHS_APART 4
-/* The largest depth is judged by all depths down to that part of it. */
+/* Ratio down to which the other depths are judged with the largest. */
 #define DEPTHS_ALIKE 4
-/* If so many samples of both lie apart, chance has done that once in 20 times. */
+/* Samples of both that must lie apart: chance has done that once in 20 times. */
 #define SAMPLES_APART 3
 
 struct queue {

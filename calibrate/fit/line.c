@@ -25,7 +25,7 @@ struct fitting {
     const struct line_hint *hint;
 };
 
-/* How much the points are known to scatter: few do not tell it themselves, then the hint's value is better. */
+/* Scatter of the points as far as it is known: few points do not show it, then the hint's value is better. */
 struct scatter {
     double variance; /* that of a point of weight 1; NaN: not known */
     size_t degrees;

@@ -61,7 +61,7 @@ bool line_value_raise(struct line_value *value, const struct line_value *floor);
 /* Returns half the width of a 95 % interval over the standard error: Student's t. NaN for 0 degrees. */
 double line_quantile(size_t degrees_of_freedom);
 
-/* Values that should be alike: whether they are, and how far each is to be replaced by what all say together. */
+/* Values that should be alike: tests whether they are, and how far each is to be replaced by their mean. */
 struct pool_value {
     double value;
     double error; /* its standard error > 0 */

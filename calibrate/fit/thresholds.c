@@ -1,5 +1,5 @@
-/* No source tells the thresholds for sure: probes may be cut off, an MPI may tell nothing or something else than it
- * does, curves break for other reasons. Here they are compared and one is chosen, with its origin. */
+/* No source of thresholds is certain: probes may be cut off, an MPI may report nothing or something else than it does,
+ * curves break for other reasons. Here the sources are compared and one is chosen, with its origin. */
 #include "calibrate/fit/thresholds.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ struct segmentation {
     double criterion;          /* smaller is better */
 };
 
-/* A time is not known better than to 0.1 %; without this limit exact lines would be cut by their rounding. */
+/* Least relative error of a time: without this limit exact lines would be cut by their rounding. */
 #define RELATIVE_FLOOR 1e-3L
 
 /* Weighted sums over the first i points, weights 1/y^2: they give the sum of relative residuals squared of any
@@ -91,7 +91,7 @@ static struct piece piece_fit(const struct sums *sums, size_t first, size_t end)
     };
 }
 
-/* Whether the lines below and above the cut differ, for points of that variance and so many sigma. */
+/* Returns whether the lines below and above the cut differ, for points of that variance and so many sigma. */
 static bool pieces_differ(const struct piece *below, const struct piece *above, double cut, long double variance,
                           double sigmas, bool steps_only)
 {
@@ -242,12 +242,12 @@ static const enum machine_protocol found_names[SEGMENT_MAX][SEGMENT_MAX] = {
 static const enum machine_protocol given_names[SEGMENT_MAX][SEGMENT_MAX] = {
     {PROTOCOL_ANY}, {PROTOCOL_SHORT, PROTOCOL_EAGER}, {PROTOCOL_SHORT, PROTOCOL_EAGER, PROTOCOL_RENDEZVOUS}};
 
-/* A size above this is no threshold of any MPI, and 2^53 is where doubles stop counting bytes. */
+/* Largest threshold, B: no MPI has a larger one, and 2^53 is where doubles stop counting bytes. */
 #define THRESHOLD_MAX_BYTES (UINT64_C(1) << 53)
 
-/* Two sources that are further apart than this contradict each other. */
+/* Factor from which on two sources contradict each other. */
 #define APART 2
-/* A probe that found no rendezvous up to here found that there is none. */
+/* Size up to which a probe must have found no rendezvous, to conclude that there is none, B. */
 #define PROBED_MIN_BYTES 1048576
 
 /* What each source says of one level. */
@@ -256,7 +256,7 @@ struct sources {
     struct segment_curve *curve; /* [n_curves] */
     size_t n_curves;
     struct boundary probed; /* where rendezvous begins; bytes 0: not probed; infinity: none was refused */
-    double told_bytes;      /* 0: not told */
+    double told_bytes;      /* 0: not reported */
     struct segmentation own;
 };
 
@@ -369,14 +369,14 @@ static struct sources sources_find(const struct samples *samples, const struct c
     sources.told_bytes = samples->told_bytes[level];
     const struct boundary *probed = &sources.probed;
     boundary_find(samples, BENCHMARK_EAGER, level, &sources.probed);
-    /* A search that was cut off before it knew more than this tells nothing. */
+    /* A search that was cut off before it knew more than this gives nothing. */
     if (isinf(probed->bytes) ? probed->low <= PROBED_MIN_BYTES : probed->high > APART * probed->low)
         sources.probed = (struct boundary){.bytes = 0};
     return sources;
 }
 
-/* Cuts the levels of which only their curves tell: all alike, if the break shows at one of them, or each by itself
- * where that explains them better. */
+/* Cuts the levels that only their curves show: all alike, if the break shows at one of them, or each by itself where
+ * that explains them better. */
 static void cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_thresholds *thresholds)
 {
     size_t n_curves = 0, differ_min = SIZE_MAX;
@@ -406,7 +406,7 @@ static void cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_th
     free(all);
 }
 
-/* Whether the probe found a size: the best source. */
+/* Returns whether the probe found a size: the best source. */
 static bool is_probed(const struct sources *sources)
 {
     return sources->probed.bytes > 0 && isfinite(sources->probed.bytes);
@@ -427,7 +427,7 @@ static void cut_known(struct sources *sources, struct fit_thresholds *thresholds
 int fit_thresholds_find(const struct samples *samples, const struct curves *curves, const struct fit_options *options,
                         struct fit_thresholds thresholds[LEVEL_COUNT], FILE *notes, struct error *error)
 {
-    /* Levels of which only the curves tell come first, then the others. */
+    /* Levels that only the curves show come first, then the others. */
     struct sources sources[LEVEL_COUNT];
     size_t n = 0, n_unknown = 0;
     for (size_t i = 0; i < curves->n_curves; i++)

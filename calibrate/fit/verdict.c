@@ -1,5 +1,5 @@
-/* A list of doubts does not say whether a table may be used. A use is what rows of a level serve: it is lost where one
- * of them is known too badly for any comparison of models. Where the machine itself was not at rest, all is lost. */
+/* A list of doubts does not say what a table can be used for. A use needs certain rows of a level: it is lost if one of
+ * them is too uncertain for any comparison of models. If the machine itself was disturbed, all uses are lost. */
 #include "calibrate/fit/verdict.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "calibrate/machine/machine.h"
 #include "share/base/array.h"
 
-/* How far a value may be off before the figures made of it say nothing: models differ by some ten percent. */
+/* Largest uncertainty with which a value is of use: models differ by some ten percent. */
 #define WIDE_MAX              0.5 /* width of the interval over the value, about a quarter to each side */
 #define PROMISES_MAX          1.5
 #define VERDICT_DRIFT_MAX     0.15
@@ -68,7 +68,7 @@ static bool is_severe(const struct doubt *doubt)
     }
 }
 
-/* What the rows of a use and a level come to. */
+/* Rows of a use and a level, summed up. */
 struct served {
     size_t rows, lost;
     uint64_t most_n;    /* of bandwidths that are not lost */
@@ -147,7 +147,7 @@ static void judge_level(const struct verdict *verdict, const struct machine *mac
     }
 }
 
-/* Whether the table has memory contention, and nothing of the time of messages. */
+/* Returns whether the table has memory contention, and nothing of the time of messages. */
 static bool is_of_memory_alone(const struct machine *machine)
 {
     bool memory = false, messages = false;
@@ -187,7 +187,7 @@ static bool judge_levels(struct verdict *verdict, const struct machine *machine)
     return serves;
 }
 
-/* Returns the doubt about the machine's rest that spoils all values, or NULL. */
+/* Returns the doubt about the machine's speed that spoils all values, or NULL. */
 static const struct doubt *unrest(const struct verdict *verdict)
 {
     for (size_t i = 0; i < verdict->doubts.n; i++)
@@ -247,7 +247,7 @@ void verdict_release(struct verdict *verdict)
     doubts_release(&verdict->doubts);
 }
 
-/* Doubts of one kind on the values of one quantity: a curve of ten sizes has one thing wrong, not ten. */
+/* Returns whether two doubts are of one kind on one quantity: a curve of ten sizes has one problem, not ten. */
 static bool alike(const struct doubt *a, const struct doubt *b)
 {
     return a->kind == b->kind && a->kind <= DOUBT_WIDE && a->row->level == b->row->level &&
@@ -322,8 +322,8 @@ void verdict_each_doubt(const struct verdict *verdict, bool all, void (*line)(vo
     }
 }
 
-/* A fit always gives numbers. Some sets of them no machine can have, and others rest on too little: a reader of the
- * table should not have to find that out. */
+/* A fit always gives numbers, even such as no machine can have, or such as rest on too few samples. The checks find
+ * these, so that a reader of the table need not. */
 
 enum { DOUBTS_SAMPLES_MIN = 10 };
 
@@ -386,12 +386,11 @@ static bool is_drift(const struct machine_parameter *row)
 
 static void check_certainty(struct doubts *found, const struct machine_parameter *row)
 {
-    /* Found by a search of few, chosen samples. */
+    /* Quantities found by a search of few, chosen samples. */
     static const char *const searched[] = {"threshold", "buffer", NULL};
-    /* Costs that a machine may not have: where the interval reaches 0, the samples show none, and that is a result.
-     */
+    /* Costs that may be 0: where the interval reaches 0, the samples show no such cost, and that is a result. */
     static const char *const costs[] = {"gamma", "queue_step", "queue_step_unexpected", "delta", NULL};
-    /* Their interval says how sizes differ, or there is none. */
+    /* Quantities whose interval says how sizes differ, or that have none. */
     static const char *const calls[] = {"overhead_send", "overhead_send_byte", "overhead_receive",
                                         "progress",      "cached_bytes",       NULL};
     double width = row->ci_high - row->ci_low;
@@ -403,7 +402,7 @@ static void check_certainty(struct doubts *found, const struct machine_parameter
     if (one_of(row->quantity, calls))
         return;
     if (strcmp(row->method, QUEUE_NOT_LINEAR) == 0)
-        return; /* next to 0: how near in percent says nothing */
+        return; /* next to 0, a width in percent means nothing */
     if (isnan(width))
         doubt_add(found, row, DOUBT_NO_END, 0, "its 95 %% interval has no end");
     else if (!(row->value > 0) || (!(row->ci_low > 0) && one_of(row->quantity, costs)))

@@ -1,5 +1,5 @@
-/* The library is asked for its version first, which every version tells: what is too old says so, and is not looked
- * through for functions. */
+/* The library is asked for its version first, which every version answers; one that is too old is refused before
+ * functions are looked up. */
 #include "calibrate/gpu/cuda_driver.h"
 
 #include <dlfcn.h>

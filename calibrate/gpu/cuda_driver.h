@@ -1,5 +1,5 @@
-/* Finds NVIDIA's driver at run time. Neither its headers nor its library are needed to build, and nothing but who asks
- * for GPUs opens it; the recorder never does. */
+/* Finds NVIDIA's driver at run time. Neither its headers nor its library are needed to build. Only commands that ask
+ * for GPUs open it; the recorder never does. */
 #ifndef MPISTAIR_CALIBRATE_CUDA_DRIVER_H
 #define MPISTAIR_CALIBRATE_CUDA_DRIVER_H
 
@@ -12,7 +12,7 @@ struct cuda_driver {
     void *library;
     int version; /* 1000 major + 10 minor, of the CUDA that the driver knows */
     int n_devices;
-    bool is_mock; /* it is that of tests: nothing that it measures is of a machine */
+    bool is_mock; /* the mock of the tests, whose times are of no machine */
     CUDA_DRIVER_FUNCTIONS(CUDA_MEMBER)
 };
 

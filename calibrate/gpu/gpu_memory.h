@@ -15,7 +15,7 @@ struct cuda_copy {
     CUDA_COPY_FUNCTIONS(CUDA_MEMBER)
 };
 
-/* Memory that is shared is best a multiple of that: else the driver shares what lies beside it as well. */
+/* Unit of shared memory, B: in other sizes the driver shares what lies beside it as well. */
 enum { GPU_BUS_ID_BYTES = 32, GPU_SHARED_UNIT_BYTES = 2 << 20 };
 
 /* Memory on a GPU. */

@@ -1,4 +1,4 @@
-/* The names are in one place, so that a path that was measured is called the same as the predicted one. */
+/* The names are in one place, so that measured and predicted paths have the same ones. */
 #include "calibrate/gpu/gpu_path.h"
 
 #include <string.h>

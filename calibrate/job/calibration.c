@@ -277,7 +277,7 @@ static int refuse(const struct error *reason, struct error *error)
                      reason->text);
 }
 
-/* Forgives a program that failed but is not needed: its failure is told now and kept for later. */
+/* Forgives the failure of a program that is not needed: reports it now and keeps it as a note. */
 static int forgive(struct run *run, const struct program *program, const struct error *reason, struct error *error)
 {
     char text[sizeof reason->text + 64];

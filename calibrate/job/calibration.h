@@ -31,9 +31,9 @@ struct calibration {
     const struct memory_request *memory; /* borrowed: memory contention, and nothing else; NULL: all else */
 };
 
-/* Runs what raw does not hold yet and puts into it what the programs say. The curves are needed; another program may
- * fail: this is said on stderr and kept as a note `failed NAME: WHY`. Nothing of a GPU, asked for alone, is a failure.
- * Returns 0, or -1 with the reason: then raw holds what was measured until then. */
+/* Runs the programs that raw does not hold yet, and adds their samples and notes to raw. The curves are needed; if
+ * another program fails, that is reported on stderr and kept as a note `failed NAME: WHY`. A job that asks for GPUs
+ * alone fails without one. Returns 0, or -1 with the reason: then raw holds what was measured until then. */
 int calibration_run(const struct calibration *calibration, struct raw_file *raw, struct error *error);
 
 /* What identifies a calibration: an interrupted one is continued only by a call that asks for the same. */

@@ -61,10 +61,10 @@ int launcher_run(const struct launcher *launcher, const char *benchmark, char *c
     return result;
 }
 
-/* What the output of a launcher or a trial tells. */
+/* What the output of a launcher or a trial shows. */
 struct hearing {
     const char *mpi; /* that of the first word that is known */
-    int n_told;      /* how many processes told a number of ranks, and the last number */
+    int n_told;      /* how many processes reported a number of ranks, and the last number */
     int ranks;
     FILE *said; /* what trials said, other than notes */
 };
@@ -380,7 +380,7 @@ void orphans_end(double grace_s)
     static const int numbers[] = {0, SIGTERM, SIGKILL};
     int n = signal_children(0);
     for (size_t i = 0; n > 0 && i < sizeof numbers / sizeof numbers[0]; i++) {
-        /* Children of those that end come to us in turn, and are told as well. */
+        /* Children of those that end become ours in turn, and are signalled as well. */
         for (double begin_s = clock_now_s(); n > 0 && clock_now_s() - begin_s < grace_s;
              n = signal_children(numbers[i]))
             nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
@@ -410,7 +410,7 @@ int child_run(char *const *argv, double limit_s, const struct child_listener *li
             close(err[i]);
     }
     if (child.pid < 0)
-        return -1; /* that orphans come to us harms nothing */
+        return -1; /* orphans that become our children do no harm */
     child.streams[CHILD_OUT].descriptor = out[0];
     child.streams[CHILD_ERR].descriptor = err[0];
     attend(&child, argv[0], limit_s, status);

@@ -2,8 +2,8 @@
  *
  * The text has a line `name N`, a line `source ...`, then a row for each value, `level protocol quantity n value unit`;
  * n is `-` where it has no meaning; `#` starts a comment. A comment `#: ci_low ci_high samples method` behind a row
- * tells how well the value is known, `-` for what is not known; a reader that knows comments only reads the same
- * values. Example: `intra_socket any bw 4 17.6e9 B/s #: 17.1e9 18.0e9 120 relative-median`. */
+ * says how well the value is known, `-` for what is not known; a reader that knows comments only reads the same values.
+ * Example: `intra_socket any bw 4 17.6e9 B/s #: 17.1e9 18.0e9 120 relative-median`. */
 #ifndef MPISTAIR_CALIBRATE_MACHINE_H
 #define MPISTAIR_CALIBRATE_MACHINE_H
 
@@ -26,8 +26,8 @@ extern const char *const machine_protocol_name[PROTOCOL_COUNT];
 
 #define MACHINE_NO_N UINT64_MAX
 
-/* Method of rows that a mock of a driver measured, and beginning of the variants of its samples, as tests have one.
- * No table may hold it, for it says nothing of a machine. */
+/* Method of rows that the tests' mock of a driver measured, and prefix of the variants of its samples. No table may
+ * hold it, since its times are of no machine. */
 #define MACHINE_MOCK "mock"
 
 /* One row. Quantities that a level does not split by (cores, delta) use the levels that the row names; level

@@ -13,18 +13,18 @@
 
 enum { SAMPLES = 3, SERIES_MAX = 4, SMALL_REPEATS = 2048, LARGE_REPEATS = 4 };
 
-/* A probe follows the last one after that time, later where probes take more than that share of it. */
+/* Time between probes, s; more where probes would take more than SHARE_MAX of the time. */
 #define EVERY_S   1.0
 #define LEVEL_S   0.05 /* of one of its sizes, but for the last series */
 #define SHARE_MAX 0.05
 
-/* Holds what a rank tells rank 0, which chooses, of its processors. */
+/* Processors of a rank, reported to rank 0, which chooses. */
 struct rank_place {
     uint64_t machine;
     cpu_set_t cpus;
 };
 
-/* Is used on rank 0. */
+/* State on rank 0. */
 static struct probe {
     struct pair pairs[PROBE_RANKS_MAX]; /* [n_pairs] */
     size_t n_pairs;

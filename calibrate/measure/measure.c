@@ -22,17 +22,17 @@ enum { TASK_TAG = 1, RESULT_TAG = 2, MEASURE_END_TAG = 3 }; /* of measure->contr
 /* Tag of measure_meet(): the largest that every MPI has, which no benchmark uses. */
 enum { MEET_TAG = 32767 };
 
-/* Rank 0 looks for results that often, once they should be there. A start lies SETTLE_S behind a look. */
+/* Time between rank 0's polls for results that are due; from a poll to a start; lead of a start, least and most, s. */
 #define LEADER_S   0.2e-3
 #define SETTLE_S   0.5e-3
 #define LEAD_MIN_S 0.2e-3
 #define LEAD_MAX_S 0.05
 
-/* If so many samples on end share a processor, the job is like that, and they count. */
+/* Samples in succession that share a processor, from which on sharing is how the job is, and samples count. */
 enum { SHARED_MAX = 100 };
 
-/* Is a rank's answer: of each sample its seconds, -1 where it started late, and its processors; how late it was told;
- * how long the longest and the shortest took in all; what it had of the processors. */
+/* A rank's answer: of each sample its seconds, -1 where it started late, and its processors; how late it got the task;
+ * how long the longest and the shortest took in all; its use of the processors. */
 struct result {
     double seconds[MEASURE_SAMPLES_MAX];
     struct sharing sharing[MEASURE_SAMPLES_MAX];
@@ -49,7 +49,7 @@ static double next_look_s(double after_s)
     return (floor(after_s / MEASURE_IDLE_S) + 1) * MEASURE_IDLE_S;
 }
 
-/* Says whether a message has arrived. Open MPI's probe looks first and makes progress afterwards: a second one sees
+/* Returns whether a message has arrived. Open MPI's probe looks first and makes progress afterwards: a second one sees
  * what has come meanwhile. */
 static bool has_arrived(const struct measure *measure, int source, int tag)
 {
@@ -59,7 +59,7 @@ static bool has_arrived(const struct measure *measure, int source, int tag)
     return arrived;
 }
 
-/* Waits without spinning: the processor belongs to whoever is measured. */
+/* Sleeps instead of spinning, so as not to disturb the measured rank. */
 static void receive_task(const struct measure *measure, struct task *task)
 {
     while (!has_arrived(measure, 0, TASK_TAG)) {
@@ -69,8 +69,8 @@ static void receive_task(const struct measure *measure, struct task *task)
     MPI_Recv(task, sizeof *task, MPI_BYTE, 0, TASK_TAG, measure->control, MPI_STATUS_IGNORE);
 }
 
-/* Receives a result. Before it is expected rank 0 looks as the idle ranks do, then more often: it disturbs nobody any
- * more. */
+/* Receives a result. Rank 0 polls as seldom as idle ranks until the result is due, then more often, when that disturbs
+ * no measurement. */
 static void receive_result(const struct measure *measure, struct result *result, int rank, double expected_s)
 {
     while (!has_arrived(measure, rank, RESULT_TAG)) {
@@ -136,9 +136,9 @@ void measure_meet(const struct measure *measure, const struct task *task)
                  MPI_STATUS_IGNORE);
 }
 
-/* Waits for the partner. A send may be complete for its sender while the MPI still holds some of it: nobody sleeps
- * before the other side of its messages is at the end of the sample, too, or what is left would move on at the next
- * look only. */
+/* Waits for the partner. A send may be complete for its sender while the MPI still holds some of it. So no rank sleeps
+ * before the other side of its messages is at the end of the sample, too, or the rest would move at the next poll only.
+ */
 static void wait_for_partner(const struct measure *measure, int partner)
 {
     MPI_Sendrecv(NULL, 0, MPI_BYTE, partner, MEASURE_END_TAG, NULL, 0, MPI_BYTE, partner, MEASURE_END_TAG,
@@ -249,8 +249,8 @@ static void account(struct measure *measure, const struct result *ranks, size_t 
     free(uses);
 }
 
-/* Starts further ahead where somebody was told too late, slowly nearer where nobody was: one series in ten may be
- * late. A rank that was told in time and still started late was held up by something else, which more time does not
+/* Starts further ahead after a rank got its task too late, slowly nearer otherwise: one series in ten may be late. A
+ * rank that got its task in time and still started late was held up by something else, which more time does not
  * prevent. */
 static void adapt_lead(struct measure *measure, bool late)
 {

@@ -22,9 +22,9 @@
 #include "calibrate/samples/probing.h"
 #include "calibrate/samples/resume.h"
 
-/* Names the columns:
+/* The columns:
  *
- *   variant  what the benchmark tells apart
+ *   variant  what the benchmark distinguishes
  *   n        processes that share a bandwidth, or as the benchmark says
  *   count    messages of a process in one repetition
  *   domain   what an on-socket pair shares, `l3`, `numa` or `package`, else empty
@@ -129,7 +129,7 @@ struct measure {
  * in any program. */
 enum { MEASURE_SAMPLES_MAX = 16, MEASURE_PROBE = -1 };
 
-/* Ranks that have nothing to do look for a task at the multiples of that time on rank 0's clock. */
+/* Time between polls of ranks without a task, at its multiples on rank 0's clock, s. */
 #define MEASURE_IDLE_S 5e-3
 
 struct benchmark_part;
@@ -137,15 +137,15 @@ struct benchmark_part;
 struct benchmark_program {
     const char *name;    /* as in the CSV */
     const char *summary; /* for --help */
-    /* Does all of it instead of what follows; argv[0] is the name. Returns the exit code. */
+    /* Runs all of it instead of the functions below; argv[0] is the name. Returns the exit code. */
     int (*run)(int argc, char **argv);
     /* Lists benchmarks that list items and are measured together, in one random order, instead of the functions below.
      */
     const struct benchmark_part *parts; /* [n_parts] */
     int n_parts;
     bool is_threaded; /* asks for MPI_THREAD_MULTIPLE; what it got MPI_Query_thread() says */
-    /* Is called on every rank, once the places are known; may be NULL. Returns 0, or an exit code, the same on all of
-     * them, if this job or these options are not for this benchmark. Only a rank that is to speak says why. */
+    /* Called on every rank, once the places are known; may be NULL. Returns 0, or an exit code, the same on all of
+     * them, if this job or these options are not for this benchmark. Only the rank with speak set says why. */
     int (*prepare)(struct measure *measure, bool speak);
     /* Appends the items on rank 0; what they borrow lives as long as the program. */
     void (*list)(const struct measure *measure, struct item_list *list);
@@ -154,14 +154,14 @@ struct benchmark_program {
     /* Does the task once on a rank of the item and returns the seconds of one repetition; 0 where only the partner's
      * time counts. */
     double (*exchange)(struct measure *measure, const struct task *task);
-    /* Is called on every rank at the end, if prepare returned 0; may be NULL. */
+    /* Called on every rank at the end, if prepare returned 0; may be NULL. */
     void (*release)(struct measure *measure);
 };
 
 struct benchmark_part {
     const struct benchmark_program *program;
     double weight; /* share of the time, against those of the other parts that have items */
-    /* An item says nothing below so many samples, which therefore come ahead of all others. */
+    /* Samples without which an item is of no use; they come ahead of all others. */
     size_t first_samples;
 };
 
@@ -178,13 +178,13 @@ static inline const struct benchmark_program *benchmark_of(const struct benchmar
     return program->n_parts > 0 ? program->parts[part].program : program;
 }
 
-/* Takes on rank 0 a series of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples]
- * are those of the slowest rank. They are -1 for a sample that is lost: somebody was told of it too late to start
- * with the others, it had to wait for the end of the one before, or ranks shared a processor. */
+/* Takes on rank 0 a series of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples] are
+ * those of the slowest rank. They are -1 for a sample that is lost: a rank got it too late to start with the others, it
+ * had to wait for the end of the one before, or ranks shared a processor. */
 void measure_samples(struct measure *measure, const struct benchmark_program *program, const struct item *item,
                      int repeats, int n_samples, double *seconds);
 
-/* Does on other ranks what rank 0 tells, until it calls measure_end(). */
+/* Does on other ranks what rank 0 commands, until it calls measure_end(). */
 void measure_follow(struct measure *measure, const struct benchmark_program *program);
 void measure_end(struct measure *measure);
 

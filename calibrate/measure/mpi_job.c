@@ -1,10 +1,11 @@
 /* A launcher that hears of an abort ends at once, at times before it has read what the rank wrote last: hydra (MPICH
- * 4.0.2) lost the reason in one of some hundred aborts. So that gets time to be read.
+ * 4.0.2) lost the reason in one of some hundred aborts. So a rank waits before it aborts, for its message to be read.
  *
  * An MPI may allocate memory for each message: MPICH 4.0 does so for partitions. Where the C library returns it to the
  * system at once, or each thread has memory of its own to take it from, a message costs the first touch of all its
  * pages, which takes several times as long as to move it. Whether it does depends on how much was freed before and on
- * which thread waits, and ends after some hundred iterations. All threads take from one place here; it only grows. */
+ * which thread waits, and ends after some hundred iterations. Here all threads allocate from one heap, which only
+ * grows. */
 #include "calibrate/measure/mpi_job.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
-/* The numbers that decide how long a calibration takes and how good it is can be tested only apart from MPI and clocks;
- * so can a search be asked all that a network may answer, delays and contradictions included. */
+/* The arithmetic that decides how long a calibration takes and how good it is, and the search for a boundary. They use
+ * neither MPI nor clocks, so tests can give the search all answers of a network, delays and contradictions included. */
 #include "calibrate/measure/plan.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ double point_needed_s(const struct point *point)
     return fmax(wanted - (double)point->n, 1) * point->cost_s;
 }
 
-/* The part of a gap that waking up and the first look take. */
+/* Time of a gap for waking up and the first poll, s. */
 #define SETTLE_S 0.3e-3
 
 int plan_repeats(double repetition_s, int batch, int max)

@@ -25,23 +25,23 @@ void point_add(struct point *point, double seconds);
 void point_remove(struct point *point, double seconds);
 void point_release(struct point *point);
 
-/* Says whether its median is known within PLAN_PRECISION from PLAN_SAMPLES or more. */
+/* Returns whether its median is known within PLAN_PRECISION from PLAN_SAMPLES or more. */
 bool point_is_done(const struct point *point);
 
 /* Returns the seconds that it still takes until then, if the interval shrinks with the root of the number of samples.
  */
 double point_needed_s(const struct point *point);
 
-/* A sample is a warm loop of about that length: shorter ones differ from each other by what wakes and interrupts cost.
- * Longer ones are not needed, unless a batch is longer: on a slow network a single repetition is slowed by the start
- * and the end of its flows, which several share. */
+/* Length of a sample, a warm loop, and the most, s: shorter ones differ from each other by what wakes and interrupts
+ * cost. Longer ones are not needed, unless a batch is longer: on a slow network a single repetition is slowed by the
+ * start and the end of its flows, which several share. */
 #define PLAN_SAMPLE_S     1e-3
 #define PLAN_SAMPLE_MAX_S 0.5
 
-/* A median is known well enough when half its interval, divided by the median, is below this. */
+/* Half the interval over the median below which a median is known well enough. */
 #define PLAN_PRECISION 0.02
 
-/* Say how many samples every item gets before any gets more, and how many where time is short. */
+/* Samples that every item gets before any gets more; as many where time is short. */
 enum { PLAN_SAMPLES = 12, PLAN_SAMPLES_SHORT = 3 };
 
 /* Returns the repetitions of a sample, where one takes repetition_s > 0 and they come in batches: whole batches that

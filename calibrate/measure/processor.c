@@ -1,6 +1,7 @@
-/* A rank that waits for a processor looks like a slow message. Where the kernel does not tell the wait, it is guessed
- * from what a thread did not run, so that containers without schedstat are judged, too. Two ranks on one processor show
- * only if both tell where they ran during a sample, so the processors of all ranks are compared once a series. */
+/* A rank that waits for a processor looks like a slow message. Where the kernel does not report the wait, it is
+ * estimated from the time that a thread did not run, so that it is known in containers without schedstat, too. Two
+ * ranks on one processor show only if both report where they ran during a sample, so the processors of all ranks are
+ * compared once a series. */
 #include "calibrate/measure/processor.h"
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@ static double seconds_of(clockid_t clock)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Returns the wait by the kernel, in seconds; NaN where it does not tell. The file is opened once: a rank asks twice a
+/* Returns the wait by the kernel, in seconds; NaN where it reports none. The file is opened once: a rank asks twice a
  * sample. */
 static double told_wait_s(void)
 {
@@ -67,7 +68,7 @@ struct processor_time processor_now(void)
     return time;
 }
 
-/* Says whether the ranks of one machine have a processor each. */
+/* Returns whether the ranks of one machine have a processor each. */
 static bool has_own_each(const struct processor_use *ranks, size_t n, uint64_t machine)
 {
     cpu_set_t cpus;

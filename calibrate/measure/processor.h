@@ -1,9 +1,9 @@
-/* Tells what ranks had of the processors, what others had of them meanwhile, and whether ranks that are measured shared
- * a processor although there was one for each of them.
+/* Processor time of ranks, what others had of their processors meanwhile, and whether ranks that are measured shared a
+ * processor although there was one for each of them.
  *
  * Ranks that are not bound wake up where the kernel puts them, two of them on one processor quite often, and it takes
- * some milliseconds until it moves one away. A ping-pong of such two takes three times as long: medians then tell how
- * many samples were of that kind. Jobs see it in their first milliseconds only, so these samples are dropped. */
+ * some milliseconds until it moves one away. A ping-pong of such two takes three times as long: medians then depend on
+ * how many samples were of that kind. Jobs see it in their first milliseconds only, so these samples are dropped. */
 #ifndef MPISTAIR_CALIBRATE_PROCESSOR_H
 #define MPISTAIR_CALIBRATE_PROCESSOR_H
 
@@ -12,19 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Holds for one thread, since it began, the time that it ran, and that it was ready to run while another had its
- * processor. */
+/* Times of one thread since it began: that it ran, and that it was ready to run while another had its processor. */
 struct processor_time {
     double run_s;
     double wait_s;
 };
 
-/* Reads the time of the calling thread, which must be the first of its process: there the kernel tells the wait
+/* Reads the time of the calling thread, which must be the first of its process: there the kernel reports the wait
  * (/proc/self/schedstat). Where it does not, a wait is the time between two calls that the thread did not run, if it
  * was switched involuntarily. */
 struct processor_time processor_now(void);
 
-/* Holds what one rank did during a series of samples, in its samples only. */
+/* What one rank did during a series of samples, in its samples only. */
 struct processor_use {
     uint64_t machine; /* sharing_machine() */
     cpu_set_t cpus;   /* processors on which it may run */
@@ -39,7 +38,7 @@ void processor_lost(const struct processor_use *ranks, size_t n, double *wanted_
  * (/proc/stat). Returns false where it is not known. */
 bool processor_stolen(double *stolen_s, double *all_s);
 
-/* Describes one rank during one sample. */
+/* One rank during one sample. */
 struct sharing {
     uint64_t machine; /* sharing_machine() */
     int n_processors; /* how many it may run on */
@@ -51,8 +50,8 @@ struct sharing {
  * share its processors whatever they are called. */
 uint64_t sharing_machine(void);
 
-/* Says whether two of them shared a processor. Ranks of machines with more ranks than one of them has processors have
- * to share: that does not count. */
+/* Returns whether two of them shared a processor. Ranks of machines with more ranks than one of them has processors
+ * have to share: that does not count. */
 bool sharing_found(const struct sharing *ranks, size_t n);
 
 #endif

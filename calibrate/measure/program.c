@@ -132,7 +132,7 @@ static double variable_value(const char *name)
 }
 
 /* Returns, after MPI_Init, the smallest size in bytes that is sent by rendezvous at that level, 0 where the MPI does
- * not tell; the name of the control variable in *variable. */
+ * not report it; the name of the control variable in *variable. */
 static double thresholds_rendezvous_bytes(enum level level, const char **variable)
 {
     int provided, length;

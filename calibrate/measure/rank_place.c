@@ -1,5 +1,5 @@
-/* Each rank sees only itself; all must know the whole placement, from what hwloc says of each or from what the user
- * says instead. */
+/* Each rank sees only itself; all must know the whole placement, from hwloc on each rank or from a placement that the
+ * user gives instead. */
 #include "calibrate/measure/rank_place.h"
 
 #include <hwloc.h>

@@ -27,7 +27,7 @@ int place_find(MPI_Comm comm, FILE *notes, struct placement *placement, int **ho
 
 enum { HOST_BYTES = 256 }; /* no less than MPI_MAX_PROCESSOR_NAME */
 
-/* Says where one rank is, as it sees it itself. */
+/* Place of one rank, as the rank sees it. */
 struct seat {
     char host[HOST_BYTES];
     cpu_set_t cpus;      /* processors on which it may run; none: not known */

@@ -13,9 +13,9 @@
 #include "share/base/memory.h"
 #include "share/base/random.h"
 
-/* A series has so many samples: they lie between two looks of idle ranks (plan_gap_s), and share the time that it
- * takes to reach the ranks. It has one, where three take long, as another item may come in between; and where time is
- * so short that the others might get none. */
+/* Samples of a series: they lie between two polls of idle ranks (plan_gap_s), and share the time that it takes to reach
+ * the ranks. A series has one, where three take long, as another item may come in between; and where time is so short
+ * that the others might get none. */
 enum { SAMPLES_A_SERIES = 3 };
 #define SERIES_S 0.05
 
@@ -24,10 +24,10 @@ enum { WARM_SAMPLES_MAX = 4, WARM_SAMPLES_SHORT = 1 };
 
 #define PROGRESS_S 0.5
 
-/* Name what a pass is for, in order: samples without which an item says nothing, the minimum of all; then, shares of
- * time being equal, those that are not known well enough and had no more of it than the mean. */
+/* Stages, in order: samples without which an item is of no use, the minimum of all; then, shares of time being equal,
+ * those that are not known well enough and had no more of it than the mean. */
 enum stage { FIRST, MINIMUM, PRECISION };
-/* Is the part of the time that FIRST gets at most: where its samples are always disturbed, the others must get some. */
+/* Share of the time that FIRST may use, at most, so that a noisy machine still reaches the later stages. */
 #define FIRST_SHARE 0.4
 
 struct schedule {
@@ -41,7 +41,7 @@ struct schedule {
     double end_s;
     double stage_end_s; /* when the passes of a stage end */
     bool is_short;      /* there is not even time for PLAN_SAMPLES_SHORT of each point */
-    double told_s;      /* when progress was told last */
+    double told_s;      /* when progress was last reported */
     uint64_t random;
     size_t rows;
     size_t disturbed;      /* rows that do not count */
@@ -100,7 +100,7 @@ static void end_epoch(struct schedule *schedule)
     schedule->n_pending = 0;
 }
 
-/* Takes untimed samples, until a sample is long enough to tell how long a repetition takes. */
+/* Takes untimed samples, until a sample is long enough to measure a repetition. */
 static void schedule_warm_up(struct schedule *schedule, struct point *point, int max_series)
 {
     struct measure *measure = schedule->measure;
@@ -180,7 +180,7 @@ static void sample_point(struct schedule *schedule, struct point *point)
     tell_progress(schedule, false);
 }
 
-/* Says whether there is time for another series; a first one is begun in any case. */
+/* Returns whether there is time for another series; a first one is begun in any case. */
 static bool affordable(const struct schedule *schedule, const struct point *point)
 {
     double left_s = schedule->stage_end_s - clock_now_s();
@@ -232,7 +232,7 @@ static double mean_spent_s(const struct schedule *schedule)
     return open > 0 ? spent_s / (double)open : 0;
 }
 
-/* Says whether a stage wants more samples of a point, mean_s being what mean_spent_s returns. */
+/* Returns whether a stage wants more samples of a point, mean_s being what mean_spent_s returns. */
 static bool is_wanted(const struct schedule *schedule, size_t i, enum stage stage, double mean_s)
 {
     const struct point *point = &schedule->points[i];

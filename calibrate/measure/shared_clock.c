@@ -7,8 +7,8 @@
 
 enum { OFFSET_TAG = 1 };
 
-/* A wait stops sleeping so long before its time: a sleep may end later than asked, and the kernel moves a process away
- * from a busy processor only while it runs. */
+/* Time before its end at which a wait stops sleeping, s: a sleep may end later than asked, and the kernel moves a
+ * process away from a busy processor only while it runs. */
 #define WAKE_S 2e-3
 
 void clock_sleep_s(double seconds)

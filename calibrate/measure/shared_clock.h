@@ -10,8 +10,7 @@
 
 #include "share/base/monotonic.h"
 
-/* Counts the messages of 8 bytes each way between rank 0 and the first rank of every other host that clock_offset_s()
- * takes. */
+/* Messages of 8 bytes each way between rank 0 and the first rank of every other host in clock_offset_s(). */
 #define CLOCK_ROUND_TRIPS 64
 
 /* Returns what to add to this host's clock to get rank 0's. Collective. host[size] numbers the hosts by first

@@ -92,9 +92,9 @@ double chart_row(struct charts *charts, const char *name, ...) __attribute__((fo
 /* Returns the span of x of the chart so far; low > high without points. */
 struct chart_span chart_x_span(const struct charts *charts);
 
-/* Writes the page to a file, `-` for standard output, and releases the charts. source: text below the title. What stood
- * there is replaced only when the page is complete. Returns 0, or -1 with the reason: no chart, which is told in the
- * words of `nothing`; more than CHARTS_MAX; no Vega; not writable. */
+/* Writes the page to a file, `-` for standard output, and releases the charts. source: text below the title. An older
+ * file is replaced only when the page is complete. Returns 0, or -1 with the reason: no chart, reported in the words of
+ * `nothing`; more than CHARTS_MAX; no Vega; not writable. */
 int charts_write(struct charts *charts, const char *title, const char *source, const char *nothing, const char *path,
                  struct error *error);
 

@@ -1,4 +1,4 @@
-/* Draws a calibration: one page with a chart for whatever the table and its samples tell. */
+/* Draws a calibration: one page with a chart for whatever the table and its samples show. */
 #ifndef MPISTAIR_CALIBRATE_PLOT_H
 #define MPISTAIR_CALIBRATE_PLOT_H
 

@@ -1,8 +1,8 @@
-/* The raw samples of memory contention: bandwidths of computing cores and of a message that is received, alone
- * and together, by the number of cores and by where their data are.
+/* The raw samples of memory contention: bandwidths of computing cores and of a message that is received, alone and
+ * together, by the number of cores and by where their data are.
  *
  * RAW.csv has the columns benchmark,variant,level,bytes,n,seconds,launch,computing_numa,message_numa (mpistair(5)).
- * Comments before the rows tell the machine:
+ * Comments before the rows describe the machine:
  *
  *   # memory cores N           of the socket that computes
  *   # memory numa_nodes N      of a socket
@@ -28,7 +28,7 @@ enum memory_variant {
 };
 extern const char *const memory_variant_name[MEMORY_VARIANT_COUNT]; /* computation_alone, message_alone, ... */
 
-/* The most cores and NUMA nodes that a file may tell. */
+/* Most cores and NUMA nodes that a file may give. */
 enum { MEMORY_SAMPLES_MOST = 4096 };
 /* The NUMA node of data that a variant does not have. */
 #define MEMORY_NO_DATA UINT32_MAX
@@ -69,7 +69,7 @@ struct memory_samples {
 
 /* Reads a file. Returns 0, or -1 with file:line and what was expected in error, and samples untouched. */
 int memory_samples_read_csv(const char *path, struct memory_samples *samples, struct error *error);
-/* Whether the first row of a file is a sample of memory contention; false as well where it cannot be read. */
+/* Returns whether the first row of a file is a sample of memory contention; false as well where it cannot be read. */
 bool memory_samples_are_in(const char *path);
 /* Returns the point of a place, NULL where it was not measured. */
 const struct memory_point *memory_samples_find(const struct memory_samples *samples, const struct memory_place *place);

@@ -44,7 +44,7 @@ void notes_release(struct notes *notes);
 /* Returns what stands behind the word `key` in the first note that begins with it; NULL if there is no such note. */
 const char *notes_find(const struct notes *notes, const char *key);
 int notes_ranks(const struct notes *notes); /* 0: not told */
-/* Whether the ranks are on several nodes; false as long as their places are not told. */
+/* Returns whether the ranks are on several nodes; false as long as their places are not known. */
 bool notes_several_nodes(const struct notes *notes);
 
 /* Describes the job in a few words, without the end of a sentence: `8 ranks unbound on 1 node`. */

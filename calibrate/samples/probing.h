@@ -21,10 +21,10 @@
 #define PROBING_SMALL_BYTES 8u
 #define PROBING_LARGE_BYTES 1048576u
 
-/* A sample is disturbed where others had more than that share of the processor time that its ranks wanted; where its
- * ranks were more than processors, that share of its epoch. An epoch is disturbed where the hypervisor took more
- * than that share of the processors. It is also disturbed where a probe at one of its ends differs by more than that
- * factor from the median of the program's probes. */
+/* Limits from which on a sample is disturbed. PROBING_WAITED_MAX: share of the processor time that its ranks wanted and
+ * others had; where its ranks were more than processors, that of its epoch. PROBING_STEAL_MAX: share of the processors
+ * that the hypervisor took in its epoch. PROBING_LEVEL_MAX: factor between a probe at one end of its epoch and the
+ * median of the program's probes. */
 #define PROBING_WAITED_MAX 0.10
 #define PROBING_STEAL_MAX  0.05
 #define PROBING_LEVEL_MAX  1.25
@@ -61,7 +61,7 @@ void probings_release(struct probings *probings);
 
 /* Judges the last of these epochs, all of one run of one program; with fewer than five no level is known. */
 enum probing_verdict probings_judge(const struct probings *probings);
-/* Whether a sample is disturbed, by the verdict over its epoch and the share that its ranks waited, NaN: not
+/* Returns whether a sample is disturbed, by the verdict over its epoch and the share that its ranks waited, NaN: not
  * known. */
 bool probing_disturbs(enum probing_verdict verdict, double waited);
 

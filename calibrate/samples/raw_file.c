@@ -86,7 +86,7 @@ static int raw_file_read_comment(struct raw_file *raw, const char *text, struct 
     return 0;
 }
 
-/* Whether the line is a whole probe of a calibration program. */
+/* Returns whether the line is a whole probe of a calibration program. */
 static bool is_probe(const char *line)
 {
     struct probing epoch;

@@ -1,4 +1,4 @@
-/* Reads back the samples that a calibration that was ended has left, so that it goes on instead of starting anew.
+/* Reads back the samples of an interrupted calibration, so that it goes on instead of starting anew.
  *
  * The file is what the programs wrote (MEASURE_CSV_HEADER), this and other benchmarks, perhaps cut off in its last
  * line, with the remarks of `mpistair calibrate` between (`#`). Its columns are found by their names; fields are not

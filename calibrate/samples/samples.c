@@ -182,7 +182,7 @@ static size_t count_disturbed(const struct sample *samples, size_t n)
     return disturbed;
 }
 
-/* Whether a point has disturbed samples only, and each is known to be so by itself, not by what its second was
+/* Returns whether a point has disturbed samples only, and each is known to be so by itself, not by what its second was
  * like. */
 static bool never_quiet(const struct sample *samples, size_t n)
 {

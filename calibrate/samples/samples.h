@@ -182,7 +182,7 @@ void curve_range(const struct curve *curve, double begin_bytes, double end_bytes
 
 /* Which samples were taken while others had the machine (probing.h), left out where others do as well. */
 
-/* A calibration in which that share of points has no quiet sample is too disturbed (drift.h). */
+/* Share of points without any quiet sample from which on a calibration is too disturbed (drift.h). */
 #define DISTURBED_MAX 0.1
 
 /* Takes disturbed samples out of the sorted ones, after counting them. Those of points that have quiet ones go, since
@@ -191,8 +191,8 @@ void curve_range(const struct curve *curve, double begin_bytes, double end_bytes
  * keeps what it has, as do searches (eager, buffer): what was taken or refused is no time. */
 void disturbed_leave_out(struct samples *samples);
 
-/* Whether the user takes what there is, however disturbed (MPISTAIR_DISTURBED=1): tests of other things, and first
- * steps on a busy computer. */
+/* Returns whether MPISTAIR_DISTURBED=1 asks to keep disturbed samples: for tests of other things, and for
+ * demonstrations on a busy computer. */
 bool disturbed_are_taken(void);
 
 /* Sums up what all benchmarks have. */
