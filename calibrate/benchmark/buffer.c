@@ -352,8 +352,8 @@ static void buffer_lead(struct measure *measure, const struct benchmark_program 
     }
     for (size_t i = 0; i < n_levels; i++)
         if (!levels[i].found)
-            fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no boundary found in %g s; give it more\n", program->name,
-                    level_name[levels[i].item.level], measure->seconds);
+            fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no boundary found in %g s; increase --seconds\n",
+                    program->name, level_name[levels[i].item.level], measure->seconds);
 }
 
 const struct benchmark_program buffer_program = {

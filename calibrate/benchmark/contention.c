@@ -116,7 +116,7 @@ static int read_link(const struct measure *measure, struct error *error)
             seen[n_seen] = nodes[side];
             for (size_t i = 0; i < n_seen; i++)
                 if (seen[i] == nodes[side])
-                    return error_set(error, "node %lu is there twice", nodes[side]);
+                    return error_set(error, "node %lu appears twice", nodes[side]);
         }
         if (pair_nodes(&measure->placement, nodes, &contention_alone[n_node_pairs++], error) != 0)
             return -1;

@@ -1,16 +1,17 @@
 /* Probes the rendezvous threshold: the size from which crossed sends do not return without a receive.
  *
- * Both ranks of a pair start a standard-mode send to each other at the same time and complete it with a timeout,
- * the patience: an MPI_Isend, then MPI_Test until it is complete or the patience is over. (A blocking MPI_Send is the same start and the
- * same progress, but cannot be taken back: here nothing hangs and nothing must be killed.) A message of the eager
- * protocol is taken: it lies in the other rank's memory, or on the way to it. A message of the rendezvous protocol is
- * refused: it waits for the receive. Each rank tells the other, in a message without bytes, that it has its answer;
- * only then do both post the receives, and everything is complete. So no receive can complete a send that is still
- * being tested, however long a rank was kept from running.
+ * Both ranks of a pair start a standard-mode send to each other at the same time and complete it with a timeout, the
+ * patience: an MPI_Isend, then MPI_Test until it is complete or the patience is over. (A blocking MPI_Send is the same
+ * start and the same progress, but cannot be taken back: here nothing hangs and nothing must be killed.) A message of
+ * the eager protocol is taken: it lies in the other rank's memory, or on the way to it. A message of the rendezvous
+ * protocol is refused: it waits for the receive. Each rank tells the other, in a message without bytes, that it has its
+ * answer; only then do both post the receives, and everything is complete. So no receive can complete a send that is
+ * still being tested, however long a rank was kept from running.
  *
- * The patience is a multiple of the time that the largest taken message needed, and is not over before the send was tested
- * many times. The search is to the byte (plan.h), for up to two pairs a level, the second ones after all the first
- * ones; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the patience. */
+ * The patience is a multiple of the time that the largest taken message needed, and is not over before the send was
+ * tested many times. The search is to the byte (plan.h), for up to two pairs a level, the second ones after all the
+ * first ones; n numbers the pairs. The seconds of a sample are those until the slower send was complete, or the
+ * patience. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,7 +193,7 @@ static void eager_note(const struct measure *measure, const struct benchmark_pro
         fprintf(stderr, MEASURE_NOTE "%s %s, ranks %d-%d: no rendezvous up to %llu B\n", program->name, level,
                 probe->pair.first, probe->pair.second, (unsigned long long)probe->bisection.last_bytes);
     else if (probe->item.n == 1 && bisection_next(&probe->bisection, &again) > 0)
-        fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no threshold to the byte in %g s; give it more\n",
+        fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no threshold to the byte in %g s; increase --seconds\n",
                 program->name, level, measure->seconds);
 }
 

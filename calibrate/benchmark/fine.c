@@ -90,7 +90,7 @@ static int fine_prepare(struct measure *measure, bool speak)
     if (speak && !has_mode[THREADS])
         fprintf(stderr, MEASURE_NOTE "left_out threads: this MPI does not let several threads call it\n");
     if (speak && !has_mode[RMA])
-        fprintf(stderr, MEASURE_NOTE "left_out rma: this MPI makes no window of all ranks\n");
+        fprintf(stderr, MEASURE_NOTE "left_out rma: this MPI cannot make a window of all ranks\n");
     return 0;
 }
 
@@ -385,7 +385,7 @@ static void send_by_two(struct measure *measure, const struct task *task, char *
     const struct half first = {.measure = measure, .task = task, .data = data, .end = task->count / 2};
     pthread_t thread;
     if (pthread_create(&thread, NULL, post_beside, &second) != 0)
-        abort_all("no second thread");
+        abort_all("the second thread cannot be started");
     for (int i = 1; i <= task->repeats; i++) {
         fine_await(measure, task);
         atomic_store(&told, i);

@@ -299,14 +299,14 @@ static int keep(struct raw_file *raw, const struct samples *samples, struct erro
     if (drift_check(&drift, samples, &reason) == 0)
         return raw_file_commit(raw, error);
     if (disturbed_are_taken()) {
-        fprintf(stderr, "mpistair: %s; taken all the same, as MPISTAIR_DISTURBED=1 says\n", reason.text);
+        fprintf(stderr, "mpistair: %s; kept because MPISTAIR_DISTURBED=1\n", reason.text);
         return raw_file_commit(raw, error);
     }
     if (raw_file_set_aside(raw, error) != 0)
         return -1;
     return error_set(error,
-                     "%s; end what else runs on these processors, bind the ranks to free ones, or give it more "
-                     "--seconds, and call it again; the samples are in %s",
+                     "%s; stop other programs on these processors, bind the ranks to free ones, or increase "
+                     "--seconds, then run it again; the samples are in %s",
                      reason.text, raw->path);
 }
 
@@ -342,7 +342,8 @@ static int measure(const struct request *request, struct raw_file *raw, struct e
         return -1;
     if (request->continues && !raw->continued) {
         raw_file_leave(raw);
-        return error_set(error, "--continue: %s has no samples of an interrupted calibration; call it without to begin",
+        return error_set(error,
+                         "--continue: %s has no samples of an interrupted calibration; run without --continue to begin",
                          raw->part);
     }
     if (raw->continued)
@@ -350,7 +351,7 @@ static int measure(const struct request *request, struct raw_file *raw, struct e
     if (calibration_run(&request->calibration, raw, error) == 0)
         return 0;
     if (raw_file_leave(raw))
-        fprintf(stderr, "mpistair: %zu samples are in %s; the same call continues with them\n", raw->n_samples,
+        fprintf(stderr, "mpistair: %zu samples are in %s; run the same command again to continue\n", raw->n_samples,
                 raw->part);
     return -1;
 }

@@ -100,7 +100,7 @@ static int subject_read(const char *name, const char *database, const char *raw,
 /* A table is in SI units, where a latency is 1.2e-06: people get units in which they can compare, scripts get the
  * numbers. */
 
-/* Units in which the values of a measurement are numbers that one can read; the first that fits counts. */
+/* Units that give readable numbers; the first that fits counts. */
 static const struct readable {
     const char *quantity; /* NULL: any */
     const char *unit;
@@ -183,7 +183,7 @@ static struct cells cells_of(const struct machine_parameter *row)
     return cells;
 }
 
-/* Whether a row stands below another heading than the one before it. */
+/* Returns whether a row stands below another heading than the one before it. */
 static bool begins_group(const struct machine *machine, size_t i)
 {
     const struct machine_parameter *row = &machine->parameters[i];

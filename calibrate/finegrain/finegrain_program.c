@@ -350,7 +350,8 @@ static int measure_with(const struct finegrain_config *config, int provided, str
     if (result == 0) {
         refusal->code = EXIT_WORK_FAILED;
         if (provided < MPI_THREAD_MULTIPLE)
-            result = error_set(&refusal->error, "this MPI gives no MPI_THREAD_MULTIPLE, in which threads send");
+            result = error_set(&refusal->error,
+                               "this MPI does not provide MPI_THREAD_MULTIPLE, which threads that send need");
     }
     measure.arrivals = arrivals;
     if (result == 0)

@@ -53,7 +53,7 @@ static int pairs_make(const struct finegrain_config *config, const struct finegr
         pairs->delay[i] = sample->delay_s;
     }
     if (samples->n != 2 * n)
-        return error_set(error, "%zu of %zu iterations have come: the program under the launcher ended early",
+        return error_set(error, "only %zu of %zu iterations arrived: the program under the launcher ended early",
                          samples->n, 2 * n);
     return 0;
 }

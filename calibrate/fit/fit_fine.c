@@ -173,8 +173,8 @@ static void append_rate(const struct fit *fit, const struct wanted *wanted, enum
     const struct line_value rate = {time.first_s / time.second_s, time.first_s / most_s,
                                     least_s > 0 ? time.first_s / least_s : NAN};
     if (rate.low <= 1 && !(rate.high < 1))
-        fit_note(fit->notes, "%s: %s left out: %.2f is not told from 1", level_name[wanted->level], quantity,
-                 rate.value);
+        fit_note(fit->notes, "%s: %s left out: %.2f is not significantly different from 1", level_name[wanted->level],
+                 quantity, rate.value);
     else
         fit_row(fit->machine, wanted->level, PROTOCOL_ANY, quantity, MACHINE_NO_N, rate, time.n_samples, "both-ways");
 }

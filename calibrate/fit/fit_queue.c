@@ -124,9 +124,9 @@ static void note_search(FILE *notes, const struct queue *queue, const struct ste
         snprintf(known, sizeof known, ", from too few samples");
     else if (search == SEARCH_UNDECIDED)
         snprintf(known, sizeof known, ", a step is %.3g .. %.3g ns", last->value.low * 1e9, last->value.high * 1e9);
-    fit_note(notes, "%sthe %s queue is %ssearched linearly%s (reversed takes %.3g times in order at %llu%s)",
-             search == SEARCH_UNDECIDED ? "whether " : "", queue->name, search == SEARCH_NOT_LINEAR ? "not " : "",
-             search == SEARCH_UNDECIDED ? " cannot be told" : "", last->time.second_s / last->time.first_s,
+    fit_note(notes, "%sthe %s queue is %ssearched linearly (reversed takes %.3g times in order at %llu%s)",
+             search == SEARCH_UNDECIDED ? "it is unclear whether " : "", queue->name,
+             search == SEARCH_NOT_LINEAR ? "not " : "", last->time.second_s / last->time.first_s,
              (unsigned long long)last->depth, known);
 }
 

@@ -352,7 +352,7 @@ static void say(const struct sources *sources, const struct fit_thresholds *thre
     if (isinf(probed))
         fprintf(notes, "; the probe found no size that waits for its receive");
     if (told > 0)
-        fprintf(notes, "; the MPI tells %.0f B", told);
+        fprintf(notes, "; the MPI reports %.0f B", told);
     if (!(broken > 0))
         fprintf(notes, "; the curves show no break");
     else if (used > broken || used < broken)

@@ -210,7 +210,8 @@ static void reason(struct verdict *verdict, const struct machine *machine)
         told |= machine->parameters[i].samples > 0;
     if (cause != NULL)
         snprintf(verdict->reason, sizeof verdict->reason,
-                 "%s: no value of it is the machine's own. Calibrate again on a quieter machine.", sentence_of(cause));
+                 "%s: its values are not those of the undisturbed machine. Calibrate again on a quieter machine.",
+                 sentence_of(cause));
     else if (verdict->word == VERDICT_DO_NOT_USE && is_of_memory_alone(machine))
         snprintf(verdict->reason, sizeof verdict->reason,
                  "its values of memory contention are not known to a quarter. Calibrate longer (--seconds).");
@@ -219,15 +220,15 @@ static void reason(struct verdict *verdict, const struct machine *machine)
                  "at no level are both latency and bandwidth known to a quarter. Calibrate longer (--seconds).");
     else if (strcmp(verdict->not_uses, NOT_MESSAGES) == 0)
         snprintf(verdict->reason, sizeof verdict->reason, "it has memory contention alone%s.",
-                 told ? "" : ", and does not tell how well its values are known");
+                 told ? "" : ", without intervals");
     else if (verdict->word == VERDICT_USABLE_FOR)
         snprintf(verdict->reason, sizeof verdict->reason,
                  "the rest has intervals wider than half of the values, or less than %d samples.", VERDICT_SAMPLES_MIN);
     else if (verdict->doubts.n == 0)
         snprintf(verdict->reason, sizeof verdict->reason, "%s",
-                 told ? "nothing suspicious." : "nothing suspicious; it does not tell how well its values are known.");
+                 told ? "nothing suspicious." : "nothing suspicious; its values have no intervals.");
     else
-        snprintf(verdict->reason, sizeof verdict->reason, "what follows does not spoil it.");
+        snprintf(verdict->reason, sizeof verdict->reason, "what follows does not prevent its use.");
 }
 
 struct verdict verdict_make(const struct machine *machine, const struct samples *samples)
@@ -369,10 +370,10 @@ static void check_drift(struct doubts *found, const struct machine_parameter *ro
 {
     if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DOUBTS_DRIFT_MAX)
         doubt_add(found, row, DOUBT_DRIFT, row->value,
-                  "the machine's own speed went up and down by %.3g %% while it was calibrated", 100 * row->value);
+                  "the machine's own speed varied by %.3g %% while it was calibrated", 100 * row->value);
     else if (strcmp(row->quantity, "disturbed") == 0 && row->value > SAMPLES_DISTURBED_MAX)
-        doubt_add(found, row, DOUBT_DISTURBED, row->value, "others had the machine during %.3g %% of the samples",
-                  100 * row->value);
+        doubt_add(found, row, DOUBT_DISTURBED, row->value,
+                  "other programs had the processors during %.3g %% of the samples", 100 * row->value);
     else if (strcmp(row->quantity, "steal") == 0 && row->value > DOUBTS_STEAL_MAX)
         doubt_add(found, row, DOUBT_STEAL, row->value, "the hypervisor took %.3g %% of the processors",
                   100 * row->value);

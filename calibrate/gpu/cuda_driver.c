@@ -92,7 +92,7 @@ static enum cuda_driver_state driver_start(struct cuda_driver *driver, struct er
     const char *missing;
     driver->is_mock = dlsym(driver->library, "mpistair_mock_cuda") != NULL;
     if (look_up(driver->library, "cuDriverGetVersion", &version) != 0 || version(&driver->version) != 0) {
-        error_set(error, CUDA_LIBRARY " does not tell its version: expected that of an NVIDIA driver");
+        error_set(error, CUDA_LIBRARY " does not report its version: expected that of an NVIDIA driver");
         return CUDA_DRIVER_ABSENT;
     }
     if (driver->version < OLDEST_VERSION)

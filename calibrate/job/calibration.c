@@ -261,7 +261,7 @@ static int run_program(struct run *run, int index, unsigned launch, struct error
         return error_set(error, "nothing was measured, for the reasons above%s",
                          run->calibration->memory->allow_cpu_copy
                              ? ""
-                             : "; with two cores or more --allow-cpu-copy measures all the same, for a table that "
+                             : "; with two cores or more --allow-cpu-copy measures anyway, and the table "
                                "says so");
     if (result == 0)
         result = raw_file_done(run->raw, spent_s + clock_now_s() - run->begin_s, error);
@@ -281,7 +281,7 @@ static int refuse(const struct error *reason, struct error *error)
 static int forgive(struct run *run, const struct program *program, const struct error *reason, struct error *error)
 {
     char text[sizeof reason->text + 64];
-    fprintf(stderr, "mpistair: %s; going on without\n", reason->text);
+    fprintf(stderr, "mpistair: %s; continuing without it\n", reason->text);
     snprintf(text, sizeof text, "failed %s: %s", program->name, reason->text);
     text[strcspn(text, "\r\n")] = '\0';
     return raw_file_note(run->raw, text, error);

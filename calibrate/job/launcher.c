@@ -56,7 +56,7 @@ int launcher_run(const struct launcher *launcher, const char *benchmark, char *c
         return error_set(error, "%s %s under %s: ended by signal %d (%s)", name, benchmark, launcher->words[0],
                          WTERMSIG(status), strsignal(WTERMSIG(status)));
     if (result == 0 && status != 0)
-        return error_set(error, "%s %s under %s: failed with exit status %d; what it said is above", name, benchmark,
+        return error_set(error, "%s %s under %s: failed with exit status %d; its output is above", name, benchmark,
                          launcher->words[0], WEXITSTATUS(status));
     return result;
 }
@@ -139,7 +139,7 @@ int launcher_identify(struct launcher *launcher, struct error *error)
         return identify_by_trial(launcher, mpis, N_MPIS)
                    ? 0
                    : error_set(error,
-                               "%s: neither its --version nor a trial tells which MPI it starts; expected two ranks or "
+                               "%s: neither its --version nor a trial shows which MPI it starts; expected two ranks or "
                                "more of an MPI that mpistair was built with",
                                launcher->words[0]);
     if (is_built(launcher->mpi) || identify_by_trial(launcher, &mpis[ABI], 1))
@@ -310,10 +310,11 @@ static void check_limits(struct child *child, const char *name, double elapsed_s
     if (child->stopped)
         return;
     if (caught != 0) {
-        error_set(child->error, "%s: ended, as mpistair got signal %d (%s)", name, (int)caught, strsignal(caught));
+        error_set(child->error, "%s: stopped, since mpistair received signal %d (%s)", name, (int)caught,
+                  strsignal(caught));
         child->stopped = true;
     } else if (elapsed_s > limit_s) {
-        error_set(child->error, "%s: not done after %.0f s, ended", name, limit_s);
+        error_set(child->error, "%s: stopped at its time limit of %.0f s", name, limit_s);
         child->stopped = true;
     }
 }

@@ -120,8 +120,8 @@ int machine_check_parameter(const struct machine_parameter *parameter, struct er
     const struct quantity *quantity = quantity_find(parameter->quantity);
     if (strcmp(parameter->method, MACHINE_MOCK) == 0)
         return error_set(error,
-                         "%s was measured on a mock of a driver, which says nothing of a machine: calibrate on "
-                         "the machine itself, or take the row out",
+                         "%s was measured on a mock of a driver, not on a machine: calibrate on the machine "
+                         "itself, or remove the row",
                          parameter->quantity);
     if (!isfinite(parameter->value))
         return error_set(error, "%s: the value is not a finite number", parameter->quantity);
@@ -140,7 +140,7 @@ int machine_check_parameter(const struct machine_parameter *parameter, struct er
         return error_set(error, "%s of %g, expected a value %s 0", quantity->name, parameter->value,
                          quantity->range == ABOVE_ZERO ? "above" : "not below");
     if (quantity->range == PROGRESS && parameter->value > 3)
-        return error_set(error, "%s of %g, expected 0 (nobody), 1 (the sender), 2 (the receiver) or 3 (both)",
+        return error_set(error, "%s of %g, expected 0 (neither), 1 (the sender), 2 (the receiver) or 3 (both)",
                          quantity->name, parameter->value);
     if (quantity->range == EITHER && parameter->value > 1)
         return error_set(error, "%s of %g, expected 0 (no) or 1 (yes)", quantity->name, parameter->value);
@@ -185,8 +185,8 @@ static int check_repeated(const struct machine *machine, struct error *error)
     char n[24] = "-";
     if (row->n != MACHINE_NO_N)
         snprintf(n, sizeof n, "%llu", (unsigned long long)row->n);
-    return error_set(error, "'%s %s %s %s' is there twice", level_text(row->level),
-                     machine_protocol_name[row->protocol], row->quantity, n);
+    return error_set(error, "'%s %s %s %s' appears twice", level_text(row->level), machine_protocol_name[row->protocol],
+                     row->quantity, n);
 }
 
 static int check_protocols(const struct machine *machine, enum level level, struct error *error)

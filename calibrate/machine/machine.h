@@ -66,7 +66,7 @@ int machine_parse_protocol(const char *name, enum machine_protocol *protocol);
 /* Accepts letters, digits, '.', '_', '-', not empty, shorter than machine.name: a word that is also a file name. */
 bool machine_name_valid(const char *name);
 /* Finds NAME.tbl among the shipped machines (MPISTAIR_SHARE, the installed share folder, the source tree) or, if the
- * argument has a '/' or ends in .tbl, the file itself; then reads it as machine_read does. */
+ * argument has a '/', ends in .tbl or names a file, the file itself; then reads it as machine_read does. */
 int machine_find(const char *name_or_path, struct machine *machine, struct error *error);
 /* Writes every value with the digits that read back as the same double. Returns 0, or -1 where the stream failed. */
 int machine_write(FILE *file, const struct machine *machine);
@@ -127,7 +127,7 @@ double machine_bandwidth_at(const struct machine_bandwidth *bandwidth, double n,
 double machine_bandwidth_most(const struct machine_bandwidth *bandwidth);
 
 /* The parameters of memory contention as a machine table has them: D's symbols stand in share/doc/MODELS.md. */
-/* Follows the order of the rows. Cores and alpha are in 1, bandwidths in B/s, losses in B/s a core. */
+/* In the order of the rows. Cores and alpha are in 1, bandwidths in B/s, losses in B/s a core. */
 enum memory_parameter {
     MEMORY_CORES_PAR = 0,
     MEMORY_TOTAL_PAR,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "share/base/array.h"
 #include "share/base/installation.h"
@@ -202,6 +203,8 @@ static int check(const struct reading *reading, const char *path, struct error *
     const struct machine *machine = &reading->machine;
     struct error reason;
     size_t first, again;
+    if (reading->line == 0)
+        return error_set(error, "%s: is empty; expected a machine table", path);
     if (machine->name[0] == '\0')
         return error_set(error, "%s: no line `name N`, not a machine table", path);
     if (machine->n_parameters == 0)
@@ -243,6 +246,9 @@ int machine_find(const char *name_or_path, struct machine *machine, struct error
     char path[PATH_MAX], names[NAMES_BYTES] = "";
     if (installation_named("machines", ".tbl", name_or_path, path, sizeof path) == 0)
         return machine_read(path, machine, error);
+    struct stat file;
+    if (stat(name_or_path, &file) == 0 && S_ISREG(file.st_mode))
+        return machine_read(name_or_path, machine, error);
     struct nearest nearest = nearest_to(name_or_path);
     installation_each("machines", ".tbl", nearest_add_named, &nearest, NULL);
     if (nearest_hint(&nearest)[0] != '\0')

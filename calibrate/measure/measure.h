@@ -225,10 +225,10 @@ void schedule_lead(struct measure *measure, const struct benchmark_program *prog
 enum { PROBE_RANKS_MAX = 64 };
 void probe_prepare(struct measure *measure);
 
-/* Is called on rank 0, as the next function. Probes, judges the time since the last probe and writes its line, except
- * for the first one, which begins the first epoch. Returns what that time was like. */
+/* For rank 0, as the next function. Probes, judges the time since the last probe and writes its line, except for the
+ * first one, which begins the first epoch. Returns what that time was like. */
 enum probing_verdict probe_take(struct measure *measure);
-/* Says whether the last probe is more than a second old. */
+/* Returns whether the last probe is more than a second old. */
 bool probe_is_due(const struct measure *measure);
 
 #endif

@@ -292,7 +292,7 @@ static void tell_result(struct schedule *schedule)
     if (few > 0)
         fprintf(stderr,
                 MEASURE_NOTE "incomplete %s: %zu of %zu measurements have fewer than %d samples after %g s; "
-                             "give it more\n",
+                             "increase --seconds\n",
                 name, few, schedule->n_points, PLAN_SAMPLES_SHORT, schedule->measure->seconds);
     if (schedule->measure->late > 0)
         fprintf(stderr, MEASURE_NOTE "late %s: %zu of %zu samples dropped, a rank could not start in time\n", name,

@@ -108,8 +108,8 @@ static int read_level(struct memory_reading *reading, const char *text, struct e
         return error_set(error, "level %s, expected inter_node: `# memory method nic` is of messages between nodes",
                          text);
     if (reading->samples.n_samples > 0 && reading->samples.level != level)
-        return error_set(error, "level %s, but %s in the rows before: samples of both do not belong into one table",
-                         text, level_text(reading->samples.level));
+        return error_set(error, "level %s, but %s in the rows before: their samples cannot be in one table", text,
+                         level_text(reading->samples.level));
     reading->samples.level = level;
     return 0;
 }
@@ -171,7 +171,7 @@ static int take_count(const char *key, const char *text, uint32_t *count, struct
         return error_set(error, "memory %s %llu, expected 1 to %d", key, (unsigned long long)value,
                          MEMORY_SAMPLES_MOST);
     if (*count != 0 && *count != value)
-        return error_set(error, "memory %s %llu, but %u before: samples of both do not belong into one table", key,
+        return error_set(error, "memory %s %llu, but %u before: their samples cannot be in one table", key,
                          (unsigned long long)value, *count);
     *count = (uint32_t)value;
     return 0;
@@ -185,8 +185,7 @@ static int take_method(struct memory_reading *reading, const char *text, struct 
     if (method == METHOD_UNKNOWN)
         return error_set(error, "memory method '%.40s', expected nic or cpu-copy", text);
     if (reading->method != METHOD_UNKNOWN && reading->method != method)
-        return error_set(
-            error, "memory method %s, but another one before: samples of both do not belong into one table", text);
+        return error_set(error, "memory method %s, but another one before: their samples cannot be in one table", text);
     reading->method = method;
     reading->samples.cpu_copy = method == METHOD_CPU_COPY;
     return 0;

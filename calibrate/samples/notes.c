@@ -107,7 +107,7 @@ static int check_same(const struct notes *notes, const char *text, const char *k
     if (before == NULL || strcmp(before, now) == 0)
         return 0;
     return error_set(error,
-                     "%s was %.200s, is now %.200s: samples of both do not belong into one table; --restart "
+                     "%s was %.200s, is now %.200s: their samples cannot be in one table; --restart "
                      "begins anew",
                      what, before, now);
 }
@@ -173,7 +173,7 @@ void notes_print(const struct notes *notes, FILE *stream)
         if (!said)
             continue;
         if (sscanf(text, "rendezvous %31s %lf %95s", level, &bytes, variable) == 3)
-            fprintf(stream, "%s: rendezvous from %.0f B, told by the MPI (%s)\n", level, bytes, variable);
+            fprintf(stream, "%s: rendezvous from %.0f B, as the MPI reports (%s)\n", level, bytes, variable);
         else if (sscanf(text, "oversubscribed %d %d", &ranks, &cores) == 2)
             fprintf(stream, "oversubscribed: %d ranks on %d cores of a node\n", ranks, cores);
         else if (left_out != NULL)

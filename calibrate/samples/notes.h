@@ -43,7 +43,7 @@ void notes_release(struct notes *notes);
 
 /* Returns what stands behind the word `key` in the first note that begins with it; NULL if there is no such note. */
 const char *notes_find(const struct notes *notes, const char *key);
-int notes_ranks(const struct notes *notes); /* 0: not told */
+int notes_ranks(const struct notes *notes); /* 0: not reported */
 /* Returns whether the ranks are on several nodes; false as long as their places are not known. */
 bool notes_several_nodes(const struct notes *notes);
 

@@ -118,7 +118,7 @@ static int read_lines(struct raw_file *raw, long *end, struct error *error)
             known = known && sample_count(raw, line);
         }
         if (!known)
-            result = error_set(error, "%s:%zu: not what an interrupted calibration leaves; --restart begins anew",
+            result = error_set(error, "%s:%zu: not written by an interrupted calibration; --restart begins anew",
                                raw->part, number);
         *end += length;
     }
@@ -137,11 +137,12 @@ static int compare_asked(const struct raw_file *raw, const struct text_list *ask
             now = asked->texts[i];
     if (before == NULL && now == NULL)
         return 0;
-    return error_set(error,
-                     "%s: an interrupted calibration with %zu samples had '%.200s', this one has '%.200s'; call it as "
-                     "then to continue, or with --restart to begin anew",
-                     raw->part, raw->n_samples, before != NULL ? before : "nothing of the kind",
-                     now != NULL ? now : "nothing of the kind");
+    return error_set(
+        error,
+        "%s: an interrupted calibration with %zu samples had '%.200s', this one has '%.200s'; run the same "
+        "command as then to continue, or add --restart to begin anew",
+        raw->part, raw->n_samples, before != NULL ? before : "nothing of the kind",
+        now != NULL ? now : "nothing of the kind");
 }
 
 static void forget(struct raw_file *raw)

@@ -306,8 +306,8 @@ static int samples_read_row(void *context, size_t line, const union csv_value *v
     if (values[SAMPLES_COLUMN_VARIANT].text != NULL &&
         strncmp(values[SAMPLES_COLUMN_VARIANT].text, MACHINE_MOCK, sizeof MACHINE_MOCK - 1) == 0)
         return error_set(error,
-                         "variant '%.40s': a sample of a mock of a driver, of which no table can be made; "
-                         "calibrate on the machine itself, or take such samples out",
+                         "variant '%.40s': a sample of a mock of a driver, not of a machine; calibrate on the "
+                         "machine itself, or remove such samples",
                          values[SAMPLES_COLUMN_VARIANT].text);
     enum level of_sample;
     if (level_parse(values[SAMPLES_COLUMN_LEVEL].text, &of_sample) != 0 || of_sample == LEVEL_COUNT)

@@ -319,14 +319,14 @@ static int finish(struct topology *topology, struct error *error)
         qsort(topology->routes, topology->n_routes, sizeof *topology->routes, compare_routes);
     for (size_t i = 1; i < topology->n_routes; i++)
         if (compare_routes(&topology->routes[i - 1], &topology->routes[i]) == 0)
-            return error_set(error, "the route from position %u to %u is there twice", topology->routes[i].src,
+            return error_set(error, "the route from position %u to %u appears twice", topology->routes[i].src,
                              topology->routes[i].dst);
     if (topology->n_places > 0)
         qsort(topology->places, topology->n_places, sizeof *topology->places, compare_places);
     for (size_t i = 0; i < topology->n_places; i++) {
         const struct topology_place *place = &topology->places[i];
         if (i > 0 && place[-1].node == place->node)
-            return error_set(error, "node %u is there twice", place->node);
+            return error_set(error, "node %u appears twice", place->node);
         if (place->position >= topology->n_positions)
             return error_set(error, "node %u at position %u, but there are %u positions", place->node, place->position,
                              topology->n_positions);

@@ -241,7 +241,7 @@ static void print_label(const struct graph *graph, FILE *stream)
     print_quoted(stream, text);
     fputs(";\n", stream);
     if (graph->groups.what[0] != '\0' || graph->n_edges > MAX_EDGES)
-        fprintf(stderr, "mpistair: note: of so many ranks the graph is a coarse one: %s\n", text);
+        fprintf(stderr, "mpistair: note: with so many ranks the graph is coarse: %s\n", text);
 }
 
 static void print_groups(const struct graph *graph, FILE *stream)

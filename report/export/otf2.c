@@ -750,11 +750,11 @@ static void tell(const struct otf2 *out)
 {
     if (out->n_unreceived > 0)
         fprintf(stderr,
-                "mpistair: note: of %llu messages no call reported the receive complete: they have a send alone\n",
+                "mpistair: note: of %llu messages no call reported the receive complete: they have only a send\n",
                 (unsigned long long)out->n_unreceived);
     if (out->n_foreign > 0)
         fprintf(stderr,
-                "mpistair: note: of the communicators of %llu messages the trace does not know the members: their "
+                "mpistair: note: %llu messages are on communicators whose members the trace does not have: their "
                 "ranks are those of MPI_COMM_WORLD\n",
                 (unsigned long long)out->n_foreign);
     if (out->base_ns < 0)

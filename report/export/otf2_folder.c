@@ -107,9 +107,8 @@ int otf2_folder_make(struct otf2_folder *folder, const char *path, struct error 
     folder->temporary = xasprintf("%s.XXXXXX", folder->path);
     int result = 0;
     if (lstat(folder->path, &status) == 0 && (!S_ISDIR(status.st_mode) || !is_ours(folder->path)))
-        result =
-            error_set(error, "%s: exists, but not as an archive written by mpistair: expected the name of a new folder",
-                      folder->path);
+        result = error_set(error, "%s: exists and is not an archive of mpistair: expected the name of a new folder",
+                           folder->path);
     else if (mkdtemp(folder->temporary) == NULL)
         result = error_set(error, "%s: cannot be written: %s", path, strerror(errno));
     if (result != 0)

@@ -18,7 +18,7 @@ static int tell(struct export *export, const struct run_program *program)
     for (size_t i = 0; i < program->n_messages; i++)
         kept += (program->messages[i].flags & MESSAGE_ONE_SIDED) == 0;
     if (rows.result == 0)
-        fprintf(stderr, "mpistair: note: outside of --ranks, --from, --to, and left out: %lld of %lld messages\n",
+        fprintf(stderr, "mpistair: note: left out, as outside of --ranks, --from, --to: %lld of %lld messages\n",
                 (long long)(n - kept), (long long)n);
     return cursor_close(&rows);
 }

@@ -151,7 +151,7 @@ int selection_tell(struct export *export)
     cursor_open(&rows, export->database, export->path, left_out_sql, export->error);
     if (cursor_next(&rows))
         fprintf(stderr,
-                "mpistair: note: outside of --ranks, --from, --to, and left out: %lld of %lld messages (%lld of them "
+                "mpistair: note: left out, as outside of --ranks, --from, --to: %lld of %lld messages (%lld of them "
                 "with one side inside), %lld of %lld calls that post none\n",
                 (long long)cursor_integer(&rows, 1), (long long)cursor_integer(&rows, 0),
                 (long long)cursor_integer(&rows, 2), (long long)cursor_integer(&rows, 4),

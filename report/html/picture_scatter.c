@@ -98,9 +98,10 @@ int picture_scatter(struct picture *picture, const struct picture_source *source
     picture_value(picture, "models", names);
     picture_value(picture, "replicate", json_finite(isfinite(report->replicate_error) ? report->replicate_error : 0));
     if (isfinite(report->replicate_error))
-        picture_note(picture,
-                     "The band is the replicate error, %.3g %% (%s): points within it cannot be told from the line.",
-                     report->replicate_error * 100, report->replicate_basis);
+        picture_note(
+            picture,
+            "The band is the replicate error, %.3g %% (%s): points within it cannot be distinguished from the line.",
+            report->replicate_error * 100, report->replicate_basis);
     if (best < report->n_models && report->models[best].withheld)
         picture_note(picture, "Rounds overlap, and the models take them one by one: distances from the line are no "
                               "errors of the models.");

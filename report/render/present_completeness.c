@@ -50,7 +50,7 @@ static void present_lost(struct document *document, const struct report *report)
         const struct report_count *loss = &report->losses[i];
         if (strcmp(loss->name, "no_spool") == 0)
             document_warning(document,
-                             "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); what they did is not here",
+                             "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); their calls are missing",
                              loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
         else if (strcmp(loss->name, "not_joined") == 0)
             document_warning(

@@ -16,9 +16,8 @@ bool present_modelled_time(struct document *document, double measured, double mo
 
 void present_unknown(struct document *document)
 {
-    document_line(
-        document,
-        "~ the model knows nothing of what this rank does: max-rate counts receives only, node-aware sends only");
+    document_line(document,
+                  "~ the model ignores what this rank does: max-rate counts receives only, node-aware sends only");
 }
 
 void present_models(struct document *document, const struct report *report)

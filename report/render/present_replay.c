@@ -19,7 +19,7 @@ static void present_places(struct document *document, const struct report_replay
 static void present_blame(struct document *document, const struct report_replay *replay)
 {
     if (replay->blamed.n == 0) {
-        document_line(document, "nobody waits for anybody");
+        document_line(document, "no rank waits for another");
         return;
     }
     document_line(document, "to blame for %.3g s of waiting, passed on to where it began:", replay->blamed.all_s);

@@ -68,8 +68,8 @@ static void present_crowding(struct document *document, const struct report *rep
     if (report->crowding.nodes > 0)
         document_warning(document,
                          "%" PRId64 " ranks share %" PRId64
-                         " processors%s: times hold the wait for one, which models of rounds do not "
-                         "know of",
+                         " processors%s: times include waiting for one, which models of rounds "
+                         "ignore",
                          report->crowding.ranks, report->crowding.processors,
                          report->crowding.nodes > 1 ? " on the fullest node" : "");
 }
@@ -82,7 +82,7 @@ static void present_waited(struct document *document, const struct report *repor
     if (waited->ranks > 0)
         document_warning(document,
                          "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
-                         ": %.1f %% of %.3g s (%" PRId64 " involuntary switches); times hold that wait",
+                         ": %.1f %% of %.3g s (%" PRId64 " involuntary switches); times include that wait",
                          waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
                          waited->observed_s, waited->switches);
     document->partial = partial;

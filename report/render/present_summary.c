@@ -69,11 +69,11 @@ static void present_processors(struct document *document, const struct report *r
     if (waited->ranks > 0)
         document_warning(document,
                          "%" PRId64 " of %" PRId64 " ranks waited for a processor that others had, most rank %" PRId64
-                         ": %.0f %% of %.3g s; all times hold that wait, whatever they stand under",
+                         ": %.0f %% of %.3g s; all times include that wait",
                          waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
                          waited->observed_s);
     else if (report->crowding.nodes > 0)
-        document_warning(document, "%" PRId64 " ranks share %" PRId64 " processors%s: times hold the wait for one",
+        document_warning(document, "%" PRId64 " ranks share %" PRId64 " processors%s: times include waiting for one",
                          report->crowding.ranks, report->crowding.processors,
                          report->crowding.nodes > 1 ? " on the fullest node" : "");
     document->partial = partial;

@@ -67,7 +67,7 @@ static int read_header_field(struct csv_reader *reader, const char *text)
         if (strcmp(reader->columns[i].name, text) == 0)
             found = i;
     if (found < reader->n_columns && reader->columns[found].present)
-        return error_set(reader->error, "%s:%zu: column '%s' is there twice", reader->path, reader->line, text);
+        return error_set(reader->error, "%s:%zu: column '%s' appears twice", reader->path, reader->line, text);
     if (found < reader->n_columns)
         reader->columns[found].present = true;
     reader->column_of[reader->field] = found;

@@ -217,7 +217,7 @@ static int write_data(struct writing *writing)
         int result = json_print(writing->stream, picture->data.tables, JSON_PAGE);
         fputs(",\"values\":", writing->stream);
         if ((json_print(writing->stream, picture->data.values, JSON_PAGE) | result) != 0)
-            return error_set(writing->error, "the picture %s has text that is no UTF-8", picture->name);
+            return error_set(writing->error, "the picture %s has text that is not UTF-8", picture->name);
         fputs("}</script>\n", writing->stream);
         if (write_drawing(writing, picture) != 0)
             return -1;

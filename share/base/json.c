@@ -256,7 +256,7 @@ void json_rows_add(struct json_rows *rows, struct json *row)
 
 static int failure(struct error *error)
 {
-    return error_set(error, "the JSON cannot be made: a text is no UTF-8");
+    return error_set(error, "the JSON cannot be made: a text is not UTF-8");
 }
 
 int json_rows_end(struct json_rows *rows, struct error *error)

@@ -76,7 +76,7 @@ static int place(const char *path, const struct placement_rows *rows, struct pla
             return error_set(error, "%s:%zu: rank %llu, but there are %zu rows: expected ranks 0 to %zu, each once",
                              path, row->line, (unsigned long long)row->rank, rows->n, rows->n - 1);
         if (seen[row->rank])
-            return error_set(error, "%s:%zu: rank %llu is there twice", path, row->line, (unsigned long long)row->rank);
+            return error_set(error, "%s:%zu: rank %llu appears twice", path, row->line, (unsigned long long)row->rank);
         seen[row->rank] = true;
         placement->node[row->rank] = row->node;
         placement->socket[row->rank] = row->socket;

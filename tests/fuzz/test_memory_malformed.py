@@ -51,7 +51,7 @@ SAMPLES = [
     ("no column n", GOOD.replace(",n,", ",m,"), "raw.csv:5: no column 'n'; expected a header line with benchmark,"),
     ("no column computing_numa", GOOD.replace("computing_numa", "x"), "raw.csv:5: no column 'computing_numa'; expected"),
     ("no column message_numa", GOOD.replace("message_numa", "x"), "raw.csv:5: no column 'message_numa'"),
-    ("a column twice", GOOD.replace("at_s", "n"), "raw.csv:5: column 'n' is there twice"),
+    ("a column twice", GOOD.replace("at_s", "n"), "raw.csv:5: column 'n' appears twice"),
     ("samples of messages", "level,bytes,seconds\nintra_socket,8,1e-6\n", "raw.csv:2: a sample of pingpong, not of memory"),
     ("another benchmark in a later row", with_second(SECOND.replace("memory_contention", "queue")),
      "raw.csv:7: benchmark 'queue', expected memory_contention"),
@@ -116,7 +116,7 @@ TABLES = [
     ("another unit", b"4455.4e6 B/s", b"4455.4e6 s", "t.tbl:12: memory_computation in 's', expected 'B/s'"),
     ("a word for a value", b"73423.0e6", b"fast", "t.tbl:5: value 'fast' is not"),
     ("one row twice", b"any any numa_nodes", b"intra_socket any memory_alpha - 0.9 1\nany any numa_nodes",
-     "t.tbl:24: 'intra_socket any memory_alpha -' is there twice, first in line 9"),
+     "t.tbl:24: 'intra_socket any memory_alpha -' appears twice, first in line 9"),
     ("cut off", b" 1\nintra_socket any memory_loss_left", b"\n", "t.tbl:9: 5 words, expected 6"),
     ("a row missing", b"intra_socket any memory_alpha - 0.915 1\n", b"", "has no memory_alpha at level intra_socket"),
 ]

@@ -218,7 +218,7 @@ class Memory(PredictTest):
             self.assertIn(f"bad.tbl:{where + 1}: ", self.error("predict", "--memory", "--machine", self.path("bad.tbl"), says=says))
         where = next(i for i, line in enumerate(good) if "memory_alpha" in line)
         self.write("bad.tbl", "\n".join([*good, good[where]]) + "\n")
-        self.error("predict", "--memory", "--machine", self.path("bad.tbl"), says="memory_alpha -' is there twice")
+        self.error("predict", "--memory", "--machine", self.path("bad.tbl"), says="memory_alpha -' appears twice")
         self.write("bad.tbl", "\n".join([*good[:where], *good[where + 1:]]) + "\n")
         self.error("predict", "--memory", "--machine", self.path("bad.tbl"),
                    says="machine 'm' has no memory_alpha at level intra_socket, beside others of memory contention there")

@@ -56,6 +56,16 @@ def refuse_mocks():
     os.remove("mock.tbl")
 
 
+def refuse_empty():
+    """A file that exists is named as what is wrong, whatever its name ends in."""
+    for name in ("empty", "empty.tbl"):
+        with open(name, "w"):
+            pass
+        run("show", name, code=1, says=f"{name}: is empty; expected a machine table")
+        os.remove(name)
+    run("show", "empty", code=1, says="machine 'empty': not among the shipped ones")
+
+
 def check_verdicts():
     """machine check begins with what the table may be used for; alike doubts are one line."""
     def check(rows, *options, code=0):
@@ -157,6 +167,7 @@ def main():
     expect("check tells ThunderX2's BW(1) < BW(2)/2", "inter_socket any bw 1" in run("check", "thunderx2"))
     run("check", "thunderx2", "--strict", code=1)
     refuse_mocks()
+    refuse_empty()
     check_verdicts()
     run("check", "xeon-gold-6230", "--strict")
     expect("check counts samples", "only 5 samples" in run("check", "mine.tbl", "--raw", "raw.csv"))

@@ -76,7 +76,7 @@ static void refuses_what_is_not(void **state)
         {"", ":1: empty file; expected a header line with n,x,[t]"},
         {"\n\n", "empty file"},
         {"n\n1\n", ":1: no column 'x'; expected a header line with n,x,[t]"},
-        {"n,x,n\n1,2,3\n", ":1: column 'n' is there twice"},
+        {"n,x,n\n1,2,3\n", ":1: column 'n' appears twice"},
         {"n,x\n1,2\n1\n", ":3: 1 fields, the header has 2"},
         {"n,x\n1,2,3\n", ":2: 3 fields, the header has 2"},
         {"n,x\n-1,2\n", ":2: column 'n': '-1' is not a whole number"},

@@ -166,13 +166,13 @@ static void compares_the_sources_of_a_threshold(void **state)
         const char *method, *note;
     } cases[] = {
         {0, 0, 0, 8192, "segmentation", "inter_node: rendezvous from 8192 B by segmentation\n"},
-        {8192, 0, 0, 8192, "mpi_t", "inter_node: rendezvous from 8192 B by mpi_t; the MPI tells 8192 B\n"},
+        {8192, 0, 0, 8192, "mpi_t", "inter_node: rendezvous from 8192 B by mpi_t; the MPI reports 8192 B\n"},
         {8192, 1024, 4096, 8192, "mpi_t", /* a probe that was cut off */
-         "inter_node: rendezvous from 8192 B by mpi_t; the MPI tells 8192 B\n"},
+         "inter_node: rendezvous from 8192 B by mpi_t; the MPI reports 8192 B\n"},
         {8192, 8099, 8100, 8100, "probe",
-         "inter_node: rendezvous from 8100 B by probe; the MPI tells 8192 B; the curves break at 8192 B\n"},
+         "inter_node: rendezvous from 8100 B by probe; the MPI reports 8192 B; the curves break at 8192 B\n"},
         {65536, 8191, 8192, 8192, "probe",
-         "inter_node: rendezvous from 8192 B by probe; the MPI tells 65536 B; these differ by more than a factor of "
+         "inter_node: rendezvous from 8192 B by probe; the MPI reports 65536 B; these differ by more than a factor of "
          "2\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -236,7 +236,7 @@ static void refuses_malformed_samples(void **state)
         {"level,bytes,seconds\n", "holds no samples"},
         {"level,bytes\nself,1\n", "seconds"},
         {"level,bytes,bytes,seconds\nself,1,1,1\n", "bytes"},
-        {"level,bytes,seconds\nplanet,1,1\n", ":2: level 'planet' is none of"},
+        {"level,bytes,seconds\nplanet,1,1\n", ":2: level 'planet' is not one of"},
         {"level,bytes,seconds\nself,-1,1\n", ":2"},
         {"level,bytes,seconds\nself,1.5,1\n", ":2"},
         {"level,bytes,seconds\nself,99999999999999999999,1\n", ":2"},

@@ -188,7 +188,7 @@ static void no_rate(void **state)
     append_by(&samples, VARIANT_PARTITIONED, 2, 16384, 32, 90e-6, SAMPLES);
     struct machine machine = fitted_onto(two_protocols(), fit_fine, &samples, notes, sizeof notes);
     assert_int_equal(machine.n_parameters, 5);
-    assert_string_equal(notes, "inter_node: rate_rma left out: 1.00 is not told from 1\n");
+    assert_string_equal(notes, "inter_node: rate_rma left out: 1.00 is not significantly different from 1\n");
     machine_release(&machine);
 }
 

@@ -228,7 +228,7 @@ static void says_what_cannot_be_told(void **state)
     } cases[] = {
         {{.more_s = linear, .last_depth = 10000, .samples = 1, .launches = 1}, "126 times in order at 10000, from too"},
         {{.more_s = constant, .last_depth = 128, .samples = 6, .launches = 1, .noise = 0.5, .seed = 1},
-         "cannot be told (reversed takes"},
+         "it is unclear whether the posted queue is searched linearly (reversed takes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char notes[512] = "";

@@ -107,7 +107,7 @@ static void writes_rows(void **state)
     json_rows_add(&bad, json_pack("{ss}", "n", "\xff"));
     json_rows_add(&bad, json_pack("{ss}", "n", "good"));
     assert_int_equal(json_rows_end(&bad, &error), -1);
-    assert_non_null(strstr(error.text, "no UTF-8"));
+    assert_non_null(strstr(error.text, "not UTF-8"));
     assert_int_equal(json_write(stream, json_pack("{sI}", "\xc3", INT64_C(1)), &error), -1);
     assert_int_equal(fclose(stream), 0);
     free(printed);

@@ -20,7 +20,7 @@ static void refuses_with_place_and_reason(void **state)
     static const struct {
         const char *text, *reason;
     } cases[] = {
-        {"", "no line `name N`"},
+        {"", "is empty; expected a machine table"},
         {"source s\nself any tau - 1 s\n", ":1: expected a line `name N` before"},
         {"name m\nself any tau - 1 s\n", ":2: expected a line `source ...` before"},
         {"name m\nsource\n", ":2: an empty source"},
@@ -45,7 +45,7 @@ static void refuses_with_place_and_reason(void **state)
         {HEAD "intra_socket any tau 2 1e-6 s\n", ":3: tau has no n"},
         {HEAD "intra_socket any tau - -1e-6 s\n", ":3: tau of -1e-06, expected a value not below 0"},
         {HEAD "intra_socket any tau - 1e-6 us\n", ":3: tau in 'us', expected 's'"},
-        {HEAD "intra_socket any tau - 1 s\nintra_socket any tau - 1 s\n", "'intra_socket any tau -' is there twice"},
+        {HEAD "intra_socket any tau - 1 s\nintra_socket any tau - 1 s\n", "'intra_socket any tau -' appears twice"},
         {HEAD "intra_socket any bw 2 1 B/s #: 3 1 5 x\n", ":3: ci_low 3 is above ci_high 1"},
         {HEAD "intra_socket any tau - 1 s\nintra_socket eager tau - 1 s\n", "'any' and for 'eager'"},
         {HEAD "intra_socket short tau - 1 s\nintra_socket eager tau - 1 s\n", "expected a row 'intra_socket eager thr"},
@@ -65,7 +65,7 @@ static void refuses_with_place_and_reason(void **state)
         {HEAD "inter_node any backlog_pair 1 64e3 B\n", ":3: backlog_pair has no n, expected '-'"},
         {HEAD "inter_node any backlog - 64 kB\n", ":3: backlog in 'kB', expected 'B'"},
         {HEAD "intra_socket any progress - 4 1\n",
-         ":3: progress of 4, expected 0 (nobody), 1 (the sender), 2 (the rec"},
+         ":3: progress of 4, expected 0 (neither), 1 (the sender), 2 (the rec"},
         {HEAD "intra_socket any progress - -1 1\n", ":3: progress of -1, expected a value not below 0"},
         {HEAD "intra_socket any progress - 0.5 1\n", ":3: progress of 0.5, expected a whole number"},
         {HEAD "intra_socket eager threshold - 5.5 B\n", ":3: threshold of 5.5, expected a whole number"},

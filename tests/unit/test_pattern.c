@@ -89,7 +89,7 @@ static void refusals(void **state)
     } cases[] = {
         {true, "rank,node,socket\n", "no ranks"},
         {true, "rank,node\n0,0\n", "no column 'socket'"},
-        {true, "rank,node,socket\n0,0,0\n0,0,1\n", ":3: rank 0 is there twice"},
+        {true, "rank,node,socket\n0,0,0\n0,0,1\n", ":3: rank 0 appears twice"},
         {true, "rank,node,socket\n0,0,0\n2,0,1\n", ":3: rank 2, but there are 2 rows: expected ranks 0 to 1"},
         {true, "rank,node,socket\n0,4294967296,0\n", ":2: node and socket are numbers below"},
         {true, "rank,node,socket\n0,a,0\n", ":2: column 'node': 'a' is not a whole number"},

@@ -201,13 +201,13 @@ static void refuses_what_is_none(void **state)
         "# mpistair calibrate 1\n# begin pingpong 1 2\n" HEADER "\n" HEADER "\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        refused(texts[i], strlen(texts[i]), "not what an interrupted calibration leaves");
+        refused(texts[i], strlen(texts[i]), "not written by an interrupted calibration");
     struct raw_file raw;
     struct error error = {.text = ""};
     static const char zero[] = "# mpistair calibrate 1\n# begin\0 pingpong 1 2\n";
     write_part(zero, sizeof zero - 1);
     assert_int_equal(raw_file_open(&raw, path, &asked, false, &error), -1);
-    assert_non_null(strstr(error.text, ".part:2: not what"));
+    assert_non_null(strstr(error.text, ".part:2: not written"));
     refused("# mpistair calibrate 1\n# ranks 2\n# ranks 3\n", 44, "the number of ranks was 2, is now 3");
 }
 
@@ -326,8 +326,8 @@ static void notes_are_kept_once(void **state)
     notes_print(&notes, stream);
     fclose(stream);
     assert_string_equal(text, "oversubscribed: 3 ranks on 2 cores of a node\n"
-                              "intra_socket: rendezvous from 4096 B, told by the MPI (limit)\n"
-                              "inter_node: rendezvous from 65536 B, told by the MPI (limit)\n"
+                              "intra_socket: rendezvous from 4096 B, as the MPI reports (limit)\n"
+                              "inter_node: rendezvous from 65536 B, as the MPI reports (limit)\n"
                               "left out: inter_socket: none\nlate pingpong: 3 of 4\nlate pingpong: 4 of 4\n");
     free(text);
     notes_release(&notes);

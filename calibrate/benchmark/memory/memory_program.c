@@ -333,8 +333,8 @@ static int take_sample(struct program *program, struct memory_task *task, struct
         result = try_sample(program, &task->place, seconds, &sample, error);
     if (result == 0)
         return error_set(error,
-                         "%u computing cores on NUMA node %u: none was ever between its first and its last "
-                         "iteration while all others computed, in %.1f s; what else runs on them?",
+                         "%u computing cores on NUMA node %u: in samples of up to %.1f s they never all computed "
+                         "at the same time; stop other programs on them",
                          task->place.n, task->place.computing_numa, seconds / LONGER);
     if (result > 0)
         keep(program, task, &sample);
@@ -539,7 +539,7 @@ static int lead_from_seats(struct program *program, const struct self *selves)
         (struct memory_sender){.same_machine = selves[STREAM_RECEIVER].machine == selves[STREAM_SENDER].machine,
                                .cpus = selves[STREAM_SENDER].cpus};
     if (find_seats(program) != 0)
-        abort_all("hwloc cannot tell the topology of this machine");
+        abort_all("hwloc cannot load the topology of this machine");
     if (program->seats.sender_is_bound)
         bound = (int)program->seats.sending;
     MPI_Bcast(&bound, 1, MPI_INT, STREAM_RECEIVER, program->comm);

@@ -1,6 +1,6 @@
-/* Finds the part of a sample that counts: the time in which every computing core was between its first and its last iteration,
- * what the cores wrote in it, and the messages that came wholly within it (Denis, Jeannot, Swartvagher 2022, section
- * 4.1.1). All times are of one clock, in seconds.
+/* Finds the part of a sample that counts: the time in which every computing core was between its first and its last
+ * iteration, what the cores wrote in it, and the messages that came wholly within it (Denis, Jeannot, Swartvagher 2022,
+ * section 4.1.1). All times are of one clock, in seconds.
  *
  * Also judges, from what a process observed while it received, whether the processor copied the bytes: then a receive
  * takes its share of the memory as a computing core does, and the model of a network card that writes to memory by

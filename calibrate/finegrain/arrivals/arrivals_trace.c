@@ -380,8 +380,7 @@ static int none(const char *path, const struct arrivals_left_out *left_out, stru
         return error_set(error, "%s: no round of which all partitions are recorded", path);
     if (left_out->too_long > 0)
         return error_set(error, "%s: no computation that is shorter than a day", path);
-    return error_set(error, "%s: no sends to other ranks in any round, so that nothing says when threads were done",
-                     path);
+    return error_set(error, "%s: no round has sends to other ranks, which show when threads were done", path);
 }
 
 int arrivals_trace_write(const char *trace_path, const char *csv_path, struct arrivals_found *found,

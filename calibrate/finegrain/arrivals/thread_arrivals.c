@@ -317,7 +317,7 @@ int arrivals_open(const struct arrivals_request *request, double compute_s, stru
                   struct error *error)
 {
     if (request->kind == ARRIVAL_TRACE)
-        return error_set(error, "%s: a trace is no file of times; expected them as fixed:FILE", request->path);
+        return error_set(error, "%s: expected a file of times (fixed:FILE), not a trace", request->path);
     if (!(compute_s >= 0 && compute_s <= ARRIVALS_MOST_S))
         return error_set(error, "compute time %g s: expected seconds from 0 to %g", compute_s, ARRIVALS_MOST_S);
     struct arrivals *opened = xcalloc(1, sizeof *opened);
@@ -555,7 +555,7 @@ int arrivals_parse(const char *text, struct arrivals_request *request, struct er
     if (i == n)
         return no_such(text, length, error);
     if (text[length] == '\0' || text[length + 1] == '\0')
-        return error_set(error, "arrivals '%.80s': nothing behind the kind; expected %s:%s", text, kinds[i].name,
+        return error_set(error, "arrivals '%.80s': the value is missing; expected %s:%s", text, kinds[i].name,
                          kinds[i].of);
     struct arrivals_request parsed = {.kind = kinds[i].kind};
     if (parsed.kind == ARRIVAL_LAGGARD || parsed.kind == ARRIVAL_NORMAL) {

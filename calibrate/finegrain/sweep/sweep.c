@@ -62,7 +62,7 @@ static int find_option(const struct sweep *sweep, const struct option_row *rows,
             return error_set(error, "--seed: not in a sweep; it is an option of the command, for all configurations");
         for (size_t list = 0; list < sweep->n_lists; list++)
             if (sweep->lists[list].row == i)
-                return error_set(error, "%s: is in a line before as well; expected all its values in one", option);
+                return error_set(error, "%s: is in an earlier line, too; expected all its values in one line", option);
         *found = i;
         return 0;
     }
@@ -93,7 +93,7 @@ static int add_value(const struct finegrain_config *base, struct sweep_list *lis
         return error_set(error, "--%s %.40s: takes no value", row->name, value);
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->values[i], value) == 0)
-            return error_set(error, "--%s %.40s: stands twice in the line", row->name, value);
+            return error_set(error, "--%s %.40s: is given twice in the line", row->name, value);
     if (set_option(&scratch, list->row, value, error) != 0 ||
         (row->text != NULL && check_arrivals(base, value, error) != 0))
         return -1;
@@ -189,9 +189,9 @@ static int combine(const char *path, const struct finegrain_config *base, struct
     for (size_t i = 0; i < n; i++)
         if (add_combination(sweep, base, i, error) != 0)
             return -1;
-    return sweep->n > 0
-               ? 0
-               : error_set(error, "%s: none of %zu combinations of values can be: %.600s", path, n, sweep->unfit.text);
+    return sweep->n > 0 ? 0
+                        : error_set(error, "%s: none of %zu combinations of values is valid: %.600s", path, n,
+                                    sweep->unfit.text);
 }
 
 int sweep_read(const char *path, const struct finegrain_config *base, struct sweep *sweep, struct error *error)
@@ -249,8 +249,8 @@ static int sweep_take_row(struct results *results, struct sweep *sweep, const ch
     free(wanted.key);
     if (found == NULL)
         return error_set(error,
-                         "%s:%zu: this row is of no configuration of the sweep, but of another sweep file, seed or "
-                         "option; give another file by -o, or remove the row",
+                         "%s:%zu: this row is of no configuration of the sweep: sweep file, seed or options differ; "
+                         "give another file by -o, or remove the row",
                          results->path, row->line);
     if ((*found)->line != 0)
         return error_set(error, "%s:%zu: this row is of the same configuration as line %zu; remove one of them",
@@ -356,7 +356,7 @@ static int measure(const struct launcher *launcher, const struct finegrain_confi
     struct error reason = *error;
     return error_set(error,
                      "--interface %s --peers %llu --bytes %llu --threads %llu --parts %llu --arrivals %.80s: %.600s "
-                     "(%zu of %zu rows are in %.100s; the same command goes on)",
+                     "(%zu of %zu rows are in %.100s; run the same command again to continue)",
                      finegrain_interface_word[config->interface], (unsigned long long)config->peers,
                      (unsigned long long)config->bytes, (unsigned long long)config->threads,
                      (unsigned long long)config->parts, config->arrivals, reason.text, results->n_measured, n,

@@ -183,7 +183,7 @@ def check_output(folder, has_otf2):
             (place / "traces" / "letter.txt").write_text("mine")
         before = sorted(map(str, place.rglob("*")))
         code, _, errors = run("export", trace, "--to", "otf2", "-o", place)
-        check(f"folder {name}", code == 1 and "not as an archive" in errors and before == sorted(map(str, place.rglob("*"))), f"{code} {errors}")
+        check(f"folder {name}", code == 1 and "not an archive" in errors and before == sorted(map(str, place.rglob("*"))), f"{code} {errors}")
     code, _, errors = run("export", trace, "--to", "otf2", "-o", folder / "missing" / "x")
     check("otf2 into no folder", code == 1 and "missing" in errors, f"{code} {errors}")
     check("nothing is left beside", not list(folder.glob("more.*")), list(folder.glob("more.*")))

@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
 synthetic = look("synthetic topology", HWLOC_SYNTHETIC="pack:2 core:3 pu:1")
 if "2 sockets, 6 cores" not in str(synthetic["checks"]):
     failures.append(f"synthetic topology: {synthetic['checks'][0]}")
-drivers = {"ok": ("ok", "2 of NVIDIA (driver of CUDA 12.4): mock 0, mock 1"), "mute": ("ok", "does not tell its version"),
+drivers = {"ok": ("ok", "2 of NVIDIA (driver of CUDA 12.4): mock 0, mock 1"), "mute": ("ok", "does not report its version"),
            "old": ("note", "of CUDA 11.2: expected 11.3"), "lacking": ("note", "and lacks cuDeviceGetName: expected 11.3"),
            "refused": ("note", "refuses cuInit with CUDA_ERROR_UNKNOWN (999)"),
            "unnamed": ("note", "refuses cuInit with an unknown error (999)"), "none": ("note", "sees no GPU")}

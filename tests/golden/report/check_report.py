@@ -91,7 +91,7 @@ def formats(folder, halo):
     connection.close()
     code, out, _ = run("report", one_sided, "--all")
     lines = out.splitlines()
-    check("marked", code == 0 and out.count("~ the model knows nothing of what this rank does") == 2 and
+    check("marked", code == 0 and out.count("~ the model ignores what this rank does") == 2 and
           out.count("0.00 us ~") > 2 and any(line.split()[0:1] == ["2"] and "0.00 us ~" in line for line in lines), out)
     check("not marked", "~ the model" not in run("report", "halo.db", "--all")[1])
     code, out, _ = run("report", "halo.db", "--format", "json")
@@ -316,7 +316,7 @@ def unusual(folder):
                           f"UPDATE process SET wait_ns = {wait} * 2000000 WHERE rank = 1; UPDATE process SET wait_ns = NULL WHERE rank = 3;")
         text = plain(run("report", shared, "--all")[1])
         check("wait", f"! {ranks} of 4 ranks waited for a processor that others had, most rank 2: 45.0 % of 2 s (77 involuntary "
-              "switches); times hold that wait" in text, text)
+              "switches); times include that wait" in text, text)
         check("launched", "! 9 ranks were expected, each made a world" in text and "incomplete: one of 9 processes" in text, text)
         found = json.loads(run("report", shared, "--json")[1])["run"]
         check("json wait", (found["launched"], found["processor_wait"]) == (9, {"ranks": ranks, "worst_rank": 2, "wait_share": 0.45,

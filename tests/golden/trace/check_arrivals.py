@@ -136,8 +136,8 @@ def check_posted(folder):
     change(database, "UPDATE message_row SET send_post_ns = send_post_ns + 100000000000000")
     expect(show(database).stderr, f"mpistair: {database}: no computation that is shorter than a day\n")
     change(database, "DELETE FROM message_row")
-    expect(show(database).stderr, f"mpistair: {database}: no sends to other ranks in any round, so that nothing says when "
-                                  "threads were done\n")
+    expect(show(database).stderr, f"mpistair: {database}: no round has sends to other ranks, which show when threads "
+                                  "were done\n")
 
 
 def check_bad(folder):

@@ -96,11 +96,11 @@ def refused():
     expect("nothing is continued", not os.path.exists("m.raw.csv.part"))
     resume("0.900")
     run(words, says="too disturbed: 100 %", MPISTAIR_DISTURBED="1")
-    expect("check says it", "others had the machine during 100 % of the samples" in run([TOOL, "machine", "check", "./m.tbl"]))
+    expect("check says it", "other programs had the processors during 100 % of the samples" in run([TOOL, "machine", "check", "./m.tbl"]))
     broken = read("m.raw.csv").replace(" quiet", " loud", 1)
     with open("m.raw.csv.part", "w") as part:
         part.write(broken)
-    run(words, code=1, says="not what an interrupted calibration leaves")
+    run(words, code=1, says="not written by an interrupted calibration")
     with open("broken.csv", "w") as file:
         file.write(broken)
     run([TOOL, "machine", "fit", "broken.csv", "--name", "b", "-o", "b.tbl"], code=1, says="verdict 'loud'")

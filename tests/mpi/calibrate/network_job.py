@@ -108,8 +108,8 @@ def injection():
 def contention():
     run("contentions", 1, code=2, says="unknown benchmark 'contentions'")
     run("contention", 2, code=2, says="Expected --link")
-    for link, why in (("0-1", "two pairs of nodes or more"), ("0-1,1-2", "node 1 is there twice"),
-                      ("0-0,1-2", "node 0 is there twice"), ("0-1,2-9", "node 2 is not in this job"),
+    for link, why in (("0-1", "two pairs of nodes or more"), ("0-1,1-2", "node 1 appears twice"),
+                      ("0-0,1-2", "node 0 appears twice"), ("0-1,2-9", "node 2 is not in this job"),
                       ("", "two pairs"), ("0-1,", "expected pairs"), ("0-x", "expected pairs"), ("-1-2", "expected pairs"),
                       ("0-1;2-3", "expected pairs"), ("0-99999999999999999999,1-2", "not in this job")):
         run("contention", 2, "--link", link, code=2, says=why, placement=[0, 1])
