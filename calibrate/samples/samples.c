@@ -311,7 +311,7 @@ static int samples_read_row(void *context, size_t line, const union csv_value *v
                          values[SAMPLES_COLUMN_VARIANT].text);
     enum level of_sample;
     if (level_parse(values[SAMPLES_COLUMN_LEVEL].text, &of_sample) != 0 || of_sample == LEVEL_COUNT)
-        return error_set(error, "level '%.40s' is none of self, intra_socket, inter_socket, inter_node",
+        return error_set(error, "level '%.40s' is not one of self, intra_socket, inter_socket, inter_node",
                          values[SAMPLES_COLUMN_LEVEL].text);
     sample.level = (uint8_t)of_sample;
     if (!(sample.seconds > 0))

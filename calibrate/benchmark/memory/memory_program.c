@@ -261,7 +261,7 @@ static void memory_write_row(const struct program *program, const struct memory_
     printf("%.3f\n", at_s);
 }
 
-/* Writes the sample in one piece: what is cut off ends between samples. */
+/* Writes the sample in one piece, so that an interrupted run ends between samples. */
 static void keep(const struct program *program, struct memory_task *task, const struct contended_sample *sample)
 {
     const struct memory_place *place = &task->place;
@@ -413,7 +413,7 @@ static int refuse(const struct program *program)
     return n;
 }
 
-/* Tells what samples mean. */
+/* Notes how to read the samples. */
 static void memory_note(const struct program *program)
 {
     const struct memory_seats *seats = &program->seats;
