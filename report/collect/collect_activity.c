@@ -309,7 +309,7 @@ static void note_ranks(struct report *report, const struct activity_sums *sums)
 /* Finds ranks that are not like the others, by median and median deviation: one rank far off moves neither. Ranks that
  * were spawned late, or whose world ended early, are not compared. */
 enum { LEAST_RANKS = 4 };
-/* A rank is out of line beyond so many deviations (of a normal distribution), and beyond this part of a rank's time. */
+/* Deviations (of a normal distribution), and share of a rank's time, beyond which a rank is out of line. */
 static const double deviations = 5, part = 0.1;
 #define MOST_ABSENT 0.1
 

@@ -16,14 +16,14 @@
 #define MESSAGES     " FROM message_row m JOIN form f ON f.id = m.form JOIN round r ON r.id = m.round_id"
 #define BETWEEN_GPUS " WHERE " ON_GPU("send") " AND " ON_GPU("recv") " AND f.level BETWEEN 1 AND 3 AND m.bytes > 0"
 
-/* Holds a rank's messages of a group, all[first] to all[first + n - 1]. */
+/* A rank's messages of a group, all[first] to all[first + n - 1]. */
 struct sender {
     int64_t node;
     uint32_t of_node; /* ranks there */
     size_t first, n;
 };
 
-/* Holds the messages of a kind and level, which are looked at together. */
+/* The messages of a kind and level, which are judged together. */
 struct group {
     int64_t kind, level, rounds;
     struct sender *senders;

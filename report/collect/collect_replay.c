@@ -50,7 +50,7 @@ const struct fields report_replay_place_fields =
     FIELDS(report_replay_place, FIELD(report_replay_place, rank), FIELD(report_replay_place, function),
            FIELD(report_replay_place, place), FIELD(report_replay_place, time_s), FIELD(report_replay_place, share));
 
-/* whole_s: of which places' times are shares; NaN: of the sum of all. */
+/* whole_s: the time of which the places' times are shares; NaN: the sum of all. */
 static void collect_places(struct report *report, const char *sql, size_t most, double whole_s,
                            struct report_replay_places *places)
 {

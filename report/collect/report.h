@@ -34,14 +34,14 @@ extern const char *const report_activity_name[SPENT_COUNT]; /* computation, poin
 /* Returns what a function of MPI belongs to: "MPI_Wait" to messages. */
 enum report_activity_kind activity_kind(const char *function);
 
-/* Sums an activity over the ranks. */
+/* An activity, summed over the ranks. */
 struct report_activity {
     double time_s, share; /* of all ranks */
     double least_s, most_s;
     int64_t most_rank; /* with most_s */
 };
 
-/* Says what a call waited for. */
+/* What a call waited for. */
 enum report_waiting {
     WAITING_SENDER,   /* a late sender */
     WAITING_RECEIVER, /* a late receiver */
@@ -50,13 +50,13 @@ enum report_waiting {
     WAITING_COUNT
 };
 
-/* Names a place in the source as the view site does; "" where it is not known. */
+/* A place in the source as the view site has it; "" where it is not known. */
 struct report_place {
     const char *name, *file, *callers; /* "exchange", or "halo+0x1a2b"; "halo.c"; " in step :17", where inlined */
     int64_t line;
 };
 
-/* Describes a function called at a place: time inside MPI of all ranks there. */
+/* A function called at a place: time inside MPI of all ranks there. */
 struct report_call_site {
     const char *function, *place; /* MPI_Wait; "exchange halo.c:42", "" where it is not known */
     struct report_place parts;    /* of place */
@@ -65,13 +65,13 @@ struct report_call_site {
     double time_s, share; /* of all ranks' time */
     double between_s;     /* beside it, between the polls of waits there */
     double waiting_s[WAITING_COUNT];
-    int64_t awaited_rank; /* waited for longest, -1: nobody */
+    int64_t awaited_rank; /* waited for longest, -1: none */
     double awaited_s;
 };
 
 enum { REPORT_CALL_SITES = 20, REPORT_OUT_OF_LINE = 3 };
 
-/* Names a rank whose computation, or whose time inside MPI, is far from that of the others. */
+/* A rank whose computation, or whose time inside MPI, is far from that of the others. */
 struct report_out_of_line {
     int64_t rank;
     bool in_mpi; /* else computation */
@@ -101,14 +101,14 @@ struct report_run {
 };
 extern const struct fields report_run_fields, report_run_numbers; /* the texts; behind them the others */
 
-/* Names a program that ran, by its command line, with its ranks. */
+/* A program that ran, by its command line, with its ranks. */
 struct report_program {
     const char *command, *where; /* where: the ranks, as in report_count */
     int64_t ranks;
 };
 extern const struct fields report_program_fields;
 
-/* Holds T Table III's columns for one level. */
+/* T Table III's columns for one level. */
 struct report_level {
     const char *level; /* "unknown" where a place is not known */
     int64_t messages, max_messages, bytes;
@@ -116,7 +116,7 @@ struct report_level {
 };
 extern const struct fields report_level_fields;
 
-/* Describes something that is missing or in doubt, added over the ranks: a cause, a function, a reason. */
+/* Something that is missing or in doubt, added over the ranks: a cause, a function, a reason. */
 struct report_count {
     const char *name;
     int64_t n, ranks;
@@ -125,7 +125,7 @@ struct report_count {
 };
 extern const struct fields report_count_fields;
 
-/* Describes times without recording (MPI_Pcontrol). */
+/* Times without recording (MPI_Pcontrol). */
 struct report_off {
     int64_t times, ranks, operations, partners; /* operations left out; their partners, left out as well */
     double time_s;                              /* over all ranks */
@@ -133,8 +133,7 @@ struct report_off {
 };
 extern const struct fields report_off_fields;
 
-/* Counts ranks that waited for a processor for REPORT_WAITED of their time and more, and describes the one that waited
- * most. */
+/* Ranks that waited for a processor for REPORT_WAITED of their time and more, and the one that waited most. */
 struct report_waited {
     int64_t ranks, worst_rank, switches;
     double wait_share, run_share, observed_s; /* values of the worst; NaN: not known for any rank */
@@ -143,7 +142,7 @@ extern const struct fields report_waited_fields;
 
 #define REPORT_WAITED 0.05
 
-/* Sums calls of a kind of which only sums are kept, without those made while recording was off. */
+/* Calls of a kind of which only sums are kept, without those made while recording was off. */
 struct report_sum {
     const char *kind;
     int64_t calls, ranks;
@@ -178,7 +177,7 @@ struct report_model {
 };
 extern const struct fields report_model_fields; /* machine, model, options */
 
-/* Is a row of T Table III: the traffic of one round. */
+/* A row of T Table III: the traffic of one round. */
 struct report_kind {
     int64_t kind, rounds, messages, max_messages, bytes;
     double intra_socket, inter_socket, inter_node; /* shares of bytes */
@@ -228,7 +227,7 @@ extern const struct fields report_rank_fields;
 
 enum { REPORT_WORST = 5, REPORT_PARTNERS = 3 };
 
-/* Says what a rank's messages with a partner would take alone, at BW(1). */
+/* What a rank's messages with a partner would take alone, at BW(1). */
 struct report_partner {
     int64_t rank, messages, bytes;
     const char *direction, *level; /* from or to the partner */
@@ -236,24 +235,24 @@ struct report_partner {
 };
 extern const struct fields report_partner_fields;
 
-/* The report speaks of overlap from this share of a rank's time in rounds on. */
+/* Share of a rank's time in rounds from which on the report shows overlap. */
 #define REPORT_OVERLAP 0.05
 
-/* Describes one of the ranks with the longest measured time, and why. */
+/* One of the ranks with the longest measured time, and why. */
 struct report_worst {
     const struct report_rank *rank;
     struct report_partner partners[REPORT_PARTNERS]; /* those that cost most */
     size_t n_partners;
 };
 
-/* Says how long ranks of a kind's rounds that are done wait for the last one; as the view kind_wait. */
+/* How long ranks of a kind's rounds that are done wait for the last one; as the view kind_wait. */
 struct report_wait {
     int64_t kind, rounds, ranks, last_rank, last_rounds;
     double wait_s, mean_s, longest_s, share;
 };
 extern const struct fields report_wait_fields;
 
-/* Lists the ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
+/* The ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
 struct report_overlap {
     bool matters; /* a rank spends REPORT_OVERLAP of its rounds or more outside MPI */
     double share; /* share of the time of all ranks in rounds that is outside MPI */
@@ -261,7 +260,7 @@ struct report_overlap {
     size_t n_ranks;
 };
 
-/* Says who waited longest for whom; as the view late_partner. */
+/* Who waited longest for whom; as the view late_partner. */
 struct report_late {
     int64_t rank, partner, messages;
     const char *cause, *function, *place; /* sender or receiver; of the post that waited */
@@ -271,10 +270,10 @@ extern const struct fields report_late_fields;
 
 enum { REPORT_BLAMED = 3, REPORT_CRITICAL = 5, REPORT_SLOWER = 3, REPORT_PARTS = 16, REPORT_EFFICIENCIES = 5 };
 
-/* Transfers that take this share of the ranks' time longer than predicted are told of. */
+/* Least share of the ranks' time by which transfers must be slower than predicted, to be shown. */
 #define REPORT_SLOWER_SHARE 0.01
 
-/* Names a rank and a call of it, with a time and its share. */
+/* A rank and a call of it, with a time and its share. */
 struct report_replay_place {
     int64_t rank;
     const char *function, *place; /* MPI_Send; "exchange halo.c:42" */
@@ -315,13 +314,13 @@ extern const struct fields report_replay_fields;
 
 enum { REPORT_SITES = 8 };
 
-/* Describes the calls of one function at one call site on one communicator. */
+/* The calls of one function at one call site on one communicator. */
 struct report_site {
     const char *function;                 /* MPI_Allreduce ... */
     const char *caller, *file;            /* "" where it is not known */
     const char *communicator;             /* its name, or number; "" for MPI_COMM_WORLD, and where there is none */
     int64_t line, calls, failed, bytes;   /* line 0: not known */
-    int64_t last_rank;                    /* whom the others waited for longest */
+    int64_t last_rank;                    /* the rank that the others waited for longest */
     double time_s, inside_s;              /* from begin to end; inside the calls */
     double wait_s, transfer_s;            /* parts of time_s: until the last rank had arrived, behind that */
     double last_s;                        /* part of wait_s that was for last_rank */
@@ -330,7 +329,7 @@ struct report_site {
 };
 extern const struct fields report_site_name_fields, report_site_fields; /* function to communicator; the others */
 
-/* Holds the call sites that take most time, and the sums over all. Waiting is that of joint calls. */
+/* The call sites that take most time, and the sums over all. Waiting is that of joint calls. */
 struct report_sites {
     struct report_site rows[REPORT_SITES];
     size_t n;
@@ -340,9 +339,9 @@ struct report_sites {
 };
 extern const struct fields report_sites_fields;
 
-/* Describes the messages that one call site started, of one number of partitions. Times are means of a message. */
+/* The messages that one call site started, of one number of partitions. Times are means of a message. */
 struct report_partitioned {
-    struct report_site site; /* names the call site; its other members say nothing */
+    struct report_site site; /* names the call site; its other members are not used */
     int64_t partitions, messages;
     double bytes;        /* of all messages */
     double ready_s;      /* from the first to the last partition made ready */
@@ -351,7 +350,7 @@ struct report_partitioned {
 };
 extern const struct fields report_partitioned_fields; /* behind report_site_name_fields */
 
-/* Holds the call sites that sent most, and the sums over all. */
+/* The call sites that sent most, and the sums over all. */
 struct report_partitions {
     struct report_partitioned rows[REPORT_SITES];
     size_t n;
@@ -361,15 +360,15 @@ struct report_partitions {
 };
 extern const struct fields report_partitions_fields;
 
-/* Lists the numbers of parts of a buffer: 2, 4 and 8. */
+/* Numbers of parts of a buffer: 2, 4 and 8. */
 enum { REPORT_FINE_PARTS = 3 };
 extern const uint32_t report_parts[REPORT_FINE_PARTS];
 
 enum report_fine_by { FINE_BY_P2P, FINE_BY_RMA, FINE_BY_PARTITIONED, FINE_BY_BOUND, FINE_BY_COUNT };
-/* Names them: the interfaces, and "at most" for what none can pass. */
+/* Their names: the interfaces, and "at most" for the bound that none can pass. */
 extern const char *const report_fine_by_name[FINE_BY_COUNT];
 
-/* Describes the sends of a kind of rounds by ranks with so many threads. */
+/* The sends of a kind of rounds by ranks with so many threads. */
 struct report_fine_kind {
     int64_t kind, threads;
     int64_t times;       /* rounds, each counted for every rank that sent in it */
@@ -377,15 +376,15 @@ struct report_fine_kind {
     double late_s;       /* mean time from the first thread that was done to the last */
     double whole_s;      /* sum of the times from the begin of the computation until all was sent whole */
     double limit_share;  /* share of that which no number of parts can save */
-    /* Holds the share of the time that parts would have saved, negative where they cost time; NaN: they do not divide
-     * the threads, the bytes are fewer, or the table does not know the interface. */
+    /* Share of the time that parts would have saved, negative where they cost time; NaN: they do not divide the
+     * threads, the bytes are fewer, or the table does not know the interface. */
     double saved[FINE_BY_COUNT][REPORT_FINE_PARTS];
 };
 extern const struct fields report_fine_kind_fields;
 
 enum { REPORT_FINE_KINDS = 6 };
 
-/* Holds the kinds whose rounds take longest, in that order. */
+/* The kinds whose rounds take longest, in that order. */
 struct report_fine_grained {
     const char *machine; /* whose table was taken; "": none is stored in the trace */
     const char *unknown; /* why nothing is known; NULL: it is */
@@ -396,8 +395,7 @@ struct report_fine_grained {
     bool tau_missing;         /* the table's tau stands for the cost of parts by point-to-point messages */
 };
 
-/* Describes the messages of a kind of rounds between GPUs at a level. A rank that sends from a GPU's memory counts as a
- * GPU. */
+/* The messages of a kind of rounds between GPUs at a level. A rank that sends from a GPU's memory counts as a GPU. */
 struct report_gpu_kind {
     int64_t kind, rounds;
     enum level level;                     /* intra_socket, inter_socket, inter_node */
@@ -413,7 +411,7 @@ struct report_gpu_kind {
 
 enum { REPORT_GPU_KINDS = 6 };
 
-/* Holds the kinds that another path would help most, then those that take longest. */
+/* The kinds that another path would help most, then those that take longest. */
 struct report_gpu {
     const char *machine; /* whose table was taken; "": none is stored in the trace */
     const char *unknown; /* why nothing is known; NULL: it is */
@@ -466,8 +464,8 @@ struct report {
     const char *replicate_basis;
 };
 
-/* Says which predictions are wanted, NULL: all; and whether details are: without them overlap, why, and the call sites
- * of collectives, one-sided communication, files and partitioned messages stay empty, as the first screen needs none of
+/* Which predictions are wanted, NULL: all; and whether details are: without them overlap, why, and the call sites of
+ * collectives, one-sided communication, files and partitioned messages stay empty, as the first screen needs none of
  * them. */
 struct report_choice {
     const char *machine, *model;
@@ -492,7 +490,7 @@ void report_read_row(struct report *report, const char *sql, const struct fields
 void report_read_rows(struct report *report, const char *sql, const struct fields *fields, void *array, size_t *n);
 /* Returns whether the trace has the table or view; traces of earlier versions lack some. */
 bool report_has_table(struct report *report, const char *name);
-/* Keeps why a section is empty, without the name of the trace. */
+/* Keeps the reason why a section is empty, without the name of the trace. */
 const char *report_reason(struct report *report, const struct error *reason);
 
 /* What report_collect calls, in this order; each fills a part of the report. */
@@ -506,7 +504,8 @@ void report_collect_fine_grained(struct report *report, const struct report_choi
 /* Nothing where no message is between GPUs, or no machine is stored. */
 void report_collect_gpu(struct report *report, const struct report_choice *choice);
 void report_collect_replay(struct report *report, const char *machine); /* NULL: the last one of any machine */
-/* What ranks did with their time, and the findings. activities.unknown says why the recorded run cannot be read. */
+/* What ranks did with their time, and the findings. activities.unknown gives the reason where the recorded run cannot
+ * be read. */
 void report_collect_activity(struct report *report);
 
 /* Returns the model that the columns machine, model, options name, from first_column on; n_models for one that is not

@@ -50,7 +50,7 @@ static const char usage[] = "usage: mpistair doctor [--json]\n"
 enum doctor_state {
     DOCTOR_OK,
     DOCTOR_NOTE,    /* recording works, but with less or with more care */
-    DOCTOR_MISSING, /* something does not work; whether it matters is for the whole list to say */
+    DOCTOR_MISSING, /* something does not work; whether that matters depends on the whole list */
 };
 
 struct doctor_check {
@@ -92,7 +92,7 @@ static void __attribute__((format(printf, 2, 3))) advise(struct doctor *doctor, 
     va_end(arguments);
 }
 
-/* A program that hangs or prints without end must not take doctor with it. */
+/* Time limit of a program, s: one that hangs or prints without end must not take doctor with it. */
 enum { PROGRAM_LIMIT_S = 10 };
 
 /* Reads until the end, false if that takes more than PROGRAM_LIMIT_S. What does not fit is read and dropped. */

@@ -15,7 +15,7 @@
 static const struct export_format {
     const char *name;
     int (*write)(struct export *export);
-    bool tells; /* itself what a window leaves out */
+    bool tells; /* reports itself what a window leaves out */
 } formats[] = {
     {"perfetto", export_perfetto, false}, {"otf2", export_otf2, false}, {"goal", export_goal, true},
     {"simgrid", export_simgrid, true},    {"csv", export_csv, false},   {"dot", export_dot, false},

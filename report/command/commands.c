@@ -1,4 +1,4 @@
-/* mpistair and those of its commands that have subcommands are tables of names. */
+/* mpistair, and each command that has subcommands, is a table of names. */
 #include "report/command/commands.h"
 
 #include <stdio.h>

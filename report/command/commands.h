@@ -20,9 +20,9 @@ int commands_run(int argc, char **argv);
 /* Prints the help of mpistair. */
 int commands_help(void);
 
-/* Runs `mpistair --complete WORD ...`: words[n_words] are those behind mpistair, the last one, perhaps empty, is at
- * the cursor. Prints a line for each word that fits, behind a tab what it is. A line with a colon in front says what
- * the shell knows better: ":files" or ":files .db", ":commands". Returns the exit code. */
+/* Runs `mpistair --complete WORD ...`: words[n_words] are those behind mpistair, the last one, perhaps empty, is at the
+ * cursor. Prints a line for each word that fits, behind a tab what it is. A line that begins with a colon leaves the
+ * completion to the shell: ":files" or ":files .db", ":commands". Returns the exit code. */
 int complete(int n_words, char **words);
 
 int cmd_machine(int argc, char **argv);

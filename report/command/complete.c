@@ -1,5 +1,5 @@
-/* The tables of commands and options are asked each time, so that the scripts of the shells know nothing and never
- * differ from --help. The words of a line are read as options_read() would read them. */
+/* The tables of commands and options are asked each time, so that the scripts of the shells need no options of their
+ * own and never differ from --help. The words of a line are read as options_read() would read them. */
 #include "report/command/commands.h"
 
 #include <stdbool.h>
@@ -203,7 +203,7 @@ static const struct option_row *waits_for_value(const struct option_table *table
     return NULL;
 }
 
-/* Completes --name=VALUE, which zsh and fish give as one word. Says whether it was one. */
+/* Completes --name=VALUE, which zsh and fish give as one word. Returns whether it was one. */
 static bool complete_assignment(struct line *line, const struct option_table *table)
 {
     char name[64];

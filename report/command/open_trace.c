@@ -1,5 +1,5 @@
-/* Users name what they have: a trace, a folder of spools, or one spool of it. All commands that read traces accept all
- * of these, so that nobody has to know whether the job has made its trace itself. */
+/* A user may name a trace, a folder of spools, or one spool of it. All commands that read traces accept all of these,
+ * so that it does not matter whether the job made its trace itself. */
 #include "report/command/open_trace.h"
 
 #include <errno.h>

@@ -198,7 +198,7 @@ static void work_begin(struct comparison_work *work)
         waited = fmax(waited, profile->processor_wait);
         work->n_ranks = profile->n_ranks > work->n_ranks ? profile->n_ranks : work->n_ranks;
     }
-    /* A rank that waits for a processor does so inside calls, too. More runs show what that does. */
+    /* A rank that waits for a processor does so inside calls, too. More runs show what that changes. */
     work->floor_call = comparison->options.floor_call + (work->n_runs == 2 ? WAITED_MATTERS * waited : 0);
     work->numbers = match_sites(comparison->profiles, comparison->n_a, comparison->n_b, &n_numbers);
     work->bytes = xcalloc(n_numbers * work->n_runs + 1, sizeof *work->bytes);
@@ -368,7 +368,7 @@ static bool sum_is_empty(const struct comparison_work *work, const struct sum *s
     return true;
 }
 
-/* Says whether the sum takes too small a part of the run to be named; one_rank: of a rank's time. */
+/* Returns whether the sum takes too small a part of the run to be named; one_rank: of a rank's time. */
 static bool sum_is_small(const struct comparison_work *work, const struct sum *sum, bool one_rank)
 {
     double most_s = 0, all_s = one_rank && work->n_ranks > 0 ? work->all_s / (double)work->n_ranks : work->all_s;
@@ -550,7 +550,7 @@ static int compare_rows(const void *left, const void *right)
     return ORDER(b->result.above, a->result.above) ?: ORDER(change_b, change_a) ?: ORDER(a->rank, b->rank);
 }
 
-/* Drops the rows of single ranks that say nothing beyond their site: that is above noise itself, or they are not. */
+/* Drops the rows of single ranks that add nothing to their site: that is above noise itself, or they are not. */
 static void drop_cells(struct comparison *comparison)
 {
     bool site_above[PROFILE_WAIT] = {false, false};

@@ -1,7 +1,7 @@
 /* Compares the runs of one job (A) with those of another one, or of the same one later (B).
  *
  * What a call site adds to the run is the computation before its calls, and the time in them that is not spent waiting
- * for others. These are compared each for itself. A site that is slowed makes others wait elsewhere: that is told and
+ * for others. These are compared each for itself. A site that is slowed makes others wait elsewhere: that is shown and
  * never named as a cause. */
 #ifndef MPISTAIR_COMPARE_COMPARISON_H
 #define MPISTAIR_COMPARE_COMPARISON_H
@@ -20,7 +20,7 @@ enum comparison_table {
 };
 extern const char *const comparison_table_name[COMPARISON_TABLES]; /* run, kind, site, site on rank, rank, level */
 
-/* Says why a row has no noise. */
+/* Why a row has no noise. */
 enum comparison_state {
     COMPARISON_TESTED,
     COMPARISON_SMALL,     /* too little time to matter */

@@ -7,7 +7,7 @@
 #include "share/base/statistics.h"
 
 enum { LEFT = PROFILE_SPANS - 2 * NOISE_TRIMMED };
-#define MOST_ALIKE 0.8 /* autocorrelation of 16 values cannot be told better */
+#define MOST_ALIKE 0.8 /* Largest autocorrelation that is used: 16 values do not show it better. */
 
 static double sum(const double span_s[PROFILE_SPANS])
 {

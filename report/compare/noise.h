@@ -1,10 +1,11 @@
-/* Says how large a change between two runs, or two groups of runs, must be to be more than noise.
+/* How large a change between two runs, or two groups of runs, must be to be more than noise.
  *
  * Two runs: span by span the differences are taken. Their mean without the two largest and the two smallest has a
  * standard error (Tukey and McLaughlin), which is widened where neighbouring spans are alike (the effective number of
- * samples of a process of first order). To that times Student's t comes what launches of one job differ by, the floor.
+ * samples of a process of first order). The noise is that times Student's t, plus the floor: what launches of one job
+ * differ by.
  *
- * More runs: the spread of the runs' sums is the noise. Since few runs tell little of it, it is joined with the one
+ * More runs: the spread of the runs' sums is the noise. Since few runs show little of it, it is joined with the one
  * that the floor presumes (a standard deviation of half the floor), weighed as NOISE_PRESUMED more runs. */
 #ifndef MPISTAIR_COMPARE_NOISE_H
 #define MPISTAIR_COMPARE_NOISE_H
@@ -16,7 +17,7 @@
 
 enum { NOISE_PRESUMED = 4, NOISE_TRIMMED = 2 };
 
-/* Holds a quantity in one run. */
+/* A quantity in one run. */
 struct noise_sample {
     double span_s[PROFILE_SPANS];
     double floor_s; /* presumed to be different in the next launch of the same job; at least 0 */

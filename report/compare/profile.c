@@ -1,5 +1,5 @@
-/* Reads what `mpistair diff` compares of a run. The reader of whole runs (predictor/run_read) tells each call with what
- * its time went to; a rank's calls are kept until its last one, then sorted by site and summed up. */
+/* Reads what `mpistair diff` compares of a run. The reader of whole runs (predictor/run_read) gives each call with the
+ * parts of its time; a rank's calls are kept until its last one, then sorted by site and summed up. */
 #include "report/compare/profile.h"
 
 #include <math.h>

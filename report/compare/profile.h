@@ -1,9 +1,8 @@
-/* Holds what `mpistair diff` compares of one run: the time of each call site on each rank, of all calls and span by
- * span.
+/* What `mpistair diff` compares of one run: the time of each call site on each rank, of all calls and span by span.
  *
  * A *cell* is a call site on a rank. Its calls, in their order, fall into PROFILE_SPANS spans of as many calls each. Of
- * a span the *undisturbed* time counts: the mean of the fastest quarter of its calls, times their number. What others
- * do to the machine meanwhile makes calls slower, never faster; what the program does differently moves all of them. */
+ * a span the *undisturbed* time counts: the mean of the fastest quarter of its calls, times their number. Other load on
+ * the machine makes calls slower, never faster; what the program does differently moves all of them. */
 #ifndef MPISTAIR_COMPARE_PROFILE_H
 #define MPISTAIR_COMPARE_PROFILE_H
 
@@ -17,7 +16,7 @@
 
 enum {
     PROFILE_SPANS = 16,
-    PROFILE_FEW_CALLS = 8, /* a cell of fewer calls says nothing about its own variation */
+    PROFILE_FEW_CALLS = 8, /* a cell of fewer calls shows nothing of its own variation */
 };
 
 /* Kinds of calls, by what they do. */
@@ -33,7 +32,7 @@ extern const char *const profile_kind_name[PROFILE_KINDS]; /* point-to-point, co
 /* Returns the kind of a function, "MPI_Isend". Completions (MPI_Wait...) are point-to-point. */
 enum profile_kind profile_kind_of(const char *function);
 
-/* Names where a call was made, so that another run's trace can be asked for the same. Empty and 0: not known. */
+/* Where a call was made, so that the same site can be found in another run's trace. Empty and 0: not known. */
 struct profile_site {
     const char *function; /* MPI_Isend; "end" is what comes behind the last call */
     const char *symbol, *file, *module;
@@ -44,7 +43,7 @@ struct profile_site {
     enum profile_kind kind;
 };
 
-/* Time goes to computation before a call, to the call itself, and within it to waiting for others. */
+/* Parts of time: computation before a call, the call itself, and within it waiting for others. */
 enum profile_part { PROFILE_COMPUTATION, PROFILE_CALL, PROFILE_WAIT, PROFILE_PARTS };
 
 struct profile_cell {
@@ -56,7 +55,7 @@ struct profile_cell {
 
 enum { PROFILE_LEVELS = 5 }; /* enum level without a level: not known */
 
-/* Sums up the messages of a level, from when both sides had posted to when the receive was complete. */
+/* The messages of a level, from when both sides had posted to when the receive was complete. */
 struct profile_level {
     uint64_t messages, bytes;
     double total_s;

@@ -32,14 +32,14 @@ double show_share(const struct comparison_row *row, double seconds)
     return row->result.a_s > 0 ? seconds / row->result.a_s : NAN;
 }
 
-/* Says whether a row's change exceeds the noise, but in some spans of the run alone, so that it is not above it. */
+/* Returns whether a row's change exceeds the noise, but in some spans of the run alone, so that it is not above it. */
 static bool show_unsteady(const struct comparison_row *row)
 {
     const struct noise_result *result = &row->result;
     return row->state == COMPARISON_TESTED && !result->above && fabs(result->change_s) > result->noise_s;
 }
 
-/* Returns what decided on a row: "above noise", "within noise", "in few spans only"; "" where nothing did. */
+/* Returns the judgement of a row: "above noise", "within noise", "in few spans only"; "" where there is none. */
 static const char *show_decision(const struct comparison_row *row)
 {
     return row->state != COMPARISON_TESTED ? ""
@@ -103,7 +103,7 @@ static bool same_run(const struct profile *a, const struct profile *b)
     return a->started_ns == b->started_ns && strcmp(a->run_key, b->run_key) == 0;
 }
 
-/* Says whether no run before this one had its command. */
+/* Returns whether no run before this one had its command. */
 static bool is_new_command(const struct comparison *comparison, size_t run)
 {
     for (size_t i = 0; i < run; i++)
@@ -112,7 +112,7 @@ static bool is_new_command(const struct comparison *comparison, size_t run)
     return run > 0;
 }
 
-/* Says whether all traces have all of their runs. */
+/* Returns whether all traces have all of their runs. */
 static bool show_is_whole(const struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++)

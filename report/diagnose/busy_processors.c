@@ -1,6 +1,6 @@
 /* Finds that ranks waited for processors that others had. Then what looks like a slow rank may be the scheduler.
  *
- * A trace says how long a rank waited so, not when. A rank that polls inside MPI loses nothing by it, so of the waiting
+ * A trace has how long a rank waited so, not when. A rank that polls inside MPI loses nothing by it, so of the waiting
  * only the computation's share counts. */
 #include <inttypes.h>
 #include <stdio.h>

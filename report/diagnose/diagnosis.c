@@ -12,7 +12,7 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
-/* Blame is handed on among so many of the longest waits, where there are more. */
+/* Longest waits among which blame is handed on, where there are more. */
 enum { MOST_WAITS = 200000 };
 
 static int compare_late(const void *left, const void *right)

@@ -1,5 +1,5 @@
-/* Holds what the kinds of finding share: the recorded run as a program, who waited for whom in it and who is to blame,
- * and how findings are added. */
+/* What the kinds of finding share: the recorded run as a program, who waited for whom in it and who is to blame, and
+ * how findings are added. */
 #ifndef MPISTAIR_REPORT_DIAGNOSIS_H
 #define MPISTAIR_REPORT_DIAGNOSIS_H
 
@@ -8,13 +8,13 @@
 #include "predictor/run/run_blame.h"
 #include "report/diagnose/finding.h"
 
-/* Sums the calls of a place. */
+/* The calls of a place, summed. */
 struct diagnosis_place {
     uint32_t calls;
     double half_s[2]; /* computation before its calls: the 1st, 3rd ... and the 2nd, 4th ... */
 };
 
-/* Is a call for which others waited, and what its computation cost them all. */
+/* A call for which others waited, and what its computation cost them all. */
 struct diagnosis_event {
     size_t step; /* that they waited for */
     uint32_t site, rank;

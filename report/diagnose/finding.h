@@ -1,7 +1,7 @@
-/* Finds what a run lost time to, and says it in one sentence: which rank, which line, how much.
+/* Findings: what a run lost time to, in one sentence each: which rank, which line, how much.
  *
  * All findings come from recorded times, without a machine table. What is below FINDING_LEAST_SHARE of all ranks' time,
- * or may as well be by chance, is none. */
+ * or may as well be by chance, is not reported. */
 #ifndef MPISTAIR_REPORT_FINDING_H
 #define MPISTAIR_REPORT_FINDING_H
 

@@ -9,10 +9,10 @@
 #include "share/base/order.h"
 #include "share/base/statistics.h"
 
-/* The strong events are the costliest that together cost so much of all. */
+/* Share of the whole cost that the strong events, the costliest ones, have together. */
 #define SITE_STRONG 0.8
 
-/* Holds a rank that calls the site. */
+/* A rank that calls the site. */
 struct site_rank {
     uint32_t rank, place;
     double computed_s; /* before all its calls, as diagnosis_computed */
@@ -37,13 +37,13 @@ struct site_sums {
  * that the binomial distribution gives that less than LATE_CHANCE, whichever rank it might have been. And it must stand
  * apart from the others that come to the same site; else the work is uneven. */
 #define LATE_CHANCE 0.01
-/* Share of all ranks' time from which a wait is reported that came too seldom to tell it from chance. */
+/* Share of all ranks' time from which on a wait is reported even if it is too rare to exclude chance. */
 #define ONCE_SHARE 0.1
-/* A rank stands apart if it is so many times further from the others than they are from each other; of two ranks, if
- * it computes so many times as long. */
+/* How many times further a rank must be from the others than they are from each other, to stand apart; of two ranks,
+ * how many times as long it must compute. */
 #define APART        2.0
 #define APART_OF_TWO 4.0
-/* Share of the waiting that its longer computation must explain. */
+/* Least share of the waiting that its longer computation must explain. */
 #define EXPLAINED 0.25
 
 enum { MOST_LATE = 3 };
@@ -122,7 +122,7 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
  *
  * Of two halves of the calls, every other one in each, the rank that computes most in one is held against the others in
  * the other one. What that adds up to comes out as 0 on average where the ranks differ by chance. */
-/* Lasting differences must explain so much of the waiting. */
+/* Least share of the waiting that lasting differences must explain. */
 #define LASTING 0.5
 
 enum { LEAST_CALLS = 4 };
@@ -204,7 +204,7 @@ static int late_site_find(struct diagnosis *diagnosis, const struct site_sums *s
 
 enum { POSTS_SEND = 1, POSTS_RECEIVE = 2 };
 
-/* Holds what all sites are gone through with. */
+/* State of the walk over all sites. */
 struct site_walk {
     struct diagnosis *diagnosis;
     size_t *first;     /* [n_sites + 1] into by_site */

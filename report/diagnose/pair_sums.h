@@ -8,10 +8,10 @@
 #include "predictor/run_read/run_read.h"
 #include "share/base/map.h"
 
-/* Messages of fewer bytes are small. */
+/* Bytes below which a message is small. */
 enum { PAIR_SMALL_BYTES = 1024 };
 
-/* Sums the messages that one call site sends from a rank to another one. Times are in ns; sums are whole numbers. */
+/* The messages that one call site sends from a rank to another one, summed. Times are in ns; sums are whole numbers. */
 struct rank_pair {
     uint32_t site, src, dst;
     uint64_t n, small;
@@ -22,7 +22,7 @@ struct rank_pair {
     double between_ns; /* of those between nodes: from the later post to the completion of the receive */
 };
 
-/* Keeps the times of the messages from a node to another one whose sizes have the same power of two. */
+/* The times of the messages from a node to another one whose sizes have the same power of two. */
 struct node_pair_times {
     uint32_t class; /* of the size */
     int64_t from, to;

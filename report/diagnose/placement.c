@@ -8,11 +8,12 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
-/* Messages between nodes must take so much of all ranks' time, and so many of their bytes must stay inside. */
+/* Least share of messages between nodes in all ranks' time, and of their bytes that must stay inside with another
+ * order. */
 #define LEAST_SHARE 0.05
 #define LEAST_SAVED 0.25
 
-/* The partitioner must be done at once. */
+/* Most ranks and pairs, for the partitioner to be done at once. */
 enum { MOST_RANKS = 512, MOST_PAIRS = 20000 };
 
 /* Fills the places of ranks 0 .. n - 1; *known becomes false where one is not. */

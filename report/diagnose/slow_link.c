@@ -130,7 +130,7 @@ static int name_node(struct diagnosis *diagnosis, int64_t node, char *text, int6
     return cursor_close(&rows);
 }
 
-/* Adds up what is slow between two nodes, of all sizes, and takes it out; the sentence tells of the costliest size. */
+/* Adds up what is slow between two nodes, of all sizes, and takes it out; the sentence names the costliest size. */
 static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const struct node_pair *worst)
 {
     struct node_pair told = *worst;

@@ -118,7 +118,7 @@ static bool meet(struct depths *depths, uint32_t strand, uint32_t member)
     case DEPENDS_OF_ROOT:
         all = all || !is_root;
         break;
-    case DEPENDS_ON_LOWER: /* nobody says which have come; what those have counts */
+    case DEPENDS_ON_LOWER: /* which have come is not known; what those have counts */
     case DEPENDS_ON_NOBODY:
         all = true;
     }
@@ -185,7 +185,7 @@ static void go_through(struct depths *depths)
     }
 }
 
-/* Sets `joined` of all pairs of ranks. What lies behind a message that the trace does not have counts for nothing. */
+/* Sets `joined` of all pairs of ranks. What follows a message that the trace does not have counts for nothing. */
 static void count_joined(const struct run_program *program, struct pair_sums *pairs)
 {
     size_t n_objects = program->n_messages + program->n_collectives, n_strands = program->n_strands;
@@ -219,12 +219,12 @@ static void count_joined(const struct run_program *program, struct pair_sums *pa
     free(depths.next);
 }
 
-/* The calls must take so much of all ranks' time. */
+/* Least share of the calls in all ranks' time. */
 #define LEAST_SHARE 0.05
 
 enum { LEAST_MESSAGES = 100, MOST_SITES = 8 };
 
-/* Sums the pairs of a call site. */
+/* The pairs of a call site, summed. */
 struct small_site {
     uint32_t site, src, dst; /* the lowest ranks */
     uint64_t n, small, pairs, joined;

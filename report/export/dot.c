@@ -1,7 +1,7 @@
 /* Writes the traffic of a run as a graph for Graphviz: a box a rank, in the clusters of its socket and its node, and an
- * edge a direction with bytes and messages, the wider the more bytes. What nobody could read is not drawn: where there
- * are many ranks a box stands for a socket, a node or several nodes, and only the heaviest edges are there; the graph's
- * label says so. The ranks come sorted by place, so that those of one box stand behind each other. */
+ * edge a direction with bytes and messages, the wider the more bytes. A graph must stay readable: where there are many
+ * ranks a box stands for a socket, a node or several nodes, and only the heaviest edges are drawn; the graph's label
+ * says so. The ranks come sorted by place, so that those of one box stand behind each other. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -696,7 +696,7 @@ static OTF2_FlushType flush(void *data, OTF2_FileType type, OTF2_LocationRef loc
     return OTF2_FLUSH;
 }
 
-/* libotf2 would print its errors; they are kept until somebody says them. */
+/* Keeps the errors of libotf2, which would print them, until they are reported. */
 static OTF2_ErrorCode keep_error(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
                                  const char *format, va_list arguments)
 {

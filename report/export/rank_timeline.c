@@ -14,7 +14,7 @@
 #include "share/base/progress.h"
 
 #define NEVER       INT64_MAX
-#define MAX_TIME_NS (INT64_MAX / 4) /* so that four times and lengths can be added */
+#define MAX_TIME_NS (INT64_MAX / 4) /* four times and lengths can be added */
 
 enum row_source {
     FROM_SEND,
@@ -87,7 +87,7 @@ struct row {
     int64_t idle_calls;
     int64_t number;      /* of ROW_MARK */
     bool stands;         /* this row stands for the call */
-    bool never_returned; /* a call that waits, and that nobody saw return */
+    bool never_returned; /* a call that waits, and whose return was not recorded */
 };
 
 struct lane {

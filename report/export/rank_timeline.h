@@ -34,7 +34,7 @@ struct timeline_call {
     uint32_t lane;
     int64_t idle_calls;      /* unsuccessful tests that it stands for; 0: a call */
     bool returned;           /* false: it never did; its end is that of the rank */
-    bool timed;              /* false: the trace does not say how long it took */
+    bool timed;              /* false: the trace does not have how long it took */
     struct timeline_op *ops; /* [n_ops] what it posted */
     size_t n_ops;
     struct timeline_op first_done; /* of n_done operations that completed in it */

@@ -96,7 +96,7 @@ static int check_window(const struct export *export)
     return 0;
 }
 
-/* A rank that does not exist is kept: whoever reads its row says which one that is. */
+/* A rank that does not exist is kept: the reader of its row reports it. */
 static void kept(sqlite3_context *context, int n, sqlite3_value **values)
 {
     (void)n;

@@ -24,7 +24,7 @@ struct export_wish {
     struct run_window window;
 };
 
-/* The same by rank. */
+/* The selected part, by rank. */
 struct selection {
     size_t n_ranks;
     uint8_t *wanted;          /* [n_ranks] */

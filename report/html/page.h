@@ -8,9 +8,9 @@
 #include "report/collect/report.h"
 #include "report/render/document.h"
 
-/* Writes the first section of the document, the pictures, then the other sections; nothing on the page comes from
- * elsewhere. Where the chart library is not installed the page says so instead of the pictures. Returns 0, or -1
- * with the reason; errors of the stream are the caller's to find by ferror. */
+/* Writes the first section of the document, the pictures, then the other sections; the page loads nothing from
+ * elsewhere. Where the chart library is not installed the page says so instead of the pictures. Returns 0, or -1 with
+ * the reason; the caller finds errors of the stream by ferror. */
 int page_write_report(FILE *stream, const struct document *document, const struct report *report, sqlite3 *database,
                       struct error *error);
 /* Writes a document alone, without pictures. Returns as page_write_report does. */

@@ -28,7 +28,7 @@ static const char *const part_title[SHARES] = {
     "computation", "late sender",     "late receiver",       "latency", "bandwidth",     "contention",  "queue",
     "progress",    "collective wait", "collective transfer", "other",   "not explained", "not recorded"};
 
-/* Is what the trace has of a bin: sums by quantity. */
+/* What the trace has of a bin: sums by quantity. */
 struct quantities {
     double computation, late_sender, late_receiver, transfer, collective_wait, collective_transfer, other, not_recorded;
     double transfer_predicted, collective_predicted;

@@ -1,5 +1,5 @@
-/* Lists the pictures of the page in their order. A new one is a row of the table in pictures.c, a function that
- * collects its data, and a specification in share/html. */
+/* The pictures of the page in their order. A new one is a row of the table in pictures.c, a function that collects its
+ * data, and a specification in share/html. */
 #ifndef MPISTAIR_REPORT_PICTURES_H
 #define MPISTAIR_REPORT_PICTURES_H
 
@@ -32,7 +32,7 @@ struct picture_source {
 struct picture_kind {
     const char *name;    /* of the specification, share/html/NAME.vg.json, and of the element on the page */
     const char *title;   /* the heading */
-    const char *caption; /* what is seen, for those who see it and those who do not */
+    const char *caption; /* what the picture shows; also for screen readers */
     bool wide;           /* takes the whole width of the page */
     /* Fills the picture. Returns 0, or -1 with the reason. */
     int (*collect)(struct picture *picture, const struct picture_source *source, struct error *error);
@@ -45,7 +45,7 @@ extern const size_t n_picture_kinds;
 void picture_query(struct cursor *rows, const struct picture_source *source, const char *sql, const int64_t *values,
                    size_t n, struct error *error);
 
-/* Says which numbers stand for ?1, ?2, ...: picture_query(rows, source, sql, PICTURE_VALUES(width, ranks), error). */
+/* The numbers for ?1, ?2, ...: picture_query(rows, source, sql, PICTURE_VALUES(width, ranks), error). */
 #define PICTURE_VALUES(...) (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
 
 extern const char *const activity_name[SPENT_COUNT]; /* for a reader: computation, point-to-point ... */

@@ -1,5 +1,5 @@
-/* Holds a report as headings, lines and tables of finished strings: what text and HTML have in common. sections.c
- * builds it from struct report, render_text.c and render_html.c write it. */
+/* A report as headings, lines and tables of finished strings: what text and HTML have in common. sections.c builds it
+ * from struct report, render_text.c and render_html.c write it. */
 #ifndef MPISTAIR_REPORT_DOCUMENT_H
 #define MPISTAIR_REPORT_DOCUMENT_H
 
@@ -39,13 +39,13 @@ struct document {
     size_t n_first;      /* blocks of its first section */
     bool is_titled;      /* begins with a heading that is the title of all */
     bool all_sections;   /* has all that can be asked for */
-    bool whole_percents; /* the noise is so large that decimals of a percentage say nothing */
+    bool whole_percents; /* the noise is so large that decimals of a percentage mean nothing */
     bool all_ranks;      /* wanted: all of more than 64 ranks */
     bool partial;        /* of a run that is not whole: percentages get the mark of interpose/sums/whole.h */
-    bool marked;         /* one got it since the mark was explained */
+    bool marked;         /* a percentage got it since the mark was explained */
 };
 
-/* Explains the mark of percentages in a line, where one has it. */
+/* Explains the mark of percentages in a line, where a percentage has it. */
 void document_explain_mark(struct document *document, const char *reason);
 void document_release(struct document *document);
 void document_add(struct document *document, enum document_kind kind, const char *format, ...)

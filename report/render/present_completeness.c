@@ -1,4 +1,4 @@
-/* Says what the recording lacks, each loss in a sentence with its cause and ranks. */
+/* Shows what the recording lacks, each loss in a sentence with its cause and ranks. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -11,7 +11,7 @@ static const char *level_word(enum level level)
     return level == LEVEL_INTRA_SOCKET ? "on socket" : level == LEVEL_INTER_SOCKET ? "on node" : "off node";
 }
 
-/* Says whether the ways that divide the data of a GPU are any others than 3-step. */
+/* Returns whether the ways that divide the data of a GPU are any others than 3-step. */
 static bool divides(const struct report_gpu_kind *kind)
 {
     return kind->ppn > kind->gpus;
@@ -37,7 +37,7 @@ static void present_kind(struct document *document, const struct report_gpu_kind
     }
 }
 
-/* Says why a path has no time: once for all that share the reason. */
+/* Shows why a path has no time: once for all that share the reason. */
 static void present_reasons(struct document *document, const struct report_gpu_kind *kind)
 {
     const char *before = NULL;

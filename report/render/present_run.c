@@ -40,7 +40,7 @@ static void present_head(struct document *document, const struct report *report)
     document_table(document, "|");
     present_programs(document, report);
     document_cell(document, "MPI");
-    /* Open MPI tells its package and more behind a comma. */
+    /* Open MPI adds its package and more behind a comma. */
     document_cell(document, "%.*s, %s%s%s", (int)strcspn(run->mpi_library, ","), run->mpi_library, run->thread_level,
                   run->started_by[0] != '\0' ? ", started by " : "", run->started_by);
     document_cell(document, "ranks");

@@ -1,6 +1,6 @@
 /* Writes the first screen: what ran, whether all of it is recorded, what it lost its time to. It has at most 40 lines
- * of 80 columns, whatever the trace: tables have few rows, texts are shortened, and of the findings as many are told as
- * there is room for. */
+ * of 80 columns, whatever the trace: tables have few rows, texts are shortened, and as many findings are shown as there
+ * is room for. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void present_identity(struct document *document, const struct report *rep
 
 enum { LINE = 76 };
 
-/* Names the processors that ranks had to share. Their waiting is nobody's fault. */
+/* Shows how many ranks had to share processors. Their waiting is the fault of no rank. */
 static void present_processors(struct document *document, const struct report *report)
 {
     const struct report_waited *waited = &report->waited;
@@ -101,7 +101,7 @@ static void summary_recording(struct document *document, const struct report *re
     present_processors(document, report);
 }
 
-/* Returns what is said where there is no finding. */
+/* Returns the line for a run without findings. */
 static const char *summary_nothing_found(const struct report *report)
 {
     if (report->activities.unknown != NULL)

@@ -1,4 +1,4 @@
-/* Holds the table of sections. A new section is a row here and a file present_NAME.c. */
+/* The table of sections. A new section is a row here and a file present_NAME.c. */
 #include "report/render/sections.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ section_set sections_all(void)
     return (UINT64_C(1) << N_SECTIONS) - 1;
 }
 
-/* Says which names there are. */
+/* Reports which names there are. */
 static int unknown(const char *command, const char *name, size_t length)
 {
     char names[512] = "", wanted[48];

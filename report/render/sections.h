@@ -1,5 +1,5 @@
-/* Lists the sections of the report, in the order in which a reader asks. A section is a row of the table in sections.c:
- * its name for --section, its heading, and the function that presents it. */
+/* The sections of the report, in the order in which a reader asks. A section is a row of the table in sections.c: its
+ * name for --section, its heading, and the function that presents it. */
 #ifndef MPISTAIR_REPORT_SECTIONS_H
 #define MPISTAIR_REPORT_SECTIONS_H
 
@@ -13,25 +13,25 @@
 struct section {
     const char *name, *heading; /* heading NULL: the section makes its own */
     const char *holds;          /* of --help */
-    const char *empty;          /* the line of a section that was asked for by name and has nothing to say */
+    const char *empty;          /* the line of a section that was asked for by name and is empty */
     /* Adds what is below the heading; where it adds nothing, the heading is left out as well. */
     void (*present)(struct document *document, const struct report *report);
 };
 
-/* Is a set of sections: bit i stands for the i-th of the table. */
+/* A set of sections: bit i stands for the i-th of the table. */
 typedef uint64_t section_set;
 
 /* Return the first screen alone, and all sections. */
 section_set sections_summary(void);
 section_set sections_all(void);
-/* Adds to *set those of text, names with commas between. Returns 0, or the exit code after saying which names there
+/* Adds to *set those of text, names with commas between. Returns 0, or the exit code after reporting which names there
  * are. */
 int sections_read(section_set *set, const char *command, const char *text);
-/* Says whether the section of that name is in a set. */
+/* Returns whether the section of that name is in a set. */
 bool sections_has(section_set set, const char *name);
 /* Prints each name with what the section holds, for --help. */
 void sections_list(void);
-/* Adds the sections of a set to the document. by_name: one that has nothing to say says that. */
+/* Adds the sections of a set to the document. by_name: one that is empty gets a line that says so. */
 void sections_present(struct document *document, const struct report *report, section_set set, bool by_name);
 
 /* Each of these is a section of the table. */

@@ -21,7 +21,7 @@ const char *words_call(char *text, size_t size, const char *function, const stru
 const char *words_plural(int64_t n);
 /* Returns ratio in percent, for a text in the middle of a line; 0 where it is not known. */
 double words_percent(double ratio);
-/* Returns what is said of all models together, the best of which has that error: that there are too few messages, or
+/* Returns the sentence on all models together, the best of which has that error: that there are too few messages, or
  * that none explains the time; NULL else, and where no error is claimed. */
 const char *words_judgement(const struct report *report);
 /* Returns an error of a model as the text shows it: NaN, thus not at all, where rounds overlap too much for one. */
