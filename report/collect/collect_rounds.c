@@ -210,6 +210,30 @@ static void collect_waits(struct report *report)
                      &report_late_fields, &report->late, &report->n_late);
 }
 
+const struct fields report_site_error_fields =
+    FIELDS(report_site_error, FIELD(report_site_error, function), FIELD(report_site_error, place),
+           FIELD(report_site_error, actual_s), FIELD(report_site_error, model_s), FIELD(report_site_error, off_s));
+
+/* Finds the call sites at which the best law is furthest off. */
+static void collect_site_errors(struct report *report)
+{
+    struct cursor rows;
+    size_t best = report_best_model(report);
+    if (best == report->n_models || report->models[best].rounds)
+        return;
+    const struct report_model *model = &report->models[best];
+    const char *const key[] = {model->machine, model->model, model->options};
+    report_query(report, &rows,
+                 "SELECT function, coalesce(c.place, '?'), actual_s, model_s, off_s "
+                 "FROM site_error e LEFT JOIN site c ON c.id = e.callsite "
+                 "WHERE machine = ?1 AND model = ?2 AND options = ?3 ORDER BY off_s DESC, function, e.callsite");
+    for (int i = 0; rows.result == 0 && i < 3; i++)
+        sqlite3_bind_text(rows.statement, i + 1, key[i], -1, SQLITE_STATIC);
+    while (report->n_site_errors < REPORT_SITE_ERRORS && cursor_next(&rows))
+        fields_read(&report_site_error_fields, &report->site_errors[report->n_site_errors++], &rows, 0, &report->pool);
+    report_query_end(report, &rows);
+}
+
 static void collect_why(struct report *report)
 {
     find_worst(report);
@@ -496,5 +520,6 @@ void report_collect_rounds(struct report *report, const struct report_choice *ch
     if (!choice->details)
         return;
     collect_overlap(report);
+    collect_site_errors(report);
     collect_why(report);
 }

@@ -252,6 +252,14 @@ struct report_wait {
 };
 extern const struct fields report_wait_fields;
 
+/* How far the best law is off at a call site, over all ranks; as the view site_error. */
+struct report_site_error {
+    const char *function, *place; /* place: "?" where it is not known */
+    double actual_s, model_s, off_s;
+};
+extern const struct fields report_site_error_fields;
+enum { REPORT_SITE_ERRORS = 5 };
+
 /* The ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
 struct report_overlap {
     bool matters; /* a rank spends REPORT_OVERLAP of its rounds or more outside MPI */
@@ -447,7 +455,9 @@ struct report {
     struct report_gpu gpu;
     struct report_activities activities;
     struct findings findings;
-    const char *no_findings;   /* why none were looked for; NULL: they were */
+    const char *no_findings;                                  /* why none were looked for; NULL: they were */
+    struct report_site_error site_errors[REPORT_SITE_ERRORS]; /* the furthest off first */
+    size_t n_site_errors;
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
     size_t n_programs, n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_unnamed, n_models, n_kinds,

@@ -60,4 +60,14 @@ void present_models(struct document *document, const struct report *report)
         document_line(document, "replicate error: %.1f %% (%s; of %.1f %% of the time)",
                       words_percent(report->replicate_error), report->replicate_basis,
                       words_percent(report->replicate_share));
+    if (report->n_site_errors == 0)
+        return;
+    document_line(document, "call sites where %s is furthest off, all ranks; off: sum of |measured - modelled|:",
+                  report->models[report_best_model(report)].title);
+    document_table(document, "measured>|modelled>|off>|call");
+    for (size_t i = 0; i < report->n_site_errors; i++) {
+        const struct report_site_error *site = &report->site_errors[i];
+        document_cells(document, "sss", site->actual_s, site->model_s, site->off_s);
+        document_cell(document, "%s %s", site->function, site->place);
+    }
 }

@@ -294,6 +294,7 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
         "ranks", ranks_array(report), "overlap", overlap_object(report), "why", why_object(report), "replay",
         replay_object(&report->replay), "collectives", sites_object(&report->collectives), "rma",
         sites_object(&report->rma), "files", sites_object(&report->files));
+    json_set(all, "site_errors", fields_array(&report_site_error_fields, report->site_errors, report->n_site_errors));
     json_set(all, "whole", json_boolean(report->whole.is_whole));
     json_set(all, "not_whole", report->whole.is_whole ? json_null() : json_string(report->whole.reason));
     json_set(all, "partitions", partitions_object(&report->partitions));

@@ -61,6 +61,8 @@ class PredictRun(unittest.TestCase):
             self.assertAlmostEqual(bias, 0.5, delta=1e-9)
         self.assertEqual(self.query("SELECT function, round(actual_s, 9), round(model_s, 9) FROM site_error WHERE model = 'flow' "
                                     "ORDER BY function"), [("MPI_Recv", 0.008, 0.011), ("MPI_Send", 0.002, 0.004)])
+        sites = json.loads(self.tool("report", self.trace, "--json").stdout)["site_errors"]
+        self.assertEqual([(site["function"], round(site["off_s"], 9)) for site in sites], [("MPI_Recv", 0.003), ("MPI_Send", 0.002)])
 
     def test_parts_add_up(self):
         self.write(made.chain())
