@@ -22,6 +22,17 @@ const char *const run_part_name[RUN_PART_COUNT] = {
     [RUN_OTHER] = "other",
 };
 
+void run_program_swap_shared(struct run_program *program)
+{
+    for (size_t i = 0; i < program->n_shared; i++) {
+        struct run_shared *shared = &program->shared[i];
+        double *at = shared->is_tail ? &program->strands[shared->of].tail_s : &program->steps[shared->of].compute_s;
+        double seconds = *at;
+        *at = shared->seconds;
+        shared->seconds = seconds;
+    }
+}
+
 void run_program_release(struct run_program *program)
 {
     free(program->ranks);
@@ -36,6 +47,7 @@ void run_program_release(struct run_program *program)
     free(program->measured);
     free(program->between_polls_s);
     free(program->moved_polls_s);
+    free(program->shared);
     if (program->release_texts != NULL)
         program->release_texts(program->texts);
     *program = (struct run_program){.measured_run_s = NAN};

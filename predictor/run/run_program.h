@@ -179,6 +179,13 @@ struct run_rank {
     double lost_s;        /* behind all that its strands did: its recording had stopped, and it went on */
 };
 
+/* Holds what is not in its place of a computation of which only the rank's own part counts: as recorded, it has others'. */
+struct run_shared {
+    size_t of; /* the step that it comes before, or the strand that it ends */
+    double seconds;
+    bool is_tail;
+};
+
 struct run_program {
     size_t n_ranks, n_strands, n_steps, n_messages, n_waits, n_collectives, n_members, n_places, n_sites, n_kinds;
     struct run_rank *ranks;
@@ -196,6 +203,8 @@ struct run_program {
     double
         *moved_polls_s; /* [n_places] inside the polls of a loop that measured has with another place: this one's, less
                                  * what measured has here of others; or NULL */
+    struct run_shared *shared; /* [n_shared] computation that was shared out among ranks on one processor; or NULL */
+    size_t n_shared;
     double measured_run_s; /* first begin to last end; NaN: not measured */
     void *texts;           /* owns the sites' names (a struct pool of the reader), or NULL */
     void (*release_texts)(void *texts);
@@ -203,6 +212,9 @@ struct run_program {
 
 /* Says whether the strand is the first of a rank that took the place of one that was gone. */
 bool run_strand_follows(const struct run_program *program, size_t strand);
+
+/* Puts computation as recorded in the place of the ranks' own, or back. */
+void run_program_swap_shared(struct run_program *program);
 
 void run_program_release(struct run_program *program);
 

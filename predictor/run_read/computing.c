@@ -118,11 +118,11 @@ void computing_divide(struct reading *reading)
     make_edges(reading, edges);
     qsort(edges, 2 * n, sizeof *edges, compare);
     divide_computing(edges, 2 * n, active, own_s);
-    for (size_t i = 0; i < n; i++) {
-        const struct computing *computing = &reading->computings[i];
-        *(computing->is_tail ? &program->strands[computing->of].tail_s : &program->steps[computing->of].compute_s) =
-            own_s[i];
-    }
+    program->shared = xmalloc((n + 1) * sizeof *program->shared);
+    program->n_shared = n;
+    for (size_t i = 0; i < n; i++)
+        program->shared[i] = (struct run_shared){reading->computings[i].of, own_s[i], reading->computings[i].is_tail};
+    run_program_swap_shared(program);
     free(edges);
     free(active);
     free(own_s);

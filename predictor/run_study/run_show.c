@@ -9,6 +9,7 @@
 
 #include "predictor/what_if/arrange.h"
 #include "share/base/help_text.h"
+#include "share/base/memory.h"
 #include "share/base/terminal.h"
 #include "share/base/text_table.h"
 
@@ -220,33 +221,39 @@ static void show_parts(FILE *stream, const struct run_study *study)
     }
 }
 
-static void show_efficiency(FILE *stream, const char *name, double measured, double predicted, double otherwise,
-                            bool what_if)
-{
-    fprintf(stream, "%-28s", name);
-    const double shares[] = {measured, predicted, otherwise};
-    for (int i = 0; i < (what_if ? 3 : 2); i++)
-        if (isnan(shares[i]))
-            fprintf(stream, "  %12s", "-");
-        else
-            fprintf(stream, "  %10.1f %%", 100 * shares[i]);
-    fputc('\n', stream);
-}
-
 static void show_efficiencies(FILE *stream, const struct run_study *study)
 {
-    const struct run_efficiencies *m = &study->measured, *p = &study->predicted, *o = &study->otherwise;
-    bool what_if = study->after.by_rank != NULL;
+    const struct run_efficiencies *const columns[] = {&study->measured, &study->predicted, &study->otherwise};
+    int n = study->after.by_rank != NULL ? 3 : 2;
+    bool bounded = false;
     fputs("\nEfficiencies (POP)\n", stream);
-    if (study->no_efficiencies[0] != '\0')
-        help_text_fill(stream, study->no_efficiencies, 0, 0, terminal_page(stream));
-    if (!study->whole.times_known)
+    if (!study->whole.times_known) {
+        char *text = xasprintf("not given, as what ranks computed is not known: %s", study->whole.reason);
+        help_text_fill(stream, text, 0, 0, terminal_page(stream));
+        free(text);
         return;
-    show_efficiency(stream, "parallel efficiency", m->parallel, p->parallel, o->parallel, what_if);
-    show_efficiency(stream, "  load balance", m->load_balance, p->load_balance, o->load_balance, what_if);
-    show_efficiency(stream, "  communication", m->communication, p->communication, o->communication, what_if);
-    show_efficiency(stream, "    serialisation", m->serialisation, p->serialisation, o->serialisation, what_if);
-    show_efficiency(stream, "    transfer", m->transfer, p->transfer, o->transfer, what_if);
+    }
+    for (enum run_efficiency kind = 0; kind < EFFICIENCY_COUNT; kind++) {
+        static const char *const names[EFFICIENCY_COUNT] = {"parallel efficiency", "  load balance", "  communication",
+                                                            "    serialisation", "    transfer"};
+        fprintf(stream, "%-28s", names[kind]);
+        for (int i = 0; i < n; i++) {
+            double share = columns[i]->share[kind];
+            int bound = run_efficiency_bound(kind, columns[i]->share[EFFICIENCY_COMMUNICATION], columns[i]->ideal);
+            char text[16] = "-";
+            if (!isnan(share))
+                snprintf(text, sizeof text, "%s%.1f %%", bound < 0 ? "<= " : bound > 0 ? ">= " : "", 100 * share);
+            fprintf(stream, "  %12s", text);
+            bounded = bounded || bound != 0;
+        }
+        fputc('\n', stream);
+    }
+    if (bounded)
+        help_text_fill(
+            stream,
+            "<= at most, >= at least: the replay on an ideal network takes longer than the run, or less than "
+            "the longest computation",
+            0, 0, terminal_page(stream));
 }
 
 static struct text_table *ranks_table(bool what_if)

@@ -4,6 +4,7 @@
 
 #include "predictor/run_study/run_show.h"
 #include "share/base/json.h"
+#include "share/base/memory.h"
 
 static struct json *quantities_json(const struct run_quantity *quantities, bool measured)
 {
@@ -20,9 +21,22 @@ static struct json *quantities_json(const struct run_quantity *quantities, bool 
 
 static struct json *efficiencies_json(const struct run_efficiencies *e)
 {
-    return json_pack("{so so so so so}", "parallel", json_finite(e->parallel), "load_balance",
-                     json_finite(e->load_balance), "communication", json_finite(e->communication), "serialisation",
-                     json_finite(e->serialisation), "transfer", json_finite(e->transfer));
+    struct json *object = json_object();
+    for (enum run_efficiency kind = 0; kind < EFFICIENCY_COUNT; kind++)
+        json_set(object, run_efficiency_name[kind], json_finite(e->share[kind]));
+    return object;
+}
+
+/* Says of those that are bounds that they are. */
+static struct json *bounds_json(const struct run_efficiencies *e)
+{
+    struct json *object = json_object();
+    for (enum run_efficiency kind = 0; kind < EFFICIENCY_COUNT; kind++) {
+        int bound = run_efficiency_bound(kind, e->share[EFFICIENCY_COMMUNICATION], e->ideal);
+        if (bound != 0)
+            json_set(object, run_efficiency_name[kind], json_string(bound < 0 ? "at most" : "at least"));
+    }
+    return object;
 }
 
 static struct json *interval_json(const struct run_interval *interval)
@@ -128,16 +142,21 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
         "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities", sensitivities_json(study));
     json_set(root, "whole", json_boolean(study->whole.is_whole));
     json_set(root, "not_whole", study->whole.is_whole ? json_null() : json_string(study->whole.reason));
-    json_set(root, "efficiencies_not_given",
-             study->no_efficiencies[0] == '\0' ? json_null() : json_string(study->no_efficiencies));
+    char *reason = xasprintf("not given, as what ranks computed is not known: %s", study->whole.reason);
+    json_set(root, "efficiencies_not_given", study->whole.times_known ? json_null() : json_string(reason));
+    free(reason);
+    json_set(
+        root, "efficiency_bounds",
+        json_pack("{so so}", "measured", bounds_json(&study->measured), "predicted", bounds_json(&study->predicted)));
     json_set(root, "copied", json_boolean(!run_study_predicts(study)));
     json_set(root, "cached_messages", json_count(study->n_cached));
     if (study->options->what_if.best_placement)
         json_set(root, "placement", placement_json(&study->after.placement));
     if (study->after.by_rank != NULL) {
         struct json *what_if =
-            json_pack("{so ss so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
-                      study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise));
+            json_pack("{so ss so so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
+                      study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise),
+                      "efficiency_bounds", bounds_json(&study->otherwise));
         if (study->options->memory)
             json_set(what_if, "compute_slowdown", json_finite(study->after.result.compute_slowdown));
         json_set(root, "what_if", what_if);

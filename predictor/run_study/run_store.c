@@ -86,11 +86,9 @@ static int store_efficiencies(sqlite3 *database, const struct run_study *study, 
 {
     const struct run_efficiencies *m = &study->measured, *p = &study->predicted;
     struct row row = row_prepare(database, "replay_efficiency", 4);
-    row_insert(&row, "itdd", id, "parallel", m->parallel, p->parallel);
-    row_insert(&row, "itdd", id, "load_balance", m->load_balance, p->load_balance);
-    row_insert(&row, "itdd", id, "communication", m->communication, p->communication);
-    row_insert(&row, "itdd", id, "serialisation", m->serialisation, p->serialisation);
-    row_insert(&row, "itdd", id, "transfer", m->transfer, p->transfer);
+    for (enum run_efficiency kind = 0; kind < EFFICIENCY_COUNT; kind++)
+        row_insert(&row, "itdd", id, run_efficiency_name[kind], m->share[kind], p->share[kind]);
+    row_insert(&row, "itdd", id, "ideal", m->ideal, p->ideal);
     return row_finish(&row);
 }
 

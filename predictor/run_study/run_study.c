@@ -34,21 +34,6 @@ static int replay_side(const struct run_program *program, struct run_side *side,
     return 0;
 }
 
-/* Returns the run time of a side on a network without latency, contention and with infinite bandwidth. */
-static int replay_ideal(const struct run_program *program, const struct run_side *side, double *run_s,
-                        struct error *error)
-{
-    struct simulation_result result;
-    const struct simulation_options options = {.law = LAW_POSTAL,
-                                               .ideal = {.no_latency = true, .no_transfer = true},
-                                               .scale = side->scale,
-                                               .model_collectives = side->options.model_collectives};
-    int code = simulate(program, &side->machine, &side->placement, &options, &result, error);
-    *run_s = result.end_s - result.begin_s;
-    simulation_result_release(&result);
-    return code;
-}
-
 static int make_scale(const struct run_study *study, struct run_side *side, struct error *error)
 {
     const struct run_options *options = study->options;
@@ -115,24 +100,6 @@ static int make_after(struct run_study *study, sqlite3 *database, struct error *
     return 0;
 }
 
-/* Replays the run as it is, with its efficiencies and the blame for its waiting. */
-static int replay_before(struct run_study *study, struct error *error)
-{
-    const struct run_program *program = &study->program;
-    struct run_side *before = &study->before;
-    double ideal_s;
-    before->options.log = true;
-    if (replay_side(program, before, error) != 0)
-        return -1;
-    if (replay_ideal(program, before, &ideal_s, error) != 0)
-        return -1;
-    study->predicted = run_efficiencies_of(program, before->by_rank, run_side_s(before), ideal_s);
-    study->measured = run_efficiencies_of(program, study->measured_by_rank, program->measured_run_s, ideal_s);
-    if (run_blame(program, &before->options, &before->result, &study->blame) != 0)
-        return error_set(error, "no memory for %zu waits", before->result.n_waits);
-    return 0;
-}
-
 /* Says whether any rank spends time in the window. */
 static bool has_time(const struct run_study *study)
 {
@@ -146,7 +113,10 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
                    struct run_study *study, struct error *error)
 {
     struct run_side *before = &study->before;
-    *study = (struct run_study){.options = options};
+    *study = (struct run_study){.options = options,
+                                .measured = RUN_EFFICIENCIES_UNKNOWN,
+                                .predicted = RUN_EFFICIENCIES_UNKNOWN,
+                                .otherwise = RUN_EFFICIENCIES_UNKNOWN};
     if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
         whole_read(&study->whole, database, options->trace, error) != 0 ||
         run_program_watch(database, options->trace, &options->window, watch, &study->program, error) != 0)
@@ -172,9 +142,17 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
 
 int run_study_replay(struct run_study *study, struct error *error)
 {
-    if (replay_before(study, error) != 0)
+    struct run_program *program = &study->program;
+    struct run_side *before = &study->before;
+    before->options.log = true;
+    if (replay_side(program, before, error) != 0)
         return -1;
-    run_efficiencies_unknown(study);
+    if (study->whole.times_known &&
+        (run_efficiencies_predict(program, before, &study->predicted, error) != 0 ||
+         run_efficiencies_measure(program, before, study->measured_by_rank, &study->measured, error) != 0))
+        return -1;
+    if (run_blame(program, &before->options, &before->result, &study->blame) != 0)
+        return error_set(error, "no memory for %zu waits", before->result.n_waits);
     return 0;
 }
 
@@ -189,15 +167,13 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
     progress_show("replay: sensitivity");
     if (options->sensitivity && run_sensitivity(study, error) != 0)
         return -1;
-    double ideal_s;
     progress_show(run_options_what_if(options) ? "replay: what if" : "replay: intervals");
     if (!run_options_what_if(options))
         return options->interval ? run_intervals(study, error) : 0;
     if (make_after(study, database, error) != 0 || replay_side(&study->program, &study->after, error) != 0 ||
-        replay_ideal(&study->program, &study->after, &ideal_s, error) != 0)
+        (study->whole.times_known &&
+         run_efficiencies_predict(&study->program, &study->after, &study->otherwise, error) != 0))
         return -1;
-    study->otherwise = run_efficiencies_of(&study->program, study->after.by_rank, run_side_s(&study->after), ideal_s);
-    run_efficiencies_unknown(study);
     return options->interval ? run_intervals(study, error) : 0;
 }
 

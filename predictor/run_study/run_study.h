@@ -5,13 +5,9 @@
 
 #include "interpose/sums/whole.h"
 #include "predictor/run/run_blame.h"
+#include "predictor/run/run_efficiency.h"
 #include "predictor/run_study/run_options.h"
 #include "predictor/run_study/run_placement.h"
-
-/* Holds the efficiencies of the POP method (share/doc/MODELS.md, Whole run, Efficiencies), 0 to 1. NaN: not known. */
-struct run_efficiencies {
-    double load_balance, serialisation, transfer, communication, parallel;
-};
 
 /* Holds one replay with what it came from. */
 struct run_side {
@@ -46,8 +42,7 @@ struct run_study {
     struct run_placement_found found;   /* with --best-placement */
     struct run_blame blame;
     struct run_efficiencies measured, predicted, otherwise;
-    struct whole whole;                    /* what the trace has of the run */
-    char no_efficiencies[700];             /* why measured ones are not known; "": they are */
+    struct whole whole;                    /* what the trace has of the run; without its times no efficiencies */
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
     size_t n_sensitivities;
     size_t n_cached; /* messages whose buffers are taken to be in caches */
@@ -72,11 +67,13 @@ void run_study_release(struct run_study *study);
  * yet. */
 int run_cached(struct run_study *study, struct error *error);
 
-/* run_efficiency.c: computes them, those NaN that would contradict each other. */
-struct run_efficiencies run_efficiencies_of(const struct run_program *program, const struct run_parts *by_rank,
-                                            double run_s, double ideal_s);
-/* Takes away those that the trace does not tell, and says why. */
-void run_efficiencies_unknown(struct run_study *study);
+/* run_ideal.c: compute the efficiencies of a side that was replayed, and those of what was measured (by_rank), with one
+ * more replay each. Return 0, or -1 with the reason. */
+int run_efficiencies_predict(const struct run_program *program, const struct run_side *side,
+                             struct run_efficiencies *predicted, struct error *error);
+int run_efficiencies_measure(struct run_program *program, const struct run_side *side, const struct run_parts *by_rank,
+                             struct run_efficiencies *measured, struct error *error);
+
 /* run_sensitivity.c: fills the study's sensitivities. */
 int run_sensitivity(struct run_study *study, struct error *error);
 

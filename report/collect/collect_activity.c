@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "interpose/trace/state/trace.h"
-#include "predictor/run/run_presence.h"
+#include "predictor/run/run_efficiency.h"
 #include "predictor/run_read/run_read.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"
@@ -231,13 +231,14 @@ static void find_efficiencies(struct report *report, const struct activity_sums 
 {
     struct report_activities *activities = &report->activities;
     double *computed_s = xcalloc(sums->n_ranks, sizeof *computed_s);
-    for (size_t rank = 0; rank < sums->n_ranks; rank++) /* several threads of a rank may compute at once */
-        computed_s[rank] = fmin(sums->ranks[rank].time_s[SPENT_COMPUTATION], activities->run_s);
-    const struct run_presence presence = run_presence_of(program, computed_s);
-    bool known = report->whole.times_known && presence.most_s > 0 && activities->run_s > 0;
-    activities->load_balance = known ? fmin(presence.mean_s / presence.most_s, 1) : NAN;
-    activities->communication = known ? fmin(presence.most_s / activities->run_s, 1) : NAN;
-    activities->parallel = known ? fmin(presence.mean_s / activities->run_s, 1) : NAN;
+    for (size_t rank = 0; rank < sums->n_ranks; rank++)
+        computed_s[rank] = sums->ranks[rank].time_s[SPENT_COMPUTATION];
+    const struct run_efficiencies found = report->whole.times_known
+                                              ? run_efficiencies_of(program, computed_s, activities->run_s, NAN)
+                                              : RUN_EFFICIENCIES_UNKNOWN;
+    activities->load_balance = found.share[EFFICIENCY_LOAD_BALANCE];
+    activities->communication = found.share[EFFICIENCY_COMMUNICATION];
+    activities->parallel = found.share[EFFICIENCY_PARALLEL];
     free(computed_s);
 }
 

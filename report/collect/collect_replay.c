@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/run/run_efficiency.h"
 #include "report/collect/report.h"
 
 #define NAMED                                                                                                          \
@@ -85,9 +86,10 @@ static void collect_parts(struct report *report)
     report_query_end(report, &rows);
 }
 
-const struct fields report_replay_efficiency_fields =
-    FIELDS(report_replay_efficiency, FIELD_AS("efficiency", report_replay_efficiency, name),
-           FIELD(report_replay_efficiency, measured), FIELD(report_replay_efficiency, predicted));
+const struct fields report_replay_efficiency_fields = FIELDS(
+    report_replay_efficiency, FIELD_AS("efficiency", report_replay_efficiency, name),
+    FIELD(report_replay_efficiency, measured), FIELD(report_replay_efficiency, predicted),
+    FIELD_OR_NULL(report_replay_efficiency, measured_bound), FIELD_OR_NULL(report_replay_efficiency, predicted_bound));
 
 /* Returns the efficiency; NaN for what cannot be one, as earlier versions stored it of traces that are not whole. */
 static double efficiency_of(const struct report *report, double value)
@@ -95,18 +97,34 @@ static double efficiency_of(const struct report *report, double value)
     return report->whole.times_known && value >= 0 && value <= 1 ? value : NAN;
 }
 
+/* Says whether an efficiency is a bound, with communication and the ideal run from that column on. */
+static const char *bound_of(struct cursor *rows, int column)
+{
+    int bound = run_efficiency_bound((enum run_efficiency)cursor_integer(rows, 3), cursor_real(rows, column),
+                                     cursor_real(rows, column + 1));
+    return bound < 0 ? "at most" : bound > 0 ? "at least" : "";
+}
+
 static void collect_efficiencies(struct report *report)
 {
+    const struct fields stored =
+        FIELDS(report_replay_efficiency, FIELD_AS("efficiency", report_replay_efficiency, name),
+               FIELD(report_replay_efficiency, measured), FIELD(report_replay_efficiency, predicted));
     struct cursor rows;
     struct report_replay *replay = &report->replay;
     open_of_replay(&rows, report,
                    "WITH told(efficiency, at) AS (VALUES ('parallel', 0), ('load_balance', 1), ('communication', 2), "
                    "  ('serialisation', 3), ('transfer', 4)) "
-                   "SELECT efficiency, measured, predicted FROM replay_efficiency JOIN told USING (efficiency) "
-                   "WHERE run_id = ?1 ORDER BY at");
+                   "SELECT e.efficiency, e.measured, e.predicted, at, c.measured, i.measured, c.predicted, i.predicted "
+                   "FROM replay_efficiency e JOIN told USING (efficiency) "
+                   "LEFT JOIN replay_efficiency c ON c.run_id = e.run_id AND c.efficiency = 'communication' "
+                   "LEFT JOIN replay_efficiency i ON i.run_id = e.run_id AND i.efficiency = 'ideal' "
+                   "WHERE e.run_id = ?1 ORDER BY at");
     while (replay->n_efficiencies < REPORT_EFFICIENCIES && cursor_next(&rows)) {
         struct report_replay_efficiency *efficiency = &replay->efficiencies[replay->n_efficiencies++];
-        fields_read(&report_replay_efficiency_fields, efficiency, &rows, 0, &report->pool);
+        fields_read(&stored, efficiency, &rows, 0, &report->pool);
+        efficiency->measured_bound = bound_of(&rows, 4);
+        efficiency->predicted_bound = bound_of(&rows, 6);
         efficiency->measured = efficiency_of(report, efficiency->measured);
         efficiency->predicted = efficiency_of(report, efficiency->predicted);
     }

@@ -301,8 +301,9 @@ struct report_replay_part {
 extern const struct fields report_replay_part_fields;
 
 struct report_replay_efficiency {
-    const char *name;
+    const char *name; /* parallel, load_balance ... */
     double measured, predicted;
+    const char *measured_bound, *predicted_bound; /* "at most", "at least"; "": it is the value */
 };
 extern const struct fields report_replay_efficiency_fields;
 

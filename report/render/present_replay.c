@@ -50,14 +50,23 @@ static void present_parts(struct document *document, const struct report_replay 
     }
 }
 
+static void present_efficiency(struct document *document, double share, const char *bound)
+{
+    if (isnan(share) || bound[0] == '\0')
+        document_cells(document, "p", share);
+    else
+        document_cell(document, "%s %.*f %%", bound, document->whole_percents ? 0 : 1, 100 * share);
+}
+
 static void present_efficiencies(struct document *document, const struct report_replay *replay)
 {
     document_table(document, "efficiency|measured>|predicted>");
     for (size_t i = 0; i < replay->n_efficiencies; i++) {
         const struct report_replay_efficiency *efficiency = &replay->efficiencies[i];
-        document_cells(document, "tpp",
-                       strcmp(efficiency->name, "load_balance") == 0 ? "load balance" : efficiency->name,
-                       efficiency->measured, efficiency->predicted);
+        document_cells(document, "t",
+                       strcmp(efficiency->name, "load_balance") == 0 ? "load balance" : efficiency->name);
+        present_efficiency(document, efficiency->measured, efficiency->measured_bound);
+        present_efficiency(document, efficiency->predicted, efficiency->predicted_bound);
     }
 }
 

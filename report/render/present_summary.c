@@ -226,13 +226,14 @@ static void present_efficiency(struct document *document, const struct report *r
     const struct report_activities *activities = &report->activities;
     char text[SCREEN_COLUMNS * 2] = "";
     size_t used = 0;
-    for (size_t i = 0; replay->id >= 0 && i < replay->n_efficiencies && used < sizeof text - 40; i++)
-        if (!isnan(replay->efficiencies[i].measured))
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.0f %%", used > 0 ? ", " : "",
-                                     strcmp(replay->efficiencies[i].name, "load_balance") == 0
-                                         ? "load balance"
-                                         : replay->efficiencies[i].name,
-                                     100 * replay->efficiencies[i].measured);
+    for (size_t i = 0; replay->id >= 0 && i < replay->n_efficiencies && used < sizeof text - 40; i++) {
+        const struct report_replay_efficiency *shown = &replay->efficiencies[i];
+        if (!isnan(shown->measured))
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s%.0f %%", used > 0 ? ", " : "",
+                                     strcmp(shown->name, "load_balance") == 0 ? "load balance" : shown->name,
+                                     shown->measured_bound, shown->measured_bound[0] != '\0' ? " " : "",
+                                     100 * shown->measured);
+    }
     if (used == 0 && activities->unknown == NULL && !isnan(activities->parallel))
         snprintf(text, sizeof text, "parallel %.0f %%, load balance %.0f %%, communication %.0f %%",
                  100 * activities->parallel, 100 * activities->load_balance, 100 * activities->communication);

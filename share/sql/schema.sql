@@ -1145,7 +1145,9 @@ CREATE TABLE IF NOT EXISTS replay_part(
   PRIMARY KEY (run_id, place, quantity)
 ) WITHOUT ROWID;
 
--- Efficiencies of the POP method: parallel, load_balance, communication, serialisation, transfer. NULL: not known.
+-- Efficiencies of the POP method: parallel, load_balance, communication, serialisation, transfer. NULL: not known. Row
+-- 'ideal': how long the run takes on an ideal network, as a share of the run. Where that is above 1, serialisation is at
+-- least and transfer at most the value; where it is below communication, the other way round.
 CREATE TABLE IF NOT EXISTS replay_efficiency(
   run_id INTEGER NOT NULL REFERENCES replay_run(id),
   efficiency TEXT NOT NULL,

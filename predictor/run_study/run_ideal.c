@@ -1,0 +1,57 @@
+/* Replays a run on an ideal network, without latency, contention and with infinite bandwidth, for its efficiencies. What
+ * was measured is held against computation as recorded, with a processor for each thread, since that computation holds its
+ * waits for processors. What is predicted shares processors anew on the ideal network, as it does on the other one. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "predictor/run_study/run_study.h"
+#include "share/base/memory.h"
+
+static int replay_ideal(const struct run_program *program, const struct run_side *side, unsigned terms, double turn_s,
+                        double *run_s, struct error *error)
+{
+    struct simulation_result result;
+    const struct simulation_options options = {.law = LAW_POSTAL,
+                                               .ideal = {.no_latency = true, .no_transfer = true},
+                                               .scale = side->scale,
+                                               .model_collectives = side->options.model_collectives,
+                                               .terms = terms,
+                                               .turn_s = turn_s};
+    int code = simulate(program, &side->machine, &side->placement, &options, &result, error);
+    *run_s = result.end_s - result.begin_s;
+    simulation_result_release(&result);
+    return code;
+}
+
+static struct run_efficiencies efficiencies_of(const struct run_program *program, const struct run_parts *by_rank,
+                                               double run_s, double ideal_s)
+{
+    double *computed_s = xmalloc((program->n_ranks + 1) * sizeof *computed_s);
+    for (size_t rank = 0; rank < program->n_ranks; rank++)
+        computed_s[rank] = by_rank[rank].part_s[RUN_COMPUTATION];
+    const struct run_efficiencies efficiencies = run_efficiencies_of(program, computed_s, run_s, ideal_s);
+    free(computed_s);
+    return efficiencies;
+}
+
+int run_efficiencies_predict(const struct run_program *program, const struct run_side *side,
+                             struct run_efficiencies *predicted, struct error *error)
+{
+    double ideal_s;
+    if (replay_ideal(program, side, side->options.terms, side->options.turn_s, &ideal_s, error) != 0)
+        return -1;
+    *predicted = efficiencies_of(program, side->by_rank, run_side_s(side), ideal_s);
+    return 0;
+}
+
+int run_efficiencies_measure(struct run_program *program, const struct run_side *side, const struct run_parts *by_rank,
+                             struct run_efficiencies *measured, struct error *error)
+{
+    double ideal_s;
+    run_program_swap_shared(program);
+    int code = replay_ideal(program, side, 0, 0, &ideal_s, error);
+    run_program_swap_shared(program);
+    if (code == 0)
+        *measured = efficiencies_of(program, by_rank, program->measured_run_s, ideal_s);
+    return code;
+}
