@@ -57,15 +57,16 @@ void row_insert(struct row *row, const char *letters, ...)
         } else if (*letters == 'd') {
             double number = va_arg(values, double);
             failed |= sqlite3_bind_double(row->statement, column, number); /* NaN becomes NULL */
-        } else if (*letters == 'u') {
+        } else if (*letters == 'u' || *letters == 'k') {
             uint32_t index = va_arg(values, uint32_t);
-            failed |= bind_number(row->statement, column, index, index == UINT32_MAX);
-        } else if (*letters == 'n') {
+            failed |= bind_number(row->statement, column, (int64_t)index + (*letters == 'k'), index == UINT32_MAX);
+        } else if (*letters == 'n' || *letters == 'b') {
             int32_t number = va_arg(values, int32_t);
-            failed |= bind_number(row->statement, column, number, number == -1);
+            failed |= bind_number(row->statement, column, number, *letters == 'n' && number == -1);
         } else {
             int64_t number = va_arg(values, int64_t);
-            failed |= bind_number(row->statement, column, number, *letters == 'o' && number == INT64_MIN);
+            bool null = (*letters == 'o' && number == INT64_MIN) || (*letters == 'z' && number == 0);
+            failed |= bind_number(row->statement, column, number, null);
         }
     }
     va_end(values);

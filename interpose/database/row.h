@@ -16,8 +16,11 @@ struct row row_prepare(sqlite3 *database, const char *table, int columns);
 /* Inserts one row. Each column has a letter:
  *     i   int64_t
  *     o   int64_t, INT64_MIN for NULL
- *     u   an index (uint32_t), UINT32_MAX for NULL
+ *     z   int64_t, 0 for NULL
+ *     u   uint32_t, UINT32_MAX for NULL
+ *     k   an index (uint32_t) as a number from 1 on, UINT32_MAX for NULL
  *     n   int32_t, -1 for NULL
+ *     b   int, bool or a smaller integer
  *     d   double, NaN for NULL
  *     t   text that lives on, of any bytes, or NULL
  */

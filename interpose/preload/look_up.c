@@ -7,6 +7,7 @@
 #include "interpose/preload/cells.h"
 #include "interpose/preload/mpi_library.h"
 #include "interpose/preload/recording.h"
+#include "share/base/one_of.h"
 
 /* A program with weak references to MPI sees ours and believes that there is an MPI. It asks MPI_Initialized, hears
  * "no", and goes its way without; whatever else it calls fails as an MPI call does, and does not crash. */
@@ -95,8 +96,7 @@ bool look_up(uint32_t function)
 
 bool look_up_is_end(uint32_t function)
 {
-    return families[function] == FAMILY_INIT || families[function] == FAMILY_FINALIZE ||
-           families[function] == FAMILY_ABORT;
+    return IS_ONE_OF(families[function], FAMILY_INIT, FAMILY_FINALIZE, FAMILY_ABORT);
 }
 
 bool look_up_is_counted(uint32_t function)
@@ -110,23 +110,9 @@ bool look_up_is_counted(uint32_t function)
 /* Returns whether a call of the function posts, or starts, a message. */
 static bool posts_message(uint32_t function)
 {
-    switch (families[function]) {
-    case FAMILY_SEND:
-    case FAMILY_RECV:
-    case FAMILY_ISEND:
-    case FAMILY_IRECV:
-    case FAMILY_SENDRECV:
-    case FAMILY_ISENDRECV:
-    case FAMILY_START:
-    case FAMILY_STARTALL:
-    case FAMILY_MPROBE:
-    case FAMILY_IMPROBE:
-    case FAMILY_MRECV:
-    case FAMILY_IMRECV:
-        return true;
-    default:
-        return false;
-    }
+    return IS_ONE_OF(families[function], FAMILY_SEND, FAMILY_RECV, FAMILY_ISEND, FAMILY_IRECV, FAMILY_SENDRECV,
+                     FAMILY_ISENDRECV, FAMILY_START, FAMILY_STARTALL, FAMILY_MPROBE, FAMILY_IMPROBE, FAMILY_MRECV,
+                     FAMILY_IMRECV);
 }
 
 /* Returns whether a tool behind us works on calls of the function. */

@@ -63,8 +63,7 @@ struct lanes {
 
 static void push(struct spans *spans, struct span span)
 {
-    array_grow(&spans->items, spans->n, sizeof *spans->items);
-    spans->items[spans->n++] = span;
+    ARRAY_ADD(spans->items, spans->n, span);
 }
 
 /* Gives each socket and each node a lane of its own. */
@@ -92,8 +91,7 @@ static int read_places(sqlite3 *database, const char *path, struct lanes *lanes,
         node = cursor_integer(&rows, 1);
         socket = cursor_integer(&rows, 2);
         while (lanes->n_ranks <= rank) {
-            array_grow(&lanes->ranks, lanes->n_ranks, sizeof *lanes->ranks);
-            lanes->ranks[lanes->n_ranks++] = (struct place){NO_LANE, NO_LANE};
+            ARRAY_ADD(lanes->ranks, lanes->n_ranks, (struct place){NO_LANE, NO_LANE});
         }
         lanes->ranks[rank] = place;
     }
@@ -108,12 +106,11 @@ static int read_rounds(sqlite3 *database, const char *path, struct rounds *round
     while (cursor_next(&rows)) {
         int64_t id = cursor_integer(&rows, 0), rank = cursor_integer(&rows, 1);
         if (rounds->n == 0 || rounds->items[rounds->n - 1].id != id) {
-            array_grow(&rounds->items, rounds->n, sizeof *rounds->items);
-            rounds->items[rounds->n++] = (struct round){.id = id, .first = rounds->n_entries};
+            ARRAY_ADD(rounds->items, rounds->n, (struct round){.id = id, .first = rounds->n_entries});
         }
-        array_grow(&rounds->entries, rounds->n_entries, sizeof *rounds->entries);
-        rounds->entries[rounds->n_entries++] = (struct entry){cursor_integer(&rows, 2), cursor_integer(&rows, 3),
-                                                              rank < 0 || rank >= MAX_RANK ? MAX_RANK : (uint32_t)rank};
+        ARRAY_ADD(rounds->entries, rounds->n_entries,
+                  (struct entry){cursor_integer(&rows, 2), cursor_integer(&rows, 3),
+                                 rank < 0 || rank >= MAX_RANK ? MAX_RANK : (uint32_t)rank});
         rounds->items[rounds->n - 1].n++;
     }
     return cursor_close(&rows);

@@ -62,6 +62,12 @@ uint32_t *map_at(struct map *map, struct map_key key)
     return &entry->value;
 }
 
+uint32_t map_number(struct map *map, struct map_key key, size_t n)
+{
+    uint32_t *number = map_at(map, key);
+    return *number == MAP_ABSENT ? *number = (uint32_t)n : *number;
+}
+
 uint32_t map_find(const struct map *map, struct map_key key)
 {
     if (map->capacity == 0)

@@ -20,6 +20,9 @@ struct map {
 
 /* Returns a pointer to the number of key, which is MAP_ABSENT if the key is new. Valid until the next call. */
 uint32_t *map_at(struct map *map, struct map_key key) __attribute__((returns_nonnull));
+/* Returns the number of key; a new key gets the number n, that of the next element of the array which the map
+ * numbers. */
+uint32_t map_number(struct map *map, struct map_key key, size_t n);
 /* Returns the number of key, or MAP_ABSENT. */
 uint32_t map_find(const struct map *map, struct map_key key);
 void map_release(struct map *map);

@@ -18,6 +18,7 @@
 
 #include "interpose/backend/site/modules.h"
 #include "share/base/hash.h"
+#include "share/base/one_of.h"
 
 #define STACK_SLOTS 65536U
 #define TRIES       64
@@ -33,28 +34,9 @@ static const unsigned char families[FN_COUNT] = {MPISTAIR_FUNCTIONS(X)};
 /* Returns whether the records of a function have room for a stack: those of completion calls and probes have not. */
 static int has_stack(enum mpistair_function function)
 {
-    switch (families[function]) {
-    case FAMILY_WAIT:
-    case FAMILY_WAITALL:
-    case FAMILY_WAITANY:
-    case FAMILY_WAITSOME:
-    case FAMILY_TEST:
-    case FAMILY_TESTALL:
-    case FAMILY_TESTANY:
-    case FAMILY_TESTSOME:
-    case FAMILY_CANCEL:
-    case FAMILY_REQUEST_FREE:
-    case FAMILY_PROBE:
-    case FAMILY_IPROBE:
-    case FAMILY_MRECV:
-    case FAMILY_IMRECV:
-    case FAMILY_COMM_FREE:
-    case FAMILY_COMM_NAME:
-    case FAMILY_WIN_TEST:
-        return 0;
-    default:
-        return 1;
-    }
+    return !IS_ONE_OF(families[function], FAMILY_WAIT, FAMILY_WAITALL, FAMILY_WAITANY, FAMILY_WAITSOME, FAMILY_TEST,
+                      FAMILY_TESTALL, FAMILY_TESTANY, FAMILY_TESTSOME, FAMILY_CANCEL, FAMILY_REQUEST_FREE, FAMILY_PROBE,
+                      FAMILY_IPROBE, FAMILY_MRECV, FAMILY_IMRECV, FAMILY_COMM_FREE, FAMILY_COMM_NAME, FAMILY_WIN_TEST);
 }
 
 static int load_unwinder(void)

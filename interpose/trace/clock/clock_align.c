@@ -47,16 +47,13 @@ static void clock_edges_add(void *context, const struct trace *trace, const stru
     if (from == to || receive->complete_ns == TRACE_NO_TIME)
         return;
     int64_t at_least = send->post_ns - receive->complete_ns;
-    uint32_t *index = map_at(&edges->index, (struct map_key){from, to, 0});
+    uint32_t index = map_number(&edges->index, (struct map_key){from, to, 0}, edges->n);
     edges->first_ns = edges->n == 0 || send->post_ns < edges->first_ns ? send->post_ns : edges->first_ns;
     edges->last_ns = edges->n == 0 || send->post_ns > edges->last_ns ? send->post_ns : edges->last_ns;
-    if (*index == MAP_ABSENT) {
-        array_grow(&edges->edges, edges->n, sizeof *edges->edges);
-        *index = (uint32_t)edges->n;
-        edges->edges[edges->n++] = (struct clock_edge){from, to, at_least};
-    } else if (edges->edges[*index].at_least_ns < at_least) {
-        edges->edges[*index].at_least_ns = at_least;
-    }
+    if (index == edges->n)
+        ARRAY_ADD(edges->edges, edges->n, (struct clock_edge){from, to, at_least});
+    else if (edges->edges[index].at_least_ns < at_least)
+        edges->edges[index].at_least_ns = at_least;
 }
 
 static int compare_edges(const void *left, const void *right)

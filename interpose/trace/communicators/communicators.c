@@ -14,6 +14,7 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "interpose/trace/state/trace.h"
+#include "share/base/one_of.h"
 
 /* Tells which records of different processes describe one communicator. If all members of its parent made it, the
  * parent and the number of the creation on it identify it. If only its members made it, or it has no parent, the hash
@@ -42,16 +43,10 @@ struct identity_repeat {
  * have different parents. */
 static bool identity_has_parent(const struct spool_communicator *record)
 {
-    switch (record->identity) {
-    case SPOOL_BY_MEETING:
-        return false;
-    case SPOOL_BY_MEMBERS:
-        return record->parent != SPOOL_NO_COMMUNICATOR && record->function != FN_Intercomm_create &&
-               record->function != FN_Comm_accept && record->function != FN_Comm_connect &&
-               record->function != FN_Comm_join;
-    default:
-        return true;
-    }
+    if (record->identity != SPOOL_BY_MEMBERS)
+        return record->identity != SPOOL_BY_MEETING;
+    return record->parent != SPOOL_NO_COMMUNICATOR &&
+           !IS_ONE_OF(record->function, FN_Intercomm_create, FN_Comm_accept, FN_Comm_connect, FN_Comm_join);
 }
 
 /* One side accepts, the other connects; both get the same function here. */
@@ -65,13 +60,10 @@ static uint16_t common_function(const struct spool_communicator *record)
 static uint32_t count_repeat(struct identity_table *table, struct map_key key, const struct spool_communicator *record,
                              bool *doubtful)
 {
-    uint32_t *index = map_at(&table->repeated, key);
-    if (*index == MAP_ABSENT) {
-        array_grow(&table->repeats, table->n_repeats, sizeof *table->repeats);
-        *index = (uint32_t)table->n_repeats;
-        table->repeats[table->n_repeats++] = (struct identity_repeat){0, 0};
-    }
-    struct identity_repeat *repeat = &table->repeats[*index];
+    uint32_t index = map_number(&table->repeated, key, table->n_repeats);
+    if (index == table->n_repeats)
+        ARRAY_ADD(table->repeats, table->n_repeats, (struct identity_repeat){0, 0});
+    struct identity_repeat *repeat = &table->repeats[index];
     *doubtful = repeat->times > 0 && record->identity != SPOOL_BY_MEETING && record->begin_ticks < repeat->end_ticks;
     if (record->end_ticks > repeat->end_ticks)
         repeat->end_ticks = record->end_ticks;
@@ -104,10 +96,8 @@ static struct identity identity_look_up(struct identity_table *table, const stru
 /* Gives a record that was not found the number id. */
 static void identity_set(struct identity_table *table, struct identity *found, uint32_t id)
 {
-    uint32_t *first = map_at(&table->contexts, found->keys);
-    if (*first == MAP_ABSENT)
-        *first = id;
-    *map_at(&table->groups, (struct map_key){*first, found->place, found->remote_size}) = id;
+    uint32_t first = map_number(&table->contexts, found->keys, id);
+    *map_at(&table->groups, (struct map_key){first, found->place, found->remote_size}) = id;
     found->id = id;
 }
 
@@ -213,8 +203,7 @@ static void join_worlds(struct communicator_table *table, struct trace *trace, u
 
 static bool is_duplicate(uint16_t function)
 {
-    return function == FN_Comm_dup || function == FN_Comm_dup_with_info || function == FN_Comm_idup ||
-           function == FN_Comm_idup_with_info;
+    return IS_ONE_OF(function, FN_Comm_dup, FN_Comm_dup_with_info, FN_Comm_idup, FN_Comm_idup_with_info);
 }
 
 /* True if the record is of a duplicate of an intercommunicator between worlds. */

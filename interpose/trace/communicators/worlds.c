@@ -12,6 +12,7 @@
 #include "interpose/functions.h"
 #include "interpose/trace/communicators/partners.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 
 /* The two sides of a call by which worlds meet agree in their sizes, crosswise, and are inside the call at one time:
  * accept, connect, join and MPI_Intercomm_create return only once all have met. A spawned process calls MPI_Init while
@@ -47,20 +48,9 @@ struct meetings {
  * belong to it. */
 static bool is_meeting(const struct spool_communicator *record)
 {
-    if (record->identity != SPOOL_BY_TIME)
-        return false;
-    switch (record->function) {
-    case FN_Comm_spawn:
-    case FN_Comm_spawn_multiple:
-    case FN_Comm_get_parent:
-    case FN_Comm_accept:
-    case FN_Comm_connect:
-    case FN_Comm_join:
-    case FN_Intercomm_create:
-        return true;
-    default:
-        return false;
-    }
+    return record->identity == SPOOL_BY_TIME &&
+           IS_ONE_OF(record->function, FN_Comm_spawn, FN_Comm_spawn_multiple, FN_Comm_get_parent, FN_Comm_accept,
+                     FN_Comm_connect, FN_Comm_join, FN_Intercomm_create);
 }
 
 static bool is_spawn(uint16_t function)
@@ -235,8 +225,7 @@ static void add_edges(struct speakers *speakers, const struct meetings *meetings
         const struct meeting *other = &meetings->all[speakers->all[i]];
         if (!may_meet(meetings, one, other) && !may_meet(meetings, other, one))
             continue;
-        array_grow(&speakers->edges, speakers->n_edges, sizeof *speakers->edges);
-        speakers->edges[speakers->n_edges++] = (struct partners_edge){i, node};
+        ARRAY_ADD(speakers->edges, speakers->n_edges, (struct partners_edge){i, node});
     }
 }
 

@@ -25,8 +25,7 @@ static uint32_t find_node(struct trace *trace, const char *host)
 
 static void add_pair(struct trace_node *node, struct spool_clock_pair pair)
 {
-    array_grow(&node->pairs, node->n_pairs, sizeof *node->pairs);
-    node->pairs[node->n_pairs++] = pair;
+    ARRAY_ADD(node->pairs, node->n_pairs, pair);
 }
 
 /* Adds the links of a leader: only those that were measured, so that a missing link_finalize leaves the other. */

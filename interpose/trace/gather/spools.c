@@ -39,8 +39,7 @@ static void add_begun(const char *path, struct spools *spools)
         memcpy(begun.key, name, (size_t)(dash - name));
         begun.rank = (int32_t)rank;
     }
-    array_grow(&spools->begun, spools->n_begun, sizeof *spools->begun);
-    spools->begun[spools->n_begun++] = begun;
+    ARRAY_ADD(spools->begun, spools->n_begun, begun);
 }
 
 /* Opens a file and appends it; one that is of no use is reported and left out. */

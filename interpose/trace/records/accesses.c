@@ -39,39 +39,10 @@ void accesses_resolve(struct loader *loader)
         loader->trace->accesses[i].stack = loader_resolve(loader, &loader->stacks, loader->trace->accesses[i].stack);
 }
 
-int64_t access_run_ns(const struct trace *trace, const struct trace_access *call, int64_t ns)
-{
-    return ns == TRACE_NO_TIME ? ns : clock_run_ns(&trace->nodes[trace->processes[call->rank].node], ns);
-}
-
 bool access_is_collective(uint16_t function)
 {
     enum mpistair_family family = function_family(function);
     return family != FAMILY_FILE && family != FAMILY_FILE_REQUEST;
-}
-
-static void write_rma(struct row *row, const struct trace *trace, int64_t id, const struct trace_access *call)
-{
-    int64_t begin_ns = access_run_ns(trace, call, call->begin_ns);
-    int32_t target =
-        call->communicator == TRACE_NONE ? -1 : communicator_world_rank(trace, call->communicator, call->target);
-    row_insert(row, "iituuniioioiu", id, (int64_t)call->rank, function_name(call->function), call->communicator,
-               call->object == 0 ? TRACE_NONE : call->object, target, (int64_t)call->bytes, begin_ns,
-               access_run_ns(trace, call, call->end_ns), access_run_ns(trace, call, call->call_end_ns) - begin_ns,
-               call->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)call->stack + 1,
-               (int64_t)((call->flags & SPOOL_NONBLOCKING) != 0), call->callsite);
-}
-
-static void write_file_call(struct row *row, const struct trace *trace, int64_t id, const struct trace_access *call)
-{
-    int64_t begin_ns = access_run_ns(trace, call, call->begin_ns);
-    bool failed = (call->flags & SPOOL_FAILED) != 0;
-    row_insert(row, "iituuioioiiiiou", id, (int64_t)call->rank, function_name(call->function), call->communicator,
-               call->object == 0 ? TRACE_NONE : call->object, failed ? (int64_t)0 : (int64_t)call->bytes,
-               call->offset < 0 ? TRACE_NO_TIME : call->offset, begin_ns, access_run_ns(trace, call, call->end_ns),
-               access_run_ns(trace, call, call->call_end_ns) - begin_ns,
-               (int64_t)((call->flags & SPOOL_NONBLOCKING) != 0), (int64_t)access_is_collective(call->function),
-               (int64_t)failed, call->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)call->stack + 1, call->callsite);
 }
 
 int accesses_write(const struct trace *trace, sqlite3 *database, bool calls)
@@ -81,14 +52,24 @@ int accesses_write(const struct trace *trace, sqlite3 *database, bool calls)
     int64_t n_rma = 0, n_file_calls = 0;
     for (size_t i = 0; i < trace->n_accesses; i++) {
         const struct trace_access *call = &trace->accesses[i];
-        int64_t begin_ns = access_run_ns(trace, call, call->begin_ns);
+        const char *name = function_name(call->function);
+        int64_t begin_ns = trace_run_ns(trace, call->rank, call->begin_ns);
+        int64_t end_ns = trace_run_ns(trace, call->rank, call->end_ns);
+        int64_t call_ns = trace_run_ns(trace, call->rank, call->call_end_ns) - begin_ns;
+        bool nonblocking = (call->flags & SPOOL_NONBLOCKING) != 0, failed = (call->flags & SPOOL_FAILED) != 0;
         if (function_is_of_file(call->function))
-            write_file_call(&file_call, trace, ++n_file_calls, call);
+            row_insert(&file_call, "iutuzioioibbbku", ++n_file_calls, call->rank, name, call->communicator,
+                       (int64_t)call->object, failed ? (uint64_t)0 : call->bytes,
+                       call->offset < 0 ? TRACE_NO_TIME : call->offset, begin_ns, end_ns, call_ns, nonblocking,
+                       access_is_collective(call->function), failed, call->stack, call->callsite);
         else
-            write_rma(&rma, trace, ++n_rma, call);
+            row_insert(&rma, "iutuzniioikbu", ++n_rma, call->rank, name, call->communicator, (int64_t)call->object,
+                       call->communicator == TRACE_NONE
+                           ? -1
+                           : communicator_world_rank(trace, call->communicator, call->target),
+                       call->bytes, begin_ns, end_ns, call_ns, call->stack, nonblocking, call->callsite);
         if (calls)
-            row_insert(&call_row, "iiiiiiu", (int64_t)call->rank, function_id(call->function), begin_ns,
-                       access_run_ns(trace, call, call->call_end_ns) - begin_ns, (int64_t)0, (int64_t)0,
+            row_insert(&call_row, "uiiibbu", call->rank, function_id(call->function), begin_ns, call_ns, 0, 0,
                        call->callsite);
     }
     return row_finish(&rma) | row_finish(&file_call) | row_finish(&call_row);

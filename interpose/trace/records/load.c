@@ -185,9 +185,8 @@ static void find_lanes(struct loader *loader)
             process->lanes[process->n_lanes - 1].end_span = i + 1;
             continue;
         }
-        array_grow(&process->lanes, process->n_lanes, sizeof *process->lanes);
-        process->lanes[process->n_lanes++] =
-            (struct trace_lane){.number = spool->spans[i].lane, .first_span = i, .end_span = i + 1};
+        ARRAY_ADD(process->lanes, process->n_lanes,
+                  (struct trace_lane){.number = spool->spans[i].lane, .first_span = i, .end_span = i + 1});
     }
 }
 

@@ -27,9 +27,8 @@ void mark_load(struct loader *loader, const struct spool_mark *record)
 
 static void add_off(struct trace *trace, uint32_t rank, int64_t begin_ns)
 {
-    array_grow(&trace->offs, trace->n_offs, sizeof *trace->offs);
-    trace->offs[trace->n_offs++] =
-        (struct trace_off){.rank = rank, .begin_ns = begin_ns, .end_ns = trace->processes[rank].end_ns};
+    ARRAY_ADD(trace->offs, trace->n_offs,
+              (struct trace_off){.rank = rank, .begin_ns = begin_ns, .end_ns = trace->processes[rank].end_ns});
 }
 
 /* Finds the times without recording of a rank, in the order of time. Where there is none although operations say so
@@ -98,10 +97,10 @@ int marks_write(const struct trace *trace, sqlite3 *database)
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_collective *call = &trace->collectives[i];
         if (call->function == FN_Pcontrol && !(call->flags & SPOOL_BY_WINDOW))
-            row_insert(&mark, "iiiu", (int64_t)call->rank, (int64_t)call->root, call->begin_ns, call->callsite);
+            row_insert(&mark, "ubiu", call->rank, call->root, call->begin_ns, call->callsite);
     }
     for (size_t i = 0; i < trace->n_offs; i++)
-        row_insert(&off, "iiiii", (int64_t)trace->offs[i].rank, trace->offs[i].begin_ns, trace->offs[i].end_ns,
+        row_insert(&off, "uiiii", trace->offs[i].rank, trace->offs[i].begin_ns, trace->offs[i].end_ns,
                    trace->offs[i].operations, trace->offs[i].partners);
     return row_finish(&mark) | row_finish(&off);
 }

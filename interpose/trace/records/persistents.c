@@ -16,24 +16,24 @@ void persistent_load(struct loader *loader, const struct spool_persistent *recor
         loader->process->damaged++;
         return;
     }
-    trace_grow(&trace->persistents, trace->n_persistents, sizeof *trace->persistents);
-    trace->persistents[trace->n_persistents++] = (struct trace_persistent){
-        .begin_ns = loader_ns(loader, record->begin_ticks),
-        .end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks),
-        .bytes = record->bytes,
-        .rank = loader->rank,
-        .number = record->number,
-        .communicator = communicator,
-        .peer = record->peer,
-        .peer_world = -1,
-        .tag = record->tag,
-        .partitions = record->partitions,
-        .ordinal = TRACE_NONE,
-        .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
-        .lane = loader->lane,
-        .function = record->function,
-        .direction = record->direction,
-    };
+    TRACE_ADD(trace->persistents, trace->n_persistents,
+              (struct trace_persistent){
+                  .begin_ns = loader_ns(loader, record->begin_ticks),
+                  .end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks),
+                  .bytes = record->bytes,
+                  .rank = loader->rank,
+                  .number = record->number,
+                  .communicator = communicator,
+                  .peer = record->peer,
+                  .peer_world = -1,
+                  .tag = record->tag,
+                  .partitions = record->partitions,
+                  .ordinal = TRACE_NONE,
+                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
+                  .lane = loader->lane,
+                  .function = record->function,
+                  .direction = record->direction,
+              });
 }
 
 uint32_t origin_load(struct loader *loader, const struct spool_operation *record)
@@ -106,26 +106,19 @@ int persistents_write(const struct trace *trace, sqlite3 *database)
     struct row row = row_prepare(database, "persistent", 12), origins = row_prepare(database, "origin", 5);
     for (uint32_t i = 0; i < trace->n_persistents; i++) {
         const struct trace_persistent *request = &trace->persistents[i];
-        const char *direction = request->direction == SPOOL_SEND      ? "send"
-                                : request->direction == SPOOL_RECEIVE ? "receive"
-                                                                      : "collective";
-        const struct trace_node *node = &trace->nodes[trace->processes[request->rank].node];
         bool tagged = request->direction <= SPOOL_RECEIVE && request->tag >= 0;
-        row_insert(&row, "iittnuuiiiiu", (int64_t)i + 1, (int64_t)request->rank, function_name(request->function),
-                   direction, request->peer_world, request->communicator, tagged ? (uint32_t)request->tag : TRACE_NONE,
-                   (int64_t)request->bytes, (int64_t)request->partitions, clock_run_ns(node, request->begin_ns),
-                   (int64_t)request->starts, request->callsite);
+        row_insert(&row, "kuttnuniiiuu", i, request->rank, function_name(request->function),
+                   direction_name(request->direction), request->peer_world, request->communicator,
+                   tagged ? request->tag : -1, request->bytes, (int64_t)request->partitions,
+                   trace_run_ns(trace, request->rank, request->begin_ns), request->starts, request->callsite);
     }
     for (size_t i = 0; i < trace->n_origins; i++) {
         const struct trace_origin *origin = &trace->origins[i];
         if ((origin->message_id == 0 && origin->unmatched_id == 0) ||
             (origin->persistent == TRACE_NONE && origin->stack == TRACE_NONE))
             continue;
-        row_insert(&origins, "ootoo", origin->message_id != 0 ? origin->message_id : TRACE_NO_TIME,
-                   origin->unmatched_id != 0 ? origin->unmatched_id : TRACE_NO_TIME,
-                   origin->direction == SPOOL_SEND ? "send" : "receive",
-                   origin->persistent == TRACE_NONE ? TRACE_NO_TIME : (int64_t)origin->persistent + 1,
-                   origin->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)origin->stack + 1);
+        row_insert(&origins, "zztkk", origin->message_id, origin->unmatched_id, direction_name(origin->direction),
+                   origin->persistent, origin->stack);
     }
     return row_finish(&row) | row_finish(&origins);
 }
@@ -141,27 +134,27 @@ void partitions_load(struct loader *loader, const struct spool_partitions *recor
         loader->process->damaged++;
         return;
     }
-    trace_grow(&trace->partitions, trace->n_partitions, sizeof *trace->partitions);
-    trace->partitions[trace->n_partitions++] = (struct trace_partitions){
-        .first_ns = loader_optional_ns(loader, record->first_ticks),
-        .last_ns = loader_optional_ns(loader, record->last_ticks),
-        .origin = loader->partitioned,
-        .done = record->done,
-        .partitions = record->partitions,
-    };
+    TRACE_ADD(trace->partitions, trace->n_partitions,
+              (struct trace_partitions){
+                  .first_ns = loader_optional_ns(loader, record->first_ticks),
+                  .last_ns = loader_optional_ns(loader, record->last_ticks),
+                  .origin = loader->partitioned,
+                  .done = record->done,
+                  .partitions = record->partitions,
+              });
 }
 
 void partition_load(struct loader *loader, const struct spool_partition *record)
 {
     struct trace *trace = loader->trace;
-    trace_grow(&trace->partition_events, trace->n_partition_events, sizeof *trace->partition_events);
-    trace->partition_events[trace->n_partition_events++] = (struct trace_partition){
-        .at_ns = loader_ns(loader, record->ticks),
-        .partitions = record->number,
-        .partition = record->partition,
-        .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
-        .function = record->function,
-    };
+    TRACE_ADD(trace->partition_events, trace->n_partition_events,
+              (struct trace_partition){
+                  .at_ns = loader_ns(loader, record->ticks),
+                  .partitions = record->number,
+                  .partition = record->partition,
+                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
+                  .function = record->function,
+              });
 }
 
 void partitions_resolve(struct loader *loader)
@@ -180,44 +173,33 @@ void partitions_resolve(struct loader *loader)
     }
 }
 
-/* Finds the row with which both kinds of rows begin, that of the operation; false if the operation was left out. */
-static bool has_row(const struct trace *trace, uint32_t partitions, int64_t ids[2], const struct trace_origin **origin)
+/* Writes the row of partitions of an operation, or of one of them, unless the operation was left out. */
+static void write_partition(struct row *row, const struct trace *trace, uint32_t partitions, int64_t partition,
+                            const int64_t times_ns[2], uint32_t done, const char *function, uint32_t callsite)
 {
-    *origin = &trace->origins[trace->partitions[partitions].origin];
-    ids[0] = (*origin)->message_id != 0 ? (*origin)->message_id : TRACE_NO_TIME;
-    ids[1] = (*origin)->unmatched_id != 0 ? (*origin)->unmatched_id : TRACE_NO_TIME;
-    return (*origin)->message_id != 0 || (*origin)->unmatched_id != 0;
-}
-
-static int64_t partition_run_ns(const struct trace *trace, const struct trace_origin *origin, int64_t ns)
-{
-    return ns == TRACE_NO_TIME ? ns : clock_run_ns(&trace->nodes[trace->processes[origin->rank].node], ns);
+    const struct trace_partitions *all = &trace->partitions[partitions];
+    const struct trace_origin *origin = &trace->origins[all->origin];
+    if (origin->message_id == 0 && origin->unmatched_id == 0)
+        return;
+    row_insert(row, "zzutoooiitu", origin->message_id, origin->unmatched_id, origin->rank,
+               direction_name(origin->direction), partition, trace_run_ns(trace, origin->rank, times_ns[0]),
+               trace_run_ns(trace, origin->rank, times_ns[1]), (int64_t)done, (int64_t)all->partitions, function,
+               callsite);
 }
 
 int partitions_write(const struct trace *trace, sqlite3 *database)
 {
     struct row row = row_prepare(database, "partition", 11);
-    const struct trace_origin *origin;
-    int64_t ids[2];
     for (uint32_t i = 0; i < trace->n_partitions; i++) {
-        const struct trace_partitions *summary = &trace->partitions[i];
-        if (!has_row(trace, i, ids, &origin))
-            continue;
-        row_insert(&row, "ooitoooiitu", ids[0], ids[1], (int64_t)origin->rank,
-                   origin->direction == SPOOL_SEND ? "send" : "receive", TRACE_NO_TIME,
-                   partition_run_ns(trace, origin, summary->first_ns),
-                   partition_run_ns(trace, origin, summary->last_ns), (int64_t)summary->done,
-                   (int64_t)summary->partitions, NULL, TRACE_NONE);
+        const struct trace_partitions *all = &trace->partitions[i];
+        write_partition(&row, trace, i, TRACE_NO_TIME, (const int64_t[]){all->first_ns, all->last_ns}, all->done, NULL,
+                        TRACE_NONE);
     }
     for (size_t i = 0; i < trace->n_partition_events; i++) {
-        const struct trace_partition *partition = &trace->partition_events[i];
-        if (partition->partitions == TRACE_NONE || !has_row(trace, partition->partitions, ids, &origin))
-            continue;
-        int64_t at_ns = partition_run_ns(trace, origin, partition->at_ns);
-        row_insert(&row, "ooitoooiitu", ids[0], ids[1], (int64_t)origin->rank,
-                   origin->direction == SPOOL_SEND ? "send" : "receive", (int64_t)partition->partition, at_ns, at_ns,
-                   (int64_t)1, (int64_t)trace->partitions[partition->partitions].partitions,
-                   function_name(partition->function), partition->callsite);
+        const struct trace_partition *one = &trace->partition_events[i];
+        if (one->partitions != TRACE_NONE)
+            write_partition(&row, trace, one->partitions, one->partition, (const int64_t[]){one->at_ns, one->at_ns}, 1,
+                            function_name(one->function), one->callsite);
     }
     return row_finish(&row);
 }

@@ -42,6 +42,18 @@ void trace_load(struct trace *trace);
 bool operation_known(const struct trace *trace, const struct trace_process *process,
                      const struct spool_operation *record);
 
+/* Returns a time of the rank's node on the run's clock, TRACE_NO_TIME as it is; needs clock_align. */
+static inline int64_t trace_run_ns(const struct trace *trace, uint32_t rank, int64_t ns)
+{
+    return ns == TRACE_NO_TIME ? ns : clock_run_ns(&trace->nodes[trace->processes[rank].node], ns);
+}
+
+/* Returns the name of a direction, or of UINT8_MAX, in the trace. */
+static inline const char *direction_name(uint8_t direction)
+{
+    return direction == SPOOL_SEND ? "send" : direction == SPOOL_RECEIVE ? "receive" : "collective";
+}
+
 /* Returns the node's time of a moment, which the process lived to see. */
 int64_t loader_ns(struct loader *loader, uint64_t ticks);
 
@@ -63,9 +75,6 @@ uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t n
 void access_load(struct loader *loader, const struct spool_access *record);
 /* Resolves the stacks of the calls once the process is read. */
 void accesses_resolve(struct loader *loader);
-
-/* Returns a time of the call on the run's clock; needs clock_align. */
-int64_t access_run_ns(const struct trace *trace, const struct trace_access *call, int64_t ns);
 
 /* True if all ranks that opened a file call that function on it together. */
 bool access_is_collective(uint16_t function);

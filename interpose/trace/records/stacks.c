@@ -10,8 +10,7 @@ static void add_frames(struct loader *loader, const struct spool_stack *record)
     uint64_t ticks = record->timed ? record->sites[record->frames] : loader->last_ticks;
     struct trace *trace = loader->trace;
     for (uint32_t i = 0; i < record->frames; i++) {
-        array_grow(&trace->frames, trace->n_frames, sizeof *trace->frames);
-        trace->frames[trace->n_frames++] = callsite_of(&loader->callsites, trace, record->sites[i], ticks);
+        ARRAY_ADD(trace->frames, trace->n_frames, callsite_of(&loader->callsites, trace, record->sites[i], ticks));
     }
 }
 
@@ -34,15 +33,12 @@ void stack_load(struct loader *loader, const struct spool_stack *record)
         return;
     }
     add_frames(loader, record);
-    uint32_t *id = map_at(&loader->stack_ids, key_of(trace, first));
-    if (*id == MAP_ABSENT) {
-        trace_grow(&trace->stacks, trace->n_stacks, sizeof *trace->stacks);
-        *id = (uint32_t)trace->n_stacks;
-        trace->stacks[trace->n_stacks++] = (struct trace_stack){first, record->frames};
-    } else {
+    uint32_t id = map_number(&loader->stack_ids, key_of(trace, first), trace->n_stacks);
+    if (id == trace->n_stacks)
+        TRACE_ADD(trace->stacks, trace->n_stacks, (struct trace_stack){first, record->frames});
+    else
         trace->n_frames = first;
-    }
-    if (!loader_note(&loader->stacks, record->number, *id))
+    if (!loader_note(&loader->stacks, record->number, id))
         loader->process->damaged++;
 }
 
@@ -58,8 +54,8 @@ void stacks_resolve(struct loader *loader)
 int stacks_write(const struct trace *trace, sqlite3 *database)
 {
     struct row row = row_prepare(database, "stack", 3);
-    for (size_t i = 0; i < trace->n_stacks; i++)
+    for (uint32_t i = 0; i < trace->n_stacks; i++)
         for (uint32_t depth = 0; depth < trace->stacks[i].n_frames; depth++)
-            row_insert(&row, "iiu", (int64_t)i + 1, (int64_t)depth, trace->frames[trace->stacks[i].first + depth]);
+            row_insert(&row, "kuu", i, depth, trace->frames[trace->stacks[i].first + depth]);
     return row_finish(&row);
 }

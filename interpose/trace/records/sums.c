@@ -6,6 +6,7 @@
 #include "interpose/database/row.h"
 #include "interpose/trace/rows/sink.h"
 #include "share/base/saturating.h"
+#include "share/base/one_of.h"
 
 /* A loop may make the same rejected call a million times, so calls are counted by rank, call site and function where
  * they come close together. */
@@ -24,9 +25,9 @@ void rejected_load(struct loader *loader, const struct spool_operation *record)
             return;
         }
     }
-    trace_grow(&trace->rejected, trace->n_rejected, sizeof *trace->rejected);
-    trace->rejected[trace->n_rejected++] =
-        (struct trace_rejected){.rank = loader->rank, .callsite = callsite, .function = record->function, .calls = 1};
+    TRACE_ADD(
+        trace->rejected, trace->n_rejected,
+        (struct trace_rejected){.rank = loader->rank, .callsite = callsite, .function = record->function, .calls = 1});
 }
 
 int rejected_write(const struct trace *trace, sqlite3 *database)
@@ -34,8 +35,8 @@ int rejected_write(const struct trace *trace, sqlite3 *database)
     struct row row = row_prepare(database, "rejected", 4);
     for (size_t i = 0; i < trace->n_rejected; i++) {
         const struct trace_rejected *rejected = &trace->rejected[i];
-        row_insert(&row, "itui", (int64_t)rejected->rank, function_name(rejected->function), rejected->callsite,
-                   (int64_t)rejected->calls);
+        row_insert(&row, "utui", rejected->rank, function_name(rejected->function), rejected->callsite,
+                   rejected->calls);
     }
     return row_finish(&row);
 }
@@ -65,8 +66,7 @@ static void add_bound(struct loader *loader, const struct trace_sum *sum)
     if (!(sum->flags & SPOOL_OFF) || sum->communicator == TRACE_NONE || sum->calls == 0 ||
         !collective_bounds(&collective))
         return;
-    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
-    trace->collectives[trace->n_collectives++] = collective;
+    TRACE_ADD(trace->collectives, trace->n_collectives, collective);
 }
 
 void sum_load(struct loader *loader, const struct spool_sum *record)
@@ -102,22 +102,18 @@ void sums_add_operation(struct trace *trace, const struct trace_operation *opera
     struct map_key key = {(uint64_t)operation->rank << 32 | (uint64_t)operation->function << 1 | operation->direction,
                           (uint64_t)operation->callsite << 32 | operation->communicator,
                           (uint64_t)(uint32_t)operation->peer_world};
-    uint32_t *number = map_at(&trace->sum_numbers, key);
-    if (*number == MAP_ABSENT) {
-        struct trace_sum *sum = add_sum(trace);
-        *number = (uint32_t)(trace->n_sums - 1);
-        *sum = (struct trace_sum){
-            .begin_ns = operation->post_ns,
-            .rank = operation->rank,
-            .communicator = operation->communicator,
-            .target = operation->peer_world,
-            .callsite = operation->callsite,
-            .function = operation->function,
-            .flags = SPOOL_OFF,
-            .kind = operation->direction == SPOOL_SEND ? SUM_SEND : SUM_RECEIVE,
-        };
-    }
-    struct trace_sum *sum = &trace->sums[*number];
+    uint32_t number = map_number(&trace->sum_numbers, key, trace->n_sums);
+    if (number == trace->n_sums)
+        TRACE_ADD(trace->sums, trace->n_sums,
+                  (struct trace_sum){.begin_ns = operation->post_ns,
+                                     .rank = operation->rank,
+                                     .communicator = operation->communicator,
+                                     .target = operation->peer_world,
+                                     .callsite = operation->callsite,
+                                     .function = operation->function,
+                                     .flags = SPOOL_OFF,
+                                     .kind = operation->direction == SPOOL_SEND ? SUM_SEND : SUM_RECEIVE});
+    struct trace_sum *sum = &trace->sums[number];
     sum->end_ns = operation->post_end_ns > sum->end_ns ? operation->post_end_ns : sum->end_ns;
     sum->time_ns += operation->completed >= 0 ? operation->post_end_ns - operation->post_ns : 0;
     sum->calls++;
@@ -128,16 +124,10 @@ static const char *sum_kind(const struct trace_sum *sum)
 {
     if (sum->kind != SUM_CALL)
         return sum->kind == SUM_SEND ? "send" : "receive";
-    switch (function_family(sum->function)) {
-    case FAMILY_RMA:
-    case FAMILY_RMA_REQUEST:
-    case FAMILY_WIN_CREATE:
-    case FAMILY_WIN_FREE:
-    case FAMILY_WIN_TEST:
+    if (IS_ONE_OF(function_family(sum->function), FAMILY_RMA, FAMILY_RMA_REQUEST, FAMILY_WIN_CREATE, FAMILY_WIN_FREE,
+                  FAMILY_WIN_TEST))
         return "one-sided";
-    default:
-        return function_is_of_file(sum->function) ? "file" : sum->communicator != TRACE_NONE ? "collective" : "other";
-    }
+    return function_is_of_file(sum->function) ? "file" : sum->communicator != TRACE_NONE ? "collective" : "other";
 }
 
 int sums_write(const struct trace *trace, sqlite3 *database)
@@ -145,17 +135,16 @@ int sums_write(const struct trace *trace, sqlite3 *database)
     struct row row = row_prepare(database, "call_sum", 12);
     for (size_t i = 0; i < trace->n_sums; i++) {
         const struct trace_sum *sum = &trace->sums[i];
-        const struct trace_node *node = &trace->nodes[trace->processes[sum->rank].node];
         bool loaded = i < trace->n_loaded_sums;
         int32_t target = !loaded ? sum->target
                          : sum->communicator == TRACE_NONE
                              ? -1
                              : communicator_world_rank(trace, sum->communicator, sum->target);
-        row_insert(&row, "ittuniiiiiiu", (int64_t)sum->rank, sum_kind(sum), function_name(sum->function),
-                   sum->communicator, target, (int64_t)sum->calls, (int64_t)sum->bytes,
-                   loaded ? clock_run_ns(node, sum->begin_ns) : sum->begin_ns,
-                   loaded ? clock_run_ns(node, sum->end_ns) : sum->end_ns, sum->time_ns,
-                   (int64_t)((sum->flags & SPOOL_OFF) != 0), sum->callsite);
+        row_insert(&row, "uttuniiiiibu", sum->rank, sum_kind(sum), function_name(sum->function), sum->communicator,
+                   target, sum->calls, sum->bytes,
+                   loaded ? trace_run_ns(trace, sum->rank, sum->begin_ns) : sum->begin_ns,
+                   loaded ? trace_run_ns(trace, sum->rank, sum->end_ns) : sum->end_ns, sum->time_ns,
+                   (sum->flags & SPOOL_OFF) != 0, sum->callsite);
     }
     return row_finish(&row);
 }

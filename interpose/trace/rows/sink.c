@@ -196,13 +196,10 @@ static int64_t form_of(struct sink *sink, const struct form *form)
                      (uint64_t)form->recv_memory << 48;
     struct map_key key = {(uint64_t)form->send_callsite << 32 | form->recv_callsite,
                           (uint64_t)form->send_function << 32 | form->recv_function, flags};
-    uint32_t *index = map_at(&sink->form_numbers, key);
-    if (*index == MAP_ABSENT) {
-        *index = (uint32_t)sink->n_forms;
-        trace_grow(&sink->forms, sink->n_forms, sizeof *sink->forms);
-        sink->forms[sink->n_forms++] = *form;
-    }
-    return (int64_t)*index + 1;
+    uint32_t index = map_number(&sink->form_numbers, key, sink->n_forms);
+    if (index == sink->n_forms)
+        TRACE_ADD(sink->forms, sink->n_forms, *form);
+    return (int64_t)index + 1;
 }
 
 #define MEMORY_TEXT 16
@@ -221,13 +218,12 @@ static const char *memory_text(unsigned memory, char text[MEMORY_TEXT])
 static int write_forms(const struct sink *sink)
 {
     struct row row = row_prepare(sink->database, "form", 13);
-    for (size_t i = 0; i < sink->n_forms; i++) {
+    for (uint32_t i = 0; i < sink->n_forms; i++) {
         const struct form *form = &sink->forms[i];
         char texts[2][MEMORY_TEXT];
-        row_insert(&row, "iniiuuiiinntt", (int64_t)i + 1, form->level, function_id(form->send_function),
-                   function_id(form->recv_function), form->send_callsite, form->recv_callsite,
-                   (int64_t)form->any_source, (int64_t)form->any_tag, (int64_t)form->uncertain,
-                   (int32_t)form->send_completed, (int32_t)form->recv_completed,
+        row_insert(&row, "kniiuubbbnntt", i, form->level, function_id(form->send_function),
+                   function_id(form->recv_function), form->send_callsite, form->recv_callsite, form->any_source,
+                   form->any_tag, form->uncertain, form->send_completed, form->recv_completed,
                    memory_text(form->send_memory, texts[0]), memory_text(form->recv_memory, texts[1]));
     }
     return row_finish(&row);

@@ -52,19 +52,17 @@ static struct map_key module_key(const char *path, const struct module_identity 
 static uint32_t find_module(struct callsite_table *table, struct trace *trace, const char *path,
                             const struct module_identity *identity)
 {
-    uint32_t *id = map_at(&table->modules, module_key(path, identity));
-    if (*id != MAP_ABSENT)
-        return *id;
-    trace_grow(&trace->modules, trace->n_modules, sizeof *trace->modules);
+    uint32_t id = map_number(&table->modules, module_key(path, identity), trace->n_modules);
+    if (id != trace->n_modules)
+        return id;
     char *copy = xstrdup(path), *build_id = identity->build_id != NULL ? xstrdup(identity->build_id) : NULL;
     restore_lines(copy);
     if (build_id != NULL)
         spool_clean_text(build_id, strlen(build_id) + 1);
-    *id = (uint32_t)trace->n_modules;
-    struct trace_module *module = &trace->modules[trace->n_modules++];
-    *module = (struct trace_module){.path = copy, .build_id = build_id, .identity = *identity};
-    module->identity.build_id = build_id;
-    return *id;
+    TRACE_ADD(trace->modules, trace->n_modules,
+              (struct trace_module){.path = copy, .build_id = build_id, .identity = *identity});
+    trace->modules[id].identity.build_id = build_id;
+    return id;
 }
 
 static uint32_t module_of_stay(void *context, const char *path, const struct module_identity *identity)
@@ -98,15 +96,10 @@ static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, 
     if (stay == NULL && by_time && trace->modules[module].reason == NULL)
         trace->modules[module].reason =
             xstrdup("other modules came and went at their addresses, and which was called from is not known");
-    uint32_t *id = map_at(&table->ids, (struct map_key){module, offset, 0});
-    if (*id == MAP_ABSENT) {
-        if (trace->n_callsites >= BY_TIME)
-            return TRACE_NONE;
-        trace_grow(&trace->callsites, trace->n_callsites, sizeof *trace->callsites);
-        *id = (uint32_t)trace->n_callsites;
-        trace->callsites[trace->n_callsites++] = (struct trace_callsite){.module = module, .offset = offset};
-    }
-    return *id;
+    uint32_t id = map_number(&table->ids, (struct map_key){module, offset, 0}, trace->n_callsites);
+    if (id == trace->n_callsites)
+        TRACE_ADD(trace->callsites, trace->n_callsites, (struct trace_callsite){.module = module, .offset = offset});
+    return id;
 }
 
 /* Finds what lay at a call's address all the time between two times: the instruction of the call lies before the return

@@ -58,8 +58,7 @@ static void end_stay(struct history_reader *reading, uint64_t begin)
 static void add_blur(struct history_reader *reading, uint64_t after, uint64_t until)
 {
     struct process_modules *modules = reading->modules;
-    array_grow(&modules->blurs, modules->n_blurs, sizeof *modules->blurs);
-    modules->blurs[modules->n_blurs++] = (struct module_blur){after, until};
+    ARRAY_ADD(modules->blurs, modules->n_blurs, (struct module_blur){after, until});
 }
 
 /* Reads the word that tells the file from others: see module_look.h of the recorder. */
@@ -179,8 +178,7 @@ static int by_gone(const void *left, const void *right)
 static void add_group(struct process_modules *modules, size_t first, size_t n, uint64_t end)
 {
     struct module_stay *stays = modules->stays + first;
-    array_grow(&modules->groups, modules->n_groups, sizeof *modules->groups);
-    modules->groups[modules->n_groups++] = (struct module_group){stays[0].begin, end, first, n};
+    ARRAY_ADD(modules->groups, modules->n_groups, (struct module_group){stays[0].begin, end, first, n});
     if (n > 1)
         qsort(stays, n, sizeof *stays, by_gone);
     uint64_t least = UINT64_MAX;

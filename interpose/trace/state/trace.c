@@ -7,6 +7,7 @@
 
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 
 /* A step asks how much of its time its rank spent inside MPI. Calls of several threads overlap, so they are kept as
  * disjoint intervals with running sums, and one search answers. */
@@ -132,17 +133,8 @@ enum mpistair_family function_family(uint16_t function)
 
 bool function_is_of_file(uint16_t function)
 {
-    switch (function_family(function)) {
-    case FAMILY_FILE:
-    case FAMILY_FILE_ALL:
-    case FAMILY_FILE_REQUEST:
-    case FAMILY_FILE_REQUEST_ALL:
-    case FAMILY_FILE_OPEN:
-    case FAMILY_FILE_CLOSE:
-        return true;
-    default:
-        return false;
-    }
+    return IS_ONE_OF(function_family(function), FAMILY_FILE, FAMILY_FILE_ALL, FAMILY_FILE_REQUEST,
+                     FAMILY_FILE_REQUEST_ALL, FAMILY_FILE_OPEN, FAMILY_FILE_CLOSE);
 }
 
 void trace_eager_limits(const struct trace *trace, int64_t eager_bytes[2])
@@ -160,35 +152,16 @@ void trace_eager_limits(const struct trace *trace, int64_t eager_bytes[2])
 
 bool collective_bounds(const struct trace_collective *collective)
 {
+    uint16_t function = collective->function;
     if (collective->flags & SPOOL_NONBLOCKING)
         return false;
-    switch (collective->function) {
-    case FN_Pcontrol: /* 0, 1 and 2 switch recording off, on, and flush */
+    if (function == FN_Pcontrol) /* 0, 1 and 2 switch recording off, on, and flush */
         return collective->root < 0 || collective->root > 2;
-    case FN_Comm_idup:
-    case FN_Comm_idup_with_info:
-        return false;
-    case FN_Barrier:
-    case FN_Allgather:
-    case FN_Allgather_c:
-    case FN_Allgatherv:
-    case FN_Allgatherv_c:
-    case FN_Allreduce:
-    case FN_Allreduce_c:
-    case FN_Alltoall:
-    case FN_Alltoall_c:
-    case FN_Alltoallv:
-    case FN_Alltoallv_c:
-    case FN_Alltoallw:
-    case FN_Alltoallw_c:
-    case FN_Reduce_scatter:
-    case FN_Reduce_scatter_c:
-    case FN_Reduce_scatter_block:
-    case FN_Reduce_scatter_block_c:
-        return true;
-    default:
-        return function_family(collective->function) == FAMILY_COMM_CREATE;
-    }
+    return function_family(function) == FAMILY_COMM_CREATE ||
+           IS_ONE_OF(function, FN_Barrier, FN_Allgather, FN_Allgather_c, FN_Allgatherv, FN_Allgatherv_c, FN_Allreduce,
+                     FN_Allreduce_c, FN_Alltoall, FN_Alltoall_c, FN_Alltoallv, FN_Alltoallv_c, FN_Alltoallw,
+                     FN_Alltoallw_c, FN_Reduce_scatter, FN_Reduce_scatter_c, FN_Reduce_scatter_block,
+                     FN_Reduce_scatter_block_c);
 }
 
 void trace_release(struct trace *trace)

@@ -446,6 +446,8 @@ void trace_release(struct trace *trace);
 
 /* Makes room as array_grow does, for an array whose elements have numbers below TRACE_NONE; more end the program. */
 void trace_grow(void *array, size_t n, size_t element_bytes);
+/* Adds a value to such an array, as ARRAY_ADD does. */
+#define TRACE_ADD(array, n, ...) (trace_grow(&(array), (n), sizeof *(array)), (void)((array)[(n)++] = (__VA_ARGS__)))
 
 /* Returns an operation of the pool. It goes back once it is both passed and written. */
 uint32_t operation_new(struct trace *trace);

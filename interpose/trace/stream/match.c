@@ -48,12 +48,9 @@ static void doubt_note_open(struct open_wildcards *open, const struct trace_oper
         return;
     int32_t source = operation->peer_world >= 0 ? operation->peer_world : SPOOL_ANY;
     int32_t tag = operation->tag >= 0 ? operation->tag : SPOOL_ANY;
-    uint32_t *first = map_at(&open->numbers, open_key(operation->communicator, operation->rank, source, tag));
-    if (*first != MAP_ABSENT)
-        return;
-    array_grow(&open->posts_ns, open->n, sizeof *open->posts_ns);
-    *first = (uint32_t)open->n;
-    open->posts_ns[open->n++] = operation->post_ns;
+    struct map_key key = open_key(operation->communicator, operation->rank, source, tag);
+    if (map_number(&open->numbers, key, open->n) == open->n)
+        ARRAY_ADD(open->posts_ns, open->n, operation->post_ns);
 }
 
 static void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns)
@@ -95,9 +92,8 @@ int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database)
     for (; i < n; i++) {
         const struct envelope *envelope = &envelopes[i];
         if (envelope->doubt_ns != DOUBT_NEVER)
-            row_insert(&row, "iiiii", (int64_t)(envelope->key.a >> 32), (int64_t)(uint32_t)envelope->key.a,
-                       (int64_t)(envelope->key.b >> 32), (int64_t)(int32_t)(uint32_t)envelope->key.b,
-                       envelope->doubt_ns);
+            row_insert(&row, "iuibi", envelope->key.a >> 32, (uint32_t)envelope->key.a, envelope->key.b >> 32,
+                       (int32_t)(uint32_t)envelope->key.b, envelope->doubt_ns);
     }
     if (row_finish(&row) != 0)
         return -1;
@@ -182,17 +178,15 @@ static struct envelope *envelope_of(struct matcher *matcher, const struct trace_
     uint32_t destination = send ? (uint32_t)operation->peer_world : operation->rank;
     struct map_key key = {(uint64_t)source << 32 | destination,
                           (uint64_t)operation->communicator << 32 | (uint32_t)operation->tag, domain};
-    uint32_t *found = map_at(&matcher->index, key);
-    if (*found == MAP_ABSENT) {
-        trace_grow(&matcher->envelopes, matcher->n_envelopes, sizeof *matcher->envelopes);
-        *found = (uint32_t)matcher->n_envelopes;
-        matcher->envelopes[matcher->n_envelopes++] = (struct envelope){.key = key,
-                                                                       .first = {TRACE_NONE, TRACE_NONE},
-                                                                       .last = {TRACE_NONE, TRACE_NONE},
-                                                                       .latest = {TRACE_NONE, TRACE_NONE},
-                                                                       .doubt_ns = DOUBT_NEVER};
-    }
-    return &matcher->envelopes[*found];
+    uint32_t found = map_number(&matcher->index, key, matcher->n_envelopes);
+    if (found == matcher->n_envelopes)
+        TRACE_ADD(matcher->envelopes, matcher->n_envelopes,
+                  (struct envelope){.key = key,
+                                    .first = {TRACE_NONE, TRACE_NONE},
+                                    .last = {TRACE_NONE, TRACE_NONE},
+                                    .latest = {TRACE_NONE, TRACE_NONE},
+                                    .doubt_ns = DOUBT_NEVER});
+    return &matcher->envelopes[found];
 }
 
 /* Marks operations of two threads that were on one envelope at once: which of them came first is not certain. An

@@ -18,6 +18,7 @@
 #include "interpose/functions.h"
 #include "interpose/trace/gather/place.h"
 #include "share/base/level.h"
+#include "share/base/one_of.h"
 
 /* Two ranks may enter the same collective at very different times, so times cannot tell whether it lies between their
  * steps. How many collectives of each communicator a rank had passed before its step can. */
@@ -140,28 +141,12 @@ struct late_span {
 static int64_t waits_from_bytes(const struct totals *totals, const struct trace_operation *send,
                                 const struct trace_operation *receive)
 {
-    switch (send->function) {
-    case FN_Send:
-    case FN_Send_c:
-    case FN_Ssend:
-    case FN_Ssend_c:
-    case FN_Issend:
-    case FN_Issend_c:
+    if (IS_ONE_OF(send->function, FN_Send, FN_Send_c, FN_Ssend, FN_Ssend_c, FN_Issend, FN_Issend_c))
         return 0; /* a blocking send that is not back before the receive is posted has waited, of any size */
-    case FN_Bsend:
-    case FN_Bsend_c:
-    case FN_Rsend:
-    case FN_Rsend_c:
-    case FN_Ibsend:
-    case FN_Ibsend_c:
-    case FN_Irsend:
-    case FN_Irsend_c:
-        return -1;
-    default: {
-        int64_t eager_bytes = totals->eager_bytes[message_level(totals->trace, send, receive) == LEVEL_INTER_NODE];
-        return eager_bytes == TRACE_NO_TIME ? -1 : saturating_add(eager_bytes, 1);
-    }
-    }
+    int64_t eager_bytes = totals->eager_bytes[message_level(totals->trace, send, receive) == LEVEL_INTER_NODE];
+    bool never = IS_ONE_OF(send->function, FN_Bsend, FN_Bsend_c, FN_Rsend, FN_Rsend_c, FN_Ibsend, FN_Ibsend_c,
+                           FN_Irsend, FN_Irsend_c);
+    return never || eager_bytes == TRACE_NO_TIME ? -1 : saturating_add(eager_bytes, 1);
 }
 
 /* Finds who waited in a message: a receive posted before its send waits for the late sender; a send that needs its
@@ -214,14 +199,11 @@ static void totals_add_message(struct totals *totals, const struct trace_operati
     struct map_key key = {(uint64_t)send->rank << 32 | receive->rank, (uint64_t)form, 0};
     if (totals->n_pairs >= TOTALS_KEPT)
         totals_flush(totals);
-    uint32_t *number = map_at(&totals->pair_numbers, key);
-    if (*number == MAP_ABSENT) {
-        *number = (uint32_t)totals->n_pairs;
-        trace_grow(&totals->pairs, totals->n_pairs, sizeof *totals->pairs);
-        totals->pairs[totals->n_pairs++] =
-            (struct pair_total){.source = send->rank, .destination = receive->rank, .form = form};
-    }
-    struct pair_total *pair = &totals->pairs[*number];
+    uint32_t number = map_number(&totals->pair_numbers, key, totals->n_pairs);
+    if (number == totals->n_pairs)
+        TRACE_ADD(totals->pairs, totals->n_pairs,
+                  (struct pair_total){.source = send->rank, .destination = receive->rank, .form = form});
+    struct pair_total *pair = &totals->pairs[number];
     pair->messages++;
     pair->bytes = saturating_add(pair->bytes, (int64_t)send->bytes);
     if (late.late_ns == 0)
@@ -248,13 +230,10 @@ static int compare_spans(const void *left, const void *right)
 
 static struct member_total *member_of(struct totals *totals, uint32_t kind, uint32_t rank)
 {
-    uint32_t *number = map_at(&totals->member_numbers, (struct map_key){kind, rank, 0});
-    if (*number == MAP_ABSENT) {
-        *number = (uint32_t)totals->n_members;
-        trace_grow(&totals->members, totals->n_members, sizeof *totals->members);
-        totals->members[totals->n_members++] = (struct member_total){.kind = kind, .rank = rank};
-    }
-    return &totals->members[*number];
+    uint32_t number = map_number(&totals->member_numbers, (struct map_key){kind, rank, 0}, totals->n_members);
+    if (number == totals->n_members)
+        TRACE_ADD(totals->members, totals->n_members, (struct member_total){.kind = kind, .rank = rank});
+    return &totals->members[number];
 }
 
 /* Adds the noted waits of a rank: however many overlap, their time counts once, for each cause by itself. Waits are in
@@ -427,28 +406,22 @@ static struct trace_kind describe_kind(struct rounds *rounds, uint32_t root, uin
         smallest = send->bytes < smallest ? send->bytes : smallest;
         largest = send->bytes > largest ? send->bytes : largest;
     }
-    uint32_t *family = map_at(&rounds->families, sums), known = (uint32_t)rounds->families.n_entries;
-    if (*family == MAP_ABSENT)
-        *family = known - 1;
     return (struct trace_kind){.messages = sums.c,
                                .bytes = bytes,
                                .smallest_bytes = sums.c > 0 ? smallest : 0,
                                .largest_bytes = largest,
-                               .family = *family};
+                               .family = map_number(&rounds->families, sums, rounds->families.n_entries)};
 }
 
 /* Returns the kind of a round with these sums over its messages. */
 static uint32_t find_kind(struct rounds *rounds, uint32_t root, struct map_key sums, uint64_t bytes)
 {
     struct trace *trace = rounds->trace;
-    uint32_t *kind = map_at(&rounds->kinds, sums);
-    if (*kind == MAP_ABSENT) {
-        trace_grow(&trace->kinds, trace->n_kinds, sizeof *trace->kinds);
-        trace->kinds[trace->n_kinds] = describe_kind(rounds, root, bytes);
-        *kind = (uint32_t)trace->n_kinds++;
-    }
-    trace->kinds[*kind].rounds++;
-    return *kind;
+    uint32_t kind = map_number(&rounds->kinds, sums, trace->n_kinds);
+    if (kind == trace->n_kinds)
+        TRACE_ADD(trace->kinds, trace->n_kinds, describe_kind(rounds, root, bytes));
+    trace->kinds[kind].rounds++;
+    return kind;
 }
 
 static void write_round(struct rounds *rounds, uint32_t root)

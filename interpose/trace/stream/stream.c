@@ -189,13 +189,13 @@ static void add_time_in_mpi_until(struct stream *stream, struct stream_rank *ran
         const struct trace_access *access =
             rank->next_access < process[1].first_access ? &trace->accesses[rank->next_access] : NULL;
         int64_t collective_ns = collective == NULL ? INT64_MAX : collective->begin_ns;
-        int64_t access_ns = access == NULL ? INT64_MAX : access_run_ns(trace, access, access->begin_ns);
+        int64_t access_ns = access == NULL ? INT64_MAX : trace_run_ns(trace, access->rank, access->begin_ns);
         if (collective != NULL && collective_ns <= until_ns && collective_ns <= access_ns) {
             rank->next_in_mpi++;
             time_in_mpi_add(&process->in_mpi, collective_ns, collective->call_end_ns);
         } else if (access != NULL && access_ns <= until_ns) {
             rank->next_access++;
-            time_in_mpi_add(&process->in_mpi, access_ns, access_run_ns(trace, access, access->call_end_ns));
+            time_in_mpi_add(&process->in_mpi, access_ns, trace_run_ns(trace, access->rank, access->call_end_ns));
         } else {
             return;
         }

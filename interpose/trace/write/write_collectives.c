@@ -21,9 +21,8 @@ int write_collective_calls(const struct trace *trace, sqlite3 *database)
         bool same_call = i > 0 && collective->function == FN_Startall && collective[-1].function == FN_Startall &&
                          collective[-1].rank == collective->rank && collective[-1].begin_ns == collective->begin_ns;
         if (collective->function != FN_Pcontrol && !(collective->flags & SPOOL_OFF) && !same_call)
-            row_insert(&row, "iiiiiiu", (int64_t)collective->rank, function_id(collective->function),
-                       collective->begin_ns, collective->call_end_ns - collective->begin_ns, (int64_t)0, (int64_t)0,
-                       collective->callsite);
+            row_insert(&row, "uiiibbu", collective->rank, function_id(collective->function), collective->begin_ns,
+                       collective->call_end_ns - collective->begin_ns, 0, 0, collective->callsite);
     }
     return row_finish(&row);
 }
@@ -43,34 +42,24 @@ int write_collectives(const struct trace *trace, sqlite3 *database)
         const struct trace_collective *collective = &trace->collectives[i];
         if (collective->function == FN_Pcontrol || (collective->flags & SPOOL_OFF))
             continue;
-        row_insert(&row, "iitiinioiiuou", ++id, (int64_t)collective->rank, function_name(collective->function),
-                   (int64_t)collective->communicator, (int64_t)collective->bytes, collective_root(trace, collective),
+        row_insert(&row, "iutuinioibkku", ++id, collective->rank, function_name(collective->function),
+                   collective->communicator, collective->bytes, collective_root(trace, collective),
                    collective->begin_ns, collective->end_ns, collective->call_end_ns - collective->begin_ns,
-                   (int64_t)((collective->flags & SPOOL_NONBLOCKING) != 0),
-                   collective->persistent == TRACE_NONE ? TRACE_NONE : collective->persistent + 1,
-                   collective->stack == TRACE_NONE ? TRACE_NO_TIME : (int64_t)collective->stack + 1,
+                   (collective->flags & SPOOL_NONBLOCKING) != 0, collective->persistent, collective->stack,
                    collective->callsite);
     }
     return row_finish(&row);
 }
 
-/* Writes how the sizes of the messages of kinds of one family differ. */
-static int write_families(const struct trace *trace, sqlite3 *database)
-{
-    struct row row = row_prepare(database, "kind_family", 4);
-    for (size_t i = 0; i < trace->n_kinds; i++)
-        row_insert(&row, "iiii", (int64_t)i + 1, (int64_t)trace->kinds[i].family + 1,
-                   (int64_t)trace->kinds[i].smallest_bytes, (int64_t)trace->kinds[i].largest_bytes);
-    return row_finish(&row);
-}
-
 int write_kinds(const struct trace *trace, sqlite3 *database)
 {
-    struct row row = row_prepare(database, "kind", 4);
-    for (size_t i = 0; i < trace->n_kinds; i++)
-        row_insert(&row, "iiii", (int64_t)i + 1, (int64_t)trace->kinds[i].rounds, (int64_t)trace->kinds[i].messages,
-                   (int64_t)trace->kinds[i].bytes);
-    return row_finish(&row) == 0 ? write_families(trace, database) : -1;
+    struct row row = row_prepare(database, "kind", 4), family = row_prepare(database, "kind_family", 4);
+    for (uint32_t i = 0; i < trace->n_kinds; i++) {
+        const struct trace_kind *kind = &trace->kinds[i];
+        row_insert(&row, "kuii", i, kind->rounds, kind->messages, kind->bytes);
+        row_insert(&family, "kkii", i, kind->family, kind->smallest_bytes, kind->largest_bytes);
+    }
+    return row_finish(&row) | row_finish(&family);
 }
 
 /* The view joint_call sorts all calls that ranks make together twice before it can say who waited for whom, which takes
@@ -181,14 +170,10 @@ static struct gathering *gathering_of(struct joint *joint, struct call *call)
     uint32_t *instance = map_at(&joint->numbers, key);
     *instance = *instance == MAP_ABSENT ? 0 : *instance + 1;
     key.a = *instance;
-    uint32_t *gathering = map_at(&joint->gathered, key);
-    if (*gathering == MAP_ABSENT) {
-        *gathering = (uint32_t)joint->n_gatherings;
-        trace_grow(&joint->gatherings, joint->n_gatherings, sizeof *joint->gatherings);
-        joint->gatherings[joint->n_gatherings++] =
-            (struct gathering){.latest_ns = call->begin_ns, .latest = call->rank, .root_ns = TRACE_NO_TIME};
-    }
-    call->gathering = *gathering;
+    call->gathering = map_number(&joint->gathered, key, joint->n_gatherings);
+    if (call->gathering == joint->n_gatherings)
+        TRACE_ADD(joint->gatherings, joint->n_gatherings,
+                  (struct gathering){.latest_ns = call->begin_ns, .latest = call->rank, .root_ns = TRACE_NO_TIME});
     return &joint->gatherings[call->gathering];
 }
 
@@ -205,8 +190,7 @@ static void add_call(struct joint *joint, struct call call, uint16_t named)
     }
     if (call.root >= 0 && (uint32_t)call.root == call.rank && call.begin_ns > gathering->root_ns)
         gathering->root_ns = call.begin_ns;
-    trace_grow(&joint->calls, joint->n_calls, sizeof *joint->calls);
-    joint->calls[joint->n_calls++] = call;
+    TRACE_ADD(joint->calls, joint->n_calls, call);
 }
 
 static void add_collectives(struct joint *joint)
@@ -242,11 +226,11 @@ static void add_accesses(struct joint *joint)
         bool file = function_is_of_file(made->function), failed = file && (made->flags & SPOOL_FAILED) != 0;
         if (file ? !access_is_collective(made->function) : !kind_of(joint, made->function)->joint)
             continue;
-        int64_t begin_ns = access_run_ns(trace, made, made->begin_ns);
+        int64_t begin_ns = trace_run_ns(trace, made->rank, made->begin_ns);
         add_call(joint,
                  (struct call){.begin_ns = begin_ns,
-                               .end_ns = access_run_ns(trace, made, made->end_ns),
-                               .call_ns = access_run_ns(trace, made, made->call_end_ns) - begin_ns,
+                               .end_ns = trace_run_ns(trace, made->rank, made->end_ns),
+                               .call_ns = trace_run_ns(trace, made->rank, made->call_end_ns) - begin_ns,
                                .bytes = failed ? 0 : made->bytes,
                                .rank = made->rank,
                                .communicator = made->communicator,
@@ -296,19 +280,17 @@ static struct sum *sum_of(struct joint *joint, uint32_t index, int64_t last_rank
     const struct call *call = &joint->calls[index];
     struct map_key key = {(uint64_t)call->function << 32 | call->callsite,
                           (uint64_t)call->communicator << 1 | call->nonblocking, (uint64_t)last_rank};
-    uint32_t *number = map_at(&joint->summed, key);
-    if (*number == MAP_ABSENT) {
-        *number = (uint32_t)joint->n_sums;
-        trace_grow(&joint->sums, joint->n_sums, sizeof *joint->sums);
-        joint->sums[joint->n_sums++] = (struct sum){.first = index,
-                                                    .last_rank = last_rank,
-                                                    .time_ns = NAN,
-                                                    .call_ns = NAN,
-                                                    .wait_ns = NAN,
-                                                    .transfer_ns = NAN,
-                                                    .longest_ns = NAN};
-    }
-    return &joint->sums[*number];
+    uint32_t number = map_number(&joint->summed, key, joint->n_sums);
+    if (number == joint->n_sums)
+        TRACE_ADD(joint->sums, joint->n_sums,
+                  (struct sum){.first = index,
+                               .last_rank = last_rank,
+                               .time_ns = NAN,
+                               .call_ns = NAN,
+                               .wait_ns = NAN,
+                               .transfer_ns = NAN,
+                               .longest_ns = NAN});
+    return &joint->sums[number];
 }
 
 static void sum_call(struct joint *joint, uint32_t index)
@@ -345,10 +327,9 @@ static int write_sums(const struct joint *joint, sqlite3 *database)
     for (size_t i = 0; i < joint->n_sums; i++) {
         const struct sum *sum = &joint->sums[i];
         const struct call *call = &joint->calls[sum->first];
-        row_insert(&row, "ttuuioiiiddddd", source_name[call->source], function_name(call->function), call->callsite,
-                   call->communicator, (int64_t)call->nonblocking, sum->last_rank < 0 ? INT64_MIN : sum->last_rank,
-                   sum->calls, sum->failed, sum->bytes, sum->time_ns, sum->call_ns, sum->wait_ns, sum->transfer_ns,
-                   sum->longest_ns);
+        row_insert(&row, "ttuubniiiddddd", source_name[call->source], function_name(call->function), call->callsite,
+                   call->communicator, call->nonblocking, (int32_t)sum->last_rank, sum->calls, sum->failed, sum->bytes,
+                   sum->time_ns, sum->call_ns, sum->wait_ns, sum->transfer_ns, sum->longest_ns);
     }
     return row_finish(&row);
 }

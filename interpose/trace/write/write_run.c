@@ -3,6 +3,7 @@
 #include "interpose/trace/write/tables.h"
 
 #include <math.h>
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 #include "share/base/map.h"
 #include "share/base/memory.h"
 #include "share/base/ranges.h"
-#include <sqlite3.h>
 #include "interpose/trace/state/trace.h"
+#include "share/base/one_of.h"
 
 /* Processes know the command lines of their own alone. Where all are the same nothing is said of ranks. Where very many
  * differ, as with a rank's number among the arguments, programs stand for them without their arguments. */
@@ -104,7 +105,7 @@ static int write_programs(const struct trace *trace, sqlite3 *database)
         while (end < trace->world_size && strcmp(command_of(trace, end), command) == 0)
             end++;
         if (command[0] != '\0')
-            row_insert(&row, "iit", (int64_t)first, (int64_t)end - 1, command);
+            row_insert(&row, "bbt", first, end - 1, command);
         first = end;
     }
     return row_finish(&row);
@@ -160,10 +161,10 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
     programs_describe(trace, programs, sizeof programs);
     bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
     struct row row = row_prepare(database, "run", 15);
-    row_insert(&row, "ittiittttiioodt", (int64_t)1, header->run_key, MPISTAIR_VERSION, (int64_t)started_unix_ns,
-               trace->duration_ns, header->family <= SPOOL_FAMILY_OPENMPI ? families[header->family] : families[0],
-               library, level_known ? levels[header->thread_level] : "unknown", programs, (int64_t)trace->world_size,
-               (int64_t)trace->n_spools, eager_bytes[0], eager_bytes[1], own_cost_ns(trace),
+    row_insert(&row, "bttiittttbioodt", 1, header->run_key, MPISTAIR_VERSION, started_unix_ns, trace->duration_ns,
+               header->family <= SPOOL_FAMILY_OPENMPI ? families[header->family] : families[0], library,
+               level_known ? levels[header->thread_level] : "unknown", programs, trace->world_size, trace->n_spools,
+               eager_bytes[0], eager_bytes[1], own_cost_ns(trace),
                header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL);
     return row_finish(&row);
 }
@@ -201,7 +202,7 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
         if (node == NULL)
             continue;
         if (node == root)
-            row_insert(&clocks, "iiiit", id, (int64_t)0, (int64_t)0, (int64_t)0, "reference");
+            row_insert(&clocks, "ibbbt", id, 0, 0, 0, "reference");
         static const char *const sources[2] = {"init", "finalize"};
         for (int i = 0; i < 2 && node != root; i++) {
             if (node->links_ns[i] == TRACE_NO_TIME)
@@ -211,10 +212,8 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
                        node->rtt_ns[i] / 2, sources[i]);
         }
         if (node->shift_ns != 0)
-            row_insert(&clocks, "iiiit", id, (int64_t)0, node->offset_ns - root->offset_ns,
-                       node->uncertainty_ns >= 0 ? node->uncertainty_ns
-                                                 : (node->shift_ns < 0 ? -node->shift_ns : node->shift_ns),
-                       "messages");
+            row_insert(&clocks, "ibiit", id, 0, node->offset_ns - root->offset_ns,
+                       node->uncertainty_ns >= 0 ? node->uncertainty_ns : llabs(node->shift_ns), "messages");
     }
     map_release(&seen);
     return row_finish(&nodes) | row_finish(&clocks);
@@ -270,13 +269,13 @@ static int write_processes(const struct trace *trace, sqlite3 *database)
         if ((size_t)world + 1 < trace->worlds->n_worlds && rank == worlds[world + 1].first)
             world++;
         const struct processor_share share = processor_share(spool);
-        row_insert(&row, "iunnnnottooiiooooon", (int64_t)rank, process->placed, place->socket, place->numa, place->l3,
+        row_insert(&row, "bunnnnottooibooooon", rank, process->placed, place->socket, place->numa, place->l3,
                    place->core, spool == NULL ? TRACE_NO_TIME : (int64_t)spool->header.pid,
                    process->by_hand     ? "placement"
                    : place->socket >= 0 ? "observed"
                                         : NULL,
                    ended, spool == NULL ? TRACE_NO_TIME : process->begin_ns,
-                   spool == NULL ? TRACE_NO_TIME : process->end_ns, world, (int64_t)(rank - worlds[world].first),
+                   spool == NULL ? TRACE_NO_TIME : process->end_ns, world, rank - worlds[world].first,
                    share.observed_ns, share.run_ns, share.wait_ns, share.switches, launched(trace, spool),
                    process->processor);
     }
@@ -291,37 +290,37 @@ static int write_communicators(const struct trace *trace, sqlite3 *database)
         const struct trace_communicator *communicator = &trace->communicators[i];
         if (!communicator->used)
             continue;
-        row_insert(&row, "itutiui", (int64_t)i, communicator->name, communicator->parent,
-                   communicator->made ? function_name(communicator->function) : NULL, (int64_t)communicator->size,
-                   communicator->remote, (int64_t)communicator->known);
+        row_insert(&row, "ututbub", i, communicator->name, communicator->parent,
+                   communicator->made ? function_name(communicator->function) : NULL, communicator->size,
+                   communicator->remote, communicator->known);
         for (int32_t rank = 0; rank < communicator->size; rank++)
             if (communicator->members[rank] >= 0)
-                row_insert(&member, "iii", (int64_t)i, (int64_t)rank, (int64_t)communicator->members[rank]);
+                row_insert(&member, "ubb", i, rank, communicator->members[rank]);
     }
     return row_finish(&row) | row_finish(&member);
 }
 
 /* Writes a row of the table frame, nothing for a function without a name. */
-static void write_frame(struct row *row, int64_t callsite, int64_t depth, const struct trace_frame *frame)
+static void write_frame(struct row *row, uint32_t callsite, size_t depth, const struct trace_frame *frame)
 {
     if (frame->function == NULL)
         return;
     char *name = short_name(frame->function);
-    row_insert(row, "iitttn", callsite, depth, name, frame->function, frame->file, frame->line > 0 ? frame->line : -1);
+    row_insert(row, "uitttn", callsite, depth, name, frame->function, frame->file, frame->line > 0 ? frame->line : -1);
     free(name);
 }
 
 static int write_callsites(const struct trace *trace, sqlite3 *database)
 {
     struct row row = row_prepare(database, "callsite", 7), frame = row_prepare(database, "frame", 6);
-    for (size_t i = 0; i < trace->n_callsites; i++) {
+    for (uint32_t i = 0; i < trace->n_callsites; i++) {
         const struct trace_callsite *callsite = &trace->callsites[i];
         const struct trace_module *module = &trace->modules[callsite->module];
-        row_insert(&row, "ititttn", (int64_t)i, module->path, (int64_t)callsite->offset, module->build_id,
-                   callsite->function, callsite->file, callsite->line > 0 ? callsite->line : -1);
-        write_frame(&frame, (int64_t)i, 0, &(struct trace_frame){callsite->function, callsite->file, callsite->line});
+        row_insert(&row, "utitttn", i, module->path, callsite->offset, module->build_id, callsite->function,
+                   callsite->file, callsite->line > 0 ? callsite->line : -1);
+        write_frame(&frame, i, 0, &(struct trace_frame){callsite->function, callsite->file, callsite->line});
         for (size_t k = 0; k < callsite->n_callers; k++)
-            write_frame(&frame, (int64_t)i, (int64_t)k + 1, &callsite->callers[k]);
+            write_frame(&frame, i, k + 1, &callsite->callers[k]);
     }
     return row_finish(&row) | row_finish(&frame);
 }
@@ -335,7 +334,7 @@ static int write_unnamed(const struct trace *trace, sqlite3 *database)
         n[trace->callsites[i].module]++;
     for (size_t i = 0; i < trace->n_modules; i++)
         if (n[i] > 0 && trace->modules[i].reason != NULL)
-            row_insert(&row, "ttit", trace->modules[i].path, trace->modules[i].build_id, (int64_t)n[i],
+            row_insert(&row, "ttit", trace->modules[i].path, trace->modules[i].build_id, n[i],
                        trace->modules[i].reason);
     free(n);
     return row_finish(&row);
@@ -346,23 +345,10 @@ static int write_unnamed(const struct trace *trace, sqlite3 *database)
  * after the spool was closed. */
 static bool may_carry_messages(uint16_t function)
 {
-    switch (function_family(function)) {
-    case FAMILY_COUNTED:
-    case FAMILY_LOCAL:
-    case FAMILY_COLLECTIVE:
-    case FAMILY_ICOLLECTIVE:
-    case FAMILY_COLLECTIVE_INIT:
-    case FAMILY_PROBE:
-    case FAMILY_IPROBE:
-    case FAMILY_RMA:
-    case FAMILY_RMA_REQUEST:
-    case FAMILY_WIN_CREATE:
-    case FAMILY_WIN_FREE:
-    case FAMILY_WIN_TEST:
-        return false;
-    default:
-        return !function_is_of_file(function);
-    }
+    return !function_is_of_file(function) &&
+           !IS_ONE_OF(function_family(function), FAMILY_COUNTED, FAMILY_LOCAL, FAMILY_COLLECTIVE, FAMILY_ICOLLECTIVE,
+                      FAMILY_COLLECTIVE_INIT, FAMILY_PROBE, FAMILY_IPROBE, FAMILY_RMA, FAMILY_RMA_REQUEST,
+                      FAMILY_WIN_CREATE, FAMILY_WIN_FREE, FAMILY_WIN_TEST);
 }
 
 /* Takes a count so that all that is written adds up to an integer of SQL: counters of a damaged header may be anything.
@@ -410,11 +396,7 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
         const struct trace_process *process = &trace->processes[rank];
         const struct spool *spool = process->spool;
         if (spool == NULL) {
-            row_insert(&loss, "iti", rank,
-                       process->at_once ? "at_once"
-                       : trace->apart   ? "not_joined"
-                                        : "no_spool",
-                       (int64_t)1);
+            row_insert(&loss, "itb", rank, process->at_once ? "at_once" : trace->apart ? "not_joined" : "no_spool", 1);
             continue;
         }
         name_refused(refused, sizeof refused, spool->header.refused_error);
@@ -427,8 +409,8 @@ static int write_missing(const struct trace *trace, sqlite3 *database)
             row_insert(&loss, "iti", rank, "damaged", take_count(&left, process->damaged));
         for (uint16_t i = 0; i < FN_COUNT; i++)
             if (spool->header.calls[i] > 0)
-                row_insert(&untracked, "itii", rank, function_name(i), take_count(&left, spool->header.calls[i]),
-                           (int64_t)may_carry_messages(i));
+                row_insert(&untracked, "itib", rank, function_name(i), take_count(&left, spool->header.calls[i]),
+                           may_carry_messages(i));
     }
     return row_finish(&loss) | row_finish(&untracked);
 }
