@@ -26,8 +26,8 @@ static void collect_head(struct report *report, const char *machine)
         "t.run_id = r.id AND "
         "  t.quantity IN ('computation', 'late_sender', 'late_receiver', 'transfer', 'collective_wait', "
         "  'collective_transfer', 'other')) "
-        "FROM replay_run r WHERE coalesce(?1, machine) = machine AND EXISTS (SELECT 1 FROM replay_efficiency e WHERE "
-        "  e.run_id = r.id) ORDER BY r.id DESC LIMIT 1");
+        "FROM replay_run r WHERE coalesce(?1, machine) = machine AND EXISTS (SELECT 1 FROM replay_place p WHERE "
+        "  p.run_id = r.id) ORDER BY r.id DESC LIMIT 1");
     if (rows.result == 0 && machine != NULL)
         sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
     if (cursor_next(&rows)) {
