@@ -3,18 +3,23 @@
 #include "interpose/record_commands.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "share/base/error.h"
 #include "interpose/trace/ingest.h"
 #include "interpose/trace/write/write.h"
+#include "share/base/memory.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "share/base/placement.h"
@@ -25,7 +30,7 @@
 #include "interpose/run/unrecorded.h"
 
 static const char usage[] =
-    "usage: mpistair run [-o trace.db] [--placement L.csv] [--spool DIR] [--keep-spools] [--] LAUNCHER [ARGUMENTS]\n"
+    "usage: mpistair run [-o trace.db] [--machine NAME|FILE] [OPTIONS] [--] LAUNCHER [ARGUMENTS]\n"
     "\n"
     "Runs an MPI job, as in `mpistair run -- mpiexec -n 8 ./app`, and records its calls into a trace, an SQLite file.\n"
     "The program is neither recompiled nor relinked. Exits as the job did, or with 1 if the job succeeded but its "
@@ -43,6 +48,7 @@ static const char notes[] =
 
 struct run_options {
     const char *output;
+    const char *machine;
     const char *placement;
     const char *spool;
     bool keep_spools;
@@ -57,6 +63,11 @@ static int read_options(int argc, char **argv, struct run_options *options)
          "the trace; an existing file is replaced once the new one is complete; default: a new mpistair-JOB.db in the "
          "working directory",
          .text = &options->output},
+        {'m', "machine", "NAME|FILE",
+         "predict the run with this machine table, as 'mpistair predict' does: a shipped one ('mpistair machine "
+         "list'), "
+         "or a .tbl file; the report then holds the laws against what was measured",
+         .text = &options->machine, .words = WORDS_MACHINE},
         {0, "placement", "L.csv",
          "node and socket of each rank (columns rank,node,socket), in place of the observed ones",
          .text = &options->placement},
@@ -238,6 +249,46 @@ static int check_placement(const char *path, struct error *error)
     return result;
 }
 
+extern char **environ;
+
+/* Runs another command of this program and discards its standard output: tables and models stand above this folder.
+ * words end with NULL. Returns its exit code, or -1 where it could not be run or was killed. */
+static int run_command(char *const *words)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status = -1;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return -1;
+    bool started = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
+                   posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    while (started && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return started && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Returns EXIT_DONE, or the exit code after the reason was printed. */
+static int check_machine(const char *machine)
+{
+    char *words[] = {"mpistair", "machine", "show", "--", (char *)(uintptr_t)machine, NULL};
+    int code = machine != NULL ? run_command(words) : EXIT_DONE;
+    return code < 0 ? fail("--machine %s: cannot be checked", machine) : code;
+}
+
+/* Predicts the runs whose traces were made. The traces stay where that fails. */
+static void predict_runs(const struct run_keys *keys, const char *machine)
+{
+    for (size_t i = 0; i < keys->n; i++) {
+        const char *trace = keys->keys[i].trace;
+        char *words[] = {"mpistair", "predict", "--machine", (char *)(uintptr_t)machine, "--", (char *)(uintptr_t)trace,
+                         NULL};
+        if (trace != NULL && run_command(words) != EXIT_DONE)
+            inform("note: nothing was predicted; the trace stays, to try again: mpistair predict %s --machine %s",
+                   trace, machine);
+    }
+}
+
 /* Makes a trace of the spools of one run, and of those that were joined to it. Returns the exit code. */
 static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *keys, size_t number, const char *output,
                       const struct run_options *options)
@@ -266,7 +317,7 @@ static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *k
 
 /* Prints a line for each run on how its trace is made by hand. */
 static void print_ingest_commands(const char *const *folders, size_t n_folders, const struct run_keys *keys,
-                                  const struct output_name *output)
+                                  const struct output_name *output, const char *machine)
 {
     for (size_t i = 0; i < keys->n; i++) {
         char name[PATH_MAX];
@@ -276,6 +327,8 @@ static void print_ingest_commands(const char *const *folders, size_t n_folders, 
         inform("MPISTAIR_INGEST=0: no trace yet; it is made by: mpistair ingest%s%s %s%s%s -o %s",
                has_keys ? " --run " : "", has_keys ? keys->keys[i].text : "", folders[0], has_two ? " " : "",
                has_two ? folders[1] : "", name);
+        if (machine != NULL)
+            inform("then predict it: mpistair predict %s --machine %s", name, machine);
     }
 }
 
@@ -295,6 +348,7 @@ static int ingest_runs(const char *const *folders, size_t n_folders, struct run_
         int code = ingest_run((char *const *)(uintptr_t)folders, n_folders, keys, i, name, options);
         if (code != EXIT_DONE)
             return code;
+        keys->keys[i].trace = xstrdup(name);
         leave_name_to_outer_run(name);
     }
     return EXIT_DONE;
@@ -341,12 +395,15 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     if (code == EXIT_DONE && wanted)
         code = ingest_runs(folders, n_folders, &keys, output, folder->output_claim.since, options);
     else if (code == EXIT_DONE)
-        print_ingest_commands(folders, n_folders, &keys, output);
-    run_keys_release(&keys);
+        print_ingest_commands(folders, n_folders, &keys, output, options->machine);
     if (code == EXIT_DONE && wanted && !options->keep_spools)
         spool_folder_remove(folder);
     else if (wanted)
         inform("the spools are in %s", folder->path);
+    restore_fatal_signals();
+    if (options->machine != NULL)
+        predict_runs(&keys, options->machine);
+    run_keys_release(&keys);
     return code;
 }
 
@@ -359,6 +416,9 @@ int cmd_run(int argc, char **argv)
     struct error error;
     int code = read_options(argc, argv, &options);
     if (code >= 0)
+        return code;
+    code = check_machine(options.machine);
+    if (code != EXIT_DONE)
         return code;
     if (check_placement(options.placement, &error) != 0 || launch_find_preload(preload, &error) != 0 ||
         claim_output(&options, &output, &folder, &error) != 0)

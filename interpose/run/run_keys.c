@@ -51,6 +51,8 @@ void run_keys_done(void *context, const char *key)
 
 void run_keys_release(struct run_keys *keys)
 {
+    for (size_t i = 0; i < keys->n; i++)
+        free(keys->keys[i].trace);
     free(keys->keys);
     *keys = (struct run_keys){0};
 }

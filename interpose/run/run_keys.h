@@ -12,6 +12,7 @@ struct run_key {
     char text[sizeof((struct spool_header){0}.run_key)];
     uint64_t started_unix_ns;
     bool is_done; /* run_keys_done was called for it */
+    char *trace;  /* name of the trace made of it, released with the keys; NULL: none of its own */
 };
 
 struct run_keys {
