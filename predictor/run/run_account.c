@@ -32,7 +32,7 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
     const struct message_state *state = message_state(sim, message);
     struct wait_parts parts = {.late_receiver = side == OPERATION_SEND, .cause.strand = RUN_NOBODY};
     bool rendezvous = message_is_rendezvous(sim, message);
-    double from_s = strand->wait_begin_s, to_s = sim->now_s;
+    double from_s = strand->wait_begin_s, to_s = sim->events.now_s;
     /* Its own end may be posted by another thread meanwhile. */
     double send_s = state->post_s[OPERATION_SEND];
     double receive_s = side == OPERATION_RECEIVE || rendezvous ? state->post_s[OPERATION_RECEIVE] : -INFINITY;
@@ -70,7 +70,7 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
 struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, uint32_t member)
 {
     struct wait_parts parts = {.cause = sim->collectives[sim->program->members[member].collective].last};
-    double from_s = strand->wait_begin_s, whole_s = sim->now_s - from_s;
+    double from_s = strand->wait_begin_s, whole_s = sim->events.now_s - from_s;
     parts.collective_wait_s = fmin(fmax(sim->members[member].moment_s - from_s, 0), whole_s);
     parts.collective_transfer_s = whole_s - parts.collective_wait_s;
     return parts;
@@ -88,7 +88,7 @@ static void keep(struct simulation *sim, const struct wait_parts *parts)
     result->waits[result->n_waits++] = (struct run_wait){.begin = {sim->active, strand->step, strand->wait_begin_s},
                                                          .cause = parts->cause,
                                                          .late_s = late_s,
-                                                         .end_s = sim->now_s};
+                                                         .end_s = sim->events.now_s};
 }
 
 void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts)

@@ -31,7 +31,7 @@ static size_t list_ahead(struct simulation *sim, const struct run_nic *nic)
             const struct flight *flight = flight_of_end(sim, marks->entries[k].id);
             if (flight == NULL)
                 continue;
-            double left = run_share_rest(&sim->share, sim->now_s, &flight->mover);
+            double left = run_share_rest(&sim->share, sim->events.now_s, &flight->mover);
             if (!(left > LEFT_MIN_BYTES))
                 continue;
             array_reserve(&sim->ahead, &sim->ahead_room, n + 1, sizeof *sim->ahead);
@@ -91,5 +91,5 @@ double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst, uint32_t *b
         n_ranks += i == 0 || sim->ahead[i].src != sim->ahead[i - 1].src;
         bytes += &sim->ahead[i] != own ? fmin(sim->ahead[i].left, most) : 0;
     }
-    return run_nics_pass_s(&sim->share, nic, sim->now_s, bytes, n_ranks);
+    return run_nics_pass_s(&sim->share, nic, sim->events.now_s, bytes, n_ranks);
 }

@@ -8,7 +8,7 @@ static void release(struct simulation *sim, uint32_t member, double moment_s)
 {
     struct member_state *state = &sim->members[member];
     state->moment_s = fmax(moment_s, state->arrival_s);
-    simulation_schedule(sim, state->moment_s + sim->program->members[member].after_s, EVENT_MEMBER, member);
+    events_schedule(&sim->events, state->moment_s + sim->program->members[member].after_s, EVENT_MEMBER, member);
 }
 
 /* Releases those that arrived before what they waited for did. */
@@ -23,18 +23,18 @@ static void arrive_on_root(struct simulation *sim, const struct run_collective *
 {
     uint32_t root = collective->first_member + collective->root;
     if (member == root)
-        release_arrived(sim, collective->first_member, collective->n_members, RUN_NOBODY, sim->now_s);
+        release_arrived(sim, collective->first_member, collective->n_members, RUN_NOBODY, sim->events.now_s);
     else if (!isnan(sim->members[root].arrival_s))
-        release(sim, member, sim->now_s);
+        release(sim, member, sim->events.now_s);
 }
 
 static void arrive_of_root(struct simulation *sim, const struct run_collective *collective, bool all, uint32_t member)
 {
     uint32_t root = collective->first_member + collective->root;
     if (member != root)
-        release(sim, member, sim->now_s);
+        release(sim, member, sim->events.now_s);
     if (all)
-        release(sim, root, sim->now_s);
+        release(sim, root, sim->events.now_s);
 }
 
 static void arrive_on_lower(struct simulation *sim, const struct run_collective *collective,
@@ -58,7 +58,7 @@ void member_arrives(struct simulation *sim, uint32_t member)
     }
     const struct run_collective *collective = &sim->program->collectives[number];
     struct collective_state *state = &sim->collectives[number];
-    sim->members[member].arrival_s = sim->now_s;
+    sim->members[member].arrival_s = sim->events.now_s;
     bool all = ++state->n_arrived == collective->n_members;
     bool counts = collective->dependence != DEPENDS_ON_ROOT || member == collective->first_member + collective->root;
     if (counts) /* arrivals come in the order of time */
@@ -74,11 +74,11 @@ void member_arrives(struct simulation *sim, uint32_t member)
         arrive_on_lower(sim, collective, state);
         break;
     case DEPENDS_ON_NOBODY:
-        release(sim, member, sim->now_s);
+        release(sim, member, sim->events.now_s);
         break;
     case DEPENDS_ON_ALL:
         if (all)
-            release_arrived(sim, collective->first_member, collective->n_members, RUN_NOBODY, sim->now_s);
+            release_arrived(sim, collective->first_member, collective->n_members, RUN_NOBODY, sim->events.now_s);
         break;
     }
 }

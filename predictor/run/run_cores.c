@@ -165,14 +165,14 @@ static struct run_core *core_of(const struct simulation *sim, uint32_t strand)
 static void share(struct simulation *sim, struct run_core *core, int change)
 {
     struct run_cores *cores = &sim->cores;
-    double passed_s = sim->now_s - core->since_s;
+    double passed_s = sim->events.now_s - core->since_s;
     for (uint32_t s = core->computing; s != RUN_NOBODY; s = cores->next[s]) {
         cores->left_s[s] = fmax(cores->left_s[s] - passed_s / core->n_busy, 0);
-        cores->due_s[s] = sim->now_s + cores->left_s[s] * (core->n_busy + (uint32_t)change);
-        simulation_schedule(sim, cores->due_s[s], EVENT_TURN, s);
+        cores->due_s[s] = sim->events.now_s + cores->left_s[s] * (core->n_busy + (uint32_t)change);
+        events_schedule(&sim->events, cores->due_s[s], EVENT_TURN, s);
     }
     core->n_busy += (uint32_t)change;
-    core->since_s = sim->now_s;
+    core->since_s = sim->events.now_s;
 }
 
 static void take(struct simulation *sim, uint32_t strand)
@@ -188,12 +188,12 @@ bool cores_compute(struct simulation *sim, uint32_t strand, double seconds)
     if (core == NULL || !sim->program->ranks[sim->program->strands[strand].rank].own_computation)
         return false;
     cores->left_s[strand] = seconds;
-    cores->since_s[strand] = sim->now_s;
+    cores->since_s[strand] = sim->events.now_s;
     share(sim, core, 0);
     cores->next[strand] = core->computing;
     core->computing = strand;
-    cores->due_s[strand] = sim->now_s + seconds * core->n_busy;
-    simulation_schedule(sim, cores->due_s[strand], EVENT_TURN, strand);
+    cores->due_s[strand] = sim->events.now_s + seconds * core->n_busy;
+    events_schedule(&sim->events, cores->due_s[strand], EVENT_TURN, strand);
     return true;
 }
 
@@ -201,14 +201,14 @@ double cores_computed(struct simulation *sim, uint32_t strand)
 {
     struct run_cores *cores = &sim->cores;
     struct run_core *core = core_of(sim, strand);
-    if (cores->left_s[strand] < 0 || sim->now_s < cores->due_s[strand])
+    if (cores->left_s[strand] < 0 || sim->events.now_s < cores->due_s[strand])
         return -1;
     share(sim, core, 0);
     uint32_t *at = &core->computing;
     while (*at != strand)
         at = &cores->next[*at];
     *at = cores->next[strand];
-    double took_s = sim->now_s - cores->since_s[strand];
+    double took_s = sim->events.now_s - cores->since_s[strand];
     cores->left_s[strand] = cores->since_s[strand] = -1;
     return took_s;
 }
@@ -222,7 +222,7 @@ static void give_turn(struct simulation *sim, struct run_core *core)
         core->last = RUN_NOBODY;
     sim->cores.since_s[strand] = -1;
     take(sim, strand);
-    simulation_schedule(sim, sim->now_s, EVENT_STRAND, strand);
+    events_schedule(&sim->events, sim->events.now_s, EVENT_STRAND, strand);
 }
 
 void cores_take(struct simulation *sim, uint32_t strand)
@@ -270,15 +270,15 @@ bool cores_await(struct simulation *sim, uint32_t strand)
         sim->cores.next[core->last] = strand;
     core->last = strand;
     sim->cores.next[strand] = RUN_NOBODY;
-    sim->cores.since_s[strand] = sim->now_s;
-    simulation_schedule(sim, sim->now_s + sim->options->turn_s, EVENT_TURN, strand);
+    sim->cores.since_s[strand] = sim->events.now_s;
+    events_schedule(&sim->events, sim->events.now_s + sim->options->turn_s, EVENT_TURN, strand);
     return true;
 }
 
 void cores_turn(struct simulation *sim, uint32_t strand)
 {
     double since_s = sim->cores.since_s[strand];
-    if (since_s < 0 || sim->cores.left_s[strand] >= 0 || sim->now_s < since_s + sim->options->turn_s)
+    if (since_s < 0 || sim->cores.left_s[strand] >= 0 || sim->events.now_s < since_s + sim->options->turn_s)
         return; /* it got the core before */
     give_turn(sim, core_of(sim, strand));
 }

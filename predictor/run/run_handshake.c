@@ -59,7 +59,7 @@ static bool await_rank(struct simulation *sim, uint32_t number, enum run_operati
 static void leave(struct simulation *sim, uint32_t number, double in_s)
 {
     struct flight *flight = &sim->flights[number];
-    double left_s = sim->now_s + in_s, arrival_s = left_s + handshake_step_s(sim, flight);
+    double left_s = sim->events.now_s + in_s, arrival_s = left_s + handshake_step_s(sim, flight);
     if (flight->phase == FLIGHT_ANNOUNCES) {
         flight->wait_s[0] = left_s - message_state(sim, flight->message)->post_s[OPERATION_SEND];
         flight->announced_s = arrival_s;
@@ -68,7 +68,7 @@ static void leave(struct simulation *sim, uint32_t number, double in_s)
         flight->wait_s[1] = left_s - flight->agreed_s;
         flight->answered_s = arrival_s;
     }
-    simulation_schedule(sim, arrival_s, EVENT_FLIGHT, number);
+    events_schedule(&sim->events, arrival_s, EVENT_FLIGHT, number);
 }
 
 /* Lets an announcement or an answer from one rank to another leave: behind data of the same ranks when these are
@@ -89,7 +89,7 @@ static void answer(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
     flight->phase = FLIGHT_ANSWERS;
-    flight->agreed_s = sim->now_s;
+    flight->agreed_s = sim->events.now_s;
     queue(sim, number, flight->mover.dst, flight->mover.src);
 }
 
@@ -121,7 +121,7 @@ static void begin_data(struct simulation *sim, uint32_t number)
         (double)message_told(sim, flight->message)->bytes / sim->rates.classes[flight->mover.class].bytes_per_s[1];
     for (size_t i = 0; i < others->n; i++) {
         const struct flight *other = &sim->flights[others->flights[i]];
-        if (other->mover.src == flight->mover.dst && other->begun_s < sim->now_s)
+        if (other->mover.src == flight->mover.dst && other->begun_s < sim->events.now_s)
             flight->crossing_s = CROSSING * alone_s;
     }
     append(mine, number);
@@ -134,7 +134,7 @@ void handshake_through(struct simulation *sim, uint32_t number)
     uint32_t behind = sim->flights[number].first_behind;
     size_t i = 0;
     for (; behind != RUN_NOBODY; behind = sim->flights[behind].next_behind)
-        leave(sim, behind, sim->flights[number].through_s - sim->now_s);
+        leave(sim, behind, sim->flights[number].through_s - sim->events.now_s);
     while (i < list->n && list->flights[i] != number)
         i++;
     if (i < list->n)

@@ -116,7 +116,7 @@ static void note_seconds(struct simulation *sim, uint32_t message)
     if (sim->options->message_s == NULL || message >= sim->program->n_messages)
         return;
     const double *post_s = message_state(sim, message)->post_s;
-    sim->options->message_s[message] = (float)(isnan(post_s[1]) ? 0 : sim->now_s - fmax(post_s[0], post_s[1]));
+    sim->options->message_s[message] = (float)(isnan(post_s[1]) ? 0 : sim->events.now_s - fmax(post_s[0], post_s[1]));
 }
 
 static void complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
@@ -150,7 +150,7 @@ bool message_await(struct simulation *sim, uint32_t message, enum run_operation_
         struct flight *flight = &sim->flights[state->flight];
         flight->stalled_at_wait[side] = flight_stalled_s(sim, flight);
         if (flight->phase == FLIGHT_MOVES)
-            flight->rest_at_wait[side] = run_share_rest(&sim->share, sim->now_s, &flight->mover);
+            flight->rest_at_wait[side] = run_share_rest(&sim->share, sim->events.now_s, &flight->mover);
         else if (flight->phase == FLIGHT_STOPS)
             flight->rest_at_wait[side] = flight->rest;
         else if (flight->phase >= FLIGHT_IS_THROUGH)
@@ -161,7 +161,7 @@ bool message_await(struct simulation *sim, uint32_t message, enum run_operation_
 
 double flight_stalled_s(const struct simulation *sim, const struct flight *flight)
 {
-    return flight->stalled_s + (flight->phase == FLIGHT_STOPS ? sim->now_s - flight->stopped_s : 0);
+    return flight->stalled_s + (flight->phase == FLIGHT_STOPS ? sim->events.now_s - flight->stopped_s : 0);
 }
 
 static bool may_move(const struct simulation *sim, const struct flight *flight)
@@ -211,7 +211,7 @@ static void move(struct simulation *sim, uint32_t number, double rest)
                  buffer_bytes(sim, flight->message) >= 0; /* moves_by_itself() from there on */
     flight->phase = FLIGHT_MOVES;
     flight->mover.begun_s = flight->begun_s;
-    run_share_add(&sim->share, sim->now_s, &flight->mover, rest,
+    run_share_add(&sim->share, sim->events.now_s, &flight->mover, rest,
                   sent && !frees ? (double)INFINITY : room_bytes(sim, flight->message));
 }
 
@@ -245,7 +245,7 @@ static bool awaits_search(struct simulation *sim, uint32_t number)
     flight->search_s = run_queue_left_s(&sim->queue, flight->message,
                                         message_is_rendezvous(sim, flight->message) ? post_s[OPERATION_RECEIVE] : 0);
     if (flight->search_s > 0)
-        simulation_schedule(sim, sim->now_s + flight->search_s, EVENT_FLIGHT, number);
+        events_schedule(&sim->events, sim->events.now_s + flight->search_s, EVENT_FLIGHT, number);
     return flight->search_s > 0;
 }
 
@@ -279,23 +279,23 @@ static bool loads_links(const struct simulation *sim, const struct flight *fligh
 static double leave_links(struct simulation *sim, const struct flight *flight)
 {
     return run_links_end(&sim->links, sim->share.nodes.of[flight->mover.src], sim->share.nodes.of[flight->mover.dst],
-                         (double)message_told(sim, flight->message)->bytes, flight->begun_s, sim->now_s);
+                         (double)message_told(sim, flight->message)->bytes, flight->begun_s, sim->events.now_s);
 }
 
 static void through(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
     flight->phase = FLIGHT_IS_THROUGH;
-    flight->moved_s = sim->now_s;
-    flight->through_s = fmax(sim->now_s, flight->queued_s) + flight->crossing_s;
+    flight->moved_s = sim->events.now_s;
+    flight->through_s = fmax(sim->events.now_s, flight->queued_s) + flight->crossing_s;
     handshake_through(sim, number);
     double delivered_s = flight->through_s + last_latency_s(sim, flight);
     if (loads_links(sim, flight))
         delivered_s += leave_links(sim, flight);
     if (!is_one_sided(sim, flight->message))
         complete(sim, flight->message, OPERATION_SEND, 0);
-    if (delivered_s > sim->now_s)
-        simulation_schedule(sim, delivered_s + handshake_order_s(sim, flight), EVENT_FLIGHT, number);
+    if (delivered_s > sim->events.now_s)
+        events_schedule(&sim->events, delivered_s + handshake_order_s(sim, flight), EVENT_FLIGHT, number);
     else
         deliver(sim, number);
 }
@@ -303,7 +303,7 @@ static void through(struct simulation *sim, uint32_t number)
 void flight_begin_to_move(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
-    flight->begun_s = sim->now_s;
+    flight->begun_s = sim->events.now_s;
     flight->mover.carried = run_share_carried(&sim->share, flight->mover.src, flight->mover.dst);
     double bytes = (double)message_told(sim, flight->message)->bytes;
     if (!is_one_sided(sim, flight->message) && bytes > 0 && room_bytes(sim, flight->message) >= bytes)
@@ -315,7 +315,7 @@ void flight_begin_to_move(struct simulation *sim, uint32_t number)
     }
     if (loads_links(sim, flight))
         run_links_begin(&sim->links, sim->share.nodes.of[flight->mover.src], sim->share.nodes.of[flight->mover.dst],
-                        bytes, sim->now_s);
+                        bytes, sim->events.now_s);
     bool by_itself = moves_by_itself(sim, flight, bytes);
     if (may_move(sim, flight) || (by_itself && handshake_has_steps(sim, flight->message))) {
         if (!by_itself)
@@ -324,7 +324,7 @@ void flight_begin_to_move(struct simulation *sim, uint32_t number)
     } else {
         note_needs(sim, number, true);
         flight->phase = FLIGHT_STOPS;
-        flight->stopped_s = sim->now_s;
+        flight->stopped_s = sim->events.now_s;
         flight->rest = bytes;
     }
 }
@@ -365,9 +365,9 @@ static void begin(struct simulation *sim, uint32_t message)
     struct flight *flight = &sim->flights[number];
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
     if (wait_s > 0)
-        flight->queued_s = sim->now_s + wait_s + (double)told->bytes / class->bytes_per_s[1];
+        flight->queued_s = sim->events.now_s + wait_s + (double)told->bytes / class->bytes_per_s[1];
     if (rendezvous && class->tau_s > 0)
-        simulation_schedule(sim, sim->now_s + class->tau_s, EVENT_FLIGHT, number);
+        events_schedule(&sim->events, sim->events.now_s + class->tau_s, EVENT_FLIGHT, number);
     else
         flight_begin_to_move(sim, number);
 }
@@ -392,7 +392,7 @@ void message_arrives(struct simulation *sim, uint32_t message)
     uint32_t flight = message_state(sim, message)->flight;
     if (!is_searched(sim, message))
         return;
-    run_queue_arrive(&sim->queue, message, message_told(sim, message)->dst, sim->now_s);
+    run_queue_arrive(&sim->queue, message, message_told(sim, message)->dst, sim->events.now_s);
     if (flight != RUN_NOBODY && sim->flights[flight].phase == FLIGHT_ARRIVES)
         deliver(sim, flight);
 }
@@ -413,7 +413,7 @@ void flight_mark(struct simulation *sim, uint32_t mark)
             note_needs(sim, number, false);
         return;
     }
-    run_share_remove(&sim->share, sim->now_s, &flight->mover);
+    run_share_remove(&sim->share, sim->events.now_s, &flight->mover);
     note_needs(sim, number, false);
     through(sim, number);
 }
@@ -432,9 +432,10 @@ double message_search(struct simulation *sim, uint32_t message, enum run_operati
     if (isnan(state->post_s[0]) && isnan(state->post_s[1]))
         run_queue_begin(&sim->queue, message);
     if (side == OPERATION_RECEIVE)
-        return run_queue_post(&sim->queue, message, told->dst, sim->now_s);
+        return run_queue_post(&sim->queue, message, told->dst, sim->events.now_s);
     if (!handshake_has_steps(sim, message))
-        run_queue_send(&sim->queue, message, told->src, told->dst, sim->now_s + sim->rates.classes[state->class].tau_s);
+        run_queue_send(&sim->queue, message, told->src, told->dst,
+                       sim->events.now_s + sim->rates.classes[state->class].tau_s);
     return 0;
 }
 
@@ -442,17 +443,17 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
 {
     struct message_state *state = message_state(sim, message);
     const struct run_message *told = message_told(sim, message);
-    state->post_s[side] = sim->now_s;
+    state->post_s[side] = sim->events.now_s;
     bool both = (!isnan(state->post_s[0]) && !isnan(state->post_s[1])) || is_one_sided(sim, message);
     uint32_t strand = state->waiter[OPERATION_RECEIVE];
     if (side == OPERATION_SEND && strand != RUN_NOBODY && is_probing(sim, strand)) {
         double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
         state->waiter[OPERATION_RECEIVE] = RUN_NOBODY;
-        struct wait_parts parts = {.late_s = sim->now_s - sim->strands[strand].wait_begin_s,
+        struct wait_parts parts = {.late_s = sim->events.now_s - sim->strands[strand].wait_begin_s,
                                    .latency_s = tau_s,
                                    .cause = simulation_moment(sim)};
         sim->strands[strand].parts = parts;
-        simulation_schedule(sim, sim->now_s + tau_s, EVENT_STRAND, strand);
+        events_schedule(&sim->events, sim->events.now_s + tau_s, EVENT_STRAND, strand);
     }
     if (side == OPERATION_SEND && (told->flags & MESSAGE_BUFFERED) != 0)
         complete(sim, message, OPERATION_SEND, (double)told->bytes);
@@ -493,7 +494,7 @@ void rank_enters(struct simulation *sim, uint32_t rank)
         struct flight *flight = &sim->flights[number];
         if (flight->phase != FLIGHT_STOPS || !may_move(sim, flight))
             continue;
-        flight->stalled_s += sim->now_s - flight->stopped_s;
+        flight->stalled_s += sim->events.now_s - flight->stopped_s;
         move(sim, number, flight->rest);
         if (moves_by_itself(sim, flight, flight->rest)) {
             note_needs(sim, number, false);
@@ -512,9 +513,9 @@ void rank_leaves(struct simulation *sim, uint32_t rank)
         struct flight *flight = &sim->flights[number];
         if (flight->phase != FLIGHT_MOVES)
             continue;
-        flight->rest = run_share_rest(&sim->share, sim->now_s, &flight->mover);
-        run_share_remove(&sim->share, sim->now_s, &flight->mover);
+        flight->rest = run_share_rest(&sim->share, sim->events.now_s, &flight->mover);
+        run_share_remove(&sim->share, sim->events.now_s, &flight->mover);
         flight->phase = FLIGHT_STOPS;
-        flight->stopped_s = sim->now_s;
+        flight->stopped_s = sim->events.now_s;
     }
 }

@@ -129,7 +129,7 @@ static void end(struct simulation *sim, uint32_t number)
     state->done = true;
     if (state->waiter == RUN_NOBODY)
         return;
-    double from_s = sim->strands[state->waiter].wait_begin_s, whole_s = sim->now_s - from_s;
+    double from_s = sim->strands[state->waiter].wait_begin_s, whole_s = sim->events.now_s - from_s;
     struct wait_parts parts = {.cause = performer.latest};
     parts.collective_wait_s = fmin(fmax(performer.latest.at_s - from_s, 0), whole_s);
     parts.collective_transfer_s = whole_s - parts.collective_wait_s;
@@ -149,7 +149,7 @@ static void go_on(struct simulation *sim, uint32_t number)
             performer->posts = true;
             double overhead_s = moved_post(sim, number, &action);
             if (overhead_s > 0) {
-                simulation_schedule(sim, sim->now_s + overhead_s, EVENT_MEMBER, performer->member);
+                events_schedule(&sim->events, sim->events.now_s + overhead_s, EVENT_MEMBER, performer->member);
                 return;
             }
             break;
@@ -178,7 +178,7 @@ void performer_arrives(struct simulation *sim, uint32_t member)
     }
     stage->performers[number] =
         (struct performer){.member = member, .performance = performance, .latest = simulation_moment(sim)};
-    sim->members[member].arrival_s = sim->now_s;
+    sim->members[member].arrival_s = sim->events.now_s;
     sim->members[member].performer = number;
     go_on(sim, number);
 }

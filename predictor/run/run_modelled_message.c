@@ -119,7 +119,7 @@ void moved_complete(struct simulation *sim, uint32_t id, enum run_operation_kind
         message->performer[side] = RUN_NOBODY;
         depend(sim, number, side, performer);
         if (--performer->n_pending == 0 && !performer->posts)
-            simulation_schedule(sim, sim->now_s, EVENT_MEMBER, performer->member);
+            events_schedule(&sim->events, sim->events.now_s, EVENT_MEMBER, performer->member);
     }
     if (number != sim->stage.posting)
         drop(sim, number);

@@ -8,22 +8,13 @@
 #include <string.h>
 
 #include "predictor/pattern/traffic.h"
-#include "share/base/array.h"
 
 /* Ends closer than this part of their time are equal: which message counts must not depend on rounding. */
 static const double SAME_TIME = 1e-12;
 
-enum { EVENT_KINDS = 4 };
-
-void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number)
-{
-    array_reserve(&sim->events.entries, &sim->events_room, sim->events.n + 1, sizeof *sim->events.entries);
-    heap_push(&sim->events, at_s, number * EVENT_KINDS + (uint32_t)kind);
-}
-
 struct run_moment simulation_moment(const struct simulation *sim)
 {
-    return (struct run_moment){sim->active, sim->strands[sim->active].step, sim->now_s};
+    return (struct run_moment){sim->active, sim->strands[sim->active].step, sim->events.now_s};
 }
 
 static const struct run_step *step_of(const struct simulation *sim, uint32_t strand)
@@ -47,14 +38,14 @@ static bool is_listed_before(const struct simulation *sim, uint32_t strand, uint
 void strand_complete(struct simulation *sim, uint32_t number, uint32_t operation, const struct wait_parts *parts)
 {
     struct strand *strand = &sim->strands[number];
-    bool same = strand->last_s >= 0 && sim->now_s - strand->last_s <= SAME_TIME * fabs(sim->now_s);
+    bool same = strand->last_s >= 0 && sim->events.now_s - strand->last_s <= SAME_TIME * fabs(sim->events.now_s);
     if (!same || is_listed_before(sim, number, operation, strand->last)) {
         strand->last = operation;
         strand->parts = *parts;
     }
-    strand->last_s = sim->now_s;
+    strand->last_s = sim->events.now_s;
     if (--strand->n_missing == 0)
-        simulation_schedule(sim, sim->now_s, EVENT_STRAND, number);
+        events_schedule(&sim->events, sim->events.now_s, EVENT_STRAND, number);
 }
 
 static void add_part(struct simulation *sim, uint32_t place, enum run_part part, double seconds)
@@ -67,7 +58,7 @@ static bool pause_strand(struct simulation *sim, uint32_t number, double seconds
 {
     if (!(seconds > 0))
         return false;
-    simulation_schedule(sim, sim->now_s + seconds, EVENT_STRAND, number);
+    events_schedule(&sim->events, sim->events.now_s + seconds, EVENT_STRAND, number);
     return true;
 }
 
@@ -94,7 +85,7 @@ static void set_computes(struct simulation *sim, uint32_t number, bool computes)
     uint32_t rank = sim->program->strands[number].rank;
     int n_threads = (int)sim->n_threads[rank];
     sim->strands[number].computes = computes;
-    run_share_compute(&sim->share, sim->now_s, rank, computes ? n_threads : -n_threads);
+    run_share_compute(&sim->share, sim->events.now_s, rank, computes ? n_threads : -n_threads);
 }
 
 /* Tells that the strand begins to look for messages, or does so no longer. */
@@ -115,8 +106,8 @@ static void end_strand(struct simulation *sim, uint32_t number)
     uint32_t rank = sim->program->strands[number].rank;
     sim->strands[number].phase = STRAND_IS_DONE;
     sim->n_done++;
-    sim->result->rank_end_s[rank] = fmax(sim->result->rank_end_s[rank], sim->now_s);
-    sim->result->end_s = fmax(sim->result->end_s, sim->now_s);
+    sim->result->rank_end_s[rank] = fmax(sim->result->rank_end_s[rank], sim->events.now_s);
+    sim->result->end_s = fmax(sim->result->end_s, sim->events.now_s);
     if (--sim->n_going[rank] == 0)
         enter(sim, number);
     cores_leave(sim, number);
@@ -150,7 +141,7 @@ static bool compute(struct simulation *sim, uint32_t number)
 static bool await(struct simulation *sim, uint32_t number, const uint32_t *operations, uint32_t n)
 {
     struct strand *strand = &sim->strands[number];
-    strand->wait_begin_s = sim->now_s;
+    strand->wait_begin_s = sim->events.now_s;
     strand->last_s = -1;
     strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
     for (uint32_t i = 0; i < n; i++) {
@@ -171,17 +162,17 @@ static bool await(struct simulation *sim, uint32_t number, const uint32_t *opera
 static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
 {
     struct strand *strand = &sim->strands[number];
-    strand->wait_begin_s = sim->now_s;
+    strand->wait_begin_s = sim->events.now_s;
     strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
     strand->phase = STRAND_WAITS;
     double seen_s = message_seen_s(sim, message, number);
     if (isnan(seen_s))
         cores_leave(sim, number);
-    if (!(seen_s <= sim->now_s))
+    if (!(seen_s <= sim->events.now_s))
         set_polls(sim, number, true);
     if (isnan(seen_s))
         return true;
-    strand->parts.latency_s = fmax(seen_s - sim->now_s, 0);
+    strand->parts.latency_s = fmax(seen_s - sim->events.now_s, 0);
     return pause_strand(sim, number, strand->parts.latency_s);
 }
 
@@ -267,14 +258,14 @@ static void go_on(struct simulation *sim, uint32_t number)
             if (leaves_recorded_collective(sim, step_of(sim, number)))
                 cores_take(sim, number); /* what was recorded holds its wait for the processor */
             if (cores_await(sim, number)) {
-                strand->wait_begin_s = sim->now_s;
+                strand->wait_begin_s = sim->events.now_s;
                 strand->phase = STRAND_QUEUES;
                 return;
             }
             strand->phase = STRAND_ENDS;
             break;
         case STRAND_QUEUES:
-            add_part(sim, step_of(sim, number)->place, RUN_OTHER, sim->now_s - strand->wait_begin_s);
+            add_part(sim, step_of(sim, number)->place, RUN_OTHER, sim->events.now_s - strand->wait_begin_s);
             strand->phase = STRAND_ENDS;
             break;
         case STRAND_ENDS:
@@ -288,6 +279,12 @@ static void go_on(struct simulation *sim, uint32_t number)
     }
 }
 
+static void strand_event(struct simulation *sim, uint32_t number)
+{
+    sim->active = number;
+    go_on(sim, number);
+}
+
 /* Ends a computation on a shared core, if it is done. */
 static void end_computation(struct simulation *sim, uint32_t number)
 {
@@ -298,35 +295,19 @@ static void end_computation(struct simulation *sim, uint32_t number)
     if (took_s < 0)
         return;
     add_part(sim, tail ? told->tail_place : step_of(sim, number)->place, RUN_COMPUTATION, took_s);
-    sim->active = number;
-    go_on(sim, number);
+    strand_event(sim, number);
 }
 
-static void handle(struct simulation *sim, struct heap_entry event)
+static void turn_event(struct simulation *sim, uint32_t number)
 {
-    uint32_t number = event.id / EVENT_KINDS;
-    switch ((enum event_kind)(event.id % EVENT_KINDS)) {
-    case EVENT_STRAND:
-        sim->active = number;
-        go_on(sim, number);
-        break;
-    case EVENT_FLIGHT:
-        flight_event(sim, number);
-        break;
-    case EVENT_MEMBER:
-        member_leaves(sim, number);
-        break;
-    case EVENT_TURN:
-        cores_turn(sim, number);
-        end_computation(sim, number);
-        break;
-    }
+    cores_turn(sim, number);
+    end_computation(sim, number);
 }
 
 /* Lets messages arrive at ranks that search for them, by number where that is at one moment; posts come first then. */
 static void take_arrivals(struct simulation *sim)
 {
-    sim->now_s = fmax(sim->now_s, run_queue_next_s(&sim->queue));
+    sim->events.now_s = fmax(sim->events.now_s, run_queue_next_s(&sim->queue));
     run_queue_take(&sim->queue);
     for (size_t i = 0; i < sim->queue.n_due; i++)
         message_arrives(sim, sim->queue.due[i]);
@@ -337,9 +318,9 @@ static void run_events(struct simulation *sim)
 {
     while (!sim->no_level) {
         double share_s = run_share_next_s(&sim->share);
-        double event_s = sim->events.n > 0 ? sim->events.entries[0].key : (double)INFINITY;
+        double event_s = events_next_s(&sim->events);
         double next_s = fmin(share_s, event_s);
-        if (next_s > sim->now_s && run_share_settle(&sim->share))
+        if (next_s > sim->events.now_s && run_share_settle(&sim->share))
             continue;
         if (sim->queue.arrivals.n > 0 && run_queue_next_s(&sim->queue) < next_s) {
             take_arrivals(sim);
@@ -347,14 +328,14 @@ static void run_events(struct simulation *sim)
         }
         if (isinf(next_s))
             return;
-        sim->now_s = fmax(sim->now_s, next_s);
+        sim->events.now_s = fmax(sim->events.now_s, next_s);
         sim->result->n_events++;
         if (share_s <= event_s) {
-            uint32_t mark = run_share_take(&sim->share, sim->now_s);
+            uint32_t mark = run_share_take(&sim->share, sim->events.now_s);
             if (mark != RUN_NO_MARK)
                 flight_mark(sim, mark);
         } else {
-            handle(sim, heap_pop(&sim->events));
+            events_handle_next(&sim->events, sim);
         }
     }
 }
@@ -381,7 +362,7 @@ static int report_deadlock(const struct simulation *sim, struct error *error)
     return error_set(error,
                      "deadlock after %.9g s: %zu of %zu threads wait for each other, %s%s; on this machine messages of "
                      "these sizes do not leave before they are received",
-                     sim->now_s, n, program->n_strands, ranks, n > 6 ? ", ..." : "");
+                     sim->events.now_s, n, program->n_strands, ranks, n > 6 ? ", ..." : "");
 }
 
 /* Returns the levels of the messages; where collectives are modelled, those that any ranks have and the machine knows
@@ -413,21 +394,28 @@ static void begin_strands(struct simulation *sim)
         sim->n_going[strand->rank]++;
         result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], strand->begin_s);
         result->begin_s = fmin(result->begin_s, strand->begin_s);
-        simulation_schedule(sim, strand->begin_s, EVENT_STRAND, s);
+        events_schedule(&sim->events, strand->begin_s, EVENT_STRAND, s);
     }
     for (size_t m = 0; m < program->n_members; m++)
         sim->members[m] = (struct member_state){.arrival_s = NAN, .waiter = RUN_NOBODY};
     for (size_t c = 0; c < program->n_collectives; c++)
         sim->collectives[c] =
             (struct collective_state){.lower_s = -INFINITY, .last.strand = RUN_NOBODY, .performance = RUN_NOBODY};
-    sim->result->end_s = sim->now_s = result->begin_s;
+    sim->result->end_s = sim->events.now_s = result->begin_s;
 }
 
 int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
              const struct simulation_options *options, struct simulation_result *result, struct error *error)
 {
-    struct simulation sim = {
-        .program = program, .placement = placement, .options = options, .result = result, .free_flight = RUN_NOBODY};
+    struct simulation sim = {.program = program,
+                             .placement = placement,
+                             .options = options,
+                             .result = result,
+                             .free_flight = RUN_NOBODY,
+                             .events.handlers = {[EVENT_STRAND] = strand_event,
+                                                 [EVENT_FLIGHT] = flight_event,
+                                                 [EVENT_MEMBER] = member_leaves,
+                                                 [EVENT_TURN] = turn_event}};
     *result = (struct simulation_result){0};
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);

@@ -3,6 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_SIMULATION_H
 #define MPISTAIR_PREDICTOR_SIMULATION_H
 
+#include "predictor/run/events.h"
 #include "predictor/run/run_links.h"
 #include "predictor/run/run_queue.h"
 #include "predictor/run/run_script.h"
@@ -187,10 +188,8 @@ struct simulation {
     struct run_queue queue;
     struct run_links links;
     struct simulation_result *result;
-    double now_s;
+    struct events events;
     uint32_t active; /* the strand that goes on now */
-    struct heap events;
-    size_t events_room;
     struct strand *strands;
     size_t n_done; /* strands */
     struct message_state *messages;
@@ -215,9 +214,8 @@ struct simulation {
     enum level missing_level;
 };
 
-/* Schedules: a strand goes on, a flight changes its phase, a member leaves its collective, a strand's turn comes. */
+/* A strand goes on, a flight changes its phase, a member leaves its collective, a strand's turn comes. */
 enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER, EVENT_TURN };
-void simulation_schedule(struct simulation *sim, double at_s, enum event_kind kind, uint32_t number);
 
 /* simulation_state.c. The first returns 0, or -1 without memory; either way the second frees all. */
 void simulation_allocate(struct simulation *sim);

@@ -47,7 +47,7 @@ void simulation_release(struct simulation *sim)
     free(sim->collectives);
     free(sim->flights);
     free(sim->ahead);
-    free(sim->events.entries);
+    events_release(&sim->events);
     cores_release(sim);
     stage_release(sim);
     run_memory_release(&sim->memory);
