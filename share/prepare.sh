@@ -17,7 +17,7 @@ test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux mount lam
 # The test of HTML pages is skipped where the system has no Chromium as a package, as Ubuntu.
 ! apt-cache show chromium-headless-shell >/dev/null 2>&1 || test_packages="$test_packages chromium-headless-shell"
 
-# Open MPI refuses root otherwise; containers and test machines often have nobody else.
+# Open MPI refuses root otherwise; containers and test machines often have no other user.
 if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
@@ -52,17 +52,17 @@ is_installed() {
 # need_packages PACKAGE ...: installs what is missing, or says how.
 need_packages() {
     command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
-        stop "this needs Debian or Ubuntu; elsewhere install what these packages have, and use meson: $*"
+        stop "this script needs Debian or Ubuntu; elsewhere install the equivalents of these packages, then use meson: $*"
     missing=
     for package; do
         is_installed "$package" || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
-    [ "$(id -u)" -eq 0 ] || stop "packages are missing. Run this, then again what you ran:
+    [ "$(id -u)" -eq 0 ] || stop "packages are missing. Install them as below, then run this script again:
     sudo apt-get install -y --no-install-recommends$missing"
     step "Installing packages:$missing"
     export DEBIAN_FRONTEND=noninteractive
-    logged apt-update apt-get update || stop "the list of packages could not be brought up to date"
+    logged apt-update apt-get update || stop "the list of packages could not be updated"
     logged apt-install apt-get install -y --no-install-recommends $missing || stop "the packages could not be installed"
 }
 

@@ -18,12 +18,12 @@ mkdir -p "$logs"
 . "$source_folder/share/prepare.sh"
 step "Logs and results: $results"
 
-# Sixteen ranks show all that there is to see.
+# At most sixteen ranks: more show nothing new.
 ranks=$(nproc)
 [ "$ranks" -ge 2 ] || ranks=2
 [ "$ranks" -le 16 ] || ranks=16
 
-# Whichever MPI is here; Open MPI where there is none.
+# The MPI that is installed; Open MPI where there is none.
 if is_installed libmpich-dev && is_installed mpich && ! is_installed libopenmpi-dev; then
     mpi=mpich launcher="mpiexec.mpich -n $ranks"
     need_packages $build_packages $part_packages $mpich_packages
@@ -37,26 +37,26 @@ build "$folder" quickstart -Dtests=false || stop "the build failed"
 mpistair=$folder/mpistair
 
 cd "$results"
-step "Measuring this machine, briefly: mpistair calibrate --quick -o machine.tbl -- $launcher"
+step "Calibrating this machine briefly: mpistair calibrate --quick -o machine.tbl -- $launcher"
 # Calibrate even on a busy machine; this is only a demo.
 logged calibrate env MPISTAIR_DISTURBED=1 "$mpistair" calibrate --quick --name here -o machine.tbl -- $launcher ||
     stop "the calibration failed"
 
-# As any program of your own: it is not compiled for mpistair; -g is for the lines.
+# Compiled like any program of your own, without mpistair; -g gives source lines.
 step "Compiling a program: mpicc -g -O2 -o culprit culprit.c"
 logged compile "mpicc.$mpi" -g -O2 -o culprit "$source_folder/tests/apps/culprit.c" || stop "the program could not be compiled"
 step "Recording: mpistair run -o culprit.db -- $launcher ./culprit reduce 100"
 rm -f culprit.db
 logged culprit "$mpistair" run -o culprit.db -- $launcher ./culprit reduce 100 || stop "the recording failed"
 
-step "Predicting, replaying: mpistair predict, replay culprit.db --machine machine.tbl"
+step "Predicting message times and the whole run: mpistair predict, replay culprit.db --machine machine.tbl"
 logged predict "$mpistair" predict culprit.db --machine machine.tbl --model all || stop "the prediction failed"
 logged replay "$mpistair" replay culprit.db --machine machine.tbl || stop "the replay failed"
 
 step "Reporting: mpistair report culprit.db"
 "$mpistair" report culprit.db || stop "the report failed"
 "$mpistair" report culprit.db --format html -o report.html || stop "the page of the report failed"
-step "Done. The rest of this report: $mpistair report $results/culprit.db --all
+step "Done. The full report: $mpistair report $results/culprit.db --all
    As a page for a browser: $results/report.html
    A job of your own (man mpistair, README.md):
    $mpistair run -o trace.db -- $launcher ./app

@@ -27,7 +27,7 @@ extern const struct benchmark_program self_program;
 enum { BATCHES_ONE_WAY, BATCHES_BOTH_WAYS };
 
 /* Moves task->repeats messages, task->batch of them posted at once, from the first rank to the second or both ways. The
- * ranks of a pair begin together, whoever of them was woken late; pairs begin with the common clock. */
+ * ranks of a pair begin together even if one was woken late; pairs begin with the common clock. */
 double batches_exchange(struct measure *measure, const struct task *task);
 
 /* What one pair of a level measures: the benchmarks of what a call does need no more, for rates differ from pair to

@@ -26,7 +26,7 @@ enum { NODE_PAIRS_MAX = 16, CONTENTION_COUNT_MAX = 64, COUNT_STEP = 4, SIZE_STEP
 #define CONTENTION_SAMPLE_S  0.25
 #define PROBE_S              0.03 /* long enough to tell how fast the link is */
 
-/* Holds the process pairs of one pair of nodes, or of all of them. */
+/* The process pairs of one pair of nodes, or of all of them. */
 struct crossing {
     const char *variant;
     char name[16 * NODE_PAIRS_MAX];

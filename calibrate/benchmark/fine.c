@@ -13,7 +13,7 @@
  *   - rma: MPI_Put into a window that was locked by all once, MPI_Win_flush. The origin's time counts; the target waits
  *     in MPI_Recv, since some MPIs put only while the target is inside MPI.
  *   - p2p, rma and partitioned with n = 2: both ranks send at once, from places that no cache has (fine_both_p2p). What
- *     the same bytes take by each of them tells the rate of one over that of another; many partitioned requests over
+ *     the same bytes take by each of them gives the rate of one over that of another; many partitioned requests over
  *     few, what a request costs that no partition of it does.
  * All of it is under MPI_THREAD_MULTIPLE, as a program is whose threads send; a program of its own does so, since its
  * locks would cost every other benchmark. */
@@ -335,7 +335,7 @@ static double fine_both_partitioned(struct measure *measure, const struct task *
 
 #endif
 
-/* Holds what a thread sends: messages first to end - 1 of the task. */
+/* What a thread sends: messages first to end - 1 of the task. */
 struct half {
     struct measure *measure;
     const struct task *task;

@@ -43,7 +43,7 @@ static uint32_t largest_node(const struct placement *placement, size_t *n_sender
     return largest;
 }
 
-/* Describes the ranks of other nodes, one from every node in turn: turn[i] is the position of rank i among those of its
+/* The ranks of other nodes, one from every node in turn: turn[i] is the position of rank i among those of its
  * node. */
 struct receiver {
     size_t turn;

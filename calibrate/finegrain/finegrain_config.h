@@ -45,10 +45,10 @@ void finegrain_config_init(struct finegrain_config *config);
 /* Writes the options of a config into rows[FINEGRAIN_ROWS]. Returns how many there are. */
 size_t finegrain_config_rows(struct finegrain_config *config, struct option_row *rows);
 
-/* Says whether the values fit each other. Returns 0, or -1 with the reason. Arrivals and ranks are not looked at. */
+/* Checks that the values fit each other. Returns 0, or -1 with the reason. Arrivals and ranks are not looked at. */
 int finegrain_config_check(const struct finegrain_config *config, struct error *error);
 
-/* Holds a config as words for the program; words points into text and into the config. */
+/* A config as words for the program; words points into text and into the config. */
 struct finegrain_words {
     char text[FINEGRAIN_WORDS][FINEGRAIN_WORD_SIZE];
     char *words[FINEGRAIN_WORDS + 1]; /* NULL behind the last */

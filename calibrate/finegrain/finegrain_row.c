@@ -25,7 +25,7 @@ void finegrain_samples_release(struct finegrain_samples *samples)
     *samples = (struct finegrain_samples){0};
 }
 
-/* Holds values by number of the pair, and room to sort them; all are in one piece, which begins at bsp. */
+/* Values by number of the pair, and room to sort them; all are in one piece, which begins at bsp. */
 struct pairs {
     double *bsp, *fine;                           /* [n] */
     double *oversleep, *median_oversleep, *delay; /* [2n] in the order of the samples */

@@ -182,7 +182,7 @@ const struct transport partitioned_transport = {.n_requests_each = 2, .open = op
  * all has arrived. passive: all targets are locked once. A thread waits for its puts and flushes them, so that
  * early parts move early; it puts by MPI_Rput, since a thread that only flushes spins in the MPI until all is
  * done, and others arrive a millisecond late where processors are few. The one that flushes the last part of the
- * iteration notifies each peer by an empty message a buffer, since a flush tells the target nothing: so many
+ * iteration notifies each peer by an empty message a buffer, since a flush does not inform the target: so many
  * messages an iteration, however many parts there are. */
 
 /* Windows have whole pages: of other sizes MPICH 4.0 lays those of a node over each other by some bytes. */
@@ -273,7 +273,7 @@ static void passive_ready(struct exchange *exchange, size_t part)
     }
 }
 
-/* Lets the part arrive, and tells the peers when it was the last one. */
+/* Lets the part arrive, and notifies the peers after the last one. */
 static void passive_complete(struct exchange *exchange, size_t part)
 {
     size_t peers = exchange->config->peers;

@@ -13,9 +13,9 @@ struct pool;
 
 /* What the threads do. The functions are called by threads of the pool. */
 struct pool_work {
-    /* Is called by each thread when it has arrived; NULL: nothing is done. */
+    /* Called by each thread when it has arrived; NULL: nothing is done. */
     void (*arrived)(void *context, size_t thread);
-    /* Is called for a part by the thread that arrives last of the part's threads; NULL: parts are not looked at. */
+    /* Called for a part by the thread that arrives last of the part's threads; NULL: parts are not looked at. */
     void (*ready)(void *context, size_t part);
     /* Waits for what ready() began, by the same thread. One thread at a time is in here, so that the processors are
      * left to those that arrive later; NULL: there is nothing to wait for. */

@@ -23,7 +23,7 @@
 #define DRIFT_WAITED_MAX 0.5
 #define DRIFT_LEVEL_MAX  0.2
 
-/* Describes the drift; a value is NaN where it is not known, as with samples of earlier versions. */
+/* The drift; a value is NaN where it is not known, as with samples of earlier versions. */
 struct drift {
     double small; /* relative standard deviation of the time of a message of PROBING_SMALL_BYTES to oneself */
     double large; /* the same for PROBING_LARGE_BYTES */

@@ -16,8 +16,8 @@
  * rate_rma and rate_partitioned are T(messages) / T(puts or partitions) of the same bytes, which both ranks send at
  * once; the interval is that of the difference of the two times. There is no row where it holds 1, and a note says so.
  *
- * partitions_early is 1 if the first partition arrived before the others were ready in any sample, else 0: whoever has
- * to wait for a processor may be late. */
+ * partitions_early is 1 if the first partition arrived before the others were ready in any sample, else 0: a rank
+ * that has to wait for a processor may be late. */
 #include <math.h>
 
 #include "calibrate/fit/bootstrap.h"
@@ -62,7 +62,7 @@ static bool is_wanted(const struct wanted *wanted, enum variant variant, const s
             machine_protocol_of(wanted->protocols, sample->bytes / sample->count) == wanted->protocol);
 }
 
-/* Takes a pair of numbers of messages if it tells more than what is known. */
+/* Takes a pair of numbers of messages if it shows more than what is known. */
 static void take_pair(const struct fit *fit, struct sample_set few, struct sample_set many, struct message_cost *cost)
 {
     const struct sample *sample = fit->samples->samples;

@@ -1,4 +1,4 @@
-/* Fits who must be inside MPI for bytes to move, for each level and protocol: progress of the table, 0 nobody, 1 the
+/* Fits who must be inside MPI for bytes to move, for each level and protocol: progress of the table, 0 neither, 1 the
  * sender, 2 the receiver, 3 both (share/doc/MODELS.md, Whole run).
  *
  * The samples (calibrate/benchmark/progress.c) are what was left of a transfer after a computation of the sender, of
@@ -9,12 +9,12 @@
  *     left = sum(left(s) - left(smallest)) / sum(alone(s) - alone(smallest))
  *
  * is the share of the bytes that stood still. Up to a quarter they moved, from three quarters on they stood still. What
- * moved while both computed needs nobody. Otherwise, what moved while the sender computed needs the receiver alone,
+ * moved while both computed needs neither. Otherwise, what moved while the sender computed needs the receiver alone,
  * and the other way; what stood still in both needs both. Anything else is ambiguous: no row, and a note. So are
  *   - a share in between. Eager messages within a node are copied twice, in MPI_Isend and by the receiver, who so has
  *     about half of the work;
  *   - a share of more than twice the transfer, which is no transfer but others on the processor;
- *   - bytes that either side moves by itself, but nobody when both compute;
+ *   - bytes that either side moves by itself, but not when both compute;
  *   - sizes whose bytes take too little of the time to tell, or that were not measured often enough in all cases.
  *
  * A single copy (CMA, XPMEM, KNEM) is done by the receiver in one call, once it has seen the sender's announcement: 2,

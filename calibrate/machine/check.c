@@ -24,7 +24,7 @@ enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
  *   backlog, backlog_pair         share/doc/MODELS.md, Whole run: what of other pairs of ranks, and of the own one,
  *                                 stands before a network card
  *   overhead_...                  share/doc/MODELS.md, Whole run: what a post costs
- *   progress                      share/doc/MODELS.md, Whole run: 0 nobody, 1 the sender, 2 the receiver, 3 both
+ *   progress                      share/doc/MODELS.md, Whole run: 0 neither, 1 the sender, 2 the receiver, 3 both
  *   tau_p2p ...                   share/doc/MODELS.md, Fine-grained messages: what a message of many costs
  *   rate_rma ...                  as well: how fast bytes move by an interface over messages
  *   partitions_early              as well: whether a partition leaves before the last is ready, 0 or 1

@@ -88,7 +88,7 @@ void levels_note_domains(FILE *stream, const struct placement *placement)
                     (unsigned long long)n_pairs[domain]);
 }
 
-/* Holds what is asked for, and the pairs found so far. */
+/* What is asked for, and the pairs found so far. */
 struct search {
     const struct placement *placement;
     enum level level;
@@ -105,7 +105,7 @@ static bool matches(const struct search *search, int first, int second)
            (search->domain == DOMAIN_NONE || levels_domain(search->placement, first, second) == search->domain);
 }
 
-/* Says whether two ranks are in the same socket, or node where the level is between nodes: a pair uses that up. */
+/* Returns whether two ranks are in the same socket, or node where the level is between nodes: a pair uses that up. */
 static bool same_cell(const struct search *search, int a, int b)
 {
     const struct placement *placement = search->placement;
@@ -113,7 +113,7 @@ static bool same_cell(const struct search *search, int a, int b)
            (search->level == LEVEL_INTER_NODE || placement->socket[a] == placement->socket[b]);
 }
 
-/* Says whether a rank is in at most max_rank pairs, and its cell in at most max_cell. */
+/* Returns whether a rank is in at most max_rank pairs, and its cell in at most max_cell. */
 static bool is_fresh(const struct search *search, int rank, size_t max_cell, size_t max_rank)
 {
     size_t cell_uses = 0, rank_uses = 0;
@@ -208,7 +208,7 @@ size_t level_next_n(size_t n, size_t last)
  * The first N processes of a group stand for all: a pair order in which every beginning has the mix of domains and
  * caches of the whole is made here, one pair after the other. */
 
-/* Describes a rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
+/* A rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
 struct member {
     uint32_t socket;
     uint32_t numa;
@@ -273,7 +273,7 @@ static void pair_sides(const struct placement *placement, struct level_group *gr
     free(second);
 }
 
-/* Describes one socket while its pairs are made. */
+/* One socket while its pairs are made. */
 struct mixing {
     const struct placement *placement;
     struct member *members; /* [n] by rank */
@@ -376,7 +376,7 @@ static void make_pairs(const struct placement *placement, struct level_group *gr
     (one_side ? pair_socket : pair_sides)(placement, group);
 }
 
-/* Describes a socket, or a node, and its ranks: a stretch of the ranks sorted by place. */
+/* A socket, or a node, and its ranks: a stretch of the ranks sorted by place. */
 struct cell {
     uint32_t node;
     uint32_t socket;
@@ -390,7 +390,7 @@ struct located {
     int rank;
 };
 
-/* Describes what could be a group: one cell, or two, the one with the smaller numbers first. */
+/* What could be a group: one cell, or two, the one with the smaller numbers first. */
 struct candidate {
     const struct cell *cells[2]; /* cells[1] NULL: one side */
     size_t usable;               /* processes of a socket (of a side, with two) that N can reach */

@@ -1,4 +1,4 @@
-/* Takes a series of samples: rank 0 tells the ranks of an item what to do and when to start, and collects what they
+/* Takes a series of samples: rank 0 sends the ranks of an item the task and its start, and collects what they
  * measured.
  *
  * All ranks that wait for a task look at their mailbox at the same moments, the multiples of MEASURE_IDLE_S on rank

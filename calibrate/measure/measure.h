@@ -34,7 +34,7 @@
  */
 #define MEASURE_CSV_HEADER "benchmark,variant,level,bytes,n,count,seconds,launch,ranks,domain,repeats,waited,at_s"
 
-/* Describes one point of a benchmark: pairs that exchange messages of one size at the same time. */
+/* One point of a benchmark: pairs that exchange messages of one size at the same time. */
 struct item {
     enum level level;
     int mode;            /* the benchmark's own; handed to exchange */
@@ -63,7 +63,7 @@ struct item_list {
 void item_add(struct item_list *list, struct item item);
 void item_add_sizes(struct item_list *list, struct item item, uint64_t least, uint64_t most, uint64_t step);
 
-/* Tells a rank what to do. */
+/* What a rank has to do. */
 struct task {
     double start_s; /* on rank 0's clock, of the first sample */
     double gap_s;   /* time from start to start of the samples; 0: one directly after the other */
@@ -209,7 +209,7 @@ size_t measure_places(struct measure *measure, uint64_t bytes, int n, size_t *pl
  *
  * A sample is a warm loop of about 1 ms (plan.h). A series takes a few samples of an item, and series come in random
  * order, so that a disturbance does not fall on neighbouring sizes. Each item is first measured once without being
- * written: that opens connections and tells how long a repetition takes; if a fifth of the time suffices, all are
+ * written: that opens connections and shows how long a repetition takes; if a fifth of the time suffices, all are
  * measured so before anything is written. Then items that say nothing below some samples get these; then every item
  * gets its minimum of samples, in equal shares where time is short; then those whose median is not yet known within 2
  * % share the rest of the time.

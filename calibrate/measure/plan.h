@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Holds an item while it is measured: its samples, which stay sorted so that the median and its interval are at hand,
+/* An item while it is measured: its samples, which stay sorted so that the median and its interval are at hand,
  * and what one more costs. */
 struct point {
     double *seconds; /* [n] sorted */

@@ -87,7 +87,7 @@ static int options_parse(int argc, char **argv, const struct benchmark_program *
  * library version (MPICH lists the variables of all its devices). The limits of Open MPI's BTLs include at most 64
  * bytes of header (56 in 4.1), so that a message of exactly the limit is the first power of two that goes by
  * rendezvous; but its ob1 sends up to 256 bytes at once whatever the limit (pml_ob1_isend.c, send_inline). An MPI over
- * UCX tells nothing here. */
+ * UCX reports nothing here. */
 static const struct {
     bool between_nodes;
     const char *variable;

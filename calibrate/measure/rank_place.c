@@ -207,7 +207,7 @@ static void print_place(FILE *stream, const struct placement *placement, size_t 
     fputc('\n', stream);
 }
 
-/* Holds what the ranks of one host have together. */
+/* What the ranks of one host have together. */
 struct host {
     cpu_set_t cores;
     int ranks;

@@ -23,7 +23,7 @@
  * everywhere with the reason in rank 0's error. */
 int place_find(MPI_Comm comm, FILE *notes, struct placement *placement, int **host, struct error *error);
 
-/* Says how the ranks of a calibration are bound: a table holds for jobs that are bound alike. */
+/* How the ranks of a calibration are bound: a table holds for jobs that are bound alike. */
 
 enum { HOST_BYTES = 256 }; /* no less than MPI_MAX_PROCESSOR_NAME */
 

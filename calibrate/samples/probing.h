@@ -3,7 +3,7 @@
  *
  * A probe is the time of messages of a rank to itself, of PROBING_SMALL_BYTES (what the processor does) and of
  * PROBING_LARGE_BYTES (what the memory does), on ranks that have a processor each. Nothing of the network or of other
- * ranks is in it, so a probe that differs from the others of its program tells that processor or memory were faster or
+ * ranks is in it, so a probe that differs from the others of its program shows that processor or memory were faster or
  * slower then: other programs, a hypervisor, heat. In the raw file a probe is a comment behind the epoch's samples:
  *
  *   # probe PROGRAM LAUNCH AT_S SMALL_S LARGE_S WAITED STEAL VERDICT

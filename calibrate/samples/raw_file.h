@@ -26,7 +26,7 @@
 #include "share/base/error.h"
 #include "calibrate/samples/notes.h"
 
-/* Describes one program of one launch. */
+/* One program of one launch. */
 struct stage {
     char program[24];
     unsigned launch;

@@ -39,7 +39,7 @@
 /* The one of memory contention, whose samples memory_samples.h has. */
 #define MEMORY_BENCHMARK "memory_contention"
 
-/* What a benchmark tells apart, and its name in the column variant. */
+/* What a benchmark distinguishes, and its name in the column variant. */
 #define VARIANTS(X)                                                                                                    \
     X(NONE, "")                                                                                                        \
     X(POSTED_INORDER, "posted_inorder") /* queue */                                                                    \
@@ -125,7 +125,7 @@ struct disturbance {
 struct samples {
     struct sample *samples; /* [n_samples] by level, n, benchmark, variant, bytes, count, domain, seconds once sorted */
     size_t n_samples;
-    double told_bytes[LEVEL_COUNT];    /* smallest rendezvous size as told by the MPI, 0: it tells none */
+    double told_bytes[LEVEL_COUNT];    /* smallest rendezvous size as reported by the MPI, 0: none */
     double domain_pairs[DOMAIN_COUNT]; /* pairs of ranks on one socket, by what they share; 0: not told */
     struct probings probings;          /* probes of the machine, as measured; none in files of earlier versions */
     struct disturbance disturbance[BENCHMARK_COUNT]; /* disturbance of each benchmark but the searches (eager, buffer)

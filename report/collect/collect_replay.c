@@ -97,7 +97,7 @@ static double efficiency_of(const struct report *report, double value)
     return report->whole.times_known && value >= 0 && value <= 1 ? value : NAN;
 }
 
-/* Says whether an efficiency is a bound, with communication and the ideal run from that column on. */
+/* Returns whether an efficiency is a bound, with communication and the ideal run from that column on. */
 static const char *bound_of(struct cursor *rows, int column)
 {
     int bound = run_efficiency_bound((enum run_efficiency)cursor_integer(rows, 3), cursor_real(rows, column),

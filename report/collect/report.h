@@ -187,7 +187,7 @@ struct report_kind {
 };
 extern const struct fields report_kind_fields;
 
-/* Holds what a model says of a rank: of its time inside messages, or in the kinds of rounds for which it was run. */
+/* What a model says of a rank: of its time inside messages, or in the kinds of rounds for which it was run. */
 struct report_rank_model {
     double actual_s; /* measured */
     double model_s;

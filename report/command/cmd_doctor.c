@@ -422,7 +422,7 @@ static int tell(int descriptor, const char *text, bool works)
     return write(descriptor, text, strlen(text)) >= 0 && works ? 0 : 1;
 }
 
-/* Tells what a library says of itself, first line; fails where it does not load. */
+/* Reads what a library reports of itself, first line; fails where it does not load. */
 static int probe_library(const void *soname, int descriptor)
 {
     char version[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING is 8192 in MPICH, 256 in Open MPI */

@@ -75,7 +75,7 @@ static void offer_laws(struct line *line)
     offer_rows(line, run_term_table, RUN_TERM_COUNT);
 }
 
-/* Says whether the rows have one of that name. */
+/* Returns whether the rows have one of that name. */
 static bool has_row(const struct run_choice_row *rows, int n, const char *name)
 {
     for (int i = 0; i < n; i++)

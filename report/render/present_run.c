@@ -6,7 +6,7 @@
 
 #include "report/render/sections.h"
 
-/* Shows the limits of the transport in use inside a node and between nodes, as the MPI tells them. */
+/* Shows the limits of the transport in use inside a node and between nodes, as the MPI reports them. */
 static void present_limits(struct document *document, const struct report_run *run)
 {
     int64_t inside = run->eager_limit_bytes, between = run->eager_limit_network_bytes;

@@ -1,4 +1,4 @@
-/* Finds the word that somebody meant who misspelt it: "did you mean staircase?".
+/* Finds the word that a misspelt one stands for: "did you mean staircase?".
  *
  *     struct nearest nearest = nearest_to("starcase");
  *     nearest_add(&nearest, "postal");

@@ -6,7 +6,7 @@
 
 #include "share/base/error.h"
 
-/* Says how a command writes; few know HTML. FORMAT_NOT_GIVEN is for the user to say. */
+/* How a command writes; few know HTML. FORMAT_NOT_GIVEN is for the user to say. */
 enum output_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_NOT_GIVEN };
 
 struct output_file {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Holds what the thread shows; lock guards it. */
+/* What the thread shows; lock guards it. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;

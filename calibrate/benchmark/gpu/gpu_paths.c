@@ -257,7 +257,7 @@ struct gpu_transfer {
 
 enum { TRANSFER_DATA_TAG = 1, OUT_TAG = 2, TRANSFER_BACK_TAG = 3 };
 
-/* Holds the bytes of a member. */
+/* The bytes of a member. */
 struct part {
     size_t offset; /* from the place of the data */
     size_t bytes;

@@ -16,7 +16,7 @@
 #include "share/base/error.h"
 #include "share/base/level.h"
 
-/* Holds what one rank did in one round. */
+/* What one rank did in one round. */
 struct round_arrivals {
     int64_t round, kind;
     uint32_t rank;
@@ -45,7 +45,7 @@ int arrivals_trace_each(sqlite3 *database, const char *path,
                         int (*take)(void *context, const struct round_arrivals *round, struct error *error),
                         void *context, struct arrivals_left_out *left_out, struct error *error);
 
-/* Says what arrivals_trace_write found. */
+/* What arrivals_trace_write found. */
 struct arrivals_found {
     uint32_t n_ranks; /* with times */
     size_t n_threads; /* of the first of them */

@@ -164,7 +164,7 @@ static int arrival_rows_read(const char *path, struct arrival_rows *rows, struct
  *
  * Rows come in any order, as threads write them; they are sorted once, so that a draw is a search among ranks. */
 
-/* Holds the times of one rank: thread t takes seconds[t * turns] to seconds[t * turns + turns - 1] in turn. */
+/* The times of one rank: thread t takes seconds[t * turns] to seconds[t * turns + turns - 1] in turn. */
 struct fixed_rank {
     uint32_t rank;
     size_t n_threads;

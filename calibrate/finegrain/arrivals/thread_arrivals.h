@@ -37,7 +37,7 @@ int arrivals_open(const struct arrivals_request *request, double compute_s, stru
                   struct error *error);
 void arrivals_close(struct arrivals *arrivals);
 
-/* Says whether there are times for n_threads threads on each of the ranks 0 to n_ranks - 1. Only a file of fixed times
+/* Checks that there are times for n_threads threads on each of the ranks 0 to n_ranks - 1. Only a file of fixed times
  * can lack them: a rank, or as many threads as asked for. Returns 0, or -1 with what is missing. */
 int arrivals_check(const struct arrivals *arrivals, uint32_t n_ranks, size_t n_threads, struct error *error);
 
