@@ -2,15 +2,15 @@
  *
  * One pair of each level exchanges one message at a time. When both are ready the receive is posted and the sender told
  * to go; the sender posts. Then the sender, the receiver or both compute, that is look at the clock and call no MPI,
- * for twice as long as the transfer takes when neither computes. A side that does not compute is inside MPI all the time,
- * the sender even after its send is complete, for it waits for the receiver's word that the message is there. A sample
- * says what was left: the time from the end of the computation until the receiver has the message, by the receiver's
- * clock. Nothing is left of what moved meanwhile, a whole transfer of what did not (fit/fit_progress.c). The
+ * for twice as long as the transfer takes when neither computes. A side that does not compute is inside MPI all the
+ * time, the sender even after its send is complete, for it waits for the receiver's word that the message is there. A
+ * sample says what was left: the time from the end of the computation until the receiver has the message, by the
+ * receiver's clock. Nothing is left of what moved meanwhile, a whole transfer of what did not (fit/fit_progress.c). The
  * variant `alone` is the transfer itself.
  *
  * The two posts come as in a program, one latency apart, and nothing is called between post and computation: one call
- * would be enough for a receiver that copies by itself (CMA, XPMEM, KNEM), and it would seem that neither was needed. So
- * the handshake of a rendezvous, too, is left to the side inside MPI. */
+ * would be enough for a receiver that copies by itself (CMA, XPMEM, KNEM), and it would seem that neither was needed.
+ * So the handshake of a rendezvous, too, is left to the side inside MPI. */
 #include "calibrate/benchmark/benchmarks.h"
 #include "share/base/statistics.h"
 

@@ -30,8 +30,8 @@ int child_run(char *const *argv, double limit_s, const struct child_listener *li
 int child_interrupted(void);
 
 /* Makes the processes that a child, or one of its own, leaves behind our children. Returns false and changes nothing
- * where we have children already, which could not be distinguished from those (a shell may start some and then become us), or
- * where the system cannot do it. */
+ * where we have children already, which could not be distinguished from those (a shell may start some and then become
+ * us), or where the system cannot do it. */
 bool orphans_collect(void);
 
 /* Waits until those processes have ended, grace_s seconds at most, then as long again after SIGTERM and after SIGKILL.

@@ -157,7 +157,7 @@ def ended_and_continued(n_nodes):
     process.send_signal(signal.SIGTERM)
     said = process.communicate(timeout=LIMIT_S)[1]
     expect(f"a signal is told, and its exit code: {process.returncode}, {said}",
-           process.returncode == 143 and "signal 15" in said and "the same call continues" in said)
+           process.returncode == 143 and "signal 15" in said and "run the same command again to continue" in said)
     kept, _ = read("m.raw.csv.part")
     expect(f"samples are left: {len(kept)}, {os.listdir('.')}", kept and os.listdir(".") == ["m.raw.csv.part"])
     run(words("--allow-cpu-copy", "--seconds", "7", "--continue"), 1, "had 'seconds 2', this one has 'seconds 7'")
