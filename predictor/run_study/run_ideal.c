@@ -7,16 +7,14 @@
 #include "predictor/run_study/run_study.h"
 #include "share/base/memory.h"
 
-static int replay_ideal(const struct run_program *program, const struct run_side *side, unsigned terms, double turn_s,
-                        double *run_s, struct error *error)
+/* options: of the side, as far as they change computation or what ranks call. */
+static int replay_ideal(const struct run_program *program, const struct run_side *side,
+                        struct simulation_options options, double *run_s, struct error *error)
 {
     struct simulation_result result;
-    const struct simulation_options options = {.law = LAW_POSTAL,
-                                               .ideal = {.no_latency = true, .no_transfer = true},
-                                               .scale = side->scale,
-                                               .model_collectives = side->options.model_collectives,
-                                               .terms = terms,
-                                               .turn_s = turn_s};
+    options.law = LAW_POSTAL;
+    options.ideal = (struct run_ideal){.no_latency = true, .no_transfer = true};
+    options.model_collectives = side->options.model_collectives;
     int code = simulate(program, &side->machine, &side->placement, &options, &result, error);
     *run_s = result.end_s - result.begin_s;
     simulation_result_release(&result);
@@ -37,8 +35,10 @@ static struct run_efficiencies efficiencies_of(const struct run_program *program
 int run_efficiencies_predict(const struct run_program *program, const struct run_side *side,
                              struct run_efficiencies *predicted, struct error *error)
 {
+    const struct simulation_options options = {
+        .scale = side->scale, .terms = side->options.terms, .turn_s = side->options.turn_s};
     double ideal_s;
-    if (replay_ideal(program, side, side->options.terms, side->options.turn_s, &ideal_s, error) != 0)
+    if (replay_ideal(program, side, options, &ideal_s, error) != 0)
         return -1;
     *predicted = efficiencies_of(program, side->by_rank, run_side_s(side), ideal_s);
     return 0;
@@ -49,7 +49,7 @@ int run_efficiencies_measure(struct run_program *program, const struct run_side 
 {
     double ideal_s;
     run_program_swap_shared(program);
-    int code = replay_ideal(program, side, 0, 0, &ideal_s, error);
+    int code = replay_ideal(program, side, (struct simulation_options){0}, &ideal_s, error);
     run_program_swap_shared(program);
     if (code == 0)
         *measured = efficiencies_of(program, by_rank, program->measured_run_s, ideal_s);

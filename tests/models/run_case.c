@@ -155,19 +155,30 @@ static void add_word(struct run_case *run, uint32_t rank, const char *word, doub
     }
 }
 
-void run_rank(struct run_case *run, const char *words)
+static void add_strand(struct run_case *run, uint32_t rank, const char *words)
 {
-    uint32_t rank = (uint32_t)run->program.n_strands;
     char copy[8192], *rest = NULL;
     double compute_s = 0;
     assert_true(strlen(words) < sizeof copy);
     strcpy(copy, words);
     run_program_strand(&run->program, rank, 0);
-    run->place = rank;
+    run->place = run_place_of(run, rank, 0);
     for (char *word = strtok_r(copy, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
         add_word(run, rank, word, &compute_s);
-    run->program.strands[rank].tail_s = compute_s;
-    run->program.strands[rank].tail_place = run->place;
+    struct run_strand *strand = &run->program.strands[run->program.n_strands - 1];
+    strand->tail_s = compute_s;
+    strand->tail_place = run->place;
+}
+
+void run_rank(struct run_case *run, const char *words)
+{
+    size_t n = run->program.n_strands;
+    add_strand(run, n > 0 ? run->program.strands[n - 1].rank + 1 : 0, words);
+}
+
+void run_thread(struct run_case *run, const char *words)
+{
+    add_strand(run, run->program.strands[run->program.n_strands - 1].rank, words);
 }
 
 void run_replay(struct run_case *run)

@@ -40,6 +40,8 @@ void run_modelled(struct run_case *run, enum run_collective_kind kind, uint32_t 
  *     w:s0:r1:b0  waits for these        p0    probes for message 0
  *     k1     what follows is at call site 1 (0 from the begin) */
 void run_rank(struct run_case *run, const char *words);
+/* Adds one more thread of that rank. */
+void run_thread(struct run_case *run, const char *words);
 /* Returns the place of a rank's calls at a site; it is added where there is none. */
 uint32_t run_place_of(struct run_case *run, uint32_t rank, uint32_t site);
 /* Replays; the run then has times. */
