@@ -1,7 +1,9 @@
-/* Says what a wait consisted of (share/doc/MODELS.md, Whole run, Where the time goes). */
+/* Parts of a wait for a message follow from when its ends were posted and its phases began. See run_account.h. */
+#include "predictor/run/run_account.h"
+
 #include <math.h>
 
-#include "predictor/run/simulation.h"
+#include "predictor/run/run_message.h"
 #include "share/base/array.h"
 
 static double overlap_s(double begin_s, double end_s, double from_s, double to_s)
@@ -67,11 +69,12 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
     return parts;
 }
 
-struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, uint32_t member)
+struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, double last_s,
+                                 const struct run_moment *last)
 {
-    struct wait_parts parts = {.cause = sim->collectives[sim->program->members[member].collective].last};
+    struct wait_parts parts = {.cause = *last};
     double from_s = strand->wait_begin_s, whole_s = sim->events.now_s - from_s;
-    parts.collective_wait_s = fmin(fmax(sim->members[member].moment_s - from_s, 0), whole_s);
+    parts.collective_wait_s = fmin(fmax(last_s - from_s, 0), whole_s);
     parts.collective_transfer_s = whole_s - parts.collective_wait_s;
     return parts;
 }

@@ -2,11 +2,12 @@
  *
  * A law of sharing gives every message its part of the card at once. A card serves in order: what is sent waits for the
  * bytes that others have handed to it before. A long message hardly shows that, an announcement and a short one do. */
+#include "predictor/run/run_backlog.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "predictor/run/run_nics.h"
-#include "predictor/run/simulation.h"
 #include "share/base/array.h"
 
 /* Is less than any message that matters has left: those that are through at this moment do not count, whichever of them
@@ -28,15 +29,15 @@ static size_t list_ahead(struct simulation *sim, const struct run_nic *nic)
     for (size_t i = 0; i < nic->n_bundles; i++) {
         const struct heap *marks = &sim->share.bundles[nic->bundles[i]].marks;
         for (size_t k = 0; k < marks->n; k++) {
-            const struct flight *flight = flight_of_end(sim, marks->entries[k].id);
-            if (flight == NULL)
+            uint32_t mark = marks->entries[k].id, number = run_mark_number(mark);
+            const struct flight *flight = &sim->flights[number];
+            if (!run_mark_is_end(mark))
                 continue;
             double left = run_share_rest(&sim->share, sim->events.now_s, &flight->mover);
             if (!(left > LEFT_MIN_BYTES))
                 continue;
             array_reserve(&sim->ahead, &sim->ahead_room, n + 1, sizeof *sim->ahead);
-            sim->ahead[n++] =
-                (struct run_ahead){flight->mover.src, flight->mover.dst, (uint32_t)(flight - sim->flights), left};
+            sim->ahead[n++] = (struct run_ahead){flight->mover.src, flight->mover.dst, number, left};
         }
     }
     return n;

@@ -3,11 +3,12 @@
  * One that polls yields; all others keep the processor. So a rank whose wait is over goes on when no other one has it,
  * or when its turn has come. Those that compute at the same time share it evenly, if what is known of their computation
  * holds nothing of each other's. */
+#include "predictor/run/run_cores.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "share/base/map.h"
-#include "predictor/run/simulation.h"
 #include "share/base/memory.h"
 
 /* Holds a machine: a node, or the nodes that share its processors. */

@@ -1,12 +1,30 @@
-/* Messages on their way: when they begin, who must be inside MPI for them to move, when their ends are complete. */
+/* Messages on their way: when they begin, how two nodes agree on one, who must be inside MPI for them to move, when
+ * their ends are complete.
+ *
+ * The handshake of a rendezvous between nodes is made step by step (share/doc/MODELS.md, Whole run, Backlog). The
+ * sender announces the message, the receiver answers, the data follow. Announcement and answer wait for what stands
+ * before their network card, and a rank takes note of them only while it waits in MPI, where its transport is like that
+ * (progress): what has arrived meanwhile it then takes in the order of the arrivals. So data that are handed over ahead
+ * of an answer to the same rank hold that up until they are through. Which of two messages that cross ends first
+ * decides how both ranks go on, and real ones never end at once: the one that began later takes a little longer. */
+#include "predictor/run/run_message.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/pattern/traffic.h"
-#include "predictor/run/simulation.h"
+#include "predictor/run/run_backlog.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+
+/* Orders what arrives at the same moment, whatever rounding says: answers, so that their data go first; announcements;
+ * data with their last byte, since a rank sees an announcement right behind them before it goes on. */
+#define LATER_S 1e-13
+
+/* Is how much longer the later one of two that cross takes, of its transfer alone. Any time that is longer than the
+ * calls between two exchanges does. */
+#define CROSSING 0.02
 
 static enum level message_level(const struct simulation *sim, const struct run_message *message)
 {
@@ -128,16 +146,15 @@ static void complete(struct simulation *sim, uint32_t message, enum run_operatio
     state->done |= bit;
     if (side == OPERATION_RECEIVE)
         note_seconds(sim, message);
-    if (message >= sim->program->n_messages) {
-        moved_complete(sim, message, side);
-        return;
-    }
-    uint32_t waiter = state->waiter[side];
-    if (waiter == RUN_NOBODY)
-        return;
-    state->waiter[side] = RUN_NOBODY;
-    struct wait_parts parts = account_message(sim, &sim->strands[waiter], message, side, rest);
-    strand_complete(sim, waiter, run_operation(message, side), &parts);
+    if (message < sim->program->n_messages)
+        sim->message_complete(sim, message, side, rest);
+    else
+        sim->moved_complete(sim, message, side, rest);
+}
+
+double flight_stalled_s(const struct simulation *sim, const struct flight *flight)
+{
+    return flight->stalled_s + (flight->phase == FLIGHT_STOPS ? sim->events.now_s - flight->stopped_s : 0);
 }
 
 bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand)
@@ -159,11 +176,6 @@ bool message_await(struct simulation *sim, uint32_t message, enum run_operation_
     return false;
 }
 
-double flight_stalled_s(const struct simulation *sim, const struct flight *flight)
-{
-    return flight->stalled_s + (flight->phase == FLIGHT_STOPS ? sim->events.now_s - flight->stopped_s : 0);
-}
-
 static bool may_move(const struct simulation *sim, const struct flight *flight)
 {
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
@@ -171,6 +183,21 @@ static bool may_move(const struct simulation *sim, const struct flight *flight)
         return true;
     return (!class->needs_sender || sim->n_inside[flight->mover.src] > 0) &&
            (!class->needs_receiver || sim->n_inside[flight->mover.dst] > 0);
+}
+
+static void append(struct flight_list *list, uint32_t number)
+{
+    array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights);
+    list->flights[list->n++] = number;
+}
+
+static void forget(struct flight_list *list, uint32_t number)
+{
+    size_t i = 0;
+    while (i < list->n && list->flights[i] != number)
+        i++;
+    if (i < list->n)
+        list->flights[i] = list->flights[--list->n];
 }
 
 /* Notes the flight with the ranks that it needs, or forgets it. */
@@ -184,14 +211,10 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
         struct flight_list *list = &sim->rank_flights[end == 0 ? mover->src : mover->dst];
         if (end == 0 ? !class->needs_sender : !class->needs_receiver)
             continue;
-        if (note) {
-            array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights);
-            list->flights[list->n++] = number;
-        } else {
-            for (size_t i = 0; i < list->n; i++)
-                if (list->flights[i] == number)
-                    list->flights[i--] = list->flights[--list->n];
-        }
+        if (note)
+            append(list, number);
+        else
+            forget(list, number);
     }
 }
 
@@ -215,7 +238,31 @@ static void move(struct simulation *sim, uint32_t number, double rest)
                   sent && !frees ? (double)INFINITY : room_bytes(sim, flight->message));
 }
 
-void flight_free(struct simulation *sim, uint32_t number)
+static uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase phase)
+{
+    uint32_t number = sim->free_flight;
+    if (number != RUN_NOBODY) {
+        sim->free_flight = sim->flights[number].message;
+    } else {
+        array_reserve(&sim->flights, &sim->flights_room, sim->n_flights + 1, sizeof *sim->flights);
+        number = (uint32_t)sim->n_flights++;
+    }
+    const struct run_message *told = message_told(sim, message);
+    uint32_t class = message_state(sim, message)->class;
+    double bytes = (double)told->bytes;
+    sim->flights[number] = (struct flight){
+        .mover =
+            {.src = told->src, .dst = told->dst, .class = class, .number = number, .order = message, .bytes = bytes},
+        .message = message,
+        .phase = (uint8_t)phase,
+        .first_behind = RUN_NOBODY,
+        .begun = simulation_moment(sim),
+        .rest_at_wait = {bytes, bytes}};
+    message_state(sim, message)->flight = number;
+    return number;
+}
+
+static void flight_free(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
     message_state(sim, flight->message)->flight = RUN_NOBODY;
@@ -260,14 +307,6 @@ static void deliver(struct simulation *sim, uint32_t number)
     flight_free(sim, number);
 }
 
-/* Returns the time from a message's last byte to its delivery. */
-static double last_latency_s(const struct simulation *sim, const struct flight *flight)
-{
-    if (!message_is_rendezvous(sim, flight->message))
-        return sim->rates.classes[flight->mover.class].tau_s;
-    return handshake_has_steps(sim, flight->message) ? handshake_step_s(sim, flight) : 0;
-}
-
 /* Says whether the bytes of a message load the links of the network. */
 static bool loads_links(const struct simulation *sim, const struct flight *flight)
 {
@@ -280,6 +319,70 @@ static double leave_links(struct simulation *sim, const struct flight *flight)
 {
     return run_links_end(&sim->links, sim->share.nodes.of[flight->mover.src], sim->share.nodes.of[flight->mover.dst],
                          (double)message_told(sim, flight->message)->bytes, flight->begun_s, sim->events.now_s);
+}
+
+bool handshake_has_steps(const struct simulation *sim, uint32_t message)
+{
+    uint8_t class = message_state(sim, message)->class;
+    return backlog_counts(sim) && class != RUN_NO_CLASS && sim->rates.classes[class].level == LEVEL_INTER_NODE &&
+           message_is_rendezvous(sim, message);
+}
+
+double handshake_step_s(const struct simulation *sim, const struct flight *flight)
+{
+    return sim->rates.classes[flight->mover.class].tau_s / 3;
+}
+
+static double handshake_order_s(const struct simulation *sim, const struct flight *flight)
+{
+    bool between_nodes = sim->rates.classes[flight->mover.class].level == LEVEL_INTER_NODE;
+    return between_nodes && backlog_counts(sim) ? 2 * LATER_S : 0;
+}
+
+/* Sends an announcement or an answer on its way in so many seconds. */
+static void leave(struct simulation *sim, uint32_t number, double in_s)
+{
+    struct flight *flight = &sim->flights[number];
+    double left_s = sim->events.now_s + in_s, arrival_s = left_s + handshake_step_s(sim, flight);
+    if (flight->phase == FLIGHT_ANNOUNCES) {
+        flight->wait_s[0] = left_s - message_state(sim, flight->message)->post_s[OPERATION_SEND];
+        flight->announced_s = arrival_s;
+        arrival_s += LATER_S;
+    } else {
+        flight->wait_s[1] = left_s - flight->agreed_s;
+        flight->answered_s = arrival_s;
+    }
+    events_schedule(&sim->events, arrival_s, EVENT_FLIGHT, number);
+}
+
+/* Lets an announcement or an answer from one rank to another leave: behind data of the same ranks when these are
+ * through. */
+static void queue(struct simulation *sim, uint32_t number, uint32_t src, uint32_t dst)
+{
+    uint32_t behind;
+    double wait_s = backlog_s(sim, src, dst, &behind);
+    if (behind == RUN_NOBODY) {
+        leave(sim, number, wait_s);
+    } else {
+        sim->flights[number].next_behind = sim->flights[behind].first_behind;
+        sim->flights[behind].first_behind = number;
+    }
+}
+
+static void handshake_through(struct simulation *sim, uint32_t number)
+{
+    uint32_t behind = sim->flights[number].first_behind;
+    for (; behind != RUN_NOBODY; behind = sim->flights[behind].next_behind)
+        leave(sim, behind, sim->flights[number].through_s - sim->events.now_s);
+    forget(&sim->rank_coming[sim->flights[number].mover.dst], number);
+}
+
+/* Returns the time from a message's last byte to its delivery. */
+static double last_latency_s(const struct simulation *sim, const struct flight *flight)
+{
+    if (!message_is_rendezvous(sim, flight->message))
+        return sim->rates.classes[flight->mover.class].tau_s;
+    return handshake_has_steps(sim, flight->message) ? handshake_step_s(sim, flight) : 0;
 }
 
 static void through(struct simulation *sim, uint32_t number)
@@ -300,7 +403,7 @@ static void through(struct simulation *sim, uint32_t number)
         deliver(sim, number);
 }
 
-void flight_begin_to_move(struct simulation *sim, uint32_t number)
+static void flight_begin_to_move(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
     flight->begun_s = sim->events.now_s;
@@ -329,28 +432,94 @@ void flight_begin_to_move(struct simulation *sim, uint32_t number)
     }
 }
 
-uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase phase)
+static void answer(struct simulation *sim, uint32_t number)
 {
-    uint32_t number = sim->free_flight;
-    if (number != RUN_NOBODY) {
-        sim->free_flight = sim->flights[number].message;
-    } else {
-        array_reserve(&sim->flights, &sim->flights_room, sim->n_flights + 1, sizeof *sim->flights);
-        number = (uint32_t)sim->n_flights++;
-    }
+    struct flight *flight = &sim->flights[number];
+    flight->phase = FLIGHT_ANSWERS;
+    flight->agreed_s = sim->events.now_s;
+    queue(sim, number, flight->mover.dst, flight->mover.src);
+}
+
+static void handshake_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
+{
+    const struct message_state *state = message_state(sim, message);
     const struct run_message *told = message_told(sim, message);
-    uint32_t class = message_state(sim, message)->class;
-    double bytes = (double)told->bytes;
-    sim->flights[number] = (struct flight){
-        .mover =
-            {.src = told->src, .dst = told->dst, .class = class, .number = number, .order = message, .bytes = bytes},
-        .message = message,
-        .phase = (uint8_t)phase,
-        .first_behind = RUN_NOBODY,
-        .begun = simulation_moment(sim),
-        .rest_at_wait = {bytes, bytes}};
-    message_state(sim, message)->flight = number;
-    return number;
+    if (side == OPERATION_SEND) {
+        queue(sim, flight_make(sim, message, FLIGHT_ANNOUNCES), told->src, told->dst);
+    } else if (state->flight != RUN_NOBODY) { /* the announcement is on its way, or not taken note of */
+        sim->flights[state->flight].begun = simulation_moment(sim);
+    } else if (!isnan(state->post_s[OPERATION_SEND])) {
+        answer(sim, flight_make(sim, message, FLIGHT_ANNOUNCES));
+    }
+}
+
+/* Lets the data of a message begin to move; other ones of the same ranks may come the other way. */
+static void begin_data(struct simulation *sim, uint32_t number)
+{
+    struct flight *flight = &sim->flights[number];
+    const struct flight_list *others = &sim->rank_coming[flight->mover.src];
+    struct flight_list *mine = &sim->rank_coming[flight->mover.dst];
+    double alone_s =
+        (double)message_told(sim, flight->message)->bytes / sim->rates.classes[flight->mover.class].bytes_per_s[1];
+    for (size_t i = 0; i < others->n; i++) {
+        const struct flight *other = &sim->flights[others->flights[i]];
+        if (other->mover.src == flight->mover.dst && other->begun_s < sim->events.now_s)
+            flight->crossing_s = CROSSING * alone_s;
+    }
+    append(mine, number);
+    flight_begin_to_move(sim, number);
+}
+
+void message_arrives(struct simulation *sim, uint32_t message)
+{
+    uint32_t flight = message_state(sim, message)->flight;
+    if (!is_searched(sim, message))
+        return;
+    run_queue_arrive(&sim->queue, message, message_told(sim, message)->dst, sim->events.now_s);
+    if (flight != RUN_NOBODY && sim->flights[flight].phase == FLIGHT_ARRIVES)
+        deliver(sim, flight);
+}
+
+/* Keeps a flight until the rank looks for messages. Returns false where it need not wait. */
+static bool await_rank(struct simulation *sim, uint32_t number, enum run_operation_kind side)
+{
+    struct flight *flight = &sim->flights[number];
+    const struct run_class *class = &sim->rates.classes[flight->mover.class];
+    uint32_t rank = side == OPERATION_SEND ? flight->mover.src : flight->mover.dst;
+    bool needs = side == OPERATION_SEND ? class->needs_sender : class->needs_receiver;
+    if (!needs || sim->n_polling[rank] > 0 || (message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
+        return false;
+    append(&sim->rank_arrived[rank], number);
+    return true;
+}
+
+/* Lets a rank take note of an answer, or of an announcement: without its receive that is answered when it is posted. */
+static void take(struct simulation *sim, uint32_t number)
+{
+    const struct flight *flight = &sim->flights[number];
+    if (flight->phase == FLIGHT_ANNOUNCES)
+        message_arrives(sim, flight->message);
+    if (flight->phase == FLIGHT_ANSWERS)
+        begin_data(sim, number);
+    else if (isnan(message_state(sim, flight->message)->post_s[OPERATION_RECEIVE]))
+        flight_free(sim, number);
+    else
+        answer(sim, number);
+}
+
+static void handshake_event(struct simulation *sim, uint32_t number)
+{
+    struct flight *flight = &sim->flights[number];
+    if (!await_rank(sim, number, flight->phase == FLIGHT_ANSWERS ? OPERATION_SEND : OPERATION_RECEIVE))
+        take(sim, number);
+}
+
+void rank_polls(struct simulation *sim, uint32_t rank)
+{
+    struct flight_list *list = &sim->rank_arrived[rank];
+    for (size_t i = 0; i < list->n; i++)
+        take(sim, list->flights[i]);
+    list->n = 0;
 }
 
 static void begin(struct simulation *sim, uint32_t message)
@@ -360,8 +529,6 @@ static void begin(struct simulation *sim, uint32_t message)
     uint32_t behind;
     double wait_s = rendezvous ? 0 : backlog_s(sim, told->src, told->dst, &behind);
     uint32_t number = flight_make(sim, message, FLIGHT_BEGINS);
-    if (number == RUN_NOBODY)
-        return;
     struct flight *flight = &sim->flights[number];
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
     if (wait_s > 0)
@@ -385,21 +552,6 @@ void flight_event(struct simulation *sim, uint32_t number)
     default:
         deliver(sim, number);
     }
-}
-
-void message_arrives(struct simulation *sim, uint32_t message)
-{
-    uint32_t flight = message_state(sim, message)->flight;
-    if (!is_searched(sim, message))
-        return;
-    run_queue_arrive(&sim->queue, message, message_told(sim, message)->dst, sim->events.now_s);
-    if (flight != RUN_NOBODY && sim->flights[flight].phase == FLIGHT_ARRIVES)
-        deliver(sim, flight);
-}
-
-const struct flight *flight_of_end(const struct simulation *sim, uint32_t mark)
-{
-    return run_mark_is_end(mark) ? &sim->flights[run_mark_number(mark)] : NULL;
 }
 
 void flight_mark(struct simulation *sim, uint32_t mark)

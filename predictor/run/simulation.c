@@ -1,307 +1,199 @@
-/* Goes from event to event: a strand goes on, a message changes its phase, a mark of what moves is reached. What
- * messages and collectives do is in run_message.c and run_collective.c. See simulate.h. */
-#include "predictor/run/simulation.h"
-
+/* Makes a simulated run ready and goes from event to event: what is scheduled, a mark that what moves has reached, the
+ * arrival of a message at a rank that searches its queues. Who handles an event, and who is told when something is
+ * complete, is decided here alone. See simulate.h, simulation_state.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/pattern/traffic.h"
+#include "predictor/run/run_collective.h"
+#include "predictor/run/run_cores.h"
+#include "predictor/run/run_message.h"
+#include "predictor/run/run_strand.h"
+#include "share/base/memory.h"
 
-/* Ends closer than this part of their time are equal: which message counts must not depend on rounding. */
-static const double SAME_TIME = 1e-12;
-
-struct run_moment simulation_moment(const struct simulation *sim)
+static void allocate(struct simulation *sim)
 {
-    return (struct run_moment){sim->active, sim->strands[sim->active].step, sim->events.now_s};
+    const struct run_program *program = sim->program;
+    sim->strands = xcalloc(program->n_strands, sizeof *sim->strands);
+    sim->messages = xcalloc(program->n_messages, sizeof *sim->messages);
+    sim->members = xcalloc(program->n_members, sizeof *sim->members);
+    sim->collectives = xcalloc(program->n_collectives, sizeof *sim->collectives);
+    sim->n_inside = xcalloc(program->n_ranks, sizeof *sim->n_inside);
+    sim->n_polling = xcalloc(program->n_ranks, sizeof *sim->n_polling);
+    sim->n_going = xcalloc(program->n_ranks, sizeof *sim->n_going);
+    sim->rank_flights = xcalloc(program->n_ranks, sizeof *sim->rank_flights);
+    sim->rank_coming = xcalloc(program->n_ranks, sizeof *sim->rank_coming);
+    sim->rank_arrived = xcalloc(program->n_ranks, sizeof *sim->rank_arrived);
+    struct simulation_result *result = sim->result;
+    result->predicted = xcalloc(program->n_places, sizeof *result->predicted);
+    result->rank_begin_s = xcalloc(program->n_ranks, sizeof *result->rank_begin_s);
+    result->rank_end_s = xcalloc(program->n_ranks, sizeof *result->rank_end_s);
 }
 
-static const struct run_step *step_of(const struct simulation *sim, uint32_t strand)
+/* Frees the lists of all ranks; NULL: there are none. */
+static void release_lists(struct flight_list *lists, size_t n)
 {
-    return &sim->program->steps[sim->strands[strand].step];
+    for (size_t i = 0; lists != NULL && i < n; i++)
+        free(lists[i].flights);
+    free(lists);
 }
 
-/* Says whether an operation comes before another one in the list of the strand's wait. */
-static bool is_listed_before(const struct simulation *sim, uint32_t strand, uint32_t operation, uint32_t other)
+static void release(struct simulation *sim)
 {
-    const struct run_step *step = step_of(sim, strand);
-    for (uint32_t i = step->object; step->kind == STEP_WAIT && i < step->object + step->count; i++) {
-        if (sim->program->waits[i] == operation)
-            return true;
-        if (sim->program->waits[i] == other)
-            return false;
+    release_lists(sim->rank_flights, sim->program->n_ranks);
+    release_lists(sim->rank_coming, sim->program->n_ranks);
+    release_lists(sim->rank_arrived, sim->program->n_ranks);
+    free(sim->n_threads);
+    free(sim->n_inside);
+    free(sim->n_polling);
+    free(sim->n_going);
+    free(sim->strands);
+    free(sim->messages);
+    free(sim->merged);
+    free(sim->members);
+    free(sim->collectives);
+    free(sim->flights);
+    free(sim->ahead);
+    events_release(&sim->events);
+    cores_release(sim);
+    stage_release(sim);
+    run_memory_release(&sim->memory);
+    run_queue_release(&sim->queue);
+    run_links_release(&sim->links);
+    run_share_release(&sim->share);
+    run_rates_release(&sim->rates);
+}
+
+/* Finds how many threads compute for each strand of a rank that does. A strand is a thread that calls MPI; how many
+ * others compute beside it follows from the processor time of its rank. */
+static void find_threads(struct simulation *sim)
+{
+    const struct run_program *program = sim->program;
+    double *outside_s = xcalloc(program->n_ranks, sizeof *outside_s);
+    double *inside_s = xcalloc(program->n_ranks, sizeof *inside_s);
+    sim->n_threads = xcalloc(program->n_ranks, sizeof *sim->n_threads);
+    for (size_t s = 0; s < program->n_strands; s++) {
+        const struct run_strand *strand = &program->strands[s];
+        outside_s[strand->rank] += strand->tail_s;
+        for (size_t i = 0; i < strand->n_steps; i++)
+            outside_s[strand->rank] += program->steps[strand->first_step + i].compute_s;
     }
-    return false;
+    for (size_t i = 0; program->measured != NULL && i < program->n_places; i++)
+        for (enum run_part part = RUN_COMPUTATION + 1; part < RUN_PART_COUNT; part++)
+            inside_s[program->places[i].rank] += program->measured[i].part_s[part];
+    for (size_t rank = 0; rank < program->n_ranks; rank++)
+        sim->n_threads[rank] = memory_threads(program->ranks[rank].run_s, inside_s[rank], outside_s[rank]);
+    free(outside_s);
+    free(inside_s);
 }
 
-void strand_complete(struct simulation *sim, uint32_t number, uint32_t operation, const struct wait_parts *parts)
+/* Returns the most threads that a socket has. */
+static size_t most_threads(const struct simulation *sim)
 {
-    struct strand *strand = &sim->strands[number];
-    bool same = strand->last_s >= 0 && sim->events.now_s - strand->last_s <= SAME_TIME * fabs(sim->events.now_s);
-    if (!same || is_listed_before(sim, number, operation, strand->last)) {
-        strand->last = operation;
-        strand->parts = *parts;
+    size_t most = 0, *n = xcalloc(sim->share.sockets.n_groups, sizeof *n);
+    for (size_t s = 0; s < sim->program->n_strands; s++) {
+        uint32_t rank = sim->program->strands[s].rank;
+        size_t of_socket = n[sim->share.sockets.of[rank]] += sim->n_threads[rank];
+        most = of_socket > most ? of_socket : most;
     }
-    strand->last_s = sim->events.now_s;
-    if (--strand->n_missing == 0)
-        events_schedule(&sim->events, sim->events.now_s, EVENT_STRAND, number);
+    free(n);
+    return most;
 }
 
-static void add_part(struct simulation *sim, uint32_t place, enum run_part part, double seconds)
+/* Counts the messages that may contend with computation. Returns 0, or -1 where the table is not for them. */
+static int count_contending(struct simulation *sim, const struct machine *machine, struct error *error)
 {
-    sim->result->predicted[place].part_s[part] += seconds;
-}
-
-/* Lets the strand go on after some time; false where that is now. */
-static bool pause_strand(struct simulation *sim, uint32_t number, double seconds)
-{
-    if (!(seconds > 0))
-        return false;
-    events_schedule(&sim->events, sim->events.now_s + seconds, EVENT_STRAND, number);
-    return true;
-}
-
-static void leave(struct simulation *sim, uint32_t number)
-{
-    if (sim->strands[number].inside)
-        rank_leaves(sim, sim->program->strands[number].rank);
-    sim->strands[number].inside = false;
-}
-
-static void enter(struct simulation *sim, uint32_t number)
-{
-    if (!sim->strands[number].inside)
-        rank_enters(sim, sim->program->strands[number].rank);
-    sim->strands[number].inside = true;
-}
-
-/* Tells messages to the strand's socket that it computes, with the threads that never call MPI, or does so no longer.
- */
-static void set_computes(struct simulation *sim, uint32_t number, bool computes)
-{
-    if (sim->share.memory == NULL || sim->strands[number].computes == computes)
-        return;
-    uint32_t rank = sim->program->strands[number].rank;
-    int n_threads = (int)sim->n_threads[rank];
-    sim->strands[number].computes = computes;
-    run_share_compute(&sim->share, sim->events.now_s, rank, computes ? n_threads : -n_threads);
-}
-
-/* Tells that the strand begins to look for messages, or does so no longer. */
-static void set_polls(struct simulation *sim, uint32_t number, bool polls)
-{
-    uint32_t rank = sim->program->strands[number].rank;
-    if (sim->strands[number].polls == polls)
-        return;
-    sim->strands[number].polls = polls;
-    sim->n_polling[rank] += polls ? 1 : UINT32_MAX;
-    if (polls)
-        handshake_poll(sim, rank);
-}
-
-/* Ends a strand behind its tail; its rank moves what is left inside MPI_Finalize. */
-static void end_strand(struct simulation *sim, uint32_t number)
-{
-    uint32_t rank = sim->program->strands[number].rank;
-    sim->strands[number].phase = STRAND_IS_DONE;
-    sim->n_done++;
-    sim->result->rank_end_s[rank] = fmax(sim->result->rank_end_s[rank], sim->events.now_s);
-    sim->result->end_s = fmax(sim->result->end_s, sim->events.now_s);
-    if (--sim->n_going[rank] == 0)
-        enter(sim, number);
-    cores_leave(sim, number);
-    set_polls(sim, number, sim->n_going[rank] == 0);
-}
-
-/* Computes before the next step, or behind the last one. Returns true if that takes time. */
-static bool compute(struct simulation *sim, uint32_t number)
-{
-    struct strand *strand = &sim->strands[number];
-    const struct run_strand *told = &sim->program->strands[number];
-    bool tail = strand->step == told->first_step + told->n_steps;
-    double seconds = tail ? told->tail_s : step_of(sim, number)->compute_s;
-    uint32_t place = tail ? told->tail_place : step_of(sim, number)->place;
-    if (sim->options->scale != NULL)
-        seconds *= sim->options->scale[place];
-    strand->phase = STRAND_ACTS;
-    if (seconds > 0 || tail)
-        leave(sim, number);
-    if (!tail)
-        cores_move(sim, number, step_of(sim, number)->processor);
-    cores_take(sim, number);
-    set_computes(sim, number, seconds > 0);
-    if (seconds > 0 && cores_compute(sim, number, seconds))
-        return true;
-    add_part(sim, place, RUN_COMPUTATION, seconds);
-    return pause_strand(sim, number, seconds);
-}
-
-/* Begins a wait for n operations. Returns true if any of them is missing. */
-static bool await(struct simulation *sim, uint32_t number, const uint32_t *operations, uint32_t n)
-{
-    struct strand *strand = &sim->strands[number];
-    strand->wait_begin_s = sim->events.now_s;
-    strand->last_s = -1;
-    strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
-    for (uint32_t i = 0; i < n; i++) {
-        enum run_operation_kind kind = run_operation_kind(operations[i]);
-        uint32_t object = run_operation_object(operations[i]);
-        strand->n_missing +=
-            !(kind == OPERATION_MEMBER ? member_await(sim, object, number) : message_await(sim, object, kind, number));
+    const struct run_program *program = sim->program;
+    unsigned levels = sim->memory.share.levels;
+    for (size_t k = 0; k < program->n_messages; k++) {
+        const struct run_message *message = &program->messages[k];
+        enum level level = placement_level(sim->placement, message->src, message->dst);
+        if (message->bytes == 0 || level == LEVEL_SELF)
+            continue;
+        if (level == LEVEL_INTER_NODE && (levels & LEVEL_BIT(level)) == 0)
+            return memory_share_refuse(machine, error);
+        bool contends = (levels & LEVEL_BIT(level)) != 0;
+        sim->result->n_contending += contends;
+        sim->result->n_small += contends && message->bytes < MEMORY_LEAST_BYTES;
     }
-    strand->phase = STRAND_WAITS;
-    if (strand->n_missing == 0)
-        return false;
-    cores_leave(sim, number);
-    set_polls(sim, number, true);
-    return true;
+    return 0;
 }
 
-/* Waits until a probe sees the message. Returns true if that takes time. */
-static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
+static int init_memory(struct simulation *sim, const struct machine *machine, struct error *error)
 {
-    struct strand *strand = &sim->strands[number];
-    strand->wait_begin_s = sim->events.now_s;
-    strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
-    strand->phase = STRAND_WAITS;
-    double seen_s = message_seen_s(sim, message, number);
-    if (isnan(seen_s))
-        cores_leave(sim, number);
-    if (!(seen_s <= sim->events.now_s))
-        set_polls(sim, number, true);
-    if (isnan(seen_s))
-        return true;
-    strand->parts.latency_s = fmax(seen_s - sim->events.now_s, 0);
-    return pause_strand(sim, number, strand->parts.latency_s);
+    if (sim->share.law->by_senders)
+        return error_set(error, "the law %s does not go with the term memory: it does not know who receives",
+                         run_law_table[sim->options->law].name);
+    find_threads(sim);
+    if (run_memory_init(&sim->memory, machine, sim->share.sockets.n_groups, most_threads(sim), error) != 0 ||
+        count_contending(sim, machine, error) != 0)
+        return -1;
+    sim->share.memory = &sim->memory;
+    return 0;
 }
 
-/* Posts, then spends the overhead. Returns true if that takes time. */
-static bool post(struct simulation *sim, uint32_t number, const struct run_step *step)
+static int init_queue(struct simulation *sim, const struct machine *machine, struct error *error)
 {
-    enum run_operation_kind side = step->kind == STEP_SEND ? OPERATION_SEND : OPERATION_RECEIVE;
-    uint8_t class = sim->messages[step->object].class;
-    double overhead_s = class != RUN_NO_CLASS ? sim->rates.classes[class].overhead_s[side] : 0;
-    if (side == OPERATION_SEND && class != RUN_NO_CLASS)
-        overhead_s += sim->rates.classes[class].overhead_byte_s * (double)message_told(sim, step->object)->bytes;
-    add_part(sim, step->place, RUN_OTHER, overhead_s);
-    if (sim->queue.searchers != NULL) {
-        double search_s = message_search(sim, step->object, side);
-        add_part(sim, step->place, RUN_QUEUE, search_s);
-        overhead_s += search_s;
+    size_t n_ranks = sim->program->n_ranks;
+    sim->result->searches = xcalloc(n_ranks, sizeof *sim->result->searches);
+    return run_queue_init(&sim->queue, machine, n_ranks, sim->result->searches, error);
+}
+
+/* Checks that all messages have routes, where these are a list: those of collectives may be between any nodes. */
+static int check_routes(struct simulation *sim, struct error *error)
+{
+    const struct run_program *program = sim->program;
+    const struct grouping *nodes = &sim->share.nodes;
+    int code = 0;
+    for (size_t k = 0; code == 0 && k < program->n_messages; k++) {
+        const struct run_message *message = &program->messages[k];
+        if (message->bytes > 0)
+            code = run_links_check(&sim->links, nodes->of[message->src], nodes->of[message->dst], error);
     }
-    message_post(sim, step->object, side);
-    sim->strands[number].phase = STRAND_ENDS;
-    return pause_strand(sim, number, overhead_s);
+    if (sim->options->model_collectives && program->n_collectives > 0)
+        for (uint32_t src = 0; code == 0 && src < nodes->n_groups; src++)
+            for (uint32_t dst = 0; code == 0 && dst < nodes->n_groups; dst++)
+                code = run_links_check(&sim->links, src, dst, error);
+    return code;
 }
 
-/* Does what the step is for. Returns true if that takes time. */
-static bool act(struct simulation *sim, uint32_t number)
+/* Returns how many links of the cube of nodes a byte of the program's messages crosses, in the mean. */
+static double mean_hops(const struct simulation *sim)
 {
-    const struct run_step *step = step_of(sim, number);
-    uint32_t member = run_operation(step->object, OPERATION_MEMBER);
-    enter(sim, number);
-    switch ((enum run_step_kind)step->kind) {
-    case STEP_SEND:
-    case STEP_RECEIVE:
-        return post(sim, number, step);
-    case STEP_WAIT:
-        return await(sim, number, sim->program->waits + step->object, step->count);
-    case STEP_PROBE:
-        return probe(sim, number, step->object);
-    case STEP_COLLECTIVE:
-        member_arrives(sim, step->object);
-        return await(sim, number, &member, 1);
-    case STEP_BEGIN:
-        member_arrives(sim, step->object);
-        sim->strands[number].phase = STRAND_ENDS;
-        return false;
-    case STEP_SPEND:
-        add_part(sim, step->place, RUN_OTHER, step->spent_s);
-        sim->strands[number].phase = STRAND_ENDS;
-        cores_leave(sim, number); /* what was recorded holds its waits for the processor */
-        set_polls(sim, number, step->spent_s > 0);
-        return pause_strand(sim, number, step->spent_s);
+    const struct grouping *nodes = &sim->share.nodes;
+    uint32_t edge = cube_edge(nodes->n_groups);
+    double bytes = 0, byte_hops = 0;
+    for (size_t k = 0; k < sim->program->n_messages; k++) {
+        const struct run_message *message = &sim->program->messages[k];
+        uint32_t src = nodes->of[message->src], dst = nodes->of[message->dst];
+        bytes += src != dst ? (double)message->bytes : 0;
+        byte_hops += (double)message->bytes * cube_hops(edge, src, dst);
     }
-    return false;
+    return bytes > 0 ? byte_hops / bytes : 0;
 }
 
-static bool leaves_recorded_collective(const struct simulation *sim, const struct run_step *step)
+static int init_links(struct simulation *sim, const struct machine *machine, struct error *error)
 {
-    return step->kind == STEP_COLLECTIVE &&
-           !collective_is_modelled(sim, sim->program->members[step->object].collective);
+    const struct topology *topology = sim->options->topology;
+    double hops = topology == NULL ? mean_hops(sim) : 0;
+    if (run_links_init(&sim->links, machine, topology, sim->placement, &sim->share.nodes, hops, error) != 0)
+        return -1;
+    return topology != NULL && topology->kind == TOPOLOGY_LINKS ? check_routes(sim, error) : 0;
 }
 
-/* Lets a strand go on until it must wait for something. */
-static void go_on(struct simulation *sim, uint32_t number)
+/* Prepares for the terms that are asked for. Returns 0, or -1 with the reason. */
+static int init_terms(struct simulation *sim, const struct machine *machine, struct error *error)
 {
-    struct strand *strand = &sim->strands[number];
-    const struct run_strand *told = &sim->program->strands[number];
-    for (;;) {
-        switch ((enum strand_phase)strand->phase) {
-        case STRAND_COMPUTES:
-            if (compute(sim, number))
-                return;
-            break;
-        case STRAND_ACTS:
-            set_computes(sim, number, false);
-            if (strand->step == told->first_step + told->n_steps) {
-                end_strand(sim, number);
-                return;
-            }
-            if (act(sim, number))
-                return;
-            break;
-        case STRAND_WAITS:
-            account_wait(sim, step_of(sim, number)->place, &strand->parts);
-            set_polls(sim, number, false);
-            if (leaves_recorded_collective(sim, step_of(sim, number)))
-                cores_take(sim, number); /* what was recorded holds its wait for the processor */
-            if (cores_await(sim, number)) {
-                strand->wait_begin_s = sim->events.now_s;
-                strand->phase = STRAND_QUEUES;
-                return;
-            }
-            strand->phase = STRAND_ENDS;
-            break;
-        case STRAND_QUEUES:
-            add_part(sim, step_of(sim, number)->place, RUN_OTHER, sim->events.now_s - strand->wait_begin_s);
-            strand->phase = STRAND_ENDS;
-            break;
-        case STRAND_ENDS:
-            set_polls(sim, number, false);
-            strand->step++;
-            strand->phase = STRAND_COMPUTES;
-            break;
-        case STRAND_IS_DONE:
-            return;
-        }
-    }
-}
-
-static void strand_event(struct simulation *sim, uint32_t number)
-{
-    sim->active = number;
-    go_on(sim, number);
-}
-
-/* Ends a computation on a shared core, if it is done. */
-static void end_computation(struct simulation *sim, uint32_t number)
-{
-    const struct strand *strand = &sim->strands[number];
-    const struct run_strand *told = &sim->program->strands[number];
-    bool tail = strand->step == told->first_step + told->n_steps;
-    double took_s = cores_computed(sim, number);
-    if (took_s < 0)
-        return;
-    add_part(sim, tail ? told->tail_place : step_of(sim, number)->place, RUN_COMPUTATION, took_s);
-    strand_event(sim, number);
-}
-
-static void turn_event(struct simulation *sim, uint32_t number)
-{
-    cores_turn(sim, number);
-    end_computation(sim, number);
+    unsigned terms = sim->options->terms;
+    sim->result->compute_slowdown = 1;
+    if ((terms & RUN_TERM_MEMORY) != 0 && init_memory(sim, machine, error) != 0)
+        return -1;
+    if ((terms & RUN_TERM_QUEUE) != 0 && init_queue(sim, machine, error) != 0)
+        return -1;
+    /* A network of infinite bandwidth has links of such. */
+    return (terms & RUN_TERM_CONTENTION) != 0 && !sim->options->ideal.no_transfer ? init_links(sim, machine, error) : 0;
 }
 
 /* Lets messages arrive at ranks that search for them, by number where that is at one moment; posts come first then. */
@@ -349,7 +241,7 @@ static int report_deadlock(const struct simulation *sim, struct error *error)
     for (uint32_t s = 0; s < program->n_strands; s++) {
         if (sim->strands[s].phase == STRAND_IS_DONE)
             continue;
-        const struct run_site *site = &program->sites[program->places[step_of(sim, s)->place].site];
+        const struct run_site *site = &program->sites[program->places[program->steps[sim->strands[s].step].place].site];
         if (n++ >= 6)
             continue;
         int written = snprintf(ranks + length, sizeof ranks - length, "%srank %" PRIu32 " in %s", n > 1 ? ", " : "",
@@ -378,32 +270,6 @@ static unsigned levels_used(const struct simulation *sim, const struct machine *
     return levels;
 }
 
-/* Puts every strand at its begin. */
-static void begin_strands(struct simulation *sim)
-{
-    const struct run_program *program = sim->program;
-    struct simulation_result *result = sim->result;
-    result->begin_s = program->n_strands > 0 ? INFINITY : 0;
-    for (size_t rank = 0; rank < program->n_ranks; rank++) {
-        result->rank_begin_s[rank] = INFINITY;
-        result->rank_end_s[rank] = -INFINITY;
-    }
-    for (uint32_t s = 0; s < program->n_strands; s++) {
-        const struct run_strand *strand = &program->strands[s];
-        sim->strands[s].step = strand->first_step;
-        sim->n_going[strand->rank]++;
-        result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], strand->begin_s);
-        result->begin_s = fmin(result->begin_s, strand->begin_s);
-        events_schedule(&sim->events, strand->begin_s, EVENT_STRAND, s);
-    }
-    for (size_t m = 0; m < program->n_members; m++)
-        sim->members[m] = (struct member_state){.arrival_s = NAN, .waiter = RUN_NOBODY};
-    for (size_t c = 0; c < program->n_collectives; c++)
-        sim->collectives[c] =
-            (struct collective_state){.lower_s = -INFINITY, .last.strand = RUN_NOBODY, .performance = RUN_NOBODY};
-    sim->result->end_s = sim->events.now_s = result->begin_s;
-}
-
 int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
              const struct simulation_options *options, struct simulation_result *result, struct error *error)
 {
@@ -414,22 +280,25 @@ int simulate(const struct run_program *program, const struct machine *machine, c
                              .free_flight = RUN_NOBODY,
                              .events.handlers = {[EVENT_STRAND] = strand_event,
                                                  [EVENT_FLIGHT] = flight_event,
-                                                 [EVENT_MEMBER] = member_leaves,
-                                                 [EVENT_TURN] = turn_event}};
+                                                 [EVENT_MEMBER] = member_event,
+                                                 [EVENT_TURN] = strand_turn_event},
+                             .message_complete = strand_message_complete,
+                             .moved_complete = moved_complete,
+                             .member_complete = strand_member_complete};
     *result = (struct simulation_result){0};
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);
     run_share_init(&sim.share, options->law, &sim.rates, placement);
-    simulation_allocate(&sim);
+    allocate(&sim);
     cores_init(&sim);
     stage_init(&sim);
     int code =
         run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest, options->ideal, error);
     if (code == 0)
-        code = simulation_terms(&sim, machine, error);
+        code = init_terms(&sim, machine, error);
     if (code == 0) {
         simulation_classify(&sim);
-        begin_strands(&sim);
+        strands_begin(&sim);
         run_events(&sim);
         if (sim.no_level)
             code = error_set(error, "the machine has no values for level %s, which the messages need",
@@ -439,7 +308,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
         if (sim.memory.computed_s > 0)
             result->compute_slowdown = sim.memory.slowed_s / sim.memory.computed_s;
     }
-    simulation_release(&sim);
+    release(&sim);
     return code;
 }
 

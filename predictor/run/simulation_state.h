@@ -1,7 +1,8 @@
-/* Holds a replay while it runs: what simulation.c (strands), run_message.c, run_collective.c, run_modelled.c and
- * run_account.c share. */
-#ifndef MPISTAIR_PREDICTOR_SIMULATION_H
-#define MPISTAIR_PREDICTOR_SIMULATION_H
+/* The state of a simulated run, which all that happens in it shares. What changes it: run_strand.c what threads do and
+ * wait for, run_cores.c their processors, run_message.c messages, run_collective.c collectives. simulation.c lets
+ * them know of each other. */
+#ifndef MPISTAIR_PREDICTOR_SIMULATION_STATE_H
+#define MPISTAIR_PREDICTOR_SIMULATION_STATE_H
 
 #include "predictor/run/events.h"
 #include "predictor/run/run_links.h"
@@ -176,6 +177,9 @@ struct run_cores {
     uint16_t *at;         /* [n_strands] the processor on which it was recorded last, as of run_step */
 };
 
+/* A strand goes on, a flight changes its phase, a member leaves its collective, a strand's turn comes. */
+enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER, EVENT_TURN };
+
 struct simulation {
     struct run_cores cores;
     struct run_stage stage;
@@ -189,6 +193,12 @@ struct simulation {
     struct run_links links;
     struct simulation_result *result;
     struct events events;
+    /* Tell whoever waits that an end of a message, of which `rest` bytes are left, is complete: of the program, of a
+     * modelled collective. */
+    void (*message_complete)(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
+    void (*moved_complete)(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
+    /* Tells whoever waits that a member leaves its collective, and the last arrival, at last_s, that it depended on. */
+    void (*member_complete)(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last);
     uint32_t active; /* the strand that goes on now */
     struct strand *strands;
     size_t n_done; /* strands */
@@ -214,120 +224,10 @@ struct simulation {
     enum level missing_level;
 };
 
-/* A strand goes on, a flight changes its phase, a member leaves its collective, a strand's turn comes. */
-enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER, EVENT_TURN };
-
-/* simulation_state.c. The first returns 0, or -1 without memory; either way the second frees all. */
-void simulation_allocate(struct simulation *sim);
-void simulation_release(struct simulation *sim);
-
 /* Returns where the strand is that goes on now. */
-struct run_moment simulation_moment(const struct simulation *sim);
-
-/* Tells a strand that an operation which it waits for is complete. */
-void strand_complete(struct simulation *sim, uint32_t strand, uint32_t operation, const struct wait_parts *parts);
-
-/* run_terms.c: prepares for the terms that are asked for. Returns 0, or -1 with the reason. */
-int simulation_terms(struct simulation *sim, const struct machine *machine, struct error *error);
-
-/* run_message.c */
-void simulation_classify(struct simulation *sim);
-/* Return what a message is, of the program or of a modelled collective, and its state, which is valid until the next
- * message of a collective begins. */
-const struct run_message *message_told(const struct simulation *sim, uint32_t message);
-struct message_state *message_state(const struct simulation *sim, uint32_t message);
-/* Returns the class of a message, RUN_NO_CLASS within a rank. Where the machine lacks its level, the replay ends. */
-uint8_t message_class(struct simulation *sim, const struct run_message *message);
-bool message_is_rendezvous(const struct simulation *sim, uint32_t message);
-/* Takes note of a post that follows, where queues are searched. Returns for how long the rank searches. */
-double message_search(struct simulation *sim, uint32_t message, enum run_operation_kind side);
-void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side);
-/* Says whether that end is complete; else the strand is told when it is. */
-bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand);
-/* Returns when a probe sees the message, or NaN: then the strand goes on by itself. */
-double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand);
-void flight_event(struct simulation *sim, uint32_t flight);
-/* Lets a message, or its announcement, arrive at a rank that searches its queues. */
-void message_arrives(struct simulation *sim, uint32_t message);
-/* Takes a mark that run_share_take gave. */
-void flight_mark(struct simulation *sim, uint32_t mark);
-/* Makes the flight of a message in its first phase. Returns RUN_NOBODY without memory. */
-uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase phase);
-void flight_free(struct simulation *sim, uint32_t flight);
-/* Begins to move a message whose handshake is over. */
-void flight_begin_to_move(struct simulation *sim, uint32_t flight);
-/* Returns the flight whose end the mark is, or NULL. */
-const struct flight *flight_of_end(const struct simulation *sim, uint32_t mark);
-void rank_enters(struct simulation *sim, uint32_t rank);
-void rank_leaves(struct simulation *sim, uint32_t rank);
-double flight_stalled_s(const struct simulation *sim, const struct flight *flight);
-
-/* run_backlog.c */
-/* Says whether the queues of network cards count. */
-bool backlog_counts(const struct simulation *sim);
-/* Returns how long what is sent from one rank to another waits for the network card of its node, as things are now.
- * Sets behind to the flight of the same ranks that it stands behind until that is through, RUN_NOBODY without one. */
-double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst, uint32_t *behind);
-
-/* run_handshake.c */
-/* Says whether a message has a handshake that is made step by step. */
-bool handshake_has_steps(const struct simulation *sim, uint32_t message);
-/* Returns the latency of a step. */
-double handshake_step_s(const struct simulation *sim, const struct flight *flight);
-/* Takes note that an end of such a message is posted. */
-void handshake_post(struct simulation *sim, uint32_t message, enum run_operation_kind side);
-/* Takes note that an announcement or an answer has arrived. */
-void handshake_event(struct simulation *sim, uint32_t flight);
-/* Takes note that the last byte of a message has moved. */
-void handshake_through(struct simulation *sim, uint32_t flight);
-/* Returns what is added to the time of a delivery. */
-double handshake_order_s(const struct simulation *sim, const struct flight *flight);
-/* Lets a rank that begins to wait take what has arrived. */
-void handshake_poll(struct simulation *sim, uint32_t rank);
-
-/* run_collective.c */
-void member_arrives(struct simulation *sim, uint32_t member);
-bool member_await(struct simulation *sim, uint32_t member, uint32_t strand);
-void member_leaves(struct simulation *sim, uint32_t member);
-
-/* run_modelled.c */
-/* Says whether the collective is one that goes by messages. */
-bool collective_is_modelled(const struct simulation *sim, uint32_t collective);
-void stage_init(struct simulation *sim);
-void stage_release(struct simulation *sim);
-void performer_arrives(struct simulation *sim, uint32_t member);
-void performer_goes_on(struct simulation *sim, uint32_t member);
-
-/* run_modelled_message.c: messages of modelled collectives. */
-/* Posts the performer's end of the next message of its collective with another member. */
-/* Returns the overhead in seconds. */
-double moved_post(struct simulation *sim, uint32_t performer, const struct script_action *action);
-/* Takes note that an end of a message is complete. */
-void moved_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side);
-
-/* run_cores.c */
-void cores_init(struct simulation *sim);
-void cores_release(struct simulation *sim);
-/* Lets a strand go on where it was recorded at a step. */
-void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor);
-/* Gives a strand that begins its core, whoever else has it. */
-void cores_take(struct simulation *sim, uint32_t strand);
-/* Lets the next one have the core, as the strand must wait or has ended. */
-void cores_leave(struct simulation *sim, uint32_t strand);
-/* Says whether a strand whose wait is over must wait for its core; then it goes on by itself. */
-bool cores_await(struct simulation *sim, uint32_t strand);
-void cores_turn(struct simulation *sim, uint32_t strand);
-/* Lets a strand compute for so long of a core that others may share. Returns false where it has one for itself, or its
- * computation holds that of others. */
-bool cores_compute(struct simulation *sim, uint32_t strand, double seconds);
-/* Returns how long the strand took, or -1 where it is not done yet. */
-double cores_computed(struct simulation *sim, uint32_t strand);
-
-/* run_account.c */
-/* Divides the strand's wait, which ends now with that end of the message, of which `rest` bytes are left. */
-struct wait_parts account_message(const struct simulation *sim, const struct strand *strand, uint32_t message,
-                                  enum run_operation_kind side, double rest);
-struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, uint32_t member);
-void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts);
+static inline struct run_moment simulation_moment(const struct simulation *sim)
+{
+    return (struct run_moment){sim->active, sim->strands[sim->active].step, sim->events.now_s};
+}
 
 #endif
