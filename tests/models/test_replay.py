@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -17,10 +18,14 @@ from reference_program import Deadlock, Message, Table
 from reference_run import PARTS, replay
 from run_traces import Call, Job, random_job, random_table
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/report"))
+from parts import wrong_efficiencies, wrong_replay  # noqa: E402
+
 MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
 LAWS = "staircase", "flow", "fair"
 JOBS = 60
 BACKLOG_JOBS = 50
+EFFICIENCY_JOBS = 28
 
 
 class Replay(PredictTest):
@@ -77,6 +82,36 @@ class Replay(PredictTest):
                 for part in PARTS:
                     totals[part] += rank[part + "_s"]
         self.assertEqual({part for part, time_s in totals.items() if time_s <= 0}, set())
+
+    def test_efficiencies_by_lot(self):
+        """They lie within 0 and 1 and their products are exact, also where all ranks share a processor of each node."""
+        laws = "postal", "max-rate", "staircase", "serial", "flow", "flow-window", "fair"
+        for seed in range(EFFICIENCY_JOBS):
+            chance = random.Random(5000 + seed)
+            job, text = random_job(chance), random_table(chance)
+            job.write(self.trace, self.template)
+            if seed % 2:
+                with sqlite3.connect(self.trace) as connection:
+                    connection.executescript("UPDATE node SET processors = 1; UPDATE process SET processor = 0; "
+                                             "UPDATE message_row SET send_cpu = 0, recv_cpu = 0;")
+            options = "--law", laws[seed % len(laws)], "--collectives", ("recorded", "modelled")[seed // 2 % 2]
+            self.assertEqual(wrong_replay(self.tool, self.trace, "--machine", self.write("m.tbl", text), *options), [], seed)
+
+    def test_wrong_efficiencies_are_found(self):
+        good = {"parallel": 0.25, "load_balance": 0.5, "communication": 0.5, "serialisation": 0.5, "transfer": 1.0}
+        self.assertEqual(wrong_efficiencies(good, {}), [])
+        self.assertEqual(wrong_efficiencies(good, {"serialisation": "at least", "transfer": "at most"}), [])
+        for fault in ({"transfer": 2.09, "serialisation": 0.5 / 2.09}, {"parallel": 0.25 + 1e-9}, {"transfer": None}, {"load_balance": -0.5}):
+            self.assertNotEqual(wrong_efficiencies(good | fault, {}), [], fault)
+        for fault in {"transfer": "at most"}, {"parallel": "at most"}, {"transfer": "at most", "serialisation": "at most"}:
+            self.assertNotEqual(wrong_efficiencies(good, fault), [], fault)
+
+    @staticmethod
+    def tool(*words):
+        done = subprocess.run([MPISTAIR, *words], capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return done.stdout
 
     def test_backlogs_by_lot(self):
         """Jobs whose messages between nodes wait for cards, for ranks, and for what comes the other way."""

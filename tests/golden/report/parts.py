@@ -123,3 +123,42 @@ def wrong_parts(tool, trace):
     parts.text()
     parts.table(report)
     return parts.wrong
+
+
+KINDS = ("parallel", "load_balance", "communication", "serialisation", "transfer")
+OPPOSITE = {"at least": "at most", "at most": "at least", None: None}
+
+
+def wrong_efficiencies(shares, bounds):
+    """What of efficiencies by name contradicts the others, with "at least", "at most" by name where they are bounds."""
+    if set(shares) != set(KINDS):
+        return [f"efficiencies {sorted(shares)}"]
+    if None in shares.values():
+        return [] if set(shares.values()) == {None} and not bounds else [f"not all known: {shares}, {bounds}"]
+    wrong = [f"{name}: {share}" for name, share in shares.items() if not 0 <= share <= 1]
+    for product, one, other in ("parallel", "load_balance", "communication"), ("communication", "serialisation", "transfer"):
+        if abs(shares[one] * shares[other] - shares[product]) > 1e-14 * shares[product]:
+            wrong.append(f"{one} {shares[one]!r} times {other} {shares[other]!r} is not {product} {shares[product]!r}")
+    if bounds.get("serialisation") != OPPOSITE[bounds.get("transfer")] or set(bounds) - {"serialisation", "transfer"}:
+        wrong.append(f"bounds {bounds}")
+    return wrong
+
+
+def wrong_replay(tool, trace, *options):
+    """The same of a replay that is stored: as shown, as stored, and in the report, which all say the same. tool and trace as of
+    Parts. Where the trace cannot be replayed, nothing is wrong."""
+    text = tool("replay", trace, "--format", "json", *options)
+    if not text:
+        return []
+    replay = json.loads(text)
+    wrong, rows = [], list(csv.DictReader(io.StringIO(tool("query", trace, "efficiencies", "--format", "csv"))))[:len(KINDS)]
+    report = json.loads(tool("report", trace, "--json"))["replay"]["efficiencies"]
+    for side in "measured", "predicted":
+        shares, bounds = replay["efficiencies"][side], replay["efficiency_bounds"][side]
+        wrong += wrong_efficiencies(shares, bounds)
+        found = {row["efficiency"]: (float(row[side]) if row[side] else None, row[side + "_bound"] or None) for row in rows}
+        told = {row["efficiency"]: (row[side], row[side + "_bound"]) for row in report}
+        expected = {name: (share, bounds.get(name)) for name, share in shares.items()}
+        wrong += [f"{side}: {where} {what}, replay {expected}" for where, what in (("stored", found), ("report", told))
+                  if what != expected]
+    return [f"replay {' '.join(options)}: {what}" for what in wrong]

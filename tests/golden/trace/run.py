@@ -4,7 +4,8 @@ usage: run.py MPISTAIR GEN_WRAPPERS MPI.TBL CASE
 
 A case: the script; then `? SQL` (or `? @NAME`, a query of share/sql) and its rows, one a line, columns between '|', NULL
 as '-'. Before the first: `options
-...` for ingest, `exit N`, `stderr TEXT` (somewhere in it). In what report and query say of its trace no part exceeds its whole. '{case}' in the script stands for this folder.
+...` for ingest, `exit N`, `stderr TEXT` (somewhere in it). In what report and query say of its trace no part exceeds its whole;
+efficiencies of a replay are what they must be to each other. '{case}' in the script stands for this folder.
 """
 import os
 import shlex
@@ -103,8 +104,12 @@ def main():
                 failures.append(f"{sql}\n  expected {expected}\n  found    {rows}")
         if case["exit"] == 0 and not failures:
             failures += sums_differ(database)
-            failures += parts.wrong_parts(lambda *words: subprocess.run([mpistair, *words], capture_output=True, text=True,
-                                                                        timeout=60).stdout, database)
+            def tool(*words):
+                return subprocess.run([mpistair, *words], capture_output=True, text=True, timeout=60).stdout
+
+            failures += parts.wrong_parts(tool, database)
+            for collectives in "recorded", "modelled":
+                failures += parts.wrong_replay(tool, database, "--machine", "blue-waters", "--collectives", collectives)
     for failure in failures:
         print(f"{path}: {failure}")
     sys.exit(1 if failures else 0)
