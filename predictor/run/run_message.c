@@ -181,8 +181,8 @@ static bool may_move(const struct simulation *sim, const struct flight *flight)
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
     if ((message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
         return true;
-    return (!class->needs_sender || sim->n_inside[flight->mover.src] > 0) &&
-           (!class->needs_receiver || sim->n_inside[flight->mover.dst] > 0);
+    return (!class->needs_sender || sim->ranks[flight->mover.src].n_inside > 0) &&
+           (!class->needs_receiver || sim->ranks[flight->mover.dst].n_inside > 0);
 }
 
 static void append(struct flight_list *list, uint32_t number)
@@ -208,7 +208,7 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
     if ((message_told(sim, sim->flights[number].message)->flags & MESSAGE_TENDED) != 0)
         return;
     for (int end = 0; end < 2; end++) {
-        struct flight_list *list = &sim->rank_flights[end == 0 ? mover->src : mover->dst];
+        struct flight_list *list = &sim->ranks[end == 0 ? mover->src : mover->dst].needing;
         if (end == 0 ? !class->needs_sender : !class->needs_receiver)
             continue;
         if (note)
@@ -374,7 +374,7 @@ static void handshake_through(struct simulation *sim, uint32_t number)
     uint32_t behind = sim->flights[number].first_behind;
     for (; behind != RUN_NOBODY; behind = sim->flights[behind].next_behind)
         leave(sim, behind, sim->flights[number].through_s - sim->events.now_s);
-    forget(&sim->rank_coming[sim->flights[number].mover.dst], number);
+    forget(&sim->ranks[sim->flights[number].mover.dst].coming, number);
 }
 
 /* Returns the time from a message's last byte to its delivery. */
@@ -457,8 +457,8 @@ static void handshake_post(struct simulation *sim, uint32_t message, enum run_op
 static void begin_data(struct simulation *sim, uint32_t number)
 {
     struct flight *flight = &sim->flights[number];
-    const struct flight_list *others = &sim->rank_coming[flight->mover.src];
-    struct flight_list *mine = &sim->rank_coming[flight->mover.dst];
+    const struct flight_list *others = &sim->ranks[flight->mover.src].coming;
+    struct flight_list *mine = &sim->ranks[flight->mover.dst].coming;
     double alone_s =
         (double)message_told(sim, flight->message)->bytes / sim->rates.classes[flight->mover.class].bytes_per_s[1];
     for (size_t i = 0; i < others->n; i++) {
@@ -487,9 +487,9 @@ static bool await_rank(struct simulation *sim, uint32_t number, enum run_operati
     const struct run_class *class = &sim->rates.classes[flight->mover.class];
     uint32_t rank = side == OPERATION_SEND ? flight->mover.src : flight->mover.dst;
     bool needs = side == OPERATION_SEND ? class->needs_sender : class->needs_receiver;
-    if (!needs || sim->n_polling[rank] > 0 || (message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
+    if (!needs || sim->ranks[rank].n_polling > 0 || (message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
         return false;
-    append(&sim->rank_arrived[rank], number);
+    append(&sim->ranks[rank].arrived, number);
     return true;
 }
 
@@ -516,7 +516,7 @@ static void handshake_event(struct simulation *sim, uint32_t number)
 
 void rank_polls(struct simulation *sim, uint32_t rank)
 {
-    struct flight_list *list = &sim->rank_arrived[rank];
+    struct flight_list *list = &sim->ranks[rank].arrived;
     for (size_t i = 0; i < list->n; i++)
         take(sim, list->flights[i]);
     list->n = 0;
@@ -638,8 +638,8 @@ double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
 
 void rank_enters(struct simulation *sim, uint32_t rank)
 {
-    struct flight_list *list = &sim->rank_flights[rank];
-    if (sim->n_inside[rank]++ > 0)
+    struct flight_list *list = &sim->ranks[rank].needing;
+    if (sim->ranks[rank].n_inside++ > 0)
         return;
     for (size_t i = 0; i < list->n; i++) {
         uint32_t number = list->flights[i];
@@ -657,8 +657,8 @@ void rank_enters(struct simulation *sim, uint32_t rank)
 
 void rank_leaves(struct simulation *sim, uint32_t rank)
 {
-    struct flight_list *list = &sim->rank_flights[rank];
-    if (--sim->n_inside[rank] > 0)
+    struct flight_list *list = &sim->ranks[rank].needing;
+    if (--sim->ranks[rank].n_inside > 0)
         return;
     for (size_t i = 0; i < list->n; i++) {
         uint32_t number = list->flights[i];

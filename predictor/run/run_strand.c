@@ -98,7 +98,7 @@ static void set_computes(struct simulation *sim, uint32_t number, bool computes)
     if (sim->share.memory == NULL || sim->strands[number].computes == computes)
         return;
     uint32_t rank = sim->program->strands[number].rank;
-    int n_threads = (int)sim->n_threads[rank];
+    int n_threads = (int)sim->ranks[rank].n_threads;
     sim->strands[number].computes = computes;
     run_share_compute(&sim->share, sim->events.now_s, rank, computes ? n_threads : -n_threads);
 }
@@ -110,7 +110,7 @@ static void set_polls(struct simulation *sim, uint32_t number, bool polls)
     if (sim->strands[number].polls == polls)
         return;
     sim->strands[number].polls = polls;
-    sim->n_polling[rank] += polls ? 1 : UINT32_MAX;
+    sim->ranks[rank].n_polling += polls ? 1 : UINT32_MAX;
     if (polls)
         rank_polls(sim, rank);
 }
@@ -123,10 +123,10 @@ static void end_strand(struct simulation *sim, uint32_t number)
     sim->n_done++;
     sim->result->rank_end_s[rank] = fmax(sim->result->rank_end_s[rank], sim->events.now_s);
     sim->result->end_s = fmax(sim->result->end_s, sim->events.now_s);
-    if (--sim->n_going[rank] == 0)
+    if (--sim->ranks[rank].n_going == 0)
         enter(sim, number);
     cores_leave(sim, number);
-    set_polls(sim, number, sim->n_going[rank] == 0);
+    set_polls(sim, number, sim->ranks[rank].n_going == 0);
 }
 
 /* Computes before the next step, or behind the last one. Returns true if that takes time. */
@@ -331,7 +331,7 @@ void strands_begin(struct simulation *sim)
     for (uint32_t s = 0; s < program->n_strands; s++) {
         const struct run_strand *strand = &program->strands[s];
         sim->strands[s].step = strand->first_step;
-        sim->n_going[strand->rank]++;
+        sim->ranks[strand->rank].n_going++;
         result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], strand->begin_s);
         result->begin_s = fmin(result->begin_s, strand->begin_s);
         events_schedule(&sim->events, strand->begin_s, EVENT_STRAND, s);

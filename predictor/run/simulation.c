@@ -20,35 +20,21 @@ static void allocate(struct simulation *sim)
     sim->messages = xcalloc(program->n_messages, sizeof *sim->messages);
     sim->members = xcalloc(program->n_members, sizeof *sim->members);
     sim->collectives = xcalloc(program->n_collectives, sizeof *sim->collectives);
-    sim->n_inside = xcalloc(program->n_ranks, sizeof *sim->n_inside);
-    sim->n_polling = xcalloc(program->n_ranks, sizeof *sim->n_polling);
-    sim->n_going = xcalloc(program->n_ranks, sizeof *sim->n_going);
-    sim->rank_flights = xcalloc(program->n_ranks, sizeof *sim->rank_flights);
-    sim->rank_coming = xcalloc(program->n_ranks, sizeof *sim->rank_coming);
-    sim->rank_arrived = xcalloc(program->n_ranks, sizeof *sim->rank_arrived);
+    sim->ranks = xcalloc(program->n_ranks, sizeof *sim->ranks);
     struct simulation_result *result = sim->result;
     result->predicted = xcalloc(program->n_places, sizeof *result->predicted);
     result->rank_begin_s = xcalloc(program->n_ranks, sizeof *result->rank_begin_s);
     result->rank_end_s = xcalloc(program->n_ranks, sizeof *result->rank_end_s);
 }
 
-/* Frees the lists of all ranks; NULL: there are none. */
-static void release_lists(struct flight_list *lists, size_t n)
-{
-    for (size_t i = 0; lists != NULL && i < n; i++)
-        free(lists[i].flights);
-    free(lists);
-}
-
 static void release(struct simulation *sim)
 {
-    release_lists(sim->rank_flights, sim->program->n_ranks);
-    release_lists(sim->rank_coming, sim->program->n_ranks);
-    release_lists(sim->rank_arrived, sim->program->n_ranks);
-    free(sim->n_threads);
-    free(sim->n_inside);
-    free(sim->n_polling);
-    free(sim->n_going);
+    for (size_t rank = 0; rank < sim->program->n_ranks; rank++) {
+        free(sim->ranks[rank].needing.flights);
+        free(sim->ranks[rank].coming.flights);
+        free(sim->ranks[rank].arrived.flights);
+    }
+    free(sim->ranks);
     free(sim->strands);
     free(sim->messages);
     free(sim->merged);
@@ -73,7 +59,6 @@ static void find_threads(struct simulation *sim)
     const struct run_program *program = sim->program;
     double *outside_s = xcalloc(program->n_ranks, sizeof *outside_s);
     double *inside_s = xcalloc(program->n_ranks, sizeof *inside_s);
-    sim->n_threads = xcalloc(program->n_ranks, sizeof *sim->n_threads);
     for (size_t s = 0; s < program->n_strands; s++) {
         const struct run_strand *strand = &program->strands[s];
         outside_s[strand->rank] += strand->tail_s;
@@ -84,7 +69,7 @@ static void find_threads(struct simulation *sim)
         for (enum run_part part = RUN_COMPUTATION + 1; part < RUN_PART_COUNT; part++)
             inside_s[program->places[i].rank] += program->measured[i].part_s[part];
     for (size_t rank = 0; rank < program->n_ranks; rank++)
-        sim->n_threads[rank] = memory_threads(program->ranks[rank].run_s, inside_s[rank], outside_s[rank]);
+        sim->ranks[rank].n_threads = memory_threads(program->ranks[rank].run_s, inside_s[rank], outside_s[rank]);
     free(outside_s);
     free(inside_s);
 }
@@ -95,7 +80,7 @@ static size_t most_threads(const struct simulation *sim)
     size_t most = 0, *n = xcalloc(sim->share.sockets.n_groups, sizeof *n);
     for (size_t s = 0; s < sim->program->n_strands; s++) {
         uint32_t rank = sim->program->strands[s].rank;
-        size_t of_socket = n[sim->share.sockets.of[rank]] += sim->n_threads[rank];
+        size_t of_socket = n[sim->share.sockets.of[rank]] += sim->ranks[rank].n_threads;
         most = of_socket > most ? of_socket : most;
     }
     free(n);

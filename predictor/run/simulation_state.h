@@ -155,6 +155,16 @@ struct flight_list {
     size_t n, room;
 };
 
+struct rank_state {
+    uint32_t n_inside;          /* strands inside MPI */
+    uint32_t n_polling;         /* strands that wait in MPI, or have ended */
+    uint32_t n_going;           /* strands that have not ended */
+    uint32_t n_threads;         /* that compute for each strand that does; of the term memory */
+    struct flight_list needing; /* those that move only while the rank is inside MPI */
+    struct flight_list coming;  /* those to it that move after a handshake by steps */
+    struct flight_list arrived; /* announcements and answers that wait for it to be there, in order */
+};
+
 /* Holds a processor of a machine that has fewer of them than ranks, and who waits for it. */
 struct run_core {
     uint32_t n_strands;   /* that it serves */
@@ -210,14 +220,7 @@ struct simulation {
     struct run_ahead *ahead; /* room for run_backlog.c */
     size_t ahead_room;
     uint32_t free_flight;
-    uint32_t
-        *n_threads;     /* [n_ranks] that compute for each strand of the rank that does; NULL without the term memory */
-    uint32_t *n_inside; /* [n_ranks] strands inside MPI */
-    uint32_t *n_polling;              /* [n_ranks] strands that wait in MPI, or have ended */
-    uint32_t *n_going;                /* [n_ranks] strands that have not ended */
-    struct flight_list *rank_flights; /* [n_ranks] those that move only while the rank is inside MPI */
-    struct flight_list *rank_coming;  /* [n_ranks] those to it that move after a handshake by steps */
-    struct flight_list *rank_arrived; /* [n_ranks] announcements and answers that wait for it to be there, in order */
+    struct rank_state *ranks;
     struct member_state *members;
     struct collective_state *collectives;
     bool no_level; /* a message of a modelled collective is at a level that the machine lacks: missing_level */
