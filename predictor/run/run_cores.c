@@ -106,13 +106,13 @@ static void assign(struct simulation *sim, struct plan *plan)
             uint32_t rank = program->strands[s].rank;
             const struct machine_cores *machine = &sim->cores.machines[sim->cores.machine_of[rank]];
             bool is_first = s == 0 || program->strands[s - 1].rank != rank;
-            if (!is_crowded(sim, machine) || cores->of[s] != RUN_NOBODY || (recorded && !is_first))
+            if (!is_crowded(sim, machine) || cores->strands[s].core != RUN_NOBODY || (recorded && !is_first))
                 continue;
             uint32_t core = recorded ? recorded_core(sim, rank, program->ranks[rank].processor)
                                      : emptiest_core(cores->cores, machine);
             if (core == RUN_NOBODY || cores->cores[core].n_strands >= fair_share(machine))
                 continue;
-            cores->of[s] = core;
+            cores->strands[s].core = core;
             cores->cores[core].n_strands++;
         }
 }
@@ -124,18 +124,10 @@ void cores_init(struct simulation *sim)
     struct plan plan = {0};
     cores->machines = xcalloc(program->n_ranks + 1, sizeof *cores->machines);
     cores->machine_of = xmalloc((program->n_ranks + 1) * sizeof *cores->machine_of);
-    cores->at = xcalloc(program->n_strands + 1, sizeof *cores->at);
-    cores->of = xmalloc((program->n_strands + 1) * sizeof *cores->of);
-    cores->next = xmalloc((program->n_strands + 1) * sizeof *cores->next);
-    cores->since_s = xmalloc((program->n_strands + 1) * sizeof *cores->since_s);
-    cores->left_s = xmalloc((program->n_strands + 1) * sizeof *cores->left_s);
-    cores->due_s = xmalloc((program->n_strands + 1) * sizeof *cores->due_s);
-    cores->have = xcalloc(program->n_strands + 1, sizeof *cores->have);
+    cores->strands = xmalloc((program->n_strands + 1) * sizeof *cores->strands);
     number_machines(sim, &plan);
-    for (size_t s = 0; s < program->n_strands; s++) {
-        cores->of[s] = RUN_NOBODY;
-        cores->since_s[s] = cores->left_s[s] = -1;
-    }
+    for (size_t s = 0; s < program->n_strands; s++)
+        cores->strands[s] = (struct strand_core){.core = RUN_NOBODY, .since_s = -1, .left_s = -1};
     count_cores(sim, &plan);
     cores->cores = xmalloc((plan.n_cores + 1) * sizeof *cores->cores);
     assign(sim, &plan);
@@ -144,13 +136,7 @@ void cores_init(struct simulation *sim)
 void cores_release(struct simulation *sim)
 {
     free(sim->cores.cores);
-    free(sim->cores.of);
-    free(sim->cores.next);
-    free(sim->cores.since_s);
-    free(sim->cores.have);
-    free(sim->cores.left_s);
-    free(sim->cores.due_s);
-    free(sim->cores.at);
+    free(sim->cores.strands);
     free(sim->cores.machines);
     free(sim->cores.machine_of);
     map_release(&sim->cores.known);
@@ -158,7 +144,7 @@ void cores_release(struct simulation *sim)
 
 static struct run_core *core_of(const struct simulation *sim, uint32_t strand)
 {
-    uint32_t core = sim->cores.of[strand];
+    uint32_t core = sim->cores.strands[strand].core;
     return core == RUN_NOBODY ? NULL : &sim->cores.cores[core];
 }
 
@@ -167,10 +153,11 @@ static void share(struct simulation *sim, struct run_core *core, int change)
 {
     struct run_cores *cores = &sim->cores;
     double passed_s = sim->events.now_s - core->since_s;
-    for (uint32_t s = core->computing; s != RUN_NOBODY; s = cores->next[s]) {
-        cores->left_s[s] = fmax(cores->left_s[s] - passed_s / core->n_busy, 0);
-        cores->due_s[s] = sim->events.now_s + cores->left_s[s] * (core->n_busy + (uint32_t)change);
-        events_schedule(&sim->events, cores->due_s[s], EVENT_TURN, s);
+    for (uint32_t s = core->computing; s != RUN_NOBODY; s = cores->strands[s].next) {
+        struct strand_core *one = &cores->strands[s];
+        one->left_s = fmax(one->left_s - passed_s / core->n_busy, 0);
+        one->due_s = sim->events.now_s + one->left_s * (core->n_busy + (uint32_t)change);
+        events_schedule(&sim->events, one->due_s, EVENT_TURN, s);
     }
     core->n_busy += (uint32_t)change;
     core->since_s = sim->events.now_s;
@@ -178,39 +165,40 @@ static void share(struct simulation *sim, struct run_core *core, int change)
 
 static void take(struct simulation *sim, uint32_t strand)
 {
-    sim->cores.have[strand] = true;
+    sim->cores.strands[strand].has = true;
     share(sim, core_of(sim, strand), 1);
 }
 
 bool cores_compute(struct simulation *sim, uint32_t strand, double seconds)
 {
-    struct run_cores *cores = &sim->cores;
+    struct strand_core *own = &sim->cores.strands[strand];
     struct run_core *core = core_of(sim, strand);
     if (core == NULL || !sim->program->ranks[sim->program->strands[strand].rank].own_computation)
         return false;
-    cores->left_s[strand] = seconds;
-    cores->since_s[strand] = sim->events.now_s;
+    own->left_s = seconds;
+    own->since_s = sim->events.now_s;
     share(sim, core, 0);
-    cores->next[strand] = core->computing;
+    own->next = core->computing;
     core->computing = strand;
-    cores->due_s[strand] = sim->events.now_s + seconds * core->n_busy;
-    events_schedule(&sim->events, cores->due_s[strand], EVENT_TURN, strand);
+    own->due_s = sim->events.now_s + seconds * core->n_busy;
+    events_schedule(&sim->events, own->due_s, EVENT_TURN, strand);
     return true;
 }
 
 double cores_computed(struct simulation *sim, uint32_t strand)
 {
+    struct strand_core *own = &sim->cores.strands[strand];
     struct run_cores *cores = &sim->cores;
     struct run_core *core = core_of(sim, strand);
-    if (cores->left_s[strand] < 0 || sim->events.now_s < cores->due_s[strand])
+    if (own->left_s < 0 || sim->events.now_s < own->due_s)
         return -1;
     share(sim, core, 0);
     uint32_t *at = &core->computing;
     while (*at != strand)
-        at = &cores->next[*at];
-    *at = cores->next[strand];
-    double took_s = sim->events.now_s - cores->since_s[strand];
-    cores->left_s[strand] = cores->since_s[strand] = -1;
+        at = &cores->strands[*at].next;
+    *at = own->next;
+    double took_s = sim->events.now_s - own->since_s;
+    own->left_s = own->since_s = -1;
     return took_s;
 }
 
@@ -218,39 +206,40 @@ double cores_computed(struct simulation *sim, uint32_t strand)
 static void give_turn(struct simulation *sim, struct run_core *core)
 {
     uint32_t strand = core->first;
-    core->first = sim->cores.next[strand];
+    core->first = sim->cores.strands[strand].next;
     if (core->first == RUN_NOBODY)
         core->last = RUN_NOBODY;
-    sim->cores.since_s[strand] = -1;
+    sim->cores.strands[strand].since_s = -1;
     take(sim, strand);
     events_schedule(&sim->events, sim->events.now_s, EVENT_STRAND, strand);
 }
 
 void cores_take(struct simulation *sim, uint32_t strand)
 {
-    if (core_of(sim, strand) != NULL && !sim->cores.have[strand])
+    if (core_of(sim, strand) != NULL && !sim->cores.strands[strand].has)
         take(sim, strand);
 }
 
 void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor)
 {
-    struct run_cores *cores = &sim->cores;
-    if (processor == 0 || processor == cores->at[strand] || cores->of[strand] == RUN_NOBODY)
+    struct strand_core *own = &sim->cores.strands[strand];
+    if (processor == 0 || processor == own->at || own->core == RUN_NOBODY)
         return;
     uint32_t core = recorded_core(sim, sim->program->strands[strand].rank, processor - 1);
-    cores->at[strand] = processor;
-    if (core == RUN_NOBODY || core == cores->of[strand])
+    own->at = processor;
+    if (core == RUN_NOBODY || core == own->core)
         return;
     cores_leave(sim, strand);
-    cores->of[strand] = core;
+    own->core = core;
 }
 
 void cores_leave(struct simulation *sim, uint32_t strand)
 {
+    struct strand_core *own = &sim->cores.strands[strand];
     struct run_core *core = core_of(sim, strand);
-    if (core == NULL || !sim->cores.have[strand])
+    if (core == NULL || !own->has)
         return;
-    sim->cores.have[strand] = false;
+    own->has = false;
     share(sim, core, -1);
     if (core->n_busy == 0 && core->first != RUN_NOBODY)
         give_turn(sim, core);
@@ -258,8 +247,9 @@ void cores_leave(struct simulation *sim, uint32_t strand)
 
 bool cores_await(struct simulation *sim, uint32_t strand)
 {
+    struct strand_core *own = &sim->cores.strands[strand];
     struct run_core *core = core_of(sim, strand);
-    if (core == NULL || sim->cores.have[strand])
+    if (core == NULL || own->has)
         return false;
     if (core->n_busy == 0) {
         take(sim, strand);
@@ -268,18 +258,19 @@ bool cores_await(struct simulation *sim, uint32_t strand)
     if (core->first == RUN_NOBODY)
         core->first = strand;
     else
-        sim->cores.next[core->last] = strand;
+        sim->cores.strands[core->last].next = strand;
     core->last = strand;
-    sim->cores.next[strand] = RUN_NOBODY;
-    sim->cores.since_s[strand] = sim->events.now_s;
+    own->next = RUN_NOBODY;
+    own->since_s = sim->events.now_s;
     events_schedule(&sim->events, sim->events.now_s + sim->options->turn_s, EVENT_TURN, strand);
     return true;
 }
 
 void cores_turn(struct simulation *sim, uint32_t strand)
 {
-    double since_s = sim->cores.since_s[strand];
-    if (since_s < 0 || sim->cores.left_s[strand] >= 0 || sim->events.now_s < since_s + sim->options->turn_s)
+    struct strand_core *own = &sim->cores.strands[strand];
+    double since_s = own->since_s;
+    if (since_s < 0 || own->left_s >= 0 || sim->events.now_s < since_s + sim->options->turn_s)
         return; /* it got the core before */
     give_turn(sim, core_of(sim, strand));
 }

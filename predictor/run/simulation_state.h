@@ -169,22 +169,25 @@ struct rank_state {
 struct run_core {
     uint32_t n_strands;   /* that it serves */
     uint32_t n_busy;      /* that have it, and share it */
-    uint32_t first, last; /* of the queue, by run_cores.next */
-    uint32_t computing;   /* the first of those that compute, by run_cores.next */
+    uint32_t first, last; /* of the queue, by strand_core.next */
+    uint32_t computing;   /* the first of those that compute, by strand_core.next */
     double since_s;       /* when what these still need was told last */
+};
+struct strand_core {
+    uint32_t core;  /* RUN_NOBODY: it has one for itself */
+    uint32_t next;  /* in the core's queue, or of those that compute */
+    double since_s; /* since when it is in the queue, or computes; -1: neither */
+    double left_s;  /* of the core alone until what it computes is done, -1: it does not */
+    double due_s;   /* when it is done if nothing changes */
+    bool has;       /* its core */
+    uint16_t at;    /* the processor on which it was recorded last, as of run_step */
 };
 struct run_cores {
     struct run_core *cores;
     struct machine_cores *machines;
     uint32_t *machine_of; /* [n_ranks] */
     struct map known;     /* (machine, number of a processor) to its place among the machine's */
-    uint32_t *of;         /* [n_strands] the core of a strand; RUN_NOBODY: it has one for itself */
-    uint32_t *next;       /* [n_strands] */
-    double *since_s;      /* [n_strands] since when it is in the queue, or computes; -1: neither */
-    double *left_s;       /* [n_strands] of the core alone until what it computes is done, -1: it does not */
-    double *due_s;        /* [n_strands] when it is done if nothing changes */
-    bool *have;           /* [n_strands] whether it has its core */
-    uint16_t *at;         /* [n_strands] the processor on which it was recorded last, as of run_step */
+    struct strand_core *strands;
 };
 
 /* A strand goes on, a flight changes its phase, a member leaves its collective, a strand's turn comes. */
