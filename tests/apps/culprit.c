@@ -2,6 +2,7 @@
  *
  * usage: culprit reduce|send|receive MS    (the last rank sleeps MS milliseconds 16 times: before a collective, before
  *                                           it sends, before it receives; 0: all ranks sleep alike)
+ *        culprit halo MS                   (the same before it sends a halo to both neighbours in a ring)
  *        culprit ring 0                    (nobody sleeps; what is sent keeps a link busy)
  *        culprit site MS                   (ranks take turns to sleep before they send at one line; 0: all sleep;
  *                                           at least 4 ranks)
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TIMES = 16, DOUBLES = 1 << 15, AT_ONCE = 2000, ALIKE_US = 20000 };
+enum { TIMES = 16, DOUBLES = 1 << 15, HALO = 1 << 14, AT_ONCE = 2000, ALIKE_US = 20000 };
 
 struct job {
     int rank, size;
@@ -50,6 +51,20 @@ static void send(const struct job *job)
     else
         MPI_Send(&mine, 1, MPI_DOUBLE, to, 0, MPI_COMM_WORLD);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Exchanges halos with both neighbours in a ring, as codes that divide a domain do in each step. */
+static void halo(const struct job *job)
+{
+    static double to_left[HALO], to_right[HALO], from_left[HALO], from_right[HALO];
+    int left = (job->rank + job->size - 1) % job->size, right = (job->rank + 1) % job->size;
+    MPI_Request requests[4];
+    MPI_Irecv(from_left, HALO, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(from_right, HALO, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, &requests[1]);
+    be_late(job);
+    MPI_Isend(to_right, HALO, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &requests[2]); /* late: halo */
+    MPI_Isend(to_left, HALO, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, &requests[3]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
 
 /* Sends from even ranks to those behind them. */
@@ -138,8 +153,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*act)(const struct job *job);
-    } acts[] = {{"reduce", reduce}, {"send", send},           {"receive", receive}, {"ring", ring},
-                {"site", site},     {"imbalance", imbalance}, {"small", small},     {"placement", placement}};
+    } acts[] = {{"reduce", reduce}, {"send", send},           {"halo", halo},   {"receive", receive},    {"ring", ring},
+                {"site", site},     {"imbalance", imbalance}, {"small", small}, {"placement", placement}};
     struct job job;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);

@@ -128,7 +128,7 @@ def main():
         placement(test)
         return
     last = test.ranks - 1
-    for variant in ("reduce", "send", "receive"):
+    for variant in ("reduce", "send", "halo", "receive"):
         expect_finding(test, job_of(test, variant, LATE_MS), "late-rank", variant, f"rank {last} ", rank=last,
                        also=lambda: not_named(test, variant, machine, last))
         expect_none(test, job_of(test, variant, "0"), "late-rank", variant)
