@@ -13,19 +13,19 @@ static double overlap_s(double begin_s, double end_s, double from_s, double to_s
 
 /* Divides what of a handshake made step by step lies from from_s to to_s, and the latency of the last byte: waits for a
  * network card, latency, waits for a rank that is outside MPI. */
-static void account_steps(const struct simulation *sim, const struct flight *flight, double send_s, double from_s,
+static void account_steps(const struct simulation *sim, const struct transfer *transfer, double send_s, double from_s,
                           double to_s, struct wait_parts *parts)
 {
-    double card_s = send_s + flight->wait_s[0], answer_s = flight->agreed_s + flight->wait_s[1];
-    double arrived_s = fmax(flight->announced_s, from_s);
-    parts->queue_s = overlap_s(send_s, card_s, from_s, to_s) + overlap_s(flight->agreed_s, answer_s, from_s, to_s);
-    parts->latency_s =
-        overlap_s(card_s, flight->announced_s, from_s, to_s) + overlap_s(answer_s, flight->answered_s, from_s, to_s);
-    parts->progress_s = overlap_s(arrived_s, flight->agreed_s, from_s, to_s) +
-                        overlap_s(flight->answered_s, flight->begun_s, from_s, to_s);
-    if (flight->phase >= FLIGHT_IS_THROUGH)
+    double card_s = send_s + transfer->wait_s[0], answer_s = transfer->agreed_s + transfer->wait_s[1];
+    double arrived_s = fmax(transfer->announced_s, from_s);
+    parts->queue_s = overlap_s(send_s, card_s, from_s, to_s) + overlap_s(transfer->agreed_s, answer_s, from_s, to_s);
+    parts->latency_s = overlap_s(card_s, transfer->announced_s, from_s, to_s) +
+                       overlap_s(answer_s, transfer->answered_s, from_s, to_s);
+    parts->progress_s = overlap_s(arrived_s, transfer->agreed_s, from_s, to_s) +
+                        overlap_s(transfer->answered_s, transfer->begun_s, from_s, to_s);
+    if (transfer->phase >= TRANSFER_IS_THROUGH)
         parts->latency_s +=
-            overlap_s(flight->through_s, flight->through_s + handshake_step_s(sim, flight), from_s, to_s);
+            overlap_s(transfer->through_s, transfer->through_s + handshake_step_s(sim, transfer), from_s, to_s);
 }
 
 struct wait_parts account_message(const struct simulation *sim, const struct strand *strand, uint32_t message,
@@ -44,25 +44,25 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
         parts.late_s = fmin(late_s, to_s) - from_s;
         from_s += parts.late_s;
     }
-    if (state->flight == RUN_NOBODY)
+    if (state->transfer == RUN_NOBODY)
         return parts;
     const struct run_class *class = &sim->rates.classes[state->class];
-    const struct flight *flight = &sim->flights[state->flight];
-    parts.cause = flight->begun;
-    double latency_from_s = rendezvous ? late_s : flight->through_s;
+    const struct transfer *transfer = &sim->transfers[state->transfer];
+    parts.cause = transfer->begun;
+    double latency_from_s = rendezvous ? late_s : transfer->through_s;
     if (handshake_has_steps(sim, message))
-        account_steps(sim, flight, send_s, from_s, to_s, &parts);
-    else if (rendezvous || side == OPERATION_RECEIVE || flight->phase >= FLIGHT_IS_THROUGH)
+        account_steps(sim, transfer, send_s, from_s, to_s, &parts);
+    else if (rendezvous || side == OPERATION_RECEIVE || transfer->phase >= TRANSFER_IS_THROUGH)
         parts.latency_s = overlap_s(latency_from_s, latency_from_s + class->tau_s, from_s, to_s);
-    if (!rendezvous && flight->phase >= FLIGHT_IS_THROUGH)
-        parts.queue_s = overlap_s(flight->moved_s, flight->through_s, from_s, to_s);
-    if (flight->search_s > 0)
-        parts.queue_s += fmin(flight->search_s, to_s - from_s); /* it ends with that */
+    if (!rendezvous && transfer->phase >= TRANSFER_IS_THROUGH)
+        parts.queue_s = overlap_s(transfer->moved_s, transfer->through_s, from_s, to_s);
+    if (transfer->search_s > 0)
+        parts.queue_s += fmin(transfer->search_s, to_s - from_s); /* it ends with that */
     double left_s = fmax(to_s - from_s - parts.latency_s - parts.queue_s - parts.progress_s, 0);
-    double stalled_s = fmin(fmax(flight_stalled_s(sim, flight) - flight->stalled_at_wait[side], 0), left_s);
+    double stalled_s = fmin(fmax(transfer_stalled_s(sim, transfer) - transfer->stalled_at_wait[side], 0), left_s);
     parts.progress_s += stalled_s;
     left_s -= stalled_s;
-    double alone_s = fmax(flight->rest_at_wait[side] - rest, 0) / class->bytes_per_s[1];
+    double alone_s = fmax(transfer->rest_at_wait[side] - rest, 0) / class->bytes_per_s[1];
     /* A difference by rounding alone is no contention. */
     parts.bandwidth_s = alone_s >= left_s * (1 - 1e-12) ? left_s : alone_s;
     parts.contention_s = left_s - parts.bandwidth_s;

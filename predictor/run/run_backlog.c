@@ -30,14 +30,14 @@ static size_t list_ahead(struct simulation *sim, const struct run_nic *nic)
         const struct heap *marks = &sim->share.bundles[nic->bundles[i]].marks;
         for (size_t k = 0; k < marks->n; k++) {
             uint32_t mark = marks->entries[k].id, number = run_mark_number(mark);
-            const struct flight *flight = &sim->flights[number];
+            const struct transfer *transfer = &sim->transfers[number];
             if (!run_mark_is_end(mark))
                 continue;
-            double left = run_share_rest(&sim->share, sim->events.now_s, &flight->mover);
+            double left = run_share_rest(&sim->share, sim->events.now_s, &transfer->mover);
             if (!(left > LEFT_MIN_BYTES))
                 continue;
             array_reserve(&sim->ahead, &sim->ahead_room, n + 1, sizeof *sim->ahead);
-            sim->ahead[n++] = (struct run_ahead){flight->mover.src, flight->mover.dst, number, left};
+            sim->ahead[n++] = (struct run_ahead){transfer->mover.src, transfer->mover.dst, number, left};
         }
     }
     return n;
@@ -48,7 +48,7 @@ bool backlog_counts(const struct simulation *sim)
     return sim->share.law->cards_serve && (sim->rates.backlog_bytes > 0 || sim->rates.backlog_pair_bytes > 0);
 }
 
-/* Makes one entry of all of each pair, with the flight of which most is left. Returns how many there are; they are in
+/* Makes one entry of all of each pair, with the transfer of which most is left. Returns how many there are; they are in
  * order. */
 static size_t sum_pairs(struct run_ahead *ahead, size_t n)
 {
@@ -64,7 +64,7 @@ static size_t sum_pairs(struct run_ahead *ahead, size_t n)
             continue;
         }
         if (left > most) {
-            last->flight = ahead[i].flight;
+            last->transfer = ahead[i].transfer;
             most = left;
         }
         last->left += left;
@@ -85,7 +85,7 @@ double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst, uint32_t *b
     const struct run_ahead pair = {src, dst, 0, 0}, *own = bsearch(&pair, sim->ahead, n, sizeof pair, compare);
     double own_bytes = own != NULL ? fmin(own->left, sim->rates.backlog_pair_bytes) : 0;
     if (own != NULL && own_bytes >= own->left)
-        *behind = own->flight;
+        *behind = own->transfer;
     /* As many bytes of each other pair pass while those of the own one do. */
     double bytes = own_bytes, most = fmax(sim->rates.backlog_bytes, own_bytes);
     for (size_t i = 0; i < n; i++) {

@@ -7,7 +7,7 @@
 /* Says whether the queues of network cards count. */
 bool backlog_counts(const struct simulation *sim);
 /* Returns how long what is sent from one rank to another waits for the network card of its node, as things are now.
- * Sets behind to the flight of the same ranks that it stands behind until that is through, RUN_NOBODY without one. */
+ * Sets behind to the transfer of the same ranks that it stands behind until that is through, RUN_NOBODY without one. */
 double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst, uint32_t *behind);
 
 #endif

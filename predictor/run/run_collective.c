@@ -76,189 +76,187 @@ static void arrive_on_lower(struct simulation *sim, const struct run_collective 
     }
 }
 
-void stage_init(struct simulation *sim)
+void collectives_init(struct simulation *sim)
 {
     enum { FIRST_BUCKETS = 1024 };
-    sim->stage = (struct run_stage){.free_message = RUN_NOBODY,
-                                    .free_performer = RUN_NOBODY,
-                                    .free_performance = RUN_NOBODY,
-                                    .posting = RUN_NOBODY};
+    sim->modelled = (struct modelled_state){
+        .free_message = RUN_NOBODY, .free_participant = RUN_NOBODY, .free_instance = RUN_NOBODY, .posting = RUN_NOBODY};
     for (size_t m = 0; m < sim->program->n_members; m++)
         sim->members[m] = (struct member_state){.arrival_s = NAN, .waiter = RUN_NOBODY};
     for (size_t c = 0; c < sim->program->n_collectives; c++)
         sim->collectives[c] =
-            (struct collective_state){.lower_s = -INFINITY, .last.strand = RUN_NOBODY, .performance = RUN_NOBODY};
+            (struct collective_state){.lower_s = -INFINITY, .last.strand = RUN_NOBODY, .instance = RUN_NOBODY};
     if (!sim->options->model_collectives)
         return;
-    sim->stage.buckets = xmalloc(FIRST_BUCKETS * sizeof *sim->stage.buckets);
-    sim->stage.n_buckets = FIRST_BUCKETS;
-    for (size_t i = 0; i < sim->stage.n_buckets; i++)
-        sim->stage.buckets[i] = RUN_NOBODY;
+    sim->modelled.buckets = xmalloc(FIRST_BUCKETS * sizeof *sim->modelled.buckets);
+    sim->modelled.n_buckets = FIRST_BUCKETS;
+    for (size_t i = 0; i < sim->modelled.n_buckets; i++)
+        sim->modelled.buckets[i] = RUN_NOBODY;
 }
 
-void stage_release(struct simulation *sim)
+void collectives_release(struct simulation *sim)
 {
-    for (size_t i = 0; i < sim->stage.n_performances; i++)
-        free(sim->stage.performances[i].nodes);
-    free(sim->stage.performances);
-    free(sim->stage.performers);
-    free(sim->stage.messages);
-    free(sim->stage.buckets);
+    for (size_t i = 0; i < sim->modelled.n_instances; i++)
+        free(sim->modelled.instances[i].nodes);
+    free(sim->modelled.instances);
+    free(sim->modelled.participants);
+    free(sim->modelled.messages);
+    free(sim->modelled.buckets);
 }
 
-static uint32_t *bucket_of(const struct run_stage *stage, uint32_t performance, const uint32_t *member)
+static uint32_t *bucket_of(const struct modelled_state *modelled, uint32_t instance, const uint32_t *member)
 {
-    return &stage->buckets[map_hash((struct map_key){performance, member[0], member[1]}) & (stage->n_buckets - 1)];
+    return &modelled->buckets[map_hash((struct map_key){instance, member[0], member[1]}) & (modelled->n_buckets - 1)];
 }
 
 /* Appends it to its bucket: the first one there was posted first. */
-static void put(struct run_stage *stage, uint32_t number)
+static void put(struct modelled_state *modelled, uint32_t number)
 {
-    struct moved_message *message = &stage->messages[number];
-    uint32_t *link = bucket_of(stage, message->performance, message->member);
+    struct collective_message *message = &modelled->messages[number];
+    uint32_t *link = bucket_of(modelled, message->instance, message->member);
     while (*link != RUN_NOBODY)
-        link = &stage->messages[*link].next;
+        link = &modelled->messages[*link].next;
     *link = number;
     message->next = RUN_NOBODY;
 }
 
 /* Doubles the buckets. */
-static void grow(struct run_stage *stage)
+static void grow(struct modelled_state *modelled)
 {
-    size_t n = stage->n_buckets;
-    uint32_t *old = stage->buckets, *buckets = xmalloc(2 * n * sizeof *buckets);
+    size_t n = modelled->n_buckets;
+    uint32_t *old = modelled->buckets, *buckets = xmalloc(2 * n * sizeof *buckets);
     for (size_t i = 0; i < 2 * n; i++)
         buckets[i] = RUN_NOBODY;
-    stage->buckets = buckets;
-    stage->n_buckets = 2 * n;
+    modelled->buckets = buckets;
+    modelled->n_buckets = 2 * n;
     for (size_t i = 0; i < n; i++)
         for (uint32_t number = old[i], next; number != RUN_NOBODY; number = next) {
-            next = stage->messages[number].next;
-            put(stage, number);
+            next = modelled->messages[number].next;
+            put(modelled, number);
         }
     free(old);
 }
 
 /* Takes out the first message of the pair whose other end is posted. Returns RUN_NOBODY if there is none. */
-static uint32_t take(struct run_stage *stage, uint32_t performance, const uint32_t *member,
+static uint32_t take(struct modelled_state *modelled, uint32_t instance, const uint32_t *member,
                      enum run_operation_kind side)
 {
-    for (uint32_t *link = bucket_of(stage, performance, member); *link != RUN_NOBODY;
-         link = &stage->messages[*link].next) {
+    for (uint32_t *link = bucket_of(modelled, instance, member); *link != RUN_NOBODY;
+         link = &modelled->messages[*link].next) {
         uint32_t number = *link;
-        const struct moved_message *message = &stage->messages[number];
-        if (message->performance != performance || message->member[0] != member[0] || message->member[1] != member[1] ||
+        const struct collective_message *message = &modelled->messages[number];
+        if (message->instance != instance || message->member[0] != member[0] || message->member[1] != member[1] ||
             !isnan(message->state.post_s[side]))
             continue;
         *link = message->next;
-        stage->n_waiting--;
+        modelled->n_waiting--;
         return number;
     }
     return RUN_NOBODY;
 }
 
 /* Makes a message of which no end is posted. Returns RUN_NOBODY without the level. */
-static uint32_t make(struct simulation *sim, uint32_t performance, const uint32_t *member,
-                     const struct run_message *told)
+static uint32_t make(struct simulation *sim, uint32_t instance, const uint32_t *member, const struct run_message *told)
 {
-    struct run_stage *stage = &sim->stage;
-    uint32_t number = stage->free_message;
+    struct modelled_state *modelled = &sim->modelled;
+    uint32_t number = modelled->free_message;
     if (number != RUN_NOBODY) {
-        stage->free_message = stage->messages[number].next;
+        modelled->free_message = modelled->messages[number].next;
     } else {
-        array_reserve(&stage->messages, &stage->messages_room, stage->n_messages + 1, sizeof *stage->messages);
-        number = (uint32_t)stage->n_messages++;
+        array_reserve(&modelled->messages, &modelled->messages_room, modelled->n_messages + 1,
+                      sizeof *modelled->messages);
+        number = (uint32_t)modelled->n_messages++;
     }
-    stage->messages[number] = (struct moved_message){.told = *told,
-                                                     .state = {.post_s = {NAN, NAN},
-                                                               .waiter = {RUN_NOBODY, RUN_NOBODY},
-                                                               .flight = RUN_NOBODY,
-                                                               .class = message_class(sim, told)},
-                                                     .performance = performance,
-                                                     .member = {member[0], member[1]},
-                                                     .performer = {RUN_NOBODY, RUN_NOBODY}};
+    modelled->messages[number] = (struct collective_message){.told = *told,
+                                                             .state = {.post_s = {NAN, NAN},
+                                                                       .waiter = {RUN_NOBODY, RUN_NOBODY},
+                                                                       .transfer = RUN_NOBODY,
+                                                                       .class = message_class(sim, told)},
+                                                             .instance = instance,
+                                                             .member = {member[0], member[1]},
+                                                             .participant = {RUN_NOBODY, RUN_NOBODY}};
     if (sim->no_level)
         return RUN_NOBODY;
-    if (++stage->n_waiting > stage->n_buckets)
-        grow(stage);
-    put(stage, number);
+    if (++modelled->n_waiting > modelled->n_buckets)
+        grow(modelled);
+    put(modelled, number);
     return number;
 }
 
 /* Notes the arrivals that the end of a message depended on. */
-static void depend(struct simulation *sim, uint32_t number, enum run_operation_kind side, struct performer *performer)
+static void depend(struct simulation *sim, uint32_t number, enum run_operation_kind side,
+                   struct participant *participant)
 {
-    const struct moved_message *message = &sim->stage.messages[number];
+    const struct collective_message *message = &sim->modelled.messages[number];
     uint32_t id = (uint32_t)sim->program->n_messages + number;
     enum run_operation_kind other = side == OPERATION_SEND ? OPERATION_RECEIVE : OPERATION_SEND;
     bool depends = side == OPERATION_RECEIVE || message_is_rendezvous(sim, id);
-    if (depends && !isnan(message->state.post_s[other]) && message->latest[other].at_s > performer->latest.at_s)
-        performer->latest = message->latest[other];
+    if (depends && !isnan(message->state.post_s[other]) && message->latest[other].at_s > participant->latest.at_s)
+        participant->latest = message->latest[other];
 }
 
 /* Frees a message that both sides are done with. */
 static void drop(struct simulation *sim, uint32_t number)
 {
-    struct moved_message *message = &sim->stage.messages[number];
+    struct collective_message *message = &sim->modelled.messages[number];
     const struct message_state *state = &message->state;
     if (isnan(state->post_s[0]) || isnan(state->post_s[1]) || state->done != (SEND_DONE | DELIVERED))
         return;
-    message->next = sim->stage.free_message;
-    sim->stage.free_message = number;
+    message->next = sim->modelled.free_message;
+    sim->modelled.free_message = number;
 }
 
-void moved_complete(struct simulation *sim, uint32_t id, enum run_operation_kind side, double rest)
+void collective_message_complete(struct simulation *sim, uint32_t id, enum run_operation_kind side, double rest)
 {
     (void)rest;
     uint32_t number = id - (uint32_t)sim->program->n_messages;
-    struct moved_message *message = &sim->stage.messages[number];
-    uint32_t waiter = message->performer[side];
+    struct collective_message *message = &sim->modelled.messages[number];
+    uint32_t waiter = message->participant[side];
     if (waiter != RUN_NOBODY) {
-        struct performer *performer = &sim->stage.performers[waiter];
-        message->performer[side] = RUN_NOBODY;
-        depend(sim, number, side, performer);
-        if (--performer->n_pending == 0 && !performer->posts)
-            events_schedule(&sim->events, sim->events.now_s, EVENT_MEMBER, performer->member);
+        struct participant *participant = &sim->modelled.participants[waiter];
+        message->participant[side] = RUN_NOBODY;
+        depend(sim, number, side, participant);
+        if (--participant->n_pending == 0 && !participant->posts)
+            events_schedule(&sim->events, sim->events.now_s, EVENT_MEMBER, participant->member);
     }
-    if (number != sim->stage.posting)
+    if (number != sim->modelled.posting)
         drop(sim, number);
 }
 
-/* Posts the performer's end of the next message of its collective with another member. Returns the overhead in seconds.
- */
-static double moved_post(struct simulation *sim, uint32_t performer_number, const struct script_action *action)
+/* Posts the participant's end of the next message of its instance with another member. Returns the overhead, s. */
+static double post_action(struct simulation *sim, uint32_t participant_number, const struct script_action *action)
 {
-    struct run_stage *stage = &sim->stage;
-    struct performer *performer = &stage->performers[performer_number];
+    struct modelled_state *modelled = &sim->modelled;
+    struct participant *participant = &modelled->participants[participant_number];
     const struct run_collective *collective =
-        &sim->program->collectives[sim->program->members[performer->member].collective];
+        &sim->program->collectives[sim->program->members[participant->member].collective];
     const struct run_member *members = &sim->program->members[collective->first_member];
-    uint32_t own = performer->member - collective->first_member;
+    uint32_t own = participant->member - collective->first_member;
     enum run_operation_kind side = action->sends ? OPERATION_SEND : OPERATION_RECEIVE;
     const uint32_t member[2] = {action->sends ? own : action->peer, action->sends ? action->peer : own};
-    uint32_t number = take(stage, performer->performance, member, side);
+    uint32_t number = take(modelled, participant->instance, member, side);
     if (number == RUN_NOBODY) {
         const struct run_message told = {.bytes = action->bytes,
                                          .src = members[member[0]].rank,
                                          .dst = members[member[1]].rank,
                                          .flags =
-                                             stage->performances[performer->performance].tended ? MESSAGE_TENDED : 0};
-        number = make(sim, performer->performance, member, &told);
+                                             modelled->instances[participant->instance].tended ? MESSAGE_TENDED : 0};
+        number = make(sim, participant->instance, member, &told);
     }
     if (number == RUN_NOBODY)
         return 0;
     uint32_t id = (uint32_t)sim->program->n_messages + number;
-    struct moved_message *message = &stage->messages[number];
-    message->latest[side] = performer->latest;
-    stage->posting = number;
+    struct collective_message *message = &modelled->messages[number];
+    message->latest[side] = participant->latest;
+    modelled->posting = number;
     double search_s = sim->queue.searchers != NULL ? message_search(sim, id, side) : 0;
     message_post(sim, id, side);
-    stage->posting = RUN_NOBODY;
+    modelled->posting = RUN_NOBODY;
     if ((message->state.done & (side == OPERATION_SEND ? SEND_DONE : DELIVERED)) != 0) {
-        depend(sim, number, side, performer);
+        depend(sim, number, side, participant);
     } else {
-        message->performer[side] = performer_number;
-        performer->n_pending++;
+        message->participant[side] = participant_number;
+        participant->n_pending++;
     }
     uint8_t class = message->state.class;
     uint64_t bytes = message->told.bytes;
@@ -292,7 +290,7 @@ static double choice_bytes(const struct run_collective *collective, const struct
 
 /* Chooses the script of a collective. */
 static void make_script(const struct simulation *sim, const struct run_collective *collective,
-                        struct performance *performance)
+                        struct instance *instance)
 {
     const struct run_member *members = &sim->program->members[collective->first_member];
     bool sizes = collective->kind == COLLECTIVE_GATHER || collective->kind == COLLECTIVE_SCATTER ||
@@ -305,76 +303,76 @@ static void make_script(const struct simulation *sim, const struct run_collectiv
                                    .bytes = choice_bytes(collective, members)};
     choice.sizes = choice.varies && sizes ? members : NULL;
     if (choice.family == MPI_FAMILY_MPICH) {
-        performance->nodes = script_nodes_new(members, choice.n, sim->share.nodes.of, sim->share.nodes.n_groups);
-        choice.nodes = performance->nodes->n_nodes < choice.n ? performance->nodes : NULL;
+        instance->nodes = script_nodes_new(members, choice.n, sim->share.nodes.of, sim->share.nodes.n_groups);
+        choice.nodes = instance->nodes->n_nodes < choice.n ? instance->nodes : NULL;
     }
-    script_choose(&choice, &performance->script);
+    script_choose(&choice, &instance->script);
 }
 
-/* Returns the number of the performance that the member's collective is. */
-static uint32_t perform(struct simulation *sim, uint32_t number)
+/* Returns the number of the instance of a collective, which begins with its first arrival. */
+static uint32_t instance_of(struct simulation *sim, uint32_t number)
 {
-    struct run_stage *stage = &sim->stage;
+    struct modelled_state *modelled = &sim->modelled;
     const struct run_collective *collective = &sim->program->collectives[number];
-    uint32_t *slot = &sim->collectives[number].performance;
+    uint32_t *slot = &sim->collectives[number].instance;
     if (*slot != RUN_NOBODY)
         return *slot;
-    uint32_t performance = stage->free_performance;
-    if (performance != RUN_NOBODY) {
-        stage->free_performance = stage->performances[performance].next;
+    uint32_t instance = modelled->free_instance;
+    if (instance != RUN_NOBODY) {
+        modelled->free_instance = modelled->instances[instance].next;
     } else {
-        array_reserve(&stage->performances, &stage->performances_room, stage->n_performances + 1,
-                      sizeof *stage->performances);
-        performance = (uint32_t)stage->n_performances++;
+        array_reserve(&modelled->instances, &modelled->instances_room, modelled->n_instances + 1,
+                      sizeof *modelled->instances);
+        instance = (uint32_t)modelled->n_instances++;
     }
     const struct run_step *step = &sim->program->steps[sim->strands[sim->active].step];
-    struct performance *made = &stage->performances[performance];
-    *made = (struct performance){.n_left = collective->n_members, .tended = step->kind == STEP_BEGIN};
-    *slot = performance;
+    struct instance *made = &modelled->instances[instance];
+    *made = (struct instance){.n_left = collective->n_members, .tended = step->kind == STEP_BEGIN};
+    *slot = instance;
     make_script(sim, collective, made);
-    return performance;
+    return instance;
 }
 
-static void end_performance(struct simulation *sim, uint32_t number)
+static void end_instance(struct simulation *sim, uint32_t number)
 {
-    struct performance *performance = &sim->stage.performances[number];
-    if (--performance->n_left > 0)
+    struct instance *instance = &sim->modelled.instances[number];
+    if (--instance->n_left > 0)
         return;
-    free(performance->nodes);
-    performance->nodes = NULL;
-    performance->next = sim->stage.free_performance;
-    sim->stage.free_performance = number;
+    free(instance->nodes);
+    instance->nodes = NULL;
+    instance->next = sim->modelled.free_instance;
+    sim->modelled.free_instance = number;
 }
 
 static void end(struct simulation *sim, uint32_t number)
 {
-    struct performer performer = sim->stage.performers[number];
-    sim->stage.performers[number].n_pending = sim->stage.free_performer;
-    sim->stage.free_performer = number;
-    end_performance(sim, performer.performance);
-    leave(sim, performer.member, performer.latest.at_s, &performer.latest);
+    struct participant participant = sim->modelled.participants[number];
+    sim->modelled.participants[number].n_pending = sim->modelled.free_participant;
+    sim->modelled.free_participant = number;
+    end_instance(sim, participant.instance);
+    leave(sim, participant.member, participant.latest.at_s, &participant.latest);
 }
 
 /* Makes the posts of the round, one after the other, then of those after it as far as nothing must be waited for. */
 static void go_on(struct simulation *sim, uint32_t number)
 {
     while (!sim->no_level) {
-        struct performer *performer = &sim->stage.performers[number];
-        const struct performance *performance = &sim->stage.performances[performer->performance];
-        uint32_t first = sim->program->collectives[sim->program->members[performer->member].collective].first_member;
+        struct participant *participant = &sim->modelled.participants[number];
+        const struct instance *instance = &sim->modelled.instances[participant->instance];
+        uint32_t first = sim->program->collectives[sim->program->members[participant->member].collective].first_member;
         struct script_action action;
-        switch (script_next(&performance->script, performer->member - first, &performer->cursor, &action)) {
+        switch (script_next(&instance->script, participant->member - first, &participant->cursor, &action)) {
         case NEXT_ACTION:
-            performer->posts = true;
-            double overhead_s = moved_post(sim, number, &action);
+            participant->posts = true;
+            double overhead_s = post_action(sim, number, &action);
             if (overhead_s > 0) {
-                events_schedule(&sim->events, sim->events.now_s + overhead_s, EVENT_MEMBER, performer->member);
+                events_schedule(&sim->events, sim->events.now_s + overhead_s, EVENT_MEMBER, participant->member);
                 return;
             }
             break;
         case NEXT_ROUND:
-            performer->posts = false;
-            if (performer->n_pending > 0)
+            participant->posts = false;
+            if (participant->n_pending > 0)
                 return;
             break;
         case NEXT_END:
@@ -384,21 +382,22 @@ static void go_on(struct simulation *sim, uint32_t number)
     }
 }
 
-static void performer_arrives(struct simulation *sim, uint32_t member)
+static void participant_arrives(struct simulation *sim, uint32_t member)
 {
-    struct run_stage *stage = &sim->stage;
-    uint32_t performance = perform(sim, sim->program->members[member].collective);
-    uint32_t number = stage->free_performer;
+    struct modelled_state *modelled = &sim->modelled;
+    uint32_t instance = instance_of(sim, sim->program->members[member].collective);
+    uint32_t number = modelled->free_participant;
     if (number != RUN_NOBODY) {
-        stage->free_performer = stage->performers[number].n_pending;
+        modelled->free_participant = modelled->participants[number].n_pending;
     } else {
-        array_reserve(&stage->performers, &stage->performers_room, stage->n_performers + 1, sizeof *stage->performers);
-        number = (uint32_t)stage->n_performers++;
+        array_reserve(&modelled->participants, &modelled->participants_room, modelled->n_participants + 1,
+                      sizeof *modelled->participants);
+        number = (uint32_t)modelled->n_participants++;
     }
-    stage->performers[number] =
-        (struct performer){.member = member, .performance = performance, .latest = simulation_moment(sim)};
+    modelled->participants[number] =
+        (struct participant){.member = member, .instance = instance, .latest = simulation_moment(sim)};
     sim->members[member].arrival_s = sim->events.now_s;
-    sim->members[member].performer = number;
+    sim->members[member].participant = number;
     go_on(sim, number);
 }
 
@@ -406,7 +405,7 @@ void member_arrives(struct simulation *sim, uint32_t member)
 {
     uint32_t number = sim->program->members[member].collective;
     if (collective_is_modelled(sim, number)) {
-        performer_arrives(sim, member);
+        participant_arrives(sim, member);
         return;
     }
     const struct run_collective *collective = &sim->program->collectives[number];
@@ -448,7 +447,7 @@ void member_event(struct simulation *sim, uint32_t member)
 {
     uint32_t collective = sim->program->members[member].collective;
     if (collective_is_modelled(sim, collective))
-        go_on(sim, sim->members[member].performer);
+        go_on(sim, sim->members[member].participant);
     else
         leave(sim, member, sim->members[member].moment_s, &sim->collectives[collective].last);
 }

@@ -4,8 +4,8 @@
 
 #include "predictor/run/simulation_state.h"
 
-void stage_init(struct simulation *sim);
-void stage_release(struct simulation *sim);
+void collectives_init(struct simulation *sim);
+void collectives_release(struct simulation *sim);
 /* Says whether the collective is one that goes by messages. */
 bool collective_is_modelled(const struct simulation *sim, uint32_t collective);
 void member_arrives(struct simulation *sim, uint32_t member);
@@ -13,7 +13,7 @@ void member_arrives(struct simulation *sim, uint32_t member);
 bool member_await(struct simulation *sim, uint32_t member, uint32_t strand);
 /* Handles EVENT_MEMBER: a member leaves, or makes its next post. */
 void member_event(struct simulation *sim, uint32_t member);
-/* Takes note that an end of a message of a modelled collective is complete: is simulation.moved_complete. */
-void moved_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
+/* Takes note that an end of a message of a modelled collective is complete: is simulation.collective_message_complete. */
+void collective_message_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
 
 #endif

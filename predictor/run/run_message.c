@@ -34,13 +34,13 @@ static enum level message_level(const struct simulation *sim, const struct run_m
 const struct run_message *message_told(const struct simulation *sim, uint32_t message)
 {
     size_t n = sim->program->n_messages;
-    return message < n ? &sim->told[message] : &sim->stage.messages[message - n].told;
+    return message < n ? &sim->told[message] : &sim->modelled.messages[message - n].told;
 }
 
 struct message_state *message_state(const struct simulation *sim, uint32_t message)
 {
     size_t n = sim->program->n_messages;
-    return message < n ? &sim->messages[message] : &sim->stage.messages[message - n].state;
+    return message < n ? &sim->messages[message] : &sim->modelled.messages[message - n].state;
 }
 
 uint8_t message_class(struct simulation *sim, const struct run_message *message)
@@ -89,7 +89,7 @@ void simulation_classify(struct simulation *sim)
     for (size_t k = 0; k < sim->program->n_messages; k++)
         sim->messages[k] = (struct message_state){.post_s = {NAN, NAN},
                                                   .waiter = {RUN_NOBODY, RUN_NOBODY},
-                                                  .flight = RUN_NOBODY,
+                                                  .transfer = RUN_NOBODY,
                                                   .class = message_class(sim, &sim->told[k])};
 }
 
@@ -115,8 +115,8 @@ static double buffer_bytes(const struct simulation *sim, uint32_t message)
     const struct run_path *path = run_law_path(&sim->share, state->class);
     if (path->room_bytes == NULL)
         return sim->rates.classes[state->class].buffer_bytes;
-    return path->room_bytes(state->flight != RUN_NOBODY ? sim->flights[state->flight].mover.carried
-                                                        : run_share_carried(&sim->share, told->src, told->dst));
+    return path->room_bytes(state->transfer != RUN_NOBODY ? sim->transfers[state->transfer].mover.carried
+                                                          : run_share_carried(&sim->share, told->src, told->dst));
 }
 
 /* Returns the bytes that may be left to move of a message whose send is complete. */
@@ -149,12 +149,12 @@ static void complete(struct simulation *sim, uint32_t message, enum run_operatio
     if (message < sim->program->n_messages)
         sim->message_complete(sim, message, side, rest);
     else
-        sim->moved_complete(sim, message, side, rest);
+        sim->collective_message_complete(sim, message, side, rest);
 }
 
-double flight_stalled_s(const struct simulation *sim, const struct flight *flight)
+double transfer_stalled_s(const struct simulation *sim, const struct transfer *transfer)
 {
-    return flight->stalled_s + (flight->phase == FLIGHT_STOPS ? sim->events.now_s - flight->stopped_s : 0);
+    return transfer->stalled_s + (transfer->phase == TRANSFER_STOPS ? sim->events.now_s - transfer->stopped_s : 0);
 }
 
 bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand)
@@ -163,52 +163,52 @@ bool message_await(struct simulation *sim, uint32_t message, enum run_operation_
     if ((state->done & (side == OPERATION_SEND ? SEND_DONE : DELIVERED)) != 0)
         return true;
     state->waiter[side] = strand;
-    if (state->flight != RUN_NOBODY) {
-        struct flight *flight = &sim->flights[state->flight];
-        flight->stalled_at_wait[side] = flight_stalled_s(sim, flight);
-        if (flight->phase == FLIGHT_MOVES)
-            flight->rest_at_wait[side] = run_share_rest(&sim->share, sim->events.now_s, &flight->mover);
-        else if (flight->phase == FLIGHT_STOPS)
-            flight->rest_at_wait[side] = flight->rest;
-        else if (flight->phase >= FLIGHT_IS_THROUGH)
-            flight->rest_at_wait[side] = 0;
+    if (state->transfer != RUN_NOBODY) {
+        struct transfer *transfer = &sim->transfers[state->transfer];
+        transfer->stalled_at_wait[side] = transfer_stalled_s(sim, transfer);
+        if (transfer->phase == TRANSFER_MOVES)
+            transfer->rest_at_wait[side] = run_share_rest(&sim->share, sim->events.now_s, &transfer->mover);
+        else if (transfer->phase == TRANSFER_STOPS)
+            transfer->rest_at_wait[side] = transfer->rest;
+        else if (transfer->phase >= TRANSFER_IS_THROUGH)
+            transfer->rest_at_wait[side] = 0;
     }
     return false;
 }
 
-static bool may_move(const struct simulation *sim, const struct flight *flight)
+static bool may_move(const struct simulation *sim, const struct transfer *transfer)
 {
-    const struct run_class *class = &sim->rates.classes[flight->mover.class];
-    if ((message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
+    const struct run_class *class = &sim->rates.classes[transfer->mover.class];
+    if ((message_told(sim, transfer->message)->flags & MESSAGE_TENDED) != 0)
         return true;
-    return (!class->needs_sender || sim->ranks[flight->mover.src].n_inside > 0) &&
-           (!class->needs_receiver || sim->ranks[flight->mover.dst].n_inside > 0);
+    return (!class->needs_sender || sim->ranks[transfer->mover.src].n_inside > 0) &&
+           (!class->needs_receiver || sim->ranks[transfer->mover.dst].n_inside > 0);
 }
 
-static void append(struct flight_list *list, uint32_t number)
+static void append(struct transfer_list *list, uint32_t number)
 {
-    array_reserve(&list->flights, &list->room, list->n + 1, sizeof *list->flights);
-    list->flights[list->n++] = number;
+    array_reserve(&list->transfers, &list->room, list->n + 1, sizeof *list->transfers);
+    list->transfers[list->n++] = number;
 }
 
-static void forget(struct flight_list *list, uint32_t number)
+static void forget(struct transfer_list *list, uint32_t number)
 {
     size_t i = 0;
-    while (i < list->n && list->flights[i] != number)
+    while (i < list->n && list->transfers[i] != number)
         i++;
     if (i < list->n)
-        list->flights[i] = list->flights[--list->n];
+        list->transfers[i] = list->transfers[--list->n];
 }
 
-/* Notes the flight with the ranks that it needs, or forgets it. */
+/* Notes the transfer with the ranks that it needs, or forgets it. */
 static void note_needs(struct simulation *sim, uint32_t number, bool note)
 {
-    const struct run_mover *mover = &sim->flights[number].mover;
+    const struct run_mover *mover = &sim->transfers[number].mover;
     const struct run_class *class = &sim->rates.classes[mover->class];
-    if ((message_told(sim, sim->flights[number].message)->flags & MESSAGE_TENDED) != 0)
+    if ((message_told(sim, sim->transfers[number].message)->flags & MESSAGE_TENDED) != 0)
         return;
     for (int end = 0; end < 2; end++) {
-        struct flight_list *list = &sim->ranks[end == 0 ? mover->src : mover->dst].needing;
+        struct transfer_list *list = &sim->ranks[end == 0 ? mover->src : mover->dst].needing;
         if (end == 0 ? !class->needs_sender : !class->needs_receiver)
             continue;
         if (note)
@@ -219,38 +219,38 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
 }
 
 /* Says whether the transport has taken all that is left of a message: between nodes it then needs no rank any more. */
-static bool moves_by_itself(const struct simulation *sim, const struct flight *flight, double rest)
+static bool moves_by_itself(const struct simulation *sim, const struct transfer *transfer, double rest)
 {
-    const struct run_class *class = &sim->rates.classes[flight->mover.class];
-    return class->level == LEVEL_INTER_NODE && rest <= buffer_bytes(sim, flight->message);
+    const struct run_class *class = &sim->rates.classes[transfer->mover.class];
+    return class->level == LEVEL_INTER_NODE && rest <= buffer_bytes(sim, transfer->message);
 }
 
 static void move(struct simulation *sim, uint32_t number, double rest)
 {
-    struct flight *flight = &sim->flights[number];
-    const struct run_class *class = &sim->rates.classes[flight->mover.class];
-    bool sent = (message_state(sim, flight->message)->done & SEND_DONE) != 0 || is_one_sided(sim, flight->message);
+    struct transfer *transfer = &sim->transfers[number];
+    const struct run_class *class = &sim->rates.classes[transfer->mover.class];
+    bool sent = (message_state(sim, transfer->message)->done & SEND_DONE) != 0 || is_one_sided(sim, transfer->message);
     bool frees = class->level == LEVEL_INTER_NODE &&
-                 buffer_bytes(sim, flight->message) >= 0; /* moves_by_itself() from there on */
-    flight->phase = FLIGHT_MOVES;
-    flight->mover.begun_s = flight->begun_s;
-    run_share_add(&sim->share, sim->events.now_s, &flight->mover, rest,
-                  sent && !frees ? (double)INFINITY : room_bytes(sim, flight->message));
+                 buffer_bytes(sim, transfer->message) >= 0; /* moves_by_itself() from there on */
+    transfer->phase = TRANSFER_MOVES;
+    transfer->mover.begun_s = transfer->begun_s;
+    run_share_add(&sim->share, sim->events.now_s, &transfer->mover, rest,
+                  sent && !frees ? (double)INFINITY : room_bytes(sim, transfer->message));
 }
 
-static uint32_t flight_make(struct simulation *sim, uint32_t message, enum flight_phase phase)
+static uint32_t transfer_make(struct simulation *sim, uint32_t message, enum transfer_phase phase)
 {
-    uint32_t number = sim->free_flight;
+    uint32_t number = sim->free_transfer;
     if (number != RUN_NOBODY) {
-        sim->free_flight = sim->flights[number].message;
+        sim->free_transfer = sim->transfers[number].message;
     } else {
-        array_reserve(&sim->flights, &sim->flights_room, sim->n_flights + 1, sizeof *sim->flights);
-        number = (uint32_t)sim->n_flights++;
+        array_reserve(&sim->transfers, &sim->transfers_room, sim->n_transfers + 1, sizeof *sim->transfers);
+        number = (uint32_t)sim->n_transfers++;
     }
     const struct run_message *told = message_told(sim, message);
     uint32_t class = message_state(sim, message)->class;
     double bytes = (double)told->bytes;
-    sim->flights[number] = (struct flight){
+    sim->transfers[number] = (struct transfer){
         .mover =
             {.src = told->src, .dst = told->dst, .class = class, .number = number, .order = message, .bytes = bytes},
         .message = message,
@@ -258,16 +258,16 @@ static uint32_t flight_make(struct simulation *sim, uint32_t message, enum fligh
         .first_behind = RUN_NOBODY,
         .begun = simulation_moment(sim),
         .rest_at_wait = {bytes, bytes}};
-    message_state(sim, message)->flight = number;
+    message_state(sim, message)->transfer = number;
     return number;
 }
 
-static void flight_free(struct simulation *sim, uint32_t number)
+static void transfer_free(struct simulation *sim, uint32_t number)
 {
-    struct flight *flight = &sim->flights[number];
-    message_state(sim, flight->message)->flight = RUN_NOBODY;
-    flight->message = sim->free_flight;
-    sim->free_flight = number;
+    struct transfer *transfer = &sim->transfers[number];
+    message_state(sim, transfer->message)->transfer = RUN_NOBODY;
+    transfer->message = sim->free_transfer;
+    sim->free_transfer = number;
 }
 
 /* Says whether a message is searched for at its receiver. */
@@ -280,45 +280,46 @@ static bool is_searched(const struct simulation *sim, uint32_t message)
 /* Says whether the delivery of a message waits for a search at its receiver; then it comes by itself. */
 static bool awaits_search(struct simulation *sim, uint32_t number)
 {
-    struct flight *flight = &sim->flights[number];
-    const double *post_s = message_state(sim, flight->message)->post_s;
-    if (flight->phase == FLIGHT_IS_FOUND || !is_searched(sim, flight->message))
+    struct transfer *transfer = &sim->transfers[number];
+    const double *post_s = message_state(sim, transfer->message)->post_s;
+    if (transfer->phase == TRANSFER_IS_FOUND || !is_searched(sim, transfer->message))
         return false;
-    if (!run_queue_has_arrived(&sim->queue, flight->message)) {
-        flight->phase = FLIGHT_ARRIVES;
+    if (!run_queue_has_arrived(&sim->queue, transfer->message)) {
+        transfer->phase = TRANSFER_ARRIVES;
         return true;
     }
-    flight->phase = FLIGHT_IS_FOUND;
-    flight->search_s = run_queue_left_s(&sim->queue, flight->message,
-                                        message_is_rendezvous(sim, flight->message) ? post_s[OPERATION_RECEIVE] : 0);
-    if (flight->search_s > 0)
-        events_schedule(&sim->events, sim->events.now_s + flight->search_s, EVENT_FLIGHT, number);
-    return flight->search_s > 0;
+    transfer->phase = TRANSFER_IS_FOUND;
+    transfer->search_s = run_queue_left_s(
+        &sim->queue, transfer->message, message_is_rendezvous(sim, transfer->message) ? post_s[OPERATION_RECEIVE] : 0);
+    if (transfer->search_s > 0)
+        events_schedule(&sim->events, sim->events.now_s + transfer->search_s, EVENT_TRANSFER, number);
+    return transfer->search_s > 0;
 }
 
 static void deliver(struct simulation *sim, uint32_t number)
 {
     if (sim->queue.searchers != NULL && awaits_search(sim, number))
         return;
-    uint32_t message = sim->flights[number].message;
+    uint32_t message = sim->transfers[number].message;
     complete(sim, message, OPERATION_RECEIVE, 0);
     if (is_one_sided(sim, message))
         complete(sim, message, OPERATION_SEND, 0);
-    flight_free(sim, number);
+    transfer_free(sim, number);
 }
 
 /* Says whether the bytes of a message load the links of the network. */
-static bool loads_links(const struct simulation *sim, const struct flight *flight)
+static bool loads_links(const struct simulation *sim, const struct transfer *transfer)
 {
-    return sim->links.links != NULL && sim->rates.classes[flight->mover.class].level == LEVEL_INTER_NODE &&
-           message_told(sim, flight->message)->bytes > 0;
+    return sim->links.links != NULL && sim->rates.classes[transfer->mover.class].level == LEVEL_INTER_NODE &&
+           message_told(sim, transfer->message)->bytes > 0;
 }
 
 /* Takes the bytes of a message from the links. Returns by how much it comes later for their load. */
-static double leave_links(struct simulation *sim, const struct flight *flight)
+static double leave_links(struct simulation *sim, const struct transfer *transfer)
 {
-    return run_links_end(&sim->links, sim->share.nodes.of[flight->mover.src], sim->share.nodes.of[flight->mover.dst],
-                         (double)message_told(sim, flight->message)->bytes, flight->begun_s, sim->events.now_s);
+    return run_links_end(&sim->links, sim->share.nodes.of[transfer->mover.src],
+                         sim->share.nodes.of[transfer->mover.dst], (double)message_told(sim, transfer->message)->bytes,
+                         transfer->begun_s, sim->events.now_s);
 }
 
 bool handshake_has_steps(const struct simulation *sim, uint32_t message)
@@ -328,31 +329,31 @@ bool handshake_has_steps(const struct simulation *sim, uint32_t message)
            message_is_rendezvous(sim, message);
 }
 
-double handshake_step_s(const struct simulation *sim, const struct flight *flight)
+double handshake_step_s(const struct simulation *sim, const struct transfer *transfer)
 {
-    return sim->rates.classes[flight->mover.class].tau_s / 3;
+    return sim->rates.classes[transfer->mover.class].tau_s / 3;
 }
 
-static double handshake_order_s(const struct simulation *sim, const struct flight *flight)
+static double handshake_order_s(const struct simulation *sim, const struct transfer *transfer)
 {
-    bool between_nodes = sim->rates.classes[flight->mover.class].level == LEVEL_INTER_NODE;
+    bool between_nodes = sim->rates.classes[transfer->mover.class].level == LEVEL_INTER_NODE;
     return between_nodes && backlog_counts(sim) ? 2 * LATER_S : 0;
 }
 
 /* Sends an announcement or an answer on its way in so many seconds. */
 static void leave(struct simulation *sim, uint32_t number, double in_s)
 {
-    struct flight *flight = &sim->flights[number];
-    double left_s = sim->events.now_s + in_s, arrival_s = left_s + handshake_step_s(sim, flight);
-    if (flight->phase == FLIGHT_ANNOUNCES) {
-        flight->wait_s[0] = left_s - message_state(sim, flight->message)->post_s[OPERATION_SEND];
-        flight->announced_s = arrival_s;
+    struct transfer *transfer = &sim->transfers[number];
+    double left_s = sim->events.now_s + in_s, arrival_s = left_s + handshake_step_s(sim, transfer);
+    if (transfer->phase == TRANSFER_ANNOUNCES) {
+        transfer->wait_s[0] = left_s - message_state(sim, transfer->message)->post_s[OPERATION_SEND];
+        transfer->announced_s = arrival_s;
         arrival_s += LATER_S;
     } else {
-        flight->wait_s[1] = left_s - flight->agreed_s;
-        flight->answered_s = arrival_s;
+        transfer->wait_s[1] = left_s - transfer->agreed_s;
+        transfer->answered_s = arrival_s;
     }
-    events_schedule(&sim->events, arrival_s, EVENT_FLIGHT, number);
+    events_schedule(&sim->events, arrival_s, EVENT_TRANSFER, number);
 }
 
 /* Lets an announcement or an answer from one rank to another leave: behind data of the same ranks when these are
@@ -364,80 +365,80 @@ static void queue(struct simulation *sim, uint32_t number, uint32_t src, uint32_
     if (behind == RUN_NOBODY) {
         leave(sim, number, wait_s);
     } else {
-        sim->flights[number].next_behind = sim->flights[behind].first_behind;
-        sim->flights[behind].first_behind = number;
+        sim->transfers[number].next_behind = sim->transfers[behind].first_behind;
+        sim->transfers[behind].first_behind = number;
     }
 }
 
 static void handshake_through(struct simulation *sim, uint32_t number)
 {
-    uint32_t behind = sim->flights[number].first_behind;
-    for (; behind != RUN_NOBODY; behind = sim->flights[behind].next_behind)
-        leave(sim, behind, sim->flights[number].through_s - sim->events.now_s);
-    forget(&sim->ranks[sim->flights[number].mover.dst].coming, number);
+    uint32_t behind = sim->transfers[number].first_behind;
+    for (; behind != RUN_NOBODY; behind = sim->transfers[behind].next_behind)
+        leave(sim, behind, sim->transfers[number].through_s - sim->events.now_s);
+    forget(&sim->ranks[sim->transfers[number].mover.dst].coming, number);
 }
 
 /* Returns the time from a message's last byte to its delivery. */
-static double last_latency_s(const struct simulation *sim, const struct flight *flight)
+static double last_latency_s(const struct simulation *sim, const struct transfer *transfer)
 {
-    if (!message_is_rendezvous(sim, flight->message))
-        return sim->rates.classes[flight->mover.class].tau_s;
-    return handshake_has_steps(sim, flight->message) ? handshake_step_s(sim, flight) : 0;
+    if (!message_is_rendezvous(sim, transfer->message))
+        return sim->rates.classes[transfer->mover.class].tau_s;
+    return handshake_has_steps(sim, transfer->message) ? handshake_step_s(sim, transfer) : 0;
 }
 
 static void through(struct simulation *sim, uint32_t number)
 {
-    struct flight *flight = &sim->flights[number];
-    flight->phase = FLIGHT_IS_THROUGH;
-    flight->moved_s = sim->events.now_s;
-    flight->through_s = fmax(sim->events.now_s, flight->queued_s) + flight->crossing_s;
+    struct transfer *transfer = &sim->transfers[number];
+    transfer->phase = TRANSFER_IS_THROUGH;
+    transfer->moved_s = sim->events.now_s;
+    transfer->through_s = fmax(sim->events.now_s, transfer->queued_s) + transfer->crossing_s;
     handshake_through(sim, number);
-    double delivered_s = flight->through_s + last_latency_s(sim, flight);
-    if (loads_links(sim, flight))
-        delivered_s += leave_links(sim, flight);
-    if (!is_one_sided(sim, flight->message))
-        complete(sim, flight->message, OPERATION_SEND, 0);
+    double delivered_s = transfer->through_s + last_latency_s(sim, transfer);
+    if (loads_links(sim, transfer))
+        delivered_s += leave_links(sim, transfer);
+    if (!is_one_sided(sim, transfer->message))
+        complete(sim, transfer->message, OPERATION_SEND, 0);
     if (delivered_s > sim->events.now_s)
-        events_schedule(&sim->events, delivered_s + handshake_order_s(sim, flight), EVENT_FLIGHT, number);
+        events_schedule(&sim->events, delivered_s + handshake_order_s(sim, transfer), EVENT_TRANSFER, number);
     else
         deliver(sim, number);
 }
 
-static void flight_begin_to_move(struct simulation *sim, uint32_t number)
+static void transfer_begin_to_move(struct simulation *sim, uint32_t number)
 {
-    struct flight *flight = &sim->flights[number];
-    flight->begun_s = sim->events.now_s;
-    flight->mover.carried = run_share_carried(&sim->share, flight->mover.src, flight->mover.dst);
-    double bytes = (double)message_told(sim, flight->message)->bytes;
-    if (!is_one_sided(sim, flight->message) && bytes > 0 && room_bytes(sim, flight->message) >= bytes)
-        complete(sim, flight->message, OPERATION_SEND, bytes);
-    const struct run_class *class = &sim->rates.classes[flight->mover.class];
+    struct transfer *transfer = &sim->transfers[number];
+    transfer->begun_s = sim->events.now_s;
+    transfer->mover.carried = run_share_carried(&sim->share, transfer->mover.src, transfer->mover.dst);
+    double bytes = (double)message_told(sim, transfer->message)->bytes;
+    if (!is_one_sided(sim, transfer->message) && bytes > 0 && room_bytes(sim, transfer->message) >= bytes)
+        complete(sim, transfer->message, OPERATION_SEND, bytes);
+    const struct run_class *class = &sim->rates.classes[transfer->mover.class];
     if (!(bytes > 0) || isinf(class->bytes_per_s[1])) {
         through(sim, number);
         return;
     }
-    if (loads_links(sim, flight))
-        run_links_begin(&sim->links, sim->share.nodes.of[flight->mover.src], sim->share.nodes.of[flight->mover.dst],
+    if (loads_links(sim, transfer))
+        run_links_begin(&sim->links, sim->share.nodes.of[transfer->mover.src], sim->share.nodes.of[transfer->mover.dst],
                         bytes, sim->events.now_s);
-    bool by_itself = moves_by_itself(sim, flight, bytes);
-    if (may_move(sim, flight) || (by_itself && handshake_has_steps(sim, flight->message))) {
+    bool by_itself = moves_by_itself(sim, transfer, bytes);
+    if (may_move(sim, transfer) || (by_itself && handshake_has_steps(sim, transfer->message))) {
         if (!by_itself)
             note_needs(sim, number, true);
         move(sim, number, bytes);
     } else {
         note_needs(sim, number, true);
-        flight->phase = FLIGHT_STOPS;
-        flight->stopped_s = sim->events.now_s;
-        flight->rest = bytes;
+        transfer->phase = TRANSFER_STOPS;
+        transfer->stopped_s = sim->events.now_s;
+        transfer->rest = bytes;
     }
 }
 
 static void answer(struct simulation *sim, uint32_t number)
 {
-    struct flight *flight = &sim->flights[number];
-    flight->phase = FLIGHT_ANSWERS;
-    flight->agreed_s = sim->events.now_s;
-    queue(sim, number, flight->mover.dst, flight->mover.src);
+    struct transfer *transfer = &sim->transfers[number];
+    transfer->phase = TRANSFER_ANSWERS;
+    transfer->agreed_s = sim->events.now_s;
+    queue(sim, number, transfer->mover.dst, transfer->mover.src);
 }
 
 static void handshake_post(struct simulation *sim, uint32_t message, enum run_operation_kind side)
@@ -445,49 +446,49 @@ static void handshake_post(struct simulation *sim, uint32_t message, enum run_op
     const struct message_state *state = message_state(sim, message);
     const struct run_message *told = message_told(sim, message);
     if (side == OPERATION_SEND) {
-        queue(sim, flight_make(sim, message, FLIGHT_ANNOUNCES), told->src, told->dst);
-    } else if (state->flight != RUN_NOBODY) { /* the announcement is on its way, or not taken note of */
-        sim->flights[state->flight].begun = simulation_moment(sim);
+        queue(sim, transfer_make(sim, message, TRANSFER_ANNOUNCES), told->src, told->dst);
+    } else if (state->transfer != RUN_NOBODY) { /* the announcement is on its way, or not taken note of */
+        sim->transfers[state->transfer].begun = simulation_moment(sim);
     } else if (!isnan(state->post_s[OPERATION_SEND])) {
-        answer(sim, flight_make(sim, message, FLIGHT_ANNOUNCES));
+        answer(sim, transfer_make(sim, message, TRANSFER_ANNOUNCES));
     }
 }
 
 /* Lets the data of a message begin to move; other ones of the same ranks may come the other way. */
 static void begin_data(struct simulation *sim, uint32_t number)
 {
-    struct flight *flight = &sim->flights[number];
-    const struct flight_list *others = &sim->ranks[flight->mover.src].coming;
-    struct flight_list *mine = &sim->ranks[flight->mover.dst].coming;
+    struct transfer *transfer = &sim->transfers[number];
+    const struct transfer_list *others = &sim->ranks[transfer->mover.src].coming;
+    struct transfer_list *mine = &sim->ranks[transfer->mover.dst].coming;
     double alone_s =
-        (double)message_told(sim, flight->message)->bytes / sim->rates.classes[flight->mover.class].bytes_per_s[1];
+        (double)message_told(sim, transfer->message)->bytes / sim->rates.classes[transfer->mover.class].bytes_per_s[1];
     for (size_t i = 0; i < others->n; i++) {
-        const struct flight *other = &sim->flights[others->flights[i]];
-        if (other->mover.src == flight->mover.dst && other->begun_s < sim->events.now_s)
-            flight->crossing_s = CROSSING * alone_s;
+        const struct transfer *other = &sim->transfers[others->transfers[i]];
+        if (other->mover.src == transfer->mover.dst && other->begun_s < sim->events.now_s)
+            transfer->crossing_s = CROSSING * alone_s;
     }
     append(mine, number);
-    flight_begin_to_move(sim, number);
+    transfer_begin_to_move(sim, number);
 }
 
 void message_arrives(struct simulation *sim, uint32_t message)
 {
-    uint32_t flight = message_state(sim, message)->flight;
+    uint32_t transfer = message_state(sim, message)->transfer;
     if (!is_searched(sim, message))
         return;
     run_queue_arrive(&sim->queue, message, message_told(sim, message)->dst, sim->events.now_s);
-    if (flight != RUN_NOBODY && sim->flights[flight].phase == FLIGHT_ARRIVES)
-        deliver(sim, flight);
+    if (transfer != RUN_NOBODY && sim->transfers[transfer].phase == TRANSFER_ARRIVES)
+        deliver(sim, transfer);
 }
 
-/* Keeps a flight until the rank looks for messages. Returns false where it need not wait. */
+/* Keeps a transfer until the rank looks for messages. Returns false where it need not wait. */
 static bool await_rank(struct simulation *sim, uint32_t number, enum run_operation_kind side)
 {
-    struct flight *flight = &sim->flights[number];
-    const struct run_class *class = &sim->rates.classes[flight->mover.class];
-    uint32_t rank = side == OPERATION_SEND ? flight->mover.src : flight->mover.dst;
+    struct transfer *transfer = &sim->transfers[number];
+    const struct run_class *class = &sim->rates.classes[transfer->mover.class];
+    uint32_t rank = side == OPERATION_SEND ? transfer->mover.src : transfer->mover.dst;
     bool needs = side == OPERATION_SEND ? class->needs_sender : class->needs_receiver;
-    if (!needs || sim->ranks[rank].n_polling > 0 || (message_told(sim, flight->message)->flags & MESSAGE_TENDED) != 0)
+    if (!needs || sim->ranks[rank].n_polling > 0 || (message_told(sim, transfer->message)->flags & MESSAGE_TENDED) != 0)
         return false;
     append(&sim->ranks[rank].arrived, number);
     return true;
@@ -496,29 +497,29 @@ static bool await_rank(struct simulation *sim, uint32_t number, enum run_operati
 /* Lets a rank take note of an answer, or of an announcement: without its receive that is answered when it is posted. */
 static void take(struct simulation *sim, uint32_t number)
 {
-    const struct flight *flight = &sim->flights[number];
-    if (flight->phase == FLIGHT_ANNOUNCES)
-        message_arrives(sim, flight->message);
-    if (flight->phase == FLIGHT_ANSWERS)
+    const struct transfer *transfer = &sim->transfers[number];
+    if (transfer->phase == TRANSFER_ANNOUNCES)
+        message_arrives(sim, transfer->message);
+    if (transfer->phase == TRANSFER_ANSWERS)
         begin_data(sim, number);
-    else if (isnan(message_state(sim, flight->message)->post_s[OPERATION_RECEIVE]))
-        flight_free(sim, number);
+    else if (isnan(message_state(sim, transfer->message)->post_s[OPERATION_RECEIVE]))
+        transfer_free(sim, number);
     else
         answer(sim, number);
 }
 
 static void handshake_event(struct simulation *sim, uint32_t number)
 {
-    struct flight *flight = &sim->flights[number];
-    if (!await_rank(sim, number, flight->phase == FLIGHT_ANSWERS ? OPERATION_SEND : OPERATION_RECEIVE))
+    struct transfer *transfer = &sim->transfers[number];
+    if (!await_rank(sim, number, transfer->phase == TRANSFER_ANSWERS ? OPERATION_SEND : OPERATION_RECEIVE))
         take(sim, number);
 }
 
 void rank_polls(struct simulation *sim, uint32_t rank)
 {
-    struct flight_list *list = &sim->ranks[rank].arrived;
+    struct transfer_list *list = &sim->ranks[rank].arrived;
     for (size_t i = 0; i < list->n; i++)
-        take(sim, list->flights[i]);
+        take(sim, list->transfers[i]);
     list->n = 0;
 }
 
@@ -528,44 +529,44 @@ static void begin(struct simulation *sim, uint32_t message)
     bool rendezvous = message_is_rendezvous(sim, message);
     uint32_t behind;
     double wait_s = rendezvous ? 0 : backlog_s(sim, told->src, told->dst, &behind);
-    uint32_t number = flight_make(sim, message, FLIGHT_BEGINS);
-    struct flight *flight = &sim->flights[number];
-    const struct run_class *class = &sim->rates.classes[flight->mover.class];
+    uint32_t number = transfer_make(sim, message, TRANSFER_BEGINS);
+    struct transfer *transfer = &sim->transfers[number];
+    const struct run_class *class = &sim->rates.classes[transfer->mover.class];
     if (wait_s > 0)
-        flight->queued_s = sim->events.now_s + wait_s + (double)told->bytes / class->bytes_per_s[1];
+        transfer->queued_s = sim->events.now_s + wait_s + (double)told->bytes / class->bytes_per_s[1];
     if (rendezvous && class->tau_s > 0)
-        events_schedule(&sim->events, sim->events.now_s + class->tau_s, EVENT_FLIGHT, number);
+        events_schedule(&sim->events, sim->events.now_s + class->tau_s, EVENT_TRANSFER, number);
     else
-        flight_begin_to_move(sim, number);
+        transfer_begin_to_move(sim, number);
 }
 
-void flight_event(struct simulation *sim, uint32_t number)
+void transfer_event(struct simulation *sim, uint32_t number)
 {
-    switch (sim->flights[number].phase) {
-    case FLIGHT_ANNOUNCES:
-    case FLIGHT_ANSWERS:
+    switch (sim->transfers[number].phase) {
+    case TRANSFER_ANNOUNCES:
+    case TRANSFER_ANSWERS:
         handshake_event(sim, number);
         break;
-    case FLIGHT_BEGINS:
-        flight_begin_to_move(sim, number);
+    case TRANSFER_BEGINS:
+        transfer_begin_to_move(sim, number);
         break;
     default:
         deliver(sim, number);
     }
 }
 
-void flight_mark(struct simulation *sim, uint32_t mark)
+void transfer_mark(struct simulation *sim, uint32_t mark)
 {
     uint32_t number = run_mark_number(mark);
-    struct flight *flight = &sim->flights[number];
+    struct transfer *transfer = &sim->transfers[number];
     if (!run_mark_is_end(mark)) {
-        if (!is_one_sided(sim, flight->message))
-            complete(sim, flight->message, OPERATION_SEND, room_bytes(sim, flight->message));
-        if (moves_by_itself(sim, flight, room_bytes(sim, flight->message)))
+        if (!is_one_sided(sim, transfer->message))
+            complete(sim, transfer->message, OPERATION_SEND, room_bytes(sim, transfer->message));
+        if (moves_by_itself(sim, transfer, room_bytes(sim, transfer->message)))
             note_needs(sim, number, false);
         return;
     }
-    run_share_remove(&sim->share, sim->events.now_s, &flight->mover);
+    run_share_remove(&sim->share, sim->events.now_s, &transfer->mover);
     note_needs(sim, number, false);
     through(sim, number);
 }
@@ -638,17 +639,17 @@ double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
 
 void rank_enters(struct simulation *sim, uint32_t rank)
 {
-    struct flight_list *list = &sim->ranks[rank].needing;
+    struct transfer_list *list = &sim->ranks[rank].needing;
     if (sim->ranks[rank].n_inside++ > 0)
         return;
     for (size_t i = 0; i < list->n; i++) {
-        uint32_t number = list->flights[i];
-        struct flight *flight = &sim->flights[number];
-        if (flight->phase != FLIGHT_STOPS || !may_move(sim, flight))
+        uint32_t number = list->transfers[i];
+        struct transfer *transfer = &sim->transfers[number];
+        if (transfer->phase != TRANSFER_STOPS || !may_move(sim, transfer))
             continue;
-        flight->stalled_s += sim->events.now_s - flight->stopped_s;
-        move(sim, number, flight->rest);
-        if (moves_by_itself(sim, flight, flight->rest)) {
+        transfer->stalled_s += sim->events.now_s - transfer->stopped_s;
+        move(sim, number, transfer->rest);
+        if (moves_by_itself(sim, transfer, transfer->rest)) {
             note_needs(sim, number, false);
             i--; /* another one has come to this place */
         }
@@ -657,17 +658,17 @@ void rank_enters(struct simulation *sim, uint32_t rank)
 
 void rank_leaves(struct simulation *sim, uint32_t rank)
 {
-    struct flight_list *list = &sim->ranks[rank].needing;
+    struct transfer_list *list = &sim->ranks[rank].needing;
     if (--sim->ranks[rank].n_inside > 0)
         return;
     for (size_t i = 0; i < list->n; i++) {
-        uint32_t number = list->flights[i];
-        struct flight *flight = &sim->flights[number];
-        if (flight->phase != FLIGHT_MOVES)
+        uint32_t number = list->transfers[i];
+        struct transfer *transfer = &sim->transfers[number];
+        if (transfer->phase != TRANSFER_MOVES)
             continue;
-        flight->rest = run_share_rest(&sim->share, sim->events.now_s, &flight->mover);
-        run_share_remove(&sim->share, sim->events.now_s, &flight->mover);
-        flight->phase = FLIGHT_STOPS;
-        flight->stopped_s = sim->events.now_s;
+        transfer->rest = run_share_rest(&sim->share, sim->events.now_s, &transfer->mover);
+        run_share_remove(&sim->share, sim->events.now_s, &transfer->mover);
+        transfer->phase = TRANSFER_STOPS;
+        transfer->stopped_s = sim->events.now_s;
     }
 }

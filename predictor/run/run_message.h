@@ -22,16 +22,16 @@ double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
 /* Lets a message, or its announcement, arrive at a rank that searches its queues. */
 void message_arrives(struct simulation *sim, uint32_t message);
 
-/* Handles EVENT_FLIGHT. */
-void flight_event(struct simulation *sim, uint32_t flight);
+/* Handles EVENT_TRANSFER. */
+void transfer_event(struct simulation *sim, uint32_t transfer);
 /* Takes a mark that run_share_take gave. */
-void flight_mark(struct simulation *sim, uint32_t mark);
+void transfer_mark(struct simulation *sim, uint32_t mark);
 /* Returns how long it has stopped for want of a rank inside MPI. */
-double flight_stalled_s(const struct simulation *sim, const struct flight *flight);
+double transfer_stalled_s(const struct simulation *sim, const struct transfer *transfer);
 /* Says whether a message has a handshake that is made step by step. */
 bool handshake_has_steps(const struct simulation *sim, uint32_t message);
 /* Returns the latency of a step. */
-double handshake_step_s(const struct simulation *sim, const struct flight *flight);
+double handshake_step_s(const struct simulation *sim, const struct transfer *transfer);
 
 void rank_enters(struct simulation *sim, uint32_t rank);
 void rank_leaves(struct simulation *sim, uint32_t rank);

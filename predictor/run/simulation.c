@@ -30,9 +30,9 @@ static void allocate(struct simulation *sim)
 static void release(struct simulation *sim)
 {
     for (size_t rank = 0; rank < sim->program->n_ranks; rank++) {
-        free(sim->ranks[rank].needing.flights);
-        free(sim->ranks[rank].coming.flights);
-        free(sim->ranks[rank].arrived.flights);
+        free(sim->ranks[rank].needing.transfers);
+        free(sim->ranks[rank].coming.transfers);
+        free(sim->ranks[rank].arrived.transfers);
     }
     free(sim->ranks);
     free(sim->strands);
@@ -40,11 +40,11 @@ static void release(struct simulation *sim)
     free(sim->merged);
     free(sim->members);
     free(sim->collectives);
-    free(sim->flights);
+    free(sim->transfers);
     free(sim->ahead);
     events_release(&sim->events);
     cores_release(sim);
-    stage_release(sim);
+    collectives_release(sim);
     run_memory_release(&sim->memory);
     run_queue_release(&sim->queue);
     run_links_release(&sim->links);
@@ -210,7 +210,7 @@ static void run_events(struct simulation *sim)
         if (share_s <= event_s) {
             uint32_t mark = run_share_take(&sim->share, sim->events.now_s);
             if (mark != RUN_NO_MARK)
-                flight_mark(sim, mark);
+                transfer_mark(sim, mark);
         } else {
             events_handle_next(&sim->events, sim);
         }
@@ -262,13 +262,13 @@ int simulate(const struct run_program *program, const struct machine *machine, c
                              .placement = placement,
                              .options = options,
                              .result = result,
-                             .free_flight = RUN_NOBODY,
+                             .free_transfer = RUN_NOBODY,
                              .events.handlers = {[EVENT_STRAND] = strand_event,
-                                                 [EVENT_FLIGHT] = flight_event,
+                                                 [EVENT_TRANSFER] = transfer_event,
                                                  [EVENT_MEMBER] = member_event,
                                                  [EVENT_TURN] = strand_turn_event},
                              .message_complete = strand_message_complete,
-                             .moved_complete = moved_complete,
+                             .collective_message_complete = collective_message_complete,
                              .member_complete = strand_member_complete};
     *result = (struct simulation_result){0};
     if (placement->n_ranks < program->n_ranks)
@@ -276,7 +276,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
     run_share_init(&sim.share, options->law, &sim.rates, placement);
     allocate(&sim);
     cores_init(&sim);
-    stage_init(&sim);
+    collectives_init(&sim);
     int code =
         run_rates_init(&sim.rates, machine, levels_used(&sim, machine), sim.share.nodes.largest, options->ideal, error);
     if (code == 0)

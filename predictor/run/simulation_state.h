@@ -48,25 +48,25 @@ enum message_done { SEND_DONE = 1U << 0, DELIVERED = 1U << 1 };
 struct message_state {
     double post_s[2];   /* of the send, the receive; NaN: not yet */
     uint32_t waiter[2]; /* strand that waits for that end, RUN_NOBODY; for the receive before its post: that probes */
-    uint32_t flight;    /* RUN_NOBODY: not under way */
+    uint32_t transfer;  /* RUN_NOBODY: not under way */
     uint8_t done;
     uint8_t class;
 };
 
 /* The first two are of a handshake that is made step by step. */
-enum flight_phase {
-    FLIGHT_ANNOUNCES,
-    FLIGHT_ANSWERS,
-    FLIGHT_BEGINS,
-    FLIGHT_MOVES,
-    FLIGHT_STOPS,
-    FLIGHT_IS_THROUGH,
-    FLIGHT_ARRIVES, /* it would be delivered, but what arrives at the same moment has not been searched for */
-    FLIGHT_IS_FOUND,
+enum transfer_phase {
+    TRANSFER_ANNOUNCES,
+    TRANSFER_ANSWERS,
+    TRANSFER_BEGINS,
+    TRANSFER_MOVES,
+    TRANSFER_STOPS,
+    TRANSFER_IS_THROUGH,
+    TRANSFER_ARRIVES, /* it would be delivered, but what arrives at the same moment has not been searched for */
+    TRANSFER_IS_FOUND,
 };
 
-/* Describes a message under way, from its begin to its delivery. */
-struct flight {
+/* A message under way, from its begin to its delivery. */
+struct transfer {
     struct run_mover mover;
     uint32_t message; /* the next free one where it is not used */
     uint8_t phase;
@@ -88,8 +88,8 @@ struct flight {
 struct member_state {
     double arrival_s; /* NaN: not yet */
     union {
-        double moment_s;    /* the arrival that it depends on, once known */
-        uint32_t performer; /* of a modelled collective, from its arrival until it is done */
+        double moment_s;      /* the arrival that it depends on, once known */
+        uint32_t participant; /* of a modelled collective, from its arrival until it is done */
     };
     uint32_t waiter;
     bool done;
@@ -99,31 +99,31 @@ struct collective_state {
     uint32_t n_arrived, n_lower; /* n_lower: the first so many have all arrived */
     double lower_s;              /* last arrival of those */
     struct run_moment last;      /* the arrival that others depend on */
-    uint32_t performance;        /* of a modelled one that is under way, or RUN_NOBODY */
+    uint32_t instance;           /* of a modelled one that is under way, or RUN_NOBODY */
 };
 
-/* Describes a message of a modelled collective. Its number is that of its place behind the program's messages. */
-struct moved_message {
+/* A message of a modelled collective. Its number is that of its place behind the program's messages. */
+struct collective_message {
     struct run_message told; /* MESSAGE_TENDED and no other flag */
     struct message_state state;
-    uint32_t performance;
+    uint32_t instance;
     uint32_t member[2];          /* numbers of the sender, the receiver in the collective */
-    uint32_t performer[2];       /* who waits for that end, RUN_NOBODY */
+    uint32_t participant[2];     /* who waits for that end, RUN_NOBODY */
     struct run_moment latest[2]; /* the last arrival that the post depended on */
     uint32_t next;               /* in its bucket, or the next free one */
 };
 
-/* Describes a member while it goes through the script. */
-struct performer {
+/* A member of an instance while it goes through the script. */
+struct participant {
     struct script_cursor cursor;
-    uint32_t member, performance;
+    uint32_t member, instance;
     uint32_t n_pending;       /* ends of messages of the round that are not complete; or the next free one */
     bool posts;               /* the round's posts are not all made */
     struct run_moment latest; /* the last arrival that it depends on so far */
 };
 
-/* Describes a modelled collective while members go through it. */
-struct performance {
+/* An instance of a modelled collective, from its first arrival until all members are done. */
+struct instance {
     struct run_script script;
     struct script_nodes *nodes; /* of the script, or NULL */
     uint32_t n_left;            /* members that are not done */
@@ -131,14 +131,14 @@ struct performance {
     bool tended;                /* nonblocking: goes on as if its ranks were inside MPI */
 };
 
-struct run_stage {
-    struct moved_message *messages;
+struct modelled_state {
+    struct collective_message *messages;
     size_t n_messages, messages_room;
-    struct performer *performers;
-    size_t n_performers, performers_room;
-    struct performance *performances;
-    size_t n_performances, performances_room;
-    uint32_t free_message, free_performer, free_performance;
+    struct participant *participants;
+    size_t n_participants, participants_room;
+    struct instance *instances;
+    size_t n_instances, instances_room;
+    uint32_t free_message, free_participant, free_instance;
     uint32_t *buckets; /* [n_buckets], a power of two: messages of which one end is not posted yet */
     size_t n_buckets, n_waiting;
     uint32_t posting; /* the message that is being posted, RUN_NOBODY */
@@ -146,23 +146,23 @@ struct run_stage {
 
 /* Holds the bytes of a message that are before others in the queue of a network card. */
 struct run_ahead {
-    uint32_t src, dst, flight;
+    uint32_t src, dst, transfer;
     double left;
 };
 
-struct flight_list {
-    uint32_t *flights;
+struct transfer_list {
+    uint32_t *transfers;
     size_t n, room;
 };
 
 struct rank_state {
-    uint32_t n_inside;          /* strands inside MPI */
-    uint32_t n_polling;         /* strands that wait in MPI, or have ended */
-    uint32_t n_going;           /* strands that have not ended */
-    uint32_t n_threads;         /* that compute for each strand that does; of the term memory */
-    struct flight_list needing; /* those that move only while the rank is inside MPI */
-    struct flight_list coming;  /* those to it that move after a handshake by steps */
-    struct flight_list arrived; /* announcements and answers that wait for it to be there, in order */
+    uint32_t n_inside;            /* strands inside MPI */
+    uint32_t n_polling;           /* strands that wait in MPI, or have ended */
+    uint32_t n_going;             /* strands that have not ended */
+    uint32_t n_threads;           /* that compute for each strand that does; of the term memory */
+    struct transfer_list needing; /* those that move only while the rank is inside MPI */
+    struct transfer_list coming;  /* those to it that move after a handshake by steps */
+    struct transfer_list arrived; /* announcements and answers that wait for it to be there, in order */
 };
 
 /* Holds a processor of a machine that has fewer of them than ranks, and who waits for it. */
@@ -190,12 +190,12 @@ struct run_cores {
     struct strand_core *strands;
 };
 
-/* A strand goes on, a flight changes its phase, a member leaves its collective, a strand's turn comes. */
-enum event_kind { EVENT_STRAND = 0, EVENT_FLIGHT, EVENT_MEMBER, EVENT_TURN };
+/* A strand goes on, a transfer changes its phase, a member leaves its collective, a strand's turn comes. */
+enum event_kind { EVENT_STRAND = 0, EVENT_TRANSFER, EVENT_MEMBER, EVENT_TURN };
 
 struct simulation {
     struct run_cores cores;
-    struct run_stage stage;
+    struct modelled_state modelled;
     const struct run_program *program;
     const struct placement *placement;
     const struct simulation_options *options;
@@ -209,7 +209,8 @@ struct simulation {
     /* Tell whoever waits that an end of a message, of which `rest` bytes are left, is complete: of the program, of a
      * modelled collective. */
     void (*message_complete)(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
-    void (*moved_complete)(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
+    void (*collective_message_complete)(struct simulation *sim, uint32_t message, enum run_operation_kind side,
+                                        double rest);
     /* Tells whoever waits that a member leaves its collective, and the last arrival, at last_s, that it depended on. */
     void (*member_complete)(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last);
     uint32_t active; /* the strand that goes on now */
@@ -218,11 +219,11 @@ struct simulation {
     struct message_state *messages;
     const struct run_message *told; /* the program's messages, or those of merged */
     struct run_message *merged;     /* with all bytes of a partitioned message in its last piece; NULL: none is so */
-    struct flight *flights;
-    size_t n_flights, flights_room;
+    struct transfer *transfers;
+    size_t n_transfers, transfers_room;
     struct run_ahead *ahead; /* room for run_backlog.c */
     size_t ahead_room;
-    uint32_t free_flight;
+    uint32_t free_transfer;
     struct rank_state *ranks;
     struct member_state *members;
     struct collective_state *collectives;
