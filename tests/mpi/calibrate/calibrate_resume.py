@@ -144,7 +144,7 @@ def interrupted_and_continued(seconds):
     first = killed(seconds)
     command = words("--seconds", seconds)
     said, code = end_in_the_middle(command, "algorithm1,", signal.SIGINT)
-    expect(f"an interrupt is told: {said}", "signal 2" in said and "continues" in said and code == 130)
+    expect(f"an interrupt is told: {said}", "signal 2" in said and "again to continue" in said and code == 130)
     expect(f"what was killed is continued: {said}", "continuing with" in said and
            samples_of("m.raw.csv.part")[:len(first)] == first)
     done_first = ("# begin eager", "# begin buffer")
