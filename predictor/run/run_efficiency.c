@@ -1,5 +1,5 @@
-/* Every quotient is of times that are ordered, mean <= longest computation <= ideal run <= run, so that none is above 1.
- * See run_efficiency.h. */
+/* Every quotient is of times that are ordered, mean <= longest computation <= ideal run <= run, so that none is above
+ * 1. See run_efficiency.h. */
 #include "predictor/run/run_efficiency.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* Replays a run on an ideal network, without latency, contention and with infinite bandwidth, for its efficiencies. What
- * was measured is held against computation as recorded, with a processor for each thread, since that computation holds its
- * waits for processors. What is predicted shares processors anew on the ideal network, as it does on the other one. */
+/* Replays a run on an ideal network, without latency, contention and with infinite bandwidth, for its efficiencies.
+ * What was measured is held against computation as recorded, with a processor for each thread, since that computation
+ * holds its waits for processors. What is predicted shares processors anew on the ideal network, as it does on the
+ * other one. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Holds the efficiencies of runs made by lot against what they are to each other (share/doc/MODELS.md, Whole run,
- * Efficiencies): each lies within 0 and 1, and their products are exact, whatever the law, the terms, the processors, the
- * threads, and the change. Each run is made twice: once by a law, as if it had been recorded so, and once by the law at
- * hand. */
+ * Efficiencies): each lies within 0 and 1, and their products are exact, whatever the law, the terms, the processors,
+ * the threads, and the change. Each run is made twice: once by a law, as if it had been recorded so, and once by the
+ * law at hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -299,8 +299,8 @@ static void note(const struct lot *lot, const struct run_efficiencies *e, int of
         seen->least[kind] = fmin(seen->least[kind], e->share[kind]);
 }
 
-/* Where each rank computes once at a time, measured ones need no bound if the table blocks nobody whom the recorded run
- * did not, and predicted ones need none if nobody shares a processor. */
+/* Where each rank computes once at a time, measured ones need no bound if the table blocks nobody whom the recorded
+ * run did not, and predicted ones need none if nobody shares a processor. */
 static void by_lot(void **state)
 {
     (void)state;
@@ -360,8 +360,8 @@ static void planted(void **state)
     assert_true(n_unbounded > 0 && n_beside > RUNS / 2 && n_mixed > 10);
 }
 
-/* Two ranks of one processor compute for 2 ms each at the same time, so that both take 4 ms as recorded. Rank 1 waits for
- * rank 0's message of 1 ms, which is gone on an ideal network. */
+/* Two ranks of one processor compute for 2 ms each at the same time, so that both take 4 ms as recorded. Rank 1 waits
+ * for rank 0's message of 1 ms, which is gone on an ideal network. */
 static void by_hand(void **state)
 {
     (void)state;
