@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +26,10 @@
 #include "share/base/placement.h"
 #include "interpose/run/launch.h"
 #include "interpose/run/output_name.h"
-#include "interpose/run/run_keys.h"
 #include "interpose/run/spool_folder.h"
 #include "interpose/run/unrecorded.h"
+#include "share/base/array.h"
+#include "interpose/spool/event.h"
 
 static const char usage[] =
     "usage: mpistair run [-o trace.db] [--machine NAME|FILE] [OPTIONS] [--] LAUNCHER [ARGUMENTS]\n"
@@ -90,6 +92,64 @@ static int read_options(int argc, char **argv, struct run_options *options)
         return wrong_usage("run", "--spool: expected a folder name");
     options->command = argv;
     return OPTIONS_READ;
+}
+
+/* One script may start several jobs, whose spools lie in one folder. A key stands in the header of every spool, with
+ * the time at which its run started. */
+
+struct run_key {
+    char text[sizeof((struct spool_header){0}.run_key)];
+    uint64_t started_unix_ns;
+    bool is_done; /* run_keys_done was called for it */
+    char *trace;  /* name of the trace made of it, released with the keys; NULL: none of its own */
+};
+
+struct run_keys {
+    struct run_key *keys; /* [n], in the order in which the runs started */
+    size_t n;
+};
+
+/* Adds a key in the order of the starts. */
+static void add_key(struct run_keys *keys, const struct run_key *key)
+{
+    size_t place = keys->n;
+    for (size_t i = 0; i < keys->n; i++)
+        if (strcmp(keys->keys[i].text, key->text) == 0)
+            return;
+    array_grow(&keys->keys, keys->n, sizeof *keys->keys);
+    for (; place > 0 && keys->keys[place - 1].started_unix_ns > key->started_unix_ns; place--)
+        keys->keys[place] = keys->keys[place - 1];
+    keys->keys[place] = *key;
+    keys->n++;
+}
+
+/* Adds the keys of the spools in a folder that are not there yet. Files that are no spools are passed over: ingest
+ * reports them. */
+static void run_keys_add(struct run_keys *keys, const char *folder)
+{
+    DIR *stream = opendir(folder);
+    if (stream == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(stream)) != NULL;) {
+        struct spool_header header;
+        struct run_key key;
+        if (!spool_folder_read_header(folder, entry->d_name, &header) || header.run_key[0] == '\0' ||
+            memchr(header.run_key, '\0', sizeof header.run_key) == NULL)
+            continue;
+        key = (struct run_key){.started_unix_ns = header.started_unix_ns};
+        strcpy(key.text, header.run_key);
+        add_key(keys, &key);
+    }
+    closedir(stream);
+}
+
+/* Marks a key as done: its run is in a trace. */
+static void run_keys_done(void *context, const char *key)
+{
+    struct run_keys *keys = context;
+    for (size_t i = 0; i < keys->n; i++)
+        if (strcmp(keys->keys[i].text, key) == 0)
+            keys->keys[i].is_done = true;
 }
 
 /* Writers are processes that outlive their launcher: one that is told to end may leave some behind for a moment, a
@@ -403,7 +463,9 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     restore_fatal_signals();
     if (options->machine != NULL)
         predict_runs(&keys, options->machine);
-    run_keys_release(&keys);
+    for (size_t i = 0; i < keys.n; i++)
+        free(keys.keys[i].trace);
+    free(keys.keys);
     return code;
 }
 

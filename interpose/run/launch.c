@@ -33,7 +33,7 @@ bool launch_wants_ingest(void)
     return given == NULL || strcmp(given, "0") != 0;
 }
 
-static const char *base(const char *path)
+const char *launch_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
@@ -98,7 +98,7 @@ static bool is_openmpi_launcher(const char *command)
     if (!launch_find_command(command, path))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(base(path), names[i]) == 0)
+        if (strcmp(launch_base(path), names[i]) == 0)
             return true;
     return false;
 }
@@ -108,7 +108,7 @@ static bool is_sanitizer(const char *library)
 {
     static const char *const names[] = {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "libclang_rt."};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncmp(base(library), names[i], strlen(names[i])) == 0)
+        if (strncmp(launch_base(library), names[i], strlen(names[i])) == 0)
             return true;
     return false;
 }
@@ -121,7 +121,7 @@ static void append_libraries(char *all, const char *list, bool sanitizers)
         char entry[PATH_MAX];
         size_t length = strcspn(at, " :");
         snprintf(entry, sizeof entry, "%.*s", (int)length, at);
-        if (length > 0 && is_sanitizer(entry) == sanitizers && strcmp(base(entry), OWN_LIBRARY) != 0) {
+        if (length > 0 && is_sanitizer(entry) == sanitizers && strcmp(launch_base(entry), OWN_LIBRARY) != 0) {
             strcat(all, all[0] != '\0' ? ":" : "");
             strncat(all, at, length);
         }

@@ -5,16 +5,108 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "interpose/run/claim.h"
 #include "interpose/spool/event.h"
+#include "interpose/spool/readers.h"
+
+/* The owner holds a lock on a file in the folder. The kernel takes the lock back when the process ends, however it
+ * ends, so a folder without one belongs to a run that is over. The file may be removed, or its folder renamed, between
+ * its opening and its locking: what counts is the file that has the name once it is locked. */
+
+#define CLAIM_FILE "run.lock"
+
+enum { MOST_TRIALS = 100, LOCK_PATH_BYTES = PATH_MAX + sizeof ".spool/" CLAIM_FILE };
+
+#define CLAIM_NONE ((struct claim){.lock = -1})
+
+enum claim_result {
+    CLAIM_OURS = 0,
+    CLAIM_TAKEN = 1,   /* a process that lives has it */
+    CLAIM_FAILED = -1, /* errno says why */
+};
+
+static void lock_path(char path[LOCK_PATH_BYTES], const char *folder)
+{
+    snprintf(path, LOCK_PATH_BYTES, "%s/" CLAIM_FILE, folder);
+}
+
+static int open_lock(const char *folder, int flags)
+{
+    char path[LOCK_PATH_BYTES];
+    lock_path(path, folder);
+    return open(path, flags | O_RDWR | O_CLOEXEC, 0644);
+}
+
+/* True if the descriptor belongs to the file that has the name now. */
+static bool has_name(int lock, const char *folder, struct stat *locked)
+{
+    char path[LOCK_PATH_BYTES];
+    struct stat named;
+    lock_path(path, folder);
+    return fstat(lock, locked) == 0 && stat(path, &named) == 0 && named.st_ino == locked->st_ino &&
+           named.st_dev == locked->st_dev;
+}
+
+/* True if another process holds the lock; a file system without locks counts as free. */
+static bool is_locked_by_other(int lock)
+{
+    return flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/* Makes the folder if it is missing, and claims it. Unless it returns CLAIM_OURS, claim is as CLAIM_NONE. */
+static enum claim_result claim_take(struct claim *claim, const char *folder)
+{
+    *claim = CLAIM_NONE;
+    for (int trial = 0; trial < MOST_TRIALS; trial++) {
+        struct stat locked;
+        bool is_made = mkdir(folder, readers_folder_mode()) == 0;
+        if (!is_made && errno != EEXIST)
+            return CLAIM_FAILED;
+        int lock = open_lock(folder, O_CREAT);
+        if (lock < 0 && errno != ENOENT)
+            return CLAIM_FAILED;
+        if (lock >= 0 && is_locked_by_other(lock)) {
+            close(lock);
+            return CLAIM_TAKEN;
+        }
+        if (lock >= 0 && has_name(lock, folder, &locked)) {
+            snprintf(claim->folder, sizeof claim->folder, "%s", folder);
+            claim->lock = lock;
+            claim->is_made = is_made;
+            futimens(lock, NULL); /* an earlier run may have left the file */
+            claim->since = fstat(lock, &locked) == 0 ? locked.st_mtim : (struct timespec){0};
+            return CLAIM_OURS;
+        }
+        if (lock >= 0)
+            close(lock);
+    }
+    errno = EBUSY;
+    return CLAIM_FAILED;
+}
+
+/* Gives the folder back, and removes it if it was made by claim_take and is empty. */
+static void claim_release(struct claim *claim)
+{
+    char path[LOCK_PATH_BYTES];
+    if (claim->lock < 0)
+        return;
+    lock_path(path, claim->folder);
+    unlink(path);
+    if (claim->is_made)
+        rmdir(claim->folder);
+    close(claim->lock);
+    *claim = CLAIM_NONE;
+}
 
 static const uint32_t network_magics[] = {
     0x6969,                             /* NFS */
@@ -196,7 +288,11 @@ bool spool_folder_is_taken(const char *output)
 {
     char collected[PATH_MAX + sizeof ".spool"];
     snprintf(collected, sizeof collected, "%s.spool", output);
-    return claim_is_taken(collected);
+    int lock = open_lock(collected, 0);
+    bool is_taken = lock >= 0 && is_locked_by_other(lock);
+    if (lock >= 0)
+        close(lock);
+    return is_taken;
 }
 
 void spool_folder_remove(const struct spool_folder *folder)

@@ -5,10 +5,18 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
-#include "interpose/run/claim.h"
 #include "interpose/spool/event.h"
 #include "share/base/error.h"
+
+/* Claims a folder for one `mpistair run` as long as that lives. */
+struct claim {
+    char folder[PATH_MAX];
+    int lock; /* a descriptor, -1: nothing is claimed */
+    bool is_made;
+    struct timespec since; /* by the clock of the folder's file system */
+};
 
 struct spool_folder {
     char path[PATH_MAX];       /* where the processes write, absolute */

@@ -52,20 +52,13 @@ static bool look_at_env(char *const *words)
     return false;
 }
 
-/* Returns the name of a program without its folder. */
-static const char *base(const char *word)
-{
-    const char *slash = strrchr(word, '/');
-    return slash != NULL ? slash + 1 : word;
-}
-
 /* Looks at a word of the command that may be a program which hands no environment on. */
 static bool look_at_word(char *const *words)
 {
     static const char *const others[] = {"sudo", "doas", "su", "runuser", NULL};
     static const char *const containers[] = {"docker", "podman", "apptainer", "singularity", "shifter", "ch-run", NULL};
     static const char *const none[] = {"-genvnone", "-envnone", NULL};
-    const char *name = base(words[0]);
+    const char *name = launch_base(words[0]);
     if (strcmp(name, "env") == 0)
         return look_at_env(words);
     if (is_one_of(name, others))
@@ -193,7 +186,7 @@ size_t unrecorded_print(char *const *command)
         if ((i == 0 && command[1] != NULL) || !find_program(command[i], path, &status))
             continue; /* of a launcher only what it starts is to be recorded */
         n += look_at_file(path, &status);
-        in_arguments = strchr(command[i], '/') != NULL && strcmp(base(command[i]), "env") != 0;
+        in_arguments = strchr(command[i], '/') != NULL && strcmp(launch_base(command[i]), "env") != 0;
     }
     return n;
 }
