@@ -46,11 +46,6 @@ bool cursor_next(struct cursor *rows)
     return step == SQLITE_ROW;
 }
 
-void cursor_no_memory(struct cursor *rows)
-{
-    rows->result = error_set(rows->error, "%s: no memory for its rows", rows->path);
-}
-
 int cursor_close(struct cursor *rows)
 {
     sqlite3_finalize(rows->statement);

@@ -44,8 +44,6 @@ struct cursor {
 /* Prepares sql. A failure shows in cursor_next (false) and cursor_close (-1). */
 void cursor_open(struct cursor *rows, sqlite3 *database, const char *path, const char *sql, struct error *error);
 bool cursor_next(struct cursor *rows);
-/* Remembers that the caller itself ran out of memory, as in array_grow. */
-void cursor_no_memory(struct cursor *rows);
 int cursor_close(struct cursor *rows);
 
 /* Returns 0 for NULL. */

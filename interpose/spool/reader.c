@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +20,80 @@
 #include <unistd.h>
 
 #include "interpose/functions.h"
-#include "interpose/spool/mapped_file.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
+#include "share/base/utf8.h"
+
+/* Another process may cut a file while it is read, and the system then ends by SIGBUS the process that touches a page
+ * behind the end. Here the rest reads as zeroes from then on. The signal comes to the thread that touches the page, in the
+ * middle of any expression, so its handler must repair the mapping; nothing can be returned from there. */
+
+struct mapped_file {
+    uint8_t *data;
+    size_t size;
+    size_t dropped; /* bytes at the front */
+    atomic_bool cut;
+    struct mapped_file *next, *previous;
+};
+
+static struct mapped_file *files;
+static size_t page_bytes;
+
+/* Puts zeroes where the file was, from the page on that is not there; then the read is made again. A fault in none of
+ * these files ends the process as ever, once the read is made again. */
+static void read_zeroes(int number, siginfo_t *about, void *context)
+{
+    (void)context;
+    const uint8_t *place = about->si_addr;
+    struct mapped_file *file = files;
+    while (file != NULL && (place < file->data + file->dropped || place >= file->data + file->size))
+        file = file->next;
+    if (file == NULL || about->si_code != BUS_ADRERR) {
+        signal(number, SIG_DFL);
+        return;
+    }
+    size_t from = (size_t)(place - file->data) / page_bytes * page_bytes;
+    file->cut = true;
+    if (mmap(file->data + from, file->size - from, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+        signal(number, SIG_DFL);
+}
+
+/* Maps the first `bytes` of an open file. Returns NULL with errno on failure. One thread opens and closes. */
+static struct mapped_file *mapped_file_open(int descriptor, size_t bytes)
+{
+    void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (data == MAP_FAILED)
+        return NULL;
+    struct mapped_file *file = xcalloc(1, sizeof *file);
+    if (page_bytes == 0) {
+        struct sigaction action = {.sa_sigaction = read_zeroes, .sa_flags = SA_SIGINFO};
+        page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+        sigaction(SIGBUS, &action, NULL);
+    }
+    file->data = data;
+    file->size = bytes;
+    file->next = files;
+    if (files != NULL)
+        files->previous = file;
+    files = file;
+    return file;
+}
+
+static void mapped_file_close(struct mapped_file *file)
+{
+    if (file == NULL)
+        return;
+    if (file->next != NULL)
+        file->next->previous = file->previous;
+    if (file->previous != NULL)
+        file->previous->next = file->next;
+    else
+        files = file->next;
+    if (file->size > file->dropped)
+        munmap(file->data + file->dropped, file->size - file->dropped);
+    free(file);
+}
 
 enum { RECORD_STEP_BYTES = 32, CHUNK_MINIMUM_BYTES = 4096, CHUNK_MAXIMUM_BYTES = 1 << 30 };
 
@@ -76,18 +149,6 @@ int64_t spool_ahead_ns(const struct spool_header *header)
     return header->clock_source == SPOOL_CLOCK_MONOTONIC && is_apart ? apart_ns : 0;
 }
 
-/* Returns the length of the UTF-8 character at text, 0 if there is none: text may be cut or damaged anywhere. */
-static size_t character_bytes(const unsigned char *text)
-{
-    size_t bytes = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-    if (text[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    return bytes;
-}
-
 /* Does what spool_clean_text promises; if strict, makes the text fit for the name of a file. */
 static void clean_text(char *text, size_t size, bool strict)
 {
@@ -96,7 +157,7 @@ static void clean_text(char *text, size_t size, bool strict)
         if (text[i] == '\t' && !strict)
             text[i] = ' ';
         unsigned char first = (unsigned char)text[i];
-        size_t bytes = character_bytes((const unsigned char *)text + i);
+        size_t bytes = utf8_length((const unsigned char *)text + i, size - i);
         bool harmful = bytes == 0 || (first < ' ' && first != '\n') || first == 0x7f;
         harmful = harmful || (strict && (bytes > 1 || first == '/' || first == '\n'));
         if (harmful)
@@ -248,11 +309,12 @@ enum spool_open_result spool_open(const char *path, struct spool *spool, struct 
         error_set(error, "%s: cannot be read: %s", path, strerror(errno));
         goto out;
     }
-    opened.data = mapped_file_data(opened.file);
+    opened.data = opened.file->data;
     copy_header(&opened.header, opened.data);
     /* If this part stayed mapped, its pages would come back with those of the first records, which the system maps
      * along. */
-    mapped_file_drop_front(opened.file, SPOOL_HEADER_BYTES);
+    munmap(opened.file->data, SPOOL_HEADER_BYTES);
+    opened.file->dropped = SPOOL_HEADER_BYTES;
     result = check_header(path, &opened.header, error);
     if (result == SPOOL_READY) {
         read_chunks(&opened);
@@ -266,6 +328,11 @@ out:
     else
         spool_close(&opened);
     return result;
+}
+
+bool spool_is_cut(const struct spool *spool)
+{
+    return spool->file->cut;
 }
 
 void spool_close(struct spool *spool)
@@ -403,9 +470,4 @@ const void *spool_next(struct spool_cursor *cursor)
         cursor->at = 0;
     }
     return NULL;
-}
-
-uint32_t spool_cursor_lane(const struct spool_cursor *cursor)
-{
-    return cursor->spool->spans[cursor->span].lane;
 }

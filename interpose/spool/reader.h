@@ -1,9 +1,10 @@
 /* Reads a spool file that anything may have happened to: its process was killed, its disk was full, its copy was cut
  * off, or it is not a spool at all. The file is mapped; nothing in it is trusted before it has been checked. What is
- * cut off it meanwhile reads as if it had never been written: see mapped_file.h. */
+ * cut off it meanwhile reads as if it had never been written. */
 #ifndef MPISTAIR_SPOOL_READER_H
 #define MPISTAIR_SPOOL_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,8 @@ enum spool_open_result {
 /* Opens one file. Unless it returns SPOOL_READY, error says why and spool is untouched. */
 enum spool_open_result spool_open(const char *path, struct spool *spool, struct error *error);
 void spool_close(struct spool *spool);
+/* True if a read found the file shorter than it was when it was opened: what was behind its end reads as zeroes. */
+bool spool_is_cut(const struct spool *spool);
 
 /* Returns by how much ticks that are CLOCK_MONOTONIC are ahead of the node's: the process was in a time namespace. */
 int64_t spool_ahead_ns(const struct spool_header *header);
@@ -73,7 +76,5 @@ const void *spool_next(struct spool_cursor *cursor);
 /* Ends the text, puts a blank for a tab ("MPICH Version:\t4.0.2") and '?' for what would harm a terminal or a database.
  */
 void spool_clean_text(char *text, size_t size);
-/* Returns the lane of the record that spool_next gave last. */
-uint32_t spool_cursor_lane(const struct spool_cursor *cursor);
 
 #endif

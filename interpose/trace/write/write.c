@@ -12,7 +12,6 @@
 
 #include "interpose/database/database.h"
 #include "interpose/database/saturating_sum.h"
-#include "interpose/spool/mapped_file.h"
 #include "interpose/trace/rows/sink.h"
 #include "share/base/installation.h"
 #include "interpose/trace/records/records.h"
@@ -93,7 +92,7 @@ static bool were_whole(const struct trace *trace, struct error *error)
 {
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         const struct spool *spool = trace->processes[rank].spool;
-        if (spool == NULL || !mapped_file_is_cut(spool->file))
+        if (spool == NULL || !spool_is_cut(spool))
             continue;
         error_set(
             error,
