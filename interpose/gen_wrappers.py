@@ -146,14 +146,14 @@ RECORDED_FAMILIES = {
     "rma": ("struct access_call", "arguments", ""),
     "rma_request": ("struct access_call", "arguments", "request"),
     "win_test": ("struct win_test_call", "arguments", "out"),
-    "win_create": ("struct access_call", "comm", "window"),
-    "win_free": ("struct access_call", "window", ""),
+    "win_create": ("struct access_call", "=ACCESS_WINDOW comm", "window =sizeof(MPI_Win)"),
+    "win_free": ("struct access_call", "=ACCESS_WINDOW window =sizeof(MPI_Win)", ""),
     "file": ("struct access_call", "arguments", ""),
     "file_all": ("struct access_call", "arguments", ""),
     "file_request": ("struct access_call", "arguments", "request"),
     "file_request_all": ("struct access_call", "arguments", "request"),
-    "file_open": ("struct access_call", "comm", "file"),
-    "file_close": ("struct access_call", "file", ""),
+    "file_open": ("struct access_call", "=ACCESS_FILE comm", "file =sizeof(MPI_File)"),
+    "file_close": ("struct access_call", "=ACCESS_FILE file =sizeof(MPI_File)", ""),
     "init": ("struct recorded_call", "", ""),
     "finalize": ("struct recorded_call", None, ""),
     "abort": ("struct recorded_call", "", None),
@@ -163,7 +163,8 @@ RECORDED_FAMILIES = {
 # Families whose begin or end function is that of another one.
 BEGINS_AS = {"test": "wait", "testall": "waitall", "waitsome": "waitall", "testsome": "waitall", "testany": "waitany",
              "startall": "start", "request_get_status_some": "request_get_status_all", "improbe": "mprobe", "imrecv": "mrecv",
-             "pready_list": "pready", "rma_request": "rma", "file_all": "file", "file_request": "file", "file_request_all": "file"}
+             "pready_list": "pready", "rma_request": "rma", "file_all": "file", "file_request": "file", "file_request_all": "file",
+             "win_create": "access_create", "file_open": "access_create", "win_free": "access_free", "file_close": "access_free"}
 ENDS_AS = {"test": "wait", "testall": "waitall", "testsome": "waitsome", "testany": "waitany", "startall": "start",
            "request_get_status": "request_get_status_any", "request_get_status_some": "request_get_status_all",
            "iprobe": "probe", "improbe": "mprobe", "imrecv": "mrecv", "irecv": "isend",
@@ -171,7 +172,7 @@ ENDS_AS = {"test": "wait", "testall": "waitall", "testsome": "waitsome", "testan
            "collective_init": "persistent_init", "partitioned_init": "persistent_init", "pready_range": "pready",
            "pready_list": "pready", "rma": "access", "file": "access", "file_all": "access", "rma_request": "access_request",
            "file_request": "access_request", "file_request_all": "access_request", "win_free": "access_free",
-           "file_close": "access_free"}
+           "file_close": "access_free", "win_create": "access_create", "file_open": "access_create"}
 # Families whose end function gives back what begin took, also where the recorder has closed in between.
 ENDS_ALWAYS = {"recv", "sendrecv", "wait", "test", "waitany", "testany", "request_get_status", "request_get_status_any", "mprobe",
                "improbe", "persistent_init", "collective_init", "partitioned_init", "start", "startall"}

@@ -93,7 +93,7 @@ void access_request_end(struct access_call *access, int result, const MPI_Reques
         end_access_record(access, result);
 }
 
-static void create_begin(struct access_call *access, enum access_sort sort, MPI_Comm comm)
+void access_create_begin(struct access_call *access, enum access_sort sort, MPI_Comm comm)
 {
     uint32_t communicator = communicator_index(access->call.thread, comm);
     if (communicator == COMMUNICATOR_NONE) {
@@ -105,17 +105,18 @@ static void create_begin(struct access_call *access, enum access_sort sort, MPI_
     publish_access(access, -1, 0, -1);
 }
 
-static void create_end(struct access_call *access, int result, uint64_t key)
+void access_create_end(struct access_call *access, int result, const void *made, size_t bytes)
 {
-    if (result == MPI_SUCCESS && live_table_put(&objects[access->sort].live, key, (void *)access->object) != 0)
+    if (result == MPI_SUCCESS &&
+        live_table_put(&objects[access->sort].live, handle_key(made, bytes), (void *)access->object) != 0)
         spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
     access_end(access, result);
 }
 
-static void free_begin(struct access_call *access, enum access_sort sort, uint64_t key)
+void access_free_begin(struct access_call *access, enum access_sort sort, const void *freed, size_t bytes)
 {
-    access->handle = key;
-    reserve_access(access, sort, (uintptr_t)live_table_take(&objects[sort].live, key));
+    access->handle = freed ? handle_key(freed, bytes) : 0;
+    reserve_access(access, sort, (uintptr_t)live_table_take(&objects[sort].live, access->handle));
     publish_access(access, -1, 0, -1);
 }
 
@@ -152,38 +153,8 @@ void win_test_end(struct win_test_call *test, int result, const int *flag)
     access_end(&test->access, result);
 }
 
-void win_create_begin(struct access_call *rma, MPI_Comm comm)
-{
-    create_begin(rma, ACCESS_WINDOW, comm);
-}
-
-void win_create_end(struct access_call *rma, int result, const MPI_Win *made)
-{
-    create_end(rma, result, result == MPI_SUCCESS ? HANDLE_KEY(*made) : 0);
-}
-
-void win_free_begin(struct access_call *rma, const MPI_Win *window)
-{
-    free_begin(rma, ACCESS_WINDOW, window ? HANDLE_KEY(*window) : 0);
-}
-
 void file_begin(struct access_call *file, const struct file_arguments *arguments)
 {
     begin_access(file, ACCESS_FILE, HANDLE_KEY(arguments->file), -1,
                  elements_bytes(arguments->count, arguments->datatype), arguments->offset);
-}
-
-void file_open_begin(struct access_call *file, MPI_Comm comm)
-{
-    create_begin(file, ACCESS_FILE, comm);
-}
-
-void file_open_end(struct access_call *file, int result, const MPI_File *opened)
-{
-    create_end(file, result, result == MPI_SUCCESS ? HANDLE_KEY(*opened) : 0);
-}
-
-void file_close_begin(struct access_call *file, const MPI_File *closed)
-{
-    free_begin(file, ACCESS_FILE, closed ? HANDLE_KEY(*closed) : 0);
 }

@@ -26,8 +26,13 @@ struct access_call {
 void access_end(struct access_call *access, int result);
 void access_request_end(struct access_call *access, int result, const MPI_Request *request);
 
-/* Ends the call that frees an object. The handle was forgotten before the call, since another thread may be given it at
- * once; it is known again where the call fails. */
+/* Record a call that makes an object of a sort, whose handle has so many bytes. */
+void access_create_begin(struct access_call *access, enum access_sort sort, MPI_Comm comm);
+void access_create_end(struct access_call *access, int result, const void *made, size_t bytes);
+
+/* Record the call that frees an object. The handle is forgotten before the call, since another thread may be given it
+ * at once; it is known again where the call fails. */
+void access_free_begin(struct access_call *access, enum access_sort sort, const void *freed, size_t bytes);
 void access_free_end(struct access_call *access, int result);
 
 struct rma_arguments {
@@ -50,10 +55,6 @@ struct win_test_call {
 void win_test_begin(struct win_test_call *test, const struct rma_arguments *arguments);
 void win_test_end(struct win_test_call *test, int result, const int *flag);
 
-void win_create_begin(struct access_call *rma, MPI_Comm comm);
-void win_create_end(struct access_call *rma, int result, const MPI_Win *made);
-void win_free_begin(struct access_call *rma, const MPI_Win *window);
-
 struct file_arguments {
     MPI_File file;
     int64_t offset; /* -1: the call has none */
@@ -65,8 +66,5 @@ struct file_arguments {
  * are a call each; the first has the bytes. What a call moves is known from its arguments: a read at the end of a
  * file may give less. */
 void file_begin(struct access_call *file, const struct file_arguments *arguments);
-void file_open_begin(struct access_call *file, MPI_Comm comm);
-void file_open_end(struct access_call *file, int result, const MPI_File *opened);
-void file_close_begin(struct access_call *file, const MPI_File *closed);
 
 #endif

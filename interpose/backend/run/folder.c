@@ -151,8 +151,7 @@ static int copy_file(const char *from, const char *to)
 /* Sets to = folder/(last part of path). */
 static void join_name(char to[PATH_MAX], const char *folder, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    snprintf(to, PATH_MAX, "%.3000s/%.500s", folder, slash ? slash + 1 : path);
+    snprintf(to, PATH_MAX, "%.3000s/%.500s", folder, name_of(path));
 }
 
 int run_collect(struct run *run)
