@@ -11,26 +11,23 @@ void access_load(struct loader *loader, const struct spool_access *record)
     uint32_t communicator;
     if (!loader_communicator(loader, record->communicator, record->target, &communicator))
         return;
-    trace_grow(&trace->accesses, trace->n_accesses, sizeof *trace->accesses);
-    trace->accesses[trace->n_accesses] = (struct trace_access){
-        .begin_ns = loader_ns(loader, record->begin_ticks),
-        .end_ns = loader_optional_ns(loader, record->end_ticks),
-        .bytes = record->bytes,
-        .rank = loader->rank,
-        .communicator = communicator,
-        .target = record->target,
-        .object = record->object,
-        .offset = record->offset,
-        .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
-        .stack = record->stack,
-        .function = record->function,
-        .flags = record->flags,
-    };
-    struct trace_access *call = &trace->accesses[trace->n_accesses++];
-    if (record->flags & SPOOL_NONBLOCKING)
-        call->call_end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks);
-    else
-        call->call_end_ns = call->end_ns != TRACE_NO_TIME ? call->end_ns : call->begin_ns;
+    TRACE_ADD(trace->accesses, trace->n_accesses,
+              (struct trace_access){
+                  .begin_ns = loader_ns(loader, record->begin_ticks),
+                  .call_end_ns = loader_return_ns(loader, record->flags, record->begin_ticks, record->call_ticks,
+                                                  record->end_ticks),
+                  .end_ns = loader_optional_ns(loader, record->end_ticks),
+                  .bytes = record->bytes,
+                  .rank = loader->rank,
+                  .communicator = communicator,
+                  .target = record->target,
+                  .object = record->object,
+                  .offset = record->offset,
+                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
+                  .stack = record->stack,
+                  .function = record->function,
+                  .flags = record->flags,
+              });
 }
 
 void accesses_resolve(struct loader *loader)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/order.h"
 #include "share/base/memory.h"
 
 /* Counts the posts of each processor: there are few in one process. */
@@ -100,47 +101,39 @@ static void add_collective(struct loader *loader, const struct spool_collective 
         loader->process->damaged++;
         return;
     }
-    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
-    trace->collectives[trace->n_collectives] = (struct trace_collective){
-        .begin_ns = loader_ns(loader, record->begin_ticks),
-        .end_ns = loader_optional_ns(loader, record->end_ticks),
-        .bytes = record->bytes,
-        .rank = loader->rank,
-        .communicator = communicator,
-        .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
-        .persistent = record->persistent,
-        .stack = record->stack,
-        .root = record->root,
-        .function = record->function,
-        .flags = record->flags,
-    };
-    struct trace_collective *collective = &trace->collectives[trace->n_collectives++];
-    if (record->flags & SPOOL_NONBLOCKING)
-        collective->call_end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks);
-    else
-        collective->call_end_ns = collective->end_ns != TRACE_NO_TIME ? collective->end_ns : collective->begin_ns;
+    TRACE_ADD(trace->collectives, trace->n_collectives,
+              (struct trace_collective){
+                  .begin_ns = loader_ns(loader, record->begin_ticks),
+                  .call_end_ns = loader_return_ns(loader, record->flags, record->begin_ticks, record->call_ticks,
+                                                  record->end_ticks),
+                  .end_ns = loader_optional_ns(loader, record->end_ticks),
+                  .bytes = record->bytes,
+                  .rank = loader->rank,
+                  .communicator = communicator,
+                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
+                  .persistent = record->persistent,
+                  .stack = record->stack,
+                  .root = record->root,
+                  .function = record->function,
+                  .flags = record->flags,
+              });
 }
 
-static int compare_collectives(const void *left, const void *right)
+/* Compares collectives, or accesses, whose begin is their first member. */
+static int compare_begin(const void *left, const void *right)
 {
-    const struct trace_collective *a = left, *b = right;
-    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
-}
-
-static int compare_accesses(const void *left, const void *right)
-{
-    const struct trace_access *a = left, *b = right;
-    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+    _Static_assert(offsetof(struct trace_collective, begin_ns) == 0 && offsetof(struct trace_access, begin_ns) == 0,
+                   "");
+    return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 /* Sorts what the process added unless it is in order already, as it is with a single thread. */
-static void sort_new(void *array, size_t first, size_t end, size_t element_bytes,
-                     int (*compare)(const void *, const void *))
+static void sort_new(void *array, size_t first, size_t end, size_t element_bytes)
 {
     char *begin = (char *)array + first * element_bytes;
     for (size_t i = 1; i < end - first; i++)
-        if (compare(begin + (i - 1) * element_bytes, begin + i * element_bytes) > 0) {
-            qsort(begin, end - first, element_bytes, compare);
+        if (compare_begin(begin + (i - 1) * element_bytes, begin + i * element_bytes) > 0) {
+            qsort(begin, end - first, element_bytes, compare_begin);
             return;
         }
 }
@@ -289,10 +282,9 @@ static void load_process(struct loader *loader)
     resolve_numbers(loader);
     process->callsites = callsites_take(&loader->callsites);
     if (trace->n_accesses > process->first_access)
-        sort_new(trace->accesses, process->first_access, trace->n_accesses, sizeof *trace->accesses, compare_accesses);
+        sort_new(trace->accesses, process->first_access, trace->n_accesses, sizeof *trace->accesses);
     if (trace->n_collectives > process->first_collective)
-        sort_new(trace->collectives, process->first_collective, trace->n_collectives, sizeof *trace->collectives,
-                 compare_collectives);
+        sort_new(trace->collectives, process->first_collective, trace->n_collectives, sizeof *trace->collectives);
 }
 
 void trace_load(struct trace *trace)

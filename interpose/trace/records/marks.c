@@ -77,18 +77,11 @@ static struct trace_off *off_of(struct trace *trace, const struct trace_operatio
     return low < trace->n_offs && trace->offs[low].rank == operation->rank ? &trace->offs[low] : NULL;
 }
 
-void marks_count(struct trace *trace, const struct trace_operation *operation)
+void marks_count(struct trace *trace, const struct trace_operation *operation, bool is_partner)
 {
     struct trace_off *off = off_of(trace, operation);
     if (off != NULL)
-        off->operations++;
-}
-
-void marks_count_partner(struct trace *trace, const struct trace_operation *operation)
-{
-    struct trace_off *off = off_of(trace, operation);
-    if (off != NULL)
-        off->partners++;
+        ++*(is_partner ? &off->partners : &off->operations);
 }
 
 int marks_write(const struct trace *trace, sqlite3 *database)

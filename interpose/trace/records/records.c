@@ -14,6 +14,13 @@ int64_t loader_optional_ns(struct loader *loader, uint64_t ticks)
     return ticks == 0 ? TRACE_NO_TIME : loader_ns(loader, ticks);
 }
 
+int64_t loader_return_ns(struct loader *loader, uint16_t flags, uint64_t begin_ticks, uint32_t call_ticks,
+                         uint64_t end_ticks)
+{
+    bool ended = end_ticks != 0;
+    return loader_ns(loader, flags & SPOOL_NONBLOCKING ? begin_ticks + call_ticks : ended ? end_ticks : begin_ticks);
+}
+
 bool loader_note(struct map *map, uint32_t number, size_t index)
 {
     uint32_t *known = map_at(map, (struct map_key){number, 0, 0});

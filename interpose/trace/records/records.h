@@ -60,6 +60,10 @@ int64_t loader_ns(struct loader *loader, uint64_t ticks);
 /* Returns the time of what may not have happened (ticks 0). */
 int64_t loader_optional_ns(struct loader *loader, uint64_t ticks);
 
+/* Returns when a call returned that took so many ticks; one that is not SPOOL_NONBLOCKING returned at its end. */
+int64_t loader_return_ns(struct loader *loader, uint16_t flags, uint64_t begin_ticks, uint32_t call_ticks,
+                         uint64_t end_ticks);
+
 /* Notes number -> index in the map of a process, only for the first record of that number; returns whether it was new.
  */
 bool loader_note(struct map *map, uint32_t number, size_t index);
@@ -87,9 +91,8 @@ void mark_load(struct loader *loader, const struct spool_mark *record);
 
 /* Finds the times without recording; needs clock_align. */
 void marks_find(struct trace *trace);
-/* Counts an operation posted in such a time, or an operation of a process that recorded whose partner was. */
-void marks_count(struct trace *trace, const struct trace_operation *operation);
-void marks_count_partner(struct trace *trace, const struct trace_operation *operation);
+/* Counts an operation posted in such a time: itself, or its partner, whose process recorded. */
+void marks_count(struct trace *trace, const struct trace_operation *operation, bool is_partner);
 
 /* Writes the tables mark and recording_off. Returns 0, or -1: the database says why. */
 int marks_write(const struct trace *trace, sqlite3 *database);

@@ -197,25 +197,15 @@ void trace_release(struct trace *trace)
         modules_release(&trace->processes[i].callsites.modules);
         time_in_mpi_release(&trace->processes[i].in_mpi);
     }
-    free(trace->processes);
-    free(trace->nodes);
-    free(trace->communicators);
-    free(trace->operations);
-    free(trace->collectives);
-    free(trace->origins);
-    free(trace->persistents);
-    free(trace->partitions);
-    free(trace->partition_events);
-    free(trace->accesses);
-    free(trace->sums);
     map_release(&trace->sum_numbers);
-    free(trace->stacks);
-    free(trace->frames);
-    free(trace->callsites);
-    free(trace->modules);
-    free(trace->steps);
-    free(trace->offs);
-    free(trace->rejected);
-    free(trace->kinds);
+    void *const arrays[] = {trace->processes,   trace->nodes,       trace->communicators,
+                            trace->operations,  trace->collectives, trace->origins,
+                            trace->persistents, trace->partitions,  trace->partition_events,
+                            trace->accesses,    trace->sums,        trace->stacks,
+                            trace->frames,      trace->callsites,   trace->modules,
+                            trace->steps,       trace->offs,        trace->rejected,
+                            trace->kinds};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        free(arrays[i]);
     *trace = (struct trace){0};
 }

@@ -339,7 +339,7 @@ static void take_operation(struct stream *stream, struct stream_rank *rank, stru
         return;
     }
     if (off) {
-        marks_count(trace, operation);
+        marks_count(trace, operation, false);
         sums_add_operation(trace, operation);
     }
     add_time_in_mpi_until(stream, rank, operation->post_ns);
@@ -451,7 +451,7 @@ static void leave_out(struct stream *stream, uint32_t index)
     round_give_up(&stream->rounds, index);
     if (!(operation->flags & SPOOL_OFF)) {
         sink_operation_call(stream->sink, operation);
-        marks_count_partner(stream->trace, &stream->trace->operations[operation->partner]);
+        marks_count(stream->trace, &stream->trace->operations[operation->partner], true);
     }
 }
 
