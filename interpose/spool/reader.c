@@ -25,8 +25,8 @@
 #include "share/base/utf8.h"
 
 /* Another process may cut a file while it is read, and the system then ends by SIGBUS the process that touches a page
- * behind the end. Here the rest reads as zeroes from then on. The signal comes to the thread that touches the page, in the
- * middle of any expression, so its handler must repair the mapping; nothing can be returned from there. */
+ * behind the end. Here the rest reads as zeroes from then on. The signal comes to the thread that touches the page, in
+ * the middle of any expression, so its handler must repair the mapping; nothing can be returned from there. */
 
 struct mapped_file {
     uint8_t *data;
