@@ -13,6 +13,7 @@
 #include "predictor/finegrain/finegrain_run.h"
 #include "predictor/memory/memory_run.h"
 #include "predictor/run_study/predict_run.h"
+#include "predictor/run_study/run_story.h"
 #include "predictor/predict_machine.h"
 #include "predictor/predict_options.h"
 #include "predictor/replay/replay.h"
@@ -25,7 +26,7 @@
 static void make_draws(const struct predict_options *options, const struct machine *machine,
                        struct machine_draws *draws)
 {
-    if (!options->interval)
+    if (!options->run.interval)
         return;
     machine_draws_init(draws, machine, INTERVAL_DRAWS, 1);
     if (draws->n == 0)
@@ -84,12 +85,12 @@ static int predict_pattern(const struct predict_options *options, struct error *
     struct output_file output;
     int result = -1;
     progress_show("predict: the pattern");
-    if (machine_find(options->machine, &machine, error) != 0 ||
-        placement_read_csv(options->placement, &placement, error) != 0 ||
+    if (machine_find(options->run.machine, &machine, error) != 0 ||
+        placement_read_csv(options->run.placement, &placement, error) != 0 ||
         pattern_read_csv(options->pattern, placement.n_ranks, &pattern, error) != 0)
         goto out;
     make_draws(options, &machine, &draws);
-    if (predict_models(&jobs, error) != 0 || output_file_open(&output, options->output, error) != 0)
+    if (predict_models(&jobs, error) != 0 || output_file_open(&output, options->run.output, error) != 0)
         goto out;
     progress_show(NULL);
     result = show_times(output.stream, options, predictions, error);
@@ -119,10 +120,10 @@ static void note_summary(const struct predict_options *options, const struct mac
             stderr,
             "mpistair: note: %s has no calls, so that +memory does not know which ranks compute and took none: ingest "
             "its spools without --no-calls\n",
-            options->trace);
+            options->run.trace);
     if (summary->n_kinds == 0)
-        inform("note: %s holds no rounds; there is nothing to predict", options->trace);
-    if (options->placement != NULL)
+        inform("note: %s holds no rounds; there is nothing to predict", options->run.trace);
+    if (options->run.placement != NULL)
         return;
     if (summary->socket_unknown > 0)
         fprintf(stderr,
@@ -148,18 +149,18 @@ static int predict_rounds(const struct predict_options *options, struct error *e
     struct prediction_memory memory[MAX_MODELS] = {0};
     struct replay_summary summary = {.extrapolated = extrapolated, .memory = memory};
     int result = -1;
-    if (database_open(options->trace, true, &database, error) != 0)
+    if (database_open(options->run.trace, true, &database, error) != 0)
         return -1;
-    if (predict_machine_find(options->trace, database, options->machine, &machine, error) != 0)
+    if (predict_machine_find(options->run.trace, database, options->run.machine, &machine, error) != 0)
         goto out;
     make_draws(options, &machine, &draws);
-    if ((options->placement != NULL && placement_read_csv(options->placement, &placement, error) != 0) ||
-        output_file_open(&output, options->output, error) != 0)
+    if ((options->run.placement != NULL && placement_read_csv(options->run.placement, &placement, error) != 0) ||
+        output_file_open(&output, options->run.output, error) != 0)
         goto out;
     const struct replay replay = {.database = database,
-                                  .path = options->trace,
+                                  .path = options->run.trace,
                                   .machine = &machine,
-                                  .placement = options->placement != NULL ? &placement : NULL,
+                                  .placement = options->run.placement != NULL ? &placement : NULL,
                                   .models = options->models,
                                   .n_models = options->n_models,
                                   .options = &options->model,
@@ -190,20 +191,22 @@ int cmd_predict(int argc, char **argv)
     if (result != OPTIONS_READ)
         return result;
     if (options.finegrain.asked)
-        return finegrain_run(&options.finegrain, options.machine, options.what_if.seed,
-                             (enum output_format)options.format, options.output);
+        return finegrain_run(&options.finegrain, options.run.machine, options.run.what_if.seed,
+                             (enum output_format)options.run.format, options.run.output);
     if (options.gpu.asked)
-        return gpu_run(&options.gpu, options.machine, (enum output_format)options.format, options.output);
+        return gpu_run(&options.gpu, options.run.machine, (enum output_format)options.run.format, options.run.output);
     struct topology topology = {.name = ""};
     if (options.topology != NULL) {
         if (topology_find(options.topology, &topology, &error) != 0)
             return error_report(&error);
-        options.model.topology = &topology;
+        options.run.topology = options.model.topology = &topology;
     }
     if (options.memory.asked)
-        result =
-            memory_run(&options.memory, options.machine, (enum output_format)options.format, options.output, &error);
-    else if (options.what_if.asked)
+        result = memory_run(&options.memory, options.run.machine, (enum output_format)options.run.format,
+                            options.run.output, &error);
+    else if (predict_options_story(&options))
+        result = run_story(&options.run, &error);
+    else if (options.run.what_if.asked)
         result = what_if_run(&options, &error);
     else
         result = options.pattern != NULL ? predict_pattern(&options, &error)

@@ -24,7 +24,10 @@ static const char usage[] =
     "with\n"
     "those of all ranks and call sites. --rounds takes the rounds of messages one by one, for jobs that barriers "
     "divide.\n"
-    "For a pattern, the times of models are printed.\n";
+    "For a pattern, the times of models are printed. A what-if, --sensitivity and --interval of the whole run are "
+    "answered "
+    "by\n"
+    "one law, with the story of where its time goes, as 'mpistair replay' does.\n";
 
 static void list_models(void)
 {
@@ -74,7 +77,13 @@ static int no_model(const char *name, size_t length)
 /* Says whether models are asked for: those of a pattern, or of rounds; else laws of the whole run. */
 static bool takes_models(const struct predict_options *options)
 {
-    return options->trace == NULL || options->rounds || options->what_if.asked;
+    return options->run.trace == NULL || options->rounds;
+}
+
+bool predict_options_story(const struct predict_options *options)
+{
+    const struct run_options *run = &options->run;
+    return !takes_models(options) && (run->what_if.asked || run->sensitivity || run->interval);
 }
 
 static int add_law(struct predict_options *options, const char *name)
@@ -152,13 +161,19 @@ static int add_models(struct predict_options *options, const char *list)
 /* Reads the lists of --model as what they are for. */
 static int choose_models(struct predict_options *options)
 {
-    bool models = takes_models(options);
-    const char *all = options->what_if.best_placement ? "flow" : "all";
+    bool models = takes_models(options), story = predict_options_story(options);
     int code = 0;
     if (options->n_lists == 0)
-        options->lists[options->n_lists++] = all;
+        options->lists[options->n_lists++] = story                                 ? options->run.law.name
+                                             : options->run.what_if.best_placement ? "flow"
+                                                                                   : "all";
     for (size_t i = 0; code == 0 && i < options->n_lists; i++)
         code = models ? add_models(options, options->lists[i]) : add_laws(options, options->lists[i]);
+    if (code == 0 && story && options->n_laws != 1)
+        return wrong_usage("predict", "--model: expected one law for a what-if, --sensitivity or --interval, got %zu",
+                           options->n_laws);
+    if (code == 0 && story)
+        options->run.law = options->laws[0];
     return code;
 }
 
@@ -217,28 +232,30 @@ static int check_modes(struct predict_options *options)
 /* Says what does not go with --memory, --finegrain or --gpu, which is called mode. latency: that option was given. */
 static int check_table_alone(struct predict_options *options, const char *mode, int n_arguments, bool latency)
 {
-    int result = what_if_options_check(&options->what_if);
+    int result = what_if_options_check(&options->run.what_if, "predict", false);
+    const char *whole = run_options_whole(&options->run);
     const struct {
         const char *name;
         bool given;
     } others[] = {
         {"a trace", n_arguments > 0},
         {"--pattern", options->pattern != NULL},
-        {"--placement", options->placement != NULL},
+        {"--placement", options->run.placement != NULL},
         {"--model", options->n_lists > 0},
         {"--rounds", options->rounds},
         {"--topology", options->topology != NULL},
         {"--latency", latency},
         {"--repetitions", options->model.repetitions > 0},
-        {"--interval", options->interval},
-        {"--what-if", options->what_if.asked},
+        {"--interval", options->run.interval},
+        {"--what-if", options->run.what_if.asked},
+        {whole, whole != NULL},
         {"--compute-cores", !options->memory.asked && options->memory.cores_given},
     };
     for (size_t i = 0; result == 0 && i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
             return wrong_usage("predict", "%s and %s: expected one of them, since %s takes a machine's table alone",
                                mode, others[i].name, mode);
-    if (result == 0 && options->machine == NULL)
+    if (result == 0 && options->run.machine == NULL)
         return wrong_usage("predict", "%s requires --machine NAME|FILE", mode);
     return result;
 }
@@ -258,54 +275,61 @@ static int check_computing(const struct predict_options *options)
     if (given && !asks)
         return wrong_usage("predict",
                            "--compute-cores requires --memory, or a model with +memory such as staircase+memory");
-    if (given && options->trace != NULL)
+    if (given && options->run.trace != NULL)
         return wrong_usage("predict", "--compute-cores requires --pattern; a trace has the computing ranks itself");
     if (asks && options->pattern != NULL && !given)
         return wrong_usage("predict", "MODEL+memory on a pattern requires --compute-cores N, the number of cores of "
                                       "each socket that compute while messages arrive");
-    if (asks && options->trace != NULL && options->what_if.asked)
+    if (asks && options->run.trace != NULL && options->run.what_if.asked)
         return wrong_usage(
             "predict",
-            "MODEL+memory does not support --what-if, since other ranks would compute: use 'mpistair replay --memory'");
+            "MODEL+memory does not support --what-if, since other ranks would compute: without --rounds the law "
+            "staircase+memory does");
     return 0;
 }
 
+/* Checks what goes with models, of a pattern or of rounds. */
+static int check_models_alone(struct predict_options *options)
+{
+    const char *whole = run_options_whole(&options->run);
+    if (whole != NULL)
+        return wrong_usage("predict", "%s requires a trace%s", whole, options->rounds ? " without --rounds" : "");
+    return what_if_options_check(&options->run.what_if, "predict", false);
+}
+
 /* Checks what goes with the whole run. latency: that option was given. */
-static int check_whole_run(const struct predict_options *options, bool latency)
+static int check_whole_run(struct predict_options *options, bool latency)
 {
     const char *rounds = latency                          ? "--latency"
                          : options->model.repetitions > 0 ? "--repetitions"
                          : options->memory.cores_given    ? "--compute-cores"
-                         : options->interval              ? "--interval"
                                                           : NULL;
     if (rounds != NULL)
-        return wrong_usage("predict", "%s requires --rounds or --pattern%s", rounds,
-                           options->interval ? "; 'mpistair replay --interval' gives those of the whole run" : "");
-    return 0;
+        return wrong_usage("predict", "%s requires --rounds or --pattern", rounds);
+    return run_options_check(&options->run);
 }
 
 static int check(struct predict_options *options, int n_arguments)
 {
-    if (options->pattern == NULL && options->trace == NULL)
+    if (options->pattern == NULL && options->run.trace == NULL)
         return wrong_usage("predict", "expected a trace, or --pattern P.csv with --placement L.csv");
-    if (options->pattern != NULL && options->trace != NULL)
-        return wrong_usage("predict", "'%s' and --pattern: expected only one, a trace or a pattern", options->trace);
+    if (options->pattern != NULL && options->run.trace != NULL)
+        return wrong_usage("predict", "'%s' and --pattern: expected only one, a trace or a pattern",
+                           options->run.trace);
     if (n_arguments > 1)
         return wrong_usage("predict", "expected one trace, got several");
-    if (options->pattern != NULL && options->placement == NULL)
+    if (options->pattern != NULL && options->run.placement == NULL)
         return wrong_usage("predict", "--pattern requires --placement L.csv");
-    if (options->pattern != NULL && options->machine == NULL)
+    if (options->pattern != NULL && options->run.machine == NULL)
         return wrong_usage("predict", "--pattern requires --machine NAME|FILE");
-    if (options->rounds && options->trace == NULL)
+    if (options->rounds && options->run.trace == NULL)
         return wrong_usage("predict", "--rounds requires a trace");
     if (topology_unused(options))
         return wrong_usage("predict", "--topology requires a model with +contention, such as staircase+contention");
     if (repetitions_unused(options))
         return wrong_usage("predict", "--repetitions requires --model flow or flow-window");
-    int result = what_if_options_check(&options->what_if);
-    if (result == 0)
-        result = check_computing(options);
-    if (result == 0 && options->interval && options->what_if.asked)
+    int result = check_computing(options);
+    if (result == 0 && takes_models(options) && options->run.interval && options->run.what_if.asked)
         return wrong_usage("predict", "--interval and --what-if exclude each other");
     return result;
 }
@@ -313,7 +337,7 @@ static int check(struct predict_options *options, int n_arguments)
 /* Makes the row of --seed, which --finegrain takes as well, set given by itself. */
 static void share_seed(struct option_row *rows, bool *given)
 {
-    for (size_t i = 0; i < WHAT_IF_ROWS; i++)
+    for (size_t i = 0; i < RUN_ROWS; i++)
         if (rows[i].name != NULL && strcmp(rows[i].name, "seed") == 0)
             rows[i].given = given;
 }
@@ -324,21 +348,16 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     int latency = 0;
     bool latency_given = false, seed_given = false;
     uint64_t repetitions = 0;
-    enum { N_OWN = 12 };
-    struct option_row rows[N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS + GPU_ROWS] = {
-        {'m', "machine", "NAME|FILE",
-         "machine table: a name in the trace, a shipped one ('mpistair machine list'), or a .tbl file; default: the "
-         "trace's own, if it holds only one",
-         .text = &options->machine, .words = WORDS_MACHINE},
-        {'M', "model", "M[,M]|all", "the laws or models, of those listed below; default: all", .take = take_models,
-         .words = WORDS_MODEL},
+    enum { N_OWN = 6 };
+    struct option_row rows[N_OWN + RUN_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS + GPU_ROWS] = {
+        {'M', "model", "M[,M]|all",
+         "the laws or models, of those listed below; default: all; with a what-if, --sensitivity or --interval of the "
+         "whole run one law, default: staircase",
+         .take = take_models, .words = WORDS_MODEL},
         {0, "rounds", NULL, "take the rounds of a trace one by one, by models", .flag = &options->rounds},
         {'p', "pattern", "P.csv",
          "a pattern in place of a trace: columns src,dst,bytes, optionally send_s,recv_s,comm,any_source",
          .text = &options->pattern},
-        {'l', "placement", "L.csv",
-         "node and socket of each rank (columns rank,node,socket), in place of the recorded ones",
-         .text = &options->placement},
         {0, "topology", "NAME|FILE",
          "the network for MODEL+contention: a shipped one, or a .topo file; default: an estimate for a cube of nodes",
          .text = &options->topology, .words = WORDS_TOPOLOGY},
@@ -350,18 +369,12 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
          "how often a round is repeated for flow (default 1) and flow-window (10); for a trace at most its number of "
          "rounds",
          .whole = &repetitions, .least = 1, .most = MAX_REPETITIONS},
-        {0, "interval", NULL,
-         "add the interval of each time that follows from the machine's intervals; runs each model 200 times",
-         .flag = &options->interval},
-        {'f', "format", "text|csv|json", "", .choice = &options->format},
-        {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
-        {'o', "output", "FILE", "default: standard output", .text = &options->output},
     };
-    what_if_option_rows(&options->what_if, rows + N_OWN);
+    run_option_rows("predict", &options->run, rows + N_OWN);
     share_seed(rows + N_OWN, &seed_given);
-    memory_option_rows(&options->memory, rows + N_OWN + WHAT_IF_ROWS);
-    finegrain_option_rows(&options->finegrain, rows + N_OWN + WHAT_IF_ROWS + MEMORY_ROWS);
-    gpu_option_rows(&options->gpu, rows + N_OWN + WHAT_IF_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS);
+    memory_option_rows(&options->memory, rows + N_OWN + RUN_ROWS);
+    finegrain_option_rows(&options->finegrain, rows + N_OWN + RUN_ROWS + MEMORY_ROWS);
+    gpu_option_rows(&options->gpu, rows + N_OWN + RUN_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS);
     const struct option_table table = {"predict",
                                        usage,
                                        rows,
@@ -372,11 +385,12 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
-    options->trace = argc > 0 ? argv[0] : NULL;
+    options->run.trace = argc > 0 ? argv[0] : NULL;
     options->model.latency = (enum latency_side)latency;
     options->model.repetitions = (size_t)repetitions;
     options->model.compute_cores = (double)options->memory.cores;
-    options->what_if.search_option = options->what_if.search_option || (seed_given && !options->finegrain.asked);
+    options->run.what_if.search_option =
+        options->run.what_if.search_option || (seed_given && !options->finegrain.asked);
     code = check_modes(options);
     if (code != 0)
         return code;
@@ -385,14 +399,11 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         code = check_table_alone(options, mode, argc, latency_given);
         return code == 0 ? OPTIONS_READ : code;
     }
-    code = what_if_options_check(&options->what_if);
+    code = takes_models(options) ? check_models_alone(options) : check_whole_run(options, latency_given);
     if (code == 0)
         code = choose_models(options);
-    if (code == 0 && !takes_models(options))
-        code = check_whole_run(options, latency_given);
-    if (code != 0)
-        return code;
-    code = check(options, argc);
+    if (code == 0)
+        code = check(options, argc);
     return code == 0 ? OPTIONS_READ : code;
 }
 

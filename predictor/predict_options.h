@@ -7,18 +7,15 @@
 #include "predictor/memory/memory_choice.h"
 #include "predictor/models/model.h"
 #include "predictor/run/run_choice.h"
-#include "predictor/what_if/what_if_options.h"
+#include "predictor/run_study/run_options.h"
 
 enum { MAX_LAWS = 32, MAX_LISTS = 16, MAX_REPETITIONS = 1000 };
 
 struct predict_options {
-    const char *trace;                      /* NULL: a pattern is given */
-    const char *pattern;                    /* P.csv, or NULL */
-    const char *placement;                  /* L.csv, or NULL */
-    const char *machine;                    /* as given, or NULL */
-    const char *topology;                   /* as given, or NULL; model.topology is set by who reads it */
-    const char *output;                     /* NULL: standard output */
-    int format;                             /* enum output_format */
+    struct run_options run; /* the first member, since rows of run_options.h take their values here; trace NULL: a
+                             * pattern is given */
+    const char *pattern;    /* P.csv, or NULL */
+    const char *topology;   /* as given, or NULL; model.topology and run.topology are set by who reads it */
     struct model_choice models[MAX_MODELS]; /* of a pattern, or of the rounds of a trace */
     size_t n_models;
     struct run_law_choice laws[MAX_LAWS]; /* of the whole run of a trace */
@@ -27,15 +24,16 @@ struct predict_options {
     size_t n_lists;
     bool rounds; /* the rounds of the trace, one by one */
     struct model_options model;
-    struct what_if_options what_if;
     struct memory_options memory;       /* asked: there is neither trace nor pattern; cores: for the term, too */
     struct finegrain_options finegrain; /* asked: there is neither trace nor pattern */
     struct gpu_options gpu;             /* asked: as well */
-    bool interval;                      /* every time has an interval */
 };
 
 /* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */
 int predict_options_parse(int argc, char **argv, struct predict_options *options);
+
+/* Says whether the story of one law is asked for: what if, sensitivity, intervals; else the table of all laws. */
+bool predict_options_story(const struct predict_options *options);
 
 /* Says whether a model has a term that asks which cores compute. */
 bool predict_options_computing(const struct predict_options *options);

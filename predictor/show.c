@@ -37,7 +37,7 @@ static struct text_table *times_table(const struct predict_options *options, con
     text_table_column(table, "rank", TEXT_RIGHT);
     text_table_column(table, "model", TEXT_LEFT);
     text_table_column(table, "time [us]", TEXT_RIGHT);
-    if (options->interval) {
+    if (options->run.interval) {
         text_table_column(table, "low [us]", TEXT_RIGHT);
         text_table_column(table, "high [us]", TEXT_RIGHT);
     }
@@ -86,7 +86,7 @@ static void times_rows(FILE *stream, struct text_table *table, const struct pred
                 text_table_text(table, options->models[m].name);
             }
             time_cell(table, widths, &column, p->time_s[rank]);
-            for (int end = 0; options->interval && end < 2; end++)
+            for (int end = 0; options->run.interval && end < 2; end++)
                 time_cell(table, widths, &column, (end == 0 ? p->low_s : p->high_s)[rank]);
             for (size_t part = 0; part < PART_COUNT; part++)
                 if (shown.part[part])
@@ -111,7 +111,7 @@ static int show_times_text(FILE *stream, const struct predict_options *options, 
 static void show_time_csv(FILE *stream, const struct predict_options *options, size_t rank, const char *model,
                           const struct prediction *p)
 {
-    bool interval = options->interval;
+    bool interval = options->run.interval;
     fprintf(stream, "%zu,%s,%.17g", rank, model, p->time_s[rank]);
     if (interval && isnan(p->low_s[rank]))
         fputs(",,", stream);
@@ -139,19 +139,19 @@ int show_times(FILE *stream, const struct predict_options *options, const struct
                struct error *error)
 {
     struct json_rows rows = {.stream = stream};
-    if (options->format == FORMAT_TEXT)
+    if (options->run.format == FORMAT_TEXT)
         return show_times_text(stream, options, predictions);
-    if (options->format == FORMAT_CSV)
-        fprintf(stream, "rank,model,time_s%s%s\n", options->interval ? ",low_s,high_s" : "",
+    if (options->run.format == FORMAT_CSV)
+        fprintf(stream, "rank,model,time_s%s%s\n", options->run.interval ? ",low_s,high_s" : "",
                 predict_options_computing(options) ? ",compute_slowdown" : "");
     for (size_t m = 0; m < options->n_models; m++)
         for (size_t rank = 0; rank < predictions[m].n_ranks; rank++) {
-            if (options->format == FORMAT_CSV)
+            if (options->run.format == FORMAT_CSV)
                 show_time_csv(stream, options, rank, options->models[m].name, &predictions[m]);
             else
                 json_rows_add(&rows, time_json(rank, &options->models[m], &predictions[m]));
         }
-    return options->format == FORMAT_JSON ? json_rows_end(&rows, error) : 0;
+    return options->run.format == FORMAT_JSON ? json_rows_end(&rows, error) : 0;
 }
 
 /* Holds a row of the view model_error; NaN and worst_rank -1 where nothing was measured. */
@@ -231,7 +231,7 @@ static int read_rows(sqlite3 *database, const struct predict_options *options, c
     struct cursor cursor;
     for (size_t m = 0; m < options->n_models; m++)
         rows[m] = (struct model_error){.values = {NAN, NAN, NAN}, .worst_rank = -1};
-    cursor_open(&cursor, database, options->trace,
+    cursor_open(&cursor, database, options->run.trace,
                 "SELECT model, options, error, mape, bias, worst_rank FROM round_model_error WHERE machine = ?", error);
     sqlite3_bind_text(cursor.statement, 1, machine, -1, SQLITE_STATIC);
     while (cursor_next(&cursor))
@@ -275,30 +275,30 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     struct shown_memory memory[MAX_MODELS];
     double share;
     int64_t messages;
-    if (concurrent_rounds_share(database, options->trace, &share, error) != 0 ||
-        read_messages(database, options->trace, &messages, error) != 0 ||
+    if (concurrent_rounds_share(database, options->run.trace, &share, error) != 0 ||
+        read_messages(database, options->run.trace, &messages, error) != 0 ||
         read_rows(database, options, machine, rows, error) != 0 ||
         show_memory_read(database, options, machine, memory, error) != 0)
         return -1;
     progress_show(NULL);
-    bool withheld = options->format == FORMAT_TEXT && share > CONCURRENT_LIMIT;
+    bool withheld = options->run.format == FORMAT_TEXT && share > CONCURRENT_LIMIT;
     for (size_t m = 0; withheld && m < options->n_models; m++)
         for (size_t i = 0; i < sizeof rows[m].values / sizeof rows[m].values[0]; i++)
             rows[m].values[i] = NAN;
     struct json_rows json = {.stream = stream};
-    struct text_table *table = options->format == FORMAT_TEXT ? errors_table() : NULL;
-    if (options->format == FORMAT_TEXT)
+    struct text_table *table = options->run.format == FORMAT_TEXT ? errors_table() : NULL;
+    if (options->run.format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n", machine);
-    else if (options->format == FORMAT_CSV)
+    else if (options->run.format == FORMAT_CSV)
         fprintf(stream, "machine,model,options,error,mape,bias,worst_rank,judgement%s\n",
                 show_memory_csv_titles(options));
     for (size_t m = 0; m < options->n_models; m++) {
         const char *model = options->models[m].name;
         const char *own = model_options_text(&options->models[m], &options->model, &text);
         const char *judgement = judgement_of(rows[m].values[0], messages);
-        if (options->format == FORMAT_TEXT)
+        if (options->run.format == FORMAT_TEXT)
             show_error_text(table, model, &rows[m]);
-        else if (options->format == FORMAT_CSV) {
+        else if (options->run.format == FORMAT_CSV) {
             show_error_csv(stream, machine, model, own, &rows[m], judgement);
             show_memory_csv(stream, options, &memory[m]);
             fputc('\n', stream);
@@ -308,9 +308,9 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
             json_rows_add(&json, row);
         }
     }
-    if (options->format == FORMAT_JSON)
+    if (options->run.format == FORMAT_JSON)
         return json_rows_end(&json, error);
-    if (options->format == FORMAT_TEXT) {
+    if (options->run.format == FORMAT_TEXT) {
         text_table_end(table, stream);
         show_judgement(stream, options, rows, messages);
     }

@@ -26,7 +26,7 @@ int show_memory_read(sqlite3 *database, const struct predict_options *options, c
         memory[m] = (struct shown_memory){NAN, NAN};
     if (!predict_options_computing(options))
         return 0;
-    cursor_open(&rows, database, options->trace,
+    cursor_open(&rows, database, options->run.trace,
                 "SELECT model, options, computing, compute_slowdown FROM model_memory WHERE machine = ?", error);
     sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
     while (cursor_next(&rows))

@@ -29,7 +29,7 @@ enum { TOGETHER_MOST = 2000000 };
 /* Holds what the laws of a run share, and a result each. */
 struct law_runs {
     const struct predict_options *options;
-    struct run_options run; /* as of replay */
+    struct run_options run; /* of the options, with a law each */
     struct run_study study;
     struct run_messages messages;
     struct run_halves halves;
@@ -54,7 +54,6 @@ static int replay_law(void *context, size_t number, struct error *error)
     struct simulation_result simulated;
     options.law = law->law;
     options.terms = law->terms;
-    options.topology = runs->options->model.topology;
     if (simulate(&runs->study.program, &side->machine, &side->placement, &options, &simulated, &result->reason) == 0) {
         result->predicted = simulated.predicted;
         simulated.predicted = NULL;
@@ -97,18 +96,15 @@ static int read_runs(struct law_runs *runs, sqlite3 *database, struct error *err
     return 0;
 }
 
-/* Binds machine, law and options of a run to ?1, ?2, ?3; executes, and returns the first integer, INT64_MIN for
- * none. */
-static int64_t execute(sqlite3 *database, const char *sql, const char *machine, const char *law, const char *options,
-                       bool *failed)
+/* Binds n values to ?1, ?2, ...; executes, and returns the first integer, INT64_MIN for none. */
+static int64_t execute(sqlite3 *database, const char *sql, const char *const *values, int n, bool *failed)
 {
     sqlite3_stmt *statement = NULL;
     int64_t found = INT64_MIN;
     int step = SQLITE_ERROR;
     if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK) {
-        sqlite3_bind_text(statement, 1, machine, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 2, law, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, options, -1, SQLITE_STATIC);
+        for (int i = 0; i < n; i++)
+            sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_STATIC);
         step = sqlite3_step(statement);
         if (step == SQLITE_ROW)
             found = sqlite3_column_int64(statement, 0);
@@ -125,41 +121,35 @@ static void forget_machine(sqlite3 *database, const char *machine, bool *failed)
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         char *sql =
             xasprintf("DELETE FROM %s WHERE run_id IN (SELECT id FROM replay_run WHERE machine = ?1)", tables[i]);
-        execute(database, sql, machine, NULL, NULL, failed);
+        execute(database, sql, &machine, 1, failed);
         free(sql);
     }
-    execute(database, "DELETE FROM replay_run WHERE machine = ?1", machine, NULL, NULL, failed);
-}
-
-/* Writes the options of a law's run, as in replay_run.options. */
-static void law_options(const struct law_runs *runs, const struct run_law_choice *law, char text[RUN_OPTIONS_BYTES])
-{
-    run_options_text(&runs->run, text);
-    size_t length = strlen(text);
-    if ((law->terms & RUN_TERM_CONTENTION) != 0 && runs->options->model.topology != NULL)
-        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%stopology %s", length > 0 ? " " : "",
-                 runs->options->model.topology->name);
+    execute(database, "DELETE FROM replay_run WHERE machine = ?1", &machine, 1, failed);
 }
 
 /* Stores the times of a law. Where the same run was replayed, its story stays. */
 static void store_law(sqlite3 *database, const struct law_runs *runs, size_t number, bool *failed)
 {
     char options[RUN_OPTIONS_BYTES];
-    law_options(runs, &runs->options->laws[number], options);
-    const char *machine = runs->study.before.machine.name, *law = runs->options->laws[number].name;
+    struct run_options run = runs->run;
+    run.law = runs->options->laws[number];
+    run_options_text(&run, options);
+    const char *machine = runs->study.before.machine.name, *law = run.law.name;
+    const char *collectives = run_collectives_name[run.collectives];
+    const char *const values[] = {machine, law, options, collectives};
     int64_t id = execute(database,
-                         "SELECT id FROM replay_run WHERE machine = ?1 AND law = ?2 AND collectives = 'recorded' AND "
-                         "options = ?3",
-                         machine, law, options, failed);
+                         "SELECT id FROM replay_run WHERE machine = ?1 AND law = ?2 AND options = ?3 AND collectives = "
+                         "?4",
+                         values, 4, failed);
     if (id == INT64_MIN) {
         struct row row = row_prepare(database, "replay_run", 8);
-        row_insert(&row, "ottttddd", INT64_MIN, machine, law, "recorded", options, runs->study.program.measured_run_s,
+        row_insert(&row, "ottttddd", INT64_MIN, machine, law, collectives, options, runs->study.program.measured_run_s,
                    runs->results[number].run_s, NAN);
         id = sqlite3_last_insert_rowid(database);
         *failed = row_finish(&row) != 0 || *failed;
     }
     char *sql = xasprintf("DELETE FROM message_time WHERE run_id = %" PRId64, id);
-    execute(database, sql, NULL, NULL, NULL, failed);
+    execute(database, sql, NULL, 0, failed);
     free(sql);
     *failed =
         run_store_messages(database, &runs->study.program, &runs->messages, runs->results[number].predicted, id) != 0 ||
@@ -182,7 +172,7 @@ static void store_halves(sqlite3 *database, const struct law_runs *runs, bool *f
 
 static int store(sqlite3 *database, const struct law_runs *runs, struct error *error)
 {
-    const char *path = runs->options->trace;
+    const char *path = runs->run.trace;
     bool failed = false;
     progress_show("predict: storing");
     if (transaction_begin(database, path, error) != 0)
@@ -197,7 +187,8 @@ static int store(sqlite3 *database, const struct law_runs *runs, struct error *e
         for (size_t i = 0; i < runs->options->n_laws; i++)
             if (runs->results[i].predicted != NULL)
                 store_law(database, runs, i, &failed);
-        store_halves(database, runs, &failed);
+        if (runs->run.window.from.kind == RUN_BOUND_NONE && runs->run.window.to.kind == RUN_BOUND_NONE)
+            store_halves(database, runs, &failed); /* those of the whole run */
         if (failed)
             code = database_error(database, path, "predictions cannot be stored", error);
     }
@@ -334,8 +325,6 @@ static int show_json(FILE *stream, const struct law_runs *runs, const size_t *or
 static void tell_story(struct law_runs *runs, sqlite3 *database, const struct run_law_choice *best)
 {
     struct error error = {.text = ""};
-    if (best->terms != 0 && runs->options->model.topology != NULL)
-        return;
     runs->run.law = *best;
     runs->study.before.options.law = best->law;
     runs->study.before.options.terms = best->terms;
@@ -347,9 +336,9 @@ static void tell_story(struct law_runs *runs, sqlite3 *database, const struct ru
 static int show(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
 {
     progress_show(NULL);
-    if (runs->options->format == FORMAT_JSON)
+    if (runs->options->run.format == FORMAT_JSON)
         return show_json(stream, runs, order, error);
-    if (runs->options->format == FORMAT_CSV) {
+    if (runs->options->run.format == FORMAT_CSV) {
         show_csv(stream, runs, order);
         return 0;
     }
@@ -364,15 +353,11 @@ static int show(FILE *stream, const struct law_runs *runs, const size_t *order, 
 
 int predict_run(const struct predict_options *options, struct error *error)
 {
-    struct law_runs runs = {.options = options,
-                            .run = {.trace = options->trace,
-                                    .machine = options->machine,
-                                    .placement = options->placement,
-                                    .law = {LAW_STAIRCASE, 0, "staircase"}}};
+    struct law_runs runs = {.options = options, .run = options->run};
     struct output_file output;
     size_t order[MAX_LAWS + 1];
     sqlite3 *database = NULL;
-    int code = database_open(options->trace, true, &database, error);
+    int code = database_open(options->run.trace, true, &database, error);
     if (code == 0)
         code = read_runs(&runs, database, error);
     progress_show("predict: the laws");
@@ -384,7 +369,7 @@ int predict_run(const struct predict_options *options, struct error *error)
     if (code == 0)
         tell_story(&runs, database, &options->laws[order[0]]);
     if (code == 0)
-        code = output_file_open(&output, options->output, error);
+        code = output_file_open(&output, options->run.output, error);
     if (code == 0) {
         code = show(output.stream, &runs, order, error);
         if (code == 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "share/base/number.h"
+#include "share/base/output_file.h"
 
 static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FILE] [OPTIONS]\n"
                             "\n"
@@ -18,10 +19,10 @@ static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FIL
 const char *const run_collectives_name[] = {"recorded", "modelled"};
 const char *const run_buffers_name[] = {"recorded", "memory", "cached"};
 
-static int take_bound(struct run_bound *bound, const char *option, const char *text)
+static int take_bound(const struct run_options *options, struct run_bound *bound, const char *option, const char *text)
 {
     struct error error;
-    return run_bound_parse(text, bound, &error) == 0 ? 0 : wrong_usage("replay", "%s: %s", option, error.text);
+    return run_bound_parse(text, bound, &error) == 0 ? 0 : wrong_usage(options->command, "%s: %s", option, error.text);
 }
 
 static int take_law(void *context, const char *text)
@@ -34,13 +35,13 @@ static int take_law(void *context, const char *text)
 static int take_from(void *context, const char *text)
 {
     struct run_options *options = context;
-    return take_bound(&options->window.from, "--from", text);
+    return take_bound(options, &options->window.from, "--from", text);
 }
 
 static int take_to(void *context, const char *text)
 {
     struct run_options *options = context;
-    return take_bound(&options->window.to, "--to", text);
+    return take_bound(options, &options->window.to, "--to", text);
 }
 
 /* Reads FACTOR, rank:R:FACTOR or site:ID:FACTOR. */
@@ -63,56 +64,66 @@ static int take_scale(void *context, const char *text)
     scale.factor = strtod(factor, &end);
     if (!good || end == factor || *end != '\0' || !isfinite(scale.factor) || scale.factor < 0)
         return wrong_usage(
-            "replay",
+            options->command,
             "--scale-computation %s: expected FACTOR, rank:R:FACTOR or site:ID:FACTOR, with a factor of at least 0",
             text);
     if (options->n_scales == MAX_SCALES)
-        return wrong_usage("replay", "--scale-computation: given more than %d times", MAX_SCALES);
+        return wrong_usage(options->command, "--scale-computation: given more than %d times", MAX_SCALES);
     options->scales[options->n_scales++] = scale;
     return 0;
 }
 
-bool run_options_what_if(const struct run_options *options)
+int run_options_check(struct run_options *options)
 {
-    return options->what_if.asked || options->n_scales > 0 || options->ideal.no_latency || options->ideal.no_transfer ||
-           options->no_contention;
-}
-
-static int check(struct run_options *options, int n_arguments)
-{
-    if (n_arguments != 1)
-        return wrong_usage("replay", "expected one trace");
-    struct what_if_options *what_if = &options->what_if;
-    bool own =
+    bool others =
         options->n_scales > 0 || options->ideal.no_latency || options->ideal.no_transfer || options->no_contention;
-    bool theirs = what_if->machine != NULL || what_if->placement != NULL || what_if->best_placement ||
-                  what_if->eager_given || what_if->aggregate || what_if->search_option || what_if->rank_file != NULL;
-    if (what_if->rank_file != NULL)
-        return wrong_usage(
-            "replay",
-            "--rank-file does not apply to replay: use 'mpistair predict --to-placement L.csv --rank-file PREFIX'");
-    if (what_if->aggregate)
-        return wrong_usage("replay", "--aggregate does not apply to replay: use 'mpistair predict --aggregate'");
-    if (what_if->asked && own && !theirs) { /* --what-if with changes that predict does not have */
-        what_if->asked = false;
-        return 0;
-    }
-    return what_if_options_check(what_if);
+    if (options->what_if.aggregate)
+        return wrong_usage(options->command, "--aggregate requires 'mpistair predict' with --rounds or --pattern");
+    return what_if_options_check(&options->what_if, options->command, others);
 }
 
-int run_options_parse(int argc, char **argv, struct run_options *options)
+const char *run_options_whole(const struct run_options *options)
 {
-    enum { N_OWN = 20 };
-    *options = (struct run_options){.law = {LAW_STAIRCASE, 0, "staircase"}};
-    struct option_row rows[N_OWN + WHAT_IF_ROWS] = {
-        {0, "machine", "NAME|FILE",
-         "machine table: a name in the trace, a shipped one, or a .tbl file; default: the trace's own, if it holds "
-         "only one",
+    const struct {
+        const char *name;
+        bool given;
+    } whole[] = {
+        {"--collectives", options->collectives != COLLECTIVES_RECORDED},
+        {"--buffers", options->buffers_given},
+        {"--from", options->window.from.kind != RUN_BOUND_NONE},
+        {"--to", options->window.to.kind != RUN_BOUND_NONE},
+        {"--sensitivity", options->sensitivity},
+        {"--scale-computation", options->n_scales > 0},
+        {"--no-latency", options->ideal.no_latency},
+        {"--no-transfer", options->ideal.no_transfer},
+        {"--no-contention", options->no_contention},
+    };
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (whole[i].given)
+            return whole[i].name;
+    return NULL;
+}
+
+void run_option_rows(const char *command, struct run_options *options, struct option_row rows[RUN_ROWS])
+{
+    enum { N_OWN = RUN_ROWS - WHAT_IF_ROWS };
+    *options = (struct run_options){.command = command, .law = {LAW_STAIRCASE, 0, "staircase"}};
+    const struct option_row own[N_OWN] = {
+        {'m', "machine", "NAME|FILE",
+         "machine table: a name in the trace, a shipped one ('mpistair machine list'), or a .tbl file; default: the "
+         "trace's own, if it holds only one",
          .text = &options->machine, .words = WORDS_MACHINE},
-        {0, "placement", "L.csv", "node and socket of each rank, in place of the recorded ones",
+        {'l', "placement", "L.csv",
+         "node and socket of each rank (columns rank,node,socket), in place of the recorded ones",
          .text = &options->placement},
-        {0, "law", "LAW[+TERM]", "how messages under way share bandwidth, of those listed below; default: staircase",
-         .take = take_law, .words = WORDS_LAW},
+        {0, "interval", NULL,
+         "add the intervals of times and changes that follow from the machine's intervals; 100 replays, or 200 runs of "
+         "each model",
+         .flag = &options->interval},
+        {'f', "format", "text|csv|json", "", .choice = &options->format},
+        {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
+        {'o', "output", "FILE", "default: standard output", .text = &options->output},
+        {.help = "Of the whole run:"},
         {0, "collectives", "recorded|modelled",
          "time of collectives: as recorded after the last arrival (default), or modelled by the messages of the MPI's "
          "algorithms",
@@ -121,23 +132,11 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
          "which messages within a node have their buffers in caches: as many of each call site as the recorded times "
          "suggest (default), none, or all up to the table's cached_bytes",
          .choice = &options->buffers, .given = &options->buffers_given},
-        {0, "memory", NULL,
-         "reduce the bandwidth of messages by that of ranks computing on the receiver's socket, by the machine's rows "
-         "memory_...",
-         .flag = &options->memory},
         {0, "from", "S|mark:N|site:ID", "only the run from this time, MPI_Pcontrol(N) or call site on",
          .take = take_from, .words = WORDS_NONE},
         {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_to, .words = WORDS_NONE},
         {0, "sensitivity", NULL, "list the effect of each row of the table on the run time, largest first",
          .flag = &options->sensitivity},
-        {0, "interval", NULL,
-         "add the intervals of times and changes that follow from the table's intervals; 100 replays",
-         .flag = &options->interval},
-        {0, "goal", "FILE", "also write the run for LogGOPSim", .text = &options->goal},
-        {0, "tit", "FILE", "also write the run as a time-independent trace for SimGrid", .text = &options->tit},
-        {'f', "format", "text|csv|json", "", .choice = &options->format},
-        {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
-        {'o', "output", "FILE", "default: standard output", .text = &options->output},
         {.help = "What if, for the whole run:"},
         {0, "scale-computation", "[rank:R:|site:ID:]FACTOR",
          "multiply the time of computation: of all, of a rank, or before a call site", .take = take_scale,
@@ -146,7 +145,25 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
         {0, "no-transfer", NULL, "assume a network of infinite bandwidth", .flag = &options->ideal.no_transfer},
         {0, "no-contention", NULL, "assume that messages do not share bandwidth", .flag = &options->no_contention},
     };
+    memcpy(rows, own, sizeof own);
     what_if_option_rows(&options->what_if, rows + N_OWN);
+}
+
+int run_options_parse(int argc, char **argv, struct run_options *options)
+{
+    enum { N_OWN = 4 };
+    bool memory = false;
+    struct option_row rows[N_OWN + RUN_ROWS] = {
+        {0, "law", "LAW[+TERM]", "how messages under way share bandwidth, of those listed below; default: staircase",
+         .take = take_law, .words = WORDS_LAW},
+        {0, "memory", NULL,
+         "reduce the bandwidth of messages by that of ranks computing on the receiver's socket, by the machine's rows "
+         "memory_...",
+         .flag = &memory},
+        {0, "goal", "FILE", "also write the run for LogGOPSim", .text = &options->goal},
+        {0, "tit", "FILE", "also write the run as a time-independent trace for SimGrid", .text = &options->tit},
+    };
+    run_option_rows("replay", options, rows + N_OWN);
     const struct option_table table = {"replay",
                                        usage,
                                        rows,
@@ -157,11 +174,12 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
-    options->trace = argc > 0 ? argv[0] : NULL;
-    if (options->memory)
+    if (argc != 1)
+        return wrong_usage("replay", "expected one trace");
+    options->trace = argv[0];
+    if (memory)
         run_law_add_term(&options->law, RUN_TERM_MEMORY);
-    options->memory = (options->law.terms & RUN_TERM_MEMORY) != 0;
-    code = check(options, argc);
+    code = run_options_check(options);
     return code == 0 ? OPTIONS_READ : code;
 }
 
@@ -187,6 +205,9 @@ void run_options_text(const struct run_options *options, char text[RUN_OPTIONS_B
         length += (size_t)snprintf(text + length, RUN_OPTIONS_BYTES - length, "%sbuffers %s", length > 0 ? " " : "",
                                    run_buffers_name[options->buffers]);
     if (options->placement != NULL)
-        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%splacement %s", length > 0 ? " " : "",
-                 options->placement);
+        length += (size_t)snprintf(text + length, RUN_OPTIONS_BYTES - length, "%splacement %s", length > 0 ? " " : "",
+                                   options->placement);
+    if ((options->law.terms & RUN_TERM_CONTENTION) != 0 && options->topology != NULL)
+        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%stopology %s", length > 0 ? " " : "",
+                 options->topology->name);
 }

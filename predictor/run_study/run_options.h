@@ -1,10 +1,12 @@
-/* Reads the command line of `mpistair replay`. */
+/* Reads the options of the whole run, which `mpistair predict` and `mpistair replay` have, and replay's command line. */
 #ifndef MPISTAIR_PREDICTOR_RUN_OPTIONS_H
 #define MPISTAIR_PREDICTOR_RUN_OPTIONS_H
 
-#include "predictor/predict_options.h"
+#include "predictor/run/run_choice.h"
 #include "predictor/run/simulate.h"
 #include "predictor/run_read/run_read.h"
+#include "predictor/terms/topology.h"
+#include "predictor/what_if/what_if_options.h"
 
 enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
 extern const char *const run_collectives_name[];
@@ -22,7 +24,9 @@ struct run_scale {
 };
 
 struct run_options {
+    const char *command;                              /* as errors name it */
     const char *trace, *machine, *placement, *output; /* as given, or NULL */
+    const struct topology *topology;                  /* of a law with +contention, or NULL */
     struct run_law_choice law;
     int collectives;    /* enum run_collectives */
     int buffers;        /* enum run_buffers */
@@ -30,7 +34,6 @@ struct run_options {
     int format;         /* enum output_format */
     struct run_window window;
     bool sensitivity, interval;
-    bool memory; /* --memory: the law has that term */
     struct what_if_options what_if;
     struct run_scale scales[MAX_SCALES];
     size_t n_scales;
@@ -39,11 +42,17 @@ struct run_options {
     const char *goal, *tit; /* files to write: GOAL, time-independent trace; NULL: none */
 };
 
-/* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */
+/* Sets the defaults, and writes the table of the options into rows; its context begins with the run_options. */
+enum { RUN_ROWS = 17 + WHAT_IF_ROWS };
+void run_option_rows(const char *command, struct run_options *options, struct option_row rows[RUN_ROWS]);
+/* Checks them once all are read, of the whole run. Returns 0, or the exit code after the reason was printed. */
+int run_options_check(struct run_options *options);
+/* Returns an option that was given and is for the whole run alone, or NULL. */
+const char *run_options_whole(const struct run_options *options);
+
+/* Reads the arguments of replay. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */
 int run_options_parse(int argc, char **argv, struct run_options *options);
 /* Writes what of the options differs from the defaults, as in replay_run.options; "" for the whole run as it was. */
 void run_options_text(const struct run_options *options, char text[RUN_OPTIONS_BYTES]);
-/* Says whether anything is to be changed. */
-bool run_options_what_if(const struct run_options *options);
 
 #endif

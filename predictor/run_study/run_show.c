@@ -379,7 +379,7 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
         show_seconds(stream, after_s);
         show_percent(stream, fabs(after_s - predicted_s) > NOTHING * predicted_s ? after_s / predicted_s - 1 : 0);
         fputs(" of the run\n", stream);
-        if (study->options->memory)
+        if ((study->options->law.terms & RUN_TERM_MEMORY) != 0)
             fprintf(
                 stream,
                 "computation while messages arrive (compute_slowdown): %.3f times as long as without; what if: %.3f\n",

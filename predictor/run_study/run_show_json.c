@@ -131,7 +131,7 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
     struct json *run =
         json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
                   json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
-    if (study->options->memory)
+    if ((study->options->law.terms & RUN_TERM_MEMORY) != 0)
         json_set(run, "compute_slowdown", json_finite(study->before.result.compute_slowdown));
     add_intervals(run, study, 0);
     struct json *root = json_pack(
@@ -157,7 +157,7 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
             json_pack("{so ss so so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
                       study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise),
                       "efficiency_bounds", bounds_json(&study->otherwise));
-        if (study->options->memory)
+        if ((study->options->law.terms & RUN_TERM_MEMORY) != 0)
             json_set(what_if, "compute_slowdown", json_finite(study->after.result.compute_slowdown));
         json_set(root, "what_if", what_if);
     }

@@ -133,6 +133,7 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
     before->options = (struct simulation_options){.law = options->law.law,
                                                   .turn_s = TURN_S,
                                                   .terms = options->law.terms,
+                                                  .topology = options->topology,
                                                   .model_collectives = options->collectives == COLLECTIVES_MODELLED};
     return places_read(options->trace, database, options->placement, &before->placement, error) != 0 ||
                    run_cached(study, error) != 0
@@ -167,8 +168,8 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
     progress_show("replay: sensitivity");
     if (options->sensitivity && run_sensitivity(study, error) != 0)
         return -1;
-    progress_show(run_options_what_if(options) ? "replay: what if" : "replay: intervals");
-    if (!run_options_what_if(options))
+    progress_show(options->what_if.asked ? "replay: what if" : "replay: intervals");
+    if (!options->what_if.asked)
         return options->interval ? run_intervals(study, error) : 0;
     if (make_after(study, database, error) != 0 || replay_side(&study->program, &study->after, error) != 0 ||
         (study->whole.times_known &&

@@ -9,12 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/database/cursor.h"
 #include "predictor/pattern/group.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
 
-void hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket)
+/* Describes a node as the launchers know it. */
+struct host {
+    uint32_t node;
+    char *name;
+    uint32_t cores_per_socket; /* 0: not known */
+};
+
+/* Is sorted by node and owns all that it holds. */
+struct hosts {
+    struct host *hosts; /* [n] */
+    size_t n;
+};
+
+static void hosts_add(struct hosts *hosts, uint32_t node, const char *name, uint32_t cores_per_socket)
 {
     array_grow(&hosts->hosts, hosts->n, sizeof *hosts->hosts);
     hosts->hosts[hosts->n++] = (struct host){.node = node, .name = xstrdup(name), .cores_per_socket = cores_per_socket};
@@ -26,13 +40,13 @@ static int compare_hosts(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-void hosts_sort(struct hosts *hosts)
+static void hosts_sort(struct hosts *hosts)
 {
     if (hosts->n > 0)
         qsort(hosts->hosts, hosts->n, sizeof *hosts->hosts, compare_hosts);
 }
 
-void hosts_release(struct hosts *hosts)
+static void hosts_release(struct hosts *hosts)
 {
     for (size_t i = 0; i < hosts->n; i++)
         free(hosts->hosts[i].name);
@@ -46,7 +60,8 @@ static const struct host *hosts_find(const struct hosts *hosts, uint32_t node)
     return hosts->n > 0 ? bsearch(&key, hosts->hosts, hosts->n, sizeof key, compare_hosts) : NULL;
 }
 
-void hosts_invent(struct hosts *hosts, const struct placement *placement)
+/* Names the nodes of a placement that nobody named node0, node1, ... */
+static void hosts_invent(struct hosts *hosts, const struct placement *placement)
 {
     struct grouping nodes;
     char name[32];
@@ -58,6 +73,35 @@ void hosts_invent(struct hosts *hosts, const struct placement *placement)
     }
     grouping_release(&nodes);
     hosts_sort(hosts);
+}
+
+static int add_host(struct cursor *rows, const char *path, struct hosts *hosts, struct error *error)
+{
+    int64_t node = cursor_integer(rows, 0), sockets = cursor_integer(rows, 2), cores = cursor_integer(rows, 3);
+    const char *name = (const char *)sqlite3_column_text(rows->statement, 1);
+    if (node < 0 || node > UINT32_MAX)
+        return error_set(error, "%s: node: number %lld", path, (long long)node);
+    bool known = sockets > 0 && cores > 0 && cores / sockets <= UINT32_MAX;
+    hosts_add(hosts, (uint32_t)node, name != NULL ? name : "", known ? (uint32_t)(cores / sockets) : 0);
+    return 0;
+}
+
+/* Reads those of a trace. */
+static int hosts_read(sqlite3 *database, const char *path, struct hosts *hosts, struct error *error)
+{
+    struct cursor rows;
+    int result = 0;
+    *hosts = (struct hosts){0};
+    cursor_open(&rows, database, path, "SELECT id, host, sockets, cores FROM node", error);
+    while (result == 0 && cursor_next(&rows))
+        result = add_host(&rows, path, hosts, error);
+    if (cursor_close(&rows) != 0)
+        result = -1;
+    if (result != 0)
+        hosts_release(hosts);
+    else
+        hosts_sort(hosts);
+    return result;
 }
 
 /* Checks that every rank's node has a name that is one word of a launcher's file. */
@@ -149,8 +193,9 @@ static int open_files(const char *prefix, struct output_file files[FILE_COUNT], 
     return result;
 }
 
-int rank_file_write(const char *prefix, const struct placement *placement, const struct hosts *hosts,
-                    struct rank_file_note *note, struct error *error)
+/* Writes all files. split_nodes: those whose ranks are not consecutive. */
+static int write_files(const char *prefix, const struct placement *placement, const struct hosts *hosts,
+                       size_t *split_nodes, struct error *error)
 {
     struct grouping sockets = {0}, nodes = {0};
     struct output_file files[FILE_COUNT];
@@ -163,7 +208,7 @@ int rank_file_write(const char *prefix, const struct placement *placement, const
         write_open_mpi(files[FILE_OPEN_MPI].stream, placement, hosts, &sockets);
         write_hydra(files[FILE_HYDRA].stream, placement, hosts);
         write_csv(files[FILE_CSV].stream, placement);
-        note->split_nodes = count_split(&nodes);
+        *split_nodes = count_split(&nodes);
         for (size_t i = 0; i < FILE_COUNT; i++)
             if (result == 0)
                 result = output_file_commit(&files[i], error);
@@ -172,5 +217,28 @@ int rank_file_write(const char *prefix, const struct placement *placement, const
     }
     grouping_release(&sockets);
     grouping_release(&nodes);
+    return result;
+}
+
+int rank_file_write(const char *prefix, const struct placement *placement, sqlite3 *database, const char *trace,
+                    struct error *error)
+{
+    struct hosts hosts = {0};
+    size_t split_nodes = 0;
+    int result = 0;
+    if (database != NULL)
+        result = hosts_read(database, trace, &hosts, error);
+    else {
+        hosts_invent(&hosts, placement);
+        inform("note: a pattern names no hosts; %s.rankfile calls them node0, node1, ...", prefix);
+    }
+    if (result == 0)
+        result = write_files(prefix, placement, &hosts, &split_nodes, error);
+    if (result == 0 && split_nodes > 0)
+        inform(
+            "note: the ranks of %zu nodes are not consecutive; MPICH's hydra takes such ranks of one host in %s.hosts "
+            "for ranks of different nodes, without shared memory",
+            split_nodes, prefix);
+    hosts_release(&hosts);
     return result;
 }

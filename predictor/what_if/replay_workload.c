@@ -60,31 +60,3 @@ int replay_workload(sqlite3 *database, const char *path, const struct placement 
         workload_release(workload);
     return result;
 }
-
-static int add_host(struct cursor *rows, const char *path, struct hosts *hosts, struct error *error)
-{
-    int64_t node = cursor_integer(rows, 0), sockets = cursor_integer(rows, 2), cores = cursor_integer(rows, 3);
-    const char *name = (const char *)sqlite3_column_text(rows->statement, 1);
-    if (node < 0 || node > UINT32_MAX)
-        return error_set(error, "%s: node: number %lld", path, (long long)node);
-    bool known = sockets > 0 && cores > 0 && cores / sockets <= UINT32_MAX;
-    hosts_add(hosts, (uint32_t)node, name != NULL ? name : "", known ? (uint32_t)(cores / sockets) : 0);
-    return 0;
-}
-
-int replay_hosts(sqlite3 *database, const char *path, struct hosts *hosts, struct error *error)
-{
-    struct cursor rows;
-    int result = 0;
-    *hosts = (struct hosts){0};
-    cursor_open(&rows, database, path, "SELECT id, host, sockets, cores FROM node", error);
-    while (result == 0 && cursor_next(&rows))
-        result = add_host(&rows, path, hosts, error);
-    if (cursor_close(&rows) != 0)
-        result = -1;
-    if (result != 0)
-        hosts_release(hosts);
-    else
-        hosts_sort(hosts);
-    return result;
-}

@@ -1,10 +1,9 @@
-/* Reads the rounds of a trace as a workload, and the names of its nodes. */
+/* Reads the rounds of a trace as a workload. */
 #ifndef MPISTAIR_PREDICTOR_REPLAY_WORKLOAD_H
 #define MPISTAIR_PREDICTOR_REPLAY_WORKLOAD_H
 
 #include <sqlite3.h>
 
-#include "predictor/what_if/rank_file.h"
 #include "predictor/what_if/workload.h"
 
 /* Reads the rounds on which predict runs the models: the first of every kind, or, with post_times, those that
@@ -12,7 +11,5 @@
  * workload. Returns 0, or -1 with the reason. */
 int replay_workload(sqlite3 *database, const char *path, const struct placement *placement, bool post_times,
                     struct workload *workload, struct error *error);
-/* Reads the hosts in the same way. */
-int replay_hosts(sqlite3 *database, const char *path, struct hosts *hosts, struct error *error);
 
 #endif

@@ -31,7 +31,7 @@ static void show_gain(FILE *stream, double before_s, double after_s)
 
 static void show_changes(FILE *stream, const struct predict_options *options, const struct what_if *what_if)
 {
-    const struct what_if_options *asked = &options->what_if;
+    const struct what_if_options *asked = &options->run.what_if;
     size_t n_ranks = what_if->before.placement.n_ranks;
     fprintf(stream, "machine %s", what_if->before.machine.name);
     if (asked->machine != NULL)
@@ -163,9 +163,9 @@ static int show_json(FILE *stream, const struct predict_options *options, const 
 int show_what_if(FILE *stream, const struct predict_options *options, const struct what_if *what_if,
                  struct error *error)
 {
-    if (options->format == FORMAT_TEXT)
+    if (options->run.format == FORMAT_TEXT)
         show_text(stream, options, what_if);
-    else if (options->format == FORMAT_CSV)
+    else if (options->run.format == FORMAT_CSV)
         show_csv(stream, options, what_if);
     else
         return show_json(stream, options, what_if, error);

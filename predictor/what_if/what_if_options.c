@@ -20,15 +20,16 @@ void what_if_option_rows(struct what_if_options *options, struct option_row rows
         {0, "to-placement", "L.csv|fill|round-robin-nodes|round-robin-sockets",
          "other places of the ranks, from a file, or the same places assigned by a rule", .text = &options->placement},
         {0, "best-placement", NULL,
-         "search for an order of the ranks on their places that lowers the modelled time, by the first --model "
-         "(default: flow)",
+         "search for an order of the ranks on their places that lowers the modelled time, for rounds and patterns by "
+         "the first model (default: flow)",
          .flag = &options->best_placement},
         {0, "seconds", "S", "time limit of the search; default: 10", .real = &options->seconds, .most = MOST_SECONDS,
          .given = &options->search_option},
         {0, "seed", "N", "seed of the search; default: 1", .whole = &options->seed, .given = &options->search_option},
         {0, "eager-threshold", "BYTES", "smallest size sent by rendezvous", .whole = &options->eager_bytes,
          .given = &options->eager_given},
-        {0, "aggregate", NULL, "join all messages to one partner in a round", .flag = &options->aggregate},
+        {0, "aggregate", NULL, "join all messages to one partner in a round; requires --rounds or --pattern",
+         .flag = &options->aggregate},
         {0, "rank-file", "PREFIX",
          "write the new placement to PREFIX.rankfile (Open MPI), PREFIX.hosts (MPICH's hydra), PREFIX.L.csv",
          .text = &options->rank_file},
@@ -36,26 +37,26 @@ void what_if_option_rows(struct what_if_options *options, struct option_row rows
     memcpy(rows, all, sizeof all);
 }
 
-int what_if_options_check(struct what_if_options *options)
+int what_if_options_check(struct what_if_options *options, const char *command, bool others)
 {
     bool places = options->placement != NULL || options->best_placement;
-    bool changes = places || options->machine != NULL || options->aggregate || options->eager_given;
+    bool changes = others || places || options->machine != NULL || options->aggregate || options->eager_given;
     options->asked = options->asked || changes || options->search_option || options->rank_file != NULL;
     if (!options->asked)
         return 0;
     if (options->placement != NULL && options->best_placement)
-        return wrong_usage("predict", "--to-placement and --best-placement exclude each other");
+        return wrong_usage(command, "--to-placement and --best-placement exclude each other");
     if (options->search_option && !options->best_placement)
-        return wrong_usage("predict", "--seconds and --seed require --best-placement");
+        return wrong_usage(command, "--seconds and --seed require --best-placement");
     if (options->seconds <= 0)
-        return wrong_usage("predict", "--seconds 0: expected more than 0");
+        return wrong_usage(command, "--seconds 0: expected more than 0");
     if (options->rank_file != NULL && options->rank_file[0] == '\0')
-        return wrong_usage("predict", "--rank-file: expected a prefix of file names");
+        return wrong_usage(command, "--rank-file: expected a prefix of file names");
     if (options->rank_file != NULL && !places)
-        return wrong_usage("predict", "--rank-file requires --to-placement or --best-placement");
+        return wrong_usage(command, "--rank-file requires --to-placement or --best-placement");
     if (!changes)
-        return wrong_usage("predict",
-                           "--what-if: expected a change: --to-machine, --to-placement, --best-placement, "
-                           "--eager-threshold or --aggregate (--machine and --placement describe the run as it is)");
+        return wrong_usage(command,
+                           "--what-if: expected a change, such as --to-machine or --best-placement (--machine and "
+                           "--placement describe the run as it is)");
     return 0;
 }

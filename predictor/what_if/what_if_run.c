@@ -12,6 +12,7 @@
 #include "share/base/output_file.h"
 #include "predictor/predict_machine.h"
 #include "predictor/what_if/places.h"
+#include "predictor/what_if/rank_file.h"
 #include "predictor/what_if/replay_workload.h"
 #include "predictor/what_if/show_what_if.h"
 #include "share/base/memory.h"
@@ -42,7 +43,7 @@ static int read_workload(const struct predict_options *options, sqlite3 *databas
     bool post_times = false;
     for (size_t m = 0; m < options->n_models; m++)
         post_times = post_times || model_choice_post_times(&options->models[m]);
-    return database != NULL ? replay_workload(database, options->trace, placement, post_times, workload, error)
+    return database != NULL ? replay_workload(database, options->run.trace, placement, post_times, workload, error)
                             : read_pattern(options, placement->n_ranks, workload, error);
 }
 
@@ -50,21 +51,21 @@ static int read_workload(const struct predict_options *options, sqlite3 *databas
 static int read_places(const struct predict_options *options, sqlite3 *database, struct placement *placement,
                        struct error *error)
 {
-    return database != NULL ? places_read(options->trace, database, options->placement, placement, error)
-                            : placement_read_csv(options->placement, placement, error);
+    return database != NULL ? places_read(options->run.trace, database, options->run.placement, placement, error)
+                            : placement_read_csv(options->run.placement, placement, error);
 }
 
 static int find_machine(const struct predict_options *options, sqlite3 *database, const char *name,
                         struct machine *machine, struct error *error)
 {
-    return database != NULL ? predict_machine_find(options->trace, database, name, machine, error)
+    return database != NULL ? predict_machine_find(options->run.trace, database, name, machine, error)
                             : machine_find(name, machine, error);
 }
 
 static int read_before(const struct predict_options *options, sqlite3 *database, struct what_if_side *before,
                        struct error *error)
 {
-    return find_machine(options, database, options->machine, &before->machine, error) != 0 ||
+    return find_machine(options, database, options->run.machine, &before->machine, error) != 0 ||
                    read_places(options, database, &before->placement, error) != 0 ||
                    read_workload(options, database, &before->placement, &before->workload, error) != 0
                ? -1
@@ -82,10 +83,10 @@ static struct workload_judge judge_of(const struct predict_options *options, siz
 static int make_after(const struct predict_options *options, sqlite3 *database, struct what_if *what_if,
                       struct error *error)
 {
-    const struct what_if_options *asked = &options->what_if;
+    const struct what_if_options *asked = &options->run.what_if;
     const struct placement *before = &what_if->before.placement;
     struct what_if_side *after = &what_if->after;
-    const char *machine = asked->machine != NULL ? asked->machine : options->machine;
+    const char *machine = asked->machine != NULL ? asked->machine : options->run.machine;
     if (find_machine(options, database, machine, &after->machine, error) != 0 ||
         (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0) ||
         read_workload(options, database, before, &after->workload, error) != 0 ||
@@ -118,47 +119,23 @@ static int predict_side(const struct predict_options *options, const struct what
     return 0;
 }
 
-static int write_rank_file(const struct predict_options *options, sqlite3 *database, const struct placement *placement,
-                           struct error *error)
-{
-    struct hosts hosts = {0};
-    struct rank_file_note note = {0};
-    int result = 0;
-    if (database != NULL)
-        result = replay_hosts(database, options->trace, &hosts, error);
-    else {
-        hosts_invent(&hosts, placement);
-        fprintf(stderr, "mpistair: note: a pattern names no hosts; %s.rankfile calls them node0, node1, ...\n",
-                options->what_if.rank_file);
-    }
-    if (result == 0)
-        result = rank_file_write(options->what_if.rank_file, placement, &hosts, &note, error);
-    if (result == 0 && note.split_nodes > 0)
-        fprintf(
-            stderr,
-            "mpistair: note: the ranks of %zu nodes are not consecutive; MPICH's hydra takes such ranks of one host "
-            "in %s.hosts for ranks of different nodes, without shared memory\n",
-            note.split_nodes, options->what_if.rank_file);
-    hosts_release(&hosts);
-    return result;
-}
-
 static int run_with(const struct predict_options *options, sqlite3 *database, struct what_if *what_if,
                     struct error *error)
 {
     struct output_file output;
-    progress_show(options->what_if.best_placement ? "predict: a better placement" : "predict: what if");
+    progress_show(options->run.what_if.best_placement ? "predict: a better placement" : "predict: what if");
     if (read_before(options, database, &what_if->before, error) != 0 ||
         make_after(options, database, what_if, error) != 0 ||
         predict_side(options, &what_if->before, what_if->before_s, error) != 0 ||
         predict_side(options, &what_if->after, what_if->after_s, error) != 0 ||
-        output_file_open(&output, options->output, error) != 0)
+        output_file_open(&output, options->run.output, error) != 0)
         return -1;
     progress_show(NULL);
     if (what_if->before.workload.n_kinds == 0)
-        inform("note: %s holds no rounds; there is nothing to predict", options->trace);
-    if ((options->what_if.rank_file != NULL &&
-         write_rank_file(options, database, &what_if->after.placement, error) != 0) ||
+        inform("note: %s holds no rounds; there is nothing to predict", options->run.trace);
+    if ((options->run.what_if.rank_file != NULL &&
+         rank_file_write(options->run.what_if.rank_file, &what_if->after.placement, database, options->run.trace,
+                         error) != 0) ||
         show_what_if(output.stream, options, what_if, error) != 0) {
         output_file_discard(&output);
         return -1;
@@ -170,7 +147,7 @@ int what_if_run(const struct predict_options *options, struct error *error)
 {
     sqlite3 *database = NULL;
     struct what_if *what_if = xcalloc(1, sizeof *what_if);
-    int result = options->trace != NULL ? database_open(options->trace, false, &database, error) : 0;
+    int result = options->run.trace != NULL ? database_open(options->run.trace, false, &database, error) : 0;
     if (result == 0)
         result = run_with(options, database, what_if, error);
     for (size_t m = 0; m < MAX_MODELS; m++) {

@@ -13,7 +13,7 @@
 #include "share/base/number.h"
 #include "share/base/terminal.h"
 
-enum { LONG = 256, MAX_ROWS = 48 };
+enum { LONG = 256, MAX_ROWS = 80 };
 /* Columns of --help: where the meaning begins, the same on a narrow terminal, the width from which it is not narrow. */
 enum { COLUMN = 27, NARROW = 10, LEAST_WIDTH = 72 };
 

@@ -74,8 +74,8 @@ def measure(options, on, make):
     with open(f"{name}.csv", "w") as file:
         file.write("src,dst,bytes\n" + "".join(f"{src},{dst},{bytes_}\n" for src, dst, bytes_ in messages))
     launch(options, on, name, f"{name}.db", None)
-    said, = json.loads(run(options.mpistair, "predict", f"{name}.db", "--machine", options.table, "--best-placement",
-                           "--rank-file", f"{name}-best", "--json"))
+    said, = json.loads(run(options.mpistair, "predict", f"{name}.db", "--rounds", "--machine", options.table,
+                           "--best-placement", "--rank-file", f"{name}-best", "--json"))
     moved = sum(rank["node"] != rank["to_node"] for rank in said["ranks"])
     before, after = [], []
     for _ in range(options.launches):  # neither is recorded

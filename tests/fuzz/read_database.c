@@ -238,7 +238,8 @@ void read_database(const uint8_t *data, size_t size)
         break;
     case 4:
         command(cmd_predict, path, "--machine", "m", "--model", "flow+queue-captured", "--to-placement", "fill",
-                "--aggregate", NULL);
+                "--aggregate", "--rounds", NULL);
+        command(cmd_predict, path, "--machine", "m", "--model", "flow", "--to-placement", "fill", NULL);
         break;
     case 5:
         command(cmd_pattern, "--from", path, "--kind", "0", "--json", NULL);
@@ -250,7 +251,7 @@ void read_database(const uint8_t *data, size_t size)
     default:
         command(cmd_report, path, NULL);
         command(cmd_predict, path, "--machine", "m", "--model", "flow,max-rate+contention", "--eager-threshold", "512",
-                NULL);
+                "--rounds", NULL);
         break;
     }
 }

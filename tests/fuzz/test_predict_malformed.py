@@ -91,12 +91,13 @@ COMMANDS = [
     ([*PATTERN, "--best-placement", "--rank-file", "no/such/x"], 1, "no/such/x.rankfile: cannot be written"),
     ([*PATTERN, "--best-placement", "--rank-file", "x", "-o", "no/such/y"], 1, "no/such/y: cannot be written"),
     ([*PATTERN, "--best-placement", "--rank-file", "x", "--model", "flow,tea"], 2, "no model 'tea'"),
-    (["huge.db", "--machine", "m.tbl", "--aggregate"], 1, "more than 2^64 bytes together"),
-    (["rank.db", "--machine", "m.tbl", "--best-placement"], 1, "rank 7 of a message is not in the world of 2 ranks"),
-    (["bytes.db", "--machine", "m.tbl", "--best-placement"], 1, "a message of -5 bytes"),
-    (["cut.db", "--machine", "m.tbl", "--best-placement"], 1, "cut.db: "),
-    (["host.db", "--machine", "m.tbl", "--best-placement", "--rank-file", "x"], 1, "node 0 is named 'a b'"),
-    (["t.db", "--machine", "m.tbl", "--best-placement", "--rank-file", "x"], 1, "node 0 of rank 0 has no name"),
+    (["huge.db", "--machine", "m.tbl", "--aggregate"], 2, "--aggregate requires 'mpistair predict' with --rounds or --pattern"),
+    (["huge.db", "--rounds", "--machine", "m.tbl", "--aggregate"], 1, "more than 2^64 bytes together"),
+    (["rank.db", "--rounds", "--machine", "m.tbl", "--best-placement"], 1, "rank 7 of a message is not in the world of 2 ranks"),
+    (["bytes.db", "--rounds", "--machine", "m.tbl", "--best-placement"], 1, "a message of -5 bytes"),
+    (["cut.db", "--rounds", "--machine", "m.tbl", "--best-placement"], 1, "cut.db: "),
+    (["host.db", "--rounds", "--machine", "m.tbl", "--best-placement", "--rank-file", "x"], 1, "node 0 is named 'a b'"),
+    (["t.db", "--rounds", "--machine", "m.tbl", "--best-placement", "--rank-file", "x"], 1, "node 0 of rank 0 has no name"),
     (["none.db"], 1, "none.db: cannot be opened: No such file"),
     (["p.csv"], 1, "p.csv: not a trace database"),
     (["empty.db"], 1, "empty.db: is empty"),
@@ -113,7 +114,10 @@ COMMANDS = [
     (["t.db", "--machine", "m.tbl", "--model", "staircase-max"], 2, "it is a model of rounds: --rounds"),
     (["t.db", "--machine", "m.tbl", "--model", "flow+nothing"], 2, "no term 'nothing'"),
     (["t.db", "--machine", "m.tbl", "--model", "flow+memory+memory"], 2, "comes twice"),
-    (["t.db", "--machine", "m.tbl", "--interval"], 2, "--interval requires --rounds"),
+    (["t.db", "--machine", "m.tbl", "--interval", "--model", "flow,postal"], 2, "expected one law for a what-if, --sensitivity or --interval, got 2"),
+    (["t.db", "--rounds", "--machine", "m.tbl", "--sensitivity"], 2, "--sensitivity requires a trace without --rounds"),
+    ([*PATTERN, "--to", "mark:1"], 2, "--to requires a trace"),
+    (["t.db", "--machine", "m.tbl", "--from", "yesterday"], 2, "'mpistair predict --help'"),
     (["t.db", "--machine", "m.tbl", "--latency", "out"], 2, "--latency requires --rounds"),
     (["--rounds", *PATTERN], 2, "--rounds requires a trace"),
     (["machine.db"], 1, "machine 'bad': bw of -1, expected a value above 0"),
@@ -179,7 +183,7 @@ def check(what, arguments, code, message):
     for name in os.listdir("."):
         with open(name, "rb") as file:
             before[name] = file.read()
-    rounds = ["--rounds"] if arguments and arguments[0] in ("rank.db", "bytes.db", "world.db") and "--best-placement" not in arguments else []
+    rounds = ["--rounds"] if arguments and arguments[0] in ("rank.db", "bytes.db", "world.db") else []
     done = subprocess.run([MPISTAIR, "predict", *arguments, *rounds], capture_output=True, timeout=60)
     error = done.stderr.decode(errors="replace")
     after = {}

@@ -110,6 +110,64 @@ class PredictRun(unittest.TestCase):
         self.assertAlmostEqual(report["ranks"][1]["models"][0]["actual_s"], 0.005, delta=1e-9)
         self.assertIsNotNone(report["replay"])
 
+    def test_the_story_of_one_law(self):
+        """A what-if, --sensitivity and --interval are answered as by replay, by the law of --model; that is what is stored."""
+        for law, options in (("staircase", ["--what-if", "--no-latency"]), ("flow", ["--sensitivity", "--to", "0.0062"]),
+                             ("fair", ["--interval", "--scale-computation", "rank:0:2"]), ("flow+queue", ["--to-placement", "fill"])):
+            self.machine.write_text(made.MACHINE + "any any gamma - 1e-9 s\n")
+            for form in "text", "csv", "json":
+                self.write(made.chain())
+                replayed = self.tool("replay", self.trace, "--machine", self.machine, "--law", law, "-f", form, *options)
+                stored = self.query("SELECT * FROM replay_run"), self.query("SELECT * FROM replay_part")
+                self.write(made.chain())
+                model = [] if law == "staircase" else ["--model", law]
+                self.assertEqual(self.predict("-f", form, *model, *options).stdout, replayed.stdout)
+                self.assertEqual((self.query("SELECT * FROM replay_run"), self.query("SELECT * FROM replay_part")), stored)
+                self.assertEqual(stored[0][0][2], law)
+
+    def test_options_of_the_table(self):
+        """A window, modelled collectives and buffers are stored beside the whole run; its halves stay those of the whole run."""
+        self.write(repeated([1, 2, 1, 3]))
+        self.predict("--model", "flow")
+        whole = self.query("SELECT * FROM message_halves"), self.query("SELECT * FROM model_error")
+        for options in ("--to", "0.003"), ("--collectives", "modelled"), ("--buffers", "memory"):
+            self.predict("--model", "flow", *options)
+            self.predict("--model", "flow", *options)  # replaces itself
+        self.assertEqual(self.query("SELECT collectives, options FROM replay_run ORDER BY id"), [
+            ("recorded", ""), ("recorded", "to 0.003 s"), ("modelled", ""), ("recorded", "buffers memory")])
+        self.assertEqual(self.query("SELECT * FROM message_halves"), whole[0])
+        self.assertEqual(self.query("SELECT * FROM model_error WHERE options = ''"), whole[1])
+        sums = dict(self.query("SELECT options, sum(actual_s) FROM rank_error GROUP BY options"))
+        self.assertLess(sums["to 0.003 s"], sums[""])
+
+    def test_rank_file(self):
+        connection_sql = "INSERT INTO node(id, host, sockets, cores) VALUES (0, 'a.x', 1, 4) ON CONFLICT DO UPDATE SET host = 'a.x', cores = 4, sockets = 1"
+        self.write(made.chain(), connection_sql)
+        for command in "predict", "replay":
+            prefix = self.folder / command
+            done = self.tool(command, self.trace, "--machine", self.machine, "--to-placement", "fill", "--rank-file", prefix)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((self.folder / f"{command}.hosts").read_text(), "a.x:1\n" * 3)
+            self.assertEqual((self.folder / f"{command}.rankfile").read_text(), "".join(f"rank {r}=a.x slot=0:{r}\n" for r in range(3)))
+            self.assertEqual((self.folder / f"{command}.L.csv").read_text(), "rank,node,socket\n0,0,0\n1,0,0\n2,0,0\n")
+
+    def test_refused(self):
+        """Errors name the command that was called."""
+        self.write(made.chain())
+        for command in "predict", "replay":
+            for options, text in ((["--aggregate"], "--aggregate requires 'mpistair predict' with --rounds or --pattern"),
+                                  (["--what-if"], "--what-if: expected a change"), (["--from", "noon"], "--from: "),
+                                  (["--scale-computation", "-1"], "--scale-computation -1: expected FACTOR"),
+                                  (["--seconds", "3"], "--seconds and --seed require --best-placement")):
+                done = self.tool(command, self.trace, "--machine", self.machine, *options)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertIn(f"'mpistair {command} --help'", done.stderr)
+        self.assertIn("expected one law", self.predict("--sensitivity", "--model", "all", code=2).stderr)
+        self.assertIn("requires --rounds or --pattern", self.predict("--latency", "out", code=2).stderr)
+        for option in (["--from", "0.1"], ["--collectives", "modelled"], ["--no-latency"], ["--sensitivity"]):
+            self.assertIn("requires a trace without --rounds", self.predict("--rounds", *option, code=2).stderr)
+
     def test_formats(self):
         self.write(repeated([1, 1]))
         rows = list(csv.DictReader(io.StringIO(self.predict("-f", "csv", "--model", "flow").stdout)))

@@ -137,7 +137,8 @@ class Repeated(PredictTest):
                       * (1 if step else 200) for model in ("flow", "flow-window")}
             self.assertAlmostEqual(sent_s["flow"], 0.2 if rest_s else 3.96, delta=0.01)
             self.assertAlmostEqual(sent_s["flow-window"], 0.255 if rest_s else 3.91, delta=0.03)
-            done = self.run_predict(trace, "--machine", machine, "--model", "flow", "--to-machine", machine, "--aggregate", "--format", "csv")
+            done = self.run_predict(trace, "--rounds", "--machine", machine, "--model", "flow", "--to-machine", machine, "--aggregate",
+                                    "--format", "csv")
             rank = next(row for row in csv.DictReader(done.stdout.splitlines()) if row["rank"] == "0")
             self.assertAlmostEqual(float(rank["before_s"]), sent_s["flow"], delta=1e-9)
             self.assertAlmostEqual(float(rank["after_s"]), sent_s["flow"], delta=1e-9)

@@ -264,7 +264,7 @@ class ReplayCommand(unittest.TestCase):
         self.assertAlmostEqual(after["what_if"]["compute_slowdown"], 16 / 15, delta=1e-9)
         self.assertAlmostEqual(after["what_if"]["predicted_s"], 0.010, delta=1e-9)
         self.machine.write_text(MACHINE + memory.replace("cpu-copy", "memory"))
-        self.assertIn("--memory changes no message", self.tool("replay", self.trace, "--machine", self.machine, "--memory").stderr)
+        self.assertIn("+memory changes no message", self.tool("replay", self.trace, "--machine", self.machine, "--memory").stderr)
 
     def test_report(self):
         self.write(chain())

@@ -134,8 +134,8 @@ class Rounds(PredictTest):
         trace, models, machine = self.make_trace(rounds), "staircase,postal+queue-captured", self.machine()
         n_rounds = {0: 2, 1: 1}
         found = self.stored(trace, "--model", models)
-        done = subprocess.run([MPISTAIR, "predict", trace, "--machine", machine, "--model", models, "--aggregate", "--format", "csv"],
-                              capture_output=True, text=True, timeout=60)
+        done = subprocess.run([MPISTAIR, "predict", trace, "--rounds", "--machine", machine, "--model", models, "--aggregate", "--format",
+                               "csv"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         before = {(row["model"], int(row["rank"])): float(row["before_s"]) for row in csv.DictReader(io.StringIO(done.stdout))
                   if row["rank"] != ""}

@@ -198,7 +198,7 @@ class WhatIf(unittest.TestCase):
         self.make_trace([(3, first), (2, second)], places, {0: ("a.x", 2, 4), 1: ("b-1", 2, 8)})
         with open("t.db", "rb") as file:
             stored = file.read()
-        case = ["t.db", "--machine", "m.tbl", "--model", "staircase"]
+        case = ["t.db", "--rounds", "--machine", "m.tbl", "--model", "staircase"]
         totals, rows = self.table(*case, "--to-placement", "fill", "--rank-file", "out")
         after = [(int(r["to_node"]), int(r["to_socket"])) for r in rows]
         self.assertEqual(after, [(0, 0), (0, 0), (1, 0), (1, 1)])
@@ -231,17 +231,18 @@ class WhatIf(unittest.TestCase):
     def test_notes(self):
         """More ranks than cores, ranks of a node that are not consecutive, places that are not known."""
         self.make_trace([(1, [(0, 1, 8)])], [(0, 0), (1, 0), (0, 0)], {0: ("a", 1, 1), 1: ("b", None, None)})
-        done = self.predict("t.db", "--machine", "m.tbl", "--to-placement", "round-robin-nodes", "--rank-file", "out")
+        case = ["t.db", "--rounds", "--machine", "m.tbl"]
+        done = self.predict(*case, "--to-placement", "round-robin-nodes", "--rank-file", "out")
         self.assertIn("the ranks of 1 nodes are not consecutive", done.stderr)
         with open("out.rankfile") as file:
             self.assertEqual(file.read(), "rank 0=a slot=0:*\nrank 1=b slot=0:*\nrank 2=a slot=0:*\n")
         self.make_trace([(1, [(0, 1, 8)])], [(0, 0), (None, None), (0, None)], {0: ("a", 1, 1)})
-        done = self.predict("t.db", "--machine", "m.tbl", "--best-placement", code=1)
+        done = self.predict(*case, "--best-placement", code=1)
         self.assertIn("it is not known where rank 1 ran: give a placement", done.stderr)
         self.write("l.csv", "rank,node,socket", [(rank, 0, 0) for rank in range(3)])
-        self.predict("t.db", "--machine", "m.tbl", "--placement", "l.csv", "--best-placement")
+        self.predict(*case, "--placement", "l.csv", "--best-placement")
         self.make_trace([], [(0, 0)], {0: ("a", 1, 1)})
-        self.assertIn("holds no rounds", self.predict("t.db", "--machine", "m.tbl", "--best-placement").stderr)
+        self.assertIn("holds no rounds", self.predict(*case, "--best-placement").stderr)
 
 
 if __name__ == "__main__":

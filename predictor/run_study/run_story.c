@@ -1,0 +1,148 @@
+/* One law's replay, shown and stored. See run_story.h. */
+#include "predictor/run_study/run_story.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "interpose/database/database.h"
+#include "predictor/run_export/run_export.h"
+#include "predictor/run_study/run_show.h"
+#include "predictor/what_if/rank_file.h"
+#include "share/base/output_file.h"
+#include "share/base/progress.h"
+
+/* Shows text; of a trace that is not whole each share gets its mark. */
+static int show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
+{
+    if (study->whole.is_whole)
+        return run_show_text(stream, study, names, error);
+    char *text = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&text, &length);
+    if (memory == NULL)
+        return error_set(error, "no memory for the replay");
+    int code = run_show_text(memory, study, names, error);
+    if (fclose(memory) != 0 && code == 0)
+        code = error_set(error, "no memory for the replay");
+    if (code == 0) {
+        whole_mark(text);
+        fputs(text, stream);
+        fprintf(stream, "\n" WHOLE_LEGEND "\n", study->whole.reason);
+    }
+    free(text);
+    return code;
+}
+
+static int show(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error)
+{
+    struct pool pool = {0};
+    struct run_names names = {0};
+    int code = run_names_read(database, study, &pool, &names, error);
+    if (code == 0)
+        switch (study->options->format) {
+        case FORMAT_CSV:
+            code = run_show_csv(stream, study);
+            break;
+        case FORMAT_JSON:
+            code = run_show_json(stream, study, &names, error);
+            break;
+        default:
+            code = show_text(stream, study, &names, error);
+        }
+    free(names.of_site);
+    pool_release(&pool);
+    return code;
+}
+
+/* Stores the run; what only concerns the storing is a note, since the answer stands. */
+static void store(const struct run_options *options, const struct run_study *study)
+{
+    struct error error = {0};
+    sqlite3 *database = NULL;
+    if (access(options->trace, W_OK) != 0)
+        error_set(&error, "%s: is read-only", options->trace);
+    else if (database_open(options->trace, true, &database, &error) == 0)
+        run_store(database, study, &error);
+    sqlite3_close(database);
+    if (error.text[0] != '\0')
+        fprintf(stderr, "mpistair: note: the replay is shown, but not stored: %s\n", error.text);
+}
+
+/* Says that what was asked for changes nothing, or what was left out. */
+static void note_buffers(const struct run_study *study)
+{
+    if (study->in_memory)
+        fprintf(stderr,
+                "mpistair: note: the buffers of %zu messages are taken to be in memory; --buffers recorded finds out, "
+                "which takes three times as long\n",
+                study->program.n_messages);
+    if (study->options->buffers == BUFFERS_CACHED && study->n_cached == 0 && study->program.n_messages > 0)
+        fprintf(stderr,
+                "mpistair: note: --buffers cached changes no message: '%s' has no rows bw_cached and cached_bytes for "
+                "them; 'mpistair calibrate' measures these\n",
+                study->before.machine.name);
+}
+
+/* Says where a format has no words for it that what is called predicted was copied. */
+static void note_copied(const struct run_study *study)
+{
+    if (study->options->format == FORMAT_CSV && !run_study_predicts(study))
+        fprintf(stderr, "mpistair: note: %s\n", run_copied(study));
+}
+
+/* Says what +memory would say of the same messages. */
+static void note_memory(const struct run_study *study)
+{
+    const struct simulation_result *result = &study->before.result;
+    if (result->n_contending == 0 && study->program.n_messages > 0)
+        fprintf(
+            stderr,
+            "mpistair: note: +memory changes no message of the program: the memory_... rows of '%s' are for messages "
+            "between nodes, which a NIC writes, and none of them has bytes\n",
+            study->before.machine.name);
+    if (result->n_small > 0)
+        fprintf(stderr,
+                "mpistair: note: +memory: outside the calibrated range: %zu of %zu messages are smaller than 1 MB\n",
+                result->n_small, result->n_contending);
+}
+
+static int replay(const struct run_options *options, sqlite3 *database, struct error *error)
+{
+    struct run_study study;
+    struct output_file output;
+    int code = run_study(options, database, &study, error);
+    progress_show(NULL);
+    if (code == 0)
+        note_buffers(&study);
+    if (code == 0)
+        note_copied(&study);
+    if (code == 0 && (options->law.terms & RUN_TERM_MEMORY) != 0)
+        note_memory(&study);
+    if (code == 0)
+        code = run_export(&study.program, options->goal, options->tit, error);
+    if (code == 0)
+        code = output_file_open(&output, options->output, error);
+    if (code == 0) {
+        code = show(output.stream, database, &study, error);
+        if (code == 0 && options->what_if.rank_file != NULL)
+            code = rank_file_write(options->what_if.rank_file, &study.after.placement, database, options->trace, error);
+        if (code == 0)
+            code = output_file_commit(&output, error);
+        else
+            output_file_discard(&output);
+    }
+    if (code == 0)
+        store(options, &study);
+    run_study_release(&study);
+    return code;
+}
+
+int run_story(const struct run_options *options, struct error *error)
+{
+    sqlite3 *database = NULL;
+    int code = database_open(options->trace, false, &database, error);
+    if (code == 0)
+        code = replay(options, database, error);
+    sqlite3_close(database);
+    return code;
+}
