@@ -179,8 +179,8 @@ struct run_rank {
     double lost_s;        /* behind all that its strands did: its recording had stopped, and it went on */
 };
 
-/* Holds a computation during which others had the processor, too: as recorded, while steps and strands have what was the
- * rank's own, or the other way round. */
+/* Holds a computation during which others had the processor, too: as recorded, while steps and strands have what was
+ * the rank's own, or the other way round. */
 struct run_shared {
     size_t of; /* the step that it comes before, or the strand that it ends */
     double seconds;
