@@ -14,10 +14,10 @@
 #include "predictor/memory/memory_run.h"
 #include "predictor/run_study/predict_run.h"
 #include "predictor/run_study/run_story.h"
-#include "predictor/predict_machine.h"
-#include "predictor/predict_options.h"
+#include "calibrate/machine/machine_database.h"
+#include "predictor/options/predict_options.h"
 #include "predictor/replay/replay.h"
-#include "predictor/show.h"
+#include "predictor/replay/show.h"
 #include "share/base/side_by_side.h"
 #include "predictor/terms/topology.h"
 #include "predictor/what_if/what_if_run.h"
@@ -68,8 +68,8 @@ static int predict_models(struct model_jobs *jobs, struct error *error)
     if (side_by_side(jobs->options->n_models, 0, predict_model, jobs, error) != 0)
         return -1;
     for (size_t m = 0; m < jobs->options->n_models; m++) {
-        predict_note(&jobs->options->models[m], jobs->machine, jobs->predictions[m].extrapolated);
-        predict_note_memory(&jobs->options->models[m], jobs->machine, &jobs->predictions[m].memory);
+        model_choice_note(&jobs->options->models[m], jobs->machine, jobs->predictions[m].extrapolated);
+        model_choice_note_memory(&jobs->options->models[m], jobs->machine, &jobs->predictions[m].memory);
     }
     return 0;
 }
@@ -112,8 +112,8 @@ static void note_summary(const struct predict_options *options, const struct mac
                          const struct replay_summary *summary)
 {
     for (size_t m = 0; m < options->n_models; m++) {
-        predict_note(&options->models[m], machine, summary->extrapolated[m]);
-        predict_note_memory(&options->models[m], machine, &summary->memory[m]);
+        model_choice_note(&options->models[m], machine, summary->extrapolated[m]);
+        model_choice_note_memory(&options->models[m], machine, &summary->memory[m]);
     }
     if (summary->computing_unknown)
         fprintf(
@@ -151,7 +151,7 @@ static int predict_rounds(const struct predict_options *options, struct error *e
     int result = -1;
     if (database_open(options->run.trace, true, &database, error) != 0)
         return -1;
-    if (predict_machine_find(options->run.trace, database, options->run.machine, &machine, error) != 0)
+    if (machine_of_trace(options->run.trace, database, options->run.machine, &machine, error) != 0)
         goto out;
     make_draws(options, &machine, &draws);
     if ((options->run.placement != NULL && placement_read_csv(options->run.placement, &placement, error) != 0) ||

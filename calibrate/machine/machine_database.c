@@ -3,11 +3,14 @@
 #include "calibrate/machine/machine_database.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
+#include "share/base/installation.h"
+#include "share/base/nearest.h"
 
 static int run(sqlite3 *database, const char *path, const char *sql, const char *name, struct error *error)
 {
@@ -200,4 +203,66 @@ int machine_each(sqlite3 *database, const char *path, void (*each)(void *context
     while (cursor_next(&rows))
         each(context, text_of(rows.statement, 0), text_of(rows.statement, 1));
     return cursor_close(&rows);
+}
+
+/* Lists the machines of a trace: how many, and "a, b". */
+struct machine_names {
+    size_t n;
+    char first[64];
+    char text[512];
+};
+
+static void add_name(void *context, const char *name, const char *source)
+{
+    (void)source;
+    struct machine_names *names = context;
+    size_t length = strlen(names->text);
+    if (names->n++ == 0)
+        snprintf(names->first, sizeof names->first, "%s", name);
+    snprintf(names->text + length, sizeof names->text - length, "%s%s", length > 0 ? ", " : "", name);
+}
+
+/* Joins why no machine of that name was found and those that the trace has. */
+static void say_unknown(const char *wanted, const struct machine_names *names, const struct error *reason,
+                        struct error *error)
+{
+    struct nearest nearest = nearest_to(wanted);
+    for (const char *at = names->text; names->n > 0 && at != NULL;
+         at = strstr(at, ", ") != NULL ? strstr(at, ", ") + 2 : NULL) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+        nearest_add(&nearest, name);
+    }
+    installation_each("machines", ".tbl", nearest_add_named, &nearest, NULL);
+    const char *hint = nearest_hint(&nearest);
+    if (hint[0] != '\0')
+        error_set(error, "machine '%.64s': not in the trace, nor among the shipped ones%s", wanted, hint);
+    else
+        error_set(error, "%s%s%s", reason->text, names->n > 0 ? "; the trace has: " : "", names->text);
+}
+
+int machine_of_trace(const char *trace, sqlite3 *database, const char *wanted, struct machine *machine,
+                     struct error *error)
+{
+    struct machine_names names = {0};
+    struct error reason = {.text = ""};
+    if (machine_each(database, trace, add_name, &names, error) != 0)
+        return -1;
+    if (wanted == NULL && names.n != 1)
+        return error_set(error,
+                         "%s: %s: choose with --machine NAME|FILE ('mpistair machine list' shows those shipped)%s%s",
+                         trace, names.n == 0 ? "holds no machine" : "holds several machines",
+                         names.n > 0 ? ", of the trace: " : "", names.text);
+    const char *name = wanted != NULL ? wanted : names.first;
+    int result = machine_load(database, trace, name, machine, error);
+    if (result == 1) {
+        result = machine_find(name, machine, &reason);
+        if (result != 0)
+            say_unknown(wanted, &names, &reason, error);
+    }
+    if (result == 0 && !machine_name_valid(machine->name)) { /* it goes into CSV and JSON as it is */
+        machine_release(machine);
+        result = error_set(error, "%s: '%.64s' is not a valid name of a machine", trace, name);
+    }
+    return result;
 }

@@ -19,4 +19,9 @@ int machine_load(sqlite3 *database, const char *path, const char *name, struct m
 int machine_each(sqlite3 *database, const char *path, void (*each)(void *context, const char *name, const char *source),
                  void *context, struct error *error);
 
+/* Finds the machine of that name in the trace, a shipped one, or a .tbl file; wanted NULL means the only machine of the
+ * trace. Returns 0, or -1 with the reason. */
+int machine_of_trace(const char *trace, sqlite3 *database, const char *wanted, struct machine *machine,
+                     struct error *error);
+
 #endif

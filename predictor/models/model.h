@@ -156,4 +156,23 @@ void prediction_clear(struct prediction *prediction);
 int prediction_sum(struct prediction *prediction, struct error *error);
 void prediction_release(struct prediction *prediction);
 
+/* Says whether a term of the choice takes the load of links from a topology. */
+bool model_choice_topology(const struct model_choice *choice);
+
+/* Holds prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between,
+ * "" if nothing does. It is written into text and returned. */
+struct model_options_text {
+    char text[160];
+};
+const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
+                               struct model_options_text *text);
+
+/* Prints lines on stderr: extrapolated values were read beyond the ends of a table; the model infers what was not
+ * recorded. */
+void model_choice_note(const struct model_choice *model, const struct machine *machine, size_t extrapolated);
+/* Prints, of a model with +memory: nothing contends, since no message is of a level that the table is for; messages are
+ * smaller than what was measured. */
+void model_choice_note_memory(const struct model_choice *model, const struct machine *machine,
+                              const struct prediction_memory *memory);
+
 #endif

@@ -8,7 +8,6 @@
 #include "interpose/database/transaction.h"
 #include "interpose/database/database.h"
 #include "calibrate/machine/machine_database.h"
-#include "predictor/predict_options.h"
 #include "share/base/progress.h"
 #include "predictor/replay/replay_computing.h"
 #include "predictor/replay/replay_history.h"

@@ -3,7 +3,6 @@
 
 #include "interpose/database/database.h"
 #include "interpose/database/later_tables.h"
-#include "predictor/predict_options.h"
 #include "predictor/replay/replay_runs.h"
 
 static int failed(const struct replay *replay, struct error *error)

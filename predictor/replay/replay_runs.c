@@ -3,7 +3,6 @@
 #include "predictor/replay/replay_runs.h"
 
 #include "interpose/database/database.h"
-#include "predictor/predict_options.h"
 
 int replay_execute(const struct replay *replay, const char *sql, const struct model_choice *model, sqlite3_int64 n,
                    struct error *error)

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_PREDICT_RUN_H
 #define MPISTAIR_PREDICTOR_PREDICT_RUN_H
 
-#include "predictor/predict_options.h"
+#include "predictor/options/predict_options.h"
 
 /* Replays the run by each law of the options, stores the time inside messages by law, rank and call site in the trace
  * (tables replay_run, message_time, message_halves of share/sql/schema.sql), and shows the errors. Returns 0, or -1

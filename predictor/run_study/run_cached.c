@@ -8,7 +8,7 @@
 
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/run_rates.h"
-#include "predictor/run_study/run_study.h"
+#include "predictor/run_study/run_side.h"
 #include "share/base/map.h"
 
 /* Is the largest number of messages that are looked at unasked: that takes two replays more. */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/run_study/run_study.h"
+#include "predictor/run_study/run_side.h"
 #include "share/base/memory.h"
 
 /* options: of the side, as far as they change computation or what ranks call. */

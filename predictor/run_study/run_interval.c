@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "predictor/terms/interval.h"
-#include "predictor/run_study/run_study.h"
+#include "predictor/run_study/run_side.h"
 #include "share/base/side_by_side.h"
 #include "share/base/statistics.h"
 

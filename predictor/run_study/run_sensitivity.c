@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/run_study/run_study.h"
+#include "predictor/run_study/run_side.h"
 
 /* Small enough to be a derivative, large enough to be no rounding. */
 static const double STEP = 0.01;

@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_RUN_STORY_H
 #define MPISTAIR_PREDICTOR_RUN_STORY_H
 
-#include "predictor/run_study/run_options.h"
+#include "predictor/options/run_options.h"
 
 /* Replays the run by options->law, shows it and what the options ask for, and stores the run as it is. Returns 0, or -1
  * with the reason. */

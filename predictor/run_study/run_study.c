@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "share/base/progress.h"
-#include "predictor/predict_machine.h"
+#include "calibrate/machine/machine_database.h"
 #include "predictor/what_if/arrange.h"
 #include "predictor/what_if/eager.h"
 #include "predictor/what_if/places.h"
@@ -78,7 +78,7 @@ static int make_after(struct run_study *study, sqlite3 *database, struct error *
         after->options.law = LAW_POSTAL;
         after->options.terms &= ~(unsigned)RUN_TERM_CONTENTION;
     }
-    if (predict_machine_find(options->trace, database, machine, &after->machine, error) != 0 ||
+    if (machine_of_trace(options->trace, database, machine, &after->machine, error) != 0 ||
         (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0))
         return -1;
     placement_init(&after->placement, study->before.placement.n_ranks);
@@ -117,7 +117,7 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
                                 .measured = RUN_EFFICIENCIES_UNKNOWN,
                                 .predicted = RUN_EFFICIENCIES_UNKNOWN,
                                 .otherwise = RUN_EFFICIENCIES_UNKNOWN};
-    if (predict_machine_find(options->trace, database, options->machine, &before->machine, error) != 0 ||
+    if (machine_of_trace(options->trace, database, options->machine, &before->machine, error) != 0 ||
         whole_read(&study->whole, database, options->trace, error) != 0 ||
         run_program_watch(database, options->trace, &options->window, watch, &study->program, error) != 0)
         return -1;

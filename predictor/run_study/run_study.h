@@ -1,55 +1,8 @@
-/* Holds a run replayed as it is, as it would be on an ideal network, and as it would be otherwise: what
- * `mpistair replay` shows and stores. */
+/* Reads a run, and replays it as often as the questions ask for. */
 #ifndef MPISTAIR_PREDICTOR_RUN_STUDY_H
 #define MPISTAIR_PREDICTOR_RUN_STUDY_H
 
-#include "interpose/sums/whole.h"
-#include "predictor/run/run_blame.h"
-#include "predictor/run/run_efficiency.h"
-#include "predictor/run_study/run_options.h"
-#include "predictor/run_study/run_placement.h"
-
-/* Holds one replay with what it came from. */
-struct run_side {
-    struct machine machine;
-    struct placement placement;
-    struct simulation_options options;
-    double *scale; /* [n_places], or NULL */
-    struct simulation_result result;
-    struct run_parts *by_rank; /* [n_ranks] */
-};
-
-/* Says what a row of the machine table is worth. */
-struct run_sensitivity {
-    const struct machine_parameter *row; /* of before.machine */
-    double run_s;                        /* change of the run time when the value grows by SENSITIVITY_STEP */
-    double elasticity;                   /* relative change of the run time per relative change of the value */
-};
-
-/* Holds what is known of a time with 95 %, as far as the values of the table go. */
-struct run_interval {
-    double low_s, high_s;
-};
-struct run_intervals {
-    struct run_interval before, after, change; /* after, change: only with a what-if */
-};
-
-struct run_study {
-    const struct run_options *options;
-    struct run_program program;
-    struct run_parts *measured_by_rank; /* [n_ranks] */
-    struct run_side before, after;      /* after: only with a what-if */
-    struct run_placement_found found;   /* with --best-placement */
-    struct run_blame blame;
-    struct run_efficiencies measured, predicted, otherwise;
-    struct whole whole;                    /* what the trace has of the run; without its times no efficiencies */
-    struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
-    size_t n_sensitivities;
-    size_t n_cached; /* messages whose buffers are taken to be in caches */
-    bool in_memory;  /* none was looked at: the run is long, and nobody asked */
-    struct run_intervals
-        *intervals; /* [n_ranks + 1] of the run, then of the ranks; NULL: not asked for, or not known */
-};
+#include "predictor/run_study/run_side.h"
 
 /* Reads the program of the run, the machine and the places; nothing is replayed yet but what says which buffers are in
  * caches. watch is told each call, if it is not NULL. Returns 0, or -1 with the reason; run_study_release releases in
@@ -63,39 +16,8 @@ int run_study_replay(struct run_study *study, struct error *error);
 int run_study(const struct run_options *options, sqlite3 *database, struct run_study *study, struct error *error);
 void run_study_release(struct run_study *study);
 
-/* run_cached.c: flags the program's messages whose buffers are in caches, as the options say; before is not replayed
- * yet. */
-int run_cached(struct run_study *study, struct error *error);
-
-/* run_ideal.c: compute the efficiencies of a side that was replayed, and those of what was measured (by_rank), with one
- * more replay each. Return 0, or -1 with the reason. */
-int run_efficiencies_predict(const struct run_program *program, const struct run_side *side,
-                             struct run_efficiencies *predicted, struct error *error);
-int run_efficiencies_measure(struct run_program *program, const struct run_side *side, const struct run_parts *by_rank,
-                             struct run_efficiencies *measured, struct error *error);
-
-/* run_sensitivity.c: fills the study's sensitivities. */
-int run_sensitivity(struct run_study *study, struct error *error);
-
-/* run_interval.c: fills the study's intervals, where the table has any. */
-int run_intervals(struct run_study *study, struct error *error);
-
 /* Says whether any time inside MPI of the run as it is follows from the machine: a message goes to another rank, or
  * collectives are modelled. Else all of it is copied from what was recorded, and agrees with it. */
 bool run_study_predicts(const struct run_study *study);
-
-/* Returns run_s of a side. */
-static inline double run_side_s(const struct run_side *side)
-{
-    return side->result.end_s - side->result.begin_s;
-}
-/* Returns the sum of a rank's parts from `from` to `to`. */
-static inline double run_parts_sum(const struct run_parts *parts, enum run_part from, enum run_part to)
-{
-    double sum_s = 0;
-    for (enum run_part part = from; part <= to; part++)
-        sum_s += parts->part_s[part];
-    return sum_s;
-}
 
 #endif

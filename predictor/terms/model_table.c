@@ -8,6 +8,7 @@
 #include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"
 #include "predictor/terms/terms.h"
+#include "predictor/terms/topology.h"
 
 const struct model *const model_table[] = {&postal_model,    &max_rate_model,      &node_aware_model,
                                            &staircase_model, &staircase_max_model, &serial_model,
@@ -133,4 +134,67 @@ int model_choice_predict(const struct model_choice *choice, const struct pattern
         if (choice->terms[i]->add(pattern, placement, machine, options, prediction, error) != 0)
             return -1;
     return choice->n_terms > 0 ? prediction_sum(prediction, error) : 0;
+}
+
+bool model_choice_topology(const struct model_choice *choice)
+{
+    bool asks = false;
+    for (size_t i = 0; i < choice->n_terms; i++)
+        asks = asks || choice->terms[i]->topology;
+    return asks;
+}
+
+/* Appends a word; the longest options that there are take 120 of 160 bytes. */
+static void append_word(struct model_options_text *text, const char *prefix, const char *word)
+{
+    if (word[0] == '\0')
+        return;
+    if (text->text[0] != '\0')
+        strcat(text->text, " ");
+    strcat(strcat(text->text, prefix), word);
+}
+
+const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
+                               struct model_options_text *text)
+{
+    static const char *const sides[] = {"", "latency=out", "latency=max"};
+    const char *side = choice->model->latency_side ? sides[options->latency] : "";
+    bool routed = options->topology != NULL && model_choice_topology(choice);
+    char repetitions[40] = "";
+    if (options->repetitions > 0 && choice->model->repeats)
+        snprintf(repetitions, sizeof repetitions, "repetitions=%zu", options->repetitions);
+    text->text[0] = '\0';
+    append_word(text, "", side);
+    append_word(text, "topology=", routed ? options->topology->name : "");
+    append_word(text, "", repetitions);
+    append_word(text, "", model_choice_inferred(choice) ? "arrivals=inferred" : "");
+    return text->text;
+}
+
+void model_choice_note(const struct model_choice *model, const struct machine *machine, size_t extrapolated)
+{
+    if (extrapolated > 0)
+        fprintf(stderr,
+                "mpistair: note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were "
+                "taken, or n BW(1) where it has that and injection limits alone\n",
+                model->name, extrapolated, machine->name);
+    if (model_choice_inferred(model))
+        fprintf(stderr, "mpistair: note: %s: when messages arrived is inferred from when they were sent\n",
+                model->name);
+}
+
+void model_choice_note_memory(const struct model_choice *model, const struct machine *machine,
+                              const struct prediction_memory *memory)
+{
+    if (!model_choice_computing(model))
+        return;
+    if (memory->n_messages == 0 && memory->n_other > 0)
+        fprintf(
+            stderr,
+            "mpistair: note: %s: nothing changes: the memory_... rows of '%s' are for messages between nodes, which "
+            "a NIC writes, and all messages are within a node\n",
+            model->name, machine->name);
+    if (memory->n_small > 0)
+        fprintf(stderr, "mpistair: note: %s: outside the calibrated range: %zu of %zu messages are smaller than 1 MB\n",
+                model->name, memory->n_small, memory->n_messages);
 }

@@ -3,7 +3,7 @@
 #define MPISTAIR_PREDICTOR_WHAT_IF_H
 
 #include "predictor/what_if/placement_search.h"
-#include "predictor/predict_options.h"
+#include "predictor/options/predict_options.h"
 
 /* Holds one side: what a run is predicted from. */
 struct what_if_side {

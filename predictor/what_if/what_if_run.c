@@ -10,7 +10,7 @@
 #include "interpose/database/database.h"
 #include "predictor/what_if/eager.h"
 #include "share/base/output_file.h"
-#include "predictor/predict_machine.h"
+#include "calibrate/machine/machine_database.h"
 #include "predictor/what_if/places.h"
 #include "predictor/what_if/rank_file.h"
 #include "predictor/what_if/replay_workload.h"
@@ -58,7 +58,7 @@ static int read_places(const struct predict_options *options, sqlite3 *database,
 static int find_machine(const struct predict_options *options, sqlite3 *database, const char *name,
                         struct machine *machine, struct error *error)
 {
-    return database != NULL ? predict_machine_find(options->run.trace, database, name, machine, error)
+    return database != NULL ? machine_of_trace(options->run.trace, database, name, machine, error)
                             : machine_find(name, machine, error);
 }
 
@@ -114,7 +114,7 @@ static int predict_side(const struct predict_options *options, const struct what
         times[m].rank_s = xcalloc(side->workload.n_ranks + 1, sizeof *times[m].rank_s);
         if (workload_predict(&side->workload, &side->placement, &judge, &times[m], error) != 0)
             return -1;
-        predict_note(&options->models[m], &side->machine, times[m].extrapolated);
+        model_choice_note(&options->models[m], &side->machine, times[m].extrapolated);
     }
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "predictor/run/simulate.h"
 #include "predictor/run_read/run_read.h"
 #include "predictor/terms/topology.h"
-#include "predictor/what_if/what_if_options.h"
+#include "predictor/options/what_if_options.h"
 
 enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
 extern const char *const run_collectives_name[];

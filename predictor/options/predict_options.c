@@ -1,13 +1,12 @@
 /* Reads options by a table; every mistake is printed here, once, with what was expected. Papers are named as in
  * share/doc/MODELS.md. */
-#include "predictor/predict_options.h"
+#include "predictor/options/predict_options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "share/base/help_text.h"
 #include "share/base/options.h"
-#include "predictor/terms/topology.h"
 
 static const char usage[] =
     "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model LAW[,LAW]|all] [OPTIONS]\n"
@@ -177,19 +176,11 @@ static int choose_models(struct predict_options *options)
     return code;
 }
 
-static bool asks_topology(const struct model_choice *choice)
-{
-    bool asks = false;
-    for (size_t i = 0; i < choice->n_terms; i++)
-        asks = asks || choice->terms[i]->topology;
-    return asks;
-}
-
 static bool topology_unused(const struct predict_options *options)
 {
     bool used = options->topology == NULL;
     for (size_t m = 0; m < options->n_models; m++)
-        used = used || asks_topology(&options->models[m]);
+        used = used || model_choice_topology(&options->models[m]);
     for (size_t i = 0; i < options->n_laws; i++)
         used = used || (options->laws[i].terms & RUN_TERM_CONTENTION) != 0;
     return !used;
@@ -405,31 +396,4 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     if (code == 0)
         code = check(options, argc);
     return code == 0 ? OPTIONS_READ : code;
-}
-
-/* Appends a word; the longest options that there are take 120 of 160 bytes. */
-static void append_word(struct model_options_text *text, const char *prefix, const char *word)
-{
-    if (word[0] == '\0')
-        return;
-    if (text->text[0] != '\0')
-        strcat(text->text, " ");
-    strcat(strcat(text->text, prefix), word);
-}
-
-const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
-                               struct model_options_text *text)
-{
-    static const char *const sides[] = {"", "latency=out", "latency=max"};
-    const char *side = choice->model->latency_side ? sides[options->latency] : "";
-    bool routed = options->topology != NULL && asks_topology(choice);
-    char repetitions[40] = "";
-    if (options->repetitions > 0 && choice->model->repeats)
-        snprintf(repetitions, sizeof repetitions, "repetitions=%zu", options->repetitions);
-    text->text[0] = '\0';
-    append_word(text, "", side);
-    append_word(text, "topology=", routed ? options->topology->name : "");
-    append_word(text, "", repetitions);
-    append_word(text, "", model_choice_inferred(choice) ? "arrivals=inferred" : "");
-    return text->text;
 }

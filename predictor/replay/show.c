@@ -1,13 +1,13 @@
 /* Prints plain tables for people, CSV and JSON with the digits that give back the same double. Papers are named as in
  * share/doc/MODELS.md. */
-#include "predictor/show.h"
+#include "predictor/replay/show.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "predictor/models/judgement.h"
-#include "predictor/show_term_memory.h"
+#include "predictor/replay/show_term_memory.h"
 #include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/cursor.h"
 #include "share/base/json.h"

@@ -1,6 +1,6 @@
 /* Reads the options that belong together only with --what-if; every mistake is printed here, once, with what was
  * expected. */
-#include "predictor/what_if/what_if_options.h"
+#include "predictor/options/what_if_options.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-#include "predictor/predict_options.h"
+#include "predictor/options/predict_options.h"
 
 /* Shows the times of a pattern: predictions[options->n_models]. CSV has the columns rank,model,time_s, with --interval
  * also low_s,high_s. Returns 0, or -1 with the reason. */

@@ -7,7 +7,7 @@
 #include "predictor/memory/memory_choice.h"
 #include "predictor/models/model.h"
 #include "predictor/run/run_choice.h"
-#include "predictor/run_study/run_options.h"
+#include "predictor/options/run_options.h"
 
 enum { MAX_LAWS = 32, MAX_LISTS = 16, MAX_REPETITIONS = 1000 };
 
@@ -37,13 +37,5 @@ bool predict_options_story(const struct predict_options *options);
 
 /* Says whether a model has a term that asks which cores compute. */
 bool predict_options_computing(const struct predict_options *options);
-
-/* Holds prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between,
- * "" if nothing does. It is written into text and returned. */
-struct model_options_text {
-    char text[160];
-};
-const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
-                               struct model_options_text *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* Every mistake of the command line is printed here, once, with what was expected. */
-#include "predictor/run_study/run_options.h"
+#include "predictor/options/run_options.h"
 
 #include <inttypes.h>
 #include <math.h>

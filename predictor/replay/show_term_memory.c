@@ -1,6 +1,6 @@
 /* Text has a line only for what the term says; CSV has a column for it in all rows, or in none.
  * See show_term_memory.h. */
-#include "predictor/show_term_memory.h"
+#include "predictor/replay/show_term_memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-#include "predictor/predict_options.h"
+#include "predictor/options/predict_options.h"
 #include "share/base/json.h"
 
 /* Holds means over what arrives at the sockets of all ranks; NaN for models without the term, or where nothing
