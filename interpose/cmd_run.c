@@ -152,7 +152,7 @@ static void run_keys_done(void *context, const char *key)
             keys->keys[i].is_done = true;
 }
 
-/* Writers are processes that outlive their launcher: one that is told to end may leave some behind for a moment, a
+/* Writers are processes that outlive their launcher: a launcher that is terminated may leave some for a moment, a
  * script for longer. Their spools would be read while they still write. */
 enum { WAIT_FOR_WRITERS_MS = 10000, POLL_MS = 20 };
 

@@ -1,4 +1,4 @@
-/* Opens a trace.db that somebody hands us: a wrong file gives an error that names it instead of a surprise later. */
+/* Opens a trace.db named by the user: a wrong file gives an error that names it, instead of a failing query later. */
 #ifndef MPISTAIR_DATABASE_DATABASE_H
 #define MPISTAIR_DATABASE_DATABASE_H
 

@@ -1,4 +1,4 @@
-/* Changes a trace.db wholly or not at all, also when somebody ends the program. */
+/* Changes a trace.db wholly or not at all, also when a signal ends the program. */
 #ifndef MPISTAIR_DATABASE_TRANSACTION_H
 #define MPISTAIR_DATABASE_TRANSACTION_H
 

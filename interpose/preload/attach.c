@@ -292,8 +292,8 @@ mpistair_code *mpistair_resolve(uint32_t function, uint32_t entry, const void *r
 }
 
 /* A program may call its MPI past a preloaded library: by addresses that dlsym gave of the MPI's own handle, or as a
- * library of dlopen with RTLD_DEEPBIND. Then not even MPI_Init comes by here. So a process is asked at its end whether
- * an MPI in it was initialised, where nobody has asked for a recording. */
+ * library of dlopen with RTLD_DEEPBIND. Then not even MPI_Init comes by here. So at the end of a process in which
+ * recording never began, its MPI is asked whether it was initialised. */
 static pid_t own_pid;
 
 static void look(void)

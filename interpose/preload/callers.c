@@ -90,11 +90,11 @@ bool callers_is_fortran(const void *address)
     return callers_cells(address) == mpistair_fcells;
 }
 
-/* A stub stands for whatever the caller would reach without us. That is the next definition in search order, else one
- * in the caller's own dependencies (an extension module that an interpreter loaded RTLD_LOCAL). The only place left is
- * any object that has it (a dependency of whoever loaded the caller). Names like mpi_send may also be those of a
- * library that has nothing to do with MPI; the stub hands its calls on just the same. A definition that was found for
- * one caller alone is kept for all only if it lies in a Fortran layer of MPI.
+/* A stub leads to the definition that the caller would reach without this library: the next one in search order, else
+ * one in the caller's own dependencies (an extension module that an interpreter loaded RTLD_LOCAL), else that of any
+ * loaded object (a dependency of the object that loaded the caller). Names like mpi_send may also be those of a library
+ * that has nothing to do with MPI; the stub hands its calls on just the same. A definition that was found for one
+ * caller alone is kept for all only if it lies in a Fortran layer of MPI.
  *
  * Two things differ from a run without us. There a weak reference to a Fortran name that no object has is 0, and a
  * program bound at once (LD_BIND_NOW) that needs one does not start. With us the call itself ends the process. */

@@ -1,6 +1,5 @@
-/* Finds the functions behind ours, and says where their cells lead. What calls may be, and why they go where they go,
- * is told in attach.c, whose mpistair_resolve() is asked first.
- */
+/* Finds the functions behind ours, and says where their cells lead. attach.c, whose mpistair_resolve() is asked first,
+ * explains which calls there are and where each goes. */
 #include "interpose/preload/look_up.h"
 
 #include "interpose/functions.h"

@@ -86,7 +86,7 @@ void recording_stop(void)
  * at the first call of MPI after the module is gone.
  *
  * A dlclose that comes through neither (of the C library itself, of a library that looked it up past us) is noticed
- * later, and what was called meanwhile from where something else lay before is said to be unknown. */
+ * later; calls made meanwhile from addresses where another module lay before have an unknown call site. */
 
 /* Returns the function of that name behind ours. It is looked up when it is needed, as others may call us before our
  * constructor. */

@@ -11,7 +11,7 @@
 bool recording_is_disabled(void);
 
 enum recording_state {
-    RECORDING_IDLE, /* nobody has asked for a recording: MPI was not begun through this library */
+    RECORDING_IDLE, /* MPI was not initialised through this library so far */
     RECORDING_BINDING,
     RECORDING_ON,
     RECORDING_STOPPED,

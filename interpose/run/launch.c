@@ -1,7 +1,7 @@
 /* The job gets the recorder through its environment alone. hydra and srun hand the environment on to other nodes. Open
- * MPI's rsh launch does not, unless it is told which variables: by -x options, or by the parameter mca_base_env_list.
- * It refuses both at once, so the list is used unless the command has -x options itself; then ours join them. Neither
- * is done for a launcher that is not Open MPI's: a script may use -x where we do not see it. */
+ * MPI's rsh launch passes on only the variables that -x options or the parameter mca_base_env_list name. It refuses
+ * both at once, so the list is used unless the command has -x options itself; then ours join them. Neither is done for
+ * a launcher that is not Open MPI's: a script may use -x where we do not see it. */
 #include "interpose/run/launch.h"
 
 #include <errno.h>

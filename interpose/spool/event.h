@@ -117,7 +117,7 @@ struct spool_header {
     char launch[64];       /* the launcher's name for what it started, the same in all worlds of a job; empty: none */
     uint64_t calls[1024];  /* passed-through calls by function number, families untracked and counted */
     char world[64];        /* the launcher's name for this MPI_COMM_WORLD; empty: none */
-    char parent_world[64]; /* name of the world that spawned it; empty: not told, or not spawned */
+    char parent_world[64]; /* name of the world that spawned it; empty: not known, or not spawned */
     int32_t parent_root;   /* rank of the spawn's root in parent_world, where that is known */
     uint32_t connected;    /* 1: it has communicators SPOOL_BY_TIME */
     uint64_t lost_ticks;   /* time before the first record that was lost; 0: none was */
@@ -405,7 +405,7 @@ struct spool_name {
 #define SPOOL_STACK_LIMIT 63
 struct spool_stack {
     uint8_t type;    /* SPOOL_STACK */
-    uint8_t timed;   /* 1: behind the sites stands when it was stored, in ticks; 0: that is not told */
+    uint8_t timed;   /* 1: behind the sites stands when it was stored, in ticks; 0: it does not */
     uint16_t number; /* 1, 2, ... in this process */
     uint32_t frames;
     uint64_t sites[]; /* [frames] the posting call's own site first, then its callers' */

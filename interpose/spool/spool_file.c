@@ -1,5 +1,5 @@
-/* Guards the one descriptor that the recorder keeps open in somebody else's process. Blocks are allocated before
- * they are mapped, so that a full disk is an error of a call here and not a SIGBUS in the program. */
+/* Guards the one descriptor that the recorder keeps open in the user's process. Blocks are allocated before they are
+ * mapped, so that a full disk is an error of a call here and not a SIGBUS in the program. */
 #include "interpose/spool/spool_file.h"
 
 #include <errno.h>

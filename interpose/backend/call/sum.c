@@ -1,5 +1,5 @@
-/* A table of the thread's own finds the sums that go on. Where very many differ, first the targets are no longer told
- * apart, then the call sites. See sum.h. */
+/* A table of the thread's own finds the sums that go on. Where very many differ, sums first ignore the target, then the
+ * call site. See sum.h. */
 #include "interpose/backend/call/sum.h"
 
 #include "interpose/backend/table/datatype.h"

@@ -107,8 +107,8 @@ static inline void send_end(struct posted_call *post, int result)
     blocking_end(post, result, NULL);
 }
 
-/* Makes MPI report source and tag where wildcards matter. A status that MPI leaves alone (a call that fails, a test
- * without result) can be told from one that it fills. */
+/* Makes MPI report source and tag where wildcards matter. This distinguishes a status that MPI leaves alone (a call
+ * that fails, a test without result) from one that it fills. */
 static inline void watch_status(struct watched_status *watched, MPI_Status **status)
 {
     if (*status == MPI_STATUS_IGNORE)

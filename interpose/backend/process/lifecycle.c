@@ -90,7 +90,7 @@ static void world_comm_end(void)
 }
 
 /* Makes run->comm a copy that world_comm_end frees, for MPI_Finalize before point-to-point messages: a receive from
- * anybody that the application left behind must not take them. Collective; returns 0, or -1 in every process. */
+ * MPI_ANY_SOURCE that the application left behind must not take them. Collective; returns 0, or -1 in every process. */
 static int world_comm_separate(void)
 {
     MPI_Comm copy = MPI_COMM_NULL;

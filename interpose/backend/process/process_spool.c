@@ -182,7 +182,7 @@ uint64_t process_spool_close(struct run *run)
 {
     process_spool_note_end(run, SPOOL_END_FINALIZE);
     uint64_t bytes = spool_writer_close(&recorder.spool);
-    /* A process that began alone cannot know the others' output unless all were told. */
+    /* A process that began alone knows the others' output only if the environment gives it to all. */
     int has_place = !run->alone || getenv("MPISTAIR_OUTPUT");
     if (has_place && run->host_key != run->facts.host_key && !process_spool_sees_marker(run) && run_collect(run) == 0) {
         unlink(run->spool);

@@ -30,7 +30,7 @@ void process_spool_set_marker(const struct run *run);
 int process_spool_sees_marker(const struct run *run);
 
 /* Prints one line on stderr from rank 0 with what all processes lost, none where nothing was. Collective over
- * run->comm. header is that of this process's spool; NULL means that it has none (which was told at the start). */
+ * run->comm. header is that of this process's spool; NULL means that it has none, which was reported at the start. */
 void process_spool_tell_losses(const struct run *run, const struct spool_header *header);
 
 #endif

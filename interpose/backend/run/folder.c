@@ -95,7 +95,8 @@ int folder_write(const struct run *run, const char *path, int (*write_all)(int f
 
 #define FOLDER_ATTEMPTS 8
 
-/* Makes the run's own folder. Where somebody else has one of its name, all processes of the node go on to the next. */
+/* Makes the run's own folder. Where another user has a folder of that name, all processes of the node try the next
+ * name. */
 static int make_own_folder(struct run *run)
 {
     int error = EPERM;
@@ -128,7 +129,7 @@ static int copy_file(const char *from, const char *to)
     char *buffer = malloc(1 << 18);
     int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), failed = 1;
     if (in >= 0 && buffer)
-        unlink(to); /* it may be from an earlier run of the same name, or a link that somebody put there */
+        unlink(to); /* it may be from an earlier run of the same name, or another user's link */
     int out = in < 0 || !buffer ? -1 : open(to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, readers_file_mode());
     if (out >= 0) {
         struct file_limit limit;

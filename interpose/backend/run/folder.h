@@ -1,16 +1,16 @@
 /* Makes the folder of a process's spool, and files in it.
  *
  * In a folder that others may write to, as in /tmp, another user may have made what we are about to make, as a link to
- * a file of ours. So the run's own folder must be ours and nobody else's to write to, a file is made only where there
- * is none, and no link is followed. The program may close every descriptor, so none is kept: the folder is opened each
- * time, and must be the same one. */
+ * a file of ours. So the run's own folder must belong to us and be writable by no other user, a file is made only where
+ * there is none, and no link is followed. The program may close every descriptor, so none is kept: the folder is opened
+ * each time, and must be the same one. */
 #ifndef MPISTAIR_BACKEND_FOLDER_H
 #define MPISTAIR_BACKEND_FOLDER_H
 
 #include "interpose/backend/run/run.h"
 
 /* Makes run->folder. is_own says that it is the run's own; otherwise the user named it, and it is used as it is.
- * Returns 0 or an errno value, EPERM where somebody else has a folder of that name. */
+ * Returns 0 or an errno value, EPERM where another user owns a folder of that name. */
 int folder_make(struct run *run, int is_own);
 
 /* Makes the spool folder of the run, and the names of the files in it. Returns 0 or an errno value. */

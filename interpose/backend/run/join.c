@@ -1,10 +1,11 @@
-/* First the sockets of the node tell who is here, without a message. Then all meet up and down a binomial tree of
- * MPI_COMM_WORLD, across nodes, too: the parent of a rank is that rank without its lowest bit. A rank tells its parent
- * that all below it are here, and the parent hands back what the root decided. Every wait has an end, so no call here
- * blocks: who has heard nothing by then tells those below it to go on apart. Only the root decides that all are here,
- * and a rank that waits for its decision gives it more time than those above it need.
+/* First each process finds by sockets, without a message, which other processes of its node are here. Then all ranks
+ * meet up and down a binomial tree of MPI_COMM_WORLD, also across nodes: the parent of a rank is that rank without its
+ * lowest bit. A rank sends to its parent that all below it are here, and the parent sends back what the root decided.
+ * Every wait has a time limit, so no call here blocks: a rank that has heard nothing by then sends to those below it
+ * that they go on apart. Only the root decides that all are here, and a rank that waits for its decision gives it more
+ * time than those above it need.
  *
- * It uses messages and not a collective, which a process that knows nothing of us might take for its own. See
+ * It uses messages instead of a collective, which a process without the recorder might match with one of its own. See
  * lifecycle.c for what keeps them apart from the application's. */
 #include "interpose/backend/run/join.h"
 
@@ -67,7 +68,8 @@ void join_announce(void)
 }
 
 /* Returns how many processes that the launcher started on this node have not announced themselves so far; 0 where it
- * does not say how many there are, or this process cannot look. Whoever was here stays known. */
+ * does not say how many there are, or this process cannot look. A process that was seen once counts as here for good.
+ */
 static int look_for_others(void)
 {
     int missing = 0, look = node.n > 0 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
@@ -290,7 +292,7 @@ static int meet(const struct run *run, struct wait *wait)
     if (rank > 0 && all) {
         int parent = rank & (rank - 1);
         uint64_t end_ns = wait->end_ns + (uint64_t)__builtin_popcount((unsigned)rank) * LEVEL_NS;
-        /* Its parent speaks of a rank that has not come, but nobody waits for rank 0 as a child. */
+        /* A missing rank is reported by its parent, and rank 0 has none. */
         const char *whom = parent == 0 ? "rank 0, or one that it waits for," : NULL;
         all = say_word(run, wait, parent, 1, wait->end_ns) && hear_word(run, wait, parent, end_ns, whom) == 1;
     }

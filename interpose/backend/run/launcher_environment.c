@@ -240,8 +240,9 @@ int launcher_local_size(void)
 
 #if defined OPEN_MPI || defined MPISTAIR_STANDARD_ABI /* whose MPI may be Open MPI */
 
-/* A process beside the launcher is its child, perhaps through a shell; one on another node is a child of a daemon.
- * What the launcher was given says what it hands on. Whatever cannot be read counts as reached. */
+/* A process beside the launcher is its child, perhaps through a shell; one on another node is a child of a daemon. The
+ * launcher's arguments and environment show what it passes on. A process whose launcher cannot be read counts as
+ * preloaded. */
 
 /* Returns whether a string of the NUL-separated list begins with `begin` and contains `part`. */
 static int list_has(const char *list, size_t length, const char *begin, const char *part)

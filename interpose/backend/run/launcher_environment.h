@@ -18,7 +18,7 @@ int launcher_world(char *name, size_t size);
 uint64_t launcher_start(void);
 
 /* Writes the world of the processes that spawned this one, as launcher_world names it there, and the rank of the root
- * of the spawn. Returns 0, or -1 with name empty: not spawned, or not told. */
+ * of the spawn. Returns 0, or -1 with name empty: not spawned, or not known. */
 int launcher_parent(char *name, size_t size, int *root);
 
 /* Returns how many processes the launcher started together with this one, and sets the rank that it gives this one,
@@ -31,12 +31,12 @@ int launcher_size(int *rank);
 int launcher_local_rank(void);
 int launcher_local_size(void);
 
-/* Open MPI's launch by ssh gives processes on other nodes none of the launcher's environment unless it is told to (-x,
- * mca_base_env_list). With LD_PRELOAD set in the shell alone, the processes beside the launcher are preloaded and the
- * others are not. Agreeing on the run is collective and would hold the job at MPI_Init for ever.
+/* Open MPI's launch by ssh passes to processes on other nodes only those variables of the launcher that -x or
+ * mca_base_env_list name. With LD_PRELOAD set in the shell alone, the processes beside the launcher are preloaded and
+ * the others are not. Agreeing on the run is collective and would hold the job at MPI_Init for ever.
  *
  * Returns 1 if this process is preloaded and those on other nodes surely are not, with the same answer in all processes
- * of this node; 0 if they are, or it cannot be told. Call it after MPI is initialised; it communicates nothing. */
+ * of this node; 0 if they are, or that is not known. Call it after MPI is initialised; it communicates nothing. */
 int launcher_preloads_this_node_only(void);
 
 #endif

@@ -157,7 +157,7 @@ static void name_folder(struct run *run)
         run_name_own_folder(run->facts.folder, run, 0);
 }
 
-/* Returns a number that nobody can guess, or, where there is none, the time. */
+/* Returns a random number that cannot be guessed, or the time where the kernel has no randomness yet. */
 static uint64_t chance(uint64_t now_ns)
 {
     uint64_t number;

@@ -24,7 +24,7 @@ struct run {
     int parents;          /* processes that spawned this world together; 0: it was not spawned */
     int alone;            /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
     int apart;            /* it goes on without processes that did not join: nothing is collective, and it is alone */
-    uint64_t alone_start; /* launcher_start() where the name of the run is not told by another process */
+    uint64_t alone_start; /* launcher_start() where no other process gives the name of the run */
     char launch[64];      /* the launcher's name for what it started, empty: not known */
     int launched;         /* processes that it started together with this one, 0: not known */
     int launched_as;      /* rank among them */
@@ -43,7 +43,7 @@ struct run {
     char maps[PATH_MAX];     /* empty: none */
     int names_output;        /* the environment does not name it: facts.output is our own choice */
     int made_folder;         /* the folder is the run's own, to be removed with it */
-    dev_t folder_device;     /* says which folder it is, whatever has its name later */
+    dev_t folder_device;     /* identifies the folder, should another one get its name */
     ino_t folder_inode;
     int made_maps;
     int made_topology; /* this process wrote it */

@@ -10,7 +10,7 @@
 void ingest_run(const struct run *run, uint64_t bytes);
 
 /* Prints `what` and the command that makes the trace, where no process knows when the others end; nothing where
- * somebody else makes it. */
+ * `mpistair run` makes it, or the user wants none. */
 #define INGEST_SESSIONS "processes with MPI sessions end apart; once all have ended, the trace is made by"
 void ingest_say(const struct run *run, const char *what);
 

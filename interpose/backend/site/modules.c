@@ -278,7 +278,7 @@ static uint64_t thread_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* What happens from now on is not noted; the file says so. */
+/* Stops noting changes, and says in the file from when on. */
 static void let_loose(void)
 {
     if (history.is_loose)

@@ -2,8 +2,8 @@
  * and to another one after dlclose and dlopen.
  *
  * The history is the process's file run->maps, written as it grows (section SPOOL of mpistair(5) describes it). Its
- * looks are taken before and after each dlclose, and at other rare events; whatever the loader did between two looks
- * is told apart by ingest, or is not known. Nothing here is on the way of a call. */
+ * looks are taken before and after each dlclose, and at other rare events; what the loader did between two looks ingest
+ * reconstructs, or it stays unknown. No call runs through this code. */
 #ifndef MPISTAIR_BACKEND_MODULES_H
 #define MPISTAIR_BACKEND_MODULES_H
 

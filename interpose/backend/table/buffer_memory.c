@@ -1,6 +1,6 @@
-/* The driver is asked about every buffer, as nobody tells when memory is freed and its address used again. One question
- * gives the number of the allocation, which the driver never uses twice: what was learned of that number stays true.
- * See buffer_memory.h. */
+/* The driver is asked about every buffer, since the recorder does not see when memory is freed and its address reused.
+ * One question gives the number of the allocation, which the driver never uses twice: what was learned of that number
+ * stays true. See buffer_memory.h. */
 #include "interpose/backend/table/buffer_memory.h"
 
 #include <dlfcn.h>

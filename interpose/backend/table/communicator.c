@@ -304,7 +304,8 @@ static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum sp
                : COMMUNICATOR_NONE;
 }
 
-/* Takes the world's group, by which members are told from now on, and the communicator to those that spawned it. */
+/* Takes the world's group, in which ranks of members are expressed from now on, and the communicator to the processes
+ * that spawned this world. */
 static int take_world(struct recorder_thread *thread)
 {
     MPI_Group world;

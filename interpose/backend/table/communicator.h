@@ -3,8 +3,8 @@
  * A communicator is recognised in other processes without communication (enum spool_identity). Every rank numbers the
  * collective creations on each parent, those that gave it MPI_COMM_NULL included, and records parent, number, world
  * rank of the new rank 0, and size. If only some of the parent's members make it, or it has no parent, a hash of its
- * members and its tag tell it apart. A communicator whose creation nobody saw is met in its first operation and
- * identified by its members. Only local group calls are used. */
+ * members and its tag identify it. A communicator whose creation was not recorded is registered at its first operation
+ * and identified by its members. Only local group calls are used. */
 #ifndef MPISTAIR_BACKEND_COMMUNICATOR_H
 #define MPISTAIR_BACKEND_COMMUNICATOR_H
 

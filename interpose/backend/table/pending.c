@@ -11,7 +11,7 @@ void operation_resolve(struct spool_operation *operation, const MPI_Status *stat
         int known = status && (ok || status->MPI_SOURCE >= 0 || status->MPI_SOURCE == MPI_PROC_NULL);
         operation->peer = known ? recorded_peer(status->MPI_SOURCE) : SPOOL_UNKNOWN;
     }
-    /* MPICH 4.0 reports tag 0 for a receive from nobody. */
+    /* MPICH 4.0 reports tag 0 for a receive from MPI_PROC_NULL. */
     if ((flags & SPOOL_ANY_TAG) && operation->peer != SPOOL_PROC_NULL && status && (ok || status->MPI_TAG >= 0))
         operation->tag = status->MPI_TAG == MPI_ANY_TAG ? SPOOL_ANY : status->MPI_TAG;
 }

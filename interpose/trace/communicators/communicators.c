@@ -2,7 +2,7 @@
  * its own MPI_COMM_SELF, so what is made from it stays apart too. Each process describes its own group of an
  * intercommunicator; the two groups are two communicators here, each the other's `remote`. Each process says itself
  * which rank it has; where one left no spool, the members of what was duplicated tell. A communicator is marked as not
- * known if nobody saw its creation or its parent's, or if two threads may have mixed it up.
+ * known if its creation or its parent's was not recorded, or if two threads may have made it at once.
  *
  * A communicator has the last name that the process of its lowest rank gave it. */
 #include "interpose/trace/communicators/communicators.h"

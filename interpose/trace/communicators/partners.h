@@ -1,4 +1,4 @@
-/* Finds who is whose partner, where it is only known who may be. */
+/* Pairs partners, of which only the possible pairs are known. */
 #ifndef MPISTAIR_TRACE_PARTNERS_H
 #define MPISTAIR_TRACE_PARTNERS_H
 

@@ -1,6 +1,6 @@
 /* A node's hwloc XML says what a processor belongs to; the events say on which processors a rank ran. A message's level
- * comes from where its two ranks were when they posted it, so that it is right for ranks that are not bound, too. A
- * process as a whole is said to be where it ran most. A placement by hand replaces all of this. */
+ * comes from where its two ranks were when they posted it, so that it is right for ranks that are not bound, too. The
+ * place of a process as a whole is where it ran most. A placement by hand replaces all of this. */
 #include "interpose/trace/gather/place.h"
 
 #include <errno.h>

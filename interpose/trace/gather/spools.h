@@ -9,7 +9,7 @@
 #include "interpose/spool/reader.h"
 #include "interpose/trace/communicators/worlds.h"
 
-/* A process that ended before it had said who it is; the name of its file says so. */
+/* A process that ended before it had written its rank into the header; the name of its file has it. */
 struct spool_begun {
     char key[sizeof((struct spool_header *)0)->run_key];
     int32_t rank; /* rank in the run once gathered; -1: of another run, or it left a whole spool too */

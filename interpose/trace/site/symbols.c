@@ -104,8 +104,8 @@ static bool has_status(const struct module_identity *ran, const struct stat *sta
 }
 
 /* True if the file is the one that ran: status and build id (NULL: it has none) are those of the file now. If it is
- * not, or it is unknown, the module gets the reason. A module of whose file the spool told nothing takes over the build
- * id. */
+ * not, or it is unknown, the module gets the reason. A module whose file the spool does not identify takes over the
+ * build id. */
 static bool module_file_is(struct trace_module *module, const struct stat *status, const char *build_id)
 {
     switch (module->identity.evidence) {

@@ -64,8 +64,8 @@ enum trace_doubt {
     DOUBT_LOST = 1U << 7,         /* records of its sender or receiver were lost before */
 };
 
-/* One operation; times are nanoseconds of the run. A message consists of two operations; whatever else
- * belongs to it is in the receive. */
+/* One operation; times are nanoseconds of the run. A message consists of two operations; its other facts are in the
+ * receive. */
 struct trace_operation {
     int64_t post_ns;
     int64_t post_end_ns; /* return of the posting call */

@@ -9,8 +9,8 @@
  *
  * Cancelled operations, MPI_PROC_NULL and calls that failed take no place. A receive that failed takes one only where
  * its message was too long for it (that message was received, cut off). An operation that never completed (a killed
- * job, a freed request) takes its place in order if its envelope is known: MPI matched by order, whether or not anybody
- * asked. A wildcard receive that never completed has no envelope: see below.
+ * job, a freed request) takes its place in order if its envelope is known: MPI matches by order, also where no call
+ * asks for the completion. A wildcard receive that never completed has no envelope: see below.
  *
  * For some operations it is unknown whether they took a place: one on which MPI_Cancel was called and whose status
  * was not read, a receive that its error handler left by a jump, one that failed after it was posted. They get a

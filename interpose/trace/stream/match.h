@@ -22,8 +22,8 @@ struct envelope {
     /* What is paired from now on is uncertain for these reasons: it is unknown whether an operation before it took a
      * place. */
     uint8_t doubts;
-    /* A wildcard receive that was open and posted then may have taken a message, since there is one that nobody is
-     * known to have received; DOUBT_NEVER: none. */
+    /* Post of the earliest wildcard receive that may have taken a message of the envelope, as one of them has no known
+     * receive; DOUBT_NEVER: none. */
     int64_t doubt_ns;
 };
 

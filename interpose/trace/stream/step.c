@@ -274,7 +274,7 @@ static void step_forget_completed(struct step_envelopes *envelopes)
 }
 
 /* Says whether one of the posts from the front of the timeline to the next completion repeats an envelope that
- * completed in this step. The map is only kept up where somebody asks. */
+ * completed in this step. The map is brought up to date only here. */
 static enum step_answer step_repeats(struct step_envelopes *envelopes, const struct trace *trace,
                                      const struct timeline *timeline, bool all)
 {

@@ -235,7 +235,7 @@ static void add_events(struct stream *stream, struct stream_rank *rank, uint32_t
     struct trace *trace = stream->trace;
     struct trace_operation *operation = &trace->operations[index];
     bool completes = operation->complete_ns != TRACE_NO_TIME;
-    /* Nobody waits for the end of a freed request: it holds no step open beyond its call. */
+    /* No call waits for a freed request: it holds no step open beyond its own call. */
     bool blocking = (operation->flags & SPOOL_BLOCKING) || ((operation->flags & SPOOL_FREED) && !completes);
     advance(stream, rank, operation->post_ns);
     if (blocking)
@@ -371,8 +371,8 @@ static void take_call(struct stream *stream, struct stream_rank *rank, struct la
     timeline_add(&rank->timeline, (struct timeline_event){begin_ns, record->function, EVENT_CALL});
 }
 
-/* Takes unsuccessful tests. Nobody knows where each of them lay in the time until the lane's next record, only how long
- * they were together. */
+/* Takes unsuccessful tests. Only their total time is known, not when each of them was in the time until the lane's next
+ * record. */
 static void take_idle(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;

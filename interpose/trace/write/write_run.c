@@ -19,8 +19,8 @@
 #include "interpose/trace/state/trace.h"
 #include "share/base/one_of.h"
 
-/* Processes know the command lines of their own alone. Where all are the same nothing is said of ranks. Where very many
- * differ, as with a rank's number among the arguments, programs stand for them without their arguments. */
+/* Each process knows only its own command line. Where all are the same, ranks are not listed. Where very many differ,
+ * as with a rank's number among the arguments, programs are listed without arguments. */
 
 enum { NAMED = 16 };
 
