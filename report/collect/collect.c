@@ -1,9 +1,50 @@
 /* Collects a report part by part; later parts look up the ranks and models that earlier ones have found. */
 #include <math.h>
 
-#include "interpose/sums/working_tables.h"
+#include "interpose/database/database.h"
 #include "report/collect/report.h"
 #include "share/base/progress.h"
+
+/* Temporary tables of what a report asks for several times and no trace stores. The views of these names take seconds
+ * for millions of rows, and each query that names them would begin anew. The traffic of a kind is that of its first
+ * round.
+ *
+ *     temp.pair(src, dst, messages, bytes, level)   the view traffic; of messages to or from a GPU the level of the
+ *                                                   processes
+ *     temp.halves                                   the view kind_halves
+ *     temp.replicate(rank, first_s, second_s,       the view rank_replicate without its error
+ *       off_s)
+ *     temp.heaviest_kind                            the rows of kind_summary of the ten heaviest kinds
+ */
+static const char working_tables[] =
+    "CREATE TEMP TABLE pair AS SELECT src, dst, messages, bytes, "
+    "  CASE level WHEN 'gpu_on_socket' THEN iif(src = dst, 'self', 'intra_socket') WHEN 'gpu_on_node' THEN "
+    "  'inter_socket' WHEN 'gpu_off_node' THEN 'inter_node' ELSE level END AS level FROM traffic;"
+    "CREATE TEMP TABLE halves AS SELECT * FROM kind_halves;"
+    "CREATE TEMP TABLE replicate AS SELECT rank, sum(rounds * first_s) AS first_s, sum(rounds * second_s) AS second_s, "
+    "  sum(rounds * abs(first_s - second_s)) AS off_s FROM temp.halves GROUP BY rank;"
+    "CREATE TEMP TABLE heaviest_kind AS "
+    "WITH heaviest AS MATERIALIZED (SELECT k.id AS kind_id, k.rounds, k.messages, k.bytes, s.time_s FROM kind k "
+    "  LEFT JOIN (SELECT kind_id, sum(rounds * actual_s) AS time_s FROM kind_actual GROUP BY kind_id) s "
+    "    ON s.kind_id = k.id ORDER BY s.time_s DESC, k.id LIMIT 10), "
+    "sample AS MATERIALIZED (SELECT kind_id, min(id) AS round_id FROM round "
+    "  WHERE kind_id IN (SELECT kind_id FROM heaviest) GROUP BY kind_id), "
+    "incoming AS (SELECT s.kind_id, m.dst, count(*) AS n, sum(iif(f.level = 1, m.bytes, 0)) AS intra, "
+    "    sum(iif(f.level = 2, m.bytes, 0)) AS inter, sum(iif(f.level = 3, m.bytes, 0)) AS node "
+    "  FROM sample s CROSS JOIN message_row m ON m.round_id = s.round_id LEFT JOIN form f ON f.id = m.form "
+    "  GROUP BY s.kind_id, m.dst), "
+    "volume AS (SELECT kind_id, max(n) AS max_messages, sum(intra) AS intra, sum(inter) AS inter, sum(node) AS node "
+    "  FROM incoming GROUP BY kind_id) "
+    "SELECT h.kind_id, rounds, messages, max_messages, bytes, intra AS intra_socket_bytes, "
+    "  inter AS inter_socket_bytes, node AS inter_node_bytes, time_s "
+    "FROM heaviest h LEFT JOIN volume v ON v.kind_id = h.kind_id;";
+
+static int make_working_tables(sqlite3 *database, const char *path, struct error *error)
+{
+    return sqlite3_exec(database, working_tables, NULL, NULL, NULL) == SQLITE_OK
+               ? 0
+               : database_error(database, path, "its sums cannot be formed", error);
+}
 
 int report_collect(struct report *report, sqlite3 *database, const char *path, const struct report_choice *choice,
                    struct error *error)
@@ -16,7 +57,7 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
                               .fine_grained = {.machine = ""},
                               .gpu = {.machine = ""}};
     progress_show("report: sums of rounds and messages");
-    report->result = working_tables_make(database, path, error);
+    report->result = make_working_tables(database, path, error);
     report_collect_run(report);
     progress_show("report: models and ranks");
     report_collect_rounds(report, choice);
