@@ -33,6 +33,19 @@ static struct persistent *new_request(const struct recorded_call *call, const st
     return persistent;
 }
 
+/* Begins an initialisation whose starts post by `start`; buffer NULL: it has none. Nothing is recorded on a
+ * communicator that MPI does not know. */
+static void begin_request(struct persistent_call *init, const struct spool_persistent *facts, persistent_start *start,
+                          const void *buffer)
+{
+    init->persistent = facts->communicator == COMMUNICATOR_NONE ? NULL : new_request(&init->call, facts);
+    if (!init->persistent)
+        return;
+    init->persistent->start = start;
+    if (buffer)
+        init->persistent->memory = buffer_memory(&init->call, buffer);
+}
+
 /* Fills in what the request knows about an operation that a start posts; flags come on top of SPOOL_STARTED. */
 static void describe(const struct persistent *persistent, struct spool_operation *operation, unsigned flags)
 {
@@ -59,7 +72,6 @@ static void *start_operation(struct persistent *self, const struct recorded_call
 void persistent_init_begin(struct persistent_call *init, const void *buffer, int64_t count, MPI_Datatype datatype,
                            int peer, int tag, MPI_Comm comm)
 {
-    init->persistent = NULL;
     int receives = init->call.function == FN_Recv_init || init->call.function == FN_Recv_init_c;
     struct spool_persistent facts = {
         .direction = receives ? SPOOL_RECEIVE : SPOOL_SEND,
@@ -68,14 +80,8 @@ void persistent_init_begin(struct persistent_call *init, const void *buffer, int
         .tag = recorded_tag(tag),
         .bytes = elements_bytes(count, datatype),
     };
-    if (facts.communicator == COMMUNICATOR_NONE)
-        return;
-    init->persistent = new_request(&init->call, &facts);
-    if (!init->persistent)
-        return;
-    init->persistent->start = start_operation;
-    init->persistent->memory = buffer_memory(&init->call, buffer);
-    if (receives)
+    begin_request(init, &facts, start_operation, buffer);
+    if (init->persistent && receives)
         init->persistent->flags = wildcard_flags(peer, tag);
 }
 
@@ -185,9 +191,7 @@ void collective_init_begin(struct persistent_call *init, const struct collective
         .peer = arguments->root >= 0 ? arguments->root : -1,
         .bytes = collective_bytes(arguments, communicator_rank(communicator)),
     };
-    init->persistent = new_request(&init->call, &facts);
-    if (init->persistent)
-        init->persistent->start = start_collective;
+    begin_request(init, &facts, start_collective, NULL);
 }
 
 /* Any thread may mark partitions while others wait for the request, so a record right behind the operation's
@@ -223,7 +227,6 @@ static uint64_t partitioned_bytes(int64_t partitions, int64_t count, MPI_Datatyp
 void partitioned_init_begin(struct persistent_call *init, const void *buffer, int64_t partitions, int64_t count,
                             MPI_Datatype datatype, int peer, int tag, MPI_Comm comm)
 {
-    init->persistent = NULL;
     int receives = init->call.function == FN_Precv_init || init->call.function == FN_Precv_init_c;
     const char *each = getenv("MPISTAIR_PARTITIONS");
     __atomic_store_n(&each_partition, each && strcmp(each, "1") == 0, __ATOMIC_RELAXED);
@@ -235,13 +238,7 @@ void partitioned_init_begin(struct persistent_call *init, const void *buffer, in
         .bytes = partitioned_bytes(partitions, count, datatype),
         .partitions = (uint32_t)partitions,
     };
-    if (facts.communicator == COMMUNICATOR_NONE)
-        return;
-    init->persistent = new_request(&init->call, &facts);
-    if (!init->persistent)
-        return;
-    init->persistent->start = start_partitioned;
-    init->persistent->memory = buffer_memory(&init->call, buffer);
+    begin_request(init, &facts, start_partitioned, buffer);
 }
 
 /* Returns the partitions of the request's started operation; NULL if it is inactive, or not known. */

@@ -112,11 +112,14 @@ void pending_posted(void *pending, uint64_t ticks);
 /* Sets a flag of the record, where it has flags. */
 void pending_flag(void *pending, unsigned flag);
 
+/* Posts what one start of a request begins, before MPI starts it. Returns the pending thing, NULL: lost. */
+struct persistent;
+typedef void *persistent_start(struct persistent *self, const struct recorded_call *call);
+
 /* What the handle of a persistent request stands for, from its initialisation until it is freed. */
 struct persistent {
     void *active; /* what the last start posted; NULL: inactive, or lost */
-    /* Posts what one start of the request begins, before MPI starts it. Returns the pending thing, NULL: lost. */
-    void *(*start)(struct persistent *self, const struct recorded_call *call);
+    persistent_start *start;
     struct spool_persistent facts;   /* as stored, except for the time in the call */
     struct spool_persistent *record; /* NULL: lost */
     unsigned flags;                  /* flags of what it posts: wildcards */

@@ -66,13 +66,6 @@ static void doubt_left_over(const struct open_wildcards *open, struct envelope *
     }
 }
 
-static void doubt_release(struct open_wildcards *open)
-{
-    map_release(&open->numbers);
-    free(open->posts_ns);
-    *open = (struct open_wildcards){0};
-}
-
 static int execute(sqlite3 *database, const char *sql)
 {
     return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
@@ -340,5 +333,6 @@ void match_release(struct matcher *matcher)
 {
     map_release(&matcher->index);
     free(matcher->envelopes);
-    doubt_release(&matcher->open);
+    map_release(&matcher->open.numbers);
+    free(matcher->open.posts_ns);
 }

@@ -250,14 +250,6 @@ static struct map_key envelope_as_posted(const struct trace_operation *operation
                             operation->direction};
 }
 
-static void step_envelopes_release(struct step_envelopes *envelopes)
-{
-    free(envelopes->completed);
-    map_release(&envelopes->known);
-    map_release(&envelopes->standing);
-    *envelopes = (struct step_envelopes){0};
-}
-
 static void step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation)
 {
     array_reserve(&envelopes->completed, &envelopes->completed_capacity, envelopes->n_completed + 1,
@@ -323,7 +315,9 @@ void steps_begin(struct stepper *stepper, uint32_t rank)
 
 void steps_release(struct stepper *stepper)
 {
-    step_envelopes_release(&stepper->envelopes);
+    free(stepper->envelopes.completed);
+    map_release(&stepper->envelopes.known);
+    map_release(&stepper->envelopes.standing);
 }
 
 static void leave_step(struct stepper *stepper, struct rounds *rounds)
