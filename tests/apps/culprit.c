@@ -59,12 +59,13 @@ static void halo(const struct job *job)
     static double to_left[HALO], to_right[HALO], from_left[HALO], from_right[HALO];
     int left = (job->rank + job->size - 1) % job->size, right = (job->rank + 1) % job->size;
     MPI_Request requests[4];
+    MPI_Status statuses[4];
     MPI_Irecv(from_left, HALO, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &requests[0]);
     MPI_Irecv(from_right, HALO, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, &requests[1]);
     be_late(job);
     MPI_Isend(to_right, HALO, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &requests[2]); /* late: halo */
     MPI_Isend(to_left, HALO, MPI_DOUBLE, left, 1, MPI_COMM_WORLD, &requests[3]);
-    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(4, requests, statuses);
 }
 
 /* Sends from even ranks to those behind them. */
