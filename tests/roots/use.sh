@@ -16,13 +16,14 @@ says() {
 
 mpistair --version
 mpistair doctor >out 2>&1 || { cat out; exit 1; }
-timeout 120 mpistair run -o trace.db -- $launcher "$program" send 20
-mpistair report trace.db >out
-says "recording complete"
-says "rank 1 comes late to MPI_Send .*culprit.c:[0-9]* *)"
 MPISTAIR_DISTURBED=1 timeout 300 mpistair calibrate --quick -o here.tbl --name here -- $launcher
 mpistair machine check here.tbl
-mpistair predict trace.db --machine here.tbl --model all
+timeout 120 mpistair run --machine here.tbl -o trace.db -- $launcher "$program" halo 20
+mpistair report trace.db >out
+says "recording complete"
+says "rank 1 comes late to MPI_Isend .*culprit.c:[0-9]* *)"
+says "on here, "
+mpistair predict trace.db --machine here.tbl
 mpistair replay trace.db --machine here.tbl
 mpistair report trace.db --section whole-run,models,ranks >out
 mpistair report trace.db --format html -o report.html
