@@ -151,8 +151,7 @@ static int predict_one(struct replay_state *state, const struct replay_rounds *r
         state->options = model_options_of_kind(state->replay->options, rounds->n_rounds);
         if (replay_round_read(&state->round, rounds->id, error) != 0)
             return -1;
-        if (replay_history_tell(&state->history, rounds->kind_id, &state->round) != 0)
-            return error_set(error, "no memory for %zu messages", state->round.pattern.n_messages);
+        replay_history_tell(&state->history, rounds->kind_id, &state->round);
         if (predict_models(state, false, rounds->kind_id, error) != 0)
             return -1;
         state->summary->n_kinds++;
@@ -218,8 +217,8 @@ static int prepare(struct replay_state *state, struct error *error)
         state->summary->computing_unknown = !state->computing.known;
     }
     for (size_t m = 0; m < replay->n_models; m++)
-        if (model_choice_post_times(&replay->models[m]) && replay_mean_init(&state->means[m], n_ranks) != 0)
-            return error_set(error, "no memory for %zu ranks", n_ranks);
+        if (model_choice_post_times(&replay->models[m]))
+            replay_mean_init(&state->means[m], n_ranks);
     for (size_t rank = 0; rank < n_ranks; rank++)
         state->summary->socket_unknown += state->places.node_known[rank] && !state->places.socket_known[rank];
     if (sqlite3_prepare_v2(replay->database, insert, -1, &state->insert, NULL) != SQLITE_OK)

@@ -10,6 +10,7 @@
 #include "interpose/database/cursor.h"
 #include "predictor/terms/memory_share.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Holds an entry to MPI (1) or an exit (-1) of a rank. */
 struct passage {
@@ -90,8 +91,7 @@ static void add_stay(struct computing_rank *rank, int64_t begin_ns, int64_t end_
     rank->end_ns[rank->n_stays++] = end_ns;
 }
 
-/* Makes the stays of a rank, whose passages are in order, and returns how many of its threads were inside at once; -1
- * without memory. */
+/* Makes the stays of a rank, whose passages are in order, and returns how many of its threads were inside at once. */
 static int32_t make_stays(struct computing_rank *rank, const struct passage *passages, size_t n)
 {
     int32_t inside = 0, most = 1;
@@ -107,19 +107,17 @@ static int32_t make_stays(struct computing_rank *rank, const struct passage *pas
     return most;
 }
 
-/* Makes the steps of the sockets from their changes, which are put in order. Returns 0, or -1 without memory. */
-static int make_steps(struct replay_computing *computing, struct change *changes, size_t n)
+/* Makes the steps of the sockets from their changes, which are put in order. */
+static void make_steps(struct replay_computing *computing, struct change *changes, size_t n)
 {
     qsort(changes, n, sizeof *changes, compare_changes);
     for (size_t i = 0, end; i < n; i = end) {
         struct computing_socket *socket = &computing->of_socket[changes[i].socket];
         for (end = i; end < n && changes[end].socket == changes[i].socket; end++)
             ;
-        socket->time_ns = malloc((end - i) * sizeof *socket->time_ns);
-        socket->integral_s = malloc((end - i) * sizeof *socket->integral_s);
-        socket->n = malloc((end - i) * sizeof *socket->n);
-        if (socket->time_ns == NULL || socket->integral_s == NULL || socket->n == NULL)
-            return -1;
+        socket->time_ns = xmalloc((end - i) * sizeof *socket->time_ns);
+        socket->integral_s = xmalloc((end - i) * sizeof *socket->integral_s);
+        socket->n = xmalloc((end - i) * sizeof *socket->n);
         int32_t computing_now = 0;
         double integral_s = 0;
         for (size_t k = i; k < end; k++) {
@@ -131,7 +129,6 @@ static int make_steps(struct replay_computing *computing, struct change *changes
             socket->n[socket->n_steps++] = computing_now;
         }
     }
-    return 0;
 }
 
 static int64_t within(const struct life *life, int64_t at_ns)
@@ -149,7 +146,7 @@ static int32_t threads_each(const struct life *life, int32_t n_callers, const st
 }
 
 /* Turns the passages of all ranks, in order, into stays and changes: changes[passages->n + 2 n_ranks]. Returns how many
- * changes there are, or SIZE_MAX without memory. */
+ * changes there are. */
 static size_t make_changes(struct replay_computing *computing, const struct passages *passages, const bool *placed,
                            const struct life *lives, struct change *changes)
 {
@@ -162,8 +159,6 @@ static size_t make_changes(struct replay_computing *computing, const struct pass
             end++;
         const struct passage *own = end > first ? passages->all + first : NULL;
         int32_t callers = make_stays(&computing->of_rank[rank], own, end - first);
-        if (callers < 0)
-            return SIZE_MAX;
         uint32_t socket = computing->sockets.of[rank];
         int32_t each = counts ? threads_each(life, callers, own, end - first) : 1;
         for (size_t i = first; counts && i < end; i++)
@@ -228,35 +223,24 @@ int replay_computing_init(struct replay_computing *computing, sqlite3 *database,
     size_t n_ranks = places->placement.n_ranks;
     struct passages passages = {0};
     *computing =
-        (struct replay_computing){.n_ranks = n_ranks, .of_rank = calloc(n_ranks + 1, sizeof(struct computing_rank))};
-    struct life *lives = calloc(n_ranks + 1, sizeof *lives);
-    struct change *changes = NULL;
-    int result = -1;
+        (struct replay_computing){.n_ranks = n_ranks, .of_rank = xcalloc(n_ranks + 1, sizeof(struct computing_rank))};
+    struct life *lives = xcalloc(n_ranks + 1, sizeof *lives);
     read_progress(computing, machine);
-    if (computing->of_rank == NULL || lives == NULL)
-        goto no_memory;
     grouping_init(&computing->sockets, &places->placement, GROUP_BY_SOCKET);
-    computing->of_socket = calloc(computing->sockets.n_groups + 1, sizeof *computing->of_socket);
-    if (computing->of_socket == NULL)
-        goto no_memory;
-    if (read_calls(database, path, n_ranks, &passages, error) != 0 ||
-        read_lives(database, path, n_ranks, lives, error) != 0)
-        goto out;
-    computing->known = passages.n > 0;
-    if (passages.n > 0)
-        qsort(passages.all, passages.n, sizeof *passages.all, compare_passages);
-    changes = malloc((passages.n + 2 * n_ranks + 1) * sizeof *changes);
-    size_t n = changes != NULL ? make_changes(computing, &passages, places->node_known, lives, changes) : SIZE_MAX;
-    if (n == SIZE_MAX || make_steps(computing, changes, n) != 0)
-        goto no_memory;
-    result = 0;
-    goto out;
-no_memory:
-    error_set(error, "%s: no memory for the calls of %zu ranks", path, n_ranks);
-out:
+    computing->of_socket = xcalloc(computing->sockets.n_groups + 1, sizeof *computing->of_socket);
+    int result = read_calls(database, path, n_ranks, &passages, error);
+    if (result == 0)
+        result = read_lives(database, path, n_ranks, lives, error);
+    if (result == 0) {
+        computing->known = passages.n > 0;
+        if (passages.n > 0)
+            qsort(passages.all, passages.n, sizeof *passages.all, compare_passages);
+        struct change *changes = xmalloc((passages.n + 2 * n_ranks + 1) * sizeof *changes);
+        make_steps(computing, changes, make_changes(computing, &passages, places->node_known, lives, changes));
+        free(changes);
+    }
     free(passages.all);
     free(lives);
-    free(changes);
     return result;
 }
 

@@ -8,6 +8,7 @@
 #include "interpose/database/database.h"
 #include "predictor/pattern/radix_sort.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* Describes a message in the rounds of its kind. */
 struct history_use {
@@ -78,29 +79,30 @@ static int add_kind(struct history_reader *reader, sqlite3_stmt *row, sqlite3_st
 }
 
 /* Numbers the connections, and clears what they carried. */
-static int number_connections(struct history_reader *reader)
+static int number_connections(struct history_reader *reader, struct error *error)
 {
     struct replay_history *history = reader->history;
     size_t n = history->n_uses;
-    uint64_t *keys = malloc((2 * n + 1) * sizeof *keys);
-    uint32_t *ids = malloc((2 * n + 1) * sizeof *ids), number = 0;
-    reader->carried = calloc(n + 1, sizeof *reader->carried);
-    reader->end_ns = malloc((n + 1) * sizeof *reader->end_ns);
-    bool complete = keys != NULL && ids != NULL && reader->carried != NULL && reader->end_ns != NULL && n < UINT32_MAX;
-    for (size_t i = 0; complete && i < n; i++) {
+    if (n >= UINT32_MAX)
+        return error_set(error, "%s: %zu messages between nodes; at most %u can be predicted", reader->path, n,
+                         UINT32_MAX - 1);
+    uint64_t *keys = xmalloc((2 * n + 1) * sizeof *keys);
+    uint32_t *ids = xmalloc((2 * n + 1) * sizeof *ids), number = 0;
+    reader->carried = xcalloc(n + 1, sizeof *reader->carried);
+    reader->end_ns = xmalloc((n + 1) * sizeof *reader->end_ns);
+    for (size_t i = 0; i < n; i++) {
         keys[i] = history->uses[i].ends;
         ids[i] = (uint32_t)i;
         reader->end_ns[i] = -1;
     }
-    if (complete)
-        radix_sort((struct radix_run){keys, ids}, n, (struct radix_run){keys + n, ids + n});
-    for (size_t i = 0; complete && i < n; i++) {
+    radix_sort((struct radix_run){keys, ids}, n, (struct radix_run){keys + n, ids + n});
+    for (size_t i = 0; i < n; i++) {
         number += i > 0 && keys[i] != keys[i - 1];
         history->uses[ids[i]].connection = number;
     }
     free(keys);
     free(ids);
-    return complete ? 0 : -1;
+    return 0;
 }
 
 static int compare_kind(const void *id, const void *kind)
@@ -189,9 +191,7 @@ static int read_kinds(struct history_reader *reader, sqlite3_stmt *kinds, sqlite
         result = add_kind(reader, kinds, messages, error);
     if (result == 0 && step != SQLITE_DONE)
         result = failed(reader, error);
-    if (result == 0 && number_connections(reader) != 0)
-        result = error_set(error, "no memory for %zu messages", reader->history->n_uses);
-    return result;
+    return result == 0 ? number_connections(reader, error) : result;
 }
 
 static int read_rounds(struct history_reader *reader, sqlite3_stmt *rounds, sqlite3_stmt *ranks, struct error *error)
@@ -240,10 +240,8 @@ int replay_history_read(sqlite3 *database, const char *path, size_t n_ranks, con
     *history = (struct replay_history){0};
     if ((places != NULL && one_node(&places->placement)) || count_rounds(database, path) == 1)
         return 0;
-    reader.from_ns = calloc(n_ranks + 1, sizeof *reader.from_ns);
-    reader.to_ns = calloc(n_ranks + 1, sizeof *reader.to_ns);
-    if (reader.from_ns == NULL || reader.to_ns == NULL)
-        result = error_set(error, "no memory for %zu ranks", n_ranks);
+    reader.from_ns = xcalloc(n_ranks + 1, sizeof *reader.from_ns);
+    reader.to_ns = xcalloc(n_ranks + 1, sizeof *reader.to_ns);
     for (int which = 0; result == 0 && which < STATEMENTS; which++)
         if (sqlite3_prepare_v2(database, sql[which], -1, &statements[which], NULL) != SQLITE_OK)
             result = failed(&reader, error);
@@ -260,15 +258,13 @@ int replay_history_read(sqlite3 *database, const char *path, size_t n_ranks, con
     return result;
 }
 
-int replay_history_tell(const struct replay_history *history, sqlite3_int64 kind_id, struct replay_round *round)
+void replay_history_tell(const struct replay_history *history, sqlite3_int64 kind_id, struct replay_round *round)
 {
     const struct history_kind *kind = find_kind(history, kind_id);
     struct pattern *pattern = &round->pattern;
     if (kind == NULL || kind->first == kind->end)
-        return 0;
-    double *rest_s = calloc(pattern->n_messages + 1, sizeof *rest_s);
-    if (rest_s == NULL)
-        return -1;
+        return;
+    double *rest_s = xcalloc(pattern->n_messages + 1, sizeof *rest_s);
     for (size_t k = 0; k < pattern->n_messages; k++) {
         uint64_t src = round->world_rank[pattern->src[k]], dst = round->world_rank[pattern->dst[k]];
         const struct history_use wanted = {.ends = src << 32 | dst};
@@ -281,7 +277,6 @@ int replay_history_tell(const struct replay_history *history, sqlite3_int64 kind
     pattern->rest_s = rest_s;
     pattern->carried_before = kind->before;
     pattern->carried_between = kind->between;
-    return 0;
 }
 
 void replay_history_release(struct replay_history *history)

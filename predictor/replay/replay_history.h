@@ -27,8 +27,8 @@ struct replay_history {
  * reason; replay_history_release in either case. */
 int replay_history_read(sqlite3 *database, const char *path, size_t n_ranks, const struct recorded_places *places,
                         struct replay_history *history, struct error *error);
-/* Tells the pattern of the round read last, which is of that kind. Returns 0, or -1 without memory. */
-int replay_history_tell(const struct replay_history *history, sqlite3_int64 kind_id, struct replay_round *round);
+/* Tells the pattern of the round read last, which is of that kind. */
+void replay_history_tell(const struct replay_history *history, sqlite3_int64 kind_id, struct replay_round *round);
 void replay_history_release(struct replay_history *history);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "share/base/memory.h"
+
 enum { MEMORY_VALUES = 3, VALUES = PART_COUNT + 2 + MEMORY_VALUES };
 
 /* Lists the arrays of what +memory says. */
@@ -29,10 +31,9 @@ bool replay_mean_takes(size_t place, size_t n_rounds, size_t n_messages)
     return (place + 1) * n / n_rounds > place * n / n_rounds;
 }
 
-int replay_mean_init(struct replay_mean *mean, size_t n_world)
+void replay_mean_init(struct replay_mean *mean, size_t n_world)
 {
-    *mean = (struct replay_mean){.sums = calloc(VALUES * n_world + 1, sizeof *mean->sums)};
-    return mean->sums == NULL ? -1 : 0;
+    *mean = (struct replay_mean){.sums = xcalloc(VALUES * n_world + 1, sizeof *mean->sums)};
 }
 
 void replay_mean_add(struct replay_mean *mean, const struct prediction *prediction, const uint32_t *world_rank)

@@ -25,8 +25,8 @@ struct replay_mean {
     struct prediction_memory counted; /* messages of a round, whose arrays are not used */
 };
 
-/* Makes room for n_world ranks. Returns 0, or -1 without memory. */
-int replay_mean_init(struct replay_mean *mean, size_t n_world);
+/* Makes room for n_world ranks. */
+void replay_mean_init(struct replay_mean *mean, size_t n_world);
 /* Adds a prediction; world_rank[prediction->n_ranks] names the ranks of a round. */
 void replay_mean_add(struct replay_mean *mean, const struct prediction *prediction, const uint32_t *world_rank);
 /* Puts the means of those ranks into the prediction, and empties their sums. */

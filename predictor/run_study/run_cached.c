@@ -3,13 +3,13 @@
  * and with all in caches. Where the recorded time of the messages of one kind (run_program.h) lies between these two
  * says what share of them is taken from caches. */
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/run_rates.h"
 #include "predictor/run_study/run_side.h"
 #include "share/base/map.h"
+#include "share/base/memory.h"
 
 /* Is the largest number of messages that are looked at unasked: that takes two replays more. */
 enum { UNASKED_MOST = 2000000 };
@@ -85,21 +85,17 @@ static bool is_chosen(uint32_t number, double share)
 }
 
 /* Leaves the flag to the share of each kind, counted for each sender and receiver alone: what two ranks exchange then
- * comes from the same place both ways. Returns how many messages keep it, or -1 without memory. */
-static ptrdiff_t keep_shares(struct run_program *program, const struct kind_times *kinds)
+ * comes from the same place both ways. Returns how many messages keep it. */
+static size_t keep_shares(struct run_program *program, const struct kind_times *kinds)
 {
     struct map numbers = {0};
-    ptrdiff_t n = 0;
+    size_t n = 0;
     for (size_t i = 0; i < program->n_messages; i++) {
         struct run_message *message = &program->messages[i];
         const struct kind_times *kind = &kinds[message->kind];
         if ((message->flags & MESSAGE_CACHED) == 0)
             continue;
         uint32_t *number = map_at(&numbers, (struct map_key){message->kind, message->src, message->dst});
-        if (number == NULL) {
-            map_release(&numbers);
-            return -1;
-        }
         *number = *number == MAP_ABSENT ? 0 : *number + 1;
         if (message->kind != 0 && kind->gain_s > 0 &&
             is_chosen(*number, fmax(fmin(kind->saved_s / kind->gain_s, 1), 0)))
@@ -115,19 +111,12 @@ static ptrdiff_t keep_shares(struct run_program *program, const struct kind_time
 static int flag_as_recorded(const struct caches *caches, struct error *error)
 {
     struct run_program *program = &caches->study->program;
-    float *memory_s = calloc(program->n_messages, sizeof *memory_s);
-    float *cached_s = calloc(program->n_messages, sizeof *cached_s);
-    struct kind_times *kinds = calloc(program->n_kinds + 1, sizeof *kinds);
-    ptrdiff_t n = -1;
-    int code = 0;
-    if (memory_s != NULL && cached_s != NULL && kinds != NULL) {
-        code = replay(caches, false, memory_s, error) != 0 ? -1 : replay(caches, true, cached_s, error);
-        add_kinds(program, memory_s, cached_s, kinds);
-        n = code == 0 ? keep_shares(program, kinds) : 0;
-    }
-    if (n < 0)
-        code = error_set(error, "no memory for the times of %zu messages", program->n_messages);
-    caches->study->n_cached = n > 0 ? (size_t)n : 0;
+    float *memory_s = xcalloc(program->n_messages, sizeof *memory_s);
+    float *cached_s = xcalloc(program->n_messages, sizeof *cached_s);
+    struct kind_times *kinds = xcalloc(program->n_kinds + 1, sizeof *kinds);
+    int code = replay(caches, false, memory_s, error) != 0 ? -1 : replay(caches, true, cached_s, error);
+    add_kinds(program, memory_s, cached_s, kinds);
+    caches->study->n_cached = code == 0 ? keep_shares(program, kinds) : 0;
     free(memory_s);
     free(cached_s);
     free(kinds);

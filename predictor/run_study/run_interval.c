@@ -5,6 +5,7 @@
 
 #include "predictor/terms/interval.h"
 #include "predictor/run_study/run_side.h"
+#include "share/base/memory.h"
 #include "share/base/side_by_side.h"
 #include "share/base/statistics.h"
 
@@ -67,14 +68,10 @@ static double time_of(const struct run_side *side, size_t at)
     return at == 0 ? run_side_s(side) : side->result.rank_end_s[at - 1] - side->result.rank_begin_s[at - 1];
 }
 
-static int find_intervals(struct run_study *study, const struct drawing *drawing, struct error *error)
+static void find_intervals(struct run_study *study, const struct drawing *drawing)
 {
-    double *values = malloc(3 * RUN_DRAWS * sizeof *values);
-    study->intervals = calloc(drawing->n_times, sizeof *study->intervals);
-    if (values == NULL || study->intervals == NULL) {
-        free(values);
-        return error_set(error, "no memory for the intervals of %zu ranks", study->program.n_ranks);
-    }
+    double *values = xmalloc(3 * RUN_DRAWS * sizeof *values);
+    study->intervals = xcalloc(drawing->n_times, sizeof *study->intervals);
     bool after = study->after.by_rank != NULL;
     for (size_t at = 0; at < drawing->n_times; at++) {
         for (size_t i = 0; i < RUN_DRAWS; i++) {
@@ -91,7 +88,6 @@ static int find_intervals(struct run_study *study, const struct drawing *drawing
         }
     }
     free(values);
-    return 0;
 }
 
 int run_intervals(struct run_study *study, struct error *error)
@@ -102,13 +98,11 @@ int run_intervals(struct run_study *study, struct error *error)
     if (after) /* The same seed draws the same values of a machine that is the same on both sides. */
         machine_draws_init(&drawing.after, &study->after.machine, RUN_DRAWS, 1);
     int code = 0;
-    drawing.times_s = calloc(2 * RUN_DRAWS * drawing.n_times, sizeof *drawing.times_s);
-    if (code == 0 && drawing.times_s == NULL)
-        code = error_set(error, "no memory for the times of %zu ranks", study->program.n_ranks);
-    if (code == 0 && (drawing.before.n > 0 || drawing.after.n > 0)) {
+    drawing.times_s = xcalloc(2 * RUN_DRAWS * drawing.n_times, sizeof *drawing.times_s);
+    if (drawing.before.n > 0 || drawing.after.n > 0) {
         code = side_by_side(RUN_DRAWS, 0, replay_draw, &drawing, error);
         if (code == 0)
-            code = find_intervals(study, &drawing, error);
+            find_intervals(study, &drawing);
     }
     free(drawing.times_s);
     machine_draws_release(&drawing.before);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "predictor/run_study/run_side.h"
+#include "share/base/memory.h"
 
 /* Small enough to be a derivative, large enough to be no rounding. */
 static const double STEP = 0.01;
@@ -39,9 +40,7 @@ int run_sensitivity(struct run_study *study, struct error *error)
 {
     struct run_side *before = &study->before;
     double run_s = run_side_s(before);
-    study->sensitivities = calloc(before->machine.n_parameters + 1, sizeof *study->sensitivities);
-    if (study->sensitivities == NULL)
-        return error_set(error, "no memory for %zu rows", before->machine.n_parameters);
+    study->sensitivities = xcalloc(before->machine.n_parameters + 1, sizeof *study->sensitivities);
     struct simulation_options options = before->options;
     options.log = false;
     for (size_t i = 0; i < before->machine.n_parameters; i++) {

@@ -108,9 +108,7 @@ int run_names_read(sqlite3 *database, const struct run_study *study, struct pool
 {
     const struct run_program *program = &study->program;
     names->pool = pool;
-    names->of_site = calloc(program->n_sites + 1, sizeof *names->of_site);
-    if (names->of_site == NULL)
-        return error_set(error, "no memory for %zu call sites", program->n_sites);
+    names->of_site = xcalloc(program->n_sites + 1, sizeof *names->of_site);
     int code = 0;
     for (size_t site = 0; code == 0 && site < program->n_sites; site++) {
         const struct run_site *at = &program->sites[site];
@@ -283,14 +281,12 @@ static void percent_cell(struct text_table *table, double share)
 }
 
 /* Shows the ranks whose time in MPI is predicted worst, or that change most. */
-static int show_ranks(FILE *stream, const struct run_study *study, struct error *error)
+static void show_ranks(FILE *stream, const struct run_study *study)
 {
     size_t n_ranks = study->program.n_ranks, order[MOST_RANKS];
     const struct run_side *side = study->after.by_rank != NULL ? &study->after : &study->before;
     bool predicts = run_study_predicts(study);
-    double *off_s = calloc(n_ranks + 1, sizeof *off_s);
-    if (off_s == NULL)
-        return error_set(error, "no memory for %zu ranks", n_ranks);
+    double *off_s = xcalloc(n_ranks + 1, sizeof *off_s);
     for (size_t rank = 0; rank < n_ranks; rank++)
         off_s[rank] = run_parts_sum(&study->measured_by_rank[rank], RUN_LATE_SENDER, RUN_OTHER) + 1e-12;
     size_t n = run_largest(off_s, n_ranks, order, MOST_RANKS);
@@ -314,7 +310,6 @@ static int show_ranks(FILE *stream, const struct run_study *study, struct error 
     text_table_end(table, stream);
     if (n_ranks > n)
         fprintf(stream, "     ...  %zu more; --format csv has all\n", n_ranks - n);
-    return 0;
 }
 
 static void show_sensitivities(FILE *stream, const struct run_study *study)
@@ -348,7 +343,7 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
-int run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
+void run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names)
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
     const struct run_program *program = &study->program;
@@ -397,10 +392,8 @@ int run_show_text(FILE *stream, const struct run_study *study, const struct run_
     show_blame(stream, study, names);
     show_parts(stream, study);
     show_efficiencies(stream, study);
-    if (show_ranks(stream, study, error) != 0)
-        return -1;
+    show_ranks(stream, study);
     show_sensitivities(stream, study);
-    return 0;
 }
 
 static void show_csv_seconds(FILE *stream, double seconds)
@@ -411,7 +404,7 @@ static void show_csv_seconds(FILE *stream, double seconds)
         fprintf(stream, ",%.17g", seconds);
 }
 
-int run_show_csv(FILE *stream, const struct run_study *study)
+void run_show_csv(FILE *stream, const struct run_study *study)
 {
     bool what_if = study->after.by_rank != NULL;
     fprintf(stream, "rank,quantity,measured_s,predicted_s%s\n", what_if ? ",what_if_s" : "");
@@ -433,5 +426,4 @@ int run_show_csv(FILE *stream, const struct run_study *study)
             fputc('\n', stream);
         }
     }
-    return 0;
 }

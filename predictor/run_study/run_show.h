@@ -34,9 +34,9 @@ struct run_names {
 int run_names_read(sqlite3 *database, const struct run_study *study, struct pool *pool, struct run_names *names,
                    struct error *error);
 
-/* Write to the stream. Return 0, or -1 with the reason. */
-int run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error);
-int run_show_csv(FILE *stream, const struct run_study *study);
+/* Write to the stream; JSON returns 0, or -1 with the reason. */
+void run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names);
+void run_show_csv(FILE *stream, const struct run_study *study);
 int run_show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error);
 
 /* Lists places by what they are worth: order[0 ..] of at most `most`, the largest first, without those of 0. Returns

@@ -8,29 +8,27 @@
 #include "predictor/run_export/run_export.h"
 #include "predictor/run_study/run_show.h"
 #include "predictor/what_if/rank_file.h"
+#include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "share/base/progress.h"
 
 /* Shows text; of a trace that is not whole each share gets its mark. */
-static int show_text(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
+static void show_text(FILE *stream, const struct run_study *study, const struct run_names *names)
 {
-    if (study->whole.is_whole)
-        return run_show_text(stream, study, names, error);
+    if (study->whole.is_whole) {
+        run_show_text(stream, study, names);
+        return;
+    }
     char *text = NULL;
     size_t length;
-    FILE *memory = open_memstream(&text, &length);
-    if (memory == NULL)
-        return error_set(error, "no memory for the replay");
-    int code = run_show_text(memory, study, names, error);
-    if (fclose(memory) != 0 && code == 0)
-        code = error_set(error, "no memory for the replay");
-    if (code == 0) {
-        whole_mark(text);
-        fputs(text, stream);
-        fprintf(stream, "\n" WHOLE_LEGEND "\n", study->whole.reason);
-    }
+    FILE *memory = or_no_memory(open_memstream(&text, &length));
+    run_show_text(memory, study, names);
+    if (fclose(memory) != 0)
+        no_memory(0);
+    whole_mark(text);
+    fputs(text, stream);
+    fprintf(stream, "\n" WHOLE_LEGEND "\n", study->whole.reason);
     free(text);
-    return code;
 }
 
 static int show(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error)
@@ -38,17 +36,12 @@ static int show(FILE *stream, sqlite3 *database, const struct run_study *study, 
     struct pool pool = {0};
     struct run_names names = {0};
     int code = run_names_read(database, study, &pool, &names, error);
-    if (code == 0)
-        switch (study->options->format) {
-        case FORMAT_CSV:
-            code = run_show_csv(stream, study);
-            break;
-        case FORMAT_JSON:
-            code = run_show_json(stream, study, &names, error);
-            break;
-        default:
-            code = show_text(stream, study, &names, error);
-        }
+    if (code == 0 && study->options->format == FORMAT_JSON)
+        code = run_show_json(stream, study, &names, error);
+    else if (code == 0 && study->options->format == FORMAT_CSV)
+        run_show_csv(stream, study);
+    else if (code == 0)
+        show_text(stream, study, &names);
     free(names.of_site);
     pool_release(&pool);
     return code;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/memory.h"
 #include "share/base/progress.h"
 #include "calibrate/machine/machine_database.h"
 #include "predictor/what_if/arrange.h"
@@ -27,9 +28,7 @@ static int replay_side(const struct run_program *program, struct run_side *side,
     side->options.scale = side->scale;
     if (simulate(program, &side->machine, &side->placement, &side->options, &side->result, error) != 0)
         return -1;
-    side->by_rank = malloc((program->n_ranks + 1) * sizeof *side->by_rank);
-    if (side->by_rank == NULL)
-        return error_set(error, "no memory for %zu ranks", program->n_ranks);
+    side->by_rank = xmalloc((program->n_ranks + 1) * sizeof *side->by_rank);
     run_parts_by_rank(program, side->result.predicted, side->by_rank);
     return 0;
 }
@@ -40,9 +39,7 @@ static int make_scale(const struct run_study *study, struct run_side *side, stru
     const struct run_program *program = &study->program;
     if (options->n_scales == 0)
         return 0;
-    side->scale = malloc((program->n_places + 1) * sizeof *side->scale);
-    if (side->scale == NULL)
-        return error_set(error, "no memory for %zu places", program->n_places);
+    side->scale = xmalloc((program->n_places + 1) * sizeof *side->scale);
     bool met[MAX_SCALES] = {false};
     for (size_t place = 0; place < program->n_places; place++) {
         side->scale[place] = 1;
@@ -121,9 +118,7 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
         whole_read(&study->whole, database, options->trace, error) != 0 ||
         run_program_watch(database, options->trace, &options->window, watch, &study->program, error) != 0)
         return -1;
-    study->measured_by_rank = malloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
-    if (study->measured_by_rank == NULL)
-        return error_set(error, "no memory for %zu ranks", study->program.n_ranks);
+    study->measured_by_rank = xmalloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
     run_parts_by_rank(&study->program, study->program.measured, study->measured_by_rank);
     if (options->window.from.kind != RUN_BOUND_NONE && !has_time(study))
         return error_set(error,
