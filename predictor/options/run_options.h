@@ -1,4 +1,4 @@
-/* Reads the options of the whole run, which `mpistair predict` and `mpistair replay` have, and replay's command line. */
+/* Reads the options of the whole run, which `mpistair predict` and `mpistair replay` share, and replay's arguments. */
 #ifndef MPISTAIR_PREDICTOR_RUN_OPTIONS_H
 #define MPISTAIR_PREDICTOR_RUN_OPTIONS_H
 

@@ -24,8 +24,8 @@ struct what_if_options {
 /* Sets the defaults, and writes the table of the options into rows. */
 enum { WHAT_IF_ROWS = 10 };
 void what_if_option_rows(struct what_if_options *options, struct option_row rows[WHAT_IF_ROWS]);
-/* Checks them once all are read. command: whose errors they are; others: there are other changes. Returns 0, or the exit
- * code after the reason was printed. */
+/* Checks them once all are read. command: whose errors they are; others: there are other changes. Returns 0, or the
+ * exit code after the reason was printed. */
 int what_if_options_check(struct what_if_options *options, const char *command, bool others);
 
 #endif
