@@ -39,18 +39,18 @@ static void release(struct simulation *sim, uint32_t member, double moment_s)
 }
 
 /* Releases those that arrived before what they waited for did. */
-static void release_arrived(struct simulation *sim, uint32_t first, uint32_t n, uint32_t except, double moment_s)
+static void release_arrived(struct simulation *sim, const struct run_collective *collective)
 {
-    for (uint32_t member = first; member < first + n; member++)
-        if (member != except && !isnan(sim->members[member].arrival_s))
-            release(sim, member, moment_s);
+    for (uint32_t i = 0; i < collective->n_members; i++)
+        if (!isnan(sim->members[collective->first_member + i].arrival_s))
+            release(sim, collective->first_member + i, sim->events.now_s);
 }
 
 static void arrive_on_root(struct simulation *sim, const struct run_collective *collective, uint32_t member)
 {
     uint32_t root = collective->first_member + collective->root;
     if (member == root)
-        release_arrived(sim, collective->first_member, collective->n_members, RUN_NOBODY, sim->events.now_s);
+        release_arrived(sim, collective);
     else if (!isnan(sim->members[root].arrival_s))
         release(sim, member, sim->events.now_s);
 }
@@ -430,7 +430,7 @@ void member_arrives(struct simulation *sim, uint32_t member)
         break;
     case DEPENDS_ON_ALL:
         if (all)
-            release_arrived(sim, collective->first_member, collective->n_members, RUN_NOBODY, sim->events.now_s);
+            release_arrived(sim, collective);
         break;
     }
 }

@@ -75,11 +75,7 @@ extern const struct run_path law_node_aware_within, law_node_aware_between;
 /* law_staircase.c */
 extern const struct run_path law_staircase_path, law_serial_path;
 /* law_flow.c */
-extern const struct run_path law_flow_path;
-double law_flow_nic_set(const struct run_share *share, const struct run_nic *nic);
-double law_flow_nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class);
-/* law_flow_window.c */
-extern const struct run_path law_flow_window_path;
+extern const struct run_path law_flow_path, law_flow_window_path;
 /* law_fair.c */
 extern const struct run_path law_fair_within, law_fair_between;
 

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 int run_memory_init(struct run_memory *memory, const struct machine *machine, size_t n_sockets, size_t n_wanted,
                     struct error *error)
 {
-    *memory = (struct run_memory){.n_sockets = n_sockets, .sockets = calloc(n_sockets + 1, sizeof *memory->sockets)};
-    if (memory->sockets == NULL)
-        return error_set(error, "no memory for %zu sockets", n_sockets);
+    *memory = (struct run_memory){.n_sockets = n_sockets, .sockets = xcalloc(n_sockets, sizeof *memory->sockets)};
     for (size_t i = 0; i < n_sockets; i++)
         memory->sockets[i].keeps = 1;
     return memory_share_init(&memory->share, machine, n_wanted, error);

@@ -3,8 +3,101 @@
 #include "predictor/run/run_script.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/memory.h"
 
 #define NONE UINT32_MAX
+
+/* Trees follow from the digits of the members' numbers, which count from the root on. Children are in the order in which
+ * a broadcast serves them. */
+static uint32_t radix_of(int tree)
+{
+    return tree == TREE_KNOMIAL ? 4 : 2;
+}
+
+/* Returns the largest power of the radix that divides v; of the root, the smallest one that is at least n. */
+static uint64_t span_of(uint32_t radix, uint32_t n, uint32_t v)
+{
+    uint64_t span = 1;
+    while (v == 0 ? span < n : v % (radix * span) == 0)
+        span *= radix;
+    return span;
+}
+
+static uint32_t highest_bit(uint32_t v)
+{
+    uint32_t bit = 1;
+    while (v >> 1 >= bit)
+        bit *= 2;
+    return bit;
+}
+
+/* tree: enum script_tree; n: members. Children are in the order in which they are served by a broadcast. */
+static uint32_t script_tree_child(int tree, uint32_t n, uint32_t v, uint32_t i)
+{
+    uint64_t child = n;
+    switch ((enum script_tree)tree) {
+    case TREE_FLAT:
+        child = v == 0 ? (uint64_t)i + 1 : n;
+        break;
+    case TREE_CHAIN:
+        child = i == 0 ? (uint64_t)v + 1 : n;
+        break;
+    case TREE_BINARY:
+        child = i < 2 ? v + ((uint64_t)i + 1) * highest_bit(v + 1) : n;
+        break;
+    case TREE_BINOMIAL_HIGH:
+        child = i < 32 ? v + ((uint64_t)(v == 0 ? 1 : 2 * highest_bit(v)) << i) : n;
+        break;
+    case TREE_BINOMIAL:
+    case TREE_KNOMIAL:
+        for (uint64_t radix = radix_of(tree), span = span_of((uint32_t)radix, n, v) / radix; span > 0; span /= radix)
+            for (uint64_t k = 1; k < radix && v + k * span < n; k++)
+                if (i-- == 0)
+                    return (uint32_t)(v + k * span);
+        break;
+    }
+    return child < n ? (uint32_t)child : NONE;
+}
+
+static uint32_t script_tree_children(int tree, uint32_t n, uint32_t v)
+{
+    uint32_t count = 0;
+    if (tree == TREE_FLAT)
+        return v == 0 && n > 0 ? n - 1 : 0;
+    while (script_tree_child(tree, n, v, count) != NONE)
+        count++;
+    return count;
+}
+
+static uint32_t script_tree_parent(int tree, uint32_t v)
+{
+    uint32_t level = highest_bit(v + 1), parent = v - level / 2;
+    uint64_t span = radix_of(tree) * span_of(radix_of(tree), 0, v);
+    switch ((enum script_tree)tree) {
+    case TREE_FLAT:
+        break;
+    case TREE_CHAIN:
+        return v - 1;
+    case TREE_BINARY:
+        return parent >= level - 1 ? parent - level / 2 : parent;
+    case TREE_BINOMIAL_HIGH:
+        return v & ~highest_bit(v);
+    case TREE_BINOMIAL:
+    case TREE_KNOMIAL:
+        return (uint32_t)(v / span * span);
+    }
+    return 0;
+}
+
+/* Returns how many members the subtree of v has: v and those behind it. Only of TREE_FLAT and TREE_BINOMIAL. */
+static uint32_t script_tree_below(int tree, uint32_t n, uint32_t v)
+{
+    uint64_t span = tree == TREE_FLAT ? (v == 0 ? n : 1) : span_of(2, n, v);
+    return span < n - v ? (uint32_t)span : n - v;
+}
 
 /* Holds where a member stands in a phase. */
 struct view {
@@ -467,4 +560,37 @@ struct script_phase *script_add(struct run_script *script, enum script_algorithm
     *phase = (struct script_phase){
         .algorithm = (uint8_t)algorithm, .bytes = bytes, .target = NONE, .only_node = NONE, .except_node = NONE};
     return phase;
+}
+
+/* Numbers the nodes by their first members: number[node], of those that have any. */
+static void number_nodes(struct script_nodes *nodes, const struct run_member *members, uint32_t n,
+                         const uint32_t *node_of, uint32_t *number)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *node = &number[node_of[members[i].rank]];
+        if (*node == NONE)
+            *node = nodes->n_nodes++;
+        nodes->node_of[i] = *node;
+        nodes->place[i] = nodes->first[*node + 1]++;
+    }
+    for (uint32_t i = 0; i < nodes->n_nodes; i++)
+        nodes->first[i + 1] += nodes->first[i];
+    for (uint32_t i = 0; i < n; i++)
+        nodes->by_node[nodes->first[nodes->node_of[i]] + nodes->place[i]] = i;
+}
+
+struct script_nodes *script_nodes_new(const struct run_member *members, uint32_t n, const uint32_t *node_of,
+                                      size_t n_nodes)
+{
+    size_t count = 4 * (size_t)n + 1;
+    struct script_nodes *nodes = xmalloc(sizeof *nodes + count * sizeof(uint32_t));
+    uint32_t *number = xmalloc((n_nodes + 1) * sizeof *number);
+    uint32_t *array = (uint32_t *)(nodes + 1);
+    memset(array, 0, count * sizeof *array);
+    memset(number, 0xff, (n_nodes + 1) * sizeof *number);
+    *nodes = (struct script_nodes){
+        .node_of = array, .place = array + n, .by_node = array + 2 * (size_t)n, .first = array + 3 * (size_t)n};
+    number_nodes(nodes, members, n, node_of, number);
+    free(number);
+    return nodes;
 }

@@ -13,7 +13,16 @@
 #define MPISTAIR_PREDICTOR_RUN_SCRIPT_H
 
 #include "predictor/run/run_program.h"
-#include "predictor/run/run_script_tree.h"
+
+/* The trees of collectives, whose members are numbered from the root on. */
+enum script_tree {
+    TREE_FLAT,
+    TREE_CHAIN,
+    TREE_BINARY,
+    TREE_BINOMIAL,      /* children differ in a bit below the lowest one that is set: MPICH */
+    TREE_BINOMIAL_HIGH, /* above the highest: Open MPI */
+    TREE_KNOMIAL,       /* as binomial, of radix 4 */
+};
 
 enum script_algorithm {
     SCRIPT_DOWN,             /* a tree hands everything down from the root */
@@ -69,8 +78,7 @@ struct script_nodes {
     uint32_t *by_node; /* [members] the first one of each node is its leader */
 };
 
-/* Divides n members, whose ranks are on nodes node_of[rank] below n_nodes. Returns it, to be freed by free(), or NULL
- * without memory. */
+/* Divides n members, whose ranks are on nodes node_of[rank] below n_nodes. Returns it, for free(). */
 struct script_nodes *script_nodes_new(const struct run_member *members, uint32_t n, const uint32_t *node_of,
                                       size_t n_nodes);
 
