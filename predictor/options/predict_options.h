@@ -6,7 +6,7 @@
 #include "predictor/gpu/gpu_run.h"
 #include "predictor/memory/memory_choice.h"
 #include "predictor/models/model.h"
-#include "predictor/run/run_choice.h"
+#include "predictor/run/laws/run_choice.h"
 #include "predictor/options/run_options.h"
 
 enum { MAX_LAWS = 32, MAX_LISTS = 16, MAX_REPETITIONS = 1000 };

@@ -2,8 +2,8 @@
 #ifndef MPISTAIR_PREDICTOR_RUN_OPTIONS_H
 #define MPISTAIR_PREDICTOR_RUN_OPTIONS_H
 
-#include "predictor/run/run_choice.h"
-#include "predictor/run/simulate.h"
+#include "predictor/run/laws/run_choice.h"
+#include "predictor/run/engine/simulate.h"
 #include "predictor/run_read/run_read.h"
 #include "predictor/terms/topology.h"
 #include "predictor/options/what_if_options.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "predictor/run/run_program.h"
-#include "predictor/run/simulate.h"
+#include "predictor/run/engine/simulate.h"
 #include "share/base/error.h"
 
 /* Says where a window of the run begins or ends. Marks and call sites are looked for on each rank; one that has none

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "predictor/pattern/traffic.h"
-#include "predictor/run/run_rates.h"
+#include "predictor/run/laws/run_rates.h"
 #include "predictor/run_study/run_side.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"

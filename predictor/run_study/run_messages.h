@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_PREDICTOR_RUN_MESSAGES_H
 #define MPISTAIR_PREDICTOR_RUN_MESSAGES_H
 
-#include "predictor/run/simulate.h"
+#include "predictor/run/engine/simulate.h"
 #include "predictor/run_read/run_read.h"
 #include "share/base/map.h"
 

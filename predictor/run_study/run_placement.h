@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_RUN_PLACEMENT_H
 #define MPISTAIR_PREDICTOR_RUN_PLACEMENT_H
 
-#include "predictor/run/simulate.h"
+#include "predictor/run/engine/simulate.h"
 
 struct run_placement_search {
     const struct run_program *program;

@@ -4,7 +4,7 @@
 #define MPISTAIR_PREDICTOR_RUN_SIDE_H
 
 #include "interpose/sums/whole.h"
-#include "predictor/run/run_blame.h"
+#include "predictor/run/engine/run_blame.h"
 #include "predictor/run/run_efficiency.h"
 #include "predictor/options/run_options.h"
 #include "predictor/run_study/run_placement.h"

@@ -8,7 +8,7 @@
 
 #include "predictor/generate/pattern_make.h"
 #include "predictor/models/model.h"
-#include "predictor/run/run_choice.h"
+#include "predictor/run/laws/run_choice.h"
 #include "share/base/error.h"
 #include "share/base/installation.h"
 #include "share/base/options.h"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "predictor/run/run_blame.h"
+#include "predictor/run/engine/run_blame.h"
 #include "report/diagnose/finding.h"
 
 /* The calls of a place, summed. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "interpose/database/cursor.h"
-#include "predictor/run/simulate.h"
+#include "predictor/run/engine/simulate.h"
 #include "report/diagnose/pair_sums.h"
 #include "share/base/error.h"
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "predictor/run/simulate.h"
+#include "predictor/run/engine/simulate.h"
 #include "predictor/terms/topology.h"
 #include "share/base/monotonic.h"
 

@@ -3,7 +3,7 @@
 #ifndef MPISTAIR_TESTS_RUN_CASE_H
 #define MPISTAIR_TESTS_RUN_CASE_H
 
-#include "predictor/run/simulate.h"
+#include "predictor/run/engine/simulate.h"
 #include "tests/models/cases.h"
 
 /* Holds a run: places and machine are those of the case. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/run/run_blame.h"
+#include "predictor/run/engine/run_blame.h"
 #include "tests/models/run_case.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predictor/run/run_choice.h"
+#include "predictor/run/laws/run_choice.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -1,4 +1,4 @@
-/* Holds the clocks and bundles of every law (predictor/run/run_share.h) against rates that are computed anew for
+/* Holds the clocks and bundles of every law (predictor/run/laws/run_share.h) against rates that are computed anew for
  * each message at each event, from the definitions of share/doc/MODELS.md (Whole run, Sharing): messages come, stop,
  * go on and end, many at the same moment, in an order drawn by lot. */
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "predictor/models/flow.h"
 #include "predictor/pattern/traffic.h"
-#include "predictor/run/run_share.h"
+#include "predictor/run/laws/run_share.h"
 #include "tests/models/cases.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

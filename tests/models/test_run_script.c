@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/run/run_script.h"
+#include "predictor/run/collectives/run_script.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

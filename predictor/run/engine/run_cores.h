@@ -1,0 +1,24 @@
+/* Processors that ranks share where they outnumber them. */
+#ifndef MPISTAIR_PREDICTOR_RUN_CORES_H
+#define MPISTAIR_PREDICTOR_RUN_CORES_H
+
+#include "predictor/run/engine/simulation_state.h"
+
+void cores_init(struct simulation *sim);
+void cores_release(struct simulation *sim);
+/* Lets a strand go on where it was recorded at a step. */
+void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor);
+/* Gives a strand that begins its core, whoever else has it. */
+void cores_take(struct simulation *sim, uint32_t strand);
+/* Lets the next one have the core, as the strand must wait or has ended. */
+void cores_leave(struct simulation *sim, uint32_t strand);
+/* Says whether a strand whose wait is over must wait for its core; then it goes on by itself. */
+bool cores_await(struct simulation *sim, uint32_t strand);
+void cores_turn(struct simulation *sim, uint32_t strand);
+/* Lets a strand compute for so long of a core that others may share. Returns false where it has one for itself, or its
+ * computation holds that of others. */
+bool cores_compute(struct simulation *sim, uint32_t strand, double seconds);
+/* Returns how long the strand took, or -1 where it is not done yet. */
+double cores_computed(struct simulation *sim, uint32_t strand);
+
+#endif

@@ -1,0 +1,340 @@
+/* A strand computes, posts and waits, as its steps say. See run_strand.h. */
+#include "predictor/run/engine/run_strand.h"
+
+#include <math.h>
+
+#include "predictor/run/engine/run_account.h"
+#include "predictor/run/engine/run_collective.h"
+#include "predictor/run/engine/run_cores.h"
+#include "predictor/run/engine/run_message.h"
+
+/* Ends closer than this part of their time are equal: which message counts must not depend on rounding. */
+static const double SAME_TIME = 1e-12;
+
+static const struct run_step *step_of(const struct simulation *sim, uint32_t strand)
+{
+    return &sim->program->steps[sim->strands[strand].step];
+}
+
+/* Says whether an operation comes before another one in the list of the strand's wait. */
+static bool is_listed_before(const struct simulation *sim, uint32_t strand, uint32_t operation, uint32_t other)
+{
+    const struct run_step *step = step_of(sim, strand);
+    for (uint32_t i = step->object; step->kind == STEP_WAIT && i < step->object + step->count; i++) {
+        if (sim->program->waits[i] == operation)
+            return true;
+        if (sim->program->waits[i] == other)
+            return false;
+    }
+    return false;
+}
+
+/* Tells a strand that an operation which it waits for is complete. */
+static void strand_complete(struct simulation *sim, uint32_t number, uint32_t operation, const struct wait_parts *parts)
+{
+    struct strand *strand = &sim->strands[number];
+    bool same = strand->last_s >= 0 && sim->events.now_s - strand->last_s <= SAME_TIME * fabs(sim->events.now_s);
+    if (!same || is_listed_before(sim, number, operation, strand->last)) {
+        strand->last = operation;
+        strand->parts = *parts;
+    }
+    strand->last_s = sim->events.now_s;
+    if (--strand->n_missing == 0)
+        events_schedule(&sim->events, sim->events.now_s, EVENT_STRAND, number);
+}
+
+void strand_message_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
+{
+    struct message_state *state = message_state(sim, message);
+    uint32_t waiter = state->waiter[side];
+    if (waiter == RUN_NOBODY)
+        return;
+    state->waiter[side] = RUN_NOBODY;
+    struct wait_parts parts = account_message(sim, &sim->strands[waiter], message, side, rest);
+    strand_complete(sim, waiter, run_operation(message, side), &parts);
+}
+
+void strand_member_complete(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last)
+{
+    uint32_t waiter = sim->members[member].waiter;
+    if (waiter == RUN_NOBODY)
+        return;
+    struct wait_parts parts = account_member(sim, &sim->strands[waiter], last_s, last);
+    strand_complete(sim, waiter, run_operation(member, OPERATION_MEMBER), &parts);
+}
+
+static void add_part(struct simulation *sim, uint32_t place, enum run_part part, double seconds)
+{
+    sim->result->predicted[place].part_s[part] += seconds;
+}
+
+/* Lets the strand go on after some time; false where that is now. */
+static bool pause_strand(struct simulation *sim, uint32_t number, double seconds)
+{
+    if (!(seconds > 0))
+        return false;
+    events_schedule(&sim->events, sim->events.now_s + seconds, EVENT_STRAND, number);
+    return true;
+}
+
+static void leave(struct simulation *sim, uint32_t number)
+{
+    if (sim->strands[number].inside)
+        rank_leaves(sim, sim->program->strands[number].rank);
+    sim->strands[number].inside = false;
+}
+
+static void enter(struct simulation *sim, uint32_t number)
+{
+    if (!sim->strands[number].inside)
+        rank_enters(sim, sim->program->strands[number].rank);
+    sim->strands[number].inside = true;
+}
+
+/* Tells messages to the strand's socket that it computes, with the threads that never call MPI, or does so no longer.
+ */
+static void set_computes(struct simulation *sim, uint32_t number, bool computes)
+{
+    if (sim->share.memory == NULL || sim->strands[number].computes == computes)
+        return;
+    uint32_t rank = sim->program->strands[number].rank;
+    int n_threads = (int)sim->ranks[rank].n_threads;
+    sim->strands[number].computes = computes;
+    run_share_compute(&sim->share, sim->events.now_s, rank, computes ? n_threads : -n_threads);
+}
+
+/* Tells that the strand begins to look for messages, or does so no longer. */
+static void set_polls(struct simulation *sim, uint32_t number, bool polls)
+{
+    uint32_t rank = sim->program->strands[number].rank;
+    if (sim->strands[number].polls == polls)
+        return;
+    sim->strands[number].polls = polls;
+    sim->ranks[rank].n_polling += polls ? 1 : UINT32_MAX;
+    if (polls)
+        rank_polls(sim, rank);
+}
+
+/* Ends a strand behind its tail; its rank moves what is left inside MPI_Finalize. */
+static void end_strand(struct simulation *sim, uint32_t number)
+{
+    uint32_t rank = sim->program->strands[number].rank;
+    sim->strands[number].phase = STRAND_IS_DONE;
+    sim->n_done++;
+    sim->result->rank_end_s[rank] = fmax(sim->result->rank_end_s[rank], sim->events.now_s);
+    sim->result->end_s = fmax(sim->result->end_s, sim->events.now_s);
+    if (--sim->ranks[rank].n_going == 0)
+        enter(sim, number);
+    cores_leave(sim, number);
+    set_polls(sim, number, sim->ranks[rank].n_going == 0);
+}
+
+/* Computes before the next step, or behind the last one. Returns true if that takes time. */
+static bool compute(struct simulation *sim, uint32_t number)
+{
+    struct strand *strand = &sim->strands[number];
+    const struct run_strand *told = &sim->program->strands[number];
+    bool tail = strand->step == told->first_step + told->n_steps;
+    double seconds = tail ? told->tail_s : step_of(sim, number)->compute_s;
+    uint32_t place = tail ? told->tail_place : step_of(sim, number)->place;
+    if (sim->options->scale != NULL)
+        seconds *= sim->options->scale[place];
+    strand->phase = STRAND_ACTS;
+    if (seconds > 0 || tail)
+        leave(sim, number);
+    if (!tail)
+        cores_move(sim, number, step_of(sim, number)->processor);
+    cores_take(sim, number);
+    set_computes(sim, number, seconds > 0);
+    if (seconds > 0 && cores_compute(sim, number, seconds))
+        return true;
+    add_part(sim, place, RUN_COMPUTATION, seconds);
+    return pause_strand(sim, number, seconds);
+}
+
+/* Begins a wait for n operations. Returns true if any of them is missing. */
+static bool await(struct simulation *sim, uint32_t number, const uint32_t *operations, uint32_t n)
+{
+    struct strand *strand = &sim->strands[number];
+    strand->wait_begin_s = sim->events.now_s;
+    strand->last_s = -1;
+    strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
+    for (uint32_t i = 0; i < n; i++) {
+        enum run_operation_kind kind = run_operation_kind(operations[i]);
+        uint32_t object = run_operation_object(operations[i]);
+        strand->n_missing +=
+            !(kind == OPERATION_MEMBER ? member_await(sim, object, number) : message_await(sim, object, kind, number));
+    }
+    strand->phase = STRAND_WAITS;
+    if (strand->n_missing == 0)
+        return false;
+    cores_leave(sim, number);
+    set_polls(sim, number, true);
+    return true;
+}
+
+/* Waits until a probe sees the message. Returns true if that takes time. */
+static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
+{
+    struct strand *strand = &sim->strands[number];
+    strand->wait_begin_s = sim->events.now_s;
+    strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
+    strand->phase = STRAND_WAITS;
+    double seen_s = message_seen_s(sim, message, number);
+    if (isnan(seen_s))
+        cores_leave(sim, number);
+    if (!(seen_s <= sim->events.now_s))
+        set_polls(sim, number, true);
+    if (isnan(seen_s))
+        return true;
+    strand->parts.latency_s = fmax(seen_s - sim->events.now_s, 0);
+    return pause_strand(sim, number, strand->parts.latency_s);
+}
+
+/* Posts, then spends the overhead. Returns true if that takes time. */
+static bool post(struct simulation *sim, uint32_t number, const struct run_step *step)
+{
+    enum run_operation_kind side = step->kind == STEP_SEND ? OPERATION_SEND : OPERATION_RECEIVE;
+    uint8_t class = sim->messages[step->object].class;
+    double overhead_s = class != RUN_NO_CLASS ? sim->rates.classes[class].overhead_s[side] : 0;
+    if (side == OPERATION_SEND && class != RUN_NO_CLASS)
+        overhead_s += sim->rates.classes[class].overhead_byte_s * (double)message_told(sim, step->object)->bytes;
+    add_part(sim, step->place, RUN_OTHER, overhead_s);
+    if (sim->queue.searchers != NULL) {
+        double search_s = message_search(sim, step->object, side);
+        add_part(sim, step->place, RUN_QUEUE, search_s);
+        overhead_s += search_s;
+    }
+    message_post(sim, step->object, side);
+    sim->strands[number].phase = STRAND_ENDS;
+    return pause_strand(sim, number, overhead_s);
+}
+
+/* Does what the step is for. Returns true if that takes time. */
+static bool act(struct simulation *sim, uint32_t number)
+{
+    const struct run_step *step = step_of(sim, number);
+    uint32_t member = run_operation(step->object, OPERATION_MEMBER);
+    enter(sim, number);
+    switch ((enum run_step_kind)step->kind) {
+    case STEP_SEND:
+    case STEP_RECEIVE:
+        return post(sim, number, step);
+    case STEP_WAIT:
+        return await(sim, number, sim->program->waits + step->object, step->count);
+    case STEP_PROBE:
+        return probe(sim, number, step->object);
+    case STEP_COLLECTIVE:
+        member_arrives(sim, step->object);
+        return await(sim, number, &member, 1);
+    case STEP_BEGIN:
+        member_arrives(sim, step->object);
+        sim->strands[number].phase = STRAND_ENDS;
+        return false;
+    case STEP_SPEND:
+        add_part(sim, step->place, RUN_OTHER, step->spent_s);
+        sim->strands[number].phase = STRAND_ENDS;
+        cores_leave(sim, number); /* what was recorded holds its waits for the processor */
+        set_polls(sim, number, step->spent_s > 0);
+        return pause_strand(sim, number, step->spent_s);
+    }
+    return false;
+}
+
+static bool leaves_recorded_collective(const struct simulation *sim, const struct run_step *step)
+{
+    return step->kind == STEP_COLLECTIVE &&
+           !collective_is_modelled(sim, sim->program->members[step->object].collective);
+}
+
+/* Lets a strand go on until it must wait for something. */
+static void go_on(struct simulation *sim, uint32_t number)
+{
+    struct strand *strand = &sim->strands[number];
+    const struct run_strand *told = &sim->program->strands[number];
+    for (;;) {
+        switch ((enum strand_phase)strand->phase) {
+        case STRAND_COMPUTES:
+            if (compute(sim, number))
+                return;
+            break;
+        case STRAND_ACTS:
+            set_computes(sim, number, false);
+            if (strand->step == told->first_step + told->n_steps) {
+                end_strand(sim, number);
+                return;
+            }
+            if (act(sim, number))
+                return;
+            break;
+        case STRAND_WAITS:
+            account_wait(sim, step_of(sim, number)->place, &strand->parts);
+            set_polls(sim, number, false);
+            if (leaves_recorded_collective(sim, step_of(sim, number)))
+                cores_take(sim, number); /* what was recorded holds its wait for the processor */
+            if (cores_await(sim, number)) {
+                strand->wait_begin_s = sim->events.now_s;
+                strand->phase = STRAND_QUEUES;
+                return;
+            }
+            strand->phase = STRAND_ENDS;
+            break;
+        case STRAND_QUEUES:
+            add_part(sim, step_of(sim, number)->place, RUN_OTHER, sim->events.now_s - strand->wait_begin_s);
+            strand->phase = STRAND_ENDS;
+            break;
+        case STRAND_ENDS:
+            set_polls(sim, number, false);
+            strand->step++;
+            strand->phase = STRAND_COMPUTES;
+            break;
+        case STRAND_IS_DONE:
+            return;
+        }
+    }
+}
+
+void strand_event(struct simulation *sim, uint32_t number)
+{
+    sim->active = number;
+    go_on(sim, number);
+}
+
+/* Ends a computation on a shared core, if it is done. */
+static void end_computation(struct simulation *sim, uint32_t number)
+{
+    const struct strand *strand = &sim->strands[number];
+    const struct run_strand *told = &sim->program->strands[number];
+    bool tail = strand->step == told->first_step + told->n_steps;
+    double took_s = cores_computed(sim, number);
+    if (took_s < 0)
+        return;
+    add_part(sim, tail ? told->tail_place : step_of(sim, number)->place, RUN_COMPUTATION, took_s);
+    strand_event(sim, number);
+}
+
+void strand_turn_event(struct simulation *sim, uint32_t number)
+{
+    cores_turn(sim, number);
+    end_computation(sim, number);
+}
+
+void strands_begin(struct simulation *sim)
+{
+    const struct run_program *program = sim->program;
+    struct simulation_result *result = sim->result;
+    result->begin_s = program->n_strands > 0 ? INFINITY : 0;
+    for (size_t rank = 0; rank < program->n_ranks; rank++) {
+        result->rank_begin_s[rank] = INFINITY;
+        result->rank_end_s[rank] = -INFINITY;
+    }
+    for (uint32_t s = 0; s < program->n_strands; s++) {
+        const struct run_strand *strand = &program->strands[s];
+        sim->strands[s].step = strand->first_step;
+        sim->ranks[strand->rank].n_going++;
+        result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], strand->begin_s);
+        result->begin_s = fmin(result->begin_s, strand->begin_s);
+        events_schedule(&sim->events, strand->begin_s, EVENT_STRAND, s);
+    }
+    sim->result->end_s = sim->events.now_s = result->begin_s;
+}

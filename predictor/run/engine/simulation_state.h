@@ -1,0 +1,240 @@
+/* The state of a simulated run, which all that happens in it shares. What changes it: run_strand.c what threads do and
+ * wait for, run_cores.c their processors, run_message.c messages, run_collective.c collectives. simulation.c lets
+ * them know of each other. */
+#ifndef MPISTAIR_PREDICTOR_SIMULATION_STATE_H
+#define MPISTAIR_PREDICTOR_SIMULATION_STATE_H
+
+#include "predictor/run/engine/events.h"
+#include "predictor/run/laws/run_links.h"
+#include "predictor/run/laws/run_queue.h"
+#include "predictor/run/collectives/run_script.h"
+#include "predictor/run/laws/run_share.h"
+#include "predictor/run/engine/simulate.h"
+
+#define RUN_NOBODY UINT32_MAX
+
+enum strand_phase {
+    STRAND_COMPUTES, /* next: the computation before its step */
+    STRAND_ACTS,     /* next: what the step does */
+    STRAND_WAITS,    /* for n_missing operations */
+    STRAND_QUEUES,   /* for a core */
+    STRAND_ENDS,     /* next: the end of the step */
+    STRAND_IS_DONE,
+};
+
+/* Says what a wait consisted of, if it ended with a given operation. */
+struct wait_parts {
+    double late_s, latency_s, bandwidth_s, contention_s, queue_s, progress_s;
+    double collective_wait_s, collective_transfer_s;
+    bool late_receiver;      /* late_s is for a late receiver, else for a late sender */
+    struct run_moment cause; /* who was late, if anybody was; strand RUN_NOBODY: not known */
+};
+
+struct strand {
+    size_t step;
+    uint32_t n_missing;
+    uint8_t phase;
+    bool inside;         /* counts in ranks inside MPI */
+    bool polls;          /* counts in ranks that wait in MPI */
+    bool computes;       /* takes memory bandwidth from messages */
+    double wait_begin_s; /* since when it waits */
+    double last_s;       /* when the last of what it waits for was complete; -1: nothing yet */
+    uint32_t last;       /* that operation */
+    struct wait_parts parts;
+};
+
+enum message_done { SEND_DONE = 1U << 0, DELIVERED = 1U << 1 };
+
+struct message_state {
+    double post_s[2];   /* of the send, the receive; NaN: not yet */
+    uint32_t waiter[2]; /* strand that waits for that end, RUN_NOBODY; for the receive before its post: that probes */
+    uint32_t transfer;  /* RUN_NOBODY: not under way */
+    uint8_t done;
+    uint8_t class;
+};
+
+/* The first two are of a handshake that is made step by step. */
+enum transfer_phase {
+    TRANSFER_ANNOUNCES,
+    TRANSFER_ANSWERS,
+    TRANSFER_BEGINS,
+    TRANSFER_MOVES,
+    TRANSFER_STOPS,
+    TRANSFER_IS_THROUGH,
+    TRANSFER_ARRIVES, /* it would be delivered, but what arrives at the same moment has not been searched for */
+    TRANSFER_IS_FOUND,
+};
+
+/* A message under way, from its begin to its delivery. */
+struct transfer {
+    struct run_mover mover;
+    uint32_t message; /* the next free one where it is not used */
+    uint8_t phase;
+    double rest;                              /* while it stops */
+    double stopped_s;                         /* since when it stops */
+    double stalled_s;                         /* how long it stopped before */
+    double wait_s[2];                         /* of the announcement, the answer, for a network card */
+    double announced_s, agreed_s, answered_s; /* when the first arrived, when the answer left and arrived */
+    double begun_s;                           /* when its bytes began to move, or stood still */
+    uint32_t first_behind, next_behind; /* whose announcement, answer waits until it is through; RUN_NOBODY: no more */
+    double crossing_s;         /* by how much its last byte comes later, for a message that goes the other way */
+    double queued_s;           /* when its last byte can be through at the earliest, for what was sent before it */
+    double moved_s, through_s; /* when its last byte had its turn, when it was through */
+    double search_s;           /* how long its delivery waits for a search */
+    struct run_moment begun;   /* the post that let it begin */
+    double rest_at_wait[2], stalled_at_wait[2]; /* when the wait for its send, its receive began */
+};
+
+struct member_state {
+    double arrival_s; /* NaN: not yet */
+    union {
+        double moment_s;      /* the arrival that it depends on, once known */
+        uint32_t participant; /* of a modelled collective, from its arrival until it is done */
+    };
+    uint32_t waiter;
+    bool done;
+};
+
+struct collective_state {
+    uint32_t n_arrived, n_lower; /* n_lower: the first so many have all arrived */
+    double lower_s;              /* last arrival of those */
+    struct run_moment last;      /* the arrival that others depend on */
+    uint32_t instance;           /* of a modelled one that is under way, or RUN_NOBODY */
+};
+
+/* A message of a modelled collective. Its number is that of its place behind the program's messages. */
+struct collective_message {
+    struct run_message told; /* MESSAGE_TENDED and no other flag */
+    struct message_state state;
+    uint32_t instance;
+    uint32_t member[2];          /* numbers of the sender, the receiver in the collective */
+    uint32_t participant[2];     /* who waits for that end, RUN_NOBODY */
+    struct run_moment latest[2]; /* the last arrival that the post depended on */
+    uint32_t next;               /* in its bucket, or the next free one */
+};
+
+/* A member of an instance while it goes through the script. */
+struct participant {
+    struct script_cursor cursor;
+    uint32_t member, instance;
+    uint32_t n_pending;       /* ends of messages of the round that are not complete; or the next free one */
+    bool posts;               /* the round's posts are not all made */
+    struct run_moment latest; /* the last arrival that it depends on so far */
+};
+
+/* An instance of a modelled collective, from its first arrival until all members are done. */
+struct instance {
+    struct run_script script;
+    struct script_nodes *nodes; /* of the script, or NULL */
+    uint32_t n_left;            /* members that are not done */
+    uint32_t next;              /* the next free one where it is not used */
+    bool tended;                /* nonblocking: goes on as if its ranks were inside MPI */
+};
+
+struct modelled_state {
+    struct collective_message *messages;
+    size_t n_messages, messages_room;
+    struct participant *participants;
+    size_t n_participants, participants_room;
+    struct instance *instances;
+    size_t n_instances, instances_room;
+    uint32_t free_message, free_participant, free_instance;
+    uint32_t *buckets; /* [n_buckets], a power of two: messages of which one end is not posted yet */
+    size_t n_buckets, n_waiting;
+    uint32_t posting; /* the message that is being posted, RUN_NOBODY */
+};
+
+/* Holds the bytes of a message that are before others in the queue of a network card. */
+struct run_ahead {
+    uint32_t src, dst, transfer;
+    double left;
+};
+
+struct transfer_list {
+    uint32_t *transfers;
+    size_t n, room;
+};
+
+struct rank_state {
+    uint32_t n_inside;            /* strands inside MPI */
+    uint32_t n_polling;           /* strands that wait in MPI, or have ended */
+    uint32_t n_going;             /* strands that have not ended */
+    uint32_t n_threads;           /* that compute for each strand that does; of the term memory */
+    struct transfer_list needing; /* those that move only while the rank is inside MPI */
+    struct transfer_list coming;  /* those to it that move after a handshake by steps */
+    struct transfer_list arrived; /* announcements and answers that wait for it to be there, in order */
+};
+
+/* Holds a processor of a machine that has fewer of them than ranks, and who waits for it. */
+struct run_core {
+    uint32_t n_strands;   /* that it serves */
+    uint32_t n_busy;      /* that have it, and share it */
+    uint32_t first, last; /* of the queue, by strand_core.next */
+    uint32_t computing;   /* the first of those that compute, by strand_core.next */
+    double since_s;       /* when what these still need was told last */
+};
+struct strand_core {
+    uint32_t core;  /* RUN_NOBODY: it has one for itself */
+    uint32_t next;  /* in the core's queue, or of those that compute */
+    double since_s; /* since when it is in the queue, or computes; -1: neither */
+    double left_s;  /* of the core alone until what it computes is done, -1: it does not */
+    double due_s;   /* when it is done if nothing changes */
+    bool has;       /* its core */
+    uint16_t at;    /* the processor on which it was recorded last, as of run_step */
+};
+struct run_cores {
+    struct run_core *cores;
+    struct machine_cores *machines;
+    uint32_t *machine_of; /* [n_ranks] */
+    struct map known;     /* (machine, number of a processor) to its place among the machine's */
+    struct strand_core *strands;
+};
+
+/* A strand goes on, a transfer changes its phase, a member leaves its collective, a strand's turn comes. */
+enum event_kind { EVENT_STRAND = 0, EVENT_TRANSFER, EVENT_MEMBER, EVENT_TURN };
+
+struct simulation {
+    struct run_cores cores;
+    struct modelled_state modelled;
+    const struct run_program *program;
+    const struct placement *placement;
+    const struct simulation_options *options;
+    struct run_rates rates;
+    struct run_share share;
+    struct run_memory memory;
+    struct run_queue queue;
+    struct run_links links;
+    struct simulation_result *result;
+    struct events events;
+    /* Tell whoever waits that an end of a message, of which `rest` bytes are left, is complete: of the program, of a
+     * modelled collective. */
+    void (*message_complete)(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
+    void (*collective_message_complete)(struct simulation *sim, uint32_t message, enum run_operation_kind side,
+                                        double rest);
+    /* Tells whoever waits that a member leaves its collective, and the last arrival, at last_s, that it depended on. */
+    void (*member_complete)(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last);
+    uint32_t active; /* the strand that goes on now */
+    struct strand *strands;
+    size_t n_done; /* strands */
+    struct message_state *messages;
+    const struct run_message *told; /* the program's messages, or those of merged */
+    struct run_message *merged;     /* with all bytes of a partitioned message in its last piece; NULL: none is so */
+    struct transfer *transfers;
+    size_t n_transfers, transfers_room;
+    struct run_ahead *ahead; /* room for run_backlog.c */
+    size_t ahead_room;
+    uint32_t free_transfer;
+    struct rank_state *ranks;
+    struct member_state *members;
+    struct collective_state *collectives;
+    bool no_level; /* a message of a modelled collective is at a level that the machine lacks: missing_level */
+    enum level missing_level;
+};
+
+/* Returns where the strand is that goes on now. */
+static inline struct run_moment simulation_moment(const struct simulation *sim)
+{
+    return (struct run_moment){sim->active, sim->strands[sim->active].step, sim->events.now_s};
+}
+
+#endif

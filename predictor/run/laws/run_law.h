@@ -1,0 +1,82 @@
+/* Lists the laws by which messages that are under way share what is on their way (share/doc/MODELS.md, Whole run,
+ * Sharing). A law has a row in run_law.c beside that of its name (run_choice.h), and a file law_NAME.c where it has
+ * more than a few lines: it says which messages always have the same rate, and sets the rates as messages come and
+ * go. run_share.h is what others use. */
+#ifndef MPISTAIR_PREDICTOR_RUN_LAW_H
+#define MPISTAIR_PREDICTOR_RUN_LAW_H
+
+#include "predictor/run/laws/run_clock.h"
+
+/* Names a message that moves; the caller gives it a number that no other one has meanwhile. */
+struct run_mover {
+    uint32_t src, dst;
+    uint32_t class;
+    uint32_t number;
+    uint32_t order; /* see run_moving */
+    double begun_s;
+    double bytes;    /* of all of it */
+    double carried;  /* bytes of its connection that were through when it began */
+    uint32_t bundle; /* set by run_share_add */
+};
+
+/* Says where a message moves: its bundle's key, and what the bundle is part of. */
+struct run_way {
+    struct map_key key;
+    uint32_t group;
+    uint32_t src_node, dst_node;
+    bool passes_nics; /* shares both of them */
+    uint32_t socket;  /* as of a bundle */
+};
+
+/* Says how messages within a node, or between nodes, share what is on their way. */
+struct run_path {
+    /* Sets group, key and passes_nics of a way: what is in the key are the levels, and the class unless it says
+     * otherwise. */
+    void (*find)(const struct run_share *share, const struct run_mover *mover, struct run_way *way);
+    /* Sets all rates that change as the message came (1) or went (-1), and the places of the bundles; their group's
+     * clock and the message's bundle are up to date. */
+    void (*set)(struct run_share *share, const struct run_mover *mover, int change);
+    /* Returns the rate that one NIC gives to a message of a class; NULL where messages do not share NICs. */
+    double (*nic_rate)(const struct run_share *share, const struct run_nic *nic, const struct run_class *class);
+    /* Returns what run_nic.rate becomes as messages came or went; NULL: it is not used. */
+    double (*nic_set)(const struct run_share *share, const struct run_nic *nic);
+    /* Return what NICs serve of a message at a time, and how many bytes its transport takes, by what its connection had
+     * carried when it began; NULL: all messages alike, by the machine's rows. */
+    double (*packet_bytes)(double carried);
+    double (*room_bytes)(double carried);
+    /* Returns what a message of a class that began while n bundles of its group had messages gets as its bundle's
+     * number grows by 1, until it ends; NULL where it does not matter when a message began. */
+    double (*begun_rate)(const struct run_class *class, size_t n);
+    bool in_turn; /* the messages of a bundle move one after another, in the order in which they began */
+};
+
+struct run_law_row {
+    const struct run_path *within, *between;
+    bool by_senders;  /* who receives does not count: the term memory does not go with it */
+    bool cards_serve; /* NICs have buckets and queues, by the rows burst and backlog of the machine */
+};
+
+extern const struct run_law_row run_laws[LAW_COUNT];
+
+/* Returns the path of messages of a class. */
+static inline const struct run_path *run_law_path(const struct run_share *share, size_t class)
+{
+    return share->rates->classes[class].level == LEVEL_INTER_NODE ? share->law->between : share->law->within;
+}
+
+struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover);
+
+/* Messages that always have BW(1). */
+extern const struct run_path law_alone_path;
+/* law_max_rate.c */
+extern const struct run_path law_max_rate_path;
+/* law_node_aware.c */
+extern const struct run_path law_node_aware_within, law_node_aware_between;
+/* law_staircase.c */
+extern const struct run_path law_staircase_path, law_serial_path;
+/* law_flow.c */
+extern const struct run_path law_flow_path, law_flow_window_path;
+/* law_fair.c */
+extern const struct run_path law_fair_within, law_fair_between;
+
+#endif
