@@ -21,4 +21,8 @@ int database_open(const char *path, bool writable, sqlite3 **database, struct er
 /* Sets error to "path: what: SQLite's own message" and returns -1. */
 int database_error(sqlite3 *database, const char *path, const char *what, struct error *error);
 
+/* Makes sum() of the connection stop at the largest integer, or the smallest. All else is as in SQLite's. Returns an
+ * SQLite code. */
+int saturating_sum_open(sqlite3 *database);
+
 #endif

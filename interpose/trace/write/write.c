@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "interpose/database/database.h"
-#include "interpose/database/saturating_sum.h"
 #include "interpose/trace/rows/sink.h"
 #include "share/base/installation.h"
 #include "interpose/trace/records/records.h"
