@@ -1,6 +1,7 @@
 /* Finds what of its recorded computation was a rank's own. Where ranks outnumber processors, several compute on one at
  * the same time, and each one's computation lasts as long as all of them have it: it holds what the others computed. Of
- * such a time each has an equal part here. The replay lets them share a processor anew (predictor/run/engine/run_cores.c). */
+ * such a time each has an equal part here. The replay lets them share a processor anew
+ * (predictor/run/engine/run_cores.c). */
 #include <stdlib.h>
 
 #include "predictor/run_read/reading.h"

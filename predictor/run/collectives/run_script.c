@@ -10,8 +10,8 @@
 
 #define NONE UINT32_MAX
 
-/* Trees follow from the digits of the members' numbers, which count from the root on. Children are in the order in which
- * a broadcast serves them. */
+/* Trees follow from the digits of the members' numbers, which count from the root on. Children are in the order in
+ * which a broadcast serves them. */
 static uint32_t radix_of(int tree)
 {
     return tree == TREE_KNOMIAL ? 4 : 2;

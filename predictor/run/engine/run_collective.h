@@ -13,7 +13,7 @@ void member_arrives(struct simulation *sim, uint32_t member);
 bool member_await(struct simulation *sim, uint32_t member, uint32_t strand);
 /* Handles EVENT_MEMBER: a member leaves, or makes its next post. */
 void member_event(struct simulation *sim, uint32_t member);
-/* Takes note that an end of a message of a modelled collective is complete: is simulation.collective_message_complete. */
+/* Is simulation.collective_message_complete: an end of a message of a modelled collective is complete. */
 void collective_message_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
 
 #endif
