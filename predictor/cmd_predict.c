@@ -20,7 +20,7 @@
 #include "predictor/replay/show.h"
 #include "share/base/side_by_side.h"
 #include "predictor/terms/topology.h"
-#include "predictor/what_if/what_if_run.h"
+#include "predictor/what_if/what_if.h"
 
 /* Draws machines for --interval; without it, or where the machine has no intervals, makes no draws. */
 static void make_draws(const struct predict_options *options, const struct machine *machine,

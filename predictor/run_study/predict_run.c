@@ -114,19 +114,6 @@ static int64_t execute(sqlite3 *database, const char *sql, const char *const *va
     return found;
 }
 
-/* Deletes what was replayed with other values of a machine of this name. */
-static void forget_machine(sqlite3 *database, const char *machine, bool *failed)
-{
-    static const char *const tables[] = {"replay_part", "replay_place", "replay_efficiency", "message_time"};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        char *sql =
-            xasprintf("DELETE FROM %s WHERE run_id IN (SELECT id FROM replay_run WHERE machine = ?1)", tables[i]);
-        execute(database, sql, &machine, 1, failed);
-        free(sql);
-    }
-    execute(database, "DELETE FROM replay_run WHERE machine = ?1", &machine, 1, failed);
-}
-
 /* Stores the times of a law. Where the same run was replayed, its story stays. */
 static void store_law(sqlite3 *database, const struct law_runs *runs, size_t number, bool *failed)
 {
@@ -181,9 +168,11 @@ static int store(sqlite3 *database, const struct law_runs *runs, struct error *e
     int n_changes = sqlite3_total_changes(database);
     if (code == 0)
         code = machine_store(database, path, &runs->study.before.machine, error);
+    /* What was replayed with other values of a machine of this name goes. */
+    const char *machine = runs->study.before.machine.name;
+    if (code == 0 && sqlite3_total_changes(database) > n_changes)
+        code = run_forget(database, path, "machine = ?", &machine, 1, error);
     if (code == 0) {
-        if (sqlite3_total_changes(database) > n_changes)
-            forget_machine(database, runs->study.before.machine.name, &failed);
         for (size_t i = 0; i < runs->options->n_laws; i++)
             if (runs->results[i].predicted != NULL)
                 store_law(database, runs, i, &failed);

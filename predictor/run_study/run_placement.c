@@ -42,11 +42,6 @@ static bool out_of_time(struct searching *searching)
     return searching->found->timed_out;
 }
 
-static bool same_place(const struct placement *placement, size_t a, size_t b)
-{
-    return placement->node[a] == placement->node[b] && placement->socket[a] == placement->socket[b];
-}
-
 /* Goes through all pairs of ranks once, in the order given. Returns true if an exchange helped. */
 static bool exchange(struct searching *searching, const size_t *order, size_t n)
 {
@@ -54,11 +49,10 @@ static bool exchange(struct searching *searching, const size_t *order, size_t n)
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n && !out_of_time(searching); j++) {
             size_t a = order[i], b = order[j];
-            if (same_place(searching->best, a, b))
+            if (placement_same(searching->best, a, b))
                 continue;
             placement_copy(&searching->tried, searching->best);
-            placement_copy_rank(&searching->tried, a, searching->best, b);
-            placement_copy_rank(&searching->tried, b, searching->best, a);
+            placement_exchange(&searching->tried, a, b);
             judge(searching);
         }
     return searching->found->best_s < before_s;

@@ -47,6 +47,10 @@ size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t
  * collectives, window and places is replaced. The database is open for writing. Returns 0, or -1 with the reason and
  * nothing stored. */
 int run_store(sqlite3 *database, const struct run_study *study, struct error *error);
+/* Deletes the runs for which the condition on replay_run holds, whose parameters have these values, with all that is
+ * stored of them. Returns 0, or -1 with the reason. */
+int run_forget(sqlite3 *database, const char *path, const char *where, const char *const *values, int n_values,
+               struct error *error);
 /* Inserts the rows of message_time of a run of replay_run, inside a transaction. Returns 0, or -1 where the database
  * says why. */
 int run_store_messages(sqlite3 *database, const struct run_program *program, const struct run_messages *messages,

@@ -8,28 +8,25 @@
 #include "interpose/database/transaction.h"
 #include "interpose/database/later_tables.h"
 #include "predictor/run_study/run_show.h"
+#include "share/base/memory.h"
 
-/* Deletes what was stored of the same replay. */
-static int forget(sqlite3 *database, const struct run_study *study, const char *options, struct error *error)
+int run_forget(sqlite3 *database, const char *path, const char *where, const char *const *values, int n_values,
+               struct error *error)
 {
     static const char *const tables[] = {"replay_part", "replay_place", "replay_efficiency", "message_time",
                                          "replay_run"};
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof tables / sizeof tables[0]; i++) {
-        char sql[256];
         sqlite3_stmt *statement = NULL;
-        snprintf(sql, sizeof sql,
-                 "DELETE FROM %s WHERE %s IN (SELECT id FROM replay_run WHERE machine = ? AND law = ? AND "
-                 "collectives = ? AND options = ?)",
-                 tables[i], strcmp(tables[i], "replay_run") == 0 ? "id" : "run_id");
-        const char *const values[] = {study->before.machine.name, study->options->law.name,
-                                      run_collectives_name[study->options->collectives], options};
+        char *sql = xasprintf("DELETE FROM %s WHERE %s IN (SELECT id FROM replay_run WHERE %s)", tables[i],
+                              strcmp(tables[i], "replay_run") == 0 ? "id" : "run_id", where);
         bool failed = sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK;
-        for (int value = 0; !failed && value < 4; value++)
+        for (int value = 0; !failed && value < n_values; value++)
             failed = sqlite3_bind_text(statement, value + 1, values[value], -1, SQLITE_STATIC) != SQLITE_OK;
         if (failed || sqlite3_step(statement) != SQLITE_DONE)
-            code = database_error(database, study->options->trace, "the replay cannot be stored", error);
+            code = database_error(database, path, "the replay cannot be stored", error);
         sqlite3_finalize(statement);
+        free(sql);
     }
     return code;
 }
@@ -117,12 +114,15 @@ int run_store(sqlite3 *database, const struct run_study *study, struct error *er
     int64_t id = 0;
     struct run_messages messages;
     run_options_text(study->options, options);
+    const char *const same[] = {study->before.machine.name, study->options->law.name,
+                                run_collectives_name[study->options->collectives], options};
     if (transaction_begin(database, path, error) != 0)
         return -1;
     run_messages_find(&messages, &study->program);
     int code = later_tables_make(database, path, error);
     if (code == 0)
-        code = forget(database, study, options, error);
+        code =
+            run_forget(database, path, "machine = ? AND law = ? AND collectives = ? AND options = ?", same, 4, error);
     if (code == 0 &&
         (store_run(database, study, options, &id) != 0 || store_places(database, study, id) != 0 ||
          store_efficiencies(database, study, id) != 0 ||

@@ -36,6 +36,21 @@ void placement_copy_rank(struct placement *to, size_t to_rank, const struct plac
     to->l3[to_rank] = from->l3[from_rank];
 }
 
+void placement_exchange(struct placement *placement, size_t a, size_t b)
+{
+    uint32_t *const arrays[] = {placement->node, placement->socket, placement->numa, placement->l3};
+    for (size_t i = 0; i < 4; i++) {
+        uint32_t place = arrays[i][a];
+        arrays[i][a] = arrays[i][b];
+        arrays[i][b] = place;
+    }
+}
+
+bool placement_same(const struct placement *placement, size_t a, size_t b)
+{
+    return placement->node[a] == placement->node[b] && placement->socket[a] == placement->socket[b];
+}
+
 void placement_copy(struct placement *to, const struct placement *from)
 {
     for (size_t rank = 0; rank < from->n_ranks; rank++)

@@ -20,6 +20,10 @@ void placement_arrange(const struct placement *slots, enum arrangement arrangeme
 void placement_copy(struct placement *to, const struct placement *from);
 /* Copies the place of one rank. */
 void placement_copy_rank(struct placement *to, size_t to_rank, const struct placement *from, size_t from_rank);
+/* Exchanges the places of two ranks. */
+void placement_exchange(struct placement *placement, size_t a, size_t b);
+/* Says whether two ranks have the same node and socket. */
+bool placement_same(const struct placement *placement, size_t a, size_t b);
 /* Returns how many ranks differ in node or socket. */
 size_t placement_moved(const struct placement *a, const struct placement *b);
 

@@ -90,16 +90,6 @@ static int settle(struct state *state, struct error *error)
     return 0;
 }
 
-static void exchange_places(struct placement *placement, uint32_t a, uint32_t b)
-{
-    uint32_t *const arrays[] = {placement->node, placement->socket, placement->numa, placement->l3};
-    for (size_t i = 0; i < 4; i++) {
-        uint32_t place = arrays[i][a];
-        arrays[i][a] = arrays[i][b];
-        arrays[i][b] = place;
-    }
-}
-
 /* Puts the kinds in which one of two ranks takes part into touched. */
 static size_t touch(struct state *state, uint32_t a, uint32_t b)
 {
@@ -124,7 +114,7 @@ static bool try_exchange(struct state *state, uint32_t a, uint32_t b, bool force
     struct value value = state->value;
     bool keep = n > 0;
     struct error refusal;
-    exchange_places(&state->now, a, b);
+    placement_exchange(&state->now, a, b);
     for (size_t i = 0; keep && i < n; i++) {
         size_t k = state->touched[i];
         double weight = workload->kinds[k].weight;
@@ -134,18 +124,13 @@ static bool try_exchange(struct state *state, uint32_t a, uint32_t b, bool force
     }
     keep = keep && (forced || is_better(value, state->value));
     if (!keep) {
-        exchange_places(&state->now, a, b);
+        placement_exchange(&state->now, a, b);
         return false;
     }
     for (size_t i = 0; i < n; i++)
         state->rounds[state->touched[i]] = state->tried[i];
     state->value = value;
     return true;
-}
-
-static bool same_place(const struct placement *placement, uint32_t a, uint32_t b)
-{
-    return placement->node[a] == placement->node[b] && placement->socket[a] == placement->socket[b];
 }
 
 static int slower_first(const void *a, const void *b, void *rank_s)
@@ -167,7 +152,7 @@ static bool sweep(struct state *state)
         shuffle(state, state->partner, n);
         for (size_t k = 0; k < n; k++) {
             uint32_t a = state->order[i], b = state->partner[k];
-            if (same_place(&state->now, a, b))
+            if (placement_same(&state->now, a, b))
                 continue;
             if (time_over(state))
                 return better;
@@ -215,7 +200,7 @@ static int search_on(struct state *state, struct placement *best, struct value *
             return -1;
         for (int i = 0; i < KICK; i++) {
             uint32_t a = (uint32_t)random_below(&state->random, n), b = (uint32_t)random_below(&state->random, n);
-            if (!same_place(&state->now, a, b))
+            if (!placement_same(&state->now, a, b))
                 try_exchange(state, a, b, true);
         }
         if (descend(state, error) != 0)

@@ -1,6 +1,6 @@
 /* Shows a table for people; CSV rows `model,rank,...` with an empty rank for the run; JSON with an object for each
  * model. */
-#include "predictor/what_if/show_what_if.h"
+#include "predictor/what_if/what_if.h"
 
 #include <math.h>
 #include <stdlib.h>

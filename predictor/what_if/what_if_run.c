@@ -1,6 +1,6 @@
 /* Reads the run as it is, once, makes the run as it would be, with what was asked changed, and runs the models on both.
  * Nothing is stored: what was not run is no part of a trace. */
-#include "predictor/what_if/what_if_run.h"
+#include "predictor/what_if/what_if.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,6 @@
 #include "predictor/what_if/places.h"
 #include "predictor/what_if/rank_file.h"
 #include "predictor/what_if/replay_workload.h"
-#include "predictor/what_if/show_what_if.h"
 #include "share/base/memory.h"
 
 static void side_release(struct what_if_side *side)
