@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "share/base/csv.h"
 #include "share/base/json.h"
 #include "share/base/text_table.h"
 
@@ -104,22 +105,14 @@ int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const
     return 0;
 }
 
-static void csv_share(FILE *stream, double share)
-{
-    if (isnan(share))
-        fputc(',', stream);
-    else
-        fprintf(stream, ",%.17g", share);
-}
-
 int memory_mapes_show_csv(FILE *stream, const struct memory_mapes *mapes, const char *name)
 {
     fputs("machine,of,placements,mape,mape_no_contention,points\n", stream);
     for (size_t i = 0; i < N_LINES; i++) {
         struct line line = line_at(mapes, i);
         fprintf(stream, "%s,%s,%s", name, line.of, line.placements);
-        csv_share(stream, line.mape->model);
-        csv_share(stream, line.mape->no_contention);
+        csv_number(stream, line.mape->model);
+        csv_number(stream, line.mape->no_contention);
         fprintf(stream, ",%zu\n", line.mape->n_points);
     }
     return 0;

@@ -9,6 +9,7 @@
 #include "predictor/models/judgement.h"
 #include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/cursor.h"
+#include "share/base/csv.h"
 #include "share/base/json.h"
 #include "share/base/progress.h"
 #include "share/base/text_table.h"
@@ -188,10 +189,7 @@ static void show_error_csv(FILE *stream, const char *machine, const char *model,
 {
     fprintf(stream, "%s,%s,%s", machine, model, options);
     for (int i = 0; i < 3; i++)
-        if (isnan(row->values[i]))
-            fputc(',', stream);
-        else
-            fprintf(stream, ",%.17g", row->values[i]);
+        csv_number(stream, row->values[i]);
     if (row->worst_rank >= 0)
         fprintf(stream, ",%lld,%s", row->worst_rank, judgement);
     else
@@ -321,10 +319,8 @@ static void show_memory_csv(FILE *stream, const struct predict_options *options,
 {
     if (!predict_options_computing(options))
         return;
-    if (isnan(memory->computing))
-        fputs(",,", stream);
-    else
-        fprintf(stream, ",%.17g,%.17g", memory->computing, memory->compute_slowdown);
+    csv_number(stream, memory->computing);
+    csv_number(stream, memory->compute_slowdown);
 }
 
 static void show_memory_json(struct json *row, const struct shown_memory *memory)

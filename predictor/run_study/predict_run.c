@@ -15,6 +15,7 @@
 #include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_show.h"
 #include "predictor/terms/topology.h"
+#include "share/base/csv.h"
 #include "share/base/side_by_side.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
@@ -262,14 +263,6 @@ static void show_doubts(FILE *stream, const struct law_runs *runs, size_t best)
     if (!runs->study.whole.is_whole)
         fprintf(stream, "the recording is not whole, so measured and modelled times are of what was recorded: %s\n",
                 runs->study.whole.reason);
-}
-
-static void csv_number(FILE *stream, double value)
-{
-    if (isnan(value))
-        fputc(',', stream);
-    else
-        fprintf(stream, ",%.17g", value);
 }
 
 static void show_csv(FILE *stream, const struct law_runs *runs, const size_t *order)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "predictor/what_if/arrange.h"
+#include "share/base/csv.h"
 #include "share/base/help_text.h"
 #include "share/base/memory.h"
 #include "share/base/terminal.h"
@@ -396,14 +397,6 @@ void run_show_text(FILE *stream, const struct run_study *study, const struct run
     show_sensitivities(stream, study);
 }
 
-static void show_csv_seconds(FILE *stream, double seconds)
-{
-    if (isnan(seconds))
-        fputc(',', stream);
-    else
-        fprintf(stream, ",%.17g", seconds);
-}
-
 void run_show_csv(FILE *stream, const struct run_study *study)
 {
     bool what_if = study->after.by_rank != NULL;
@@ -419,10 +412,10 @@ void run_show_csv(FILE *stream, const struct run_study *study)
             if (i > 0)
                 fprintf(stream, "%zu", rank);
             fprintf(stream, ",%s", q[j].name);
-            show_csv_seconds(stream, q[j].measured_s);
-            show_csv_seconds(stream, q[j].predicted_s);
+            csv_number(stream, q[j].measured_s);
+            csv_number(stream, q[j].predicted_s);
             if (what_if)
-                show_csv_seconds(stream, other[j].predicted_s);
+                csv_number(stream, other[j].predicted_s);
             fputc('\n', stream);
         }
     }

@@ -54,5 +54,7 @@ int csv_read_unfinished(const char *path, struct csv_column *columns, size_t n_c
 
 /* Writes a field as valid UTF-8 without control characters, quoted where RFC 4180 asks for it. */
 void csv_text(FILE *stream, const char *text);
+/* Writes a comma and the number, with the digits that give back the same double; NaN is an empty field. */
+void csv_number(FILE *stream, double value);
 
 #endif
