@@ -55,7 +55,7 @@ def main():
         job.expect_equal(len(means), REPETITIONS, "repetitions that the job printed")
         for progress in (0, 2):
             machine = table(test, progress, "1e12", 1)
-            shown = json.loads(test.must([test.mpistair, "predict", test.trace, "--machine", machine, "--model",
+            shown = json.loads(test.must([test.mpistair, "predict", test.trace, "--rounds", "--machine", machine, "--model",
                                           "postal,postal+memory,postal+queue-captured+memory", "--json"]).stdout)
             test.must([test.mpistair, "replay", test.trace, "--machine", machine, "--memory"])
             with sqlite3.connect(test.trace) as database:
@@ -67,7 +67,7 @@ def main():
                 near(found["postal+memory"], 0, "receiver, which must be inside MPI")
             job.expect_equal([row["error"] for row in shown[:1]], [row["error"] for row in shown[1:2]], "errors by alpha = 1")
         machine = table(test, 0, "8.1e9", 0.5)
-        half = json.loads(test.must([test.mpistair, "predict", test.trace, "--machine", machine, "--model", "postal+memory", "--json"]).stdout)
+        half = json.loads(test.must([test.mpistair, "predict", test.trace, "--rounds", "--machine", machine, "--model", "postal+memory", "--json"]).stdout)
         with sqlite3.connect(test.trace) as database:
             (memory_s, n), = database.execute("SELECT memory_s, computing FROM prediction_memory WHERE rank = 1 AND model = 'postal+memory'")
         job.expect_equal(round(memory_s / 16e-3, 6), round(1 / (1 - min(n, 1) / 2) - 1, 6), f"{who}: memory_s by n = {n}, {half}")
