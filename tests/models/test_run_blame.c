@@ -214,8 +214,8 @@ static void spawned(void **state)
     b.run.program.ranks[1].parent = 1;
     blame_of(&b);
     job = "a process is spawned";
-    assert_expected(
-        &b, (const struct expected[]){{CRITICAL, 1, 0, 5}, {CRITICAL, 0, 1, 4 + 2}, {CRITICAL, 0, 2, 0}, {END}});
+    assert_expected(&b, (const struct expected[]){
+                            {CRITICAL, 1, 0, 5}, {CRITICAL, 0, 1, 4 + 2}, {CRITICAL, 0, 2, 0}, {.what = END}});
     release(&b);
 }
 
