@@ -63,8 +63,10 @@ void document_explain_mark(struct document *document, const char *reason)
 void document_table(struct document *document, const char *columns)
 {
     struct document_block block = {.kind = DOCUMENT_TABLE};
-    for (const char *title = columns; title != NULL; title = strchr(title, '|'), title += title != NULL) {
+    for (const char *title = columns, *next; title != NULL; title = next) {
         size_t length = strcspn(title, "|>");
+        next = strchr(title, '|');
+        next = next != NULL ? next + 1 : NULL;
         block.titled = block.titled || length > 0;
         block.columns[block.n_columns++] =
             (struct document_column){pool_clean(&document->pool, title, length), title[length] == '>'};
