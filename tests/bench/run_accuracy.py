@@ -1,14 +1,14 @@
 """How far the replay of whole runs is from what was measured: the same run again, and runs otherwise, measured afterwards.
 
 usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS --cluster SCRIPT [--mpi MPI:MPIEXEC ...] [--seconds S] [--only WORD]
-                       [--length N]
+                       [--length N] [--keep FOLDER]
 
 `same`: records programs twice (tests/apps steps, halo; LAMMPS, GROMACS and HPCC where they are installed, packages lammps,
 gromacs, hpcc) with 2 and 4 ranks on this node, and over the cluster of namespaces at 400 Mbit/s, and replays each trace on a
 table calibrated just before. It prints the error of the run time, the T11 error of the time inside MPI by rank, with recorded
 and with modelled collectives, and the replicate error: the same two of one recording against the other. The medians stand
 beside those of --buffers memory. The programs take some seconds; with --length 1, a tenth of their steps, much of a run is the
-first touch of the transport's memory.
+first touch of the transport's memory. With --keep the tables and traces stay in FOLDER, to be replayed by another build.
 `other`: predicts from a trace what is measured afterwards: 100 Mbit/s from 400 and the other way, round-robin from block
 places, one rank's computation doubled; eager limit 4 KiB to 64 KiB. It prints the predicted and the measured change.
 
@@ -140,11 +140,10 @@ def same_run(place, errors):
         if OPTIONS.only and OPTIONS.only not in f"{place.name} {name}":
             continue
         try:
-            results = [replay(place.record(f"{name}-{i}.db".replace(" ", "-"), program), place.table, "--law", place.law)
-                       for i in (0, 1)]
-            modelled = replay(f"{name}-0.db".replace(" ", "-"), place.table, "--law", place.law, "--collectives", "modelled")
-            from_memory = [replay(f"{name}-{i}.db".replace(" ", "-"), place.table, "--law", place.law, "--buffers", "memory")
-                            for i in (0, 1)]
+            traces = [f"{place.name}-{name}-{i}.db".replace(" ", "-") for i in (0, 1)]
+            results = [replay(place.record(trace, program), place.table, "--law", place.law) for trace in traces]
+            modelled = replay(traces[0], place.table, "--law", place.law, "--collectives", "modelled")
+            from_memory = [replay(trace, place.table, "--law", place.law, "--buffers", "memory") for trace in traces]
         except (RuntimeError, subprocess.TimeoutExpired) as error:
             print(f"{place.name:12} {name:14} {error}")
             continue
@@ -275,9 +274,11 @@ def main():
     parser.add_argument("--programs", type=int, default=3)
     parser.add_argument("--length", type=int, default=10)
     parser.add_argument("--only")
+    parser.add_argument("--keep", type=os.path.abspath)
     OPTIONS = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.nullcontext(OPTIONS.keep) if OPTIONS.keep else tempfile.TemporaryDirectory() as folder:
+        os.makedirs(folder, exist_ok=True)
         os.chdir(folder)
         (same if OPTIONS.what == "same" else other)()
         os.chdir("/")

@@ -1,0 +1,267 @@
+/* Adds up calls in an open-addressing table without deletion. */
+#include "interpose/spool/totals.h"
+
+#include <string.h>
+
+#include "interpose/functions.h"
+
+static const uint8_t families[] = {
+#define FAMILY_OF(name, family) family,
+    MPISTAIR_FUNCTIONS(FAMILY_OF)
+#undef FAMILY_OF
+};
+
+static enum spool_window_family access_family(uint16_t function)
+{
+    if (function >= sizeof families)
+        return WINDOW_OTHER;
+    switch (families[function]) {
+    case FAMILY_FILE:
+    case FAMILY_FILE_ALL:
+    case FAMILY_FILE_REQUEST:
+    case FAMILY_FILE_REQUEST_ALL:
+    case FAMILY_FILE_OPEN:
+    case FAMILY_FILE_CLOSE:
+        return WINDOW_FILE;
+    default:
+        return WINDOW_ONE_SIDED;
+    }
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t hash = (a ^ b * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
+static uint32_t hash_of(const struct spool_total *key)
+{
+    uint64_t rest = (uint64_t)key->function << 16 | (uint64_t)key->bin << 8 | key->flags;
+    uint64_t partner = (uint64_t)key->communicator << 32 | (uint32_t)key->peer;
+    return (uint32_t)mix(mix(key->site, partner), rest);
+}
+
+static int is_same(const struct spool_total *a, const struct spool_total *b)
+{
+    return a->site == b->site && a->communicator == b->communicator && a->peer == b->peer &&
+           a->function == b->function && a->bin == b->bin && a->flags == b->flags;
+}
+
+/* Returns the slot of the key, or the free one where it would be. */
+static uint32_t find(const struct totals *totals, const struct spool_total *key)
+{
+    uint32_t at = hash_of(key) & (totals->n_slots - 1);
+    while (totals->slots[at].calls != 0 && !is_same(&totals->slots[at], key))
+        at = (at + 1) & (totals->n_slots - 1);
+    return at;
+}
+
+/* Returns the slot of the key, which gives up parts that have no room. One slot stays free, so that every search ends. */
+static uint32_t find_or_narrow(struct totals *totals, struct spool_total *key)
+{
+    uint32_t at = find(totals, key), n = totals->n_slots;
+    if (totals->slots[at].calls != 0 || totals->n_used < n / 2)
+        return at;
+    if (key->peer != TOTAL_NO_PEER)
+        key->peer = TOTAL_SEVERAL;
+    if (totals->n_used >= n / 4 * 3)
+        key->communicator = SPOOL_NO_COMMUNICATOR;
+    if (totals->n_used >= n / 8 * 7)
+        key->site = 0;
+    if (totals->n_used >= n / 16 * 15)
+        key->bin = 0;
+    if (totals->n_used >= n - 2)
+        key->function = key->flags = 0;
+    return find(totals, key);
+}
+
+void totals_add(struct totals *totals, const struct spool_total *one)
+{
+    struct spool_total key = *one;
+    if (one->calls == 0)
+        return;
+    uint32_t at = find_or_narrow(totals, &key);
+    struct spool_total *slot = &totals->slots[at];
+    if (totals->changing)
+        totals->changing(totals->context, at);
+    if (slot->calls == 0) {
+        *slot = key;
+        totals->n_used++;
+        return;
+    }
+    slot->bytes = slot->bytes > UINT64_MAX - one->bytes ? UINT64_MAX : slot->bytes + one->bytes;
+    slot->ticks += one->ticks;
+    slot->longest_ticks = one->longest_ticks > slot->longest_ticks ? one->longest_ticks : slot->longest_ticks;
+    slot->square += one->square;
+    slot->calls += one->calls;
+}
+
+static void window_add(struct spool_window *window, const struct spool_window *other)
+{
+    for (int i = 0; i < WINDOW_FAMILIES; i++)
+        window->ticks[i] += other->ticks[i];
+    window->calls += other->calls;
+    window->sent_bytes += other->sent_bytes;
+}
+
+/* Doubles the windows. */
+static void course_widen(struct spool_course *course)
+{
+    for (uint32_t i = 0; i < TOTALS_WINDOWS / 2; i++) {
+        struct spool_window joined = course->windows[2 * i];
+        window_add(&joined, &course->windows[2 * i + 1]);
+        course->windows[i] = joined;
+    }
+    memset(course->windows + TOTALS_WINDOWS / 2, 0, sizeof course->windows / 2);
+    course->n = (course->n + 1) / 2;
+    course->shift++;
+}
+
+/* Makes the windows reach a moment after the start; returns its window. */
+static uint32_t course_reach(struct spool_course *course, uint64_t passed)
+{
+    if (course->shift == 0)
+        course->shift = TOTALS_FIRST_SHIFT;
+    while (passed >> course->shift >= TOTALS_WINDOWS)
+        course_widen(course);
+    uint32_t number = (uint32_t)(passed >> course->shift);
+    course->n = number < course->n ? course->n : number + 1;
+    return number;
+}
+
+void totals_pass(struct totals *totals, enum spool_window_family family, uint64_t begin_ticks, uint64_t ticks,
+                 uint64_t calls, uint64_t sent_bytes)
+{
+    struct spool_course *course = totals->course;
+    uint64_t begin = begin_ticks > totals->start_ticks ? begin_ticks - totals->start_ticks : 0;
+    uint64_t end = begin + ticks >= begin ? begin + ticks : begin;
+    course_reach(course, end);
+    uint32_t number = course_reach(course, begin);
+    course->windows[number].calls += calls;
+    course->windows[number].sent_bytes += sent_bytes;
+    while (begin < end) {
+        uint64_t window_end = (uint64_t)(number + 1) << course->shift;
+        uint64_t until = end < window_end ? end : window_end;
+        course->windows[number++].ticks[family] += until - begin;
+        begin = until;
+    }
+}
+
+/* Adds calls that took so many ticks together. */
+static void add(struct totals *totals, enum spool_window_family family, struct spool_total one, uint64_t begin_ticks)
+{
+    int is_send = family == WINDOW_POINT_TO_POINT && !(one.flags & TOTAL_RECEIVE);
+    one.bin = one.flags & TOTAL_IDLE ? 0 : total_bin(one.bytes);
+    totals_add(totals, &one);
+    totals_pass(totals, family, begin_ticks, one.ticks, one.calls, is_send ? one.bytes : 0);
+}
+
+static uint8_t off_flag(unsigned flags)
+{
+    return flags & SPOOL_OFF ? TOTAL_OFF : 0;
+}
+
+static void add_operation(struct totals *totals, const struct spool_operation *record)
+{
+    uint64_t ticks = record->flags & SPOOL_SAME_CALL ? 0 : record->call_ticks;
+    /* A peer that is not known, or that a lost table leaves out, counts as posted. */
+    add(totals, WINDOW_POINT_TO_POINT,
+        (struct spool_total){
+            .site = record->site,
+            .communicator = record->communicator,
+            .peer = record->peer,
+            .function = record->function,
+            .flags = (uint8_t)((record->direction == SPOOL_RECEIVE ? TOTAL_RECEIVE : 0) | off_flag(record->flags)),
+            .calls = 1,
+            .bytes = record->bytes,
+            .ticks = ticks,
+            .longest_ticks = ticks},
+        record->post_ticks);
+}
+
+/* Returns how long the call of a record with these ends took: a nonblocking one ends when another call reports it. */
+static uint64_t call_length(unsigned flags, uint64_t begin_ticks, uint64_t end_ticks, uint64_t call_ticks)
+{
+    if (flags & SPOOL_NONBLOCKING)
+        return call_ticks;
+    return end_ticks > begin_ticks ? end_ticks - begin_ticks : 0;
+}
+
+void totals_add_record(struct totals *totals, const void *record)
+{
+    struct spool_total one = {.communicator = SPOOL_NO_COMMUNICATOR, .peer = TOTAL_NO_PEER, .calls = 1};
+    switch (*(const uint8_t *)record) {
+    case SPOOL_OPERATION:
+        add_operation(totals, record);
+        break;
+    case SPOOL_CALL: {
+        const struct spool_call *call = record;
+        one.site = call->site;
+        one.function = call->function;
+        one.ticks = one.longest_ticks = call->call_ticks;
+        add(totals, WINDOW_WAIT, one, call->begin_ticks);
+        break;
+    }
+    case SPOOL_IDLE: {
+        const struct spool_idle *idle = record;
+        one.site = idle->site;
+        one.function = idle->function;
+        one.flags = TOTAL_IDLE;
+        one.calls = one.bytes = idle->calls;
+        one.ticks = idle->ticks;
+        add(totals, WINDOW_IDLE, one, idle->begin_ticks);
+        break;
+    }
+    case SPOOL_COLLECTIVE: {
+        const struct spool_collective *collective = record;
+        one.site = collective->site;
+        one.communicator = collective->communicator;
+        one.function = collective->function;
+        one.flags = off_flag(collective->flags);
+        one.bytes = collective->bytes;
+        one.ticks = one.longest_ticks =
+            call_length(collective->flags, collective->begin_ticks, collective->end_ticks, collective->call_ticks);
+        add(totals, WINDOW_COLLECTIVE, one, collective->begin_ticks);
+        break;
+    }
+    case SPOOL_ACCESS: {
+        const struct spool_access *access = record;
+        one.site = access->site;
+        one.communicator = access->communicator;
+        one.peer = access->target >= 0 ? access->target : TOTAL_NO_PEER;
+        one.function = access->function;
+        one.flags = off_flag(access->flags);
+        one.bytes = access->bytes;
+        one.ticks = one.longest_ticks =
+            call_length(access->flags, access->begin_ticks, access->end_ticks, access->call_ticks);
+        add(totals, access_family(access->function), one, access->begin_ticks);
+        break;
+    }
+    case SPOOL_PERSISTENT: {
+        const struct spool_persistent *persistent = record;
+        one.site = persistent->site;
+        one.communicator = persistent->communicator;
+        one.function = persistent->function;
+        one.ticks = one.longest_ticks = persistent->call_ticks;
+        add(totals, WINDOW_OTHER, one, persistent->begin_ticks);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+void totals_join(struct totals *totals, const struct totals *others)
+{
+    for (uint32_t i = 0; i < others->n_slots; i++)
+        totals_add(totals, &others->slots[i]);
+    struct spool_course *course = totals->course;
+    const struct spool_course *other = others->course;
+    if (other->n == 0)
+        return;
+    course_reach(course, ((uint64_t)other->n << other->shift) - 1);
+    while (course->shift < other->shift)
+        course_widen(course);
+    for (uint32_t i = 0; i < other->n; i++)
+        window_add(&course->windows[(uint64_t)i << other->shift >> course->shift], &other->windows[i]);
+}
