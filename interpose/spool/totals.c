@@ -5,7 +5,7 @@
 
 #include "interpose/functions.h"
 
-static const uint8_t families[] = {
+static const uint8_t function_families[] = {
 #define FAMILY_OF(name, family) family,
     MPISTAIR_FUNCTIONS(FAMILY_OF)
 #undef FAMILY_OF
@@ -13,9 +13,9 @@ static const uint8_t families[] = {
 
 static enum spool_window_family access_family(uint16_t function)
 {
-    if (function >= sizeof families)
+    if (function >= sizeof function_families)
         return WINDOW_OTHER;
-    switch (families[function]) {
+    switch (function_families[function]) {
     case FAMILY_FILE:
     case FAMILY_FILE_ALL:
     case FAMILY_FILE_REQUEST:
@@ -28,38 +28,38 @@ static enum spool_window_family access_family(uint16_t function)
     }
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t total_mix(uint64_t a, uint64_t b)
 {
     uint64_t hash = (a ^ b * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
     return hash ^ hash >> 32;
 }
 
-static uint32_t hash_of(const struct spool_total *key)
+static uint32_t total_hash(const struct spool_total *key)
 {
     uint64_t rest = (uint64_t)key->function << 16 | (uint64_t)key->bin << 8 | key->flags;
     uint64_t partner = (uint64_t)key->communicator << 32 | (uint32_t)key->peer;
-    return (uint32_t)mix(mix(key->site, partner), rest);
+    return (uint32_t)total_mix(total_mix(key->site, partner), rest);
 }
 
-static int is_same(const struct spool_total *a, const struct spool_total *b)
+static int is_same_total(const struct spool_total *a, const struct spool_total *b)
 {
     return a->site == b->site && a->communicator == b->communicator && a->peer == b->peer &&
            a->function == b->function && a->bin == b->bin && a->flags == b->flags;
 }
 
 /* Returns the slot of the key, or the free one where it would be. */
-static uint32_t find(const struct totals *totals, const struct spool_total *key)
+static uint32_t total_slot(const struct totals *totals, const struct spool_total *key)
 {
-    uint32_t at = hash_of(key) & (totals->n_slots - 1);
-    while (totals->slots[at].calls != 0 && !is_same(&totals->slots[at], key))
+    uint32_t at = total_hash(key) & (totals->n_slots - 1);
+    while (totals->slots[at].calls != 0 && !is_same_total(&totals->slots[at], key))
         at = (at + 1) & (totals->n_slots - 1);
     return at;
 }
 
 /* Returns the slot of the key, which gives up parts that have no room. One slot stays free, so that every search ends. */
-static uint32_t find_or_narrow(struct totals *totals, struct spool_total *key)
+static uint32_t total_slot_or_narrower(struct totals *totals, struct spool_total *key)
 {
-    uint32_t at = find(totals, key), n = totals->n_slots;
+    uint32_t at = total_slot(totals, key), n = totals->n_slots;
     if (totals->slots[at].calls != 0 || totals->n_used < n / 2)
         return at;
     if (key->peer != TOTAL_NO_PEER)
@@ -72,7 +72,7 @@ static uint32_t find_or_narrow(struct totals *totals, struct spool_total *key)
         key->bin = 0;
     if (totals->n_used >= n - 2)
         key->function = key->flags = 0;
-    return find(totals, key);
+    return total_slot(totals, key);
 }
 
 void totals_add(struct totals *totals, const struct spool_total *one)
@@ -80,7 +80,7 @@ void totals_add(struct totals *totals, const struct spool_total *one)
     struct spool_total key = *one;
     if (one->calls == 0)
         return;
-    uint32_t at = find_or_narrow(totals, &key);
+    uint32_t at = total_slot_or_narrower(totals, &key);
     struct spool_total *slot = &totals->slots[at];
     if (totals->changing)
         totals->changing(totals->context, at);
@@ -148,7 +148,8 @@ void totals_pass(struct totals *totals, enum spool_window_family family, uint64_
 }
 
 /* Adds calls that took so many ticks together. */
-static void add(struct totals *totals, enum spool_window_family family, struct spool_total one, uint64_t begin_ticks)
+static void total_and_pass(struct totals *totals, enum spool_window_family family, struct spool_total one,
+                           uint64_t begin_ticks)
 {
     int is_send = family == WINDOW_POINT_TO_POINT && !(one.flags & TOTAL_RECEIVE);
     one.bin = one.flags & TOTAL_IDLE ? 0 : total_bin(one.bytes);
@@ -156,31 +157,31 @@ static void add(struct totals *totals, enum spool_window_family family, struct s
     totals_pass(totals, family, begin_ticks, one.ticks, one.calls, is_send ? one.bytes : 0);
 }
 
-static uint8_t off_flag(unsigned flags)
+static uint8_t total_off_flag(unsigned flags)
 {
     return flags & SPOOL_OFF ? TOTAL_OFF : 0;
 }
 
-static void add_operation(struct totals *totals, const struct spool_operation *record)
+static void total_add_operation(struct totals *totals, const struct spool_operation *record)
 {
     uint64_t ticks = record->flags & SPOOL_SAME_CALL ? 0 : record->call_ticks;
     /* A peer that is not known, or that a lost table leaves out, counts as posted. */
-    add(totals, WINDOW_POINT_TO_POINT,
-        (struct spool_total){
-            .site = record->site,
-            .communicator = record->communicator,
-            .peer = record->peer,
-            .function = record->function,
-            .flags = (uint8_t)((record->direction == SPOOL_RECEIVE ? TOTAL_RECEIVE : 0) | off_flag(record->flags)),
-            .calls = 1,
-            .bytes = record->bytes,
-            .ticks = ticks,
-            .longest_ticks = ticks},
-        record->post_ticks);
+    total_and_pass(totals, WINDOW_POINT_TO_POINT,
+                   (struct spool_total){.site = record->site,
+                                        .communicator = record->communicator,
+                                        .peer = record->peer,
+                                        .function = record->function,
+                                        .flags = (uint8_t)((record->direction == SPOOL_RECEIVE ? TOTAL_RECEIVE : 0) |
+                                                           total_off_flag(record->flags)),
+                                        .calls = 1,
+                                        .bytes = record->bytes,
+                                        .ticks = ticks,
+                                        .longest_ticks = ticks},
+                   record->post_ticks);
 }
 
 /* Returns how long the call of a record with these ends took: a nonblocking one ends when another call reports it. */
-static uint64_t call_length(unsigned flags, uint64_t begin_ticks, uint64_t end_ticks, uint64_t call_ticks)
+static uint64_t total_call_ticks(unsigned flags, uint64_t begin_ticks, uint64_t end_ticks, uint64_t call_ticks)
 {
     if (flags & SPOOL_NONBLOCKING)
         return call_ticks;
@@ -192,14 +193,14 @@ void totals_add_record(struct totals *totals, const void *record)
     struct spool_total one = {.communicator = SPOOL_NO_COMMUNICATOR, .peer = TOTAL_NO_PEER, .calls = 1};
     switch (*(const uint8_t *)record) {
     case SPOOL_OPERATION:
-        add_operation(totals, record);
+        total_add_operation(totals, record);
         break;
     case SPOOL_CALL: {
         const struct spool_call *call = record;
         one.site = call->site;
         one.function = call->function;
         one.ticks = one.longest_ticks = call->call_ticks;
-        add(totals, WINDOW_WAIT, one, call->begin_ticks);
+        total_and_pass(totals, WINDOW_WAIT, one, call->begin_ticks);
         break;
     }
     case SPOOL_IDLE: {
@@ -209,7 +210,7 @@ void totals_add_record(struct totals *totals, const void *record)
         one.flags = TOTAL_IDLE;
         one.calls = one.bytes = idle->calls;
         one.ticks = idle->ticks;
-        add(totals, WINDOW_IDLE, one, idle->begin_ticks);
+        total_and_pass(totals, WINDOW_IDLE, one, idle->begin_ticks);
         break;
     }
     case SPOOL_COLLECTIVE: {
@@ -217,11 +218,11 @@ void totals_add_record(struct totals *totals, const void *record)
         one.site = collective->site;
         one.communicator = collective->communicator;
         one.function = collective->function;
-        one.flags = off_flag(collective->flags);
+        one.flags = total_off_flag(collective->flags);
         one.bytes = collective->bytes;
         one.ticks = one.longest_ticks =
-            call_length(collective->flags, collective->begin_ticks, collective->end_ticks, collective->call_ticks);
-        add(totals, WINDOW_COLLECTIVE, one, collective->begin_ticks);
+            total_call_ticks(collective->flags, collective->begin_ticks, collective->end_ticks, collective->call_ticks);
+        total_and_pass(totals, WINDOW_COLLECTIVE, one, collective->begin_ticks);
         break;
     }
     case SPOOL_ACCESS: {
@@ -230,11 +231,11 @@ void totals_add_record(struct totals *totals, const void *record)
         one.communicator = access->communicator;
         one.peer = access->target >= 0 ? access->target : TOTAL_NO_PEER;
         one.function = access->function;
-        one.flags = off_flag(access->flags);
+        one.flags = total_off_flag(access->flags);
         one.bytes = access->bytes;
         one.ticks = one.longest_ticks =
-            call_length(access->flags, access->begin_ticks, access->end_ticks, access->call_ticks);
-        add(totals, access_family(access->function), one, access->begin_ticks);
+            total_call_ticks(access->flags, access->begin_ticks, access->end_ticks, access->call_ticks);
+        total_and_pass(totals, access_family(access->function), one, access->begin_ticks);
         break;
     }
     case SPOOL_PERSISTENT: {
@@ -243,7 +244,7 @@ void totals_add_record(struct totals *totals, const void *record)
         one.communicator = persistent->communicator;
         one.function = persistent->function;
         one.ticks = one.longest_ticks = persistent->call_ticks;
-        add(totals, WINDOW_OTHER, one, persistent->begin_ticks);
+        total_and_pass(totals, WINDOW_OTHER, one, persistent->begin_ticks);
         break;
     }
     default:
