@@ -56,7 +56,8 @@ static uint32_t total_slot(const struct totals *totals, const struct spool_total
     return at;
 }
 
-/* Returns the slot of the key, which gives up parts that have no room. One slot stays free, so that every search ends. */
+/* Returns the slot of the key, which gives up parts that have no room. One slot stays free, so that each search ends.
+ */
 static uint32_t total_slot_or_narrower(struct totals *totals, struct spool_total *key)
 {
     uint32_t at = total_slot(totals, key), n = totals->n_slots;
