@@ -158,14 +158,34 @@ static void total_and_pass(struct totals *totals, enum spool_window_family famil
     totals_pass(totals, family, begin_ticks, one.ticks, one.calls, is_send ? one.bytes : 0);
 }
 
+/* True for what MPI_Startall starts besides its first request. */
+static int total_is_same_start(struct totals *totals, uint16_t function, uint64_t begin_ticks)
+{
+    if (function != FN_Startall)
+        return 0;
+    int same = totals->startall_ticks == begin_ticks;
+    totals->startall_ticks = begin_ticks;
+    return same;
+}
+
 static uint8_t total_off_flag(unsigned flags)
 {
     return flags & SPOOL_OFF ? TOTAL_OFF : 0;
 }
 
+/* Returns the time of the call, for the first operation of those that it posted: MPI_Startall posts several. call_ticks
+ * ends at 32 bits, and a call that waits may take longer. */
+static uint64_t operation_call_ticks(struct totals *totals, const struct spool_operation *record)
+{
+    if (record->flags & SPOOL_SAME_CALL || total_is_same_start(totals, record->function, record->post_ticks))
+        return 0;
+    int waited = (record->flags & SPOOL_BLOCKING) && record->complete_ticks > record->post_ticks;
+    return waited ? record->complete_ticks - record->post_ticks : record->call_ticks;
+}
+
 static void total_add_operation(struct totals *totals, const struct spool_operation *record)
 {
-    uint64_t ticks = record->flags & SPOOL_SAME_CALL ? 0 : record->call_ticks;
+    uint64_t ticks = operation_call_ticks(totals, record);
     /* A peer that is not known, or that a lost table leaves out, counts as posted. */
     total_and_pass(totals, WINDOW_POINT_TO_POINT,
                    (struct spool_total){.site = record->site,
@@ -221,22 +241,26 @@ void totals_add_record(struct totals *totals, const void *record)
         one.function = collective->function;
         one.flags = total_off_flag(collective->flags);
         one.bytes = collective->bytes;
-        one.ticks = one.longest_ticks =
-            total_call_ticks(collective->flags, collective->begin_ticks, collective->end_ticks, collective->call_ticks);
+        one.ticks = one.longest_ticks = total_is_same_start(totals, collective->function, collective->begin_ticks)
+                                            ? 0
+                                            : total_call_ticks(collective->flags, collective->begin_ticks,
+                                                               collective->end_ticks, collective->call_ticks);
         total_and_pass(totals, WINDOW_COLLECTIVE, one, collective->begin_ticks);
         break;
     }
     case SPOOL_ACCESS: {
         const struct spool_access *access = record;
+        enum spool_window_family family = access_family(access->function);
+        int is_file = family == WINDOW_FILE;
         one.site = access->site;
         one.communicator = access->communicator;
         one.peer = access->target >= 0 ? access->target : TOTAL_NO_PEER;
         one.function = access->function;
         one.flags = total_off_flag(access->flags);
-        one.bytes = access->bytes;
+        one.bytes = is_file && (access->flags & SPOOL_FAILED) ? 0 : access->bytes;
         one.ticks = one.longest_ticks =
             total_call_ticks(access->flags, access->begin_ticks, access->end_ticks, access->call_ticks);
-        total_and_pass(totals, access_family(access->function), one, access->begin_ticks);
+        total_and_pass(totals, family, one, access->begin_ticks);
         break;
     }
     case SPOOL_PERSISTENT: {

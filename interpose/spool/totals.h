@@ -21,7 +21,8 @@ enum spool_total_flag {
 };
 
 /* All calls of one function at one place, or all its operations with one peer. An operation counts as a call of the
- * function that posted it, with the time of that call; the receive of MPI_Sendrecv has no time. */
+ * function that posted it, with the time of that call; the receive of MPI_Sendrecv has no time, nor
+ * have those that MPI_Startall starts behind the first. */
 struct spool_total {
     uint64_t site;
     uint32_t communicator; /* SPOOL_NO_COMMUNICATOR: none, or several */
@@ -73,6 +74,7 @@ struct totals {
     uint64_t start_ticks; /* header.start.ticks of the spool */
     uint32_t n_slots;
     uint32_t n_used;
+    uint64_t startall_ticks; /* entry of the last MPI_Startall */
     /* Called before a slot changes, with its number; NULL: not needed. */
     void (*changing)(void *context, uint32_t slot);
     void *context;

@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 9;
+PRAGMA user_version = 10;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -31,7 +31,8 @@ CREATE TABLE run(
   eager_limit_bytes INTEGER,           -- of the transport inside a node, by MPI_T; NULL: not known
   eager_limit_network_bytes INTEGER,   -- of the transport between nodes; NULL: not known, or one node
   own_cost_ns REAL,                    -- that recording adds to a nonblocking call, measured at start; NULL: not measured
-  started_by TEXT                      -- MPI_Init, MPI_Session_init ...; NULL: not known
+  started_by TEXT,                     -- MPI_Init, MPI_Session_init ...; NULL: not known
+  detail TEXT NOT NULL                 -- what has rows of single calls and messages: all, bursts (table burst), none
 );
 
 CREATE TABLE node(
@@ -315,6 +316,50 @@ CREATE TABLE call_sum(
   time_ns INTEGER NOT NULL,            -- inside all
   off INTEGER NOT NULL,                -- 1: while recording was off
   callsite INTEGER                     -- NULL: not known, or several
+);
+
+-- All calls of all ranks, added up, whatever part of the run has rows of single ones. An operation, one side of a message,
+-- counts as a call of the function that posted it: MPI_Sendrecv has two, of which the receive has no time.
+CREATE TABLE total(
+  rank INTEGER NOT NULL,
+  function INTEGER NOT NULL REFERENCES function(id),
+  callsite INTEGER,                    -- NULL: not known, or several
+  comm INTEGER,                        -- NULL: none, not known, or several
+  peer INTEGER,                        -- rank of MPI_COMM_WORLD; NULL: none, a wildcard that met none, or several
+  several INTEGER NOT NULL,            -- 1: the calls had peers, which the recorder had no room to tell apart
+  level INTEGER,                       -- as in form, between the places of both processes; NULL: no peer, or not known
+  direction TEXT,                      -- send, receive: operations, bytes as posted; NULL: other calls
+  bin INTEGER NOT NULL,                -- bytes of each call: 0: none; n: from 2^(n-1) on, below 2^n
+  calls INTEGER NOT NULL,
+  bytes INTEGER NOT NULL,
+  time_ns INTEGER NOT NULL,            -- inside the calls
+  longest_ns INTEGER NOT NULL,         -- of one call; 0 with idle
+  off INTEGER NOT NULL,                -- 1: while recording was off
+  idle INTEGER NOT NULL,               -- 1: tests and probes without a result
+  error_ns INTEGER                     -- standard error of time_ns, where only some idle calls were timed; NULL: exact
+);
+
+-- The course of each rank's time: windows of one length, one behind the other from its begin on, at most 512. Time inside
+-- calls by what they are; what is left is computation. Where threads call MPI at the same time the sum may exceed the window.
+CREATE TABLE course(
+  rank INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  point_to_point_ns INTEGER NOT NULL,  -- calls that post operations, blocking ones whole
+  wait_ns INTEGER NOT NULL,            -- MPI_Wait..., tests that completed something, probes
+  idle_ns INTEGER NOT NULL,            -- tests and probes without a result
+  collective_ns INTEGER NOT NULL,
+  one_sided_ns INTEGER NOT NULL,
+  file_ns INTEGER NOT NULL,
+  other_ns INTEGER NOT NULL,
+  calls INTEGER NOT NULL,              -- that began in it
+  bytes INTEGER NOT NULL               -- of the operations among them that send
+);
+
+-- Parts of the run that have rows of single calls and messages; none: all of it has, or (run.detail none) nothing.
+CREATE TABLE burst(
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL
 );
 
 -- The view joint_call added up by ingest. joint_site has that, and computes it for a trace without these rows.

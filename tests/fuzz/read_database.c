@@ -17,7 +17,7 @@
 static const char rows[] =
     "INSERT INTO run VALUES(1,'run','0.1.0',1700000000000000000,100000,'MPICH','MPICH "
     "4','MPI_THREAD_SINGLE','./app',3,3,"
-    "65536,NULL,40.5,'MPI_Init');"
+    "65536,NULL,40.5,'MPI_Init', 'all');"
     "INSERT INTO node VALUES(0,'node0',1,2,NULL,0,2),(1,'node1',1,2,NULL,1,2);"
     "INSERT INTO process(rank,node,socket,numa,l3,core,pid,place,ended,begin_ns,end_ns,world,world_rank) "
     "VALUES(0,0,0,0,0,0,10,'observed','finalize',0,100000,0,0),(1,0,0,0,0,1,11,'observed','finalize',"

@@ -127,7 +127,7 @@ COMMANDS = [
 def make_trace(path, *statements, world=2, version=None):
     database = empty_trace(path, SCHEMA)
     if world is not None:
-        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL)", (world, world))
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL, 'all')", (world, world))
     database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,0,0,'finalize')", [(0,), (1,)])
     database.execute("INSERT INTO kind VALUES (0,1,1,8)")
     database.execute("INSERT INTO round VALUES (0,0,0,1)")

@@ -174,7 +174,7 @@ def check_many(tab):
 
 
 def check_odd(tab):
-    run = "INSERT INTO run VALUES (1, 'k', '0.1.0', 0, 1000000, 'Open MPI', 'x', 'MPI_THREAD_SINGLE', %s, %d, %d, 4096, 65536, 1, 'MPI_Init');"
+    run = "INSERT INTO run VALUES (1, 'k', '0.1.0', 0, 1000000, 'Open MPI', 'x', 'MPI_THREAD_SINGLE', %s, %d, %d, 4096, 65536, 1, 'MPI_Init', 'all');"
     process = "INSERT INTO process(rank, node, socket, ended, begin_ns, end_ns) VALUES (0, 0, 0, 'finalize', 0, 1000000);"
     hostile = "'./a </script><script>document.title = \"bad\"</script> \"''<!-- ' || char(7, 8238, 233, 128640) || ' ]]>'"
     cases = {

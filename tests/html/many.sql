@@ -1,5 +1,5 @@
 -- 600 ranks on 40 nodes of two sockets: ten messages of each to the next rank and to one that is far, and a reduction.
-INSERT INTO run VALUES (1, 'k', '0.1.0', 0, 11000000, 'Open MPI', 'x', 'MPI_THREAD_SINGLE', './many', 600, 600, 4096, 65536, 1, 'MPI_Init');
+INSERT INTO run VALUES (1, 'k', '0.1.0', 0, 11000000, 'Open MPI', 'x', 'MPI_THREAD_SINGLE', './many', 600, 600, 4096, 65536, 1, 'MPI_Init', 'all');
 CREATE TEMP TABLE n(i INTEGER PRIMARY KEY);
 WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 599) INSERT INTO n SELECT i FROM c;
 INSERT INTO node(id, host, sockets) SELECT i, 'node' || i, 2 FROM n WHERE i < 40;

@@ -45,8 +45,8 @@ def make_trace(path, ranks, rounds):
     database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + text.replace(index, ""))
     execute = database.execute
     execute("INSERT INTO run(id, run_key, mpistair_version, started_unix_ns, duration_ns, mpi_family, mpi_library, "
-            "thread_level, command, world_size, spools) VALUES (1, 'bench', '0', 0, ?, 'MPICH', 'MPICH', "
-            "'MPI_THREAD_SINGLE', 'bench', ?, ?)", (len(rounds) * 2000000, ranks, ranks))
+            "thread_level, command, world_size, spools, detail) VALUES (1, 'bench', '0', 0, ?, 'MPICH', 'MPICH', "
+            "'MPI_THREAD_SINGLE', 'bench', ?, ?, 'all')", (len(rounds) * 2000000, ranks, ranks))
     database.executemany("INSERT INTO node(id, host, sockets, cores) VALUES (?, ?, 2, 128)",
                          ((n, f"node{n}") for n in range((ranks + RANKS_A_NODE - 1) // RANKS_A_NODE)))
     database.executemany("INSERT INTO process(rank, node, socket, core, pid, place, ended, begin_ns, end_ns) "

@@ -253,7 +253,7 @@ class Rows:
         return {
             "run": [{"id": 1, "run_key": "k", "mpistair_version": "0", "started_unix_ns": 0, "duration_ns": last - first,
                      "mpi_family": "MPICH", "mpi_library": "MPICH", "thread_level": "MPI_THREAD_SINGLE", "command": "a",
-                     "world_size": n, "spools": n}],
+                     "world_size": n, "spools": n, "detail": "all"}],
             "node": [{"id": node, "host": f"n{node}", "sockets": 2, "cores": 16} for node in sorted({place[0] for place in job.places})],
             "process": [{"rank": rank, "node": node, "socket": socket, "core": rank, "place": "placement", "ended": "finalize",
                          "begin_ns": job.begins_ns[rank], "end_ns": job.ends_ns[rank], "world_rank": rank}

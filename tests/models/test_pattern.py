@@ -152,7 +152,7 @@ def check_mesh():
 
 def check_recorded():
     database = empty_trace("t.db", SCHEMA)
-    database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',3,3,NULL,NULL,NULL,NULL)")
+    database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',3,3,NULL,NULL,NULL,NULL, 'all')")
     database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,?,'finalize')",
                          [(0, 0, 0), (1, 0, 1), (2, 5, 0)])
     database.executemany("INSERT INTO kind VALUES (?,1,1,8)", [(0,), (4,), (9,)])

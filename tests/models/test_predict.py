@@ -199,7 +199,7 @@ class Predict(unittest.TestCase):
         """kinds: [(rounds, messages, {rank: measured_s})]."""
         path = self.path("trace.db")
         database = empty_trace(path, SCHEMA)
-        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL)", (world, world))
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL, 'all')", (world, world))
         for rank in range(world):
             database.execute("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,?,'finalize')",
                              (rank, nodes[rank], sockets[rank]))

@@ -69,7 +69,7 @@ class Repeated(PredictTest):
         """rounds: [(kind, begin_s of senders, end_s, [(src, dst, bytes)])]."""
         path = os.path.join(self.folder, "trace.db")
         database = empty_trace(path, SCHEMA)
-        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'Open MPI','l','t','c',?,?,NULL,NULL,NULL,NULL)", (ranks, ranks))
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'Open MPI','l','t','c',?,?,NULL,NULL,NULL,NULL, 'all')", (ranks, ranks))
         database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,?,0,'finalize')", [(r, r) for r in range(ranks)])
         database.executemany("INSERT INTO kind VALUES (?,?,3,900000)",
                              [(kind, sum(other == kind for other, *_ in rounds)) for kind in {kind for kind, *_ in rounds}])

@@ -25,7 +25,7 @@ class Rounds(PredictTest):
         posts from the round's begin."""
         path = os.path.join(self.folder, "trace.db")
         database = empty_trace(path, SCHEMA)
-        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',4,4,NULL,NULL,NULL,NULL)")
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',4,4,NULL,NULL,NULL,NULL, 'all')")
         database.executemany("INSERT INTO process(rank,node,socket,ended) VALUES (?,0,0,'finalize')", [(r,) for r in range(4)])
         for kind in {kind for kind, *_ in rounds}:
             messages = next(m for k, _, _, m in rounds if k == kind)

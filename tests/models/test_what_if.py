@@ -172,7 +172,7 @@ class WhatIf(unittest.TestCase):
         """kinds: [(rounds, messages)]; hosts: {node: (name, sockets, cores)}."""
         database = empty_trace("t.db", SCHEMA)
         world = len(places)
-        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL)", (world, world))
+        database.execute("INSERT INTO run VALUES (1,'k','0',0,0,'MPICH','l','t','c',?,?,NULL,NULL,NULL,NULL, 'all')", (world, world))
         for node, (name, sockets, cores) in hosts.items():
             database.execute("INSERT INTO node(id,host,sockets,cores) VALUES (?,?,?,?)", (node, name, sockets, cores))
         for rank, (node, socket) in enumerate(places):

@@ -225,15 +225,28 @@ static int32_t socket_of(const struct trace *trace, const struct trace_operation
     return place != NULL && place->socket >= 0 ? place->socket : process->place.socket;
 }
 
+/* Returns the level between two ranks, that were on these sockets (-1: not known). */
+static int32_t level_between(const struct trace *trace, uint32_t a, uint32_t b, int32_t socket_a, int32_t socket_b)
+{
+    if (a == b)
+        return LEVEL_SELF;
+    if (trace->processes[a].placed != trace->processes[b].placed)
+        return LEVEL_INTER_NODE;
+    if (socket_a < 0 || socket_b < 0)
+        return -1;
+    return socket_a == socket_b ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
+}
+
 int32_t message_level(const struct trace *trace, const struct trace_operation *send,
                       const struct trace_operation *receive)
 {
-    if (send->rank == receive->rank)
-        return LEVEL_SELF;
-    if (trace->processes[send->rank].placed != trace->processes[receive->rank].placed)
-        return LEVEL_INTER_NODE;
-    int32_t from = socket_of(trace, send), to = socket_of(trace, receive);
-    if (from < 0 || to < 0)
+    return level_between(trace, send->rank, receive->rank, socket_of(trace, send), socket_of(trace, receive));
+}
+
+int32_t rank_level(const struct trace *trace, uint32_t from, uint32_t to)
+{
+    const struct trace_process *a = &trace->processes[from], *b = &trace->processes[to];
+    if (from != to && (a->placed == TRACE_NONE || b->placed == TRACE_NONE))
         return -1;
-    return from == to ? LEVEL_INTRA_SOCKET : LEVEL_INTER_SOCKET;
+    return level_between(trace, from, to, a->place.socket, b->place.socket);
 }

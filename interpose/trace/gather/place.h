@@ -14,4 +14,7 @@ int places_find(struct trace *trace, const struct placement *placement, struct e
 int32_t message_level(const struct trace *trace, const struct trace_operation *send,
                       const struct trace_operation *receive);
 
+/* Does that for messages of two ranks anywhere in the run, by where they ran most. */
+int32_t rank_level(const struct trace *trace, uint32_t from, uint32_t to);
+
 #endif

@@ -55,11 +55,16 @@ bool operation_known(const struct trace *trace, const struct trace_process *proc
     return record->peer < (known->remote_size > 0 ? known->remote_size : known->size) || may_be_rejected(record);
 }
 
+bool operation_rejected(const struct spool_operation *record)
+{
+    return record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record);
+}
+
 /* Notes what has to be known of an operation before any is read for good. */
 static void note_operation(struct loader *loader, const struct spool_operation *record)
 {
     struct trace *trace = loader->trace;
-    if (record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record)) {
+    if (operation_rejected(record)) {
         rejected_load(loader, record);
         return;
     }

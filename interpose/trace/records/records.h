@@ -42,6 +42,9 @@ void trace_load(struct trace *trace);
 bool operation_known(const struct trace *trace, const struct trace_process *process,
                      const struct spool_operation *record);
 
+/* True if MPI rejected the call, since it does not know its communicator either. */
+bool operation_rejected(const struct spool_operation *record);
+
 /* Returns a time of the rank's node on the run's clock, TRACE_NO_TIME as it is; needs clock_align. */
 static inline int64_t trace_run_ns(const struct trace *trace, uint32_t rank, int64_t ns)
 {

@@ -116,10 +116,10 @@ static const struct module_stay *stay_of(const struct process_modules *modules, 
 }
 
 /* Returns the key of an address that the stay (NULL: unknown) had at some time. */
-static struct map_key key_by_time(const struct process_modules *modules, uint64_t address,
-                                  const struct module_stay *stay)
+static struct map_key key_by_time(uint64_t address, const struct module_stay *stay)
 {
-    return (struct map_key){address, stay != NULL ? (uint64_t)(stay - modules->stays) + 1 : 0, 1};
+    return stay == NULL ? (struct map_key){address, 0, 1}
+                        : (struct map_key){address, (uint64_t)stay->module + 1, stay->begin - stay->offset};
 }
 
 uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t first_ticks,
@@ -137,7 +137,7 @@ uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint
         return *id = add_callsite(table, trace, address, stay, false);
     *id = BY_TIME;
     process->by_time = true;
-    id = map_at(&process->sites, key_by_time(&process->modules, address, stay));
+    id = map_at(&process->sites, key_by_time(address, stay));
     if (*id == MAP_ABSENT)
         *id = add_callsite(table, trace, address, stay, true);
     return *id;
@@ -167,12 +167,23 @@ uint32_t callsite_find_sum(const struct process_callsites *process, uint64_t add
     if (id != BY_TIME)
         return id;
     const struct module_stay *stay = stay_of(&process->modules, address, first_ticks, last_ticks, &settled);
-    return map_find(&process->sites, key_by_time(&process->modules, address, stay));
+    return map_find(&process->sites, key_by_time(address, stay));
 }
 
 uint32_t callsite_find(const struct process_callsites *process, uint64_t address, uint64_t ticks)
 {
     return callsite_find_sum(process, address, ticks, ticks);
+}
+
+uint32_t callsite_find_any(const struct process_callsites *process, uint64_t address)
+{
+    if (address == 0)
+        return TRACE_NONE;
+    uint32_t id = map_find(&process->sites, (struct map_key){address, 0, 0});
+    if (id != BY_TIME)
+        return id;
+    const struct module_stay *stay = module_only(&process->modules, address - 1);
+    return stay == NULL ? TRACE_NONE : map_find(&process->sites, key_by_time(address, stay));
 }
 
 void callsites_release(struct callsite_table *table)

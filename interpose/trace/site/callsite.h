@@ -29,6 +29,9 @@ uint32_t callsite_find(const struct process_callsites *process, uint64_t address
 uint32_t callsite_find_sum(const struct process_callsites *process, uint64_t address, uint64_t first_ticks,
                            uint64_t last_ticks);
 
+/* Finds it for calls at any time: TRACE_NONE where several modules lay at the address. */
+uint32_t callsite_find_any(const struct process_callsites *process, uint64_t address);
+
 void callsites_release(struct callsite_table *table);
 
 #endif

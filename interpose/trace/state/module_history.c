@@ -266,6 +266,12 @@ static bool is_blurred(const struct process_modules *modules, uint64_t ticks)
     return low < modules->n_blurs && modules->blurs[low].after < ticks;
 }
 
+/* True if an address in both stays means the same place of the same file. */
+static bool is_same_code(const struct module_stay *a, const struct module_stay *b)
+{
+    return a->module == b->module && a->begin - a->offset == b->begin - b->offset;
+}
+
 const struct module_stay *module_at(const struct process_modules *modules, uint64_t address, uint64_t ticks,
                                     bool *settled)
 {
@@ -282,11 +288,25 @@ const struct module_stay *module_at(const struct process_modules *modules, uint6
             continue;
         if (stay->seen <= ticks && ticks <= stay->last)
             return stay;
-        agree = agree && (found == NULL || (found->module == stay->module &&
-                                            found->begin - found->offset == stay->begin - stay->offset));
+        agree = agree && (found == NULL || is_same_code(found, stay));
         found = stay;
     }
     return found != NULL && agree && !is_blurred(modules, ticks) ? found : NULL;
+}
+
+const struct module_stay *module_only(const struct process_modules *modules, uint64_t address)
+{
+    const struct module_group *group = group_of(modules, address);
+    const struct module_stay *found = NULL;
+    for (size_t i = 0; group != NULL && i < group->n; i++) {
+        const struct module_stay *stay = &modules->stays[group->first + i];
+        if (address < stay->begin || address >= stay->end)
+            continue;
+        if (found != NULL && !is_same_code(found, stay))
+            return NULL;
+        found = stay;
+    }
+    return found;
 }
 
 void modules_release(struct process_modules *modules)

@@ -52,6 +52,9 @@ void modules_read(struct process_modules *modules, char *text,
 const struct module_stay *module_at(const struct process_modules *modules, uint64_t address, uint64_t ticks,
                                     bool *settled);
 
+/* Returns a stay of the module that held the address whenever one did; NULL where none did, or several. */
+const struct module_stay *module_only(const struct process_modules *modules, uint64_t address);
+
 void modules_release(struct process_modules *modules);
 
 #endif

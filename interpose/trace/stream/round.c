@@ -138,7 +138,7 @@ struct late_span {
 };
 
 /* Returns the size from which on a send waits for its receive, -1: it never does, or that is not known. */
-static int64_t waits_from_bytes(const struct totals *totals, const struct trace_operation *send,
+static int64_t waits_from_bytes(const struct round_totals *totals, const struct trace_operation *send,
                                 const struct trace_operation *receive)
 {
     if (IS_ONE_OF(send->function, FN_Send, FN_Send_c, FN_Ssend, FN_Ssend_c, FN_Issend, FN_Issend_c))
@@ -151,7 +151,7 @@ static int64_t waits_from_bytes(const struct totals *totals, const struct trace_
 
 /* Finds who waited in a message: a receive posted before its send waits for the late sender; a send that needs its
  * receive (synchronous, or larger than the eager limit) and was posted before it waits for the late receiver. */
-static struct late totals_late(const struct totals *totals, const struct trace_operation *send,
+static struct late totals_late(const struct round_totals *totals, const struct trace_operation *send,
                                const struct trace_operation *receive)
 {
     int64_t late_ns = receive->post_ns - send->post_ns;
@@ -170,7 +170,7 @@ static struct late totals_late(const struct totals *totals, const struct trace_o
 }
 
 /* Hands the sums so far to the sink and begins anew. */
-static void totals_flush(struct totals *totals)
+static void totals_flush(struct round_totals *totals)
 {
     for (size_t i = 0; i < totals->n_pairs; i++) {
         const struct pair_total *pair = &totals->pairs[i];
@@ -193,7 +193,7 @@ static void totals_flush(struct totals *totals)
 }
 
 /* Adds a message, whose form has that id in the table form. */
-static void totals_add_message(struct totals *totals, const struct trace_operation *send,
+static void totals_add_message(struct round_totals *totals, const struct trace_operation *send,
                                const struct trace_operation *receive, int64_t form, struct late late)
 {
     struct map_key key = {(uint64_t)send->rank << 32 | receive->rank, (uint64_t)form, 0};
@@ -215,7 +215,7 @@ static void totals_add_message(struct totals *totals, const struct trace_operati
 }
 
 /* Notes a wait of the round that totals_add_round adds next. */
-static void totals_note_late(struct totals *totals, uint32_t rank, struct late late)
+static void totals_note_late(struct round_totals *totals, uint32_t rank, struct late late)
 {
     array_reserve(&totals->spans, &totals->spans_capacity, totals->n_spans + 1, sizeof *totals->spans);
     totals->spans[totals->n_spans++] =
@@ -228,7 +228,7 @@ static int compare_spans(const void *left, const void *right)
     return ORDER(a->rank, b->rank) ?: ORDER(a->cause, b->cause) ?: ORDER(a->begin_ns, b->begin_ns);
 }
 
-static struct member_total *member_of(struct totals *totals, uint32_t kind, uint32_t rank)
+static struct member_total *member_of(struct round_totals *totals, uint32_t kind, uint32_t rank)
 {
     uint32_t number = map_number(&totals->member_numbers, (struct map_key){kind, rank, 0}, totals->n_members);
     if (number == totals->n_members)
@@ -238,7 +238,7 @@ static struct member_total *member_of(struct totals *totals, uint32_t kind, uint
 
 /* Adds the noted waits of a rank: however many overlap, their time counts once, for each cause by itself. Waits are in
  * the order of ranks; *at is the first one of this rank or of a later one. */
-static void add_late(const struct totals *totals, struct member_total *total, const struct round_member *member,
+static void add_late(const struct round_totals *totals, struct member_total *total, const struct round_member *member,
                      size_t *at)
 {
     int64_t until_ns[LATE_COUNT] = {member->begin_ns, member->begin_ns};
@@ -255,7 +255,8 @@ static void add_late(const struct totals *totals, struct member_total *total, co
 }
 
 /* Adds a round of a kind with its ranks in ascending order, members[n_members]. */
-static void totals_add_round(struct totals *totals, uint32_t kind, const struct round_member *members, size_t n_members)
+static void totals_add_round(struct round_totals *totals, uint32_t kind, const struct round_member *members,
+                             size_t n_members)
 {
     if (totals->n_members >= TOTALS_KEPT)
         totals_flush(totals);

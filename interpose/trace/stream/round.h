@@ -29,7 +29,7 @@ struct round_member {
     uint32_t rank;
 };
 
-struct totals {
+struct round_totals {
     const struct trace *trace;
     struct sink *sink;
     int64_t eager_bytes[2]; /* inside a node, between nodes; TRACE_NO_TIME: not known */
@@ -64,7 +64,7 @@ struct round_message {
 struct rounds {
     struct trace *trace;
     struct sink *sink;
-    struct totals totals;
+    struct round_totals totals;
     struct barriers barriers;
     uint32_t first_free; /* index in trace.steps, linked through next */
     uint64_t n_opened;

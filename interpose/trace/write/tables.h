@@ -16,5 +16,7 @@ int write_kinds(const struct trace *trace, sqlite3 *database);
 /* The table joint_sum: the view joint_call of share/sql/schema.sql, added up by call site and by whom the others waited
  * for. */
 int write_joint_sums(const struct trace *trace, sqlite3 *database);
+/* The tables total and course: all calls of each process, and the course of its time. Reads all records once more. */
+int write_totals(const struct trace *trace, sqlite3 *database);
 
 #endif

@@ -160,12 +160,12 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
     char programs[4096];
     programs_describe(trace, programs, sizeof programs);
     bool level_known = header->thread_level >= 0 && header->thread_level <= 3;
-    struct row row = row_prepare(database, "run", 15);
-    row_insert(&row, "bttiittttbioodt", 1, header->run_key, MPISTAIR_VERSION, started_unix_ns, trace->duration_ns,
+    struct row row = row_prepare(database, "run", 16);
+    row_insert(&row, "bttiittttbioodtt", 1, header->run_key, MPISTAIR_VERSION, started_unix_ns, trace->duration_ns,
                header->family <= SPOOL_FAMILY_OPENMPI ? families[header->family] : families[0], library,
                level_known ? levels[header->thread_level] : "unknown", programs, trace->world_size, trace->n_spools,
                eager_bytes[0], eager_bytes[1], own_cost_ns(trace),
-               header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL);
+               header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL, "all");
     return row_finish(&row);
 }
 

@@ -20,7 +20,7 @@ from made_trace import check, database, run
 
 FORMATS = ["perfetto", "otf2", "goal", "simgrid", "csv", "dot"]
 RUN = """INSERT INTO run VALUES (1, 'key', '0', 1700000000000000000, 9000, 'MPICH', 'MPICH 4', '{level}', './app', {ranks}, {ranks},
-         NULL, NULL, NULL, NULL);
+         NULL, NULL, NULL, NULL, 'all');
          INSERT INTO node(id, host, sockets) VALUES (0, {host}, 2);
          INSERT INTO communicator(id, name, size, known) VALUES (0, 'MPI_COMM_WORLD', {ranks}, 1);"""
 HOSTILE = "a\"b\\c\n\u00fc\u2603<script>\x01|{}>"

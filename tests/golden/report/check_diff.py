@@ -17,7 +17,7 @@ LINES, COLUMNS = 40, 80
 def trace(path, reduce_us=1000, send_line=20, ranks=2, rounds=64, extra="", slow_rank=None, wobble_us=20, command="./job", key="k", burst_us=0):
     """Two call sites, 64 rounds: a computation of reduce_us and an Allreduce, one of 500 us and a send; it varies by +-wobble_us."""
     rows = [f"INSERT INTO run VALUES (1, '{key}', '0.2.0', {abs(hash(str(path))) % 10**9}, 0, 'Open MPI', 'Open MPI v4', "
-            f"'MPI_THREAD_SINGLE', '{command}', {ranks}, {ranks}, 4096, NULL, NULL, 'MPI_Init');",
+            f"'MPI_THREAD_SINGLE', '{command}', {ranks}, {ranks}, 4096, NULL, NULL, 'MPI_Init', 'all');",
             "INSERT INTO node VALUES (0, 'here', 1, 4, NULL, 0, 4);",
             "INSERT INTO communicator VALUES (0, 'MPI_COMM_WORLD', NULL, NULL, %d, NULL, 1);" % ranks,
             f"INSERT INTO callsite VALUES (1, '/b/job', 10, NULL, 'solve', 'job.c', 10), (2, '/b/job', {send_line * 9}, NULL, 'halo', 'job.c', "
@@ -117,7 +117,7 @@ def main(folder):
     check("other ranks and command", code == 0 and "has 2 ranks" in text and "ran: ./other" in text and "only B" in text and "only A" in text, text)
     code, text, error = run("diff", a, a)
     check("the same file", code == 0 and "are the same run" in text and "Nothing is above noise" in text, text + error)
-    nothing = database(folder / "nothing.db", "INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', '', '', 'x', 1, 1, 0, 0, 0, NULL);"
+    nothing = database(folder / "nothing.db", "INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', '', '', 'x', 1, 1, 0, 0, 0, NULL, 'all');"
                        "INSERT INTO process(rank, ended) VALUES (0, 'finalize');")
     code, text, error = run("diff", nothing, nothing)
     check("no time", code == 0 and "took no time" in text and "nan" not in text, text + error)

@@ -46,7 +46,7 @@ class Made:
         nodes = (self.ranks + self.per_node - 1) // self.per_node
         last = max(self.at) + MS
         sql = [f"INSERT INTO run VALUES (1, 'k', '0', 0, {last}, 'Open MPI', 'Open MPI v4', 'MPI_THREAD_SINGLE', 'made', {self.ranks}, "
-               f"{self.ranks}, {self.eager}, {self.eager}, NULL, 'MPI_Init');",
+               f"{self.ranks}, {self.eager}, {self.eager}, NULL, 'MPI_Init', 'all');",
                "INSERT INTO function VALUES (1, 'MPI_Send'), (2, 'MPI_Recv'), (3, 'MPI_Allreduce');",
                f"INSERT INTO communicator VALUES (0, 'MPI_COMM_WORLD', NULL, NULL, {self.ranks}, NULL, 1);"]
         sql += [f"INSERT INTO node VALUES ({n}, 'node{n}', 1, {self.per_node}, NULL, {n}, {self.per_node});" for n in range(nodes)]

@@ -18,7 +18,7 @@ NODES = ", ".join(f"({rank}, 'node{rank}')" for rank in range(7))
 PROCESSES = ", ".join(f"({rank}, {rank}, 0, 'finalize', 0, 900000000)" for rank in range(7))
 TRACE = f"""
 INSERT INTO run VALUES (1, 'key', '0', 0, 1000000000, 'MPICH', 'MPICH 4', 'MPI_THREAD_MULTIPLE', './app', 7, 7, NULL, NULL, NULL,
-                        'MPI_Init');
+                        'MPI_Init', 'all');
 INSERT INTO node(id, host) VALUES {NODES};
 INSERT INTO process(rank, node, socket, ended, begin_ns, end_ns) VALUES {PROCESSES};
 INSERT INTO communicator VALUES (0, NULL, NULL, NULL, 7, NULL, 1);

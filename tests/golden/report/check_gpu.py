@@ -21,7 +21,7 @@ NODE = [0, 0, 0, 0, 0, 1, 1]
 FORMS = [(3, "device 0", "device 1"), (3, "managed 0", "device 0"), (3, "device 0", "managed 31"), (1, "device 0", "device 1"),
          (3, "device 0", "pinned"), (3, None, None), (0, "device 0", "device 0")]
 TRACE = "".join([
-    "INSERT INTO run VALUES (1, 'key', '0', 0, 1000000000, 'MPICH', 'MPICH 4', 'MPI_THREAD_SINGLE', './app', 7, 7, NULL, NULL, NULL, 'MPI_Init');",
+    "INSERT INTO run VALUES (1, 'key', '0', 0, 1000000000, 'MPICH', 'MPICH 4', 'MPI_THREAD_SINGLE', './app', 7, 7, NULL, NULL, NULL, 'MPI_Init', 'all');",
     "INSERT INTO node(id, host) VALUES (0, 'a'), (1, 'b'); INSERT INTO communicator VALUES (0, NULL, NULL, NULL, 7, NULL, 1);",
     "INSERT INTO function VALUES (1, 'MPI_Isend'), (2, 'MPI_Irecv'), (3, 'MPI_Send');",
     "INSERT INTO callsite(id, module, offset, file, line) VALUES (9, 'app', 16, 'halo.cu', 42), (10, 'app', 32, 'other.cu', 7);",

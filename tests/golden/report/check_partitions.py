@@ -17,7 +17,7 @@ from made_trace import check, database, end, run
 # receiver asked for one partition only, and it was complete after 9 ms. Another place sends one partition in no time.
 TRACE = """
 INSERT INTO run VALUES (1, 'key', '0', 0, 100000000, 'MPICH', 'MPICH 4', 'MPI_THREAD_SINGLE', './app', 2, 2, NULL, NULL, NULL,
-                        'MPI_Init');
+                        'MPI_Init', 'all');
 INSERT INTO node(id, host) VALUES (0, 'node0');
 INSERT INTO process(rank, node, ended, begin_ns, end_ns) VALUES (0, 0, 'finalize', 0, 90000000), (1, 0, 'finalize', 0, 90000000);
 INSERT INTO communicator VALUES (0, NULL, NULL, NULL, 2, NULL, 1), (2, 'halo', 0, 'MPI_Comm_dup', 2, NULL, 1);

@@ -18,7 +18,7 @@ from made_trace import MPISTAIR, SQL, check, database, end, run
 # Three sites of MPI_Allreduce on both ranks: of a stripped library, of C++ without lines, of a function that was inlined.
 TRACE = """
 INSERT INTO run VALUES (1, 'key', '0', 0, 100000000, 'Open MPI', 'Open MPI v5', 'MPI_THREAD_SINGLE', './app', 2, 2, NULL, NULL, NULL,
-                        'MPI_Init');
+                        'MPI_Init', 'all');
 INSERT INTO node(id, host) VALUES (0, 'node0');
 INSERT INTO process(rank, node, ended, begin_ns, end_ns) VALUES (0, 0, 'finalize', 0, 90000000), (1, 0, 'finalize', 0, 90000000);
 INSERT INTO communicator VALUES (0, NULL, NULL, NULL, 2, NULL, 1);

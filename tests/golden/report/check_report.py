@@ -251,7 +251,7 @@ def malformed(folder, halo):
 
 def unusual(folder):
     run_row = ("INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH 4.0.2', 'MPI_THREAD_SINGLE', 'a' || char(27) "
-               "|| '[31m' || x'ff', 2, 2, NULL, NULL, NULL, NULL);")
+               "|| '[31m' || x'ff', 2, 2, NULL, NULL, NULL, NULL, 'all');")
     silent = database(folder / "silent.db", run_row)
     golden_of("silent.txt", "report", "--all", silent.name)
     unknown = json.loads(run("report", silent, "--format", "json")[1])["run"]

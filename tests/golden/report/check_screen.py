@@ -17,7 +17,7 @@ FOLDERS = "/home/someone/work/projects/a-long-name-of-a-project/source"
 def made_run(ranks, steps, late, place="exchange_of_halos.c", command="./solver --steps 20"):
     """A ring of messages and an Allreduce, for which rank `late` computes 0.3 ms of each step longer."""
     rows = [f"INSERT INTO run VALUES (1, 'k', '0', 1700000000000000000, {steps * STEP_NS}, 'MPICH', 'MPICH Version: 4.0.2', "
-            f"'MPI_THREAD_SINGLE', '{command}', {ranks}, {ranks}, 4096, 65536, 20, 'MPI_Init');",
+            f"'MPI_THREAD_SINGLE', '{command}', {ranks}, {ranks}, 4096, 65536, 20, 'MPI_Init', 'all');",
             *(f"INSERT INTO node VALUES ({n}, 'node{n}', 2, 64, NULL, {n}, 64);" for n in range((ranks + 63) // 64)),
             f"INSERT INTO communicator(id, size, known) VALUES (0, {ranks}, 1);",
             "INSERT INTO function VALUES (1, 'MPI_Isend'), (2, 'MPI_Recv'), (3, 'MPI_Wait'), (4, 'MPI_Allreduce');",

@@ -12,7 +12,7 @@ from made_trace import check, database, end, run
 # is called by rank 0 alone. In two fences rank 1 is 1 ms late. All write 1000 bytes in 2 ms, rank 0 begins 1 ms later.
 TRACE = """
 INSERT INTO run VALUES (1, 'key', '0', 0, 100000000, 'Open MPI', 'Open MPI v5', 'MPI_THREAD_SINGLE', './app', 3, 3, NULL, NULL, NULL,
-                        'MPI_Init');
+                        'MPI_Init', 'all');
 INSERT INTO node(id, host) VALUES (0, 'node0');
 INSERT INTO process(rank, node, ended, begin_ns, end_ns) VALUES (0, 0, 'finalize', 0, 90000000), (1, 0, 'finalize', 0, 90000000),
                                                                 (2, 0, 'finalize', 0, 90000000);

@@ -15,7 +15,7 @@ from made_trace import check, database, end, run
 def opposite_kinds(folder):
     """Kind 1 is modelled at twice its time, kind 2 at a third less, and so are the halves of the launch: the sums over both
     kinds are right, but no error is."""
-    run_row = "INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 1, 1, NULL, NULL, NULL, NULL);"
+    run_row = "INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 1, 1, NULL, NULL, NULL, NULL, 'all');"
     rounds = [(1, 1, 100, 100), (2, 1, 100, 100), (3, 2, 300, 300), (4, 2, 300, 300), (5, 3, 10, 10), (6, 3, 20, 20), (7, 4, 20, 20),
               (8, 4, 10, 10)]
     lines = ["INSERT INTO process(rank, node, socket, ended) VALUES (0, 0, 0, 'finalize');"]
@@ -39,7 +39,7 @@ def opposite_kinds(folder):
 
 def withheld(folder):
     """Two pairs of ranks on one socket, 100 us each: side by side for 100 us, for 10 us, or on two sockets."""
-    run_row = "INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 4, 4, NULL, NULL, NULL, NULL);"
+    run_row = "INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 4, 4, NULL, NULL, NULL, NULL, 'all');"
     for name, later_us, socket, share, claimed in (("beside", 0, 0, 1, False), ("touching", 90, 0, 0.1, True), ("apart", 0, 1, 0, True)):
         trace = database(folder / f"{name}.db", run_row, "INSERT INTO node VALUES (0, 'a', 2, 4, NULL, 0, 4);",
                          *(f"INSERT INTO process(rank, node, socket, ended) VALUES ({r}, 0, {r // 2 * socket}, 'finalize');" for r in range(4)),
@@ -109,7 +109,7 @@ def concurrent_share(connection):
 
 def as_the_views(folder):
     """A report sums in its own way; all that it shows is what the views of the trace say."""
-    run_row = ("INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 6, 6, 2000, 5000, NULL, NULL);"
+    run_row = ("INSERT INTO run VALUES (1, 'k', '0', 0, 0, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'a', 6, 6, 2000, 5000, NULL, NULL, 'all');"
                "INSERT INTO node VALUES (0, 'a', 2, 3, NULL, 0, 3), (1, 'b', 2, 3, NULL, 1, 3);")
     for seed in range(6):
         trace = database(folder / "views.db", run_row, irregular(random.Random(seed)))

@@ -2,7 +2,7 @@
 -- message of rank 3 to itself. Measured times of kind 1: rank r takes (r + 1) * 100 us, in the
 -- second half 20 us more; rank 2 sends 30 us late.
 INSERT INTO run VALUES (1, 'node0-4711-1700000000', '0.1.0', 1700000000000000000, 2500000000, 'Open MPI',
-  'Open MPI v4.1.4, package: Debian OpenMPI', 'MPI_THREAD_SINGLE', './halo <b>"mesh" & ''more''</b>', 4, 4, 4096, 65536, 41.25, 'MPI_Init');
+  'Open MPI v4.1.4, package: Debian OpenMPI', 'MPI_THREAD_SINGLE', './halo <b>"mesh" & ''more''</b>', 4, 4, 4096, 65536, 41.25, 'MPI_Init', 'all');
 INSERT INTO program VALUES (0, 3, './halo <b>"mesh" & ''more''</b>');
 INSERT INTO node VALUES (0, 'node0<i>', 2, 4, NULL, 0, 4), (1, 'node1', 2, 4, NULL, 1, 4);
 INSERT INTO process(rank, node, socket, numa, l3, core, pid, place, ended, begin_ns, end_ns) VALUES

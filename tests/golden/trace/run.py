@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../report"))
 import parts
 import spool
+import totals
 
 
 def read_case(path):
@@ -103,7 +104,7 @@ def main():
             if rows != expected:
                 failures.append(f"{sql}\n  expected {expected}\n  found    {rows}")
         if case["exit"] == 0 and not failures:
-            failures += sums_differ(database)
+            failures += sums_differ(database) + totals.wrong(database)
             def tool(*words):
                 return subprocess.run([mpistair, *words], capture_output=True, text=True, timeout=60).stdout
 

@@ -1,0 +1,258 @@
+/* Adds up all calls of a process by the recorder's own functions (interpose/spool/totals.h), process after process, so
+ * that one table is in memory at a time. A table grows as long as a process has new calls, up to a limit from which it
+ * names less, as the recorder's own does. */
+#include "interpose/trace/write/tables.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/database/row.h"
+#include "interpose/spool/totals.h"
+#include "interpose/trace/communicators/communicators.h"
+#include "interpose/trace/gather/nodes.h"
+#include "interpose/trace/gather/place.h"
+#include "interpose/trace/records/records.h"
+#include "interpose/trace/rows/sink.h"
+#include "interpose/trace/site/callsite.h"
+#include "share/base/memory.h"
+#include "share/base/one_of.h"
+
+enum { SLOTS_FIRST = 1 << 10, SLOTS_MOST = 1 << 20 };
+
+struct sums {
+    struct totals totals;
+    struct spool_course course;
+};
+
+static void sums_begin(struct sums *sums, uint64_t start_ticks, uint32_t n_slots)
+{
+    *sums = (struct sums){.totals = {.start_ticks = start_ticks, .n_slots = n_slots}};
+    sums->totals.slots = xcalloc(n_slots, sizeof *sums->totals.slots);
+    sums->totals.course = &sums->course;
+}
+
+/* Makes room for one entry more, as long as that is allowed: a table that is half full begins to name less. */
+static void sums_reserve(struct sums *sums)
+{
+    struct totals *totals = &sums->totals;
+    if (totals->n_used < totals->n_slots / 2 || totals->n_slots == SLOTS_MOST)
+        return;
+    struct totals larger = *totals;
+    larger.n_slots *= 2;
+    larger.n_used = 0;
+    larger.slots = xcalloc(larger.n_slots, sizeof *larger.slots);
+    for (uint32_t i = 0; i < totals->n_slots; i++)
+        totals_add(&larger, &totals->slots[i]);
+    free(totals->slots);
+    *totals = larger;
+}
+
+/* True if the process has that communicator, and a rank in it where the record names one. */
+static bool is_known(const struct trace *trace, const struct trace_process *process, uint32_t index, int32_t peer)
+{
+    if (index >= process->n_communicators || process->communicators[index] == TRACE_NONE)
+        return false;
+    const struct trace_communicator *known = &trace->communicators[process->communicators[index]];
+    return peer < (known->remote_size > 0 ? known->remote_size : known->size);
+}
+
+/* True for a call that says what can be true; those of the other records are counted as damaged. */
+static bool is_sound(const struct trace *trace, const struct trace_process *process, const uint8_t *record)
+{
+    const struct spool_operation *operation = (const void *)record;
+    const struct spool_collective *collective = (const void *)record;
+    const struct spool_access *access = (const void *)record;
+    const struct spool_persistent *persistent = (const void *)record;
+    const struct spool_sum *sum = (const void *)record;
+    switch (*record) {
+    case SPOOL_OPERATION:
+        return operation_known(trace, process, operation) || operation_rejected(operation);
+    case SPOOL_COLLECTIVE:
+        return is_known(trace, process, collective->communicator, -1);
+    case SPOOL_ACCESS:
+        return access->communicator == SPOOL_NO_COMMUNICATOR ||
+               is_known(trace, process, access->communicator, access->target);
+    case SPOOL_PERSISTENT:
+        return is_known(trace, process, persistent->communicator, -1);
+    case SPOOL_SUM:
+        return sum->communicator == SPOOL_NO_COMMUNICATOR || is_known(trace, process, sum->communicator, sum->target);
+    default:
+        return true;
+    }
+}
+
+static bool is_one_sided(uint16_t function)
+{
+    return IS_ONE_OF(function_family(function), FAMILY_RMA, FAMILY_RMA_REQUEST, FAMILY_WIN_CREATE, FAMILY_WIN_FREE,
+                     FAMILY_WIN_TEST);
+}
+
+static enum spool_window_family sum_family(const struct spool_sum *sum)
+{
+    return is_one_sided(sum->function)                  ? WINDOW_ONE_SIDED
+           : function_is_of_file(sum->function)         ? WINDOW_FILE
+           : sum->communicator != SPOOL_NO_COMMUNICATOR ? WINDOW_COLLECTIVE
+                                                        : WINDOW_WAIT;
+}
+
+/* Adds calls that have no record each. */
+static void add_summed(struct totals *totals, const struct spool_sum *sum)
+{
+    const struct spool_total one = {
+        .site = sum->site,
+        .communicator = sum->communicator,
+        .peer = sum->target >= 0 ? sum->target : TOTAL_NO_PEER,
+        .function = sum->function,
+        .bin = sum->calls > 0 ? total_bin(sum->bytes / sum->calls) : 0,
+        .flags = sum->flags & SPOOL_OFF ? TOTAL_OFF : 0,
+        .calls = sum->calls,
+        .bytes = sum->bytes,
+        .ticks = sum->ticks,
+    };
+    totals_add(totals, &one);
+    totals_pass(totals, sum_family(sum), sum->begin_ticks, sum->ticks, sum->calls, 0);
+}
+
+/* Adds up all records of the process. */
+static void add_records(struct sums *sums, const struct trace *trace, const struct trace_process *process)
+{
+    struct spool_cursor cursor = {.spool = process->spool};
+    for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
+        if (!is_sound(trace, process, record))
+            continue;
+        sums_reserve(sums);
+        if (*record == SPOOL_SUM)
+            add_summed(&sums->totals, (const void *)record);
+        else
+            totals_add_record(&sums->totals, record);
+    }
+    uint64_t finish = process->spool->header.finish.ticks;
+    if (finish != 0)
+        totals_pass(&sums->totals, WINDOW_OTHER, finish, 0, 0, 0);
+}
+
+/* Maps ticks of one process to the run's clock. */
+struct process_clock {
+    const struct trace_node *node;
+    const struct trace_process *process;
+    size_t hint;
+};
+
+static int64_t run_ns_at(struct process_clock *clock, uint64_t ticks)
+{
+    return clock_run_ns(clock->node, clock_ns(clock->node, clock->process, ticks, &clock->hint));
+}
+
+/* Returns the nanoseconds of a tick in the mean over a time. */
+static double tick_ns(struct process_clock *clock, uint64_t first_ticks, uint64_t last_ticks)
+{
+    if (last_ticks <= first_ticks)
+        return 1;
+    double ns = (double)run_ns_at(clock, last_ticks) - (double)run_ns_at(clock, first_ticks);
+    return ns / (double)(last_ticks - first_ticks);
+}
+
+/* Rounds to what SQL can hold. */
+static int64_t whole(double value)
+{
+    return value >= 0x1p63 ? INT64_MAX : value > 0 ? (int64_t)(value + 0.5) : 0;
+}
+
+/* The clock of nanoseconds gives them as they are, however many. */
+static int64_t ticks_ns(uint64_t ticks, double rate)
+{
+    return rate == 1 && ticks <= INT64_MAX ? (int64_t)ticks : whole((double)ticks * rate);
+}
+
+static int64_t bounded(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* What was measured of idle calls stands for all of them. */
+struct estimate {
+    int64_t time_ns;
+    int64_t error_ns; /* TRACE_NO_TIME: all were timed */
+};
+
+static struct estimate idle_time(const struct spool_total *total, double rate)
+{
+    double n = (double)total->calls, timed = (double)total->bytes, ticks = (double)total->ticks;
+    if (total->bytes >= total->calls)
+        return (struct estimate){ticks_ns(total->ticks, rate), TRACE_NO_TIME};
+    if (total->bytes == 0)
+        return (struct estimate){0, 0};
+    double mean = ticks / timed, time = mean * n;
+    /* The variance of the calls that were not timed, from those that were; of a single one nothing is known. */
+    double variance = timed > 1 ? (total->square - timed * mean * mean) / (timed - 1) : mean * mean;
+    double error = n * sqrt(fmax(variance, 0) / timed * (1 - timed / n));
+    return (struct estimate){whole(time * rate), whole(error * rate)};
+}
+
+static void write_total(struct row *row, const struct trace *trace, int64_t rank, const struct spool_total *total,
+                        double rate)
+{
+    const struct trace_process *process = &trace->processes[rank];
+    bool idle = (total->flags & TOTAL_IDLE) != 0, known = is_known(trace, process, total->communicator, -1);
+    uint32_t communicator = known ? process->communicators[total->communicator] : TRACE_NONE;
+    int32_t peer = known && total->peer >= 0 ? communicator_world_rank(trace, communicator, total->peer) : -1;
+    struct estimate time = {ticks_ns(total->ticks, rate), TRACE_NO_TIME};
+    if (idle)
+        time = idle_time(total, rate);
+    /* Other calls of a rank to a peer are one-sided. */
+    bool posts = total->peer != TOTAL_NO_PEER && !is_one_sided(total->function);
+    row_insert(row, "iiuunbntbiiiibbo", rank, function_id(total->function),
+               callsite_find_any(&process->callsites, total->site),
+               known && posts ? communicator_context(trace, communicator) : communicator, peer,
+               total->peer == TOTAL_SEVERAL, peer >= 0 ? rank_level(trace, (uint32_t)rank, (uint32_t)peer) : -1,
+               !posts                         ? NULL
+               : total->flags & TOTAL_RECEIVE ? "receive"
+                                              : "send",
+               total->bin, bounded(total->calls), idle ? (int64_t)0 : bounded(total->bytes), time.time_ns,
+               ticks_ns(total->longest_ticks, rate), (total->flags & TOTAL_OFF) != 0, idle, time.error_ns);
+}
+
+static void write_course(struct row *row, const struct trace *trace, int64_t rank, const struct sums *sums)
+{
+    const struct trace_process *process = &trace->processes[rank];
+    const struct spool_course *course = &sums->course;
+    struct process_clock clock = {.node = &trace->nodes[process->node], .process = process};
+    for (uint32_t i = 0; i < course->n; i++) {
+        const struct spool_window *window = &course->windows[i];
+        uint64_t begin = sums->totals.start_ticks + ((uint64_t)i << course->shift);
+        int64_t begin_ns = run_ns_at(&clock, begin);
+        int64_t end_ns = run_ns_at(&clock, begin + (UINT64_C(1) << course->shift));
+        double rate = (double)(end_ns - begin_ns) / (double)(UINT64_C(1) << course->shift);
+        if (i + 1 == course->n && begin_ns <= process->end_ns && process->end_ns < end_ns)
+            end_ns = process->end_ns;
+        const uint64_t *ticks = window->ticks;
+        row_insert(row, "iiiiiiiiiiii", rank, begin_ns, end_ns, ticks_ns(ticks[WINDOW_POINT_TO_POINT], rate),
+                   ticks_ns(ticks[WINDOW_WAIT], rate), ticks_ns(ticks[WINDOW_IDLE], rate),
+                   ticks_ns(ticks[WINDOW_COLLECTIVE], rate), ticks_ns(ticks[WINDOW_ONE_SIDED], rate),
+                   ticks_ns(ticks[WINDOW_FILE], rate), ticks_ns(ticks[WINDOW_OTHER], rate), bounded(window->calls),
+                   bounded(window->sent_bytes));
+    }
+}
+
+int write_totals(const struct trace *trace, sqlite3 *database)
+{
+    struct row totals = row_prepare(database, "total", 16), courses = row_prepare(database, "course", 12);
+    for (int32_t rank = 0; rank < trace->world_size; rank++) {
+        const struct trace_process *process = &trace->processes[rank];
+        if (process->spool == NULL)
+            continue;
+        struct sums sums;
+        sums_begin(&sums, process->spool->header.start.ticks, SLOTS_FIRST);
+        add_records(&sums, trace, process);
+        struct process_clock clock = {.node = &trace->nodes[process->node], .process = process};
+        uint64_t start = sums.totals.start_ticks;
+        double rate = tick_ns(&clock, start, start + ((uint64_t)sums.course.n << sums.course.shift));
+        for (uint32_t i = 0; i < sums.totals.n_slots; i++)
+            if (sums.totals.slots[i].calls > 0)
+                write_total(&totals, trace, rank, &sums.totals.slots[i], rate);
+        write_course(&courses, trace, rank, &sums);
+        free(sums.totals.slots);
+    }
+    return row_finish(&totals) | row_finish(&courses);
+}
