@@ -20,7 +20,6 @@
 #include "predictor/replay/show.h"
 #include "share/base/side_by_side.h"
 #include "predictor/terms/topology.h"
-#include "predictor/what_if/what_if.h"
 
 /* Draws machines for --interval; without it, or where the machine has no intervals, makes no draws. */
 static void make_draws(const struct predict_options *options, const struct machine *machine,
@@ -206,8 +205,6 @@ int cmd_predict(int argc, char **argv)
                             options.run.output, &error);
     else if (predict_options_story(&options))
         result = run_story(&options.run, &error);
-    else if (options.run.what_if.asked)
-        result = what_if_run(&options, &error);
     else
         result = options.pattern != NULL ? predict_pattern(&options, &error)
                  : options.rounds        ? predict_rounds(&options, &error)

@@ -163,9 +163,7 @@ static int choose_models(struct predict_options *options)
     bool models = takes_models(options), story = predict_options_story(options);
     int code = 0;
     if (options->n_lists == 0)
-        options->lists[options->n_lists++] = story                                 ? options->run.law.name
-                                             : options->run.what_if.best_placement ? "flow"
-                                                                                   : "all";
+        options->lists[options->n_lists++] = story ? options->run.law.name : "all";
     for (size_t i = 0; code == 0 && i < options->n_lists; i++)
         code = models ? add_models(options, options->lists[i]) : add_laws(options, options->lists[i]);
     if (code == 0 && story && options->n_laws != 1)
@@ -271,11 +269,6 @@ static int check_computing(const struct predict_options *options)
     if (asks && options->pattern != NULL && !given)
         return wrong_usage("predict", "MODEL+memory on a pattern requires --compute-cores N, the number of cores of "
                                       "each socket that compute while messages arrive");
-    if (asks && options->run.trace != NULL && options->run.what_if.asked)
-        return wrong_usage(
-            "predict",
-            "MODEL+memory does not support --what-if, since other ranks would compute: without --rounds the law "
-            "staircase+memory does");
     return 0;
 }
 
@@ -285,7 +278,12 @@ static int check_models_alone(struct predict_options *options)
     const char *whole = run_options_whole(&options->run);
     if (whole != NULL)
         return wrong_usage("predict", "%s requires a trace%s", whole, options->rounds ? " without --rounds" : "");
-    return what_if_options_check(&options->run.what_if, "predict", false);
+    int code = what_if_options_check(&options->run.what_if, "predict", false);
+    if (code != 0 || !options->run.what_if.asked)
+        return code;
+    return wrong_usage("predict", "a change (--what-if) requires a trace%s",
+                       options->rounds ? " without --rounds: the whole run is replayed with it"
+                                       : "; for a pattern run the models with the other machine or placement");
 }
 
 /* Checks what goes with the whole run. latency: that option was given. */
@@ -319,10 +317,7 @@ static int check(struct predict_options *options, int n_arguments)
         return wrong_usage("predict", "--topology requires a model with +contention, such as staircase+contention");
     if (repetitions_unused(options))
         return wrong_usage("predict", "--repetitions requires --model flow or flow-window");
-    int result = check_computing(options);
-    if (result == 0 && takes_models(options) && options->run.interval && options->run.what_if.asked)
-        return wrong_usage("predict", "--interval and --what-if exclude each other");
-    return result;
+    return check_computing(options);
 }
 
 /* Makes the row of --seed, which --finegrain takes as well, set given by itself. */

@@ -77,8 +77,6 @@ int run_options_check(struct run_options *options)
 {
     bool others =
         options->n_scales > 0 || options->ideal.no_latency || options->ideal.no_transfer || options->no_contention;
-    if (options->what_if.aggregate)
-        return wrong_usage(options->command, "--aggregate requires 'mpistair predict' with --rounds or --pattern");
     return what_if_options_check(&options->what_if, options->command, others);
 }
 

@@ -19,17 +19,13 @@ void what_if_option_rows(struct what_if_options *options, struct option_row rows
         {0, "to-machine", "NAME|FILE", "another machine table", .text = &options->machine, .words = WORDS_MACHINE},
         {0, "to-placement", "L.csv|fill|round-robin-nodes|round-robin-sockets",
          "other places of the ranks, from a file, or the same places assigned by a rule", .text = &options->placement},
-        {0, "best-placement", NULL,
-         "search for an order of the ranks on their places that lowers the modelled time, for rounds and patterns by "
-         "the first model (default: flow)",
+        {0, "best-placement", NULL, "search for an order of the ranks on their places that shortens the run",
          .flag = &options->best_placement},
         {0, "seconds", "S", "time limit of the search; default: 10", .real = &options->seconds, .most = MOST_SECONDS,
          .given = &options->search_option},
         {0, "seed", "N", "seed of the search; default: 1", .whole = &options->seed, .given = &options->search_option},
         {0, "eager-threshold", "BYTES", "smallest size sent by rendezvous", .whole = &options->eager_bytes,
          .given = &options->eager_given},
-        {0, "aggregate", NULL, "join all messages to one partner in a round; requires --rounds or --pattern",
-         .flag = &options->aggregate},
         {0, "rank-file", "PREFIX",
          "write the new placement to PREFIX.rankfile (Open MPI), PREFIX.hosts (MPICH's hydra), PREFIX.L.csv",
          .text = &options->rank_file},
@@ -40,7 +36,7 @@ void what_if_option_rows(struct what_if_options *options, struct option_row rows
 int what_if_options_check(struct what_if_options *options, const char *command, bool others)
 {
     bool places = options->placement != NULL || options->best_placement;
-    bool changes = others || places || options->machine != NULL || options->aggregate || options->eager_given;
+    bool changes = others || places || options->machine != NULL || options->eager_given;
     options->asked = options->asked || changes || options->search_option || options->rank_file != NULL;
     if (!options->asked)
         return 0;

@@ -12,7 +12,6 @@ struct what_if_options {
     const char *machine;   /* as given, or NULL: the same */
     const char *placement; /* L.csv or the name of an arrangement, or NULL */
     bool best_placement;   /* search for one */
-    bool aggregate;
     bool eager_given;
     uint64_t eager_bytes;
     double seconds; /* limit of the search */
@@ -22,7 +21,7 @@ struct what_if_options {
 };
 
 /* Sets the defaults, and writes the table of the options into rows. */
-enum { WHAT_IF_ROWS = 10 };
+enum { WHAT_IF_ROWS = 9 };
 void what_if_option_rows(struct what_if_options *options, struct option_row rows[WHAT_IF_ROWS]);
 /* Checks them once all are read. command: whose errors they are; others: there are other changes. Returns 0, or the
  * exit code after the reason was printed. */

@@ -1,4 +1,4 @@
-/* Places by rule are the start, since they move many ranks at once; exchanges of two ranks follow, in an order by
+/* Places by rule and by the partitioner are the start, since they move many ranks at once; exchanges of two ranks follow, in an order by
  * chance, until none of them helps. See run_placement.h. */
 #include "predictor/run_study/run_placement.h"
 
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "predictor/what_if/arrange.h"
+#include "predictor/what_if/placement_map.h"
 #include "share/base/memory.h"
 #include "share/base/monotonic.h"
 #include "share/base/random.h"
@@ -58,6 +59,21 @@ static bool exchange(struct searching *searching, const size_t *order, size_t n)
     return searching->found->best_s < before_s;
 }
 
+/* Tries the partitioner's placement; where it fails, the others are left. */
+static void judge_mapped(struct searching *searching, const struct placement *start)
+{
+    const struct run_program *program = searching->search->program;
+    struct rank_bytes *pairs = xmalloc((program->n_messages + 1) * sizeof *pairs);
+    struct error error;
+    for (size_t i = 0; i < program->n_messages; i++) {
+        const struct run_message *message = &program->messages[i];
+        pairs[i] = (struct rank_bytes){message->src, message->dst, (double)message->bytes};
+    }
+    if (placement_map(pairs, program->n_messages, start, searching->search->seed, &searching->tried, &error) == 0)
+        judge(searching);
+    free(pairs);
+}
+
 static void search_from(struct searching *searching, const struct placement *start)
 {
     size_t n = start->n_ranks, *order = xmalloc((n + 1) * sizeof *order);
@@ -66,6 +82,8 @@ static void search_from(struct searching *searching, const struct placement *sta
         placement_arrange(start, rule, &searching->tried);
         judge(searching);
     }
+    if (placement_map_is_built() && !out_of_time(searching))
+        judge_mapped(searching, start);
     twister_seed(&random, searching->search->seed);
     for (size_t i = 0; i < n; i++)
         order[i] = i;

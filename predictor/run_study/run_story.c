@@ -116,9 +116,10 @@ static int replay(const struct run_options *options, sqlite3 *database, struct e
     if (code == 0)
         code = output_file_open(&output, options->output, error);
     if (code == 0) {
-        code = show(output.stream, database, &study, error);
-        if (code == 0 && options->what_if.rank_file != NULL)
+        if (options->what_if.rank_file != NULL)
             code = rank_file_write(options->what_if.rank_file, &study.after.placement, database, options->trace, error);
+        if (code == 0)
+            code = show(output.stream, database, &study, error);
         if (code == 0)
             code = output_file_commit(&output, error);
         else

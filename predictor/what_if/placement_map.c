@@ -13,6 +13,7 @@
 #include "predictor/pattern/group.h"
 #include "share/base/scotch_library.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* Tells who exchanges how much with whom over a run: the neighbours of every rank, in both directions; weight: the
  * bytes between the two, scaled, 1 at least. */
@@ -25,37 +26,25 @@ struct rank_graph {
 /* Limits what all edges weigh together: Scotch adds them up in its own integer. */
 #define WEIGHT_SUM 1e9
 
-struct edge {
-    uint32_t a, b;
-    double bytes;
-};
-
-static int compare_edges(const void *a, const void *b)
+static int compare_pairs(const void *a, const void *b)
 {
-    const struct edge *x = a, *y = b;
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    return (x->b > y->b) - (x->b < y->b);
+    const struct rank_bytes *x = a, *y = b;
+    return ORDER(x->a, y->a) ?: ORDER(x->b, y->b);
 }
 
-/* Gathers both directions of every message of a run as edges, sorted, equal ones added up; returns how many. */
-static size_t gather_edges(const struct workload *workload, struct edge *edges)
+/* Gathers both directions of every pair as edges, sorted, equal ones added up; returns how many. */
+static size_t gather_edges(const struct rank_bytes *pairs, size_t n_pairs, struct rank_bytes *edges)
 {
     size_t n = 0, unique = 0;
-    for (size_t k = 0; k < workload->n_kinds; k++) {
-        const struct workload_kind *kind = &workload->kinds[k];
-        for (size_t m = 0; m < kind->pattern.n_messages; m++) {
-            uint32_t src = kind->world_rank[kind->pattern.src[m]], dst = kind->world_rank[kind->pattern.dst[m]];
-            double bytes = (double)kind->pattern.bytes[m] * kind->weight;
-            if (src == dst)
-                continue;
-            edges[n++] = (struct edge){src, dst, bytes};
-            edges[n++] = (struct edge){dst, src, bytes};
-        }
+    for (size_t i = 0; i < n_pairs; i++) {
+        if (pairs[i].a == pairs[i].b)
+            continue;
+        edges[n++] = pairs[i];
+        edges[n++] = (struct rank_bytes){pairs[i].b, pairs[i].a, pairs[i].bytes};
     }
-    qsort(edges, n, sizeof *edges, compare_edges);
+    qsort(edges, n, sizeof *edges, compare_pairs);
     for (size_t i = 0; i < n; i++)
-        if (unique > 0 && edges[unique - 1].a == edges[i].a && edges[unique - 1].b == edges[i].b)
+        if (unique > 0 && compare_pairs(&edges[unique - 1], &edges[i]) == 0)
             edges[unique - 1].bytes += edges[i].bytes;
         else
             edges[unique++] = edges[i];
@@ -69,13 +58,12 @@ static void rank_graph_release(struct rank_graph *graph)
     free(graph->weight);
 }
 
-/* Builds the graph in O(M log M) for the M messages of all kinds: takes every message as two edges, sorted by their
- * ends, and adds equal ones up. */
-static void rank_graph_init(struct rank_graph *graph, const struct workload *workload)
+/* Builds the graph in O(n log n) for n pairs. */
+static void rank_graph_init(struct rank_graph *graph, const struct rank_bytes *pairs, size_t n_pairs, size_t n_ranks)
 {
-    struct edge *edges = xmalloc((2 * workload_messages(workload) + 1) * sizeof *edges);
-    size_t n = gather_edges(workload, edges);
-    *graph = (struct rank_graph){.first = xcalloc(workload->n_ranks + 1, sizeof *graph->first),
+    struct rank_bytes *edges = xmalloc((2 * n_pairs + 1) * sizeof *edges);
+    size_t n = gather_edges(pairs, n_pairs, edges);
+    *graph = (struct rank_graph){.first = xcalloc(n_ranks + 1, sizeof *graph->first),
                                  .neighbour = xmalloc((n + 1) * sizeof *graph->neighbour),
                                  .weight = xmalloc((n + 1) * sizeof *graph->weight)};
     double sum = 0;
@@ -86,7 +74,7 @@ static void rank_graph_init(struct rank_graph *graph, const struct workload *wor
         graph->neighbour[i] = edges[i].b;
         graph->weight[i] = 1 + (sum > 0 ? (int32_t)(edges[i].bytes / sum * WEIGHT_SUM) : 0);
     }
-    for (size_t rank = 0; rank < workload->n_ranks; rank++)
+    for (size_t rank = 0; rank < n_ranks; rank++)
         graph->first[rank + 1] += graph->first[rank];
     free(edges);
 }
@@ -260,7 +248,8 @@ static int place_node(struct map_work *work, const struct placement *slots, size
     return 0;
 }
 
-static void map_work_init(struct map_work *work, const struct workload *workload, const struct placement *slots)
+static void map_work_init(struct map_work *work, const struct rank_bytes *pairs, size_t n_pairs,
+                          const struct placement *slots)
 {
     size_t n = slots->n_ranks + 1;
     work->index = xcalloc(n, sizeof *work->index);
@@ -268,7 +257,7 @@ static void map_work_init(struct map_work *work, const struct workload *workload
     work->node_of = xmalloc(n * sizeof *work->node_of);
     work->part = xmalloc(n * sizeof *work->part);
     work->capacity = xmalloc(n * sizeof *work->capacity);
-    rank_graph_init(&work->graph, workload);
+    rank_graph_init(&work->graph, pairs, n_pairs, slots->n_ranks);
     grouping_init(&work->nodes, slots, GROUP_BY_NODE);
     grouping_init(&work->sockets, slots, GROUP_BY_SOCKET);
 }
@@ -278,11 +267,11 @@ bool placement_map_is_built(void)
     return true;
 }
 
-int placement_map(const struct workload *workload, const struct placement *slots, uint64_t seed,
+int placement_map(const struct rank_bytes *pairs, size_t n_pairs, const struct placement *slots, uint64_t seed,
                   struct placement *mapped, struct error *error)
 {
     struct map_work work;
-    map_work_init(&work, workload, slots);
+    map_work_init(&work, pairs, n_pairs, slots);
     struct cut cut = {.graph = &work.graph,
                       .members = work.members,
                       .n = slots->n_ranks,

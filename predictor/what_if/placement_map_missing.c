@@ -6,11 +6,9 @@ bool placement_map_is_built(void)
     return false;
 }
 
-int placement_map(const struct workload *workload, const struct placement *slots, uint64_t seed,
+int placement_map(const struct rank_bytes *pairs, size_t n_pairs, const struct placement *slots, uint64_t seed,
                   struct placement *mapped, struct error *error)
 {
-    (void)workload, (void)slots, (void)seed, (void)mapped;
-    return error_set(error,
-                     "--best-placement: mpistair was built without Scotch, which the search begins with: install "
-                     "libscotch-dev (Debian, Ubuntu), then build it once more");
+    (void)pairs, (void)n_pairs, (void)slots, (void)seed, (void)mapped;
+    return error_set(error, "mpistair was built without Scotch");
 }

@@ -60,21 +60,6 @@ static const struct host *hosts_find(const struct hosts *hosts, uint32_t node)
     return hosts->n > 0 ? bsearch(&key, hosts->hosts, hosts->n, sizeof key, compare_hosts) : NULL;
 }
 
-/* Names the nodes of a placement that nobody named node0, node1, ... */
-static void hosts_invent(struct hosts *hosts, const struct placement *placement)
-{
-    struct grouping nodes;
-    char name[32];
-    grouping_init(&nodes, placement, GROUP_BY_NODE);
-    for (size_t i = 0; i < nodes.n_groups; i++) {
-        uint32_t node = placement->node[nodes.member[nodes.first[i]]];
-        snprintf(name, sizeof name, "node%u", node);
-        hosts_add(hosts, node, name, 0);
-    }
-    grouping_release(&nodes);
-    hosts_sort(hosts);
-}
-
 static int add_host(struct cursor *rows, const char *path, struct hosts *hosts, struct error *error)
 {
     int64_t node = cursor_integer(rows, 0), sockets = cursor_integer(rows, 2), cores = cursor_integer(rows, 3);
@@ -225,13 +210,7 @@ int rank_file_write(const char *prefix, const struct placement *placement, sqlit
 {
     struct hosts hosts = {0};
     size_t split_nodes = 0;
-    int result = 0;
-    if (database != NULL)
-        result = hosts_read(database, trace, &hosts, error);
-    else {
-        hosts_invent(&hosts, placement);
-        inform("note: a pattern names no hosts; %s.rankfile calls them node0, node1, ...", prefix);
-    }
+    int result = hosts_read(database, trace, &hosts, error);
     if (result == 0)
         result = write_files(prefix, placement, &hosts, &split_nodes, error);
     if (result == 0 && split_nodes > 0)

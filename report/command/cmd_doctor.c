@@ -314,7 +314,9 @@ static void look_at_parts(struct doctor *doctor)
         const char *name, *lacking, *advice;
         bool is_there;
     } parts[] = {
-        {"Scotch", "built without Scotch: no pattern mesh, no predict --best-placement, no finding of placement",
+        {"Scotch",
+         "built without Scotch: no pattern mesh, predict --best-placement starts from rules alone, no finding of "
+         "placement",
          "install libscotch-dev and build mpistair once more", placement_map_is_built()},
         {"OTF2", "built without libotf2: no export --to otf2",
          "install libopen-trace-format2-dev and build mpistair once more", export_otf2_is_built()},

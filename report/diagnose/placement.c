@@ -44,49 +44,44 @@ static int compare_ranks(const void *left, const void *right)
     return ORDER(a->src, b->src) ?: ORDER(a->dst, b->dst);
 }
 
-/* Sums the bytes of every pair, as one round; *between_s: what messages between nodes took once both sides were
- * there. */
-static void sum_traffic(const struct pair_sums *sums, struct pattern *pattern, double *between_s)
+/* Sums the bytes of every pair into pairs[sums->n_rank_pairs], and returns how many there are; *between_s: what messages
+ * between nodes took once both sides were there. */
+static size_t sum_traffic(const struct pair_sums *sums, struct rank_bytes *pairs, double *between_s)
 {
-    const struct rank_pair **order = xcalloc(sums->n_rank_pairs, sizeof *order);
+    const struct rank_pair **order = xcalloc(sums->n_rank_pairs + 1, sizeof *order);
+    size_t n = 0;
     for (size_t i = 0; i < sums->n_rank_pairs; i++)
         order[i] = &sums->rank_pairs[i];
     qsort(order, sums->n_rank_pairs, sizeof *order, compare_ranks);
-    for (size_t i = 0, end; i < sums->n_rank_pairs; i = end) {
-        double bytes = 0, between_ns = 0;
-        for (end = i; end < sums->n_rank_pairs && compare_ranks(&order[i], &order[end]) == 0; end++) {
-            bytes += order[end]->bytes;
-            between_ns += order[end]->between_ns;
-        }
-        *between_s += between_ns * 1e-9;
-        if (pattern_append(pattern, order[i]->src, order[i]->dst, (uint64_t)fmin(bytes, 1e18)) != 0)
-            no_memory(0);
+    for (size_t i = 0; i < sums->n_rank_pairs; i++) {
+        if (i == 0 || compare_ranks(&order[i - 1], &order[i]) != 0)
+            pairs[n++] = (struct rank_bytes){.a = order[i]->src, .b = order[i]->dst};
+        pairs[n - 1].bytes += order[i]->bytes;
+        *between_s += order[i]->between_ns * 1e-9;
     }
     free(order);
+    return n;
 }
 
-/* Returns the bytes between nodes; of a workload of one kind. */
-static double between_nodes(const struct workload *workload, const struct placement *placement)
+static double between_nodes(const struct rank_bytes *pairs, size_t n_pairs, const struct placement *placement)
 {
-    const struct workload_kind *kind = &workload->kinds[0];
     double bytes = 0;
-    for (size_t i = 0; i < kind->pattern.n_messages; i++)
-        if (placement->node[kind->world_rank[kind->pattern.src[i]]] !=
-            placement->node[kind->world_rank[kind->pattern.dst[i]]])
-            bytes += (double)kind->pattern.bytes[i];
+    for (size_t i = 0; i < n_pairs; i++)
+        if (placement->node[pairs[i].a] != placement->node[pairs[i].b])
+            bytes += pairs[i].bytes;
     return bytes;
 }
 
-static int map_and_add(struct diagnosis *diagnosis, const struct workload *workload, const struct placement *slots,
-                       double between_s)
+static int map_and_add(struct diagnosis *diagnosis, const struct rank_bytes *pairs, size_t n_pairs,
+                       const struct placement *slots, double between_s)
 {
     struct placement mapped = {0};
-    double now = between_nodes(workload, slots);
+    double now = between_nodes(pairs, n_pairs, slots);
     if (!(now > 0))
         return 0;
     placement_init(&mapped, slots->n_ranks);
-    int result = placement_map(workload, slots, 1, &mapped, diagnosis->error);
-    double then = result == 0 ? between_nodes(workload, &mapped) : now, saved = (now - then) / now;
+    int result = placement_map(pairs, n_pairs, slots, 1, &mapped, diagnosis->error);
+    double then = result == 0 ? between_nodes(pairs, n_pairs, &mapped) : now, saved = (now - then) / now;
     placement_release(&mapped);
     if (result != 0 || saved < LEAST_SAVED)
         return result;
@@ -107,24 +102,17 @@ int diagnose_placement(struct diagnosis *diagnosis)
 {
     size_t n_ranks = diagnosis->program.n_ranks;
     struct placement slots = {0};
-    struct pattern pattern = {0};
-    struct workload workload = {0};
     double between_s = 0;
     bool known = true;
     if (n_ranks < 2 || n_ranks > MOST_RANKS || !placement_map_is_built())
         return 0;
+    struct rank_bytes *pairs = xmalloc((diagnosis->pairs->n_rank_pairs + 1) * sizeof *pairs);
     placement_init(&slots, n_ranks);
-    workload_init(&workload, n_ranks);
     int result = read_places(diagnosis, &slots, &known);
-    if (result == 0 && known)
-        sum_traffic(diagnosis->pairs, &pattern, &between_s);
-    if (result == 0 && pattern.n_messages > 0 && pattern.n_messages <= MOST_PAIRS &&
-        between_s >= LEAST_SHARE * diagnosis->all_s) {
-        workload_add(&workload, 1, 1, &pattern);
-        result = map_and_add(diagnosis, &workload, &slots, between_s);
-    }
-    pattern_release(&pattern);
-    workload_release(&workload);
+    size_t n = result == 0 && known ? sum_traffic(diagnosis->pairs, pairs, &between_s) : 0;
+    if (n > 0 && n <= MOST_PAIRS && between_s >= LEAST_SHARE * diagnosis->all_s)
+        result = map_and_add(diagnosis, pairs, n, &slots, between_s);
+    free(pairs);
     placement_release(&slots);
     return result;
 }

@@ -4,8 +4,8 @@ flow, on a table that our own calibration measured there; the job is run again w
 Predicted and measured gain are printed.
 
 Usage: best_placement.py CLUSTER MPISTAIR ALGORITHM2 MPIEXEC [--launches 2] [--seed N] [--table FILE] [--folder FOLDER]
-Open MPI; exit status 77, skipped, without root. Measured: the largest of the ranks' mean times, as algorithm2 says, the
-mean over the launches; the launches of both placements take turns. A benchmark: it fails only where a step does.
+Open MPI; exit status 77, skipped, without root. Measured: the largest of the ranks' mean times of a repetition, as
+algorithm2 says, predicted: the run time; the mean over the launches; the launches of both placements take turns. A benchmark: it fails only where a step does.
 """
 import argparse
 import csv
@@ -74,15 +74,16 @@ def measure(options, on, make):
     with open(f"{name}.csv", "w") as file:
         file.write("src,dst,bytes\n" + "".join(f"{src},{dst},{bytes_}\n" for src, dst, bytes_ in messages))
     launch(options, on, name, f"{name}.db", None)
-    said, = json.loads(run(options.mpistair, "predict", f"{name}.db", "--rounds", "--machine", options.table,
-                           "--best-placement", "--rank-file", f"{name}-best", "--json"))
-    moved = sum(rank["node"] != rank["to_node"] for rank in said["ranks"])
+    said = json.loads(run(options.mpistair, "predict", f"{name}.db", "--machine", options.table, "--model", "flow",
+                          "--best-placement", "--rank-file", f"{name}-best", "--json"))
+    with open(f"{name}-best.L.csv") as file:
+        moved = sum(int(row["node"]) != int(row["rank"]) // (RANKS // NODES) for row in csv.DictReader(file))
     before, after = [], []
     for _ in range(options.launches):  # neither is recorded
         before.append(launch(options, on, name, None, None))
         after.append(launch(options, on, name, None, f"{name}-best.rankfile"))
     print(f"{name:8} {len(messages):8} {sum(m[2] for m in messages) / 1e6:6.1f} {moved:5}  "
-          f"{gain(said['before_s'] / 10, said['after_s'] / 10)}  "
+          f"{gain(said['run']['predicted_s'], said['what_if']['predicted_s'])}  "
           f"{gain(sum(before) / len(before), sum(after) / len(after))}  "
           + " ".join(f"{1e3 * b:.1f}>{1e3 * a:.1f}" for b, a in zip(before, after)), flush=True)
 

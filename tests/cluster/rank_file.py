@@ -37,7 +37,7 @@ def main():
     hosts = record("before.db", MPIEXEC)
     if hosts[0] != hosts[1] or hosts[2] != hosts[3] or hosts[0] == hosts[2]:
         failures.append(f"the first placement is {hosts}")
-    print(run(TOOL, "predict", "before.db", "--rounds", "--machine", "summit", "--best-placement", "--rank-file", "best"))
+    print(run(TOOL, "predict", "before.db", "--machine", "summit", "--best-placement", "--rank-file", "best"))
     with open("best.hosts") as file:
         told = [line.strip().removesuffix(":1") for line in file]
     if told[0] != told[2] or told[1] != told[3] or told[0] == told[1]:

@@ -237,8 +237,7 @@ void read_database(const uint8_t *data, size_t size)
                 "--rounds", "--interval", NULL);
         break;
     case 4:
-        command(cmd_predict, path, "--machine", "m", "--model", "flow+queue-captured", "--to-placement", "fill",
-                "--aggregate", "--rounds", NULL);
+        command(cmd_predict, path, "--machine", "m", "--model", "flow+queue-captured", "--rounds", NULL);
         command(cmd_predict, path, "--machine", "m", "--model", "flow", "--to-placement", "fill", NULL);
         break;
     case 5:
@@ -250,8 +249,8 @@ void read_database(const uint8_t *data, size_t size)
         break;
     default:
         command(cmd_report, path, NULL);
-        command(cmd_predict, path, "--machine", "m", "--model", "flow,max-rate+contention", "--eager-threshold", "512",
-                "--rounds", NULL);
+        command(cmd_predict, path, "--machine", "m", "--model", "flow,max-rate+contention", "--rounds", NULL);
+        command(cmd_predict, path, "--machine", "m", "--model", "flow", "--eager-threshold", "512", NULL);
         break;
     }
 }

@@ -219,7 +219,7 @@ class Finegrain(PredictTest):
                 (["--model", "flow"], "--finegrain and --model"),
                 (["--pattern", "P.csv"], "--finegrain and --pattern"),
                 (["--interval"], "--finegrain and --interval"),
-                (["--aggregate"], "--finegrain and --what-if"),
+                (["--eager-threshold", "5"], "--finegrain and --what-if"),
                 (["--seconds", "3"], "--seconds and --seed require --best-placement"),
                 (["--compute-cores", "3"], "--finegrain and --compute-cores"),
                 (["trace.db"], "--finegrain and a trace")):

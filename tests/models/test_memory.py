@@ -265,7 +265,7 @@ class Memory(PredictTest):
         for options in (("trace.db",), ("--pattern", "P.csv"), ("--placement", "L.csv"), ("--model", "flow"), ("--latency", "in"),
                         ("--topology", "cube"), ("--repetitions", 2), ("--interval",)):
             self.call(*memory, *options, code=2, says="--memory and " + ("a trace" if options[0] == "trace.db" else options[0]))
-        self.call(*memory, "--aggregate", code=2, says="--memory and --what-if")
+        self.call(*memory, "--to-placement", "fill", code=2, says="--memory and --what-if")
         for option, says in (("--compute-cores", "requires --memory, or a model with +memory"), ("--comp-numa", "require --memory"),
                              ("--comm-numa", "require --memory")):
             self.call("predict", "trace.db", "--rounds", "--machine", "henri", option, 0, code=2, says=says)

@@ -219,8 +219,6 @@ class MemoryTerm(unittest.TestCase):
         self.made_trace()
         done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine(), "--model", "postal+memory", "--compute-cores", 2)
         self.refused(done, 2, "--compute-cores requires --pattern")
-        done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine(), "--model", "postal+memory", "--to-placement", "fill")
-        self.refused(done, 2, "without --rounds the law staircase+memory")
         done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine("cpu-copy"), "--model", "postal+memory")
         self.refused(done, 1, "cpu-copy", "between nodes")
 

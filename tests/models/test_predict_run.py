@@ -155,8 +155,7 @@ class PredictRun(unittest.TestCase):
         """Errors name the command that was called."""
         self.write(made.chain())
         for command in "predict", "replay":
-            for options, text in ((["--aggregate"], "--aggregate requires 'mpistair predict' with --rounds or --pattern"),
-                                  (["--what-if"], "--what-if: expected a change"), (["--from", "noon"], "--from: "),
+            for options, text in ((["--what-if"], "--what-if: expected a change"), (["--from", "noon"], "--from: "),
                                   (["--scale-computation", "-1"], "--scale-computation -1: expected FACTOR"),
                                   (["--seconds", "3"], "--seconds and --seed require --best-placement")):
                 done = self.tool(command, self.trace, "--machine", self.machine, *options)

@@ -126,23 +126,13 @@ class Rounds(PredictTest):
             os.unlink(trace)
 
     def test_one_reader_of_rounds(self):
-        """A standing receive, posts that differ from round to round, ranks that begin late: what --what-if calls before, and
-        what the pattern of a kind gives, is what predict stored."""
+        """A standing receive, posts that differ from round to round, ranks that begin late: what the pattern of a kind gives is
+        what predict stored."""
         rounds = [(0, 10 ** 9, {0: 0, 1: 5000, 2: 0}, [(0, 1, 10 ** 6, 0, -9 * 10 ** 8), (2, 1, 5 * 10 ** 5, -4000, 7000)]),
                   (1, 2 * 10 ** 9, {0: 30000, 3: 0}, [(3, 0, 10 ** 6, -10 ** 8, 40000)]),
                   (0, 3 * 10 ** 9, {0: 90000, 1: 0, 2: 0}, [(0, 1, 10 ** 6, 90000, 0), (2, 1, 5 * 10 ** 5, 0, 7000)])]
         trace, models, machine = self.make_trace(rounds), "staircase,postal+queue-captured", self.machine()
-        n_rounds = {0: 2, 1: 1}
         found = self.stored(trace, "--model", models)
-        done = subprocess.run([MPISTAIR, "predict", trace, "--rounds", "--machine", machine, "--model", models, "--aggregate", "--format",
-                               "csv"], capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        before = {(row["model"], int(row["rank"])): float(row["before_s"]) for row in csv.DictReader(io.StringIO(done.stdout))
-                  if row["rank"] != ""}
-        for model in models.split(","):
-            for rank in range(4):
-                expected = sum(n * found[model, kind, rank][0] for kind, n in n_rounds.items() if (model, kind, rank) in found)
-                self.assertAlmostEqual(before[model, rank] * 1e6, expected * 1e6, delta=1e-6, msg=f"{model}, rank {rank}")
         subprocess.run([MPISTAIR, "pattern", "--from", trace, "--kind", "1", "-o", os.path.join(self.folder, "k")], check=True,
                        capture_output=True, timeout=60)
         done = subprocess.run([MPISTAIR, "predict", "--pattern", os.path.join(self.folder, "k.P.csv"), "--placement",

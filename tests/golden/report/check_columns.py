@@ -84,7 +84,7 @@ with tempfile.TemporaryDirectory() as folder:
     shown = [["machine", "list"], ["machine", "check", "summit"], ["machine", "show", "summit"], ["machine", "show", "toy.tbl"],
              ["machine", "memory", "henri"], ["predict", "--memory", "--machine", "henri-subnuma"], ["doctor"], ["query", "--list"], ["pattern", "pairs", "--ranks", "8"],
              [*pattern, "--model", "postal,flow-window"], ["predict", "t.db", "--rounds", "--machine", "summit", "--model", "postal,flow-window"],
-             ["predict", "t.db", "--rounds", "--machine", "summit", "--to-placement", "fill", "--model", "postal"],
+             ["predict", "run.db", "--machine", "summit", "--to-placement", "fill", "--model", "postal"],
              ["replay", "run.db", "--machine", "summit", "--sensitivity", "--no-latency"],
              ["query", "t.db", "SELECT 'a text that is longer than the terminal has columns, which is cut at its edge' x, 1 y"]]
     shown += [["query", "t.db", path.stem] for path in SQL.glob("*.sql") if path.stem != "schema" and
