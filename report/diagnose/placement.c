@@ -44,8 +44,8 @@ static int compare_ranks(const void *left, const void *right)
     return ORDER(a->src, b->src) ?: ORDER(a->dst, b->dst);
 }
 
-/* Sums the bytes of every pair into pairs[sums->n_rank_pairs], and returns how many there are; *between_s: what messages
- * between nodes took once both sides were there. */
+/* Sums the bytes of every pair into pairs[sums->n_rank_pairs], and returns how many there are; *between_s: what
+ * messages between nodes took once both sides were there. */
 static size_t sum_traffic(const struct pair_sums *sums, struct rank_bytes *pairs, double *between_s)
 {
     const struct rank_pair **order = xcalloc(sums->n_rank_pairs + 1, sizeof *order);
