@@ -12,10 +12,10 @@ struct run_placement_search {
     uint64_t seed;
 };
 
-/* Fills `best`, of as many ranks as `start`, with the places of start, each as often as there. It tries the arrangements
- * by rule and the partitioner's, then exchanges the places of two ranks as long as that shortens the run. Sets the run
- * times before and after, best_s <= start_s, and how many replays it took. Returns 0, or -1 with the reason: start cannot
- * be replayed. */
+/* Fills `best`, of as many ranks as `start`, with the places of start, each as often as there. It tries the
+ * arrangements by rule and the partitioner's, then exchanges the places of two ranks as long as that shortens the
+ * run. Sets the run times before and after, best_s <= start_s, and how many replays it took. Returns 0, or -1 with
+ * the reason: start cannot be replayed. */
 struct run_placement_found {
     double start_s, best_s;
     size_t n_replays;
