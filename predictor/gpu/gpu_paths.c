@@ -33,11 +33,18 @@ static enum machine_protocol protocol_of(const struct machine_protocols *protoco
     return machine_protocol_of(protocols, (uint64_t)part_bytes);
 }
 
+/* Returns how many of n messages a process sends, or parts of them. */
+static double messages_each(const struct gpu_problem *problem, enum gpu_path path, double n)
+{
+    bool divides = path != GPU_DIRECT && path != GPU_3_STEP && problem->whole_messages;
+    return divides ? ceil(n / processes(problem)) : n;
+}
+
 /* Returns into how many messages the bytes of n go, those of all processes of a GPU. */
 static double message_parts(const struct gpu_problem *problem, enum gpu_path path, double n)
 {
-    uint32_t senders = path == GPU_DIRECT || path == GPU_3_STEP ? 1 : processes(problem);
-    return n * senders;
+    bool parts = path != GPU_DIRECT && path != GPU_3_STEP && !problem->whole_messages;
+    return n * (parts ? processes(problem) : 1);
 }
 
 /* Returns the line of a path of n messages about a size, without the copies. */
@@ -49,7 +56,8 @@ static struct line message_line(const struct gpu_costs *costs, const struct gpu_
     enum machine_protocol p = protocol_of(&costs->protocols, bytes, message_parts(problem, path, n));
     if (path == GPU_3_STEP)
         return (struct line){n * costs->tau_s[p], costs->s_per_byte[p]};
-    return (struct line){n * costs->tau_s[p], costs->split_s_per_byte[p] / processes(problem)};
+    double each = messages_each(problem, path, n);
+    return (struct line){each * costs->tau_s[p], costs->split_s_per_byte[p] * each / message_parts(problem, path, n)};
 }
 
 /* Returns the line of the copies of a path about a size of which a share is copied. */

@@ -15,11 +15,12 @@ enum { GPU_MOST_BYTES_LOG2 = 40 }; /* more than any GPU holds */
 /* Holds what each GPU of a node sends: bytes in all, in so many messages of one size. */
 struct gpu_problem {
     enum level level;
-    uint64_t bytes;    /* 1 to 2^40 */
-    uint64_t messages; /* from 1 on */
-    double duplicate;  /* 0: no byte is in two messages; 1: every message holds the same data */
-    uint32_t gpus;     /* of a node that send at once */
-    uint32_t ppn;      /* processes of a node: a multiple of gpus, as many for each of them */
+    uint64_t bytes;      /* 1 to 2^40 */
+    uint64_t messages;   /* from 1 on */
+    double duplicate;    /* 0: no byte is in two messages; 1: every message holds the same data */
+    bool whole_messages; /* the processes of a GPU send whole messages of it, each some; else a part of each */
+    uint32_t gpus;       /* of a node that send at once */
+    uint32_t ppn;        /* processes of a node: a multiple of gpus, as many for each of them */
 };
 
 /* Holds the rows of a table that a problem's level and processes ask for; what does not depend on bytes, messages and

@@ -27,6 +27,8 @@ void gpu_option_rows(struct gpu_options *options, struct option_row rows[GPU_ROW
         {0, "duplicate", "SHARE",
          "share of a message that all others contain, too, and that is copied once: 0 (default) to 1",
          .real = &problem->duplicate, .most = 1, .given = own},
+        {0, "whole-messages", NULL, "the processes of a GPU send whole messages, each some of them, not a part of each",
+         .flag = &problem->whole_messages, .given = own},
         {0, "gpus", "N", "number of GPUs of a node that send at once; default: 1", .u32 = &problem->gpus, .least = 1,
          .most = 1024, .given = own},
         {0, "path", "P[,P]", "gpudirect, 3-step, extra-message, duplicate-pointer; default: all in the table",
@@ -57,7 +59,10 @@ int gpu_options_check(struct gpu_options *options, struct finegrain_options *sha
 {
     struct gpu_problem *problem = &options->problem;
     if (!options->asked)
-        return !options->own ? 0 : wrong_usage("predict", "--messages, --duplicate, --gpus and --path require --gpu");
+        return !options->own
+                   ? 0
+                   : wrong_usage("predict",
+                                 "--messages, --duplicate, --whole-messages, --gpus and --path require --gpu");
     if (shared->bytes == 0)
         return wrong_usage("predict", "--gpu requires --bytes BYTES, the total of all messages of a GPU");
     if (shared->bytes > 1ull << GPU_MOST_BYTES_LOG2)

@@ -17,7 +17,7 @@ struct gpu_options {
 };
 
 /* Sets the defaults, and writes the table of the options into rows. */
-enum { GPU_ROWS = 6 };
+enum { GPU_ROWS = 7 };
 void gpu_option_rows(struct gpu_options *options, struct option_row rows[GPU_ROWS]);
 /* Checks them once all are read; --level, --bytes and --ppn are read into shared. Returns 0, or the exit code after the
  * reason was printed. */

@@ -25,14 +25,15 @@ def rate(table, level, protocol, name, limit, n):
     return min(n * table[level, protocol, name], table.get((level, protocol, limit), math.inf)) / n
 
 
-def path_s(table, path, level, size, messages, duplicate, gpus, ppn):
+def path_s(table, path, level, size, messages, duplicate, gpus, ppn, whole=False):
     if path == "gpudirect":
         return messages * table[level, "any", "tau_gpu"] + size / rate(table, level, "any", "bw_gpu", "injection_gpu", gpus)
     team = ppn // gpus if path in ("extra-message", "duplicate-pointer") else 1
-    one = size // (messages * team)
+    one = size // (messages * (1 if whole else team))
     protocol = protocol_of(table, level, one)
-    time = messages * table[level, protocol, "tau"]
-    time += size / team / rate(table, level, protocol, "bw", "injection", gpus * team)
+    each = -(-messages // team) if whole else messages
+    time = each * table[level, protocol, "tau"]
+    time += (size / messages * each if whole else size / team) / rate(table, level, protocol, "bw", "injection", gpus * team)
     once = size * (1 - duplicate) + size / messages * duplicate
     for way in ("from", "to"):
         time += table["intra_socket", "any", f"tau_{way}_gpu"] + once / table["intra_socket", "any", f"bw_{way}_gpu"]

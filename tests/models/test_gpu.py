@@ -80,12 +80,13 @@ class Gpu(PredictTest):
                                2 * 5 * (2.46e-6 + part * 3.31e-11), delta=1e-12)
 
     def check(self, table, machine, draw):
-        level, messages, duplicate, gpus, ppn, size = draw
+        level, messages, duplicate, gpus, ppn, size, whole = draw
         arguments = ["--level", level, "--messages", messages, "--duplicate", duplicate, "--gpus", gpus, "--ppn", ppn]
+        arguments += ["--whole-messages"] if whole else []
         times, found = self.rows(*arguments, "--bytes", size, machine=machine)
 
         def expected(path, size):
-            return path_s(table, path, level, size, messages, duplicate, gpus, ppn)
+            return path_s(table, path, level, size, messages, duplicate, gpus, ppn, whole)
 
         for path in PATHS:
             self.assertAlmostEqual(times[path] / expected(path, size), 1, delta=1e-12, msg=(draw, path))
@@ -122,7 +123,7 @@ class Gpu(PredictTest):
             messages = chance.choice((1, 2, 3, 7, 10, 50, 1000))
             draw = (chance.choice(("intra_socket", "inter_socket", "inter_node")), messages,
                     chance.choice((0, 0.3, 1)), gpus, gpus * chance.choice((1, 2, 3, 6)),
-                    messages * int(2 ** chance.uniform(0, 28)))
+                    messages * int(2 ** chance.uniform(0, 28)), chance.random() < 0.5)
             n += self.check(parse("\n".join(lines)), machine, draw)
         print(n, "crossovers of 60 drawn tables are where the reference has them")
         self.assertGreater(n, 60)
