@@ -20,6 +20,7 @@ import tempfile
 import textwrap
 
 OPTIONS = None
+MODELS = os.path.basename("share/doc/MODELS.md")
 ELEMENT_BYTES = 4  # of a row of both machines' files, which count ints or floats
 PROCESSES = 16     # of a node of Blue Waters
 SHORT, EAGER, RENDEZVOUS = "short", "eager", "rendezvous"
@@ -519,7 +520,7 @@ and Summit (Bienz, Olson, Gropp, Lockhart 2021; here H), beside the staircase of
     python3 tests/bench/evidence.py build/mpistair DATA --write share/doc
 
 where DATA holds the authors' raw files (repositories bienz2/BlueWatersModel and bienz2/BenchPress, benchmarks/summit, as folders bluewaters and summit);
-`meson test -C build --benchmark evidence` does the same where they lie in ../shared/data. What they mean for a model is in [MODELS.md](MODELS.md).
+`meson test -C build --benchmark evidence` does the same where they lie in ../shared/data. What they mean for a model is in [{MODELS}]({MODELS}).
 
 ## B: Blue Waters
 
