@@ -99,7 +99,7 @@ static void left_chunks_add(struct left_chunks *chunks, struct left_chunk chunk)
 }
 
 enum {
-    EXTENT_CHUNKS = 16, /* blocks are allocated for as many chunks at a time, at most: fewer, longer extents */
+    EXTENT_CHUNKS = 64, /* blocks are allocated for as many chunks at a time, at most: fewer, longer extents */
     STACK_BYTES = 128 << 10
 };
 

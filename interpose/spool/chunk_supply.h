@@ -93,7 +93,7 @@ void supply_close(struct supply *supply);
 /* Returns where chunk `number` begins in the file, in bytes. */
 static inline off_t supply_offset(uint32_t number)
 {
-    return (off_t)SPOOL_HEADER_BYTES + (off_t)number * (off_t)SPOOL_CHUNK_BYTES;
+    return (off_t)SPOOL_CHUNKS_BEGIN + (off_t)number * (off_t)SPOOL_CHUNK_BYTES;
 }
 
 #endif

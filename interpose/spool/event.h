@@ -4,12 +4,22 @@
  * kernel keeps everything up to the last store when the process is killed. It holds
  *
  *     offset 0                   struct spool_header, padded to SPOOL_HEADER_BYTES
- *     SPOOL_HEADER_BYTES + k*C   chunk k, C = header.chunk_bytes (1 MiB): struct spool_chunk, then records
+ *     SPOOL_HEADER_BYTES         struct spool_area (area.h), padded to SPOOL_TOTALS_BYTES: what was added up of records
+ *     SPOOL_CHUNKS_BEGIN + k*C   chunk k, C = header.chunk_bytes: struct spool_chunk, then records
  *
  * A lane is the sequence of chunks of one thread. Records lie behind each other in a chunk; each begins with
  * its type, is a multiple of 32 bytes, and counts only once its type is set (stored last, release), so a
  * reader walks a chunk until type 0 or its end. Chunks are handed out zeroed. Records are in the order of the
  * calls of their thread. An operation is completed in place: complete_ticks stays 0 until a call reported it.
+ * What defines other records (communicators, names, persistent requests, stacks, marks) lies in a lane of its own,
+ * SPOOL_DEFINITIONS_LANE, whatever the thread.
+ *
+ * Where room gets short chunks are folded: their records are added to the area, and the chunk is used again, with
+ * another lane or sequence. So sequences of a lane may be missing. Which chunks stay is decided on the common clock, so
+ * that all processes keep the same parts of the run: burst b is the time from b to b + 1 times SPOOL_BURST_NS on the
+ * node's CLOCK_MONOTONIC + header.burst_offset_ns. At level L those stay whose number divides by 2^L; with a cut of m
+ * only their first SPOOL_BURST_NS / 2^m counts. Level and cut only grow. Each chunk that overlaps what stays by
+ * SPOOL_BURST_MARGIN_NS is there, unless it is lost for another reason.
  *
  * Times are ticks: of the TSC, or nanoseconds of the process's CLOCK_MONOTONIC (header.clock_source). Clock pairs
  * (header, every chunk, end) map them to CLOCK_MONOTONIC of the node, from which that of a process in a time namespace
@@ -24,9 +34,11 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      9U
+#define SPOOL_VERSION      10U
 #define SPOOL_HEADER_BYTES 65536U
-#define SPOOL_CHUNK_BYTES  (1U << 20)
+#define SPOOL_TOTALS_BYTES (1U << 20)
+#define SPOOL_CHUNKS_BEGIN (SPOOL_HEADER_BYTES + SPOOL_TOTALS_BYTES)
+#define SPOOL_CHUNK_BYTES  (1U << 18)
 #define SPOOL_SUFFIX       ".mpispool"
 
 #define SPOOL_ANY             (-2) /* peer or tag as posted: MPI_ANY_SOURCE, MPI_ANY_TAG */
@@ -35,9 +47,20 @@
 #define SPOOL_NOT_KNOWN       UINT64_MAX
 #define SPOOL_NO_COMMUNICATOR UINT32_MAX /* a communicator's index: none, or not known */
 
+#define SPOOL_DEFINITIONS_LANE 0U
+#define SPOOL_BURST_NS         INT64_C(100000000)
+#define SPOOL_BURST_MARGIN_NS  INT64_C(1000000)
+
 enum spool_clock_source { SPOOL_CLOCK_MONOTONIC = 0, SPOOL_CLOCK_TSC = 1 };
 
 enum spool_family { SPOOL_FAMILY_UNKNOWN = 0, SPOOL_FAMILY_MPICH = 1, SPOOL_FAMILY_OPENMPI = 2 };
+
+/* Which clock header.burst_offset_ns leads to. */
+enum spool_burst_clock {
+    SPOOL_BURST_OWN = 0,      /* the node's CLOCK_MONOTONIC; nothing is agreed */
+    SPOOL_BURST_RANK_0 = 1,   /* CLOCK_MONOTONIC of rank 0's node */
+    SPOOL_BURST_REALTIME = 2, /* CLOCK_REALTIME at the start of the process */
+};
 
 /* How the process ended; the last one stored wins. */
 enum spool_end {
@@ -125,16 +148,24 @@ struct spool_header {
     uint32_t apart;        /* 1: it went on without processes that did not join the recording */
     struct spool_processor_use use_init; /* once MPI was initialised, and at the end */
     struct spool_processor_use use_finalize;
-    uint64_t kernel_key;    /* of the running kernel, which containers share; 0: not known */
-    uint32_t refused_error; /* errno of the first call that was refused room for a chunk; 0: none was, or not known */
+    uint64_t kernel_key;     /* of the running kernel, which containers share; 0: not known */
+    uint32_t refused_error;  /* errno of the first call that was refused room for a chunk; 0: none was, or not known */
+    uint32_t totals_bytes;   /* SPOOL_TOTALS_BYTES; 0: there was no room for the area, and nothing is folded */
+    uint32_t totals_cause;   /* then enum spool_loss */
+    uint32_t burst_level;    /* L; with burst_cut 0 and folded_chunks 0 all that is not lost is there */
+    uint32_t burst_cut;      /* m */
+    uint32_t burst_clock;    /* enum spool_burst_clock */
+    int64_t burst_offset_ns; /* to be added to the node's CLOCK_MONOTONIC */
+    uint64_t folded_chunks;  /* how often a chunk was folded */
+    uint32_t ghosts_full;    /* 1: what was dropped is no longer counted for matching (area.h) */
     uint32_t pad2;
 };
 
 struct spool_chunk {
-    uint32_t magic;
+    uint32_t magic;    /* 0: it holds nothing */
     uint32_t lane;     /* number of the thread's lane in this process */
     uint32_t sequence; /* 0, 1, ... within the lane */
-    uint32_t pad;
+    uint32_t folded;   /* records before this position in the chunk are in the totals already; 0: none */
     struct spool_clock_pair clock;
     uint8_t reserve[32];
 };
@@ -314,7 +345,7 @@ struct spool_persistent {
     uint32_t call_ticks;
     uint32_t number;     /* 1, 2, ... in this process */
     uint32_t partitions; /* 0: not partitioned */
-    uint32_t pad;
+    uint32_t lane;       /* that of the thread that made it */
     uint64_t pad2;
 };
 

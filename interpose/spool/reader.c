@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "interpose/functions.h"
+#include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
 #include "share/base/utf8.h"
@@ -198,10 +199,18 @@ static int compare_pairs(const void *left, const void *right)
     return ORDER(a->ticks, b->ticks);
 }
 
+/* What a journal says of one chunk. */
+struct unfinished_chunk {
+    size_t begin; /* 0: of none */
+    uint32_t folded;
+};
+
 /* Notes the chunk at begin: a span and a clock pair, or what is wrong with it. */
-static void read_chunk(struct spool *spool, size_t begin)
+static void read_chunk(struct spool *spool, size_t begin, const struct unfinished_chunk *unfinished)
 {
     size_t end = begin + spool->header.chunk_bytes;
+    if (unfinished->begin == begin && unfinished->folded >= spool->header.chunk_bytes)
+        return; /* its records are being wiped out */
     bool ended = spool->header.finish.ticks != 0;
     if (end > spool->size) {
         if (!ended)
@@ -222,8 +231,27 @@ static void read_chunk(struct spool *spool, size_t begin)
     if (chunk.clock.ticks > spool->header.start.ticks && chunk.clock.monotonic_ns > spool->header.start.monotonic_ns &&
         chunk.clock.monotonic_ns < SPOOL_TIME_LIMIT)
         spool->pairs[spool->n_pairs++] = chunk.clock;
-    spool->spans[spool->n_spans++] =
-        (struct spool_span){.lane = chunk.lane, .sequence = chunk.sequence, .begin = first, .end = end};
+    if (unfinished->begin == begin)
+        chunk.folded = unfinished->folded;
+    spool->spans[spool->n_spans++] = (struct spool_span){
+        .lane = chunk.lane, .sequence = chunk.sequence, .begin = first, .end = end, .folded = begin + chunk.folded};
+}
+
+/* Returns the area as it lies in the file, NULL where the spool has none. */
+static const struct spool_area *area_of(const struct spool *spool)
+{
+    return spool->header.totals_bytes != 0 ? (const void *)(spool->data + SPOOL_HEADER_BYTES) : NULL;
+}
+
+/* Returns the chunk that was being folded when the process ended. */
+static struct unfinished_chunk read_unfinished(const struct spool *spool)
+{
+    const struct spool_area *area = area_of(spool);
+    if (area == NULL || area->journal.state != JOURNAL_FOLDED)
+        return (struct unfinished_chunk){.begin = 0};
+    return (struct unfinished_chunk){.begin =
+                                         SPOOL_CHUNKS_BEGIN + (size_t)area->journal.chunk * spool->header.chunk_bytes,
+                                     .folded = area->journal.until};
 }
 
 /* Keeps the pairs that ascend in both clocks, and one chunk of each lane and sequence. */
@@ -258,7 +286,8 @@ static void sort_chunks(struct spool *spool)
 static void read_chunks(struct spool *spool)
 {
     size_t chunk_bytes = spool->header.chunk_bytes;
-    size_t in_file = (spool->size - SPOOL_HEADER_BYTES + chunk_bytes - 1) / chunk_bytes;
+    size_t behind = spool->size > SPOOL_CHUNKS_BEGIN ? spool->size - SPOOL_CHUNKS_BEGIN : 0;
+    size_t in_file = (behind + chunk_bytes - 1) / chunk_bytes;
     size_t chunks = spool->header.chunks < in_file ? spool->header.chunks : in_file;
     if (spool->header.chunks > in_file) {
         /* A cut file does not have absurd numbers: they come from a damaged header. */
@@ -270,8 +299,9 @@ static void read_chunks(struct spool *spool)
     spool->spans = xcalloc(chunks + 1, sizeof *spool->spans);
     spool->pairs = xcalloc(chunks + 2, sizeof *spool->pairs);
     spool->pairs[spool->n_pairs++] = spool->header.start;
+    struct unfinished_chunk unfinished = read_unfinished(spool);
     for (size_t k = 0; k < chunks; k++)
-        read_chunk(spool, SPOOL_HEADER_BYTES + k * chunk_bytes);
+        read_chunk(spool, SPOOL_CHUNKS_BEGIN + k * chunk_bytes, &unfinished);
     sort_chunks(spool);
 }
 
@@ -315,6 +345,8 @@ enum spool_open_result spool_open(const char *path, struct spool *spool, struct 
      * along. */
     munmap(opened.file->data, SPOOL_HEADER_BYTES);
     opened.file->dropped = SPOOL_HEADER_BYTES;
+    if (opened.header.totals_bytes != SPOOL_TOTALS_BYTES || opened.size < SPOOL_CHUNKS_BEGIN)
+        opened.header.totals_bytes = 0;
     result = check_header(path, &opened.header, error);
     if (result == SPOOL_READY) {
         read_chunks(&opened);
@@ -453,6 +485,7 @@ const void *spool_next(struct spool_cursor *cursor)
         const struct spool_span *span = &spool->spans[cursor->span];
         if (cursor->at < span->begin)
             cursor->at = span->begin;
+        cursor->is_folded = cursor->at < span->folded;
         if (cursor->at + RECORD_STEP_BYTES <= span->end && spool->data[cursor->at] != SPOOL_NONE) {
             const uint8_t *record = spool->data + cursor->at;
             size_t bytes = spool_record_bytes(record, span->end - cursor->at);
@@ -470,4 +503,118 @@ const void *spool_next(struct spool_cursor *cursor)
         cursor->at = 0;
     }
     return NULL;
+}
+
+static bool plausible_total(const struct spool_total *total)
+{
+    return total->function < FN_COUNT && total->peer >= TOTAL_NO_PEER && total->bin <= 64 &&
+           total->calls <= SPOOL_CALLS_LIMIT && total->bytes <= SPOOL_BYTES_LIMIT && total->ticks < UINT64_C(1) << 62 &&
+           total->longest_ticks <= total->ticks && total->square >= 0 && total->square < 1e300;
+}
+
+/* Takes out of a copy of the totals what cannot be. */
+static void check_totals(struct spool_folded *folded)
+{
+    struct totals *totals = &folded->totals;
+    for (uint32_t i = 0; i < totals->n_slots; i++) {
+        if (totals->slots[i].calls == 0)
+            continue;
+        if (plausible_total(&totals->slots[i]) && totals->n_used < totals->n_slots - 1) {
+            totals->n_used++;
+        } else {
+            totals->slots[i] = (struct spool_total){.calls = 0};
+            folded->damaged++;
+        }
+    }
+    struct spool_course *course = totals->course;
+    bool begun = course->shift >= TOTALS_FIRST_SHIFT && course->shift < 64 && course->n <= TOTALS_WINDOWS;
+    for (uint32_t i = 0; begun && i < course->n; i++) {
+        const struct spool_window *window = &course->windows[i];
+        for (int family = 0; family < WINDOW_FAMILIES; family++)
+            begun = begun && window->ticks[family] < UINT64_C(1) << 62;
+        begun = begun && window->calls <= SPOOL_CALLS_LIMIT && window->sent_bytes <= SPOOL_BYTES_LIMIT;
+    }
+    if (begun)
+        return;
+    folded->damaged += course->shift != 0;
+    memset(course, 0, sizeof *course);
+}
+
+/* Puts back what the step changed during which the process ended. */
+static void undo_step(struct spool_area *area)
+{
+    const struct spool_journal *journal = &area->journal;
+    if (journal->state != JOURNAL_FOLDING)
+        return;
+    for (uint32_t i = journal->n_slots < JOURNAL_STEP ? journal->n_slots : JOURNAL_STEP; i-- > 0;)
+        if (journal->slots[i].number < TOTALS_SLOTS)
+            area->slots[journal->slots[i].number] = journal->slots[i].slot;
+    area->course = journal->course;
+    area->ghosts_half = journal->ghosts_half;
+    area->ghosts_bytes = journal->ghosts_bytes;
+}
+
+static int compare_gaps(const void *left, const void *right)
+{
+    const struct spool_gap *a = left, *b = right;
+    return ORDER(a->lane, b->lane)
+               ?: ORDER(a->first_sequence, b->first_sequence) ?: ORDER(b->last_sequence, a->last_sequence);
+}
+
+/* Notes the ghosts of the area, without dead ones. */
+static void read_ghosts(struct spool_folded *folded, const struct spool_area *area)
+{
+    const uint8_t *half = (const uint8_t *)area->ghosts[area->ghosts_half & 1];
+    size_t end = area->ghosts_bytes <= GHOST_BYTES ? area->ghosts_bytes : GHOST_BYTES;
+    for (size_t at = 0; at + sizeof(struct spool_ghost) <= end;) {
+        const struct spool_ghost *ghost = (const void *)(half + at);
+        size_t room = (end - at - sizeof *ghost) / sizeof ghost->entries[0];
+        if (ghost->n > room || ghost->last_sequence < ghost->first_sequence) {
+            folded->damaged++;
+            break;
+        }
+        ARRAY_ADD(folded->gaps, folded->n_gaps,
+                  (struct spool_gap){.lane = ghost->lane,
+                                     .first_sequence = ghost->first_sequence,
+                                     .last_sequence = ghost->last_sequence,
+                                     .n = ghost->n,
+                                     .entries = ghost->entries});
+        at += spool_ghost_bytes(ghost->n);
+    }
+    if (folded->n_gaps == 0)
+        return;
+    qsort(folded->gaps, folded->n_gaps, sizeof *folded->gaps, compare_gaps);
+    size_t kept = 1;
+    for (size_t i = 1; i < folded->n_gaps; i++) {
+        const struct spool_gap *before = &folded->gaps[kept - 1], *gap = &folded->gaps[i];
+        if (gap->lane != before->lane || gap->first_sequence > before->last_sequence)
+            folded->gaps[kept++] = *gap;
+        else
+            folded->damaged += gap->last_sequence > before->last_sequence;
+    }
+    folded->n_gaps = kept;
+}
+
+void spool_folded_read(const struct spool *spool, struct spool_folded *folded)
+{
+    *folded = (struct spool_folded){.totals.start_ticks = spool->header.start.ticks};
+    if (area_of(spool) == NULL)
+        return;
+    struct spool_area *area = xmalloc(sizeof *area);
+    memcpy(area, area_of(spool), sizeof *area);
+    forget(spool, SPOOL_HEADER_BYTES, SPOOL_CHUNKS_BEGIN);
+    undo_step(area);
+    folded->area = area;
+    folded->totals.slots = area->slots;
+    folded->totals.n_slots = TOTALS_SLOTS;
+    folded->totals.course = &area->course;
+    check_totals(folded);
+    read_ghosts(folded, area);
+}
+
+void spool_folded_free(struct spool_folded *folded)
+{
+    free(folded->area);
+    free(folded->gaps);
+    *folded = (struct spool_folded){0};
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "share/base/error.h"
-#include "interpose/spool/event.h"
+#include "interpose/spool/area.h"
 
 /* World sizes beyond this are taken for damage, as are times over 9 years (2 with a TSC of 4 GHz): what is computed
  * with them stays far from overflow. */
@@ -26,6 +26,7 @@ struct spool_span {
     uint32_t sequence;
     size_t begin; /* bytes from the start of the file */
     size_t end;
+    size_t folded; /* records before this are in the totals of the area */
 };
 
 struct spool {
@@ -33,7 +34,8 @@ struct spool {
     struct mapped_file *file; /* NULL: none is open */
     const uint8_t *data;      /* [size] of the file, except the first SPOOL_HEADER_BYTES */
     size_t size;
-    struct spool_header header; /* a copy with all strings terminated */
+    struct spool_header
+        header;     /* a copy, without totals_bytes where the file ends before, with all strings terminated */
     uint32_t world; /* number (0, 1, ...) of its MPI_COMM_WORLD in the run, and that world's first rank there; the
                      * reader leaves 0 */
     int32_t world_first;
@@ -68,6 +70,7 @@ struct spool_cursor {
     size_t at;
     uint64_t damaged; /* records skipped so far */
     size_t end_span;  /* stop before this span; 0: after the last */
+    bool is_folded;   /* the record returned last is in the totals of the area already */
 };
 /* Returns the next record (its first byte is its type, SPOOL_OPERATION ...), NULL after the last one. The memory of
  * chunks that were read through is given back to the system: a record may be looked at again, but that costs a page
@@ -76,5 +79,25 @@ const void *spool_next(struct spool_cursor *cursor);
 /* Ends the text, puts a blank for a tab ("MPICH Version:\t4.0.2") and '?' for what would harm a terminal or a database.
  */
 void spool_clean_text(char *text, size_t size);
+
+/* Chunks of a lane that are gone, and what their records count for matching. Numbers in there are not checked. */
+struct spool_gap {
+    uint32_t lane;
+    uint32_t first_sequence, last_sequence;
+    uint32_t n;
+    const struct spool_ghost_entry *entries; /* [n] */
+};
+
+/* What the recorder had added up: a copy of the area as its journal says. Records of the chunks that are there, unless
+ * cursor.is_folded, come on top. */
+struct spool_folded {
+    struct totals totals;   /* slots NULL: the spool has none. To be added to. */
+    struct spool_gap *gaps; /* [n_gaps] by lane, then sequence; none within another */
+    size_t n_gaps;
+    uint64_t damaged; /* entries and ghosts that cannot be read */
+    void *area;
+};
+void spool_folded_read(const struct spool *spool, struct spool_folded *folded);
+void spool_folded_free(struct spool_folded *folded);
 
 #endif

@@ -12,6 +12,25 @@
 #include "interpose/spool/clock.h"
 #include "interpose/spool/readers.h"
 
+/* A process needs a few chunks, however small its room is. */
+enum { LEAST_CHUNKS = 4 };
+
+/* Returns how many chunks fit beside the area. */
+static uint32_t chunks_within(uint64_t limit_bytes)
+{
+    uint64_t chunks = limit_bytes > SPOOL_TOTALS_BYTES ? (limit_bytes - SPOOL_TOTALS_BYTES) / SPOOL_CHUNK_BYTES : 0;
+    return (uint32_t)(chunks < LEAST_CHUNKS ? LEAST_CHUNKS : chunks < UINT32_MAX ? chunks : UINT32_MAX);
+}
+
+/* Maps the area. Without room for it recording goes on, and nothing is folded. */
+static void map_area(struct spool_writer *writer)
+{
+    enum spool_loss cause = SPOOL_LOSS_REFUSED;
+    writer->area = spool_file_map(&writer->file, SPOOL_HEADER_BYTES, SPOOL_TOTALS_BYTES, 0, &cause);
+    writer->header->totals_bytes = writer->area ? SPOOL_TOTALS_BYTES : 0;
+    writer->header->totals_cause = writer->area ? 0 : cause;
+}
+
 int spool_writer_open(struct spool_writer *writer, int folder, const char *name, uint64_t limit_bytes,
                       enum spool_clock_source clock_source)
 {
@@ -23,13 +42,11 @@ int spool_writer_open(struct spool_writer *writer, int folder, const char *name,
         goto out;
     if (spool_file_take(&writer->file, fd) != 0)
         goto out_descriptor;
-    uint64_t chunks = limit_bytes / SPOOL_CHUNK_BYTES;
-    chunks = chunks < 1 ? 1 : chunks < UINT32_MAX ? chunks : UINT32_MAX;
     struct spool_header *header = spool_file_map(&writer->file, 0, SPOOL_HEADER_BYTES, 0, &cause);
     if (!header)
         goto out_file;
     pthread_mutex_init(&writer->lock, NULL);
-    supply_open(&writer->supply, &writer->file, (uint32_t)chunks);
+    supply_open(&writer->supply, &writer->file, chunks_within(limit_bytes));
     header->version = SPOOL_VERSION;
     header->chunk_bytes = SPOOL_CHUNK_BYTES;
     header->clock_source = clock_source;
@@ -41,6 +58,7 @@ int spool_writer_open(struct spool_writer *writer, int folder, const char *name,
     header->started_unix_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     header->start = spool_clock_pair(clock_source);
     writer->header = header;
+    map_area(writer);
     errno = saved_errno;
     return 0;
 

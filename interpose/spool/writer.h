@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "interpose/spool/event.h"
+#include "interpose/spool/area.h"
 #include "interpose/spool/chunk_supply.h"
 
 #define SPOOL_RESIDENT_CHUNKS 3U /* kept by a lane besides the current one: most operations complete in there */
@@ -37,6 +37,7 @@ struct spool_lane {
 
 struct spool_writer {
     struct spool_header *header; /* NULL: not open */
+    struct spool_area *area;     /* NULL: there was no room for it */
     struct spool_lane *lanes;
     pthread_mutex_t lock; /* guards lanes and header->chunks */
     struct supply supply; /* makes the chunks */

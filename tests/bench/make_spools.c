@@ -41,7 +41,7 @@ static void write_header(int file, int rank, int ranks, int ranks_a_node, uint64
 {
     static union {
         struct spool_header header;
-        char bytes[SPOOL_HEADER_BYTES];
+        char bytes[SPOOL_CHUNKS_BEGIN];
     } room;
     memset(&room, 0, sizeof room);
     uint64_t end_ns = START_NS + STEP_NS * (steps + 1);

@@ -75,7 +75,7 @@ static void plain_header(struct spool_header *header, int32_t rank)
 
 static void write_spool(struct input *input, int32_t rank)
 {
-    static uint8_t file[SPOOL_HEADER_BYTES + MAX_CHUNKS * CHUNK_BYTES];
+    static uint8_t file[SPOOL_CHUNKS_BEGIN + MAX_CHUNKS * CHUNK_BYTES];
     char name[32];
     struct spool_header header;
     memset(file, 0, sizeof file);
@@ -86,13 +86,13 @@ static void write_spool(struct input *input, int32_t rank)
     }
     size_t length = take_number(input, 2);
     bool whole = length == 0xffff;
-    length = take_bytes(input, file + SPOOL_HEADER_BYTES, MAX_CHUNKS * CHUNK_BYTES, length);
+    length = take_bytes(input, file + SPOOL_CHUNKS_BEGIN, MAX_CHUNKS * CHUNK_BYTES, length);
     size_t chunks = (length + CHUNK_BYTES - 1) / CHUNK_BYTES;
     if (header.chunks == 0)
         header.chunks = (uint32_t)chunks;
     memcpy(file, &header, sizeof header);
     snprintf(name, sizeof name, "run-%d" SPOOL_SUFFIX, rank);
-    scratch_file(name, file, SPOOL_HEADER_BYTES + (whole ? chunks * CHUNK_BYTES : length));
+    scratch_file(name, file, SPOOL_CHUNKS_BEGIN + (whole ? chunks * CHUNK_BYTES : length));
 }
 
 /* Hands what ingest wrote to another command, as the input's length says, since each costs as much as ingest. */

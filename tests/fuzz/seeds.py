@@ -136,7 +136,7 @@ def pack_spools(functions, lines):
         for path in script.write(folder)[:4]:
             with open(path, "rb") as file:
                 data = file.read()
-            chunks = data[spool.HEADER_BYTES:].rstrip(b"\0")
+            chunks = data[spool.HEADER_BYTES + spool.AREA_BYTES:].rstrip(b"\0")
             packed += patches(plain_header, data[:HEADER_USED]) + struct.pack("<H", min(len(chunks), 0xFFFE)) + chunks[:0xFFFE]
         return packed
 

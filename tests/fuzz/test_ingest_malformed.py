@@ -62,7 +62,8 @@ RARE_SCRIPT = """world 2
 RARE = {}  # record of RARE_SCRIPT's rank 1 -> its place in the file
 LOST = 200  # in the header: lost[]
 TOPOLOGY, MAPS = LOST + 64 + 64 + 256 + 512 + 1024, LOST + 64 + 64 + 256 + 512 + 1024 + 512
-FIRST = 65536 + 64  # the first record of a spool; that of rank 1 is a communicator, then operations of 64 bytes
+CHUNKS = 65536 + (1 << 20)  # where chunks begin
+FIRST = CHUNKS + 64  # the first record of a spool; that of rank 1 is a communicator, then operations of 64 bytes
 
 
 def patch(at, form, *values):
@@ -99,8 +100,8 @@ CASES = [
     ("world of another size", patch(36, "<i", 3), 1, "", None),
     ("same rank twice", patch(32, "<i", 0), 0, "rank 0 again", "no_spool"),
     ("another table", patch(56, "<Q", 1), 1, "another build", None),
-    ("cut in mid chunk", cut(65536 + 4096 + 1000), 0, "", "cut_off"),
-    ("chunk without magic", patch(65536, "<I", 5), 0, "", "damaged"),
+    ("cut in mid chunk", cut(CHUNKS + 4096 + 1000), 0, "", "cut_off"),
+    ("chunk without magic", patch(CHUNKS, "<I", 5), 0, "", "damaged"),
     ("unknown record type", patch(FIRST + 64, "<B", 200), 0, "", "damaged"),
     ("function out of range", patch(FIRST + 66, "<H", 60000), 0, "", "damaged"),
     ("unknown communicator", patch(FIRST + 68, "<I", 77), 0, "", "damaged"),
@@ -184,7 +185,7 @@ def check_case(folder, original, name, change, code, text, cause):
     return None
 
 
-SPOOL_BEGIN = 65536
+SPOOL_BEGIN = CHUNKS
 
 
 def write_script(folder, text):

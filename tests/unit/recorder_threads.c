@@ -235,7 +235,7 @@ static int count_right(const char *path)
     static uint8_t chunk[SPOOL_CHUNK_BYTES];
     FILE *file = fopen(path, "rb");
     int right = 0;
-    if (!file || fseek(file, SPOOL_HEADER_BYTES, SEEK_SET) != 0)
+    if (!file || fseek(file, SPOOL_CHUNKS_BEGIN, SEEK_SET) != 0)
         return -1;
     for (size_t bytes; memset(chunk, 0, sizeof chunk), (bytes = fread(chunk, 1, sizeof chunk, file)) > 0;)
         for (size_t at = sizeof(struct spool_chunk); at < bytes && chunk[at] != SPOOL_NONE;) {

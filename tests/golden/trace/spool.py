@@ -35,6 +35,7 @@ import shutil
 import struct
 
 HEADER_BYTES = 65536
+AREA_BYTES = 1 << 20
 CHUNK_BYTES = 4096
 START_NS = 1_000_000
 FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 32, "uncertain": 64, "same_call": 128,
@@ -140,7 +141,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 9, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 10, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -162,7 +163,7 @@ class Process:
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
-        content = header.ljust(HEADER_BYTES, b"\0") + chunks
+        content = header.ljust(HEADER_BYTES + AREA_BYTES, b"\0") + chunks
         with open(path, "wb") as file:
             file.write(cut_short(content, options["begun"]) if "begun" in options else content)
         return path

@@ -140,6 +140,8 @@ int main(int argc, char **argv)
     if (h->magic != SPOOL_MAGIC)
         return 1;
     print_header(h);
+    if (fseek(file, SPOOL_CHUNKS_BEGIN, SEEK_SET) != 0)
+        return 1;
     for (uint32_t i = 0; i < h->chunks; i++) {
         memset(chunk, 0, sizeof chunk);
         size_t bytes = fread(chunk, 1, sizeof chunk, file);
