@@ -9,7 +9,7 @@
 #include "share/base/options.h"
 #include "share/base/placement.h"
 
-static const char usage[] =
+static const char ingest_usage[] =
     "usage: mpistair ingest SPOOLDIR... [-o trace.db] [--placement L.csv] [--run KEY] [--no-calls] [--quiet]\n"
     "\n"
     "Reads the spools (*.mpispool) of a recorded job, even one that was killed, matches sends with receives, finds\n"
@@ -33,7 +33,7 @@ int cmd_ingest(int argc, char **argv)
         {0, "no-calls", NULL, "omit the table of single calls, for a smaller file", .flag = &no_calls},
         {0, "quiet", NULL, "print no summary on standard error", .flag = &options.quiet},
     };
-    const struct option_table table = {"ingest", usage, rows, sizeof rows / sizeof rows[0], .notes = NULL};
+    const struct option_table table = {"ingest", ingest_usage, rows, sizeof rows / sizeof rows[0], .notes = NULL};
     int result = options_read(&table, &argc, &argv);
     if (result != OPTIONS_READ)
         return result;

@@ -33,14 +33,14 @@
 #include "share/base/array.h"
 #include "interpose/spool/event.h"
 
-static const char usage[] =
+static const char run_usage[] =
     "usage: mpistair run [-o trace.db] [--machine NAME|FILE] [OPTIONS] [--] LAUNCHER [ARGUMENTS]\n"
     "\n"
     "Runs an MPI job, as in `mpistair run -- mpiexec -n 8 ./app`, and records its calls into a trace, an SQLite file.\n"
     "The program is neither recompiled nor relinked. Exits as the job did, or with 1 if the job succeeded but its "
     "trace\n"
     "could not be written. A script that starts several MPI jobs gives one trace per job: t.db, t-2.db, ...\n";
-static const char notes[] =
+static const char run_notes[] =
     "Environment:\n"
     "  MPISTAIR_SPOOL_LIMIT  maximum size of the spools of a node (K, M, G; default 1G)\n"
     "  MPISTAIR_PREALLOCATE  spool room that a node reserves in MPI_Init (K, M, G; default: grow as needed)\n"
@@ -50,7 +50,7 @@ static const char notes[] =
     "  MPISTAIR_DETAIL       collectives and one-sided calls with records; later ones are only summed (default "
     "100000)\n";
 
-struct run_options {
+struct job_options {
     const char *output;
     const char *machine;
     const char *placement;
@@ -60,7 +60,7 @@ struct run_options {
 };
 
 /* Returns OPTIONS_READ, or the exit code. */
-static int read_options(int argc, char **argv, struct run_options *options)
+static int read_options(int argc, char **argv, struct job_options *options)
 {
     const struct option_row rows[] = {
         {'o', "output", "FILE",
@@ -82,7 +82,7 @@ static int read_options(int argc, char **argv, struct run_options *options)
         {0, "keep-spools", NULL, "keep the spools after they are ingested", .flag = &options->keep_spools},
     };
     const struct option_table table = {
-        "run", usage, rows, sizeof rows / sizeof rows[0], .notes = notes, .is_launcher = true};
+        "run", run_usage, rows, sizeof rows / sizeof rows[0], .notes = run_notes, .is_launcher = true};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
@@ -352,7 +352,7 @@ static size_t print_inner_runs(const char *folder)
 }
 
 /* Finds the trace's name, and a folder of spools that is this run's own. Returns 0, or -1 with the reason. */
-static int claim_output(const struct run_options *options, struct output_name *output, struct spool_folder *folder,
+static int claim_output(const struct job_options *options, struct output_name *output, struct spool_folder *folder,
                         struct error *error)
 {
     struct output_name wanted;
@@ -427,7 +427,7 @@ static void predict_runs(const struct run_keys *keys, const char *machine)
 
 /* Makes a trace of the spools of one run, and of those that were joined to it. Returns the exit code. */
 static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *keys, size_t number, const char *output,
-                      const struct run_options *options)
+                      const struct job_options *options)
 {
     const char *path = options->placement != NULL ? options->placement : getenv("MPISTAIR_PLACEMENT");
     struct placement placement = {0};
@@ -470,7 +470,7 @@ static void print_ingest_commands(const char *const *folders, size_t n_folders, 
 
 /* Makes traces of all runs in the folders. Returns the exit code. */
 static int ingest_runs(const char *const *folders, size_t n_folders, struct run_keys *keys,
-                       const struct output_name *output, struct timespec since, const struct run_options *options)
+                       const struct output_name *output, struct timespec since, const struct job_options *options)
 {
     unsigned number = 1;
     for (size_t i = 0; i < keys->n; i++) {
@@ -492,7 +492,7 @@ static int ingest_runs(const char *const *folders, size_t n_folders, struct run_
 
 /* Says why nothing was recorded: the reasons that the command shows, else those that are likely. Returns the exit code.
  */
-static int fail_unrecorded(const struct spool_folder *folder, const struct run_options *options)
+static int fail_unrecorded(const struct spool_folder *folder, const struct job_options *options)
 {
     int code = fail("nothing was recorded: no process of the job left a spool in %s", folder->path);
     if (unrecorded_print(options->command) == 0)
@@ -508,7 +508,7 @@ static int fail_unrecorded(const struct spool_folder *folder, const struct run_o
 /* Turns the spools into the trace, or into a trace for each run where a script started several. Returns the exit code.
  */
 static int ingest_spools(const struct spool_folder *folder, const struct output_name *output,
-                         const struct run_options *options)
+                         const struct job_options *options)
 {
     const char *folders[2];
     size_t n_folders = 0;
@@ -547,7 +547,7 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
 
 int cmd_run(int argc, char **argv)
 {
-    struct run_options options = {0};
+    struct job_options options = {0};
     char preload[PATH_MAX];
     struct output_name output;
     struct spool_folder folder;

@@ -6,15 +6,15 @@
 #include "predictor/memory/memory_run.h"
 #include "share/base/options.h"
 
-struct request {
+struct memory_request {
     const char *database;
     uint64_t computing; /* 0: all numbers of cores */
     bool json;
 };
 
-static int parse(int *argc, char ***argv, struct request *request)
+static int parse_machine_memory(int *argc, char ***argv, struct memory_request *request)
 {
-    *request = (struct request){0};
+    *request = (struct memory_request){0};
     const struct option_row rows[] = {
         {0, "computing", "N", "number of computing cores; default: a row for every number",
          .whole = &request->computing, .least = 1, .most = UINT32_MAX},
@@ -37,10 +37,10 @@ static int parse(int *argc, char ***argv, struct request *request)
 
 int machine_command_memory(int argc, char **argv)
 {
-    struct request request;
+    struct memory_request request;
     struct error error;
     struct machine machine;
-    int code = parse(&argc, &argv, &request);
+    int code = parse_machine_memory(&argc, &argv, &request);
     if (code != OPTIONS_READ)
         return code;
     if (machine_command_find(argv[0], request.database, &machine, &error) != 0)

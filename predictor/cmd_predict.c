@@ -62,7 +62,7 @@ static int predict_model(void *context, size_t m, struct error *error)
     return prediction_interval(jobs->draws, model, jobs->pattern, jobs->placement, options, prediction, error);
 }
 
-static int predict_models(struct model_jobs *jobs, struct error *error)
+static int predict_pattern_models(struct model_jobs *jobs, struct error *error)
 {
     if (side_by_side(jobs->options->n_models, 0, predict_model, jobs, error) != 0)
         return -1;
@@ -89,7 +89,7 @@ static int predict_pattern(const struct predict_options *options, struct error *
         pattern_read_csv(options->pattern, placement.n_ranks, &pattern, error) != 0)
         goto out;
     make_draws(options, &machine, &draws);
-    if (predict_models(&jobs, error) != 0 || output_file_open(&output, options->run.output, error) != 0)
+    if (predict_pattern_models(&jobs, error) != 0 || output_file_open(&output, options->run.output, error) != 0)
         goto out;
     progress_show(NULL);
     result = show_times(output.stream, options, predictions, error);

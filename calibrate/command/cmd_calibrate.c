@@ -77,7 +77,7 @@ enum { LAUNCHES_MAX = 1000 };
 #define LAUNCH_S         19.0
 #define LAUNCHES_DEFAULT 3.0
 
-struct request {
+struct calibrate_request {
     const char *output;
     char name[64];
     bool restart;
@@ -87,7 +87,7 @@ struct request {
     struct calibration calibration;
 };
 
-static const char usage[] =
+static const char calibrate_usage[] =
     "usage: mpistair calibrate [-o machine.tbl] [--name N] [--quick] [--seconds S] [--launches K] [--restart] "
     "[--shared-link A-B,C-D] [--gpu also|only] [--path P,P] -- mpiexec -n 8\n"
     "       mpistair calibrate --memory [--placements model|all] [--skip-beyond-peak] [--allow-cpu-copy] [-o "
@@ -95,7 +95,7 @@ static const char usage[] =
     "\n"
     "Measures this machine with the given launcher and writes a machine table. --memory measures how computing cores\n"
     "and a message being received share the memory bandwidth.\n";
-static const char notes[] =
+static const char calibrate_notes[] =
     "Samples go to machine.raw.csv.part until the measurement is complete. After a kill the same command continues.\n"
     "Samples disturbed by other programs are measured again. If too many are disturbed, no table is written and the\n"
     "exit code is 1; MPISTAIR_DISTURBED=1 accepts them.\n"
@@ -141,7 +141,7 @@ static void set_time(struct calibration *calibration, double seconds, double lau
 
 static int take_name(void *context, const char *text)
 {
-    struct request *request = context;
+    struct calibrate_request *request = context;
     if (!machine_name_valid(text))
         return wrong_usage("calibrate", "--name %s: expected a word of letters, digits, '.', '_', '-'", text);
     snprintf(request->name, sizeof request->name, "%s", text);
@@ -150,7 +150,7 @@ static int take_name(void *context, const char *text)
 
 static int take_link(void *context, const char *text)
 {
-    struct request *request = context;
+    struct calibrate_request *request = context;
     if (!is_link(text))
         return wrong_usage("calibrate", "--shared-link %s: expected two or more pairs of nodes, like 0-2,1-3", text);
     request->calibration.shared_link = text;
@@ -158,9 +158,9 @@ static int take_link(void *context, const char *text)
 }
 
 /* Takes what is to be measured of GPUs. */
-static int take_paths(void *context, const char *text)
+static int take_gpu_paths(void *context, const char *text)
 {
-    struct request *request = context;
+    struct calibrate_request *request = context;
     const char *at = text;
     char word[GPU_WORD_BYTES];
     enum gpu_path path;
@@ -174,13 +174,13 @@ static int take_paths(void *context, const char *text)
     return 0;
 }
 
-static int parse(int argc, char **argv, struct request *request)
+static int parse_calibrate(int argc, char **argv, struct calibrate_request *request)
 {
     uint64_t launches = 0;
     double seconds = 0; /* not given */
     bool quick = false;
     int gpu = 0;
-    *request = (struct request){.output = "machine.tbl"};
+    *request = (struct calibrate_request){.output = "machine.tbl"};
     default_name(request->name);
     const struct option_row rows[] = {
         {'o', "output", "FILE", "the table (machine.tbl); the samples are written beside it (machine.raw.csv)",
@@ -200,7 +200,7 @@ static int parse(int argc, char **argv, struct request *request)
         {0, "path", "P[,P]",
          "what --gpu measures: copy, host, gpudirect, 3-step, extra-message, duplicate-pointer; default: all that are "
          "available",
-         .take = take_paths, .given = &request->memory.messages_given[5], .words = WORDS_NONE},
+         .take = take_gpu_paths, .given = &request->memory.messages_given[5], .words = WORDS_NONE},
         {0, "cached", NULL, "send every message from the same buffer, so that it stays in the cache",
          .flag = &request->calibration.cached, .given = &request->memory.messages_given[3]},
         {0, "restart", NULL, "start from scratch instead of continuing an interrupted calibration",
@@ -221,10 +221,10 @@ static int parse(int argc, char **argv, struct request *request)
          .flag = &request->memory.request.allow_cpu_copy, .given = &request->memory.memory_given[2]},
     };
     const struct option_table table = {.command = "calibrate",
-                                       .usage = usage,
+                                       .usage = calibrate_usage,
                                        .rows = rows,
                                        .n_rows = sizeof rows / sizeof rows[0],
-                                       .notes = notes,
+                                       .notes = calibrate_notes,
                                        .context = request,
                                        .is_launcher = true};
     int code = options_read(&table, &argc, &argv);
@@ -255,7 +255,7 @@ static int parse(int argc, char **argv, struct request *request)
 }
 
 /* Writes machine.raw.csv for machine.tbl; NAME.raw.csv for standard output. */
-static void raw_path(const struct request *request, char path[PATH_MAX])
+static void raw_path(const struct calibrate_request *request, char path[PATH_MAX])
 {
     size_t length = strlen(request->output);
     if (strcmp(request->output, "-") == 0)
@@ -267,7 +267,7 @@ static void raw_path(const struct request *request, char path[PATH_MAX])
 }
 
 /* Writes the source: `mpistair calibrate, 2026-01-31, Open MPI v4.1.4, 8 ranks unbound on 1 node, 57 s; METHOD`. */
-static void describe(const struct request *request, const struct raw_file *raw, struct machine *machine)
+static void describe(const struct calibrate_request *request, const struct raw_file *raw, struct machine *machine)
 {
     char date[32], job[128], launches[32] = "";
     const char *cached = request->calibration.cached ? ", messages in the cache" : "";
@@ -312,8 +312,8 @@ static int keep(struct raw_file *raw, const struct samples *samples, struct erro
 
 /* Fits the complete samples and gives them their name, even where there is no fit, which would not be better the next
  * time. Samples of a GPU alone may be of ways that have no rows. */
-static int fit(const struct calibration *calibration, struct raw_file *raw, struct machine *machine, FILE *remarks,
-               struct error *error)
+static int fit_calibration(const struct calibration *calibration, struct raw_file *raw, struct machine *machine,
+                           FILE *remarks, struct error *error)
 {
     struct samples samples;
     struct fit_options options = {.may_be_empty = calibration->gpu == GPU_ONLY};
@@ -330,7 +330,7 @@ static int fit(const struct calibration *calibration, struct raw_file *raw, stru
 }
 
 /* Measures, or finds out that the raw file holds all already. */
-static int measure(const struct request *request, struct raw_file *raw, struct error *error)
+static int measure_machine(const struct calibrate_request *request, struct raw_file *raw, struct error *error)
 {
     char path[PATH_MAX];
     struct text_list identity = calibration_identity(&request->calibration);
@@ -358,9 +358,9 @@ static int measure(const struct request *request, struct raw_file *raw, struct e
 
 int cmd_calibrate(int argc, char **argv)
 {
-    struct request request;
+    struct calibrate_request request;
     struct error error;
-    int code = parse(argc, argv, &request);
+    int code = parse_calibrate(argc, argv, &request);
     if (code != OPTIONS_READ)
         return code;
     char *remarks = NULL;
@@ -370,12 +370,12 @@ int cmd_calibrate(int argc, char **argv)
     FILE *stream = or_no_memory(open_memstream(&remarks, &remarks_size));
     int result = launcher_identify(&request.launcher, &error);
     if (result == 0)
-        result = measure(&request, &raw, &error);
+        result = measure_machine(&request, &raw, &error);
     notes_print(&raw.notes, stream);
     if (result == 0) {
         describe(&request, &raw, &machine);
         result = request.memory.is_asked ? memory_call_fit(&raw, &machine, stream, &error)
-                                         : fit(&request.calibration, &raw, &machine, stream, &error);
+                                         : fit_calibration(&request.calibration, &raw, &machine, stream, &error);
     }
     if (result == 0 && machine.n_parameters > 0)
         result = machine_command_write(request.output, &machine, &error);

@@ -9,7 +9,7 @@
 #include "calibrate/command/cmd_machine.h"
 #include "share/base/output_file.h"
 
-struct request {
+struct finegrain_request {
     struct finegrain_config config;
     struct launcher launcher;
     const char *output, *raw, *dump; /* raw, dump: NULL where they are not asked for */
@@ -17,16 +17,17 @@ struct request {
     int format;                      /* enum output_format */
 };
 
-static const char usage[] = "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n"
-                            "       mpistair finegrain [OPTIONS] --sweep FILE -o OUT.csv -- mpiexec -n RANKS\n"
-                            "       mpistair finegrain --plot FILE.html OUT.csv\n"
-                            "\n"
-                            "Measures whether sending parts of a buffer early pays off. In each iteration threads "
-                            "compute (sleep), then a rank\n"
-                            "sends buffers to its peers: whole, once all threads have finished (BSP), or in parts, "
-                            "each sent by the last thread\n"
-                            "that fills it (fine-grained).\n";
-static const char notes[] =
+static const char finegrain_usage[] =
+    "usage: mpistair finegrain [OPTIONS] -- mpiexec -n RANKS\n"
+    "       mpistair finegrain [OPTIONS] --sweep FILE -o OUT.csv -- mpiexec -n RANKS\n"
+    "       mpistair finegrain --plot FILE.html OUT.csv\n"
+    "\n"
+    "Measures whether sending parts of a buffer early pays off. In each iteration threads "
+    "compute (sleep), then a rank\n"
+    "sends buffers to its peers: whole, once all threads have finished (BSP), or in parts, "
+    "each sent by the last thread\n"
+    "that fills it (fine-grained).\n";
+static const char finegrain_notes[] =
     "Speed-up is 100 (BSP - fine) / BSP. A result is void if the last thread overslept by more than a tenth of its\n"
     "planned delay. Sleeping threads need processors: bind them like computing threads.\n";
 
@@ -36,7 +37,7 @@ static int is_standard(const char *path)
 }
 
 /* Whether the options of a sweep, or of a picture alone, fit each other. */
-static int check_sweep(struct request *request)
+static int check_sweep(struct finegrain_request *request)
 {
     const char *lone = request->raw != NULL                                               ? "--raw"
                        : request->dump != NULL                                            ? "--dump"
@@ -61,7 +62,7 @@ static int check_sweep(struct request *request)
 }
 
 /* Measures a sweep where one was asked for, then draws. Returns the exit code. */
-static int sweep_and_plot(struct request *request)
+static int sweep_and_plot(struct finegrain_request *request)
 {
     struct error error;
     int code = EXIT_DONE;
@@ -73,11 +74,11 @@ static int sweep_and_plot(struct request *request)
     return code;
 }
 
-static int parse(int argc, char **argv, struct request *request)
+static int parse_finegrain(int argc, char **argv, struct finegrain_request *request)
 {
     struct option_row rows[FINEGRAIN_ROWS + 6];
     struct error error;
-    *request = (struct request){.output = "-", .format = FORMAT_NOT_GIVEN};
+    *request = (struct finegrain_request){.output = "-", .format = FORMAT_NOT_GIVEN};
     finegrain_config_init(&request->config);
     size_t n = finegrain_config_rows(&request->config, rows);
     rows[n++] = (struct option_row){0, "format", "text|csv|json", "output format (text; csv with -o)",
@@ -92,8 +93,12 @@ static int parse(int argc, char **argv, struct request *request)
                                     .text = &request->sweep};
     rows[n++] = (struct option_row){
         0, "plot", "FILE.html", "draw the rows of OUT.csv, with --sweep when it is complete", .text = &request->plot};
-    const struct option_table table = {
-        .command = "finegrain", .usage = usage, .rows = rows, .n_rows = n, .notes = notes, .is_launcher = true};
+    const struct option_table table = {.command = "finegrain",
+                                       .usage = finegrain_usage,
+                                       .rows = rows,
+                                       .n_rows = n,
+                                       .notes = finegrain_notes,
+                                       .is_launcher = true};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
@@ -113,7 +118,7 @@ static int parse(int argc, char **argv, struct request *request)
 }
 
 /* Opens the arrivals. Returns OPTIONS_READ, or the exit code after saying what was expected. */
-static int open_arrivals(struct request *request, struct arrivals **arrivals)
+static int open_arrivals(struct finegrain_request *request, struct arrivals **arrivals)
 {
     const struct finegrain_config *config = &request->config;
     struct arrivals_request asked;
@@ -128,7 +133,8 @@ static int open_arrivals(struct request *request, struct arrivals **arrivals)
     return OPTIONS_READ;
 }
 
-static int write_row(const struct request *request, const struct finegrain_row *row, FILE *stream, struct error *error)
+static int write_row(const struct finegrain_request *request, const struct finegrain_row *row, FILE *stream,
+                     struct error *error)
 {
     if (request->format == FORMAT_JSON)
         return finegrain_row_write_json(stream, row, error);
@@ -147,7 +153,7 @@ struct results {
     bool output_is_open, raw_is_open;
 };
 
-static int open_results(const struct request *request, struct results *results, struct error *error)
+static int open_results(const struct finegrain_request *request, struct results *results, struct error *error)
 {
     struct output_file dump; /* arrivals_dump() opens it again, when the number of ranks is known */
     if (request->dump != NULL && output_file_open(&dump, request->dump, error) != 0)
@@ -176,8 +182,8 @@ static int close_results(struct results *results, int result, struct error *erro
 }
 
 /* Measures and writes. Returns 0, or -1 with the reason, and the exit code. */
-static int measure(struct request *request, const struct arrivals *arrivals, struct results *results, int *code,
-                   struct error *error)
+static int measure_threads(struct finegrain_request *request, const struct arrivals *arrivals, struct results *results,
+                           int *code, struct error *error)
 {
     const struct finegrain_config *config = &request->config;
     struct finegrain_samples samples = {0};
@@ -198,11 +204,11 @@ static int measure(struct request *request, const struct arrivals *arrivals, str
 
 int cmd_finegrain(int argc, char **argv)
 {
-    struct request request;
+    struct finegrain_request request;
     struct results results = {.output_is_open = false};
     struct arrivals *arrivals = NULL;
     struct error error;
-    int code = parse(argc, argv, &request);
+    int code = parse_finegrain(argc, argv, &request);
     if (code == OPTIONS_READ && (request.sweep != NULL || request.plot != NULL))
         return sweep_and_plot(&request);
     if (code == OPTIONS_READ)
@@ -214,7 +220,7 @@ int cmd_finegrain(int argc, char **argv)
     if (result == 0)
         result = open_results(&request, &results, &error);
     if (result == 0)
-        result = measure(&request, arrivals, &results, &code, &error);
+        result = measure_threads(&request, arrivals, &results, &code, &error);
     result = close_results(&results, result, &error);
     arrivals_close(arrivals);
     if (result == 0)

@@ -26,8 +26,8 @@
 #include "share/base/text_table.h"
 
 /* Reads options, then from least_words to most_words words. Returns OPTIONS_READ, or the exit code. */
-static int parse(const struct option_table *table, int *argc, char ***argv, int least_words, int most_words,
-                 const char *expected)
+static int parse_machine(const struct option_table *table, int *argc, char ***argv, int least_words, int most_words,
+                         const char *expected)
 {
     int code = options_read(table, argc, argv);
     if (code == OPTIONS_READ && (*argc < least_words || *argc > most_words))
@@ -287,7 +287,7 @@ int machine_command_list(int argc, char **argv)
                                                 "Lists the shipped machines, and those in a trace.\n",
                                        .rows = rows,
                                        .n_rows = 1};
-    int code = parse(&table, &argc, &argv, 0, 1, "at most a trace.db");
+    int code = parse_machine(&table, &argc, &argv, 0, 1, "at most a trace.db");
     if (code != OPTIONS_READ)
         return code;
     sqlite3 *database = NULL;
@@ -324,7 +324,7 @@ int machine_command_show(int argc, char **argv)
                                                 "Prints a machine table.\n",
                                        .rows = rows,
                                        .n_rows = sizeof rows / sizeof rows[0]};
-    int code = parse(&table, &argc, &argv, 1, 1, "one machine, NAME or FILE.tbl");
+    int code = parse_machine(&table, &argc, &argv, 1, 1, "one machine, NAME or FILE.tbl");
     if (code != OPTIONS_READ)
         return code;
     if (raw != NULL && plot == NULL)
@@ -349,7 +349,7 @@ int machine_command_import(int argc, char **argv)
                                        .usage = "usage: mpistair machine import FILE.tbl|NAME trace.db\n"
                                                 "\n"
                                                 "Stores a machine table in a trace.\n"};
-    int code = parse(&table, &argc, &argv, 2, 2, "FILE.tbl or NAME, then trace.db");
+    int code = parse_machine(&table, &argc, &argv, 2, 2, "FILE.tbl or NAME, then trace.db");
     if (code != OPTIONS_READ)
         return code;
     if (machine_find(argv[0], &machine, &error) != 0)
@@ -376,7 +376,7 @@ int machine_command_export(int argc, char **argv)
                                                 "Writes a machine table of a trace, or a shipped one, as text.\n",
                                        .rows = rows,
                                        .n_rows = 1};
-    int code = parse(&table, &argc, &argv, 1, 2, "NAME and optionally a trace.db");
+    int code = parse_machine(&table, &argc, &argv, 1, 2, "NAME and optionally a trace.db");
     if (code != OPTIONS_READ)
         return code;
     if (machine_command_find(argv[0], argc == 2 ? argv[1] : NULL, &machine, &error) != 0)
@@ -395,7 +395,7 @@ struct fit_request {
 };
 
 /* Makes a table of messages, or of memory contention. */
-static int fit(const struct fit_request *request, struct machine *machine, struct error *error)
+static int fit_samples(const struct fit_request *request, struct machine *machine, struct error *error)
 {
     struct samples samples;
     struct memory_samples memory;
@@ -475,7 +475,7 @@ int machine_command_fit(int argc, char **argv)
                  "fitted to %.200s: %s least squares, %s per size, thresholds %.100s", raw,
                  request.method == 0 ? "relative" : "ordinary", request.statistic == 0 ? "median" : "minimum",
                  request.thresholds);
-    int result = fit(&request, &machine, &error);
+    int result = fit_samples(&request, &machine, &error);
     if (result == 0)
         result = machine_command_write(request.output, &machine, &error);
     machine_release(&machine);
@@ -533,7 +533,7 @@ int machine_command_check(int argc, char **argv)
                                                 "Prints what a table can be used for, and what is suspicious in it.\n",
                                        .rows = rows,
                                        .n_rows = sizeof rows / sizeof rows[0]};
-    int code = parse(&table, &argc, &argv, 1, 1, "one machine, NAME or FILE.tbl");
+    int code = parse_machine(&table, &argc, &argv, 1, 1, "one machine, NAME or FILE.tbl");
     if (code != OPTIONS_READ)
         return code;
     if (subject_read(argv[0], database, raw, &subject, &error) != 0)

@@ -245,7 +245,7 @@ static int set_ingest(void)
 
 /* Becomes the command, in the child, and never returns; where the command cannot be started an errno value goes through
  * the pipe. */
-_Noreturn static void become(const struct launch *job, const sigset_t *mask, int report)
+_Noreturn static void become_job(const struct launch *job, const sigset_t *mask, int report)
 {
     char **command = job->command;
     bool is_set = setenv("MPISTAIR_SPOOL", job->spool, 1) == 0 && set_key() == 0 &&
@@ -301,7 +301,7 @@ int launch(const struct launch *job, struct error *error)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)
-        become(job, &before, report[1]);
+        become_job(job, &before, report[1]);
     close(report[1]);
     int result = -1;
     if (child < 0)

@@ -134,7 +134,7 @@ static bool is_network(const char *folder)
     return false;
 }
 
-static bool ends_with(const char *name, const char *suffix)
+static bool name_ends_with(const char *name, const char *suffix)
 {
     size_t length = strlen(name), end = strlen(suffix);
     return length > end && strcmp(name + length - end, suffix) == 0;
@@ -164,7 +164,7 @@ static bool is_content(int folder, const char *name)
 static bool is_spool(int folder, const char *name)
 {
     (void)folder;
-    return ends_with(name, SPOOL_SUFFIX);
+    return name_ends_with(name, SPOOL_SUFFIX);
 }
 
 static bool remove_content(int folder, const char *name)
@@ -175,7 +175,7 @@ static bool remove_content(int folder, const char *name)
 bool spool_folder_read_header(const char *path, const char *name, struct spool_header *header)
 {
     char file_path[PATH_MAX];
-    if (!ends_with(name, SPOOL_SUFFIX) ||
+    if (!name_ends_with(name, SPOOL_SUFFIX) ||
         snprintf(file_path, sizeof file_path, "%s/%s", path, name) >= (int)sizeof file_path)
         return false;
     FILE *file = fopen(file_path, "rbe");

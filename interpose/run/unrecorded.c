@@ -21,7 +21,7 @@
 enum { SCRIPT_BYTES = 1 << 20 };
 
 /* True if a word is one of the names. */
-static bool is_one_of(const char *word, const char *const *names)
+static bool is_name_of(const char *word, const char *const *names)
 {
     for (; *names != NULL; names++)
         if (strcmp(word, *names) == 0)
@@ -41,7 +41,7 @@ static bool look_at_env(char *const *words)
     static const char *const clear[] = {"-i", "-", "--ignore-environment", NULL};
     for (size_t i = 1; words[i] != NULL && (words[i][0] == '-' || strchr(words[i], '=') != NULL); i++) {
         bool next = strcmp(words[i], "-u") == 0 && words[i + 1] != NULL;
-        if (is_one_of(words[i], clear))
+        if (is_name_of(words[i], clear))
             return print_reason("env", "starts its program with an empty environment, without LD_PRELOAD: omit -i, or "
                                        "set LD_PRELOAD and the variables MPISTAIR_... after it");
         if (strcmp(words[i], "-uLD_PRELOAD") == 0 || strcmp(words[i], "--unset=LD_PRELOAD") == 0 ||
@@ -61,12 +61,12 @@ static bool look_at_word(char *const *words)
     const char *name = launch_base(words[0]);
     if (strcmp(name, "env") == 0)
         return look_at_env(words);
-    if (is_one_of(name, others))
+    if (is_name_of(name, others))
         return print_reason(name, "does not pass LD_PRELOAD on: start mpistair run after it");
-    if (is_one_of(name, containers))
+    if (is_name_of(name, containers))
         return print_reason(name, "starts a container: pass LD_PRELOAD and MPISTAIR_... on by its own options, and "
                                   "make mpistair and the folder of the spools visible inside");
-    return is_one_of(name, none) && print_reason(name, "keeps the launcher from passing the environment on");
+    return is_name_of(name, none) && print_reason(name, "keeps the launcher from passing the environment on");
 }
 
 /* True if a line of a script takes LD_PRELOAD away. */

@@ -18,19 +18,20 @@
 enum sampled { SAMPLED_BSP, SAMPLED_FINE, SAMPLED_BOUND, SAMPLED_LAST, SAMPLED_SPEEDUP, SAMPLED_COUNT };
 
 /* Holds what is asked for each draw. */
-struct job {
+struct finegrain_draws {
     const struct finegrain_options *options;
     struct finegrain_problem *problems; /* [n_rows] */
     double *samples;                    /* [n_rows][SAMPLED_COUNT][draws] */
     double *arrivals_s, *scratch_s;     /* [threads] */
 };
 
-static double *samples_of(const struct job *job, size_t row, enum sampled sampled)
+static double *samples_of(const struct finegrain_draws *job, size_t row, enum sampled sampled)
 {
     return job->samples + (row * SAMPLED_COUNT + sampled) * job->options->draws;
 }
 
-static int prepare(struct job *job, const struct machine *machine, struct finegrain_rows *rows, struct error *error)
+static int prepare_problems(struct finegrain_draws *job, const struct machine *machine, struct finegrain_rows *rows,
+                            struct error *error)
 {
     const struct finegrain_options *options = job->options;
     for (int by = 0; by < FINEGRAIN_INTERFACE_COUNT; by++) {
@@ -51,7 +52,8 @@ static int prepare(struct job *job, const struct machine *machine, struct finegr
     return 0;
 }
 
-static int draw(struct job *job, const struct arrivals *arrivals, uint64_t seed, size_t n_rows, struct error *error)
+static int draw(struct finegrain_draws *job, const struct arrivals *arrivals, uint64_t seed, size_t n_rows,
+                struct error *error)
 {
     const struct finegrain_options *options = job->options;
     for (uint64_t i = 0; i < options->draws; i++) {
@@ -70,7 +72,7 @@ static int draw(struct job *job, const struct arrivals *arrivals, uint64_t seed,
     return 0;
 }
 
-static void summarize(const struct job *job, size_t i, struct finegrain_row *row)
+static void summarize(const struct finegrain_draws *job, size_t i, struct finegrain_row *row)
 {
     size_t n = job->options->draws;
     double median[SAMPLED_COUNT];
@@ -95,12 +97,12 @@ int finegrain_rows_make(const struct machine *machine, const struct finegrain_op
 {
     size_t most_rows = FINEGRAIN_INTERFACE_COUNT * options->n_parts;
     *rows = (struct finegrain_rows){.rows = xcalloc(most_rows, sizeof *rows->rows)};
-    struct job job = {.options = options,
-                      .problems = xcalloc(most_rows, sizeof *job.problems),
-                      .samples = xcalloc(most_rows * SAMPLED_COUNT, options->draws * sizeof *job.samples),
-                      .arrivals_s = xcalloc(options->threads, sizeof *job.arrivals_s),
-                      .scratch_s = xcalloc(options->threads, sizeof *job.scratch_s)};
-    int result = prepare(&job, machine, rows, error);
+    struct finegrain_draws job = {.options = options,
+                                  .problems = xcalloc(most_rows, sizeof *job.problems),
+                                  .samples = xcalloc(most_rows * SAMPLED_COUNT, options->draws * sizeof *job.samples),
+                                  .arrivals_s = xcalloc(options->threads, sizeof *job.arrivals_s),
+                                  .scratch_s = xcalloc(options->threads, sizeof *job.scratch_s)};
+    int result = prepare_problems(&job, machine, rows, error);
     if (result == 0)
         result = draw(&job, arrivals, seed, rows->n_rows, error);
     for (size_t i = 0; result == 0 && i < rows->n_rows; i++)

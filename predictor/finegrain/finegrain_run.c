@@ -11,7 +11,7 @@
 #include "share/base/output_file.h"
 #include "share/base/text_table.h"
 
-static void text_rows(struct text_table *table, const struct finegrain_rows *rows)
+static void finegrain_text_rows(struct text_table *table, const struct finegrain_rows *rows)
 {
     static const char *const titles[] = {"interface",   "parts", "whole, us", "in parts, us",
                                          "speed-up, %", "low",   "high",      "bound"};
@@ -49,14 +49,14 @@ static void text_advice(FILE *stream, const struct finegrain_rows *rows, enum fi
 }
 
 /* Prints text, behind the rows for each interface the best number of parts and that from which it loses. */
-static int show_text(FILE *stream, const struct finegrain_rows *rows, const struct finegrain_options *options,
-                     const char *name)
+static int finegrain_show_text(FILE *stream, const struct finegrain_rows *rows, const struct finegrain_options *options,
+                               const char *name)
 {
     struct text_table *table = text_table_new();
     fprintf(stream, "machine %s: to %u peers at %s, %llu B to each, by %u threads that compute %g ms, arrivals %s\n",
             name, options->peers, level_text(options->level), (unsigned long long)options->bytes, options->threads,
             options->compute_s * 1e3, options->arrivals_text);
-    text_rows(table, rows);
+    finegrain_text_rows(table, rows);
     text_table_end(table, stream);
     for (int by = 0; by < FINEGRAIN_INTERFACE_COUNT; by++)
         text_advice(stream, rows, (enum finegrain_interface)by);
@@ -67,7 +67,7 @@ static int show_text(FILE *stream, const struct finegrain_rows *rows, const stru
 }
 
 /* Prints the columns interface,parts,bsp_s,fine_s,speedup_percent,low_percent,high_percent,bound_percent. */
-static int show_csv(FILE *stream, const struct finegrain_rows *rows)
+static int finegrain_show_csv(FILE *stream, const struct finegrain_rows *rows)
 {
     fputs("interface,parts,bsp_s,fine_s,speedup_percent,low_percent,high_percent,bound_percent\n", stream);
     for (size_t i = 0; i < rows->n_rows; i++) {
@@ -88,7 +88,7 @@ static struct json *json_row(const struct finegrain_row *row)
 }
 
 /* Prints an object: limit_percent, rows with the keys of CSV, and interfaces with best_parts and loses_from_parts. */
-static int show_json(FILE *stream, const struct finegrain_rows *rows, struct error *error)
+static int finegrain_show_json(FILE *stream, const struct finegrain_rows *rows, struct error *error)
 {
     struct json *lines = json_array(), *interfaces = json_array();
     for (size_t i = 0; i < rows->n_rows; i++)
@@ -145,19 +145,20 @@ static void show_notes(const struct finegrain_rows *rows, const struct finegrain
                 name, options->ppn, level);
 }
 
-static int print(const struct finegrain_rows *rows, const struct finegrain_options *options,
-                 const struct machine *machine, enum output_format format, const char *path, struct error *error)
+static int print_finegrain(const struct finegrain_rows *rows, const struct finegrain_options *options,
+                           const struct machine *machine, enum output_format format, const char *path,
+                           struct error *error)
 {
     struct output_file output;
     int result;
     if (output_file_open(&output, path, error) != 0)
         return -1;
     if (format == FORMAT_CSV)
-        result = show_csv(output.stream, rows);
+        result = finegrain_show_csv(output.stream, rows);
     else if (format == FORMAT_JSON)
-        result = show_json(output.stream, rows, error);
+        result = finegrain_show_json(output.stream, rows, error);
     else
-        result = show_text(output.stream, rows, options, machine->name);
+        result = finegrain_show_text(output.stream, rows, options, machine->name);
     if (result == 0)
         return output_file_commit(&output, error);
     output_file_discard(&output);
@@ -181,7 +182,7 @@ int finegrain_run(const struct finegrain_options *options, const char *machine_n
         result = finegrain_rows_make(&machine, options, arrivals, seed, &rows, &error);
         if (result == 0) {
             show_notes(&rows, options, machine.name);
-            result = print(&rows, options, &machine, format, output, &error);
+            result = print_finegrain(&rows, options, &machine, format, output, &error);
         }
         finegrain_rows_release(&rows);
         machine_release(&machine);

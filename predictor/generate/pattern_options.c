@@ -22,7 +22,7 @@ enum {
 #define MAX_BYTES      (1ULL << 40)
 #define MAX_CELL_BYTES (1ULL << 30)
 
-static const char usage[] =
+static const char pattern_usage[] =
     "usage: mpistair pattern KIND --ranks N [--nodes N] [--sockets N] [--cores N] [OPTIONS] [-o NAME]\n"
     "       mpistair pattern --from TRACE.db --kind K [--json] [-o NAME]\n"
     "       mpistair pattern --pattern P.csv --placement L.csv [--json]\n"
@@ -111,7 +111,7 @@ static int complete_request(const struct pattern_kind *kind, bool bytes_given, s
     return 0;
 }
 
-static int check(int n_words, char **words, bool bytes_given, struct pattern_options *options)
+static int check_pattern_options(int n_words, char **words, bool bytes_given, struct pattern_options *options)
 {
     int sources = (n_words > 0) + (options->trace != NULL) + (options->pattern != NULL);
     if (n_words > 1)
@@ -184,7 +184,7 @@ int pattern_options_parse(int argc, char **argv, struct pattern_options *options
         {'l', "placement", "L.csv", "", .text = &options->placement},
     };
     const struct option_table table = {"pattern",
-                                       usage,
+                                       pattern_usage,
                                        rows,
                                        sizeof rows / sizeof rows[0],
                                        .list = list_kinds,
@@ -197,6 +197,6 @@ int pattern_options_parse(int argc, char **argv, struct pattern_options *options
     request->order = (enum placement_order)order;
     if ((making || bytes) && argc < 1)
         return wrong_usage("pattern", "expected a kind of pattern for the options that generate one");
-    code = check(argc, argv, bytes, options);
+    code = check_pattern_options(argc, argv, bytes, options);
     return code == 0 ? OPTIONS_READ : code;
 }

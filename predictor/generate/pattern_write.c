@@ -155,7 +155,7 @@ static void show_side(FILE *stream, const char *name, const struct pattern_side_
             side->least_messages, side->most_bytes, side->least_bytes);
 }
 
-static void show_text(FILE *stream, const struct pattern_statistics *s)
+static void show_pattern_text(FILE *stream, const struct pattern_statistics *s)
 {
     fprintf(stream, "ranks     %zu on %zu node%s\n", s->n_ranks, s->n_nodes, s->n_nodes == 1 ? "" : "s");
     fprintf(stream, "messages  %" PRIu64 "\n", s->n_messages);
@@ -193,6 +193,6 @@ int pattern_show(FILE *stream, const struct pattern_statistics *statistics, bool
 {
     if (json)
         return json_write(stream, statistics_json(statistics), error);
-    show_text(stream, statistics);
+    show_pattern_text(stream, statistics);
     return 0;
 }

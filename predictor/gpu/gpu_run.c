@@ -37,7 +37,7 @@ void gpu_option_rows(struct gpu_options *options, struct option_row rows[GPU_ROW
     memcpy(rows, all, sizeof all);
 }
 
-static int take_paths(struct gpu_options *options)
+static int take_asked_paths(struct gpu_options *options)
 {
     options->paths_given = options->paths_text != NULL;
     for (int path = 0; path < GPU_PATH_COUNT; path++)
@@ -80,7 +80,7 @@ int gpu_options_check(struct gpu_options *options, struct finegrain_options *sha
     problem->bytes = shared->bytes;
     problem->ppn = shared->ppn;
     problem->level = shared->level;
-    return result == 0 ? take_paths(options) : result;
+    return result == 0 ? take_asked_paths(options) : result;
 }
 
 struct gpu_answer {
@@ -90,7 +90,7 @@ struct gpu_answer {
     bool asked[GPU_PATH_COUNT];
 };
 
-static bool has_time(const struct gpu_answer *answer, int path)
+static bool has_path_time(const struct gpu_answer *answer, int path)
 {
     return answer->asked[path] && answer->costs.available[path];
 }
@@ -104,7 +104,7 @@ static double time_s(const struct gpu_answer *answer, int path)
 static bool is_pair(const struct gpu_answer *answer, int first, int second)
 {
     bool divides = answer->problem->ppn > answer->problem->gpus;
-    return has_time(answer, first) && has_time(answer, second) && (divides || second < GPU_EXTRA_MESSAGE);
+    return has_path_time(answer, first) && has_path_time(answer, second) && (divides || second < GPU_EXTRA_MESSAGE);
 }
 
 /* Finds the crossovers of every pair of paths that was asked for. Two straight lines a piece: a pair has no more of
@@ -121,7 +121,7 @@ static size_t all_crossovers(const struct gpu_answer *answer, struct gpu_crossov
     return n;
 }
 
-static void text_rows(struct text_table *table, const struct gpu_answer *answer)
+static void gpu_text_rows(struct text_table *table, const struct gpu_answer *answer)
 {
     text_table_column(table, "path", TEXT_LEFT);
     text_table_column(table, "time, us", TEXT_RIGHT);
@@ -130,7 +130,7 @@ static void text_rows(struct text_table *table, const struct gpu_answer *answer)
         if (!answer->asked[path])
             continue;
         text_table_text(table, gpu_path_name[path]);
-        if (has_time(answer, path)) {
+        if (has_path_time(answer, path)) {
             text_table_cell(table, "%.3f", time_s(answer, path) * 1e6);
             text_table_text(table, "");
         } else {
@@ -145,7 +145,7 @@ static void text_fastest(FILE *stream, const struct gpu_answer *answer)
 {
     int best = -1;
     for (int path = 0; path < GPU_PATH_COUNT; path++)
-        if (has_time(answer, path) && (best < 0 || time_s(answer, path) < time_s(answer, best)))
+        if (has_path_time(answer, path) && (best < 0 || time_s(answer, path) < time_s(answer, best)))
             best = path;
     fprintf(stream, "fastest: %s\n", gpu_path_name[best]);
 }
@@ -179,7 +179,7 @@ static void text_limits(FILE *stream, const struct gpu_answer *answer)
 {
     const struct gpu_costs *costs = &answer->costs;
     uint64_t from = gpu_copy_pays_from(costs, answer->problem);
-    if (from > 0 && has_time(answer, GPU_DIRECT) && has_time(answer, GPU_3_STEP))
+    if (from > 0 && has_path_time(answer, GPU_DIRECT) && has_path_time(answer, GPU_3_STEP))
         fprintf(stream, "short messages: copying to the host pays from %llu messages on\n", (unsigned long long)from);
     if (costs->cpu_limited_from > 0)
         fprintf(stream, "injection limit of a node: binds from %u processes that send large messages on\n",
@@ -192,7 +192,7 @@ static void text_limits(FILE *stream, const struct gpu_answer *answer)
 }
 
 /* Prints a table of the paths, which is the fastest, and every crossover as a sentence. */
-static void show_text(FILE *stream, const struct gpu_answer *answer)
+static void gpu_show_text(FILE *stream, const struct gpu_answer *answer)
 {
     const struct gpu_problem *problem = answer->problem;
     struct text_table *table = text_table_new();
@@ -202,7 +202,7 @@ static void show_text(FILE *stream, const struct gpu_answer *answer)
             answer->machine, level_text(problem->level), (unsigned long long)problem->bytes,
             (unsigned long long)problem->messages, problem->messages == 1 ? "" : "s", problem->duplicate, problem->gpus,
             problem->gpus == 1 ? "" : "s", problem->ppn, problem->ppn == 1 ? "" : "es");
-    text_rows(table, answer);
+    gpu_text_rows(table, answer);
     text_table_end(table, stream);
     text_fastest(stream, answer);
     text_crossovers(stream, answer);
@@ -212,12 +212,12 @@ static void show_text(FILE *stream, const struct gpu_answer *answer)
 /* Prints path,time_s, a row a path, then crossover,BELOW,ABOVE,BYTES: ABOVE is faster from BYTES on. A path that is not
  * available has no time. With one process a GPU extra-message and duplicate-pointer are 3-step, and have no rows of
  * crossovers. */
-static void show_csv(FILE *stream, const struct gpu_answer *answer)
+static void gpu_show_csv(FILE *stream, const struct gpu_answer *answer)
 {
     struct gpu_crossover found[N_PAIRS * MOST_CROSSOVERS];
     fputs("path,time_s\n", stream);
     for (int path = 0; path < GPU_PATH_COUNT; path++) {
-        if (has_time(answer, path))
+        if (has_path_time(answer, path))
             fprintf(stream, "%s,%.17g\n", gpu_path_name[path], time_s(answer, path));
         else if (answer->asked[path])
             fprintf(stream, "%s,\n", gpu_path_name[path]);
@@ -231,7 +231,7 @@ static void show_csv(FILE *stream, const struct gpu_answer *answer)
 static struct json *json_path(const struct gpu_answer *answer, int path)
 {
     struct json *row = json_pack("{s:s}", "path", gpu_path_name[path]);
-    if (has_time(answer, path))
+    if (has_path_time(answer, path))
         json_set(row, "time_s", json_finite(time_s(answer, path)));
     else
         json_set(row, "not_available", json_string(answer->costs.reason[path].text));
@@ -246,7 +246,7 @@ static struct json *json_from(uint64_t value)
 
 /* Prints an object: paths (time_s, or reason), crossovers, copy_pays_from_messages, and from how many processes and
  * GPUs the injection limit binds. */
-static int show_json(FILE *stream, const struct gpu_answer *answer, struct error *error)
+static int gpu_show_json(FILE *stream, const struct gpu_answer *answer, struct error *error)
 {
     struct gpu_crossover found[N_PAIRS * MOST_CROSSOVERS];
     struct json *paths = json_array(), *crossovers = json_array();
@@ -268,7 +268,7 @@ static int show_json(FILE *stream, const struct gpu_answer *answer, struct error
 
 /* Checks the processes of a node against the table, which tells the cores of a socket: two of them where it has values
  * between sockets. */
-static int check_cores(const struct machine *machine, const struct gpu_problem *problem)
+static int check_gpu_cores(const struct machine *machine, const struct gpu_problem *problem)
 {
     struct machine_protocols between;
     double cores = machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, "cores", INFINITY);
@@ -293,18 +293,18 @@ static int find_available(const struct gpu_options *options, struct gpu_answer *
     return any ? 0 : error_set(error, "no path between GPUs: %s", answer->costs.reason[GPU_DIRECT].text);
 }
 
-static int print(const struct gpu_answer *answer, enum output_format format, const char *path, struct error *error)
+static int print_gpu(const struct gpu_answer *answer, enum output_format format, const char *path, struct error *error)
 {
     struct output_file output;
     int result = 0;
     if (output_file_open(&output, path, error) != 0)
         return -1;
     if (format == FORMAT_CSV)
-        show_csv(output.stream, answer);
+        gpu_show_csv(output.stream, answer);
     else if (format == FORMAT_JSON)
-        result = show_json(output.stream, answer, error);
+        result = gpu_show_json(output.stream, answer, error);
     else
-        show_text(output.stream, answer);
+        gpu_show_text(output.stream, answer);
     if (result == 0)
         return output_file_commit(&output, error);
     output_file_discard(&output);
@@ -318,11 +318,11 @@ int gpu_run(const struct gpu_options *options, const char *machine_name, enum ou
     struct error error;
     if (machine_find(machine_name, &machine, &error) != 0)
         return error_report(&error);
-    int code = check_cores(&machine, answer.problem);
+    int code = check_gpu_cores(&machine, answer.problem);
     if (code == 0) {
         answer.machine = machine.name;
         gpu_costs_find(&machine, answer.problem, &answer.costs);
-        bool done = find_available(options, &answer, &error) == 0 && print(&answer, format, output, &error) == 0;
+        bool done = find_available(options, &answer, &error) == 0 && print_gpu(&answer, format, output, &error) == 0;
         code = done ? EXIT_DONE : error_report(&error);
     }
     machine_release(&machine);

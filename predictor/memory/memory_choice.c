@@ -43,8 +43,8 @@ int memory_options_check(const struct memory_options *options)
 }
 
 /* Adds a placement that the model covers and that is not there. */
-static void add(const struct memory_model *model, uint32_t computation_numa, uint32_t message_numa,
-                struct memory_choice *choice)
+static void choice_add(const struct memory_model *model, uint32_t computation_numa, uint32_t message_numa,
+                       struct memory_choice *choice)
 {
     const struct memory_placement placement = {computation_numa, message_numa};
     if (memory_model_covers(model, "", computation_numa, message_numa, NULL) != 0 ||
@@ -61,7 +61,7 @@ static void add_told_apart(const struct memory_model *model, struct memory_choic
     const uint32_t all[6][2] = {{0, 0}, {0, 1}, {0, remote}, {remote, 0}, {remote, remote}, {remote, remote + 1}};
     for (size_t i = 0; i < 6; i++)
         if (remote > 1 || (i != 1 && i != 5))
-            add(model, all[i][0], all[i][1], choice);
+            choice_add(model, all[i][0], all[i][1], choice);
 }
 
 /* Adds all pairs of the NUMA nodes that the options name, `nodes` being those of the machine. */
@@ -71,7 +71,7 @@ static int add_asked(const struct memory_model *model, const char *name, const s
     uint32_t computation = (uint32_t)options->computation_numa, message = (uint32_t)options->message_numa;
     bool both = options->computation_given && options->message_given;
     for (uint32_t i = 0; i < (both ? 1 : nodes); i++)
-        add(model, options->computation_given ? computation : i, options->message_given ? message : i, choice);
+        choice_add(model, options->computation_given ? computation : i, options->message_given ? message : i, choice);
     return choice->n_placements > 0
                ? 0
                : memory_model_covers(model, name, options->computation_given ? computation : message,
@@ -98,8 +98,8 @@ static int check_nodes(const struct memory_model *model, const char *name, const
                : 0;
 }
 
-static int check_cores(const struct memory_model *model, const char *name, const struct memory_options *options,
-                       const char *cores_option, struct error *error)
+static int check_memory_cores(const struct memory_model *model, const char *name, const struct memory_options *options,
+                              const char *cores_option, struct error *error)
 {
     if (!options->cores_given ||
         (options->cores <= MEMORY_MAX_CORES && (model->cores == 0 || options->cores <= model->cores)))
@@ -117,7 +117,7 @@ static int choose_cores(const struct memory_model *model, const char *name, cons
                          name, cores_option);
     choice->least_cores = options->cores_given ? (uint32_t)options->cores : 1;
     choice->most_cores = options->cores_given ? choice->least_cores : model->cores;
-    return check_cores(model, name, options, cores_option, error);
+    return check_memory_cores(model, name, options, cores_option, error);
 }
 
 int memory_choice_make(const struct memory_model *model, const char *name, const struct memory_options *options,
@@ -156,7 +156,7 @@ int memory_choice_measured(const struct memory_model *model, const char *name, c
                          "%s: method %s, but the table of machine '%s' is of %s: expected the samples of that table",
                          path, samples->cpu_copy ? "cpu-copy" : "nic", name,
                          model->cpu_copy ? "copies by a processor (cpu-copy)" : "messages from the network (nic)");
-    if (check_cores(model, name, options, "--compute-cores", error) != 0 ||
+    if (check_memory_cores(model, name, options, "--compute-cores", error) != 0 ||
         check_nodes(model, name, options, samples->numa_all, error) != 0)
         return -1;
     for (size_t i = 0; i < samples->n_points; i++) {
@@ -167,7 +167,7 @@ int memory_choice_measured(const struct memory_model *model, const char *name, c
             choice->n_left_out++;
             continue;
         }
-        add(model, place->computing_numa, place->message_numa, choice);
+        choice_add(model, place->computing_numa, place->message_numa, choice);
         choice->least_cores = place->n < choice->least_cores ? place->n : choice->least_cores;
         choice->most_cores = place->n > choice->most_cores ? place->n : choice->most_cores;
     }

@@ -10,7 +10,7 @@
 static const char *const data_name[MEMORY_DATA_COUNT] = {"communication", "computation"};
 static const char *const part_name[MEMORY_PART_COUNT] = {"samples", "non-samples", "all"};
 
-static void add(struct memory_mape *mape, double measured, double modelled, double alone)
+static void mape_add(struct memory_mape *mape, double measured, double modelled, double alone)
 {
     mape->model += fabs(measured - modelled) / measured;
     mape->no_contention += fabs(measured - alone) / measured;
@@ -18,7 +18,7 @@ static void add(struct memory_mape *mape, double measured, double modelled, doub
 }
 
 /* Turns sums into means. */
-static void divide(struct memory_mape *mape)
+static void sums_to_means(struct memory_mape *mape)
 {
     mape->model = mape->n_points > 0 ? mape->model / (double)mape->n_points : NAN;
     mape->no_contention = mape->n_points > 0 ? mape->no_contention / (double)mape->n_points : NAN;
@@ -33,8 +33,8 @@ static void add_point(const struct memory_model *model, const struct memory_poin
     struct memory_bandwidth b;
     memory_predict(model, place->n, place->computing_numa, place->message_numa, &b);
     double modelled = message ? b.message : b.computation, alone = message ? b.message_alone : b.computation_alone;
-    add(&of[sample ? MEMORY_ON_SAMPLES : MEMORY_OFF_SAMPLES], point->bytes_per_s, modelled, alone);
-    add(&of[MEMORY_ON_ALL], point->bytes_per_s, modelled, alone);
+    mape_add(&of[sample ? MEMORY_ON_SAMPLES : MEMORY_OFF_SAMPLES], point->bytes_per_s, modelled, alone);
+    mape_add(&of[MEMORY_ON_ALL], point->bytes_per_s, modelled, alone);
 }
 
 void memory_mapes_compute(const struct memory_model *model, const struct memory_samples *samples,
@@ -51,7 +51,7 @@ void memory_mapes_compute(const struct memory_model *model, const struct memory_
     }
     for (size_t data = 0; data < MEMORY_DATA_COUNT; data++)
         for (size_t part = 0; part < MEMORY_PART_COUNT; part++)
-            divide(&mapes->of[data][part]);
+            sums_to_means(&mapes->of[data][part]);
     const struct memory_mape *message = &mapes->of[MEMORY_DATA_MESSAGE][MEMORY_ON_ALL];
     const struct memory_mape *computation = &mapes->of[MEMORY_DATA_COMPUTATION][MEMORY_ON_ALL];
     mapes->average = (struct memory_mape){.model = (message->model + computation->model) / 2,
@@ -60,19 +60,19 @@ void memory_mapes_compute(const struct memory_model *model, const struct memory_
 }
 
 /* Holds a line of the report. */
-struct line {
+struct mape_line {
     const char *of, *placements;
     const struct memory_mape *mape;
 };
 
 enum { N_LINES = MEMORY_DATA_COUNT * MEMORY_PART_COUNT + 1 };
 
-static struct line line_at(const struct memory_mapes *mapes, size_t i)
+static struct mape_line line_at(const struct memory_mapes *mapes, size_t i)
 {
     if (i + 1 == N_LINES)
-        return (struct line){"average", part_name[MEMORY_ON_ALL], &mapes->average};
+        return (struct mape_line){"average", part_name[MEMORY_ON_ALL], &mapes->average};
     size_t data = i / MEMORY_PART_COUNT, part = i % MEMORY_PART_COUNT;
-    return (struct line){data_name[data], part_name[part], &mapes->of[data][part]};
+    return (struct mape_line){data_name[data], part_name[part], &mapes->of[data][part]};
 }
 
 static void text_share(struct text_table *table, double share)
@@ -90,7 +90,7 @@ int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
         text_table_column(table, titles[i], i < 2 ? TEXT_LEFT : TEXT_RIGHT);
     for (size_t i = 0; i < N_LINES; i++) {
-        struct line line = line_at(mapes, i);
+        struct mape_line line = line_at(mapes, i);
         text_table_text(table, line.of);
         text_table_text(table, line.placements);
         text_share(table, line.mape->model);
@@ -109,7 +109,7 @@ int memory_mapes_show_csv(FILE *stream, const struct memory_mapes *mapes, const 
 {
     fputs("machine,of,placements,mape,mape_no_contention,points\n", stream);
     for (size_t i = 0; i < N_LINES; i++) {
-        struct line line = line_at(mapes, i);
+        struct mape_line line = line_at(mapes, i);
         fprintf(stream, "%s,%s,%s", name, line.of, line.placements);
         csv_number(stream, line.mape->model);
         csv_number(stream, line.mape->no_contention);
@@ -122,7 +122,7 @@ int memory_mapes_show_json(FILE *stream, const struct memory_mapes *mapes, const
 {
     struct json_rows rows = {.stream = stream};
     for (size_t i = 0; i < N_LINES; i++) {
-        struct line line = line_at(mapes, i);
+        struct mape_line line = line_at(mapes, i);
         json_rows_add(&rows,
                       json_pack("{ss ss ss so so so}", "machine", name, "of", line.of, "placements", line.placements,
                                 "mape", json_finite(line.mape->model), "mape_no_contention",

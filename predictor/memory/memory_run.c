@@ -16,14 +16,15 @@
 #include "share/base/statistics.h"
 #include "share/base/text_table.h"
 
-struct row {
+struct memory_row {
     uint32_t cores;
     struct memory_placement at;
     struct memory_bandwidth is;
 };
 
 /* Goes on to the next row; begin with {0} and i 0. Returns false behind the last. */
-static bool next(const struct memory_model *model, const struct memory_choice *choice, size_t *i, struct row *row)
+static bool next(const struct memory_model *model, const struct memory_choice *choice, size_t *i,
+                 struct memory_row *row)
 {
     size_t cores = choice->least_cores + *i / choice->n_placements;
     if (cores > choice->most_cores)
@@ -50,7 +51,7 @@ static void text_numa(struct text_table *table, const struct memory_model *model
     text_table_cell(table, "%u, %s", numa, numa >= model->numa_nodes ? "remote" : "local");
 }
 
-static void text_row(struct text_table *table, const struct memory_model *model, const struct row *row,
+static void text_row(struct text_table *table, const struct memory_model *model, const struct memory_row *row,
                      enum memory_words words)
 {
     const double rates[] = {row->is.computation, row->is.computation_alone, row->is.message, row->is.message_alone};
@@ -66,13 +67,13 @@ static void text_row(struct text_table *table, const struct memory_model *model,
 }
 
 /* Prints text, in MB/s; name is that of the machine. */
-static int show_text(FILE *stream, const struct memory_model *model, const char *name,
-                     const struct memory_choice *choice, enum memory_words words)
+static int memory_show_text(FILE *stream, const struct memory_model *model, const char *name,
+                            const struct memory_choice *choice, enum memory_words words)
 {
     static const char *const titles[] = {"cores", "computed on", "received in", "computation",
                                          "alone", "message",     "alone"};
     struct text_table *table = text_table_new();
-    struct row row;
+    struct memory_row row;
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
         text_table_column(table, titles[i], i == 1 || i == 2 ? TEXT_LEFT : TEXT_RIGHT);
     for (size_t i = 0; next(model, choice, &i, &row);)
@@ -83,9 +84,9 @@ static int show_text(FILE *stream, const struct memory_model *model, const char 
 }
 
 /* Prints the same in B/s, with all digits. */
-static int show_csv(FILE *stream, const struct memory_model *model, const struct memory_choice *choice)
+static int memory_show_csv(FILE *stream, const struct memory_model *model, const struct memory_choice *choice)
 {
-    struct row row;
+    struct memory_row row;
     fputs("computing_cores,computation_numa,message_numa,computation_bytes_per_s,computation_alone_bytes_per_s,"
           "message_bytes_per_s,message_alone_bytes_per_s\n",
           stream);
@@ -95,11 +96,11 @@ static int show_csv(FILE *stream, const struct memory_model *model, const struct
     return 0;
 }
 
-static int show_json(FILE *stream, const struct memory_model *model, const struct memory_choice *choice,
-                     struct error *error)
+static int memory_show_json(FILE *stream, const struct memory_model *model, const struct memory_choice *choice,
+                            struct error *error)
 {
     struct json *rows = json_array();
-    struct row row;
+    struct memory_row row;
     for (size_t i = 0; next(model, choice, &i, &row);)
         json_add(rows, json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "computing_cores", (int)row.cores,
                                  "computation_numa", (int)row.at.computation_numa, "message_numa",
@@ -109,7 +110,7 @@ static int show_json(FILE *stream, const struct memory_model *model, const struc
     return json_write(stream, rows, error);
 }
 
-struct drawing {
+struct memory_drawing {
     struct charts charts;
     const struct memory_model *model;
     const struct memory_samples *samples; /* NULL: none */
@@ -117,7 +118,7 @@ struct drawing {
 };
 
 /* Begins a series of the message, on the left axis, or of computation. */
-static void series_begin(struct drawing *drawing, bool message, bool alone, bool measured)
+static void series_begin(struct memory_drawing *drawing, bool message, bool alone, bool measured)
 {
     const struct chart_style style = {.colour = message ? CHART_BLUE : CHART_RED,
                                       .points = measured,
@@ -129,7 +130,7 @@ static void series_begin(struct drawing *drawing, bool message, bool alone, bool
                  measured ? "measured" : "model");
 }
 
-static void draw_model(struct drawing *drawing, const struct memory_placement *at, bool message, bool alone)
+static void draw_model(struct memory_drawing *drawing, const struct memory_placement *at, bool message, bool alone)
 {
     series_begin(drawing, message, alone, false);
     for (uint32_t n = 0; n <= drawing->cores; n++) {
@@ -142,7 +143,8 @@ static void draw_model(struct drawing *drawing, const struct memory_placement *a
 }
 
 /* Draws the medians of a variant that were measured at the placement, with their intervals. */
-static void draw_measured(struct drawing *drawing, const struct memory_placement *at, enum memory_variant variant)
+static void draw_measured(struct memory_drawing *drawing, const struct memory_placement *at,
+                          enum memory_variant variant)
 {
     for (size_t i = 0; drawing->samples != NULL && i < drawing->samples->n_points; i++) {
         const struct memory_point *point = &drawing->samples->points[i];
@@ -157,7 +159,7 @@ static void draw_measured(struct drawing *drawing, const struct memory_placement
     }
 }
 
-static void draw_placement(struct drawing *drawing, const struct memory_placement *at)
+static void draw_placement(struct memory_drawing *drawing, const struct memory_placement *at)
 {
     uint32_t remote = drawing->model->numa_nodes;
     bool sample = at->computation_numa == at->message_numa && (at->message_numa == 0 || at->message_numa == remote);
@@ -193,10 +195,10 @@ static int compare_placements(const void *a, const void *b)
 static int plot(const struct machine *machine, const struct memory_model *model, const struct memory_choice *choice,
                 const struct memory_samples *samples, const char *path, struct error *error)
 {
-    struct drawing drawing = {.charts = {.common = true},
-                              .model = model,
-                              .samples = samples,
-                              .cores = model->cores > 0 ? model->cores : choice->most_cores};
+    struct memory_drawing drawing = {.charts = {.common = true},
+                                     .model = model,
+                                     .samples = samples,
+                                     .cores = model->cores > 0 ? model->cores : choice->most_cores};
     struct memory_placement *sorted = xcalloc(choice->n_placements, sizeof *sorted);
     for (size_t i = 0; i < choice->n_placements; i++)
         sorted[i] = choice->placements[i];
@@ -208,7 +210,7 @@ static int plot(const struct machine *machine, const struct memory_model *model,
 }
 
 /* Holds what is predicted, and what it is held against. */
-struct job {
+struct memory_job {
     const struct memory_question *question;
     const struct machine *machine;
     struct memory_model model;
@@ -216,16 +218,16 @@ struct job {
     struct memory_choice choice;
 };
 
-static int show_rows(FILE *stream, const struct job *job, struct error *error)
+static int show_rows(FILE *stream, const struct memory_job *job, struct error *error)
 {
     if (job->question->format == FORMAT_CSV)
-        return show_csv(stream, &job->model, &job->choice);
+        return memory_show_csv(stream, &job->model, &job->choice);
     if (job->question->format == FORMAT_JSON)
-        return show_json(stream, &job->model, &job->choice, error);
-    return show_text(stream, &job->model, job->machine->name, &job->choice, job->question->words);
+        return memory_show_json(stream, &job->model, &job->choice, error);
+    return memory_show_text(stream, &job->model, job->machine->name, &job->choice, job->question->words);
 }
 
-static int show_mapes(FILE *stream, const struct job *job, struct error *error)
+static int show_mapes(FILE *stream, const struct memory_job *job, struct error *error)
 {
     struct memory_mapes mapes;
     memory_mapes_compute(&job->model, &job->samples, &job->choice, &mapes);
@@ -242,7 +244,7 @@ static int show_mapes(FILE *stream, const struct job *job, struct error *error)
     return memory_mapes_show_text(stream, &mapes, job->machine->name);
 }
 
-static int print(const struct job *job, struct error *error)
+static int print_memory(const struct memory_job *job, struct error *error)
 {
     bool measured = job->question->options->samples != NULL;
     struct output_file output;
@@ -254,7 +256,7 @@ static int print(const struct job *job, struct error *error)
     return -1;
 }
 
-static int choose(struct job *job, struct error *error)
+static int choose(struct memory_job *job, struct error *error)
 {
     const struct memory_options *options = job->question->options;
     const char *name = job->machine->name;
@@ -265,7 +267,7 @@ static int choose(struct job *job, struct error *error)
     return memory_choice_measured(&job->model, name, options, options->samples, &job->samples, &job->choice, error);
 }
 
-static int answer(struct job *job, struct error *error)
+static int answer(struct memory_job *job, struct error *error)
 {
     const struct memory_options *options = job->question->options;
     const struct memory_samples *samples = options->samples != NULL ? &job->samples : NULL;
@@ -278,12 +280,12 @@ static int answer(struct job *job, struct error *error)
                 job->machine->name);
     if (options->plot != NULL && plot(job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
         return -1;
-    return options->plot != NULL && strcmp(options->plot, "-") == 0 ? 0 : print(job, error);
+    return options->plot != NULL && strcmp(options->plot, "-") == 0 ? 0 : print_memory(job, error);
 }
 
 int memory_answer(const struct memory_question *question, const struct machine *machine, struct error *error)
 {
-    struct job job = {.question = question, .machine = machine};
+    struct memory_job job = {.question = question, .machine = machine};
     int result = answer(&job, error);
     memory_choice_release(&job.choice);
     memory_samples_release(&job.samples);

@@ -8,7 +8,7 @@
 #include "share/base/help_text.h"
 #include "share/base/options.h"
 
-static const char usage[] =
+static const char predict_usage[] =
     "usage: mpistair predict TRACE.db [--machine NAME|FILE] [--model LAW[,LAW]|all] [OPTIONS]\n"
     "       mpistair predict TRACE.db --rounds [--machine NAME|FILE] [--model M[,M]|all] [OPTIONS]\n"
     "       mpistair predict --pattern P.csv --placement L.csv --machine NAME|FILE [--model M[,M]|all] [OPTIONS]\n"
@@ -298,7 +298,7 @@ static int check_whole_run(struct predict_options *options, bool latency)
     return run_options_check(&options->run);
 }
 
-static int check(struct predict_options *options, int n_arguments)
+static int check_predict_options(struct predict_options *options, int n_arguments)
 {
     if (options->pattern == NULL && options->run.trace == NULL)
         return wrong_usage("predict", "expected a trace, or --pattern P.csv with --placement L.csv");
@@ -361,13 +361,9 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     memory_option_rows(&options->memory, rows + N_OWN + RUN_ROWS);
     finegrain_option_rows(&options->finegrain, rows + N_OWN + RUN_ROWS + MEMORY_ROWS);
     gpu_option_rows(&options->gpu, rows + N_OWN + RUN_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS);
-    const struct option_table table = {"predict",
-                                       usage,
-                                       rows,
-                                       sizeof rows / sizeof rows[0],
-                                       .list = list_models,
-                                       .context = options,
-                                       .words = {WORDS_TRACE}};
+    const struct option_table table = {
+        "predict",          predict_usage,         rows, sizeof rows / sizeof rows[0], .list = list_models,
+        .context = options, .words = {WORDS_TRACE}};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
@@ -389,6 +385,6 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     if (code == 0)
         code = choose_models(options);
     if (code == 0)
-        code = check(options, argc);
+        code = check_predict_options(options, argc);
     return code == 0 ? OPTIONS_READ : code;
 }

@@ -10,16 +10,17 @@
 #include "share/base/number.h"
 #include "share/base/output_file.h"
 
-static const char usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FILE] [OPTIONS]\n"
-                            "\n"
-                            "Replays the whole run on one clock: computation as recorded, every time inside MPI "
-                            "predicted. Prints where the time\n"
-                            "of ranks and calls goes, measured and predicted, and stores it in the trace.\n";
+static const char replay_usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FILE] [OPTIONS]\n"
+                                   "\n"
+                                   "Replays the whole run on one clock: computation as recorded, every time inside MPI "
+                                   "predicted. Prints where the time\n"
+                                   "of ranks and calls goes, measured and predicted, and stores it in the trace.\n";
 
 const char *const run_collectives_name[] = {"recorded", "modelled"};
 const char *const run_buffers_name[] = {"recorded", "memory", "cached"};
 
-static int take_bound(const struct run_options *options, struct run_bound *bound, const char *option, const char *text)
+static int take_run_bound(const struct run_options *options, struct run_bound *bound, const char *option,
+                          const char *text)
 {
     struct error error;
     return run_bound_parse(text, bound, &error) == 0 ? 0 : wrong_usage(options->command, "%s: %s", option, error.text);
@@ -32,16 +33,16 @@ static int take_law(void *context, const char *text)
     return run_law_choose(text, &options->law, &error) == 0 ? 0 : wrong_usage("replay", "--law: %s", error.text);
 }
 
-static int take_from(void *context, const char *text)
+static int take_run_from(void *context, const char *text)
 {
     struct run_options *options = context;
-    return take_bound(options, &options->window.from, "--from", text);
+    return take_run_bound(options, &options->window.from, "--from", text);
 }
 
-static int take_to(void *context, const char *text)
+static int take_run_to(void *context, const char *text)
 {
     struct run_options *options = context;
-    return take_bound(options, &options->window.to, "--to", text);
+    return take_run_bound(options, &options->window.to, "--to", text);
 }
 
 /* Reads FACTOR, rank:R:FACTOR or site:ID:FACTOR. */
@@ -131,8 +132,8 @@ void run_option_rows(const char *command, struct run_options *options, struct op
          "suggest (default), none, or all up to the table's cached_bytes",
          .choice = &options->buffers, .given = &options->buffers_given},
         {0, "from", "S|mark:N|site:ID", "only the run from this time, MPI_Pcontrol(N) or call site on",
-         .take = take_from, .words = WORDS_NONE},
-        {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_to, .words = WORDS_NONE},
+         .take = take_run_from, .words = WORDS_NONE},
+        {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_run_to, .words = WORDS_NONE},
         {0, "sensitivity", NULL, "list the effect of each row of the table on the run time, largest first",
          .flag = &options->sensitivity},
         {.help = "What if, for the whole run:"},
@@ -162,13 +163,9 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
         {0, "tit", "FILE", "also write the run as a time-independent trace for SimGrid", .text = &options->tit},
     };
     run_option_rows("replay", options, rows + N_OWN);
-    const struct option_table table = {"replay",
-                                       usage,
-                                       rows,
-                                       sizeof rows / sizeof rows[0],
-                                       .list = run_choice_list,
-                                       .context = options,
-                                       .words = {WORDS_TRACE}};
+    const struct option_table table = {
+        "replay",           replay_usage,          rows, sizeof rows / sizeof rows[0], .list = run_choice_list,
+        .context = options, .words = {WORDS_TRACE}};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;

@@ -41,7 +41,7 @@ struct replay_state {
     struct replay_mean means[MAX_MODELS]; /* means of models that know post times */
 };
 
-static int failed(const struct replay_state *state, const char *what, struct error *error)
+static int replay_failed(const struct replay_state *state, const char *what, struct error *error)
 {
     return database_error(state->replay->database, state->replay->path, what, error);
 }
@@ -63,7 +63,7 @@ static int store_prediction(struct replay_state *state, size_t model, sqlite3_in
         sqlite3_bind_double(statement, 6 + STORED_PARTS, prediction->high_s[i]);
         sqlite3_bind_int64(statement, 7 + STORED_PARTS, (sqlite3_int64)prediction->extrapolated);
         if (sqlite3_step(statement) != SQLITE_DONE)
-            return failed(state, "a prediction cannot be stored", error);
+            return replay_failed(state, "a prediction cannot be stored", error);
         sqlite3_reset(statement);
     }
     if (!model_choice_computing(&state->replay->models[model]))
@@ -110,7 +110,7 @@ static int take_prediction(struct replay_state *state, size_t model, bool post_t
 }
 
 /* Predicts the current round, by the models that know post times or by the others. */
-static int predict_models(struct replay_state *state, bool post_times, sqlite3_int64 kind_id, struct error *error)
+static int predict_round_models(struct replay_state *state, bool post_times, sqlite3_int64 kind_id, struct error *error)
 {
     const struct replay *replay = state->replay;
     struct prediction predictions[MAX_MODELS] = {0};
@@ -128,7 +128,7 @@ static int predict_models(struct replay_state *state, bool post_times, sqlite3_i
 }
 
 /* Stores the means of the kind whose last round was read. */
-static int end_kind(struct replay_state *state, sqlite3_int64 kind_id, struct error *error)
+static int store_kind(struct replay_state *state, sqlite3_int64 kind_id, struct error *error)
 {
     struct prediction prediction;
     prediction_init(&prediction, state->round.placement.n_ranks);
@@ -152,7 +152,7 @@ static int predict_one(struct replay_state *state, const struct replay_rounds *r
         if (replay_round_read(&state->round, rounds->id, error) != 0)
             return -1;
         replay_history_tell(&state->history, rounds->kind_id, &state->round);
-        if (predict_models(state, false, rounds->kind_id, error) != 0)
+        if (predict_round_models(state, false, rounds->kind_id, error) != 0)
             return -1;
         state->summary->n_kinds++;
         state->summary->moved += state->round.moved;
@@ -160,9 +160,9 @@ static int predict_one(struct replay_state *state, const struct replay_rounds *r
     }
     if (post_times && replay_mean_takes(rounds->place, rounds->n_rounds, state->round.pattern.n_messages) &&
         ((rounds->place > 0 && replay_round_read(&state->round, rounds->id, error) != 0) ||
-         predict_models(state, true, rounds->kind_id, error) != 0))
+         predict_round_models(state, true, rounds->kind_id, error) != 0))
         return -1;
-    return rounds->place + 1 == rounds->n_rounds ? end_kind(state, rounds->kind_id, error) : 0;
+    return rounds->place + 1 == rounds->n_rounds ? store_kind(state, rounds->kind_id, error) : 0;
 }
 
 static int predict_kinds(struct replay_state *state, struct error *error)
@@ -191,7 +191,7 @@ static bool asks_computing(const struct replay *replay)
     return asks;
 }
 
-static int prepare(struct replay_state *state, struct error *error)
+static int prepare_replay(struct replay_state *state, struct error *error)
 {
     const struct replay *replay = state->replay;
     int result = replay->placement == NULL
@@ -222,7 +222,7 @@ static int prepare(struct replay_state *state, struct error *error)
     for (size_t rank = 0; rank < n_ranks; rank++)
         state->summary->socket_unknown += state->places.node_known[rank] && !state->places.socket_known[rank];
     if (sqlite3_prepare_v2(replay->database, insert, -1, &state->insert, NULL) != SQLITE_OK)
-        return failed(state, "predictions cannot be stored", error);
+        return replay_failed(state, "predictions cannot be stored", error);
     return 0;
 }
 
@@ -234,7 +234,7 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
         return -1;
     int result = machine_store(replay->database, replay->path, replay->machine, error);
     if (result == 0)
-        result = prepare(&state, error);
+        result = prepare_replay(&state, error);
     if (result == 0)
         result = replay_open_runs(replay, state.run_ids, error);
     for (size_t m = 0; m < replay->n_models; m++) {

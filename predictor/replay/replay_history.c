@@ -36,7 +36,7 @@ struct history_reader {
     sqlite3_int64 *from_ns, *to_ns; /* [n_ranks] in the current round */
 };
 
-static int failed(const struct history_reader *reader, struct error *error)
+static int history_failed(const struct history_reader *reader, struct error *error)
 {
     return database_error(reader->database, reader->path, "the rounds cannot be read", error);
 }
@@ -70,7 +70,7 @@ static int add_kind(struct history_reader *reader, sqlite3_stmt *row, sqlite3_st
     sqlite3_bind_int64(messages, 1, sqlite3_column_int64(row, 1));
     while ((step = sqlite3_step(messages)) == SQLITE_ROW)
         add_use(reader, messages);
-    int result = step == SQLITE_DONE ? 0 : failed(reader, error);
+    int result = step == SQLITE_DONE ? 0 : history_failed(reader, error);
     sqlite3_reset(messages);
     kind->end = history->n_uses;
     for (size_t i = kind->first; i < kind->end; i++)
@@ -135,7 +135,7 @@ static int read_ranks(struct history_reader *reader, sqlite3_stmt *round, sqlite
         reader->to_ns[rank] = sqlite3_column_int64(ranks, 2);
     }
     sqlite3_reset(ranks);
-    return step == SQLITE_DONE ? 0 : failed(reader, error);
+    return step == SQLITE_DONE ? 0 : history_failed(reader, error);
 }
 
 static void live_round(struct history_reader *reader, struct history_kind *kind)
@@ -166,7 +166,7 @@ static int compare_ends(const void *a, const void *b)
 }
 
 /* Ends a kind: sets its values in bytes of the kind's round. From here on its uses are in the order of their ends. */
-static void end_kind(const struct replay_history *history, struct history_kind *kind)
+static void end_history_kind(const struct replay_history *history, struct history_kind *kind)
 {
     if (kind->first == kind->end)
         return;
@@ -190,7 +190,7 @@ static int read_kinds(struct history_reader *reader, sqlite3_stmt *kinds, sqlite
     while ((step = sqlite3_step(kinds)) == SQLITE_ROW && result == 0)
         result = add_kind(reader, kinds, messages, error);
     if (result == 0 && step != SQLITE_DONE)
-        result = failed(reader, error);
+        result = history_failed(reader, error);
     return result == 0 ? number_connections(reader, error) : result;
 }
 
@@ -206,8 +206,8 @@ static int read_rounds(struct history_reader *reader, sqlite3_stmt *rounds, sqli
         live_round(reader, kind);
     }
     for (size_t k = 0; k < reader->history->n_kinds; k++)
-        end_kind(reader->history, &reader->history->kinds[k]);
-    return step == SQLITE_DONE ? 0 : failed(reader, error);
+        end_history_kind(reader->history, &reader->history->kinds[k]);
+    return step == SQLITE_DONE ? 0 : history_failed(reader, error);
 }
 
 static bool one_node(const struct placement *placement)
@@ -244,7 +244,7 @@ int replay_history_read(sqlite3 *database, const char *path, size_t n_ranks, con
     reader.to_ns = xcalloc(n_ranks + 1, sizeof *reader.to_ns);
     for (int which = 0; result == 0 && which < STATEMENTS; which++)
         if (sqlite3_prepare_v2(database, sql[which], -1, &statements[which], NULL) != SQLITE_OK)
-            result = failed(&reader, error);
+            result = history_failed(&reader, error);
     if (result == 0)
         result = read_kinds(&reader, statements[KINDS], statements[MESSAGES], error);
     if (result == 0 && history->n_uses > 0)

@@ -5,7 +5,7 @@
 #include "interpose/database/later_tables.h"
 #include "predictor/replay/replay_runs.h"
 
-static int failed(const struct replay *replay, struct error *error)
+static int memory_store_failed(const struct replay *replay, struct error *error)
 {
     return database_error(replay->database, replay->path, "what +memory predicts cannot be stored", error);
 }
@@ -24,7 +24,7 @@ int replay_memory_init(struct replay_memory *memory, const struct replay *replay
                               "arriving_s, computing, compute_slowdown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                               -1, &memory->insert, NULL) == SQLITE_OK
                ? 0
-               : failed(replay, error);
+               : memory_store_failed(replay, error);
 }
 
 int replay_memory_store(struct replay_memory *memory, size_t model, sqlite3_int64 kind_id,
@@ -46,7 +46,7 @@ int replay_memory_store(struct replay_memory *memory, size_t model, sqlite3_int6
         sqlite3_bind_double(memory->insert, 8, arriving_s > 0 ? of->computing_s[rank] / arriving_s : 0);
         sqlite3_bind_double(memory->insert, 9, prediction_compute_slowdown(of, rank));
         if (sqlite3_step(memory->insert) != SQLITE_DONE)
-            return failed(replay, error);
+            return memory_store_failed(replay, error);
         sqlite3_reset(memory->insert);
     }
     return 0;

@@ -75,8 +75,8 @@ static void append_by_posts(struct pattern *from, struct pattern *pattern)
     free(order);
 }
 
-static int read_messages(sqlite3 *database, const char *path, int64_t round_id, const struct recorded_places *places,
-                         struct pattern *pattern, struct error *error)
+static int read_pattern_messages(sqlite3 *database, const char *path, int64_t round_id,
+                                 const struct recorded_places *places, struct pattern *pattern, struct error *error)
 {
     struct replay_round round = {0};
     int result = replay_round_init(&round, database, path, places, error);
@@ -101,7 +101,7 @@ int replay_pattern(sqlite3 *database, const char *path, bool kind_given, int64_t
     if (find_round(database, path, kind_given, kind, &round, error) != 0 ||
         recorded_places_read(database, path, &places, error) != 0)
         return -1;
-    int result = read_messages(database, path, round, &places, pattern, error);
+    int result = read_pattern_messages(database, path, round, &places, pattern, error);
     if (result == 0) {
         *placement = places.placement;
         places.placement = (struct placement){0};

@@ -20,7 +20,7 @@ static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
                     "p.round_id WHERE round_id = ?",
 };
 
-static int failed(const struct replay_round *round, struct error *error)
+static int round_failed(const struct replay_round *round, struct error *error)
 {
     return database_error(round->database, round->path, "a round cannot be read", error);
 }
@@ -37,7 +37,7 @@ int replay_round_init(struct replay_round *round, sqlite3 *database, const char 
     round->placement.n_ranks = 0;
     for (int which = 0; which < REPLAY_ROUND_STATEMENTS; which++)
         if (sqlite3_prepare_v2(database, statement_text[which], -1, &round->statements[which], NULL) != SQLITE_OK)
-            return failed(round, error);
+            return round_failed(round, error);
     return 0;
 }
 
@@ -89,7 +89,7 @@ static void tell_computing(struct replay_round *round, sqlite3_stmt *statement)
     pattern_set_computing(pattern, replay_computing_of(round->computing, &message));
 }
 
-static int read_message(struct replay_round *round, sqlite3_stmt *statement, struct error *error)
+static int read_round_message(struct replay_round *round, sqlite3_stmt *statement, struct error *error)
 {
     uint32_t src, dst;
     sqlite3_int64 bytes = sqlite3_column_int64(statement, 2);
@@ -141,13 +141,13 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
         uint32_t number;
         sqlite3_bind_int64(statement, 1, round_id);
         while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-            result = which == ROUND_MESSAGES ? read_message(round, statement, error)
+            result = which == ROUND_MESSAGES ? read_round_message(round, statement, error)
                                              : number_of(round, sqlite3_column_int64(statement, 0), &number, error);
             if (which == ROUND_RANKS && result == 0)
                 round->begin_s[number] = sqlite3_column_double(statement, 1);
         }
         if (result == 0 && step != SQLITE_DONE)
-            result = failed(round, error);
+            result = round_failed(round, error);
         sqlite3_reset(statement);
         if (result != 0)
             return -1;

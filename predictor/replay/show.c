@@ -205,7 +205,7 @@ static struct json *error_json(const char *machine, const char *model, const cha
                      row->worst_rank >= 0 ? json_integer(row->worst_rank) : json_null(), "judgement", judgement);
 }
 
-static void read_row(struct cursor *cursor, const struct predict_options *options, struct model_error *rows)
+static void read_error_row(struct cursor *cursor, const struct predict_options *options, struct model_error *rows)
 {
     struct model_options_text own;
     for (size_t m = 0; m < options->n_models; m++) {
@@ -222,8 +222,8 @@ static void read_row(struct cursor *cursor, const struct predict_options *option
 }
 
 /* Reads the rows of all models in one query: the view goes over all rounds. */
-static int read_rows(sqlite3 *database, const struct predict_options *options, const char *machine,
-                     struct model_error *rows, struct error *error)
+static int read_error_rows(sqlite3 *database, const struct predict_options *options, const char *machine,
+                           struct model_error *rows, struct error *error)
 {
     struct cursor cursor;
     for (size_t m = 0; m < options->n_models; m++)
@@ -232,11 +232,11 @@ static int read_rows(sqlite3 *database, const struct predict_options *options, c
                 "SELECT model, options, error, mape, bias, worst_rank FROM round_model_error WHERE machine = ?", error);
     sqlite3_bind_text(cursor.statement, 1, machine, -1, SQLITE_STATIC);
     while (cursor_next(&cursor))
-        read_row(&cursor, options, rows);
+        read_error_row(&cursor, options, rows);
     return cursor_close(&cursor);
 }
 
-static int read_messages(sqlite3 *database, const char *path, int64_t *messages, struct error *error)
+static int count_messages(sqlite3 *database, const char *path, int64_t *messages, struct error *error)
 {
     struct cursor rows;
     cursor_open(&rows, database, path, "SELECT total(1.0 * rounds * messages) FROM kind", error);
@@ -340,8 +340,8 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     double share;
     int64_t messages;
     if (concurrent_rounds_share(database, options->run.trace, &share, error) != 0 ||
-        read_messages(database, options->run.trace, &messages, error) != 0 ||
-        read_rows(database, options, machine, rows, error) != 0 ||
+        count_messages(database, options->run.trace, &messages, error) != 0 ||
+        read_error_rows(database, options, machine, rows, error) != 0 ||
         show_memory_read(database, options, machine, memory, error) != 0)
         return -1;
     progress_show(NULL);

@@ -158,7 +158,7 @@ static void store_halves(sqlite3 *database, const struct law_runs *runs, bool *f
     *failed = row_finish(&row) != 0 || *failed;
 }
 
-static int store(sqlite3 *database, const struct law_runs *runs, struct error *error)
+static int store_laws(sqlite3 *database, const struct law_runs *runs, struct error *error)
 {
     const char *path = runs->run.trace;
     bool failed = false;
@@ -204,7 +204,7 @@ static void order_laws(const struct law_runs *runs, size_t *order)
     order[n] = SIZE_MAX;
 }
 
-static void percent_cell(struct text_table *table, double share)
+static void error_cell(struct text_table *table, double share)
 {
     if (isnan(share))
         text_table_text(table, "-");
@@ -212,7 +212,7 @@ static void percent_cell(struct text_table *table, double share)
         text_table_cell(table, "%.1f %%", 100 * share);
 }
 
-static void seconds_cell(struct text_table *table, double seconds)
+static void error_seconds_cell(struct text_table *table, double seconds)
 {
     if (isnan(seconds))
         text_table_text(table, "-");
@@ -220,7 +220,7 @@ static void seconds_cell(struct text_table *table, double seconds)
         text_table_cell(table, "%.6f", seconds);
 }
 
-static void show_text(FILE *stream, const struct law_runs *runs, const size_t *order)
+static void show_laws_text(FILE *stream, const struct law_runs *runs, const size_t *order)
 {
     static const char *const titles[] = {"error",        "bias",         "MAPE",    "worst rank",
                                          "measured [s]", "modelled [s]", "run [s]", "run off"};
@@ -233,14 +233,14 @@ static void show_text(FILE *stream, const struct law_runs *runs, const size_t *o
     for (; *order != SIZE_MAX; order++) {
         const struct law_result *result = &runs->results[*order];
         text_table_text(table, runs->options->laws[*order].name);
-        percent_cell(table, result->error.error);
-        percent_cell(table, result->error.bias);
-        percent_cell(table, result->error.mape);
+        error_cell(table, result->error.error);
+        error_cell(table, result->error.bias);
+        error_cell(table, result->error.mape);
         text_table_cell(table, "%" PRIu32, result->error.worst_rank);
-        seconds_cell(table, result->error.worst_measured_s);
-        seconds_cell(table, result->error.worst_modelled_s);
-        seconds_cell(table, result->run_s);
-        percent_cell(table, result->run_s / measured_run_s - 1);
+        error_seconds_cell(table, result->error.worst_measured_s);
+        error_seconds_cell(table, result->error.worst_modelled_s);
+        error_seconds_cell(table, result->run_s);
+        error_cell(table, result->run_s / measured_run_s - 1);
     }
     text_table_end(table, stream);
     double measured_s = runs->results[order[-1]].error.measured_s;
@@ -265,7 +265,7 @@ static void show_doubts(FILE *stream, const struct law_runs *runs, size_t best)
                 runs->study.whole.reason);
 }
 
-static void show_csv(FILE *stream, const struct law_runs *runs, const size_t *order)
+static void show_laws_csv(FILE *stream, const struct law_runs *runs, const size_t *order)
 {
     fprintf(stream, "machine,law,error,bias,mape,worst_rank,worst_measured_s,worst_modelled_s,measured_run_s,"
                     "modelled_run_s,replicate_error\n");
@@ -285,7 +285,7 @@ static void show_csv(FILE *stream, const struct law_runs *runs, const size_t *or
     }
 }
 
-static int show_json(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
+static int show_laws_json(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
 {
     struct json_rows rows = {.stream = stream};
     for (; *order != SIZE_MAX; order++) {
@@ -315,20 +315,20 @@ static void tell_story(struct law_runs *runs, sqlite3 *database, const struct ru
         inform("note: where the time goes is not known: %s", error.text);
 }
 
-static int show(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
+static int show_laws(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
 {
     progress_show(NULL);
     if (runs->options->run.format == FORMAT_JSON)
-        return show_json(stream, runs, order, error);
+        return show_laws_json(stream, runs, order, error);
     if (runs->options->run.format == FORMAT_CSV) {
-        show_csv(stream, runs, order);
+        show_laws_csv(stream, runs, order);
         return 0;
     }
     if (runs->n_between == 0) {
         fputs("nothing to predict: no message goes from one rank to another\n", stream);
         return 0;
     }
-    show_text(stream, runs, order);
+    show_laws_text(stream, runs, order);
     show_doubts(stream, runs, order[0]);
     return 0;
 }
@@ -346,14 +346,14 @@ int predict_run(const struct predict_options *options, struct error *error)
     if (code == 0)
         code = replay_laws(&runs, error);
     if (code == 0)
-        code = store(database, &runs, error);
+        code = store_laws(database, &runs, error);
     order_laws(&runs, order);
     if (code == 0)
         tell_story(&runs, database, &options->laws[order[0]]);
     if (code == 0)
         code = output_file_open(&output, options->run.output, error);
     if (code == 0) {
-        code = show(output.stream, &runs, order, error);
+        code = show_laws(output.stream, &runs, order, error);
         if (code == 0)
             code = output_file_commit(&output, error);
         else

@@ -44,7 +44,7 @@ static size_t flag_all(const struct caches *caches, bool cached)
 }
 
 /* Replays with all buffers in caches, or none; fills message_s[n_messages of the program] with what messages took. */
-static int replay(const struct caches *caches, bool cached, float *message_s, struct error *error)
+static int replay_all_or_none(const struct caches *caches, bool cached, float *message_s, struct error *error)
 {
     const struct run_side *before = &caches->study->before;
     struct simulation_options options = before->options;
@@ -114,7 +114,9 @@ static int flag_as_recorded(const struct caches *caches, struct error *error)
     float *memory_s = xcalloc(program->n_messages, sizeof *memory_s);
     float *cached_s = xcalloc(program->n_messages, sizeof *cached_s);
     struct kind_times *kinds = xcalloc(program->n_kinds + 1, sizeof *kinds);
-    int code = replay(caches, false, memory_s, error) != 0 ? -1 : replay(caches, true, cached_s, error);
+    int code = replay_all_or_none(caches, false, memory_s, error) != 0
+                   ? -1
+                   : replay_all_or_none(caches, true, cached_s, error);
     add_kinds(program, memory_s, cached_s, kinds);
     caches->study->n_cached = code == 0 ? keep_shares(program, kinds) : 0;
     free(memory_s);

@@ -13,15 +13,15 @@
 enum { RUN_DRAWS = 100 };
 
 /* Holds the draws of both sides; times_s has n_values times for each draw: run and ranks before, then after. */
-struct drawing {
+struct interval_drawing {
     const struct run_study *study;
     struct machine_draws before, after;
     size_t n_times; /* run and ranks */
     double *times_s;
 };
 
-static int replay_drawn(const struct drawing *drawing, const struct run_side *side, const struct machine *machine,
-                        double *times_s, struct error *error)
+static int replay_drawn(const struct interval_drawing *drawing, const struct run_side *side,
+                        const struct machine *machine, double *times_s, struct error *error)
 {
     struct simulation_result result;
     struct simulation_options options = side->options;
@@ -43,7 +43,7 @@ static const struct machine *drawn(const struct machine_draws *draws, const stru
 
 static int replay_draw(void *context, size_t number, struct error *error)
 {
-    const struct drawing *drawing = context;
+    const struct interval_drawing *drawing = context;
     const struct run_study *study = drawing->study;
     double *times_s = drawing->times_s + 2 * number * drawing->n_times;
     if (replay_drawn(drawing, &study->before, drawn(&drawing->before, &study->before, number), times_s, error) != 0)
@@ -68,7 +68,7 @@ static double time_of(const struct run_side *side, size_t at)
     return at == 0 ? run_side_s(side) : side->result.rank_end_s[at - 1] - side->result.rank_begin_s[at - 1];
 }
 
-static void find_intervals(struct run_study *study, const struct drawing *drawing)
+static void find_intervals(struct run_study *study, const struct interval_drawing *drawing)
 {
     double *values = xmalloc(3 * RUN_DRAWS * sizeof *values);
     study->intervals = xcalloc(drawing->n_times, sizeof *study->intervals);
@@ -92,7 +92,7 @@ static void find_intervals(struct run_study *study, const struct drawing *drawin
 
 int run_intervals(struct run_study *study, struct error *error)
 {
-    struct drawing drawing = {.study = study, .n_times = study->program.n_ranks + 1};
+    struct interval_drawing drawing = {.study = study, .n_times = study->program.n_ranks + 1};
     bool after = study->after.by_rank != NULL;
     machine_draws_init(&drawing.before, &study->before.machine, RUN_DRAWS, 1);
     if (after) /* The same seed draws the same values of a machine that is the same on both sides. */

@@ -99,7 +99,7 @@ struct run_error run_error_of(const struct run_program *program, const struct ru
     return error;
 }
 
-static void add_call(void *context, const struct run_program *program, const struct run_call *call)
+static void add_halves(void *context, const struct run_program *program, const struct run_call *call)
 {
     (void)program;
     struct run_halves *halves = context;
@@ -121,7 +121,7 @@ static void add_call(void *context, const struct run_program *program, const str
 
 struct run_watch run_halves_watch(struct run_halves *halves)
 {
-    return (struct run_watch){add_call, halves};
+    return (struct run_watch){add_halves, halves};
 }
 
 void run_halves_keep(struct run_halves *halves, const struct run_program *program, const struct run_messages *messages)

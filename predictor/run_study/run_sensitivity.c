@@ -9,7 +9,7 @@
 /* Small enough to be a derivative, large enough to be no rounding. */
 static const double STEP = 0.01;
 
-static bool is_one_of(const struct machine_parameter *row, const char *const *quantities)
+static bool is_of_quantities(const struct machine_parameter *row, const char *const *quantities)
 {
     for (size_t i = 0; quantities[i] != NULL; i++)
         if (strcmp(row->quantity, quantities[i]) == 0)
@@ -24,8 +24,8 @@ static bool is_of_run(const struct machine_parameter *row, unsigned terms)
     static const char *const quantities[] = {
         "tau",    "bw",    "threshold", "overhead_send", "overhead_send_byte", "overhead_receive",
         "buffer", "burst", "backlog",   "backlog_pair",  "bw_cached",          NULL};
-    return is_one_of(row, quantities) || ((terms & RUN_TERM_QUEUE) != 0 && is_one_of(row, of_queue)) ||
-           ((terms & RUN_TERM_CONTENTION) != 0 && is_one_of(row, of_contention));
+    return is_of_quantities(row, quantities) || ((terms & RUN_TERM_QUEUE) != 0 && is_of_quantities(row, of_queue)) ||
+           ((terms & RUN_TERM_CONTENTION) != 0 && is_of_quantities(row, of_contention));
 }
 
 static int compare(const void *a, const void *b)

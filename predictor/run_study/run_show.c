@@ -273,7 +273,7 @@ static void seconds_cell(struct text_table *table, double seconds)
         text_table_cell(table, "%.6f", fabs(seconds) < 5e-7 ? 0.0 : seconds);
 }
 
-static void percent_cell(struct text_table *table, double share)
+static void change_cell(struct text_table *table, double share)
 {
     if (isnan(share))
         text_table_text(table, "-");
@@ -282,7 +282,7 @@ static void percent_cell(struct text_table *table, double share)
 }
 
 /* Shows the ranks whose time in MPI is predicted worst, or that change most. */
-static void show_ranks(FILE *stream, const struct run_study *study)
+static void show_worst_ranks(FILE *stream, const struct run_study *study)
 {
     size_t n_ranks = study->program.n_ranks, order[MOST_RANKS];
     const struct run_side *side = study->after.by_rank != NULL ? &study->after : &study->before;
@@ -303,7 +303,7 @@ static void show_ranks(FILE *stream, const struct run_study *study)
         seconds_cell(table, q[2].measured_s);
         seconds_cell(table, q[2].predicted_s);
         seconds_cell(table, q[3].predicted_s + q[4].predicted_s + q[11].predicted_s);
-        percent_cell(table, predicts && q[2].measured_s > 0 ? q[2].predicted_s / q[2].measured_s - 1 : (double)NAN);
+        change_cell(table, predicts && q[2].measured_s > 0 ? q[2].predicted_s / q[2].measured_s - 1 : (double)NAN);
         if (side != &study->before)
             seconds_cell(table, other[0].predicted_s);
     }
@@ -393,7 +393,7 @@ void run_show_text(FILE *stream, const struct run_study *study, const struct run
     show_blame(stream, study, names);
     show_parts(stream, study);
     show_efficiencies(stream, study);
-    show_ranks(stream, study);
+    show_worst_ranks(stream, study);
     show_sensitivities(stream, study);
 }
 

@@ -13,7 +13,7 @@
 #include "share/base/progress.h"
 
 /* Shows text; of a trace that is not whole each share gets its mark. */
-static void show_text(FILE *stream, const struct run_study *study, const struct run_names *names)
+static void show_story_text(FILE *stream, const struct run_study *study, const struct run_names *names)
 {
     if (study->whole.is_whole) {
         run_show_text(stream, study, names);
@@ -31,7 +31,7 @@ static void show_text(FILE *stream, const struct run_study *study, const struct 
     free(text);
 }
 
-static int show(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error)
+static int show_story(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error)
 {
     struct pool pool = {0};
     struct run_names names = {0};
@@ -41,14 +41,14 @@ static int show(FILE *stream, sqlite3 *database, const struct run_study *study, 
     else if (code == 0 && study->options->format == FORMAT_CSV)
         run_show_csv(stream, study);
     else if (code == 0)
-        show_text(stream, study, &names);
+        show_story_text(stream, study, &names);
     free(names.of_site);
     pool_release(&pool);
     return code;
 }
 
 /* Stores the run; what only concerns the storing is a note, since the answer stands. */
-static void store(const struct run_options *options, const struct run_study *study)
+static void store_story(const struct run_options *options, const struct run_study *study)
 {
     struct error error = {0};
     sqlite3 *database = NULL;
@@ -99,7 +99,7 @@ static void note_memory(const struct run_study *study)
                 result->n_small, result->n_contending);
 }
 
-static int replay(const struct run_options *options, sqlite3 *database, struct error *error)
+static int replay_and_show(const struct run_options *options, sqlite3 *database, struct error *error)
 {
     struct run_study study;
     struct output_file output;
@@ -119,14 +119,14 @@ static int replay(const struct run_options *options, sqlite3 *database, struct e
         if (options->what_if.rank_file != NULL)
             code = rank_file_write(options->what_if.rank_file, &study.after.placement, database, options->trace, error);
         if (code == 0)
-            code = show(output.stream, database, &study, error);
+            code = show_story(output.stream, database, &study, error);
         if (code == 0)
             code = output_file_commit(&output, error);
         else
             output_file_discard(&output);
     }
     if (code == 0)
-        store(options, &study);
+        store_story(options, &study);
     run_study_release(&study);
     return code;
 }
@@ -136,7 +136,7 @@ int run_story(const struct run_options *options, struct error *error)
     sqlite3 *database = NULL;
     int code = database_open(options->trace, false, &database, error);
     if (code == 0)
-        code = replay(options, database, error);
+        code = replay_and_show(options, database, error);
     sqlite3_close(database);
     return code;
 }

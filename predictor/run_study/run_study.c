@@ -14,7 +14,7 @@
 /* The longest wait for a core: a tick of Linux at 250 Hz, at which one thread gives way to another. */
 static const double TURN_S = 0.004;
 
-static void side_release(struct run_side *side)
+static void run_side_release(struct run_side *side)
 {
     machine_release(&side->machine);
     placement_release(&side->placement);
@@ -62,7 +62,7 @@ static int make_scale(const struct run_study *study, struct run_side *side, stru
 }
 
 /* Makes the other side of a what-if: machine, places, what is changed. */
-static int make_after(struct run_study *study, sqlite3 *database, struct error *error)
+static int make_run_after(struct run_study *study, sqlite3 *database, struct error *error)
 {
     const struct run_options *options = study->options;
     const struct what_if_options *asked = &options->what_if;
@@ -98,7 +98,7 @@ static int make_after(struct run_study *study, sqlite3 *database, struct error *
 }
 
 /* Says whether any rank spends time in the window. */
-static bool has_time(const struct run_study *study)
+static bool has_rank_time(const struct run_study *study)
 {
     double sum_s = 0;
     for (size_t rank = 0; rank < study->program.n_ranks; rank++)
@@ -120,7 +120,7 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
         return -1;
     study->measured_by_rank = xmalloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
     run_parts_by_rank(&study->program, study->program.measured, study->measured_by_rank);
-    if (options->window.from.kind != RUN_BOUND_NONE && !has_time(study))
+    if (options->window.from.kind != RUN_BOUND_NONE && !has_rank_time(study))
         return error_set(error,
                          "%s: --from, --to: nothing of the run lies in that window; 'mpistair report' says how long it "
                          "lasted",
@@ -166,7 +166,7 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
     progress_show(options->what_if.asked ? "replay: what if" : "replay: intervals");
     if (!options->what_if.asked)
         return options->interval ? run_intervals(study, error) : 0;
-    if (make_after(study, database, error) != 0 || replay_side(&study->program, &study->after, error) != 0 ||
+    if (make_run_after(study, database, error) != 0 || replay_side(&study->program, &study->after, error) != 0 ||
         (study->whole.times_known &&
          run_efficiencies_predict(&study->program, &study->after, &study->otherwise, error) != 0))
         return -1;
@@ -189,8 +189,8 @@ bool run_study_predicts(const struct run_study *study)
 
 void run_study_release(struct run_study *study)
 {
-    side_release(&study->before);
-    side_release(&study->after);
+    run_side_release(&study->before);
+    run_side_release(&study->after);
     run_blame_release(&study->blame);
     run_program_release(&study->program);
     free(study->measured_by_rank);

@@ -141,7 +141,7 @@ static void write_hydra(FILE *stream, const struct placement *placement, const s
         fprintf(stream, "%s:1\n", hosts_find(hosts, placement->node[rank])->name);
 }
 
-static void write_csv(FILE *stream, const struct placement *placement)
+static void write_placement_csv(FILE *stream, const struct placement *placement)
 {
     fputs("rank,node,socket\n", stream);
     for (size_t rank = 0; rank < placement->n_ranks; rank++)
@@ -192,7 +192,7 @@ static int write_files(const char *prefix, const struct placement *placement, co
         grouping_init(&nodes, placement, GROUP_BY_NODE);
         write_open_mpi(files[FILE_OPEN_MPI].stream, placement, hosts, &sockets);
         write_hydra(files[FILE_HYDRA].stream, placement, hosts);
-        write_csv(files[FILE_CSV].stream, placement);
+        write_placement_csv(files[FILE_CSV].stream, placement);
         *split_nodes = count_split(&nodes);
         for (size_t i = 0; i < FILE_COUNT; i++)
             if (result == 0)

@@ -13,14 +13,14 @@
 #include "share/base/output_file.h"
 #include "share/base/utf8.h"
 
-static const char usage[] =
+static const char diff_usage[] =
     "usage: mpistair diff A.db B.db [B.db ...] [OPTIONS]\n"
     "       mpistair diff A.db ... -- B.db ... [OPTIONS]\n"
     "\n"
     "Compares the time of runs by call site, kind of call, rank and level, and marks changes above noise. The first "
     "trace is A, all others are runs of B; with -- the traces before it are runs of A. The noise of two traces comes "
     "from the variation of their calls and from --launches, that of more traces from the variation of the runs.\n";
-static const char notes[] =
+static const char diff_notes[] =
     "Exit codes: 0; 1 the work failed, or a slowdown above noise exceeds --fail-above; 2 wrong usage.\n";
 
 struct diff_options {
@@ -67,7 +67,7 @@ static int take_launches(void *context, const char *text)
 /* Divides the words into both sides; a word of one control character stands for "--", which options_read() drops. */
 static const char divider[] = "\001";
 
-static int divide(struct diff_options *options, int argc, char **argv)
+static int divide_words(struct diff_options *options, int argc, char **argv)
 {
     int at = 0;
     while (at < argc && strcmp(argv[at], divider) != 0)
@@ -86,7 +86,7 @@ static int divide(struct diff_options *options, int argc, char **argv)
     return OPTIONS_READ;
 }
 
-static int parse(int argc, char **argv, struct diff_options *options)
+static int parse_diff(int argc, char **argv, struct diff_options *options)
 {
     *options = (struct diff_options){.comparison = {.floor = 0.05, .floor_call = 0.1}};
     const struct option_row rows[] = {
@@ -106,22 +106,27 @@ static int parse(int argc, char **argv, struct diff_options *options)
          "the file to write; default: standard output; an existing file is replaced once the new one is complete",
          .text = &options->output},
     };
-    const struct option_table table = {
-        "diff", usage, rows, sizeof rows / sizeof rows[0], .notes = notes, .context = options, .words = {WORDS_TRACE}};
+    const struct option_table table = {"diff",
+                                       diff_usage,
+                                       rows,
+                                       sizeof rows / sizeof rows[0],
+                                       .notes = diff_notes,
+                                       .context = options,
+                                       .words = {WORDS_TRACE}};
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--") == 0)
             argv[i] = (char *)divider;
     int code = options_read(&table, &argc, &argv);
-    return code != OPTIONS_READ ? code : divide(options, argc, argv);
+    return code != OPTIONS_READ ? code : divide_words(options, argc, argv);
 }
 
 /* Returns an exit code. */
-static int read_profiles(const struct diff_options *options, struct trace *traces, struct profile *profiles)
+static int read_profiles(const struct diff_options *options, struct open_trace *traces, struct profile *profiles)
 {
     int result = EXIT_DONE;
     for (size_t i = 0; i < options->n_a + options->n_b && result == EXIT_DONE; i++) {
         struct error error;
-        result = trace_open(&traces[i], options->paths[i]);
+        result = open_trace(&traces[i], options->paths[i]);
         utf8_clean(options->paths[i], options->paths[i], strlen(options->paths[i])); /* it is shown from here on */
         if (result == EXIT_DONE && profile_read(&profiles[i], traces[i].database, options->paths[i], &error) != 0)
             result = error_report(&error);
@@ -129,8 +134,8 @@ static int read_profiles(const struct diff_options *options, struct trace *trace
     return result;
 }
 
-static int render(FILE *stream, const struct comparison *comparison, const struct diff_options *options,
-                  struct error *error)
+static int render_diff(FILE *stream, const struct comparison *comparison, const struct diff_options *options,
+                       struct error *error)
 {
     struct document document = {0};
     if (options->format == FORMAT_CSV) {
@@ -161,13 +166,13 @@ static const struct comparison_row *too_slow(const struct comparison *comparison
     return NULL;
 }
 
-static int write(const struct comparison *comparison, const struct diff_options *options)
+static int write_diff(const struct comparison *comparison, const struct diff_options *options)
 {
     struct output_file output;
     struct error error;
     if (output_file_open(&output, options->output, &error) != 0)
         return error_report(&error);
-    if (output_file_end(&output, render(output.stream, comparison, options, &error), &error) != 0)
+    if (output_file_end(&output, render_diff(output.stream, comparison, options, &error), &error) != 0)
         return error_report(&error);
     const struct comparison_row *slow = options->fails ? too_slow(comparison, options->fail_above) : NULL;
     if (slow == NULL)
@@ -186,21 +191,21 @@ int cmd_diff(int argc, char **argv)
 {
     struct diff_options options;
     struct comparison comparison = {0};
-    int result = parse(argc, argv, &options);
+    int result = parse_diff(argc, argv, &options);
     if (result != OPTIONS_READ)
         return result;
     size_t n = options.n_a + options.n_b;
-    struct trace *traces = xcalloc(n, sizeof *traces);
+    struct open_trace *traces = xcalloc(n, sizeof *traces);
     struct profile *profiles = xcalloc(n, sizeof *profiles);
     result = read_profiles(&options, traces, profiles);
     if (result == EXIT_DONE) {
         comparison_make(&comparison, profiles, options.n_a, options.n_b, &options.comparison);
-        result = write(&comparison, &options);
+        result = write_diff(&comparison, &options);
     }
     comparison_release(&comparison);
     for (size_t i = 0; i < n; i++) {
         profile_release(&profiles[i]);
-        trace_close(&traces[i]);
+        close_trace(&traces[i]);
     }
     free(profiles);
     free(traces);

@@ -39,13 +39,14 @@
 #include "share/base/options.h"
 #include "share/base/terminal.h"
 
-static const char usage[] = "usage: mpistair doctor [--json]\n"
-                            "\n"
-                            "Checks what recording needs on this machine: processors, clock, room for spools, "
-                            "LD_PRELOAD, libdw for source lines,\n"
-                            "GPUs, and each MPI's launcher, library and backend. Exits with 0 if jobs of at least one "
-                            "MPI can be recorded, else\n"
-                            "with 1. On a cluster, run it on a compute node: mpiexec -n 1 mpistair doctor.\n";
+static const char doctor_usage[] =
+    "usage: mpistair doctor [--json]\n"
+    "\n"
+    "Checks what recording needs on this machine: processors, clock, room for spools, "
+    "LD_PRELOAD, libdw for source lines,\n"
+    "GPUs, and each MPI's launcher, library and backend. Exits with 0 if jobs of at least one "
+    "MPI can be recorded, else\n"
+    "with 1. On a cluster, run it on a compute node: mpiexec -n 1 mpistair doctor.\n";
 
 enum doctor_state {
     DOCTOR_OK,
@@ -151,7 +152,7 @@ struct program {
 };
 
 /* Becomes a program, whose standard output goes to the descriptor and whose errors go nowhere. */
-static int become(const void *what, int descriptor)
+static int become_shell(const void *what, int descriptor)
 {
     const struct program *program = what;
     int nothing = open("/dev/null", O_RDWR);
@@ -285,7 +286,7 @@ static void look_at_preload(struct doctor *doctor)
     char *arguments[] = {program, maps, NULL}, *environment[] = {variable, NULL};
     size_t size = 1 << 20;
     char *output = xmalloc(size);
-    int status = in_child(become, &(struct program){arguments, environment}, output, size);
+    int status = in_child(become_shell, &(struct program){arguments, environment}, output, size);
     const char *name = strrchr(library, '/') + 1;
     doctor->preload_works = status == 0 && strstr(output, name) != NULL;
     free(output);
@@ -410,7 +411,7 @@ static void find_launchers(char launchers[N_FAMILIES][PATH_MAX])
         if (!on_path(names[i], path, sizeof path))
             continue;
         char *arguments[] = {path, flag, NULL};
-        if (in_child(become, &(struct program){arguments, environ}, version, sizeof version) < 0)
+        if (in_child(become_shell, &(struct program){arguments, environ}, version, sizeof version) < 0)
             continue;
         for (size_t family = 0; family < N_FAMILIES; family++)
             for (size_t mark = 0; mark < 3 && families[family].marks[mark] != NULL; mark++)
@@ -419,7 +420,7 @@ static void find_launchers(char launchers[N_FAMILIES][PATH_MAX])
     }
 }
 
-static int tell(int descriptor, const char *text, bool works)
+static int tell_parent(int descriptor, const char *text, bool works)
 {
     return write(descriptor, text, strlen(text)) >= 0 && works ? 0 : 1;
 }
@@ -438,7 +439,7 @@ static int probe_library(const void *soname, int descriptor)
     version[strcspn(version, ",\n")] = '\0';
     for (char *tab; (tab = strchr(version, '\t')) != NULL;) /* "MPICH Version:\t4.0.2" */
         *tab = ' ';
-    return tell(descriptor, version, true);
+    return tell_parent(descriptor, version, true);
 }
 
 static int probe_backend(const void *path, int descriptor)
@@ -446,7 +447,7 @@ static int probe_backend(const void *path, int descriptor)
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     bool works = handle != NULL && dlsym(handle, MPISTAIR_BACKEND_SYMBOL) != NULL;
     const char *reason = works ? NULL : dlerror();
-    return tell(descriptor, works ? path : reason != NULL ? reason : "not a shared library", works);
+    return tell_parent(descriptor, works ? path : reason != NULL ? reason : "not a shared library", works);
 }
 
 /* Finds the backend where the preload library looks: MPISTAIR_LIB, mpistair/ beside it, ../backend in a build folder.
@@ -575,7 +576,7 @@ int cmd_doctor(int argc, char **argv)
 {
     bool json = false;
     const struct option_row rows[] = {{0, "json", NULL, "print JSON", .flag = &json}};
-    const struct option_table table = {.command = "doctor", .usage = usage, .rows = rows, .n_rows = 1};
+    const struct option_table table = {.command = "doctor", .usage = doctor_usage, .rows = rows, .n_rows = 1};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;

@@ -21,17 +21,18 @@ static const struct export_format {
     {"simgrid", export_simgrid, true},    {"csv", export_csv, false},   {"dot", export_dot, false},
 };
 
-static const char usage[] = "usage: mpistair export TRACE --to FORMAT [--ranks LIST] [--from S] [--to S] [-o FILE]\n"
-                            "\n"
-                            "Writes a trace for another tool. TRACE is a trace.db, or a folder of spools, which is "
-                            "ingested first. The formats:\n"
-                            "\n"
-                            "  perfetto  timeline for ui.perfetto.dev and Chrome (trace events, JSON)\n"
-                            "  otf2      archive for Vampir, Scalasca and others; needs -o, a folder\n"
-                            "  goal      schedule for LogGOPSim, as 'replay --goal' writes it\n"
-                            "  simgrid   time-independent trace for SMPI, as 'replay --tit' writes it\n"
-                            "  csv       messages, calls, collectives, one-sided calls, files: a row each\n"
-                            "  dot       graph of ranks and their traffic for Graphviz\n";
+static const char export_usage[] =
+    "usage: mpistair export TRACE --to FORMAT [--ranks LIST] [--from S] [--to S] [-o FILE]\n"
+    "\n"
+    "Writes a trace for another tool. TRACE is a trace.db, or a folder of spools, which is "
+    "ingested first. The formats:\n"
+    "\n"
+    "  perfetto  timeline for ui.perfetto.dev and Chrome (trace events, JSON)\n"
+    "  otf2      archive for Vampir, Scalasca and others; needs -o, a folder\n"
+    "  goal      schedule for LogGOPSim, as 'replay --goal' writes it\n"
+    "  simgrid   time-independent trace for SMPI, as 'replay --tit' writes it\n"
+    "  csv       messages, calls, collectives, one-sided calls, files: a row each\n"
+    "  dot       graph of ranks and their traffic for Graphviz\n";
 
 struct export_options {
     const struct export_format *format;
@@ -47,19 +48,19 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
-static int take_bound(struct run_bound *bound, const char *option, const char *text)
+static int take_export_bound(struct run_bound *bound, const char *option, const char *text)
 {
     struct error error;
     return run_bound_parse(text, bound, &error) == 0 ? 0 : wrong_usage("export", "%s: %s", option, error.text);
 }
 
-static int take_from(void *context, const char *text)
+static int take_export_from(void *context, const char *text)
 {
     struct export_options *options = context;
-    return take_bound(&options->wish.window.from, "--from", text);
+    return take_export_bound(&options->wish.window.from, "--from", text);
 }
 
-static int take_to(void *context, const char *text)
+static int take_export_to(void *context, const char *text)
 {
     struct export_options *options = context;
     const struct export_format *format = find_format(text);
@@ -115,19 +116,20 @@ static int take_ranks(void *context, const char *text)
     }
 }
 
-static int parse(int argc, char **argv, struct export_options *options, const char **trace)
+static int parse_export(int argc, char **argv, struct export_options *options, const char **trace)
 {
     const struct option_row rows[] = {
         {0, "to", "perfetto|otf2|goal|simgrid|csv|dot",
-         "the format; or with S, mark:N or site:ID the end of the window, in addition to the format", .take = take_to},
+         "the format; or with S, mark:N or site:ID the end of the window, in addition to the format",
+         .take = take_export_to},
         {0, "ranks", "LIST", "only these ranks, such as 0-3,7", .take = take_ranks, .words = WORDS_NONE},
         {0, "from", "S|mark:N|site:ID", "only the run from this time, MPI_Pcontrol(N) or call site on",
-         .take = take_from, .words = WORDS_NONE},
+         .take = take_export_from, .words = WORDS_NONE},
         {'o', "output", "FILE", "the file to write; default: standard output; for otf2 a folder",
          .text = &options->output},
     };
-    const struct option_table table = {
-        "export", usage, rows, sizeof rows / sizeof rows[0], .context = options, .words = {WORDS_TRACE}};
+    const struct option_table table = {"export",           export_usage,          rows, sizeof rows / sizeof rows[0],
+                                       .context = options, .words = {WORDS_TRACE}};
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
@@ -141,7 +143,7 @@ static int parse(int argc, char **argv, struct export_options *options, const ch
     return OPTIONS_READ;
 }
 
-static int write_export(const struct export_options *options, const struct trace *trace)
+static int write_export(const struct export_options *options, const struct open_trace *trace)
 {
     struct error error = {0};
     struct export export = {.database = trace->database,
@@ -166,13 +168,13 @@ int cmd_export(int argc, char **argv)
 {
     struct export_options options = {0};
     const char *path = NULL;
-    struct trace trace;
-    int code = parse(argc, argv, &options, &path);
+    struct open_trace trace;
+    int code = parse_export(argc, argv, &options, &path);
     if (code == OPTIONS_READ) {
-        code = trace_open(&trace, path);
+        code = open_trace(&trace, path);
         if (code == EXIT_DONE)
             code = write_export(&options, &trace);
-        trace_close(&trace);
+        close_trace(&trace);
     }
     free(options.wish.ranks);
     return code;

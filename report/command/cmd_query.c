@@ -24,14 +24,14 @@
 #include "share/base/text_table.h"
 #include "report/collect/fields.h"
 
-static const char usage[] =
+static const char query_usage[] =
     "usage: mpistair query TRACE NAME|SQL [--format text|csv|json] [-o FILE]\n"
     "       mpistair query --list\n"
     "\n"
     "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
     "ingested first. The trace is opened read-only. mpistair(5) describes its tables and views.\n";
 
-enum { ROWS_AT_ONCE = 4096 };
+enum { QUERY_ROWS_AT_ONCE = 4096 };
 
 /* Returns a column of the present row as text, NULL as "-". real[32] and pool hold it. */
 static const char *cell_text(sqlite3_stmt *statement, int column, char *real, struct pool *pool)
@@ -45,7 +45,7 @@ static const char *cell_text(sqlite3_stmt *statement, int column, char *real, st
 }
 
 /* Adds the present row to a table: its widths alone, or its text. */
-static void take_row(sqlite3_stmt *statement, struct text_table *table, bool widths)
+static void table_take_row(sqlite3_stmt *statement, struct text_table *table, bool widths)
 {
     struct pool pool = {0};
     for (int i = 0; i < sqlite3_column_count(statement); i++) {
@@ -68,8 +68,8 @@ static int fill(FILE *stream, sqlite3_stmt *statement, struct text_table *table,
     int step;
     sqlite3_reset(statement);
     for (size_t n = 1; (step = sqlite3_step(statement)) == SQLITE_ROW; n++) {
-        take_row(statement, table, widths);
-        if (!widths && n % ROWS_AT_ONCE == 0)
+        table_take_row(statement, table, widths);
+        if (!widths && n % QUERY_ROWS_AT_ONCE == 0)
             text_table_print(table, stream);
     }
     return step;
@@ -117,7 +117,7 @@ static int write_text(FILE *stream, sqlite3_stmt *statement)
     return step;
 }
 
-static int write_csv(FILE *stream, sqlite3_stmt *statement)
+static int write_query_csv(FILE *stream, sqlite3_stmt *statement)
 {
     int n_columns = sqlite3_column_count(statement), step;
     for (int i = 0; i < n_columns; i++) {
@@ -186,9 +186,10 @@ static bool nothing_left(const char *sql)
     return true;
 }
 
-static int run(const struct trace *trace, const char *sql, enum output_format format, const char *output_path)
+static int run_query(const struct open_trace *trace, const char *sql, enum output_format format,
+                     const char *output_path)
 {
-    static int (*const writers[])(FILE *, sqlite3_stmt *) = {write_text, write_csv, write_json};
+    static int (*const writers[])(FILE *, sqlite3_stmt *) = {write_text, write_query_csv, write_json};
     sqlite3_stmt *statement = NULL;
     const char *rest = NULL;
     struct output_file output;
@@ -282,7 +283,7 @@ int cmd_query(int argc, char **argv)
         {0, "list", NULL, "list the named queries", .flag = &list},
     };
     const struct option_table table = {
-        "query", usage, rows, sizeof rows / sizeof rows[0], .notes = NULL, .words = {WORDS_TRACE, WORDS_QUERY}};
+        "query", query_usage, rows, sizeof rows / sizeof rows[0], .notes = NULL, .words = {WORDS_TRACE, WORDS_QUERY}};
     int result = options_read(&table, &argc, &argv);
     if (result != OPTIONS_READ)
         return result;
@@ -296,11 +297,11 @@ int cmd_query(int argc, char **argv)
         error_report(&error);
         return EXIT_WRONG_USAGE;
     }
-    struct trace trace;
-    result = trace_open(&trace, path);
+    struct open_trace trace;
+    result = open_trace(&trace, path);
     if (result == EXIT_DONE)
-        result = run(&trace, named != NULL ? named : query, (enum output_format)format, output);
-    trace_close(&trace);
+        result = run_query(&trace, named != NULL ? named : query, (enum output_format)format, output);
+    close_trace(&trace);
     free(named);
     return result;
 }

@@ -18,14 +18,14 @@ struct report_options {
     bool all, all_ranks;
 };
 
-static const char usage[] =
+static const char report_usage[] =
     "usage: mpistair report TRACE [--format text|csv|json|html] [-o FILE] [--machine NAME] [--model NAME] [--section "
     "NAME[,NAME...]] [--all] [--all-ranks]\n"
     "\n"
     "Prints what was recorded, where its time went, and which rank the others waited for. TRACE is a trace.db, or a "
     "folder\n"
     "of spools, which is ingested first. --all adds measured against modelled time of each rank.\n";
-static const char notes[] =
+static const char report_notes[] =
     "Error of a model: sum of |measured - modelled| over the ranks, divided by the sum of measured. Replicate error: "
     "the\n"
     "same between the two halves of the rounds of each kind; a perfect model scores about half of it.\n";
@@ -36,7 +36,7 @@ static int take_sections(void *context, const char *text)
     return sections_read(&options->sections, "report", text);
 }
 
-static int parse(int argc, char **argv, struct report_options *options)
+static int parse_report(int argc, char **argv, struct report_options *options)
 {
     *options = (struct report_options){0};
     const struct option_row rows[] = {
@@ -58,10 +58,10 @@ static int parse(int argc, char **argv, struct report_options *options)
          .flag = &options->all_ranks},
     };
     const struct option_table table = {"report",
-                                       usage,
+                                       report_usage,
                                        rows,
                                        sizeof rows / sizeof rows[0],
-                                       .notes = notes,
+                                       .notes = report_notes,
                                        .list = sections_list,
                                        .context = options,
                                        .words = {WORDS_TRACE}};
@@ -85,8 +85,8 @@ static int parse(int argc, char **argv, struct report_options *options)
     return OPTIONS_READ;
 }
 
-static int render(FILE *stream, const struct report *report, sqlite3 *database, const struct report_options *options,
-                  struct error *error)
+static int render_report(FILE *stream, const struct report *report, sqlite3 *database,
+                         const struct report_options *options, struct error *error)
 {
     struct document document = {0};
     int result = 0;
@@ -114,12 +114,12 @@ int cmd_report(int argc, char **argv)
     struct report_options options;
     struct output_file output;
     struct report report = {0};
-    struct trace trace;
+    struct open_trace trace;
     struct error error;
-    int result = parse(argc, argv, &options);
+    int result = parse_report(argc, argv, &options);
     if (result != OPTIONS_READ)
         return result;
-    result = trace_open(&trace, options.trace);
+    result = open_trace(&trace, options.trace);
     if (result != EXIT_DONE)
         goto out;
     if (report_collect(&report, trace.database, trace.path, &options.choice, &error) != 0 ||
@@ -127,11 +127,11 @@ int cmd_report(int argc, char **argv)
         result = error_report(&error);
         goto out;
     }
-    int rendered = render(output.stream, &report, trace.database, &options, &error);
+    int rendered = render_report(output.stream, &report, trace.database, &options, &error);
     if (output_file_end(&output, rendered, &error) != 0)
         result = error_report(&error);
 out:
     report_release(&report);
-    trace_close(&trace);
+    close_trace(&trace);
     return result;
 }

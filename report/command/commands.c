@@ -59,7 +59,7 @@ static void append_names(char *text, size_t bytes, const struct command *table)
 
 /* Runs the command of a table that argv[1] names, or lists those there are. of: the command they belong to, "machine"
  * or "" for mpistair itself. */
-static int run(const struct command *table, const char *of, int argc, char **argv)
+static int run_of_table(const struct command *table, const char *of, int argc, char **argv)
 {
     const char *kind = of[0] != '\0' ? "subcommand" : "command";
     const struct command *command = argc > 1 ? command_find(table, argv[1]) : NULL;
@@ -86,7 +86,7 @@ static void list(const struct command *table)
 
 int commands_run(int argc, char **argv)
 {
-    return run(commands, "", argc, argv);
+    return run_of_table(commands, "", argc, argv);
 }
 
 int commands_help(void)
@@ -102,7 +102,7 @@ int commands_help(void)
 int cmd_machine(int argc, char **argv)
 {
     if (argc < 2 || (strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0))
-        return run(machine_subcommands, "machine", argc, argv);
+        return run_of_table(machine_subcommands, "machine", argc, argv);
     help_text_line("usage: mpistair machine SUBCOMMAND [ARGUMENTS]\n"
                    "\n"
                    "Machine tables hold the results of calibrations. Models need one.\n");

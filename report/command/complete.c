@@ -14,7 +14,7 @@
 #include "share/base/options.h"
 
 /* The words behind a command, the last one at the cursor. */
-struct line {
+struct completed_line {
     int n_words;
     char **words;
     const char *before; /* what every candidate begins with, "--model=" or "postal," */
@@ -23,7 +23,7 @@ struct line {
 };
 
 /* Prints a word that fits, with the first line of what it is (NULL: nothing is said). */
-static void offer(const struct line *line, const char *word, const char *summary)
+static void offer(const struct completed_line *line, const char *word, const char *summary)
 {
     if (strncmp(word, line->wanted, strlen(line->wanted)) != 0)
         return;
@@ -33,7 +33,7 @@ static void offer(const struct line *line, const char *word, const char *summary
     putchar('\n');
 }
 
-static void offer_commands(const struct line *line, const struct command *table)
+static void offer_commands(const struct completed_line *line, const struct command *table)
 {
     for (; table->name != NULL; table++)
         offer(line, table->name, table->summary);
@@ -48,7 +48,7 @@ static int offer_named(void *context, const char *name, const char *path, struct
 }
 
 /* Moves the beginning of what is looked for behind the last of those characters. */
-static void go_behind(struct line *line, const char *characters)
+static void go_behind(struct completed_line *line, const char *characters)
 {
     size_t n = strlen(line->wanted);
     while (n > 0 && strchr(characters, line->wanted[n - 1]) == NULL)
@@ -59,13 +59,13 @@ static void go_behind(struct line *line, const char *characters)
     line->wanted += n;
 }
 
-static void offer_rows(struct line *line, const struct run_choice_row *rows, int n)
+static void offer_rows(struct completed_line *line, const struct run_choice_row *rows, int n)
 {
     for (int i = 0; i < n; i++)
         offer(line, rows[i].name, rows[i].summary);
 }
 
-static void offer_laws(struct line *line)
+static void offer_laws(struct completed_line *line)
 {
     if (strchr(line->wanted, '+') == NULL) {
         offer_rows(line, run_law_table, LAW_COUNT);
@@ -85,7 +85,7 @@ static bool has_row(const struct run_choice_row *rows, int n, const char *name)
 }
 
 /* Offers laws of the whole run, then the models of rounds and patterns that have other names. */
-static void offer_models(struct line *line)
+static void offer_models(struct completed_line *line)
 {
     go_behind(line, ",");
     if (strchr(line->wanted, '+') != NULL) {
@@ -103,7 +103,7 @@ static void offer_models(struct line *line)
     offer(line, "all", "all of them");
 }
 
-static void offer_kind(struct line *line, enum option_words kind)
+static void offer_kind(struct completed_line *line, enum option_words kind)
 {
     switch (kind) {
     case WORDS_TRACE:
@@ -143,7 +143,7 @@ static void offer_kind(struct line *line, enum option_words kind)
 
 /* Offers what an argument as "L.csv|fill|round-robin-nodes", "FILE.html" or "N" says: words as they are, files where it
  * names one. */
-static void offer_argument(const struct line *line, const char *argument)
+static void offer_argument(const struct completed_line *line, const char *argument)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
     while (*argument != '\0') {
@@ -161,7 +161,7 @@ static void offer_argument(const struct line *line, const char *argument)
     }
 }
 
-static void offer_value(struct line *line, const struct option_row *row)
+static void offer_value(struct completed_line *line, const struct option_row *row)
 {
     if (row->words != WORDS_ANY)
         offer_kind(line, row->words);
@@ -169,7 +169,7 @@ static void offer_value(struct line *line, const struct option_row *row)
         offer_argument(line, row->argument);
 }
 
-static void offer_options(const struct line *line, const struct option_table *table)
+static void offer_options(const struct completed_line *line, const struct option_table *table)
 {
     char name[64];
     for (size_t i = 0; i < table->n_rows; i++) {
@@ -204,7 +204,7 @@ static const struct option_row *waits_for_value(const struct option_table *table
 }
 
 /* Completes --name=VALUE, which zsh and fish give as one word. Returns whether it was one. */
-static bool complete_assignment(struct line *line, const struct option_table *table)
+static bool complete_assignment(struct completed_line *line, const struct option_table *table)
 {
     char name[64];
     const char *equals = strchr(line->wanted, '=');
@@ -223,7 +223,7 @@ static bool complete_assignment(struct line *line, const struct option_table *ta
 /* Completes the last word of a line by the table of its command. */
 static void complete_by(void *context, const struct option_table *table)
 {
-    struct line *line = context;
+    struct completed_line *line = context;
     const struct option_row *value_of = NULL;
     int last = line->n_words - 1, n_plain = 0;
     bool options_end = false;
@@ -259,7 +259,7 @@ int complete(int n_words, char **words)
 {
     if (n_words == 0)
         return EXIT_DONE;
-    struct line line = {.n_words = n_words, .words = words, .before = "", .wanted = words[n_words - 1]};
+    struct completed_line line = {.n_words = n_words, .words = words, .before = "", .wanted = words[n_words - 1]};
     bool help = n_words > 1 && strcmp(words[0], "help") == 0;
     if (help) {
         line.n_words--;

@@ -17,7 +17,7 @@
 #include "share/base/utf8.h"
 #include "interpose/spool/event.h"
 
-static bool is_spool(const char *path)
+static bool is_spool_path(const char *path)
 {
     size_t length = strlen(path), suffix = strlen(SPOOL_SUFFIX);
     return length > suffix && strcmp(path + length - suffix, SPOOL_SUFFIX) == 0;
@@ -68,14 +68,14 @@ static int ingest_folder(const char *folder, char **path)
     return result;
 }
 
-int trace_open(struct trace *trace, const char *path)
+int open_trace(struct open_trace *trace, const char *path)
 {
     struct error error;
     struct stat status;
     int result = EXIT_DONE;
-    *trace = (struct trace){0};
+    *trace = (struct open_trace){0};
     char *name = xstrdup(path);
-    if (is_spool(path)) {
+    if (is_spool_path(path)) {
         char *slash = strrchr(name, '/');
         if (slash == NULL)
             strcpy(name, ".");
@@ -94,9 +94,9 @@ int trace_open(struct trace *trace, const char *path)
     return result;
 }
 
-void trace_close(struct trace *trace)
+void close_trace(struct open_trace *trace)
 {
     sqlite3_close(trace->database);
     free(trace->path);
-    *trace = (struct trace){0};
+    *trace = (struct open_trace){0};
 }

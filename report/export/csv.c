@@ -11,7 +11,7 @@ static const char header[] =
     "peer_function,peer_begin_ns,peer_end_ns,peer_complete_ns,peer_site,peer_place,level,round,"
     "completed,unsuccessful,note\n";
 
-enum { COL_RANK = 2, COL_PEER = 8 };
+enum { CSV_RANK = 2, CSV_PEER = 8 };
 
 /* A message has two call sites, and a run millions of messages: their names are made once. */
 static const char make_places_sql[] = "DROP TABLE IF EXISTS temp.export_place;"
@@ -19,7 +19,7 @@ static const char make_places_sql[] = "DROP TABLE IF EXISTS temp.export_place;"
                                       "INSERT INTO temp.export_place SELECT id, place FROM site;";
 
 /* Messages, then the calls, which have those that post a message as well. */
-static const char *const parts[] = {
+static const char *const csv_parts[] = {
     "SELECT 'message', m.id, src, (SELECT name FROM function WHERE id = send_function), send_post_ns,"
     " send_post_ns + send_call_ns, send_post_ns + send_ns, comm, dst, tag, bytes, send_callsite,"
     " (SELECT name FROM temp.export_place WHERE id = send_callsite),"
@@ -75,7 +75,8 @@ static int write_part(struct export *export, FILE *stream, const char *sql, stru
     struct cursor rows;
     cursor_open(&rows, export->database, export->path, sql, export->error);
     while (!ferror(stream) && cursor_next(&rows)) {
-        if (check_rank(export, &rows, COL_RANK) != 0 || (sql == parts[0] && check_rank(export, &rows, COL_PEER) != 0))
+        if (check_rank(export, &rows, CSV_RANK) != 0 ||
+            (sql == csv_parts[0] && check_rank(export, &rows, CSV_PEER) != 0))
             rows.result = -1;
         else
             statement_csv(stream, rows.statement);
@@ -96,8 +97,8 @@ int export_csv(struct export *export)
     int result = 0;
     if (sqlite3_exec(export->database, make_places_sql, NULL, NULL, NULL) != SQLITE_OK)
         result = database_error(export->database, export->path, "cannot be read", export->error);
-    for (size_t i = 0; result == 0 && i < sizeof parts / sizeof *parts; i++)
-        result = write_part(export, file.stream, parts[i], &progress, &n);
+    for (size_t i = 0; result == 0 && i < sizeof csv_parts / sizeof *csv_parts; i++)
+        result = write_part(export, file.stream, csv_parts[i], &progress, &n);
     progress_end(&progress);
     return output_file_end(&file, result, export->error);
 }

@@ -46,7 +46,7 @@ struct placed_ranks {
     size_t n, n_nodes;
 };
 
-static int read_places(struct export *export, struct rank_groups *groups, struct placed_ranks *ranks)
+static int dot_read_places(struct export *export, struct rank_groups *groups, struct placed_ranks *ranks)
 {
     struct cursor rows;
     cursor_open(&rows, export->database, export->path,
@@ -111,7 +111,7 @@ static int rank_groups_make(struct export *export, struct rank_groups *groups)
     static const char *const what[] = {"", "; a box is a socket", "; a box is a node", "; a box is several nodes"};
     struct placed_ranks ranks = {0};
     enum coarseness coarseness = BY_RANK;
-    int result = read_places(export, groups, &ranks);
+    int result = dot_read_places(export, groups, &ranks);
     while (coarseness < BY_NODES && count_groups(&ranks, coarseness) > MAX_GROUPS)
         coarseness++;
     groups->of_rank = xcalloc(export->selection.n_ranks, sizeof *groups->of_rank);

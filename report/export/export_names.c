@@ -54,7 +54,7 @@ static const char make_functions_sql[] =
     " UNION SELECT function FROM collective UNION SELECT function FROM rma UNION SELECT function FROM unmatched"
     " UNION SELECT function FROM file_call UNION SELECT function FROM persistent";
 
-static const char *const blocking[] = {
+static const char *const blocking_functions[] = {
     "MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend", "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace", NULL};
 
 static int read_functions(struct export *export, struct export_names *names)
@@ -66,7 +66,7 @@ static int read_functions(struct export *export, struct export_names *names)
                 export->error);
     while (cursor_next(&rows)) {
         struct named_function function = {.name = name_of(&rows, 0, &names->pool)};
-        function.blocking = run_function_named(function.name.text, blocking);
+        function.blocking = run_function_named(function.name.text, blocking_functions);
         array_grow(&names->functions, names->n_functions, sizeof function);
         names->functions[names->n_functions++] = function;
     }

@@ -13,7 +13,7 @@
  * So it is a communicator with the ranks of both, the group of the smaller id first.
  *
  * libotf2 fails where the disk is full, say. The first failure is kept (wrote), nothing is written after it, and each
- * rank and the definitions end with a look at it (check). */
+ * rank and the definitions end with a look at it (check_otf2). */
 #include <inttypes.h>
 #include <otf2/otf2.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void wrote(struct otf2 *out, OTF2_ErrorCode code)
 }
 
 /* Returns 0, or -1 with the reason that libotf2 gave. */
-static int check(struct otf2 *out)
+static int check_otf2(struct otf2 *out)
 {
     if (!out->failed && out->reason[0] == '\0')
         return 0;
@@ -215,7 +215,7 @@ static void close_lane(struct otf2 *out, uint32_t lane)
     out->locations[out->n_locations++] = made;
 }
 
-static void begin_rank(void *context, uint32_t rank, int64_t begin_ns)
+static void otf2_begin_rank(void *context, uint32_t rank, int64_t begin_ns)
 {
     struct otf2 *out = context;
     out->rank = rank;
@@ -225,7 +225,7 @@ static void begin_rank(void *context, uint32_t rank, int64_t begin_ns)
         wrote(out, OTF2_EvtWriter_Enter(out->writers[0], NULL, when(out, begin_ns), REGION_APPLICATION));
 }
 
-static int end_rank(void *context, uint32_t rank, int64_t end_ns)
+static int otf2_end_rank(void *context, uint32_t rank, int64_t end_ns)
 {
     struct otf2 *out = context;
     (void)rank;
@@ -234,7 +234,7 @@ static int end_rank(void *context, uint32_t rank, int64_t end_ns)
         wrote(out, OTF2_EvtWriter_Leave(out->writers[0], NULL, when(out, end_ns), REGION_APPLICATION));
     for (uint32_t lane = 0; lane < out->n_writers; lane++)
         close_lane(out, lane);
-    return check(out);
+    return check_otf2(out);
 }
 
 /* Finds the collective that a function is, by its name without MPI_, I, _init and _c. Returns false where OTF2 has
@@ -389,7 +389,7 @@ static OTF2_ErrorCode post(struct otf2 *out, OTF2_EvtWriter *writer, const struc
     }
 }
 
-static void enter(void *context, const struct timeline_call *call)
+static void otf2_enter(void *context, const struct timeline_call *call)
 {
     struct otf2 *out = context;
     open_lanes(out, call->lane);
@@ -401,7 +401,7 @@ static void enter(void *context, const struct timeline_call *call)
         wrote(out, post(out, writer, &call->ops[i]));
 }
 
-static void leave(void *context, const struct timeline_call *call)
+static void otf2_leave(void *context, const struct timeline_call *call)
 {
     struct otf2 *out = context;
     if (!out->failed)
@@ -460,7 +460,7 @@ static OTF2_ErrorCode complete_message(struct otf2 *out, OTF2_EvtWriter *writer,
                : OTF2_EvtWriter_MpiRecv(writer, NULL, time, sender.rank, sender.comm, tag, bytes);
 }
 
-static void complete(void *context, const struct timeline_op *op, uint32_t lane)
+static void otf2_complete(void *context, const struct timeline_op *op, uint32_t lane)
 {
     struct otf2 *out = context;
     if (out->failed)
@@ -480,15 +480,15 @@ static int write_events(struct otf2 *out)
 {
     const struct selection *selection = &out->export->selection;
     const struct timeline_listener listener = {.context = out,
-                                               .rank_begin = begin_rank,
-                                               .rank_end = end_rank,
-                                               .enter = enter,
-                                               .leave = leave,
-                                               .complete = complete}; /* no mark: OTF2's markers are no events */
+                                               .rank_begin = otf2_begin_rank,
+                                               .rank_end = otf2_end_rank,
+                                               .enter = otf2_enter,
+                                               .leave = otf2_leave,
+                                               .complete = otf2_complete}; /* no mark: OTF2's markers are no events */
     wrote(out, OTF2_Archive_OpenEvtFiles(out->archive));
     wrote(out, OTF2_Archive_OpenDefFiles(out->archive));
     if (out->failed || timeline_read(out->export, &out->names, &listener) != 0)
-        return out->failed ? check(out) : -1;
+        return out->failed ? check_otf2(out) : -1;
     for (size_t rank = 0; !out->failed && rank < selection->n_ranks; rank++)
         if (!selection->wanted[rank]) {
             out->rank = (uint32_t)rank;
@@ -498,7 +498,7 @@ static int write_events(struct otf2 *out)
         }
     wrote(out, OTF2_Archive_CloseDefFiles(out->archive));
     wrote(out, OTF2_Archive_CloseEvtFiles(out->archive));
-    return check(out);
+    return check_otf2(out);
 }
 
 /* Defines a text and returns its number. */
@@ -671,7 +671,7 @@ static int write_definitions(struct otf2 *out)
     out->definitions = OTF2_Archive_GetGlobalDefWriter(out->archive);
     out->failed = out->definitions == NULL;
     if (out->failed)
-        return check(out);
+        return check_otf2(out);
     string(out, "");
     wrote(out, OTF2_GlobalDefWriter_WriteParadigm(out->definitions, OTF2_PARADIGM_MPI, string(out, "MPI"),
                                                   OTF2_PARADIGM_CLASS_PROCESS));
@@ -683,7 +683,7 @@ static int write_definitions(struct otf2 *out)
         return -1;
     define_comms(out);
     wrote(out, OTF2_Archive_CloseGlobalDefWriter(out->archive, out->definitions));
-    return check(out);
+    return check_otf2(out);
 }
 
 static OTF2_FlushType flush(void *data, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool final)
@@ -737,16 +737,16 @@ static int write_archive(struct otf2 *out, const char *folder)
                                      OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
     out->failed = out->archive == NULL;
     if (out->failed)
-        return check(out);
+        return check_otf2(out);
     wrote(out, OTF2_Archive_SetFlushCallbacks(out->archive, &callbacks, NULL));
     wrote(out, OTF2_Archive_SetSerialCollectiveCallbacks(out->archive));
     wrote(out, OTF2_Archive_SetCreator(out->archive, OTF2_FOLDER_CREATOR " " MPISTAIR_VERSION));
-    int result = check(out) != 0 || write_events(out) != 0 ? -1 : write_definitions(out);
+    int result = check_otf2(out) != 0 || write_events(out) != 0 ? -1 : write_definitions(out);
     wrote(out, OTF2_Archive_Close(out->archive));
-    return result == 0 ? check(out) : -1;
+    return result == 0 ? check_otf2(out) : -1;
 }
 
-static void tell(const struct otf2 *out)
+static void note_unreceived(const struct otf2 *out)
 {
     if (out->n_unreceived > 0)
         fprintf(stderr,
@@ -800,7 +800,7 @@ int export_otf2(struct export *export)
         result = otf2_folder_commit(&folder, export->error);
     }
     if (result == 0)
-        tell(&out);
+        note_unreceived(&out);
     OTF2_Error_RegisterCallback(before, NULL);
     otf2_release(&out);
     return result;

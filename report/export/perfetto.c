@@ -65,7 +65,7 @@ static void name_lanes(struct perfetto *out, uint32_t lane)
     }
 }
 
-static void begin_rank(void *context, uint32_t rank, int64_t begin_ns)
+static void perfetto_begin_rank(void *context, uint32_t rank, int64_t begin_ns)
 {
     struct perfetto *out = context;
     char text[64];
@@ -81,7 +81,7 @@ static void begin_rank(void *context, uint32_t rank, int64_t begin_ns)
     name_lanes(out, 0);
 }
 
-static int end_rank(void *context, uint32_t rank, int64_t end_ns)
+static int perfetto_end_rank(void *context, uint32_t rank, int64_t end_ns)
 {
     struct perfetto *out = context;
     (void)rank;
@@ -96,7 +96,7 @@ static void print_bytes_in_flight(struct perfetto *out, int64_t at_ns)
     fprintf(out->stream, ",\"args\":{\"bytes\":%" PRId64 "}}", out->flight_bytes);
 }
 
-static void enter(void *context, const struct timeline_call *call)
+static void perfetto_enter(void *context, const struct timeline_call *call)
 {
     struct perfetto *out = context;
     bool sends = false;
@@ -204,7 +204,7 @@ static const char *category(const struct timeline_call *call)
 }
 
 /* Writes the slice of a call, then the flows that begin in it, which a viewer binds to the slice that is open. */
-static void leave(void *context, const struct timeline_call *call)
+static void perfetto_leave(void *context, const struct timeline_call *call)
 {
     struct perfetto *out = context;
     FILE *stream = begin_event(out, "X", out->names.functions[call->function].name.json);
@@ -233,7 +233,7 @@ static void leave(void *context, const struct timeline_call *call)
             print_flow(out, "s", &call->ops[i], call->begin_ns, call->lane);
 }
 
-static void complete(void *context, const struct timeline_op *op, uint32_t lane)
+static void perfetto_complete(void *context, const struct timeline_op *op, uint32_t lane)
 {
     if (op->kind == OP_RECEIVE)
         print_flow(context, "f", op, op->done_ns, lane);
@@ -251,7 +251,7 @@ static void mark(void *context, int64_t number, int64_t at_ns, uint32_t site)
     fputs("}}", out->stream);
 }
 
-static int read_places(struct perfetto *out)
+static int perfetto_read_places(struct perfetto *out)
 {
     struct export *export = out->export;
     struct cursor rows;
@@ -286,14 +286,14 @@ int export_perfetto(struct export *export)
 {
     struct perfetto out = {.export = export};
     const struct timeline_listener listener = {.context = &out,
-                                               .rank_begin = begin_rank,
-                                               .rank_end = end_rank,
-                                               .enter = enter,
-                                               .leave = leave,
-                                               .complete = complete,
+                                               .rank_begin = perfetto_begin_rank,
+                                               .rank_end = perfetto_end_rank,
+                                               .enter = perfetto_enter,
+                                               .leave = perfetto_leave,
+                                               .complete = perfetto_complete,
                                                .arrive = arrive,
                                                .mark = mark};
-    int result = export_names_read(export, &out.names) != 0 || read_places(&out) != 0 ? -1 : 0;
+    int result = export_names_read(export, &out.names) != 0 || perfetto_read_places(&out) != 0 ? -1 : 0;
     if (result == 0)
         result = output_file_open(&out.file, export->output, export->error);
     if (result == 0) {

@@ -6,7 +6,7 @@
 #include "predictor/run_export/run_export.h"
 
 /* Counts by the rule of that window: the calls that post both ends lie inside as a whole. */
-static int tell(struct export *export, const struct run_program *program)
+static int note_kept(struct export *export, const struct run_program *program)
 {
     struct cursor rows;
     int64_t n = 0, kept = 0;
@@ -34,7 +34,7 @@ static int export_program(struct export *export, bool goal)
         return -1;
     int result = run_export(&program, goal ? output : NULL, goal ? NULL : output, export->error);
     if (result == 0)
-        result = tell(export, &program);
+        result = note_kept(export, &program);
     run_program_release(&program);
     return result;
 }

@@ -77,7 +77,7 @@ static const char rows_sql[] =
     " UNION ALL SELECT rank, at_ns, 7, number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, callsite, NULL, NULL,"
     " NULL FROM mark WHERE kept(rank, at_ns, NULL) ORDER BY rank, at, source, id";
 
-struct row {
+struct timeline_row {
     uint32_t rank;
     int64_t at_ns;
     enum { ROW_OP, ROW_CALL, ROW_MARK } kind;
@@ -116,7 +116,7 @@ struct timeline {
     struct due *due; /* [n_due] a heap, the first one on top */
     size_t n_due;
     uint64_t sequence;
-    struct row *group; /* [n_group] rows of one rank and time */
+    struct timeline_row *group; /* [n_group] rows of one rank and time */
     size_t n_group;
     struct timeline_call *calls; /* [n_calls] of the group */
     size_t n_calls;
@@ -151,7 +151,7 @@ static int row_error(struct timeline *timeline, const char *what, int64_t value)
 }
 
 /* Reads what all rows have. */
-static int read_common(struct timeline *timeline, struct row *row)
+static int read_common(struct timeline *timeline, struct timeline_row *row)
 {
     struct cursor *cursor = &timeline->rows;
     size_t n_ranks = timeline->export->selection.n_ranks;
@@ -163,7 +163,7 @@ static int read_common(struct timeline *timeline, struct row *row)
     if (!is_time(at_ns) || (done_ns != EXPORT_NOTHING && !is_time(done_ns)) ||
         (call_ns != EXPORT_NOTHING && !is_time(call_ns)) || (received_ns != EXPORT_NOTHING && !is_time(received_ns)))
         return row_error(timeline, "NULL, or no time of a run, in ns", at_ns);
-    *row = (struct row){.rank = (uint32_t)rank, .at_ns = at_ns, .call_ns = call_ns};
+    *row = (struct timeline_row){.rank = (uint32_t)rank, .at_ns = at_ns, .call_ns = call_ns};
     int64_t site = integer_or_nothing(cursor, COL_SITE);
     row->site = site == EXPORT_NOTHING ? NAME_NONE : names_site(timeline->names, site);
     row->op = (struct timeline_op){.id = cursor_integer(cursor, COL_ID),
@@ -182,7 +182,7 @@ static int read_common(struct timeline *timeline, struct row *row)
     return 0;
 }
 
-static int read_message(struct timeline *timeline, struct row *row, bool receive)
+static int timeline_read_message(struct timeline *timeline, struct timeline_row *row, bool receive)
 {
     const struct export_names *names = timeline->names;
     int64_t id = cursor_integer(&timeline->rows, COL_FUNCTION);
@@ -202,7 +202,7 @@ static int read_message(struct timeline *timeline, struct row *row, bool receive
 }
 
 /* Reads an operation that has a row of its own in the table call_row, unless calls were not wanted. */
-static int read_other(struct timeline *timeline, struct row *row, enum row_source source)
+static int read_other(struct timeline *timeline, struct timeline_row *row, enum row_source source)
 {
     struct cursor *cursor = &timeline->rows;
     const struct export_names *names = timeline->names;
@@ -226,7 +226,7 @@ static int read_other(struct timeline *timeline, struct row *row, enum row_sourc
     return 0;
 }
 
-static int read_call(struct timeline *timeline, struct row *row)
+static int read_call(struct timeline *timeline, struct timeline_row *row)
 {
     int64_t id = cursor_integer(&timeline->rows, COL_FUNCTION);
     uint32_t function = map_find(&timeline->names->function_of_id, (struct map_key){(uint64_t)id, 0, 0});
@@ -241,7 +241,7 @@ static int read_call(struct timeline *timeline, struct row *row)
     return 0;
 }
 
-static int read_row(struct timeline *timeline, struct row *row)
+static int timeline_read_row(struct timeline *timeline, struct timeline_row *row)
 {
     enum row_source source = (enum row_source)cursor_integer(&timeline->rows, COL_SOURCE);
     if (read_common(timeline, row) != 0)
@@ -249,7 +249,7 @@ static int read_row(struct timeline *timeline, struct row *row)
     switch (source) {
     case FROM_SEND:
     case FROM_RECEIVE:
-        return read_message(timeline, row, source == FROM_RECEIVE);
+        return timeline_read_message(timeline, row, source == FROM_RECEIVE);
     case FROM_CALL:
         return read_call(timeline, row);
     case FROM_MARK:
@@ -261,7 +261,7 @@ static int read_row(struct timeline *timeline, struct row *row)
     }
 }
 
-static bool before(const struct due *a, const struct due *b)
+static bool is_due_before(const struct due *a, const struct due *b)
 {
     return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->sequence < b->sequence;
 }
@@ -271,7 +271,7 @@ static void due_add(struct timeline *timeline, int64_t at_ns, const struct timel
     array_grow(&timeline->due, timeline->n_due, sizeof *timeline->due);
     struct due added = {.at_ns = at_ns, .sequence = timeline->sequence++, .arrival = arrival, .op = *op};
     size_t i = timeline->n_due++;
-    for (; i > 0 && before(&added, &timeline->due[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && is_due_before(&added, &timeline->due[(i - 1) / 2]); i = (i - 1) / 2)
         timeline->due[i] = timeline->due[(i - 1) / 2];
     timeline->due[i] = added;
 }
@@ -281,9 +281,9 @@ static struct due due_take(struct timeline *timeline)
     struct due *due = timeline->due, first = due[0], last = due[--timeline->n_due];
     size_t i = 0, n = timeline->n_due;
     for (size_t child = 1; child < n; child = 2 * i + 1) {
-        if (child + 1 < n && before(&due[child + 1], &due[child]))
+        if (child + 1 < n && is_due_before(&due[child + 1], &due[child]))
             child++;
-        if (!before(&due[child], &last))
+        if (!is_due_before(&due[child], &last))
             break;
         due[i] = due[child];
         i = child;
@@ -324,7 +324,7 @@ static void tell_end(struct timeline *timeline, const struct due *due)
     listener->complete(listener->context, &due->op, call != NULL ? call->lane : due->op.lane);
 }
 
-static void leave(struct timeline *timeline, struct lane *lane)
+static void timeline_leave(struct timeline *timeline, struct lane *lane)
 {
     struct timeline_call *call = &lane->open[--lane->n_open];
     timeline->listener->leave(timeline->listener->context, call);
@@ -354,7 +354,7 @@ static void advance(struct timeline *timeline, int64_t until_ns)
             struct due due = due_take(timeline);
             tell_end(timeline, &due);
         } else if (leave_ns != NEVER && leave_ns <= until_ns) {
-            leave(timeline, lane);
+            timeline_leave(timeline, lane);
         } else {
             return;
         }
@@ -384,7 +384,7 @@ static uint32_t find_lane(struct timeline *timeline, const struct timeline_call 
     return *usual = (uint32_t)lane;
 }
 
-static void enter(struct timeline *timeline, struct timeline_call *call)
+static void timeline_enter(struct timeline *timeline, struct timeline_call *call)
 {
     call->lane = find_lane(timeline, call);
     struct lane *lane = &timeline->lanes[call->lane];
@@ -402,7 +402,8 @@ static void enter(struct timeline *timeline, struct timeline_call *call)
     }
 }
 
-static struct timeline_call *add_call(struct timeline *timeline, const struct row *row, int64_t end_ns)
+static struct timeline_call *timeline_add_call(struct timeline *timeline, const struct timeline_row *row,
+                                               int64_t end_ns)
 {
     array_grow(&timeline->calls, timeline->n_calls, sizeof *timeline->calls);
     struct timeline_call *call = &timeline->calls[timeline->n_calls++];
@@ -418,7 +419,7 @@ static struct timeline_call *add_call(struct timeline *timeline, const struct ro
 
 /* Returns the call that posted the operation of a row. Where calls were not recorded it is made up: a blocking one
  * lasts as long as its operation, of another one it is unknown. */
-static struct timeline_call *call_of(struct timeline *timeline, const struct row *row)
+static struct timeline_call *call_of(struct timeline *timeline, const struct timeline_row *row)
 {
     bool recorded = false;
     for (size_t i = 0; i < timeline->n_calls; i++) {
@@ -430,10 +431,10 @@ static struct timeline_call *call_of(struct timeline *timeline, const struct row
     if (recorded)
         return &timeline->calls[0];
     bool lasts = !row->op.nonblocking && row->op.done_ns != EXPORT_NOTHING;
-    return add_call(timeline, row, lasts ? row->op.done_ns : row->at_ns);
+    return timeline_add_call(timeline, row, lasts ? row->op.done_ns : row->at_ns);
 }
 
-static void attach(struct timeline *timeline, const struct row *row)
+static void attach(struct timeline *timeline, const struct timeline_row *row)
 {
     struct timeline_call *call = call_of(timeline, row);
     array_grow(&call->ops, call->n_ops, sizeof *call->ops);
@@ -454,13 +455,13 @@ static void tell_group(struct timeline *timeline)
     timeline->n_calls = 0;
     for (size_t i = 0; i < timeline->n_group; i++)
         if (timeline->group[i].stands)
-            add_call(timeline, &timeline->group[i], at_ns + timeline->group[i].call_ns);
+            timeline_add_call(timeline, &timeline->group[i], at_ns + timeline->group[i].call_ns);
     for (size_t i = 0; i < timeline->n_group; i++)
         if (timeline->group[i].kind == ROW_OP)
             attach(timeline, &timeline->group[i]);
     advance(timeline, at_ns);
     for (size_t i = 0; i < timeline->n_calls; i++)
-        enter(timeline, &timeline->calls[i]);
+        timeline_enter(timeline, &timeline->calls[i]);
     for (size_t i = 0; listener->mark != NULL && i < timeline->n_group; i++)
         if (timeline->group[i].kind == ROW_MARK)
             listener->mark(listener->context, timeline->group[i].number, at_ns, timeline->group[i].site);
@@ -468,7 +469,7 @@ static void tell_group(struct timeline *timeline)
     timeline->n_group = 0;
 }
 
-static int end_rank(struct timeline *timeline)
+static int timeline_end_rank(struct timeline *timeline)
 {
     const struct timeline_listener *listener = timeline->listener;
     int64_t rank = timeline->rank;
@@ -482,7 +483,7 @@ static int end_rank(struct timeline *timeline)
     for (size_t i = 0; i < timeline->n_lanes; i++)
         while (timeline->lanes[i].n_open > 0) {
             innermost(&timeline->lanes[i])->end_ns = end_ns;
-            leave(timeline, &timeline->lanes[i]);
+            timeline_leave(timeline, &timeline->lanes[i]);
         }
     map_clear(&timeline->lane_of_site);
     return listener->rank_end(listener->context, (uint32_t)rank, end_ns);
@@ -494,7 +495,7 @@ static int begin_ranks(struct timeline *timeline, int64_t rank, int64_t at_ns)
     const struct timeline_listener *listener = timeline->listener;
     const struct selection *selection = &timeline->export->selection;
     while (timeline->rank < rank) {
-        if (end_rank(timeline) != 0)
+        if (timeline_end_rank(timeline) != 0)
             return -1;
         do
             timeline->rank++;
@@ -516,9 +517,9 @@ static int begin_ranks(struct timeline *timeline, int64_t rank, int64_t at_ns)
     return 0;
 }
 
-static int take_row(struct timeline *timeline, const struct row *row)
+static int timeline_take_row(struct timeline *timeline, const struct timeline_row *row)
 {
-    const struct row *first = timeline->group;
+    const struct timeline_row *first = timeline->group;
     if (timeline->n_group > 0 && first->rank == row->rank && first->at_ns != row->at_ns)
         tell_group(timeline);
     if (timeline->rank != row->rank && begin_ranks(timeline, row->rank, row->at_ns) != 0)
@@ -551,11 +552,11 @@ static int read_processes(struct timeline *timeline)
     return cursor_close(&rows);
 }
 
-static int read_rows(struct timeline *timeline)
+static int timeline_read_rows(struct timeline *timeline)
 {
     struct export *export = timeline->export;
     struct progress progress;
-    struct row row;
+    struct timeline_row row;
     size_t n = 0;
     progress_start(&progress, "export: rows of the trace");
     cursor_open(&timeline->rows, export->database, export->path, rows_sql, export->error);
@@ -563,7 +564,7 @@ static int read_rows(struct timeline *timeline)
         sqlite3_bind_int(timeline->rows.statement, 1, export->selection.all);
     while (cursor_next(&timeline->rows)) {
         progress_step(&progress, ++n);
-        if (read_row(timeline, &row) != 0 || take_row(timeline, &row) != 0)
+        if (timeline_read_row(timeline, &row) != 0 || timeline_take_row(timeline, &row) != 0)
             timeline->rows.result = -1;
     }
     progress_end(&progress);
@@ -589,7 +590,7 @@ static void timeline_release(struct timeline *timeline)
 int timeline_read(struct export *export, const struct export_names *names, const struct timeline_listener *listener)
 {
     struct timeline timeline = {.export = export, .names = names, .listener = listener, .rank = -1};
-    int result = read_processes(&timeline) != 0 ? -1 : read_rows(&timeline);
+    int result = read_processes(&timeline) != 0 ? -1 : timeline_read_rows(&timeline);
     if (result == 0 && export->selection.n_ranks > 0)
         result = begin_ranks(&timeline, (int64_t) export->selection.n_ranks, EXPORT_NOTHING);
     timeline_release(&timeline);

@@ -8,7 +8,7 @@
 #include "report/export/trace_export.h"
 #include "share/base/memory.h"
 
-enum { MAX_RANKS = 1 << 24 };
+enum { MAX_SELECTED = 1 << 24 };
 
 static int count_ranks(struct export *export)
 {
@@ -16,10 +16,10 @@ static int count_ranks(struct export *export)
     struct cursor rows;
     cursor_open(&rows, export->database, export->path, "SELECT rank FROM process ORDER BY rank", export->error);
     while (cursor_next(&rows)) {
-        if (cursor_integer(&rows, 0) != (int64_t)selection->n_ranks || selection->n_ranks == MAX_RANKS)
+        if (cursor_integer(&rows, 0) != (int64_t)selection->n_ranks || selection->n_ranks == MAX_SELECTED)
             rows.result =
                 error_set(export->error, "%s: process: rank %lld in row %zu; expected the ranks from 0 on, at most %d",
-                          export->path, (long long)cursor_integer(&rows, 0), selection->n_ranks + 1, MAX_RANKS);
+                          export->path, (long long)cursor_integer(&rows, 0), selection->n_ranks + 1, MAX_SELECTED);
         selection->n_ranks++;
     }
     return cursor_close(&rows);
