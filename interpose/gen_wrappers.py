@@ -390,8 +390,7 @@ def wrapper(kinds, function, declared):
     if family in LIFECYCLE:
         lines += [f"    {call_type} call = {{.function = FN_{name}}};"] + [f"    {begin_call}"] * (begin is not None)
     else:
-        site = "recorder_site(__builtin_return_address(0))" if name in HOT else "__builtin_return_address(0)"
-        begun = f"call_begin{'' if name in HOT else '_rare'}(&{call}, FN_{name}, {site})"
+        begun = f"call_begin{'' if name in HOT else '_rare'}(&{call}, FN_{name}, __builtin_return_address(0))"
         lines += [f"    {call_type} call;"]
         lines += [f"    {begun};"] if begin is None else [f"    if ({begun})", f"        {begin_call}"]
         end_call = f"if ({f'{call}.thread' if family in ENDS_ALWAYS else f'call_recorded(&{call})'})\n        {end_call}"

@@ -30,10 +30,28 @@ static int is_open(uint8_t *record)
     return !(now & SPOOL_FREED) && (ended == 0 || (now & SPOOL_HELD));
 }
 
+/* Goes on past records of the two types of which there are most, as long as they are not open. */
+static void pass_ended(struct left_chunk *chunk)
+{
+    const uint8_t *at = chunk->map + chunk->at, *end = chunk->map + chunk->used;
+    while (at < end) {
+        const struct spool_operation *operation = (const void *)at;
+        uint8_t type = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+        if (type == SPOOL_CALL)
+            at += sizeof(struct spool_call);
+        else if (type == SPOOL_OPERATION && __atomic_load_n(&operation->complete_ticks, __ATOMIC_ACQUIRE) != 0 &&
+                 !(__atomic_load_n(&operation->flags, __ATOMIC_RELAXED) & SPOOL_HELD))
+            at += sizeof *operation;
+        else
+            break;
+    }
+    chunk->at = (uint32_t)(at - chunk->map);
+}
+
 /* Goes on to the first open record. Returns 1 if there is one, else 0. */
 static int find_open(struct left_chunk *chunk)
 {
-    while (chunk->at < chunk->used) {
+    while (pass_ended(chunk), chunk->at < chunk->used) {
         uint8_t *record = chunk->map + chunk->at;
         size_t bytes = is_open(record) ? 0 : spool_record_bytes(record, chunk->used - chunk->at);
         if (bytes == 0)

@@ -47,16 +47,21 @@ struct names {
     __typeof__(&MPI_Wait) wait;
 };
 
-static double calls_ns(const struct names *mpi)
+static void exchange(const struct names *mpi, int rounds)
 {
-    double begin_ns = now_ns(CLOCK_MONOTONIC);
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < rounds; i++) {
         MPI_Request receive, send;
         mpi->irecv(in, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, &receive);
         mpi->isend(out, 8, MPI_BYTE, 0, 1, MPI_COMM_SELF, &send);
         mpi->wait(&receive, MPI_STATUS_IGNORE);
         mpi->wait(&send, MPI_STATUS_IGNORE);
     }
+}
+
+static double calls_ns(const struct names *mpi)
+{
+    double begin_ns = now_ns(CLOCK_MONOTONIC);
+    exchange(mpi, CALLS);
     return (now_ns(CLOCK_MONOTONIC) - begin_ns) / CALLS;
 }
 
@@ -113,12 +118,19 @@ struct found {
     double recorded, bare, middle_added, timestamp, elsewhere;
 };
 
+static const struct names recorded_names = {MPI_Irecv, MPI_Isend, MPI_Wait};
+
+/* Returns the calls of the MPI itself. */
+static struct names names_of_mpi(void)
+{
+    return (struct names){(__typeof__(&MPI_Irecv))mpi_itself("PMPI_Irecv"),
+                          (__typeof__(&MPI_Isend))mpi_itself("PMPI_Isend"),
+                          (__typeof__(&MPI_Wait))mpi_itself("PMPI_Wait")};
+}
+
 static void measure(enum spool_clock_source source, int turns, struct found *found)
 {
-    static const struct names recorded_names = {MPI_Irecv, MPI_Isend, MPI_Wait};
-    const struct names bare_names = {(__typeof__(&MPI_Irecv))mpi_itself("PMPI_Irecv"),
-                                     (__typeof__(&MPI_Isend))mpi_itself("PMPI_Isend"),
-                                     (__typeof__(&MPI_Wait))mpi_itself("PMPI_Wait")};
+    const struct names bare_names = names_of_mpi();
     double recorded[TURNS], bare[TURNS], timestamp[TURNS], others_ns = 0, thread_ns = 0;
     calls_ns(&recorded_names);
     calls_ns(&bare_names);
@@ -144,6 +156,15 @@ struct polls {
     __typeof__(&MPI_Iprobe) iprobe;
 };
 
+static const struct polls recorded_polls = {MPI_Test, MPI_Testany, MPI_Iprobe};
+
+static struct polls polls_of_mpi(void)
+{
+    return (struct polls){(__typeof__(&MPI_Test))mpi_itself("PMPI_Test"),
+                          (__typeof__(&MPI_Testany))mpi_itself("PMPI_Testany"),
+                          (__typeof__(&MPI_Iprobe))mpi_itself("PMPI_Iprobe")};
+}
+
 /* Finds what each takes that comes back without a result, in ns: found[0..2]. requests[POLLED] stay open. */
 static void polls_ns(const struct polls *mpi, MPI_Request *requests, double found[3])
 {
@@ -166,10 +187,7 @@ static void polls_ns(const struct polls *mpi, MPI_Request *requests, double foun
 /* Prints what tests and probes without a result cost more, each in its least disturbed turn. */
 static void measure_polls(void)
 {
-    static const struct polls recorded_polls = {MPI_Test, MPI_Testany, MPI_Iprobe};
-    const struct polls bare_polls = {(__typeof__(&MPI_Test))mpi_itself("PMPI_Test"),
-                                     (__typeof__(&MPI_Testany))mpi_itself("PMPI_Testany"),
-                                     (__typeof__(&MPI_Iprobe))mpi_itself("PMPI_Iprobe")};
+    const struct polls bare_polls = polls_of_mpi();
     double recorded[3] = {INFINITY, INFINITY, INFINITY}, bare[3] = {INFINITY, INFINITY, INFINITY};
     MPI_Request requests[POLLED];
     for (int i = 0; i < POLLED; i++)
@@ -236,11 +254,42 @@ static void measure_memory(const char *path, enum spool_clock_source source)
         (host.recorded - host.bare - before_ns) / 2, (device.recorded - device.bare - before_ns) / 2, answer_ns);
 }
 
+/* Makes so many rounds of what `kind` says, for overhead.py, which counts their instructions. Returns the exit code. */
+static int run_rounds(const char *kind, int rounds)
+{
+    const struct names bare_names = names_of_mpi();
+    const struct polls bare_polls = polls_of_mpi(),
+                       *polls = strncmp(kind, "bare ", 5) == 0 ? &bare_polls : &recorded_polls;
+    const char *what = polls == &bare_polls ? kind + 5 : kind;
+    MPI_Request request;
+    int flag;
+    if (strcmp(what, "exchange") == 0) {
+        exchange(polls == &bare_polls ? &bare_names : &recorded_names, rounds);
+        return 0;
+    }
+    MPI_Irecv(in, 8, MPI_BYTE, 0, 2, MPI_COMM_SELF, &request);
+    if (strcmp(what, "test") == 0)
+        for (int i = 0; i < rounds; i++)
+            polls->test(&request, &flag, MPI_STATUS_IGNORE);
+    else
+        for (int i = 0; i < rounds; i++)
+            polls->iprobe(0, PROBED_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     enum spool_clock_source source = spool_clock_detect();
     struct found found;
     MPI_Init(&argc, &argv);
+    if (argc == 3) {
+        int code = run_rounds(argv[1], atoi(argv[2]));
+        MPI_Finalize();
+        remove_spools();
+        return code;
+    }
     measure(source, TURNS, &found);
     measure_polls();
     double added_ns = (found.recorded - found.bare) / 4, two_ns = 2 * found.timestamp;

@@ -21,12 +21,9 @@ static void make_handles(void)
 {
     uint64_t next = 0;
     for (size_t i = 0; i < HANDLES; i++) {
-        uint64_t hash;
-        do {
+        do
             handles[i] = next++;
-            hash = handles[i] * UINT64_C(0x9e3779b97f4a7c15);
-            hash ^= hash >> 32;
-        } while (i % 2 == 0 && (hash & 127) != 0);
+        while (i % 2 == 0 && (handle_hash(handles[i]) & 127) != 0);
     }
 }
 

@@ -23,9 +23,8 @@ static int is_fortran_layer(uintptr_t address)
     return recorder.host->is_fortran_layer((const void *)address);
 }
 
-uint64_t recorder_noted_site(const void *return_address)
+static uint64_t noted_site(const struct recorder_thread *thread, const void *return_address)
 {
-    const struct recorder_thread *thread = recorder_thread;
     struct mpistair_fortran_note *note = thread ? thread->fortran_note : site_note();
     uintptr_t own = (uintptr_t)return_address, site = note->site, outer = note->outer;
     if (site == 0)
@@ -38,7 +37,19 @@ uint64_t recorder_noted_site(const void *return_address)
 
 int call_begin_rare(struct recorded_call *call, enum mpistair_function function, const void *return_address)
 {
-    return call_begin(call, function, recorder_site(return_address));
+    uint64_t site = noted_site(recorder_thread, return_address);
+    call->thread = NULL;
+    if (!is_recording())
+        return 0;
+    call->thread = recorder_thread_own();
+    call->function = function;
+    call->site = site;
+    if (recorder.stack_frames != 0 && call->thread)
+        stack_note(call->thread, function, site);
+    call->begin_ticks = now_ticks();
+    if (call->begin_ticks >= __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED))
+        window_pass(call);
+    return call->thread != NULL;
 }
 
 /* A lane of the spool belongs to a thread from its first recorded call to its end. */

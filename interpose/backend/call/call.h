@@ -19,36 +19,26 @@ static inline struct recorder_thread *recorder_thread_own(void)
     return recorder_thread ? recorder_thread : recorder_thread_begin();
 }
 
-/* Returns the application's call site from the return address of a wrapper, which lies in a Fortran layer where the
- * application is Fortran. C callers pay for one look at the thread's note, which is empty for them. */
-uint64_t recorder_noted_site(const void *return_address);
-static inline uint64_t recorder_site(const void *return_address)
-{
-    const struct recorder_thread *thread = recorder_thread;
-    if (__builtin_expect(thread && !thread->fortran_note->site, 1))
-        return (uint64_t)(uintptr_t)return_address;
-    return recorder_noted_site(return_address);
-}
+/* Comes first in every wrapper. The application's call site is the return address of the wrapper, which lies in a
+ * Fortran layer where the application is Fortran. Returns whether the call is recorded. */
+int call_begin_rare(struct recorded_call *call, enum mpistair_function function, const void *return_address);
 
-/* Comes first in every wrapper. Returns whether the call is recorded. */
-static inline int call_begin(struct recorded_call *call, enum mpistair_function function, uint64_t site)
+/* Does the same with the usual case inline, for functions that programs call by the million: a known thread, and
+ * a C caller, for whom the thread's note is empty. */
+static inline int call_begin(struct recorded_call *call, enum mpistair_function function, const void *return_address)
 {
-    call->thread = NULL;
-    if (__builtin_expect(!is_recording(), 0))
-        return 0;
-    call->thread = recorder_thread_own();
+    struct recorder_thread *thread = recorder_thread;
+    if (__builtin_expect(!thread, 0) || __builtin_expect(!is_recording_quickly(), 0) ||
+        __builtin_expect(thread->fortran_note->site != 0, 0))
+        return call_begin_rare(call, function, return_address);
+    call->thread = thread;
     call->function = function;
-    call->site = site;
-    if (__builtin_expect(recorder.stack_frames != 0, 0) && call->thread)
-        stack_note(call->thread, function, site);
-    call->begin_ticks = now_ticks();
+    call->site = (uint64_t)(uintptr_t)return_address;
+    call->begin_ticks = quick_ticks();
     if (__builtin_expect(call->begin_ticks >= __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED), 0))
         window_pass(call);
-    return call->thread != NULL;
+    return 1;
 }
-
-/* Does the same out of line, for functions that are rarely called. */
-int call_begin_rare(struct recorded_call *call, enum mpistair_function function, const void *return_address);
 
 /* Returns whether the end function has something to record: not where the recorder closed during the call. */
 static inline int call_recorded(const struct recorded_call *call)

@@ -2,8 +2,6 @@
  * the handles. See completion.h. */
 #include "interpose/backend/family/completion.h"
 
-#include "interpose/backend/call/sum.h"
-
 static inline void *take_before(MPI_Request request)
 {
     return request == MPI_REQUEST_NULL ? NULL : request_table_take_before(HANDLE_KEY(request));
@@ -126,24 +124,21 @@ static uint32_t complete_listed(struct completion_call *completion, int result, 
     return completed;
 }
 
-void wait_begin(struct completion_call *completion, const MPI_Request *request, MPI_Status **status)
+void wait_begin_any(struct completion_call *completion, MPI_Status **status)
 {
-    completion->watched.status = NULL;
-    completion->n = 1;
-    completion->one_before = *request;
-    completion->before = &completion->one_before;
-    completion->memory = NULL;
-    completion->taken = NULL;
     if (recorder.multiple) {
-        completion->one_taken = take_before(*request);
+        completion->one_taken = take_before(completion->one_before);
         completion->taken = &completion->one_taken;
     }
     if (statuses_matter())
         watch_status(&completion->watched, status);
 }
 
-void wait_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
+void wait_end_any(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
 {
+    completion->n = 1;
+    completion->before = &completion->one_before;
+    completion->memory = NULL;
     int reported = result != MPI_SUCCESS || !flag || *flag;
     const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && reported);
     if (!is_recording())

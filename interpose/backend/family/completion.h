@@ -7,6 +7,7 @@
 #ifndef MPISTAIR_BACKEND_COMPLETION_H
 #define MPISTAIR_BACKEND_COMPLETION_H
 
+#include "interpose/backend/call/sum.h"
 #include "interpose/backend/family/operation.h"
 #include "interpose/backend/family/persistent.h"
 #include "interpose/backend/table/pending.h"
@@ -33,8 +34,37 @@ static inline const MPI_Status *completion_status(struct completion_call *comple
 }
 
 /* MPI_Wait and MPI_Test have one request. flag is NULL here and below where the call waits. */
-void wait_begin(struct completion_call *completion, const MPI_Request *request, MPI_Status **status);
-void wait_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag);
+void wait_begin_any(struct completion_call *completion, MPI_Status **status);
+IN_WRAPPER void wait_begin(struct completion_call *completion, const MPI_Request *request, MPI_Status **status)
+{
+    completion->one_before = *request;
+    completion->watched.status = NULL;
+    completion->taken = NULL;
+    if (__builtin_expect(recorder.multiple != 0, 0) || __builtin_expect(statuses_matter() != 0, 0))
+        wait_begin_any(completion, status);
+}
+
+/* wait_end itself serves a request that has its handle alone, reported without a wildcard. */
+void wait_end_any(struct completion_call *completion, int result, const MPI_Request *request, const int *flag);
+IN_WRAPPER void wait_end(struct completion_call *completion, int result, const MPI_Request *request, const int *flag)
+{
+    struct handle_slot *slot = NULL;
+    struct spool_operation *operation = NULL;
+    int is_usual =
+        result == MPI_SUCCESS && *request == MPI_REQUEST_NULL && is_recording_plainly() && !completion->watched.status;
+    if (__builtin_expect(is_usual, 1))
+        slot = handle_table_glance(&request_table, HANDLE_KEY(completion->one_before));
+    if (slot && !((uintptr_t)slot->value & REQUEST_TAGS))
+        operation = slot->value;
+    if (__builtin_expect(!operation || !pending_is_plain(operation), 0)) {
+        wait_end_any(completion, result, request, flag);
+        return;
+    }
+    struct moment now = {quick_ticks(), current_processor()};
+    slot->value = NULL;
+    pending_complete_plain(operation, now);
+    timed_call_store(&completion->call, 1, now.ticks);
+}
 
 /* MPI_Waitall, Testall, Waitsome, Testsome have an array of requests and one of statuses. */
 void waitall_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **statuses);

@@ -22,6 +22,9 @@ struct watched_status {
     MPI_Status own;       /* used where the caller wants none */
 };
 
+/* What runs in every message belongs into its wrapper. */
+#define IN_WRAPPER static inline __attribute__((always_inline))
+
 struct posted_call {
     struct recorded_call call;
     struct spool_operation *operation; /* NULL: lost, or the call is not recorded */
@@ -31,7 +34,7 @@ struct posted_call {
 
 /* Returns room for the n records of one call behind each other, with what the call gives them: function, time, site,
  * processor, and SPOOL_OFF. Returns NULL if they are lost. The caller fills the rest and publishes them. */
-static inline struct spool_operation *operation_reserve(const struct recorded_call *call, unsigned n)
+IN_WRAPPER struct spool_operation *operation_reserve(const struct recorded_call *call, unsigned n)
 {
     struct spool_operation *operations = spool_lane_reserve(call->thread->lane, n * sizeof *operations);
     int16_t processor = operations ? current_processor() : (int16_t)-1;
@@ -51,7 +54,6 @@ static inline struct spool_operation *operation_reserve(const struct recorded_ca
 static inline void operation_fill(struct spool_operation *operation, enum spool_direction direction,
                                   uint32_t communicator, uint64_t bytes, int peer, int tag, unsigned flags)
 {
-    operation->direction = direction & 1U;
     operation->communicator = communicator;
     operation->peer = recorded_peer(peer);
     operation->tag = recorded_tag(tag);
@@ -59,19 +61,21 @@ static inline void operation_fill(struct spool_operation *operation, enum spool_
     if (direction == SPOOL_RECEIVE)
         flags |= wildcard_flags(peer, tag);
     operation->flags = (uint16_t)(operation->flags | flags);
+    operation->direction = direction & 1U;
 }
 
 /* Stores the record of a post; returns NULL if it is lost. */
-static inline struct spool_operation *operation_post(const struct recorded_call *call, enum spool_direction direction,
-                                                     const void *buffer, int64_t count, MPI_Datatype datatype, int peer,
-                                                     int tag, MPI_Comm comm, unsigned flags)
+IN_WRAPPER struct spool_operation *operation_post(const struct recorded_call *call, enum spool_direction direction,
+                                                  const void *buffer, int64_t count, MPI_Datatype datatype, int peer,
+                                                  int tag, MPI_Comm comm, unsigned flags)
 {
     uint32_t communicator = communicator_index(call->thread, comm);
     struct spool_operation *operation = operation_reserve(call, 1);
     if (!operation)
         return NULL;
-    operation->memory = buffer_memory(call, buffer) & SPOOL_MEMORY_ALL;
-    operation_fill(operation, direction, communicator, elements_bytes(count, datatype), peer, tag, flags);
+    unsigned memory = buffer_memory(call, buffer);
+    operation_fill(operation, direction, communicator, message_bytes(call->thread, count, datatype), peer, tag, flags);
+    operation->memory = memory & SPOOL_MEMORY_ALL;
     spool_record_publish(operation, SPOOL_OPERATION);
     return operation;
 }
@@ -85,8 +89,8 @@ static inline void operation_posted(const struct recorded_call *call, struct spo
         operation_complete(operation, NULL, result, now, operation->cpu_post);
 }
 
-static inline void send_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
-                              int dest, int tag, MPI_Comm comm)
+IN_WRAPPER void send_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype, int dest,
+                           int tag, MPI_Comm comm)
 {
     post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, SPOOL_BLOCKING);
 }
@@ -129,8 +133,8 @@ static inline const MPI_Status *watched_result(struct watched_status *watched)
 }
 
 /* Family recv records MPI_Recv. */
-static inline void recv_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
-                              int source, int tag, MPI_Comm comm, MPI_Status **status)
+IN_WRAPPER void recv_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
+                           int source, int tag, MPI_Comm comm, MPI_Status **status)
 {
     post->operation = NULL;
     post->watched.status = NULL;
@@ -198,19 +202,19 @@ static inline void sendrecv_end(struct posted_call *post, int result)
 }
 
 /* Families isend and irecv record the post by MPI_Isend, its modes, and MPI_Irecv. */
-static inline void isend_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
-                               int dest, int tag, MPI_Comm comm)
+IN_WRAPPER void isend_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
+                            int dest, int tag, MPI_Comm comm)
 {
     post->operation = operation_post(&post->call, SPOOL_SEND, buffer, count, datatype, dest, tag, comm, 0);
 }
 
-static inline void irecv_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
-                               int source, int tag, MPI_Comm comm)
+IN_WRAPPER void irecv_begin(struct posted_call *post, const void *buffer, int64_t count, MPI_Datatype datatype,
+                            int source, int tag, MPI_Comm comm)
 {
     post->operation = operation_post(&post->call, SPOOL_RECEIVE, buffer, count, datatype, source, tag, comm, 0);
 }
 
-static inline void isend_end(struct posted_call *post, int result, const MPI_Request *request)
+IN_WRAPPER void isend_end(struct posted_call *post, int result, const MPI_Request *request)
 {
     if (!post->operation)
         return;

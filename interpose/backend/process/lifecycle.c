@@ -120,11 +120,11 @@ static void pair(MPI_Request request)
     struct posted_call post;
     struct completion_call completion;
     MPI_Status *status = MPI_STATUS_IGNORE;
-    if (call_begin(&post.call, FN_Isend, 1))
+    if (call_begin(&post.call, FN_Isend, (const void *)1))
         isend_begin(&post, &post, 8, MPI_BYTE, 0, 0, MPI_COMM_SELF);
     if (call_recorded(&post.call))
         isend_end(&post, MPI_SUCCESS, &request);
-    if (call_begin(&completion.call, FN_Wait, 1))
+    if (call_begin(&completion.call, FN_Wait, (const void *)1))
         wait_begin(&completion, &request, &status);
     request = MPI_REQUEST_NULL;
     if (completion.call.thread)
@@ -402,9 +402,10 @@ static void begin_together(enum mpistair_function function)
     /* The callback runs on every process, recorded or not, for it is collective. */
     if (PMPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, close_recording, &self_key, NULL) == MPI_SUCCESS)
         PMPI(Comm_set_attr)(MPI_COMM_SELF, self_key, NULL);
-    __atomic_store_n(&recorder.recording, error == 0, __ATOMIC_RELEASE);
-    if (error == 0)
+    if (error == 0) {
+        start_recording();
         recorder.spool.header->own_cost_ps = own_cost_ps();
+    }
 }
 
 void init_end(struct recorded_call *call, int result)
@@ -529,7 +530,7 @@ static void begin_alone(enum mpistair_function function, MPI_Info info)
     recorder.spool.header->link_init.parent_rank = -1;
     recorder.spool.header->link_finalize.parent_rank = -1;
     process_spool_count();
-    __atomic_store_n(&recorder.recording, 1, __ATOMIC_RELEASE);
+    start_recording();
     recorder.spool.header->own_cost_ps = own_cost_ps();
 }
 

@@ -20,6 +20,21 @@ void *recorder_allocate(size_t bytes)
     return memory;
 }
 
+void start_recording(void)
+{
+    enum recording_kind kind = recorder.stack_frames != 0 || recorder.clock_source != SPOOL_CLOCK_TSC
+                                   ? RECORDING_OTHERWISE
+                               : recorder.multiple ? RECORDING_THREADS
+                                                   : RECORDING_PLAINLY;
+    __atomic_store_n(&recorder.recording, (int)kind, __ATOMIC_RELEASE);
+}
+
+int16_t ask_processor(void)
+{
+    int processor = sched_getcpu();
+    return processor >= 0 && processor <= INT16_MAX ? (int16_t)processor : (int16_t)-1;
+}
+
 void *scratch_borrow(struct scratch *scratch, size_t bytes)
 {
     int saved_errno = errno;

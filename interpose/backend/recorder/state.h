@@ -51,6 +51,7 @@ struct recorder_thread {
     uint32_t communicator_epoch; /* the cached communicator is right while recorder.communicator_epoch is this */
     uint64_t communicator_key;   /* the last communicator looked up */
     uint32_t communicator_index;
+    const struct predefined_datatype *datatype; /* of the last message; NULL: none yet */
     struct scratch scratch;
     struct mpistair_fortran_note *fortran_note; /* that of this thread; never NULL */
     uint16_t stack;                             /* spool_stack.number of the call in progress, 0: none */
@@ -61,9 +62,17 @@ struct recorder_thread {
     } allocations[16];
 };
 
+/* How calls are recorded. */
+enum recording_kind {
+    RECORDING_NOTHING = 0,
+    RECORDING_PLAINLY = 1, /* one thread at a time calls MPI, ticks are those of the TSC, no stacks are noted */
+    RECORDING_THREADS = 2, /* the same under MPI_THREAD_MULTIPLE */
+    RECORDING_OTHERWISE = 3,
+};
+
 struct recorder {
     const struct mpistair_host *host; /* NULL: not started */
-    int recording;                    /* wrappers record */
+    int recording;                    /* enum recording_kind: wrappers record */
     int begun;                        /* MPI_Init was seen to return */
     int connected;                    /* met processes of another MPI_COMM_WORLD */
     int multiple;                     /* MPI_THREAD_MULTIPLE: tables change by atomic operations */
@@ -109,6 +118,25 @@ static inline int is_recording(void)
     return __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED);
 }
 
+static inline int is_recording_plainly(void)
+{
+    return __atomic_load_n(&recorder.recording, __ATOMIC_RELAXED) == RECORDING_PLAINLY;
+}
+
+/* Returns whether calls are recorded plainly, by one thread or by several. */
+static inline int is_recording_quickly(void)
+{
+    return (unsigned)__atomic_load_n(&recorder.recording, __ATOMIC_RELAXED) - 1 < RECORDING_THREADS;
+}
+
+/* Returns the present time where calls are recorded quickly. */
+static inline uint64_t quick_ticks(void)
+{
+    return clock_ticks(SPOOL_CLOCK_TSC);
+}
+
+void start_recording(void);
+
 /* Returns whether MPI has to fill statuses that the caller ignores. */
 static inline int statuses_matter(void)
 {
@@ -127,19 +155,20 @@ static inline uint32_t saturate_ticks(uint64_t ticks)
     return ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX;
 }
 
-/* Returns the processor on which the thread runs, -1 if it is not known. The kernel keeps it in the thread's
- * restartable sequence, where the C library has one. It is looked up inline, as the recorder asks twice a message. */
+/* Asks the C library for the processor on which the thread runs; -1 if it is not known. */
+int16_t ask_processor(void);
+
+/* Returns the same. The kernel keeps it in the thread's restartable sequence, where the C library has one. It is looked
+ * up inline, as the recorder asks twice a message. */
 static inline int16_t current_processor(void)
 {
 #ifdef RSEQ_SIG
     const char *own = (const char *)__builtin_thread_pointer() + __rseq_offset;
-    int processor = (int)__atomic_load_n(&((const struct rseq *)(const void *)own)->cpu_id, __ATOMIC_RELAXED);
-    if (__builtin_expect(processor < 0, 0)) /* the thread is not registered */
-        processor = sched_getcpu();
-#else
-    int processor = sched_getcpu();
+    uint32_t processor = __atomic_load_n(&((const struct rseq *)(const void *)own)->cpu_id, __ATOMIC_RELAXED);
+    if (__builtin_expect(processor <= INT16_MAX, 1)) /* else the thread is not registered */
+        return (int16_t)processor;
 #endif
-    return processor >= 0 && processor <= INT16_MAX ? (int16_t)processor : (int16_t)-1;
+    return ask_processor();
 }
 
 /* Returns zeroed memory, and leaves errno as it is; NULL where there is none. */

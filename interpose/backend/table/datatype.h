@@ -36,15 +36,35 @@ static inline uint64_t datatype_bytes(MPI_Datatype datatype)
     return datatype_ask(datatype);
 }
 
-/* Returns count elements in bytes, saturating at INT64_MAX; 0 for a count that is not positive. */
-static inline uint64_t elements_bytes(int64_t count, MPI_Datatype datatype)
+/* Returns so many times as many bytes, saturating at INT64_MAX; 0 for a count that is not positive. */
+static inline uint64_t count_bytes(int64_t count, uint64_t element_bytes)
 {
     int64_t bytes;
     if (count <= 0)
         return 0;
-    if (__builtin_mul_overflow(count, (int64_t)datatype_bytes(datatype), &bytes))
+    if (__builtin_mul_overflow(count, (int64_t)element_bytes, &bytes))
         return INT64_MAX;
     return (uint64_t)bytes;
+}
+
+/* Returns count elements in bytes. Without elements nothing need be a datatype. */
+static inline uint64_t elements_bytes(int64_t count, MPI_Datatype datatype)
+{
+    return count > 0 ? count_bytes(count, datatype_bytes(datatype)) : 0;
+}
+
+/* Returns the same for the thread's messages, whose datatype is mostly that of the one before. */
+static inline uint64_t message_bytes(struct recorder_thread *thread, int64_t count, MPI_Datatype datatype)
+{
+    uint64_t key = HANDLE_KEY(datatype);
+    const struct predefined_datatype *last = thread->datatype;
+    if (__builtin_expect(!last || last->key != key, 0)) {
+        const struct predefined_datatype *slot = &predefined_datatypes[datatype_slot(key)];
+        if (slot->key != key || !slot->taken)
+            return elements_bytes(count, datatype);
+        thread->datatype = last = slot;
+    }
+    return count_bytes(count, last->bytes);
 }
 
 /* Returns the sum of two numbers of bytes, saturating in the same way. */

@@ -30,13 +30,11 @@ int handle_table_init(struct handle_table *table)
 /* Returns the slot of the handle in the segment, where it has room for a new key; NULL if it is half full. */
 static struct handle_slot *insert(struct handle_segment *segment, uint64_t handle)
 {
-    uint64_t hash = handle * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= hash >> 32;
     if (__atomic_fetch_add(&segment->used, 1, __ATOMIC_RELAXED) > segment->mask / 2) {
         __atomic_fetch_sub(&segment->used, 1, __ATOMIC_RELAXED);
         return NULL;
     }
-    for (uint64_t i = hash;; i++) {
+    for (uint64_t i = handle_hash(handle);; i++) {
         struct handle_slot *slot = &segment->slots[i & segment->mask];
         uint64_t key = 0;
         if (__atomic_compare_exchange_n(&slot->key, &key, ~handle, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))

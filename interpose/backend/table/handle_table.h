@@ -35,11 +35,16 @@ int handle_table_init(struct handle_table *table);
 /* Returns the slot of a handle, with value NULL where it is new; NULL without memory. */
 struct handle_slot *handle_table_add(struct handle_table *table, uint64_t handle);
 
+/* The slots of a segment are looked at from this number on, modulo their number. */
+static inline uint64_t handle_hash(uint64_t handle)
+{
+    return handle * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+}
+
 /* Returns the slot of the handle in this segment or an older one; NULL if there is none. */
 static inline struct handle_slot *handle_segment_find(struct handle_segment *segment, uint64_t handle)
 {
-    uint64_t hash = handle * UINT64_C(0x9e3779b97f4a7c15);
-    for (hash ^= hash >> 32; segment; segment = segment->older) {
+    for (uint64_t hash = handle_hash(handle); segment; segment = segment->older) {
         uint64_t key;
         for (uint64_t i = hash; (key = __atomic_load_n(&segment->slots[i & segment->mask].key, __ATOMIC_RELAXED)) != 0;
              i++)
@@ -52,6 +57,14 @@ static inline struct handle_slot *handle_segment_find(struct handle_segment *seg
 static inline struct handle_slot *handle_table_find(const struct handle_table *table, uint64_t handle)
 {
     return handle_segment_find(__atomic_load_n(&table->newest, __ATOMIC_ACQUIRE), handle);
+}
+
+/* Returns the slot where the handle is mostly found at once; NULL if it may be elsewhere. */
+static inline struct handle_slot *handle_table_glance(const struct handle_table *table, uint64_t handle)
+{
+    struct handle_segment *newest = __atomic_load_n(&table->newest, __ATOMIC_ACQUIRE);
+    struct handle_slot *slot = &newest->slots[handle_hash(handle) & newest->mask];
+    return __builtin_expect(__atomic_load_n(&slot->key, __ATOMIC_RELAXED) == ~handle, 1) ? slot : NULL;
 }
 
 /* Returns another slot of the handle than this one, in an older segment; NULL if there is none, as nearly always. */

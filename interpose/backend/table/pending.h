@@ -85,16 +85,27 @@ static inline uint8_t pending_type(const void *pending)
  * reported before. pending_complete_any serves all that is not a plain operation. */
 uint32_t pending_complete_any(void *pending, struct recorder_thread *thread, const MPI_Status *status, int error,
                               struct moment now);
+static inline int pending_is_plain(const void *pending)
+{
+    const struct spool_operation *operation = pending;
+    return pending_type(pending) == SPOOL_OPERATION && operation->complete_ticks == 0 &&
+           !(operation->flags & PENDING_NOT_PLAIN);
+}
+
+static inline void pending_complete_plain(struct spool_operation *operation, struct moment now)
+{
+    operation->cpu_complete = now.processor;
+    __atomic_store_n(&operation->complete_ticks, now.ticks, __ATOMIC_RELEASE);
+}
+
 static inline uint32_t pending_complete(void *pending, struct recorder_thread *thread, const MPI_Status *status,
                                         int error, struct moment now)
 {
     struct spool_operation *operation = pending;
-    if (pending_type(pending) != SPOOL_OPERATION || operation->complete_ticks != 0 ||
-        now.ticks <= operation->post_ticks || (operation->flags & PENDING_NOT_PLAIN) || error != MPI_SUCCESS ||
+    if (!pending_is_plain(pending) || now.ticks <= operation->post_ticks || error != MPI_SUCCESS ||
         __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED))
         return pending_complete_any(pending, thread, status, error, now);
-    operation->cpu_complete = now.processor;
-    __atomic_store_n(&operation->complete_ticks, now.ticks, __ATOMIC_RELEASE);
+    pending_complete_plain(operation, now);
     return 1;
 }
 

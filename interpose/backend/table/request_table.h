@@ -37,7 +37,7 @@ extern struct handle_table request_table;
 void request_table_insert(struct recorder_thread *thread, uint64_t handle, void *pending);
 static inline void request_table_add(struct recorder_thread *thread, uint64_t handle, void *pending)
 {
-    struct handle_slot *slot = handle_table_find(&request_table, handle);
+    struct handle_slot *slot = handle_table_glance(&request_table, handle);
     if (slot && !recorder.multiple && !slot->value)
         slot->value = pending;
     else
