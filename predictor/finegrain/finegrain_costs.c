@@ -26,8 +26,8 @@ const char *finegrain_quantity(enum finegrain_interface by)
 }
 
 /* Returns a quantity of the protocol, else that of any protocol, else that of any level; NaN where there is none. */
-static double value_of(const struct machine *machine, enum level level, enum machine_protocol protocol,
-                       const char *quantity)
+static double finegrain_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                              const char *quantity)
 {
     double value = machine_value(machine, level, protocol, quantity, NAN);
     if (isnan(value))
@@ -40,16 +40,16 @@ static double value_of(const struct machine *machine, enum level level, enum mac
 static double own_tau_s(const struct machine *machine, enum level level, const struct machine_protocols *protocols,
                         enum machine_protocol protocol, enum finegrain_interface by)
 {
-    double seconds = value_of(machine, level, protocol, finegrain_quantity(by));
+    double seconds = finegrain_value(machine, level, protocol, finegrain_quantity(by));
     size_t at = 0;
     if (by == FINEGRAIN_P2P || by == FINEGRAIN_PERSISTENT)
         return seconds;
     while (at + 1 < protocols->n && protocols->protocol[at] != protocol)
         at++;
     for (size_t i = at; i-- > 0 && isnan(seconds);)
-        seconds = value_of(machine, level, protocols->protocol[i], finegrain_quantity(by));
+        seconds = finegrain_value(machine, level, protocols->protocol[i], finegrain_quantity(by));
     for (size_t i = at + 1; i < protocols->n && isnan(seconds); i++)
-        seconds = value_of(machine, level, protocols->protocol[i], finegrain_quantity(by));
+        seconds = finegrain_value(machine, level, protocols->protocol[i], finegrain_quantity(by));
     return seconds;
 }
 
@@ -58,7 +58,7 @@ static double rate_of(const struct machine *machine, enum level level, enum fine
 {
     static const char *const quantities[FINEGRAIN_INTERFACE_COUNT] = {
         [FINEGRAIN_RMA] = "rate_rma", [FINEGRAIN_PARTITIONED] = "rate_partitioned"};
-    double rate = quantities[by] != NULL ? value_of(machine, level, PROTOCOL_ANY, quantities[by]) : NAN;
+    double rate = quantities[by] != NULL ? finegrain_value(machine, level, PROTOCOL_ANY, quantities[by]) : NAN;
     return isnan(rate) ? 1 : rate;
 }
 
@@ -67,7 +67,7 @@ static bool leaves_late(const struct machine *machine, enum level level, uint64_
 {
     struct machine_protocols protocols;
     return machine_protocols(machine, level, &protocols, NULL) == 0 &&
-           value_of(machine, level, machine_protocol_of(&protocols, bytes), "partitions_early") <= 0;
+           finegrain_value(machine, level, machine_protocol_of(&protocols, bytes), "partitions_early") <= 0;
 }
 
 /* Adds what threads that send messages at once cost each other. Returns 0, or -1 with the reason. */
@@ -80,7 +80,7 @@ static int add_thread(const struct machine *machine, enum level level, struct fi
     if (machine_protocols(machine, level, &protocols, error) != 0)
         return -1;
     enum machine_protocol protocol = machine_protocol_of(&protocols, problem->bytes / problem->parts);
-    double thread_s = value_of(machine, level, protocol, "tau_thread");
+    double thread_s = finegrain_value(machine, level, protocol, "tau_thread");
     notes->tau_thread_missing = notes->tau_thread_missing || isnan(thread_s);
     problem->tau_fine_s += isnan(thread_s) ? 0 : thread_s;
     return 0;
@@ -123,7 +123,7 @@ static double queue_s(const struct machine *machine, double n, struct finegrain_
  * else the two sides have found each other before. 0 where the table does not tell it. */
 static double request_s(const struct machine *machine, enum level level)
 {
-    double seconds = value_of(machine, level, PROTOCOL_ANY, "tau_request");
+    double seconds = finegrain_value(machine, level, PROTOCOL_ANY, "tau_request");
     return isnan(seconds) ? 0 : seconds;
 }
 

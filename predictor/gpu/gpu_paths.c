@@ -48,8 +48,8 @@ static double message_parts(const struct gpu_problem *problem, enum gpu_path pat
 }
 
 /* Returns the line of a path of n messages about a size, without the copies. */
-static struct line message_line(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path,
-                                double n, double bytes)
+static struct line gpu_message_line(const struct gpu_costs *costs, const struct gpu_problem *problem,
+                                    enum gpu_path path, double n, double bytes)
 {
     if (path == GPU_DIRECT)
         return (struct line){n * costs->gpu_tau_s, costs->gpu_s_per_byte};
@@ -82,7 +82,7 @@ static struct line copy_line(const struct gpu_costs *costs, const struct gpu_pro
 static struct line path_line(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path path,
                              double bytes)
 {
-    struct line messages = message_line(costs, problem, path, (double)problem->messages, bytes);
+    struct line messages = gpu_message_line(costs, problem, path, (double)problem->messages, bytes);
     struct line copies = copy_line(costs, problem, path, copied(problem), bytes);
     return (struct line){messages.at_zero_s + copies.at_zero_s, messages.s_per_byte + copies.s_per_byte};
 }
@@ -106,7 +106,7 @@ double gpu_messages_s(const struct gpu_costs *costs, const struct gpu_problem *p
         return NAN;
     for (size_t i = 0; i < n; i++) {
         double bytes = of[i].messages * (double)of[i].bytes;
-        seconds += line_at(message_line(costs, problem, path, of[i].messages, bytes), bytes);
+        seconds += line_at(gpu_message_line(costs, problem, path, of[i].messages, bytes), bytes);
         all_bytes += bytes;
     }
     return seconds + line_at(copy_line(costs, problem, path, 1, all_bytes), all_bytes);
@@ -158,7 +158,7 @@ struct search {
     size_t n, most;
 };
 
-static void take(struct search *search, int sign, double bytes)
+static void take_change(struct search *search, int sign, double bytes)
 {
     if (sign == 0 || sign == search->sign)
         return;
@@ -175,12 +175,12 @@ static void take(struct search *search, int sign, double bytes)
 /* Goes over the whole sizes from `from` up to the one before `to`, where both paths are lines. */
 static void search_lines(struct search *search, struct line first, struct line second, double from, double to)
 {
-    take(search, compare_at(first, second, from), from);
+    take_change(search, compare_at(first, second, from), from);
     int end = compare_at(first, second, to - 1);
     if (end == 0 || end == search->sign)
         return;
     double root = (second.at_zero_s - first.at_zero_s) / (first.s_per_byte - second.s_per_byte);
-    take(search, end, fmin(fmax(ceil(root), from), to - 1));
+    take_change(search, end, fmin(fmax(ceil(root), from), to - 1));
 }
 
 size_t gpu_crossovers(const struct gpu_costs *costs, const struct gpu_problem *problem, enum gpu_path first,

@@ -345,7 +345,7 @@ static void add_message(const struct crossing *message, const struct critical *l
                 alone_s[p] += fmin(message->bytes, latest[p].bytes * message->of_a_turn) / message->bytes_per_s;
 }
 
-static void add_messages(const struct flow_waits *waits, struct common *common, double *alone_s)
+static void flow_add_messages(const struct flow_waits *waits, struct common *common, double *alone_s)
 {
     const struct traffic *traffic = waits->traffic;
     const struct pattern *pattern = traffic->pattern;
@@ -376,7 +376,7 @@ static double *transfer_alone(const struct flow_waits *waits)
     double *alone_s = xcalloc(n * n_ranks + 1, sizeof *alone_s);
     for (size_t rank = 0; rank < n_ranks; rank++)
         common[rank] = find_common(&waits->latest[rank * n], n);
-    add_messages(waits, common, alone_s);
+    flow_add_messages(waits, common, alone_s);
     for (size_t i = 0; i < n * n_ranks; i++)
         alone_s[i] += common[i / n].alone_s;
     free(common);
@@ -411,7 +411,8 @@ static double copy_s(const struct network *network, size_t rank, double bytes_pe
 }
 
 /* Adds the ranks' transfers, the means over the points. */
-static void add_transfers(const struct network *network, const struct machine *machine, struct prediction *prediction)
+static void flow_add_transfers(const struct network *network, const struct machine *machine,
+                               struct prediction *prediction)
 {
     size_t n_ranks = network->traffic->n_ranks, n = network->n_points;
     double copy_rate = copy_bytes_per_s(machine);
@@ -487,7 +488,7 @@ static void add_network(const struct traffic *traffic, const struct placement *p
     }
     if (network.carries)
         pass(&network, false, true);
-    add_transfers(&network, machine, prediction);
+    flow_add_transfers(&network, machine, prediction);
     prediction->extrapolated += bandwidth_steps_extrapolated(&network.steps);
     network_release(&network);
 }
@@ -500,7 +501,7 @@ void flow_predict(const struct flow_transport *transport, enum service within, c
                   prediction);
 }
 
-static int predict(const struct model_input *input, struct prediction *prediction, struct error *error)
+static int predict_flow(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
     double bytes = machine_value(input->machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
     const struct flow_transport even = {.packet = {.bytes = 1, .most_bytes = INFINITY},
@@ -516,4 +517,4 @@ const struct model flow_model = {.name = "flow",
                                  .summary = "both NICs limit, all flows evenly; a send ends when it is buffered",
                                  .latency_side = true,
                                  .repeats = true,
-                                 .predict = predict};
+                                 .predict = predict_flow};

@@ -60,7 +60,7 @@ const struct flow_limit flow_window_packet = {PACKET_WINDOWS * SLOW_START_BYTES,
 const struct flow_limit flow_window_buffer = {BUFFER_WINDOWS * SLOW_START_BYTES, BUFFER_WINDOWS *GROWTH,
                                               LARGEST_BUFFER_BYTES};
 
-static int predict(const struct model_input *input, struct prediction *prediction, struct error *error)
+static int predict_flow_window(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
     const struct flow_transport tcp = {.packet = flow_window_packet,
                                        .buffer = flow_window_buffer,
@@ -75,4 +75,4 @@ const struct model flow_window_model = {.name = "flow-window",
                                         .summary = "flow with the send buffers and windows of TCP",
                                         .latency_side = true,
                                         .repeats = true,
-                                        .predict = predict};
+                                        .predict = predict_flow_window};

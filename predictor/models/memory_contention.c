@@ -120,7 +120,7 @@ int memory_model_covers(const struct memory_model *model, const char *name, uint
                      message_numa, lacks_remote ? "the socket that computes" : "the other socket");
 }
 
-static double smaller(double a, double b)
+static double smaller_bandwidth(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -144,7 +144,7 @@ static void together(const struct memory_side *side, uint32_t n_cores, double *c
         double n = i, most = total(side, n);
         if (n * side->computation + side->alpha * side->message < most) { /* D2 */
             *computation = n * side->computation;
-            *message = smaller(most - *computation, side->message);
+            *message = smaller_bandwidth(most - *computation, side->message);
             share = *message / side->message;
             at = n;
             continue;
@@ -170,7 +170,7 @@ void memory_predict(const struct memory_model *model, uint32_t n, uint32_t compu
     together(&receiving, n, &unused, &bandwidth->message);
     bandwidth->message_alone = receiving.message;
     bandwidth->computation_alone = /* D6 */
-        smaller(smaller(n * computing->computation, total(computing, n)), computing->total_seq);
+        smaller_bandwidth(smaller_bandwidth(n * computing->computation, total(computing, n)), computing->total_seq);
     bandwidth->computation = bandwidth->computation_alone; /* D8 */
     if (same)
         together(computing, n, &bandwidth->computation, &unused);

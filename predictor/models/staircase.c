@@ -91,8 +91,8 @@ static double receive_alone_s(const struct traffic *traffic, size_t rank, unsign
 
 /* Adds the transfer of every rank, T8's and T15's maximum, with its part alone apart: for a delivery the bytes of the
  * rank's own messages to that receiver, as far as they are through by then. alone_s[n_ranks] gives room. */
-static void add_transfers(const struct traffic *traffic, unsigned levels, const double *recv_s,
-                          const struct critical *sends, double *alone_s, struct prediction *prediction)
+static void staircase_add_transfers(const struct traffic *traffic, unsigned levels, const double *recv_s,
+                                    const struct critical *sends, double *alone_s, struct prediction *prediction)
 {
     const struct pattern *pattern = traffic->pattern;
     double single[MAX_CLASSES];
@@ -137,7 +137,7 @@ void staircase_add(const struct traffic *traffic, const struct placement *placem
     /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
         prediction->part_s[PART_LATENCY][rank] += staircase_latency_s(traffic, rank, levels, side);
-    add_transfers(traffic, levels, recv_s, sends, recv_s + traffic->n_ranks, prediction);
+    staircase_add_transfers(traffic, levels, recv_s, sends, recv_s + traffic->n_ranks, prediction);
     prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     serial_release(&in_turn);
     bandwidth_steps_release(&steps);

@@ -169,8 +169,8 @@ void staircase_receive_mixed(const struct traffic *traffic, unsigned levels, str
 }
 
 /* Tells the senders of one receiver's messages when each is delivered. */
-static void deliver(const struct size_order *order, uint32_t receiver, const uint32_t *src, double recv_s,
-                    struct critical *sends)
+static void deliver_to(const struct size_order *order, uint32_t receiver, const uint32_t *src, double recv_s,
+                       struct critical *sends)
 {
     size_t begin = order->first[receiver], end = order->first[receiver + 1];
     double volume = 0; /* V_i */
@@ -198,6 +198,6 @@ void staircase_delivery(const struct traffic *traffic, unsigned levels, const do
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
         sends[rank] = (struct critical){0};
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-        deliver(&order, (uint32_t)rank, traffic->pattern->src, recv_s[rank], sends);
+        deliver_to(&order, (uint32_t)rank, traffic->pattern->src, recv_s[rank], sends);
     size_order_release(&order);
 }

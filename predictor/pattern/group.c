@@ -11,7 +11,7 @@ struct group_order {
 };
 
 /* Compares the groups of two ranks: -1, 0, 1. */
-static int compare_places(const struct group_order *order, uint32_t a, uint32_t b)
+static int compare_ranks_places(const struct group_order *order, uint32_t a, uint32_t b)
 {
     const struct placement *placement = order->placement;
     if (placement->node[a] != placement->node[b])
@@ -24,7 +24,7 @@ static int compare_places(const struct group_order *order, uint32_t a, uint32_t 
 static int compare_ranks(const void *a, const void *b, void *order)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    int places = compare_places(order, x, y);
+    int places = compare_ranks_places(order, x, y);
     return places != 0 ? places : (x > y) - (x < y);
 }
 
@@ -40,7 +40,7 @@ void grouping_init(struct grouping *grouping, const struct placement *placement,
     qsort_r(grouping->member, n_ranks, sizeof *grouping->member, compare_ranks, &order);
     grouping->first[0] = 0;
     for (size_t i = 1; i <= n_ranks; i++) {
-        if (i < n_ranks && compare_places(&order, grouping->member[i - 1], grouping->member[i]) == 0)
+        if (i < n_ranks && compare_ranks_places(&order, grouping->member[i - 1], grouping->member[i]) == 0)
             continue;
         size_t begin = grouping->first[grouping->n_groups], size = i - begin;
         for (size_t k = begin; k < i; k++)

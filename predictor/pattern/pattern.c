@@ -16,7 +16,7 @@ struct pattern_reader {
 
 enum { COLUMN_SRC, COLUMN_DST, COLUMN_BYTES, COLUMN_SEND, COLUMN_RECV, COLUMN_COMM, COLUMN_ANY, COLUMN_COUNT };
 
-static void grow(void *array, size_t element_bytes, size_t capacity)
+static void grow_to(void *array, size_t element_bytes, size_t capacity)
 {
     size_t any = 0;
     array_reserve(array, &any, capacity, element_bytes);
@@ -28,17 +28,17 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
         return -1;
     if (pattern->n_messages == pattern->capacity) {
         pattern->capacity = pattern->capacity > 0 ? 2 * pattern->capacity : 64;
-        grow(&pattern->src, sizeof *pattern->src, pattern->capacity);
-        grow(&pattern->dst, sizeof *pattern->dst, pattern->capacity);
-        grow(&pattern->bytes, sizeof *pattern->bytes, pattern->capacity);
+        grow_to(&pattern->src, sizeof *pattern->src, pattern->capacity);
+        grow_to(&pattern->dst, sizeof *pattern->dst, pattern->capacity);
+        grow_to(&pattern->bytes, sizeof *pattern->bytes, pattern->capacity);
         if (pattern->send_s != NULL)
-            grow(&pattern->send_s, sizeof *pattern->send_s, pattern->capacity);
+            grow_to(&pattern->send_s, sizeof *pattern->send_s, pattern->capacity);
         if (pattern->recv_s != NULL)
-            grow(&pattern->recv_s, sizeof *pattern->recv_s, pattern->capacity);
+            grow_to(&pattern->recv_s, sizeof *pattern->recv_s, pattern->capacity);
         if (pattern->computing != NULL)
-            grow(&pattern->computing, sizeof *pattern->computing, pattern->capacity);
+            grow_to(&pattern->computing, sizeof *pattern->computing, pattern->capacity);
         if (pattern->match != NULL)
-            grow(&pattern->match, sizeof *pattern->match, pattern->capacity);
+            grow_to(&pattern->match, sizeof *pattern->match, pattern->capacity);
     }
     pattern->src[pattern->n_messages] = src;
     pattern->dst[pattern->n_messages] = dst;
@@ -57,7 +57,7 @@ static void set_value(const struct pattern *pattern, double **values, const doub
     if (value == NULL)
         return;
     if (*values == NULL)
-        grow(values, sizeof **values, pattern->capacity);
+        grow_to(values, sizeof **values, pattern->capacity);
     (*values)[pattern->n_messages - 1] = *value;
 }
 

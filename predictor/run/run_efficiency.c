@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* The part of itself by which the ideal run may be too long or too short by rounding alone. */
-static const double ROUNDING = 1e-9;
+static const double EFFICIENCY_ROUNDING = 1e-9;
 
 const char *const run_efficiency_name[EFFICIENCY_COUNT] = {
     [EFFICIENCY_PARALLEL] = "parallel",           [EFFICIENCY_LOAD_BALANCE] = "load_balance",
@@ -54,6 +54,6 @@ struct run_efficiencies run_efficiencies_of(const struct run_program *program, d
 
 int run_efficiency_bound(enum run_efficiency efficiency, double communication, double ideal)
 {
-    int of_transfer = ideal > 1 + ROUNDING ? -1 : ideal < communication * (1 - ROUNDING) ? 1 : 0;
+    int of_transfer = ideal > 1 + EFFICIENCY_ROUNDING ? -1 : ideal < communication * (1 - EFFICIENCY_ROUNDING) ? 1 : 0;
     return efficiency == EFFICIENCY_TRANSFER ? of_transfer : efficiency == EFFICIENCY_SERIALISATION ? -of_transfer : 0;
 }

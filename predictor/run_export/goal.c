@@ -84,13 +84,13 @@ static void end_line(struct goal *goal, struct label label)
 }
 
 /* Makes what follows in the thread wait for that operation alone. */
-static void go_on(struct goal *goal, struct label label, bool begun)
+static void goal_go_on(struct goal *goal, struct label label, bool begun)
 {
     goal->n_links = 0;
     add_link(goal, label, begun);
 }
 
-static void begin_line(struct goal *goal, struct label label)
+static void goal_begin_line(struct goal *goal, struct label label)
 {
     print_label(goal->context->stream, label);
     fputs(": ", goal->context->stream);
@@ -98,7 +98,7 @@ static void begin_line(struct goal *goal, struct label label)
 
 static void write_calc(struct goal *goal, struct label label, uint64_t ns)
 {
-    begin_line(goal, label);
+    goal_begin_line(goal, label);
     fprintf(goal->context->stream, "calc %" PRIu64, ns);
     end_line(goal, label);
 }
@@ -108,20 +108,20 @@ static void calc(struct goal *goal, struct label label, uint64_t ns)
     if (ns == 0)
         return;
     write_calc(goal, label, ns);
-    go_on(goal, label, false);
+    goal_go_on(goal, label, false);
 }
 
 /* LogGOPSim counts the bytes after the first one: there must be one. */
-static void message_line(struct goal *goal, struct label label, bool receive, uint64_t bytes, uint32_t peer,
-                         uint32_t tag)
+static void goal_message_line(struct goal *goal, struct label label, bool receive, uint64_t bytes, uint32_t peer,
+                              uint32_t tag)
 {
-    begin_line(goal, label);
+    goal_begin_line(goal, label);
     fprintf(goal->context->stream, "%s %" PRIu64 "b %s %" PRIu32 " tag %" PRIu32, receive ? "recv" : "send",
             bytes > 0 ? bytes : 1, receive ? "from" : "to", peer, tag);
     end_line(goal, label);
 }
 
-static void post(struct goal *goal, const struct run_step *step)
+static void goal_post(struct goal *goal, const struct run_step *step)
 {
     const struct run_message *message = &goal->program->messages[step->object];
     bool receive = step->kind == STEP_RECEIVE, self = message->src == message->dst;
@@ -131,11 +131,11 @@ static void post(struct goal *goal, const struct run_step *step)
     if (self) {
         write_calc(goal, label, 0);
     } else {
-        message_line(goal, label, receive, message->bytes, receive ? message->src : message->dst, step->object);
+        goal_message_line(goal, label, receive, message->bytes, receive ? message->src : message->dst, step->object);
         goal->context->limits[LIMIT_SYNCHRONOUS] += !receive && (message->flags & MESSAGE_SYNCHRONOUS) != 0;
         goal->context->limits[LIMIT_ONE_SIDED] += (message->flags & MESSAGE_ONE_SIDED) != 0;
     }
-    go_on(goal, label, true);
+    goal_go_on(goal, label, true);
 }
 
 static void wait_operations(struct goal *goal, const struct run_step *step)
@@ -156,7 +156,7 @@ static void wait_operations(struct goal *goal, const struct run_step *step)
 }
 
 /* Writes the rounds of a member. Afterwards the thread waits for the last one. */
-static void exchange(struct goal *goal, uint32_t member, bool nonblocking)
+static void goal_exchange(struct goal *goal, uint32_t member, bool nonblocking)
 {
     const struct run_program *p = goal->program;
     const struct run_collective *collective = export_collective(goal->context, member);
@@ -165,9 +165,9 @@ static void exchange(struct goal *goal, uint32_t member, bool nonblocking)
         struct exchange_round round = exchange_round(p, member, k);
         struct label sent = {'x', member, k}, received = {'y', member, k};
         if (round.from != EXCHANGE_NOBODY)
-            message_line(goal, received, true, round.received_bytes, p->members[round.from].rank, tag);
+            goal_message_line(goal, received, true, round.received_bytes, p->members[round.from].rank, tag);
         if (round.to != EXCHANGE_NOBODY)
-            message_line(goal, sent, false, round.sent_bytes, p->members[round.to].rank, tag);
+            goal_message_line(goal, sent, false, round.sent_bytes, p->members[round.to].rank, tag);
         if (round.to == EXCHANGE_NOBODY && round.from == EXCHANGE_NOBODY)
             continue;
         goal->n_links = 0;
@@ -187,26 +187,26 @@ static void begin_exchange(struct goal *goal, uint32_t member)
 {
     struct label begin = {.kind = 'i', .number = member}, end = {.kind = 'e', .number = member};
     write_calc(goal, begin, 0);
-    go_on(goal, begin, false);
-    exchange(goal, member, true);
+    goal_go_on(goal, begin, false);
+    goal_exchange(goal, member, true);
     write_calc(goal, end, 0);
-    go_on(goal, begin, false);
+    goal_go_on(goal, begin, false);
 }
 
-static void write_step(struct goal *goal, size_t number)
+static void goal_write_step(struct goal *goal, size_t number)
 {
     const struct run_step *step = &goal->program->steps[number];
     calc(goal, (struct label){.kind = 'c', .number = (uint32_t)number}, export_ns(&goal->computed, step->compute_s));
     switch (step->kind) {
     case STEP_SEND:
     case STEP_RECEIVE:
-        post(goal, step);
+        goal_post(goal, step);
         break;
     case STEP_WAIT:
         wait_operations(goal, step);
         break;
     case STEP_COLLECTIVE:
-        exchange(goal, step->object, false);
+        goal_exchange(goal, step->object, false);
         break;
     case STEP_BEGIN:
         begin_exchange(goal, step->object);
@@ -226,7 +226,7 @@ static void write_strand(struct goal *goal, uint32_t number)
     calc(goal, (struct label){.kind = 'b', .number = number},
          export_ns(&begin, strand->begin_s - goal->context->begin_s));
     for (size_t i = 0; i < strand->n_steps; i++)
-        write_step(goal, strand->first_step + i);
+        goal_write_step(goal, strand->first_step + i);
     /* A wait at the very end needs an operation that waits. */
     uint64_t tail_ns = export_ns(&goal->computed, strand->tail_s);
     if (tail_ns > 0 || goal->n_links > 0)
@@ -244,8 +244,8 @@ static void write_rank(struct goal *goal)
     goal->n_links = 0;
     for (uint32_t i = context->one_sided[goal->rank]; i != EXPORT_NOBODY; i = context->next_one_sided[i])
         if (goal->program->messages[i].src != goal->rank)
-            message_line(goal, (struct label){.kind = 'r', .number = i}, true, goal->program->messages[i].bytes,
-                         goal->program->messages[i].src, i);
+            goal_message_line(goal, (struct label){.kind = 'r', .number = i}, true, goal->program->messages[i].bytes,
+                              goal->program->messages[i].src, i);
     for (uint32_t strand = first; strand < end; strand++) {
         goal->processor = (strand - first) % MAX_PROCESSORS;
         write_strand(goal, strand);

@@ -17,36 +17,36 @@ struct tit {
     struct export_clock computed;
 };
 
-static FILE *begin_line(struct tit *tit, const char *action)
+static FILE *tit_begin_line(struct tit *tit, const char *action)
 {
     fprintf(tit->context->stream, "%" PRIu32 " %s", tit->process, action);
     return tit->context->stream;
 }
 
-static void compute(struct tit *tit, double seconds)
+static void tit_compute(struct tit *tit, double seconds)
 {
     uint64_t ns = export_ns(&tit->computed, seconds);
     if (ns > 0)
-        fprintf(begin_line(tit, "compute"), " %" PRIu64 "\n", ns);
+        fprintf(tit_begin_line(tit, "compute"), " %" PRIu64 "\n", ns);
 }
 
 static void take_time(struct tit *tit, double seconds)
 {
     if (seconds > 0)
-        fprintf(begin_line(tit, "sleep"), " %.9f\n", seconds);
+        fprintf(tit_begin_line(tit, "sleep"), " %.9f\n", seconds);
 }
 
 /* A receive without bytes would look for its message before anything else. */
-static void post(struct tit *tit, const char *action, bool receive, uint32_t peer, uint32_t tag, uint64_t bytes)
+static void tit_post(struct tit *tit, const char *action, bool receive, uint32_t peer, uint32_t tag, uint64_t bytes)
 {
-    fprintf(begin_line(tit, action), " %" PRIu32 " %" PRIu32 " %" PRIu64 "\n", peer, tag,
+    fprintf(tit_begin_line(tit, action), " %" PRIu32 " %" PRIu32 " %" PRIu64 "\n", peer, tag,
             receive && bytes == 0 ? 1 : bytes);
     tit->open += action[0] == 'i';
 }
 
 static void wait_one(struct tit *tit, uint32_t src, uint32_t dst, uint32_t tag)
 {
-    fprintf(begin_line(tit, "wait"), " %" PRIu32 " %" PRIu32 " %" PRIu32 "\n", src, dst, tag);
+    fprintf(tit_begin_line(tit, "wait"), " %" PRIu32 " %" PRIu32 " %" PRIu32 "\n", src, dst, tag);
     tit->open--;
 }
 
@@ -67,7 +67,7 @@ static void post_step(struct tit *tit, const struct run_step *step, bool blocks)
         return;
     const char *action = receive ? blocks ? "recv" : "irecv" : blocks ? "send" : "isend";
     uint32_t peer = receive ? context->send_strand[step->object] : context->receive_strand[step->object];
-    post(tit, action, receive, peer, step->object, message->bytes);
+    tit_post(tit, action, receive, peer, step->object, message->bytes);
     context->limits[LIMIT_SYNCHRONOUS] += !receive && (message->flags & MESSAGE_SYNCHRONOUS) != 0;
     context->limits[LIMIT_ONE_SIDED] += (message->flags & MESSAGE_ONE_SIDED) != 0;
 }
@@ -131,14 +131,14 @@ static void wait_step(struct tit *tit, const struct run_step *step)
         n += wait_operation(tit, waits[i], false);
     bool all = n > 1 && n == tit->open;
     if (all) {
-        fputs("\n", begin_line(tit, "waitall"));
+        fputs("\n", tit_begin_line(tit, "waitall"));
         tit->open = 0;
     }
     for (uint32_t i = 0; !all && i < step->count; i++)
         wait_operation(tit, waits[i], true);
 }
 
-static void exchange(struct tit *tit, uint32_t member, bool nonblocking)
+static void tit_exchange(struct tit *tit, uint32_t member, bool nonblocking)
 {
     const struct export_context *context = tit->context;
     const struct run_collective *collective = export_collective(context, member);
@@ -149,9 +149,9 @@ static void exchange(struct tit *tit, uint32_t member, bool nonblocking)
         uint32_t to = round.to != EXCHANGE_NOBODY ? context->member_strand[round.to] : 0;
         uint32_t from = round.from != EXCHANGE_NOBODY ? context->member_strand[round.from] : 0;
         if (round.from != EXCHANGE_NOBODY)
-            post(tit, both ? "irecv" : "recv", true, from, tag, round.received_bytes);
+            tit_post(tit, both ? "irecv" : "recv", true, from, tag, round.received_bytes);
         if (round.to != EXCHANGE_NOBODY)
-            post(tit, both ? "isend" : "send", false, to, tag, round.sent_bytes);
+            tit_post(tit, both ? "isend" : "send", false, to, tag, round.sent_bytes);
         if (both && !nonblocking) {
             wait_one(tit, from, tit->process, tag);
             wait_one(tit, tit->process, to, tag);
@@ -204,7 +204,7 @@ static void write_native(struct tit *tit, uint32_t member)
     const struct run_collective *c = export_collective(tit->context, member);
     uint64_t bytes = (uint64_t)block_bytes(tit->program, c);
     uint32_t root = c->root == UINT32_MAX ? 0 : c->root;
-    FILE *stream = begin_line(tit, native_name[c->kind]);
+    FILE *stream = tit_begin_line(tit, native_name[c->kind]);
     switch (c->kind) {
     case COLLECTIVE_BCAST:
         fprintf(stream, " %" PRIu64 " %" PRIu32, bytes, root);
@@ -245,7 +245,7 @@ static void write_member(struct tit *tit, uint32_t member, bool nonblocking)
         write_native(tit, member);
         return;
     }
-    exchange(tit, member, nonblocking);
+    tit_exchange(tit, member, nonblocking);
     bool recorded = exchange_as_recorded(collective);
     if (recorded && !nonblocking)
         take_time(tit, tit->program->members[member].after_s);
@@ -254,11 +254,11 @@ static void write_member(struct tit *tit, uint32_t member, bool nonblocking)
 }
 
 /* Returns how many steps it wrote. */
-static size_t write_step(struct tit *tit, size_t number)
+static size_t tit_write_step(struct tit *tit, size_t number)
 {
     const struct run_step *step = &tit->program->steps[number];
     bool both = blocks(tit, number);
-    compute(tit, step->compute_s);
+    tit_compute(tit, step->compute_s);
     switch (step->kind) {
     case STEP_SEND:
     case STEP_RECEIVE:
@@ -282,7 +282,7 @@ static void write_process(struct export_context *context, uint32_t process)
     const struct run_program *p = context->program;
     const struct run_strand *strand = &p->strands[process];
     struct tit tit = {.context = context, .program = p, .process = process};
-    fputs("\n", begin_line(&tit, "init"));
+    fputs("\n", tit_begin_line(&tit, "init"));
     if (p->n_strands != p->n_ranks)
         fprintf(context->stream, "# a thread of rank %" PRIu32 "\n", strand->rank);
     bool first = context->first_strand[strand->rank] == process;
@@ -290,12 +290,12 @@ static void write_process(struct export_context *context, uint32_t process)
     for (uint32_t i = first ? context->one_sided[strand->rank] : EXPORT_NOBODY; i != EXPORT_NOBODY;
          i = context->next_one_sided[i])
         if (is_written(&tit, i))
-            post(&tit, "irecv", true, context->send_strand[i], i, p->messages[i].bytes);
+            tit_post(&tit, "irecv", true, context->send_strand[i], i, p->messages[i].bytes);
     take_time(&tit, strand->begin_s - context->begin_s);
     for (size_t i = strand->first_step; i < strand->first_step + strand->n_steps;)
-        i += write_step(&tit, i);
-    compute(&tit, strand->tail_s);
-    fputs("\n", begin_line(&tit, "finalize"));
+        i += tit_write_step(&tit, i);
+    tit_compute(&tit, strand->tail_s);
+    fputs("\n", tit_begin_line(&tit, "finalize"));
 }
 
 void tit_write(struct export_context *context)

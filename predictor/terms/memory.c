@@ -67,9 +67,9 @@ static void count_arrival(struct prediction_memory *memory, const struct memory_
 }
 
 /* Adds up the messages; what arrives is summed by socket, at its number. */
-static void add_messages(const struct traffic *traffic, const struct memory_share *share,
-                         const struct model_options *options, const struct grouping *sockets,
-                         struct prediction_memory *memory, struct memory_sums *sums)
+static void memory_add_messages(const struct traffic *traffic, const struct memory_share *share,
+                                const struct model_options *options, const struct grouping *sockets,
+                                struct prediction_memory *memory, struct memory_sums *sums)
 {
     const struct pattern *pattern = traffic->pattern;
     double bytes_per_s[MAX_CLASSES];
@@ -148,7 +148,7 @@ static int memory_add(const struct pattern *pattern, const struct placement *pla
     }
     sums_init(&sums, n_ranks);
     grouping_init(&sockets, placement, GROUP_BY_SOCKET);
-    add_messages(&traffic, &share, options, &sockets, memory, &sums);
+    memory_add_messages(&traffic, &share, options, &sockets, memory, &sums);
     for (size_t rank = 0; rank < n_ranks; rank++)
         prediction->part_s[PART_MEMORY][rank] +=
             (prediction->part_s[PART_BANDWIDTH][rank] + prediction->part_s[PART_CONTENTION][rank]) *

@@ -33,8 +33,8 @@
 #include "predictor/terms/terms.h"
 #include "share/base/memory.h"
 
-static int charge(const struct machine *machine, const struct queue_search *search, double *queue_s,
-                  struct error *error)
+static int charge_search(const struct machine *machine, const struct queue_search *search, double *queue_s,
+                         struct error *error)
 {
     for (enum machine_queue queue = MACHINE_QUEUE_POSTED; queue < MACHINE_QUEUE_COUNT; queue++) {
         double step_s;
@@ -47,8 +47,8 @@ static int charge(const struct machine *machine, const struct queue_search *sear
     return 0;
 }
 
-static int add(enum queue_lists lists, const struct pattern *pattern, const struct placement *placement,
-               const struct machine *machine, struct prediction *prediction, struct error *error)
+static int add_captured(enum queue_lists lists, const struct pattern *pattern, const struct placement *placement,
+                        const struct machine *machine, struct prediction *prediction, struct error *error)
 {
     struct traffic traffic;
     if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
@@ -57,7 +57,7 @@ static int add(enum queue_lists lists, const struct pattern *pattern, const stru
     int result = 0;
     queue_search(&traffic, lists, searches);
     for (size_t rank = 0; result == 0 && rank < traffic.n_ranks; rank++)
-        result = charge(machine, &searches[rank], &prediction->part_s[PART_QUEUE][rank], error);
+        result = charge_search(machine, &searches[rank], &prediction->part_s[PART_QUEUE][rank], error);
     free(searches);
     traffic_release(&traffic);
     return result;
@@ -67,7 +67,7 @@ static int add_one_list(const struct pattern *pattern, const struct placement *p
                         const struct model_options *options, struct prediction *prediction, struct error *error)
 {
     (void)options;
-    return add(QUEUE_ONE_LIST, pattern, placement, machine, prediction, error);
+    return add_captured(QUEUE_ONE_LIST, pattern, placement, machine, prediction, error);
 }
 
 static int add_by_source(const struct pattern *pattern, const struct placement *placement,
@@ -75,7 +75,7 @@ static int add_by_source(const struct pattern *pattern, const struct placement *
                          struct prediction *prediction, struct error *error)
 {
     (void)options;
-    return add(QUEUE_BY_SOURCE, pattern, placement, machine, prediction, error);
+    return add_captured(QUEUE_BY_SOURCE, pattern, placement, machine, prediction, error);
 }
 
 const struct model_term queue_captured_term = {.name = "queue-captured",

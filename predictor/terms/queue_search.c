@@ -49,7 +49,7 @@ static int compare_moments(const void *a, const void *b)
     return (x->message > y->message) - (x->message < y->message);
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_list_places(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
     if (x->list != y->list)
@@ -129,7 +129,7 @@ static void queue_clear(const struct receiver *receiver, enum machine_queue whic
         queue->places[i] =
             (struct place){.list = list_of(receiver, message, any_source), .order = i, .message = message};
     }
-    sort(queue->places, receiver->n, sizeof *queue->places, compare_places);
+    sort(queue->places, receiver->n, sizeof *queue->places, compare_list_places);
     for (uint32_t i = 0; i < receiver->n; i++)
         queue->where[queue->places[i].message] = i;
     memset(queue->taken, 0, (receiver->n + 1) * sizeof *queue->taken);
@@ -158,7 +158,7 @@ static uint32_t find_place(const struct queue *queue, uint32_t n, uint64_t list,
     uint32_t low = 0, high = n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (compare_places(&queue->places[middle], &wanted) < 0)
+        if (compare_list_places(&queue->places[middle], &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -167,8 +167,8 @@ static uint32_t find_place(const struct queue *queue, uint32_t n, uint64_t list,
 }
 
 /* Searches through the lists first .. last, up to the entry of that order; UINT32_MAX means to the end. */
-static void search(const struct receiver *receiver, enum machine_queue which, uint64_t first, uint64_t last,
-                   uint64_t at, uint32_t order, struct queue_search *result, uint64_t *length)
+static void search_lists(const struct receiver *receiver, enum machine_queue which, uint64_t first, uint64_t last,
+                         uint64_t at, uint32_t order, struct queue_search *result, uint64_t *length)
 {
     const struct queue *queue = &receiver->queues[which];
     uint32_t low = find_place(queue, receiver->n, first, 0), high = find_place(queue, receiver->n, last + 1, 0);
@@ -185,7 +185,7 @@ static void note_length(struct queue_search *result, enum machine_queue which, u
 }
 
 /* Posts a receive: searches the unexpected messages that it could take, then joins the queue of posted ones. */
-static void post(struct receiver *receiver, uint32_t message, bool arrived, struct queue_search *result)
+static void post_receive(struct receiver *receiver, uint32_t message, bool arrived, struct queue_search *result)
 {
     struct queue *unexpected = &receiver->queues[MACHINE_QUEUE_UNEXPECTED];
     uint64_t list = list_of(receiver, message, false), first = list, last = list, length = 0;
@@ -193,8 +193,8 @@ static void post(struct receiver *receiver, uint32_t message, bool arrived, stru
         first = list >> 33 << 33;
         last = first + UINT32_MAX + 1;
     }
-    search(receiver, MACHINE_QUEUE_UNEXPECTED, first, last, list, arrived ? unexpected->order[message] : UINT32_MAX,
-           result, &length);
+    search_lists(receiver, MACHINE_QUEUE_UNEXPECTED, first, last, list,
+                 arrived ? unexpected->order[message] : UINT32_MAX, result, &length);
     note_length(result, MACHINE_QUEUE_UNEXPECTED, length);
     if (arrived)
         change(unexpected, receiver->n, message, UINT32_MAX);
@@ -210,7 +210,7 @@ static void arrive(struct receiver *receiver, uint32_t message, bool posted, str
     uint64_t length = 0;
     for (int any_source = 0; any_source <= (receiver->lists == QUEUE_BY_SOURCE); any_source++) {
         uint64_t list = list_of(receiver, message, any_source);
-        search(receiver, MACHINE_QUEUE_POSTED, list, list, list, order, result, &length);
+        search_lists(receiver, MACHINE_QUEUE_POSTED, list, list, list, order, result, &length);
     }
     note_length(result, MACHINE_QUEUE_POSTED, length);
     if (posted)
@@ -230,7 +230,7 @@ static void replay(struct receiver *receiver, struct queue_search *result)
         bool posts_next = a == receiver->n || (p < receiver->n && posts[p].at[0] <= arrivals[a].at[0]);
         if (posts_next) {
             uint32_t message = posts[p++].message;
-            post(receiver, message, queues[MACHINE_QUEUE_UNEXPECTED].order[message] < a, result);
+            post_receive(receiver, message, queues[MACHINE_QUEUE_UNEXPECTED].order[message] < a, result);
         } else {
             uint32_t message = arrivals[a++].message;
             arrive(receiver, message, queues[MACHINE_QUEUE_POSTED].order[message] < p, result);

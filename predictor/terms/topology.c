@@ -90,7 +90,7 @@ int topology_measure(struct topology *topology, struct error *error)
     return 0;
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_topology_places(const void *a, const void *b)
 {
     const struct topology_place *x = a, *y = b;
     return (x->node > y->node) - (x->node < y->node);
@@ -109,7 +109,7 @@ int topology_position(const struct topology *topology, uint32_t node, uint32_t *
     struct topology_place place = {.node = node, .position = node};
     if (topology->n_places > 0) {
         const struct topology_place *found =
-            bsearch(&place, topology->places, topology->n_places, sizeof place, compare_places);
+            bsearch(&place, topology->places, topology->n_places, sizeof place, compare_topology_places);
         if (found == NULL)
             return -1;
         place = *found;
@@ -322,7 +322,7 @@ static int finish(struct topology *topology, struct error *error)
             return error_set(error, "the route from position %u to %u appears twice", topology->routes[i].src,
                              topology->routes[i].dst);
     if (topology->n_places > 0)
-        qsort(topology->places, topology->n_places, sizeof *topology->places, compare_places);
+        qsort(topology->places, topology->n_places, sizeof *topology->places, compare_topology_places);
     for (size_t i = 0; i < topology->n_places; i++) {
         const struct topology_place *place = &topology->places[i];
         if (i > 0 && place[-1].node == place->node)

@@ -210,7 +210,7 @@ static bool unfold(const struct view *view, uint32_t round, struct swap *swap)
     return true;
 }
 
-static bool exchange(const struct view *view, uint32_t round, struct swap *swap)
+static bool exchange_with(const struct view *view, uint32_t round, struct swap *swap)
 {
     if (drops_out(view, view->v) || 1U << round >= view->two)
         return false;
@@ -394,7 +394,7 @@ static bool send(const struct view *view, uint32_t round, struct swap *swap)
 }
 
 /* Fills an action whose peer is numbered from the root on. */
-static enum script_next act(struct script_action *action, uint32_t peer, bool sends, uint32_t first, uint32_t n)
+static enum script_next fill_action(struct script_action *action, uint32_t peer, bool sends, uint32_t first, uint32_t n)
 {
     *action = (struct script_action){.peer = peer, .sends = sends, .first = first, .n = n};
     return NEXT_ACTION;
@@ -405,9 +405,9 @@ static enum script_next swap_action(const struct swap *swap, uint32_t index, str
 {
     bool receives = swap->from != NONE;
     if (index == 0 && receives)
-        act(action, swap->from, false, swap->receive_first, swap->receive_n);
+        fill_action(action, swap->from, false, swap->receive_first, swap->receive_n);
     else if (index == receives && swap->to != NONE)
-        act(action, swap->to, true, swap->send_first, swap->send_n);
+        fill_action(action, swap->to, true, swap->send_first, swap->send_n);
     else
         return NEXT_ROUND;
     action->combines = swap->combines;
@@ -423,8 +423,8 @@ static enum script_next at_once(const struct view *view, uint32_t round, uint32_
     if (index >= 2 * count)
         return NEXT_ROUND;
     uint32_t distance = begin + index % count + 1;
-    return index < count ? act(action, (view->v + distance) % view->n, false, view->v, 1)
-                         : act(action, (view->v + view->n - distance) % view->n, true, view->v, 1);
+    return index < count ? fill_action(action, (view->v + distance) % view->n, false, view->v, 1)
+                         : fill_action(action, (view->v + view->n - distance) % view->n, true, view->v, 1);
 }
 
 /* Fills the action that concerns the blocks of the subtree of `child`. */
@@ -435,7 +435,7 @@ static enum script_next tree_act(const struct view *view, uint32_t peer, bool se
     uint32_t n = view->n;
     if (blocks)
         n = script_tree_below(view->phase->tree, view->n, child);
-    act(action, peer, sends, blocks ? child : 0, n);
+    fill_action(action, peer, sends, blocks ? child : 0, n);
     action->combines = view->phase->algorithm == SCRIPT_UP;
     return NEXT_ACTION;
 }
@@ -477,7 +477,7 @@ static enum script_next phase_action(const struct view *view, uint32_t round, ui
         [SCRIPT_FOLD] = fold,
         [SCRIPT_UNFOLD] = unfold,
         [SCRIPT_UNFOLD_BLOCK] = unfold,
-        [SCRIPT_EXCHANGE] = exchange,
+        [SCRIPT_EXCHANGE] = exchange_with,
         [SCRIPT_HALVE] = halve,
         [SCRIPT_DOUBLE] = double_up,
         [SCRIPT_GATHER_HALVES] = double_up,

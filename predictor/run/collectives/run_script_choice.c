@@ -37,7 +37,8 @@ struct part {
     uint32_t only_node, except_node;
 };
 
-static struct script_phase *add(const struct part *part, enum script_algorithm algorithm, uint32_t root, double bytes)
+static struct script_phase *add_phase(const struct part *part, enum script_algorithm algorithm, uint32_t root,
+                                      double bytes)
 {
     struct script_phase *phase = script_add(part->script, algorithm, bytes);
     phase->group = (uint8_t)part->group;
@@ -48,7 +49,7 @@ static struct script_phase *add(const struct part *part, enum script_algorithm a
     return phase;
 }
 
-static bool is_power_of_two(const struct part *part)
+static bool choice_power_of_two(const struct part *part)
 {
     return part->same && (part->n & (part->n - 1)) == 0;
 }
@@ -62,48 +63,48 @@ static bool has_elements(const struct part *part, double bytes)
     return bytes >= (double)two * ELEMENT_BYTES;
 }
 
-static void add_bcast(const struct part *part, uint32_t root, double bytes)
+static void choice_add_bcast(const struct part *part, uint32_t root, double bytes)
 {
     if (part->n < BCAST_MEMBERS || bytes <= BCAST_SHORT) {
-        add(part, SCRIPT_DOWN, root, bytes);
+        add_phase(part, SCRIPT_DOWN, root, bytes);
         return;
     }
-    bool doubles = is_power_of_two(part) && bytes <= BCAST_LONG;
-    add(part, SCRIPT_BLOCKS_DOWN, root, bytes);
-    add(part, doubles ? SCRIPT_DOUBLE : SCRIPT_RING, root, bytes);
+    bool doubles = choice_power_of_two(part) && bytes <= BCAST_LONG;
+    add_phase(part, SCRIPT_BLOCKS_DOWN, root, bytes);
+    add_phase(part, doubles ? SCRIPT_DOUBLE : SCRIPT_RING, root, bytes);
 }
 
-static void add_halving(const struct part *part, uint32_t target, bool own_blocks, double bytes)
+static void choice_add_halving(const struct part *part, uint32_t target, bool own_blocks, double bytes)
 {
-    add(part, SCRIPT_FOLD, 0, bytes)->target = target;
-    struct script_phase *phase = add(part, SCRIPT_HALVE, 0, bytes);
+    add_phase(part, SCRIPT_FOLD, 0, bytes)->target = target;
+    struct script_phase *phase = add_phase(part, SCRIPT_HALVE, 0, bytes);
     phase->target = target;
     phase->near_first = !own_blocks;
     phase->own_blocks = own_blocks;
 }
 
-static void add_reduce(const struct part *part, uint32_t root, double bytes)
+static void choice_add_reduce(const struct part *part, uint32_t root, double bytes)
 {
     if (bytes <= REDUCE_SHORT || !has_elements(part, bytes)) {
-        add(part, SCRIPT_UP, root, bytes);
+        add_phase(part, SCRIPT_UP, root, bytes);
         return;
     }
-    add_halving(part, root, false, bytes);
-    struct script_phase *phase = add(part, SCRIPT_GATHER_HALVES, 0, bytes);
+    choice_add_halving(part, root, false, bytes);
+    struct script_phase *phase = add_phase(part, SCRIPT_GATHER_HALVES, 0, bytes);
     phase->target = root;
     phase->near_first = true;
 }
 
-static void add_allreduce(const struct part *part, double bytes)
+static void choice_add_allreduce(const struct part *part, double bytes)
 {
     if (bytes <= ALLREDUCE_SHORT || !has_elements(part, bytes)) {
-        add(part, SCRIPT_FOLD, 0, bytes);
-        add(part, SCRIPT_EXCHANGE, 0, bytes);
+        add_phase(part, SCRIPT_FOLD, 0, bytes);
+        add_phase(part, SCRIPT_EXCHANGE, 0, bytes);
     } else {
-        add_halving(part, NONE, false, bytes);
-        add(part, SCRIPT_DOUBLE, 0, bytes)->near_first = true;
+        choice_add_halving(part, NONE, false, bytes);
+        add_phase(part, SCRIPT_DOUBLE, 0, bytes)->near_first = true;
     }
-    add(part, SCRIPT_UNFOLD, 0, bytes);
+    add_phase(part, SCRIPT_UNFOLD, 0, bytes);
 }
 
 /* Holds the ways to divide a collective: all together, within nodes, between the nodes' leaders. */
@@ -131,12 +132,12 @@ static struct parts parts_of(const struct script_choice *choice, struct run_scri
 static void choose_barrier(const struct script_choice *choice, const struct parts *parts)
 {
     if (choice->nodes == NULL) {
-        add(&parts->all, SCRIPT_DISSEMINATE, 0, 0);
+        add_phase(&parts->all, SCRIPT_DISSEMINATE, 0, 0);
         return;
     }
-    add(&parts->node, SCRIPT_DISSEMINATE, 0, 0);
-    add(&parts->leaders, SCRIPT_DISSEMINATE, 0, 0);
-    add_bcast(&parts->node, 0, 1); /* leaders let the others go with a byte */
+    add_phase(&parts->node, SCRIPT_DISSEMINATE, 0, 0);
+    add_phase(&parts->leaders, SCRIPT_DISSEMINATE, 0, 0);
+    choice_add_bcast(&parts->node, 0, 1); /* leaders let the others go with a byte */
 }
 
 static void choose_bcast(const struct script_choice *choice, const struct parts *parts)
@@ -144,21 +145,21 @@ static void choose_bcast(const struct script_choice *choice, const struct parts 
     double bytes = choice->bytes;
     const struct script_nodes *nodes = choice->nodes;
     bool two_levels = choice->n < BCAST_MEMBERS || bytes < BCAST_SHORT;
-    bool leaders_between = !two_levels && is_power_of_two(&parts->all) && bytes < BCAST_LONG;
+    bool leaders_between = !two_levels && choice_power_of_two(&parts->all) && bytes < BCAST_LONG;
     if (nodes == NULL || (!two_levels && !leaders_between)) {
-        add_bcast(&parts->all, choice->root, bytes);
+        choice_add_bcast(&parts->all, choice->root, bytes);
         return;
     }
     uint32_t node = nodes->node_of[choice->root], place = nodes->place[choice->root];
     struct part others = parts->node, own = parts->node;
     if (two_levels) {
-        add(&parts->all, SCRIPT_SEND, choice->root, bytes)->target = nodes->by_node[nodes->first[node]];
+        add_phase(&parts->all, SCRIPT_SEND, choice->root, bytes)->target = nodes->by_node[nodes->first[node]];
     } else if (place > 0) {
         own.only_node = others.except_node = node;
-        add_bcast(&own, place, bytes);
+        choice_add_bcast(&own, place, bytes);
     }
-    add_bcast(&parts->leaders, node, bytes);
-    add_bcast(&others, 0, bytes);
+    choice_add_bcast(&parts->leaders, node, bytes);
+    choice_add_bcast(&others, 0, bytes);
 }
 
 static void choose_reduce(const struct script_choice *choice, const struct parts *parts)
@@ -166,37 +167,37 @@ static void choose_reduce(const struct script_choice *choice, const struct parts
     double bytes = choice->bytes;
     const struct script_nodes *nodes = choice->nodes;
     if (nodes == NULL) {
-        add_reduce(&parts->all, choice->root, bytes);
+        choice_add_reduce(&parts->all, choice->root, bytes);
         return;
     }
     uint32_t node = nodes->node_of[choice->root], place = nodes->place[choice->root];
     if (bytes > REDUCE_SHORT) {
-        add_reduce(&parts->node, 0, bytes);
-        add_reduce(&parts->leaders, 0, bytes);
-        add(&parts->all, SCRIPT_SEND, 0, bytes)->target = choice->root;
+        choice_add_reduce(&parts->node, 0, bytes);
+        choice_add_reduce(&parts->leaders, 0, bytes);
+        add_phase(&parts->all, SCRIPT_SEND, 0, bytes)->target = choice->root;
         return;
     }
     struct part others = parts->node, own = parts->node;
     own.only_node = others.except_node = node;
-    add_reduce(&others, 0, bytes);
-    add_reduce(&parts->leaders, node, bytes);
-    add_reduce(&own, place, bytes);
+    choice_add_reduce(&others, 0, bytes);
+    choice_add_reduce(&parts->leaders, node, bytes);
+    choice_add_reduce(&own, place, bytes);
 }
 
 static void choose_allreduce(const struct script_choice *choice, const struct parts *parts)
 {
     if (choice->nodes == NULL || choice->nodes->n_nodes == 1) {
-        add_allreduce(&parts->all, choice->bytes);
+        choice_add_allreduce(&parts->all, choice->bytes);
         return;
     }
-    add_reduce(&parts->node, 0, choice->bytes);
-    add_allreduce(&parts->leaders, choice->bytes);
-    add_bcast(&parts->node, 0, choice->bytes);
+    choice_add_reduce(&parts->node, 0, choice->bytes);
+    choice_add_allreduce(&parts->leaders, choice->bytes);
+    choice_add_bcast(&parts->node, 0, choice->bytes);
 }
 
 static void choose_gather(const struct script_choice *choice, const struct part *all, enum script_algorithm algorithm)
 {
-    struct script_phase *phase = add(all, algorithm, choice->root, choice->bytes);
+    struct script_phase *phase = add_phase(all, algorithm, choice->root, choice->bytes);
     phase->sizes = choice->sizes;
     phase->tree = choice->varies ? TREE_FLAT : TREE_BINOMIAL;
     phase->together = choice->varies;
@@ -205,10 +206,10 @@ static void choose_gather(const struct script_choice *choice, const struct part 
 static void choose_allgather(const struct script_choice *choice, const struct part *all)
 {
     double bytes = choice->bytes;
-    enum script_algorithm algorithm = is_power_of_two(all) && bytes < ALLGATHER_LONG     ? SCRIPT_DOUBLE
-                                      : !is_power_of_two(all) && bytes < ALLGATHER_SHORT ? SCRIPT_BRUCK
-                                                                                         : SCRIPT_RING;
-    add(all, algorithm, 0, bytes)->sizes = choice->sizes;
+    enum script_algorithm algorithm = choice_power_of_two(all) && bytes < ALLGATHER_LONG     ? SCRIPT_DOUBLE
+                                      : !choice_power_of_two(all) && bytes < ALLGATHER_SHORT ? SCRIPT_BRUCK
+                                                                                             : SCRIPT_RING;
+    add_phase(all, algorithm, 0, bytes)->sizes = choice->sizes;
 }
 
 static void choose_alltoall(const struct script_choice *choice, const struct part *all)
@@ -219,20 +220,20 @@ static void choose_alltoall(const struct script_choice *choice, const struct par
         algorithm = SCRIPT_PAIRWISE;
     else if (!choice->varies && pair <= ALLTOALL_SHORT && choice->n >= ALLTOALL_MEMBERS)
         algorithm = SCRIPT_BRUCK_ALLTOALL;
-    struct script_phase *phase = add(all, algorithm, 0, choice->bytes);
+    struct script_phase *phase = add_phase(all, algorithm, 0, choice->bytes);
     phase->lot = ALLTOALL_LOT;
-    phase->by_bits = is_power_of_two(all);
+    phase->by_bits = choice_power_of_two(all);
     phase->sizes = choice->sizes;
 }
 
 static void choose_reduce_scatter(const struct script_choice *choice, const struct part *all)
 {
     if (choice->bytes >= REDUCE_SCATTER_LONG) {
-        add(all, SCRIPT_PAIRWISE_COMBINE, 0, choice->bytes);
+        add_phase(all, SCRIPT_PAIRWISE_COMBINE, 0, choice->bytes);
         return;
     }
-    add_halving(all, NONE, true, choice->bytes);
-    add(all, SCRIPT_UNFOLD_BLOCK, 0, choice->bytes);
+    choice_add_halving(all, NONE, true, choice->bytes);
+    add_phase(all, SCRIPT_UNFOLD_BLOCK, 0, choice->bytes);
 }
 
 static bool choose_mpich(const struct script_choice *choice, struct run_script *script)
@@ -267,7 +268,7 @@ static bool choose_mpich(const struct script_choice *choice, struct run_script *
         choose_reduce_scatter(choice, &parts.all);
         return true;
     case COLLECTIVE_SCAN:
-        add(&parts.all, SCRIPT_SCAN, 0, choice->bytes);
+        add_phase(&parts.all, SCRIPT_SCAN, 0, choice->bytes);
         return true;
     default:
         return false;

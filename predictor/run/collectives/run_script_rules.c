@@ -4,7 +4,7 @@
  * for operations that do not commute are left out. */
 #include "predictor/run/collectives/run_script_rules.h"
 
-enum { MOST_STEPS = 10 };
+enum { MOST_RULE_STEPS = 10 };
 #define ANY UINT32_MAX
 
 /* Holds the algorithms of communicators below a number of ranks, each for sizes below a number of bytes. */
@@ -13,7 +13,7 @@ struct size_class {
     struct {
         uint32_t below_bytes;
         uint8_t algorithm;
-    } steps[MOST_STEPS];
+    } steps[MOST_RULE_STEPS];
 };
 
 static const struct size_class allreduce_rules[] = {

@@ -26,12 +26,12 @@ static struct script_phase *add_rooted(struct run_script *script, enum script_al
     return phase;
 }
 
-static bool is_power_of_two(uint32_t n)
+static bool tuned_power_of_two(uint32_t n)
 {
     return (n & (n - 1)) == 0;
 }
 
-static void add_bcast(struct run_script *script, const struct script_choice *choice, uint32_t root, double bytes)
+static void tuned_add_bcast(struct run_script *script, const struct script_choice *choice, uint32_t root, double bytes)
 {
     static const uint8_t trees[] = {[1] = TREE_FLAT,   [2] = TREE_CHAIN,         [3] = TREE_CHAIN,  [4] = TREE_BINARY,
                                     [5] = TREE_BINARY, [6] = TREE_BINOMIAL_HIGH, [7] = TREE_KNOMIAL};
@@ -41,11 +41,11 @@ static void add_bcast(struct run_script *script, const struct script_choice *cho
         return;
     }
     add_tree(script, SCRIPT_BLOCKS_DOWN, TREE_BINOMIAL, root, false, bytes);
-    add_rooted(script, algorithm == 8 && is_power_of_two(choice->n) ? SCRIPT_DOUBLE : SCRIPT_RING, root, bytes);
+    add_rooted(script, algorithm == 8 && tuned_power_of_two(choice->n) ? SCRIPT_DOUBLE : SCRIPT_RING, root, bytes);
 }
 
 /* Reduces the vector to blocks and leaves them with those that have not dropped out. */
-static void add_halving(struct run_script *script, uint32_t target, bool own_blocks, double bytes)
+static void tuned_add_halving(struct run_script *script, uint32_t target, bool own_blocks, double bytes)
 {
     script_add(script, SCRIPT_FOLD, bytes)->target = target;
     struct script_phase *phase = script_add(script, SCRIPT_HALVE, bytes);
@@ -54,7 +54,7 @@ static void add_halving(struct run_script *script, uint32_t target, bool own_blo
     phase->near_first = !own_blocks;
 }
 
-static void add_reduce(struct run_script *script, const struct script_choice *choice, uint32_t root, double bytes)
+static void tuned_add_reduce(struct run_script *script, const struct script_choice *choice, uint32_t root, double bytes)
 {
     static const uint8_t trees[] = {[1] = TREE_FLAT,   [2] = TREE_CHAIN,         [3] = TREE_CHAIN,
                                     [4] = TREE_BINARY, [5] = TREE_BINOMIAL_HIGH, [6] = TREE_BINARY};
@@ -63,7 +63,7 @@ static void add_reduce(struct run_script *script, const struct script_choice *ch
         add_tree(script, SCRIPT_UP, trees[algorithm], root, algorithm != 1, bytes);
         return;
     }
-    add_halving(script, root, false, bytes);
+    tuned_add_halving(script, root, false, bytes);
     struct script_phase *phase = script_add(script, SCRIPT_GATHER_HALVES, bytes);
     phase->target = root;
     phase->near_first = true;
@@ -76,13 +76,13 @@ static void add_doubling(struct run_script *script, double bytes)
     script_add(script, SCRIPT_UNFOLD, bytes);
 }
 
-static void add_allreduce(struct run_script *script, const struct script_choice *choice)
+static void tuned_add_allreduce(struct run_script *script, const struct script_choice *choice)
 {
     double bytes = choice->bytes;
     switch (script_rule(RULES_ALLREDUCE, choice->n, bytes)) {
     case 2:
-        add_reduce(script, choice, 0, bytes);
-        add_bcast(script, choice, 0, bytes);
+        tuned_add_reduce(script, choice, 0, bytes);
+        tuned_add_bcast(script, choice, 0, bytes);
         break;
     case 3:
         add_doubling(script, bytes);
@@ -93,7 +93,7 @@ static void add_allreduce(struct run_script *script, const struct script_choice 
         script_add(script, SCRIPT_RING, bytes);
         break;
     default:
-        add_halving(script, NONE, false, bytes);
+        tuned_add_halving(script, NONE, false, bytes);
         script_add(script, SCRIPT_DOUBLE, bytes)->near_first = true;
         script_add(script, SCRIPT_UNFOLD, bytes);
     }
@@ -139,10 +139,10 @@ static void add_allgather(struct run_script *script, const struct script_choice 
     switch (algorithm) {
     case 1:
         add_tree(script, SCRIPT_BLOCKS_UP, TREE_FLAT, 0, false, bytes)->sizes = choice->sizes;
-        add_bcast(script, choice, 0, bytes);
+        tuned_add_bcast(script, choice, 0, bytes);
         return;
     case 3:
-        phase = script_add(script, is_power_of_two(choice->n) ? SCRIPT_DOUBLE : SCRIPT_BRUCK, bytes);
+        phase = script_add(script, tuned_power_of_two(choice->n) ? SCRIPT_DOUBLE : SCRIPT_BRUCK, bytes);
         break;
     case 4:
         phase = script_add(script, SCRIPT_RING, bytes);
@@ -174,14 +174,14 @@ static void add_reduce_scatter(struct run_script *script, const struct script_ch
     uint8_t algorithm = choice->varies ? script_rule(RULES_REDUCE_SCATTER, choice->n, bytes)
                                        : script_rule(RULES_REDUCE_SCATTER_BLOCK, choice->n, bytes / choice->n);
     if (algorithm == 1) {
-        add_reduce(script, choice, 0, bytes);
+        tuned_add_reduce(script, choice, 0, bytes);
         struct script_choice scatter = *choice;
         scatter.root = 0;
         add_gather(script, &scatter, true);
     } else if (algorithm == 3 && choice->varies) {
         script_add(script, SCRIPT_RING_COMBINE, bytes);
     } else {
-        add_halving(script, NONE, true, bytes);
+        tuned_add_halving(script, NONE, true, bytes);
         script_add(script, SCRIPT_UNFOLD_BLOCK, bytes);
     }
 }
@@ -193,13 +193,13 @@ bool script_choose_tuned(const struct script_choice *choice, struct run_script *
         add_barrier(script, choice->n);
         return true;
     case COLLECTIVE_BCAST:
-        add_bcast(script, choice, choice->root, choice->bytes);
+        tuned_add_bcast(script, choice, choice->root, choice->bytes);
         return true;
     case COLLECTIVE_REDUCE:
-        add_reduce(script, choice, choice->root, choice->bytes);
+        tuned_add_reduce(script, choice, choice->root, choice->bytes);
         return true;
     case COLLECTIVE_ALLREDUCE:
-        add_allreduce(script, choice);
+        tuned_add_allreduce(script, choice);
         return true;
     case COLLECTIVE_GATHER:
     case COLLECTIVE_SCATTER:

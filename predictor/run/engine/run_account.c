@@ -80,7 +80,7 @@ struct wait_parts account_member(const struct simulation *sim, const struct stra
 }
 
 /* Keeps a wait for another strand. */
-static void keep(struct simulation *sim, const struct wait_parts *parts)
+static void keep_wait(struct simulation *sim, const struct wait_parts *parts)
 {
     struct simulation_result *result = sim->result;
     const struct strand *strand = &sim->strands[sim->active];
@@ -97,7 +97,7 @@ static void keep(struct simulation *sim, const struct wait_parts *parts)
 void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts)
 {
     if (sim->options->log)
-        keep(sim, parts);
+        keep_wait(sim, parts);
     double *part_s = sim->result->predicted[place].part_s;
     part_s[parts->late_receiver ? RUN_LATE_RECEIVER : RUN_LATE_SENDER] += parts->late_s;
     part_s[RUN_LATENCY] += parts->latency_s;

@@ -10,7 +10,7 @@
 #include "share/base/memory.h"
 
 /* No search for the delays goes further back than so many steps and meetings. */
-enum { MOST_STEPS = 2000, MOST_MEETINGS = 8 };
+enum { MOST_BLAME_STEPS = 2000, MOST_MEETINGS = 8 };
 
 struct blaming {
     const struct run_program *program;
@@ -53,7 +53,7 @@ static bool meets(const struct run_program *program, const struct run_step *step
     return false;
 }
 
-static void compute(struct blaming *blaming, size_t step, double sign, bool late)
+static void blame_compute(struct blaming *blaming, size_t step, double sign, bool late)
 {
     const struct run_program *program = blaming->program;
     uint32_t place = program->steps[step].place, site = program->places[place].site;
@@ -76,7 +76,7 @@ static size_t go_back(struct blaming *blaming, uint32_t strand, size_t step, siz
 {
     const struct run_program *program = blaming->program;
     while (step > least) {
-        compute(blaming, --step, late ? 1 : -1, late);
+        blame_compute(blaming, --step, late ? 1 : -1, late);
         if (step > least && meets(program, &program->steps[step - 1], program->strands[strand].rank, other))
             break;
     }
@@ -87,7 +87,7 @@ static size_t go_back(struct blaming *blaming, uint32_t strand, size_t step, siz
 static size_t least_step(const struct blaming *blaming, const struct run_moment *from)
 {
     size_t first = blaming->program->strands[from->strand].first_step;
-    return from->step > first + MOST_STEPS ? from->step - MOST_STEPS : first;
+    return from->step > first + MOST_BLAME_STEPS ? from->step - MOST_BLAME_STEPS : first;
 }
 
 /* Returns the step behind a moment's own, the end of the strand at most. */
@@ -155,7 +155,7 @@ static void charge_place(struct blaming *blaming, size_t step, uint32_t place, d
 }
 
 /* Divides the cost of a wait among what delayed the one that it waited for. */
-static void charge(struct blaming *blaming, size_t number)
+static void blame_charge(struct blaming *blaming, size_t number)
 {
     const struct run_program *program = blaming->program;
     const struct run_wait *wait = &blaming->result->waits[number];
@@ -342,7 +342,7 @@ int run_blame(const struct run_program *program, const struct simulation_options
         blame->late_s[program->strands[result->waits[i].begin.strand].rank] += result->waits[i].late_s;
     }
     for (size_t i = result->n_waits; i-- > 0;)
-        charge(&blaming, i);
+        blame_charge(&blaming, i);
     join_charges(blame);
     if (program->n_strands > 0)
         find_critical_path(&blaming);

@@ -24,14 +24,14 @@ bool collective_is_modelled(const struct simulation *sim, uint32_t collective)
 }
 
 /* Lets a member leave, and tells whoever waits for it. */
-static void leave(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last)
+static void member_leave(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last)
 {
     sim->members[member].done = true;
     sim->member_complete(sim, member, last_s, last);
 }
 
 /* The moment from which the member's recorded rest counts is known now. */
-static void release(struct simulation *sim, uint32_t member, double moment_s)
+static void release_member(struct simulation *sim, uint32_t member, double moment_s)
 {
     struct member_state *state = &sim->members[member];
     state->moment_s = fmax(moment_s, state->arrival_s);
@@ -43,7 +43,7 @@ static void release_arrived(struct simulation *sim, const struct run_collective 
 {
     for (uint32_t i = 0; i < collective->n_members; i++)
         if (!isnan(sim->members[collective->first_member + i].arrival_s))
-            release(sim, collective->first_member + i, sim->events.now_s);
+            release_member(sim, collective->first_member + i, sim->events.now_s);
 }
 
 static void arrive_on_root(struct simulation *sim, const struct run_collective *collective, uint32_t member)
@@ -52,16 +52,16 @@ static void arrive_on_root(struct simulation *sim, const struct run_collective *
     if (member == root)
         release_arrived(sim, collective);
     else if (!isnan(sim->members[root].arrival_s))
-        release(sim, member, sim->events.now_s);
+        release_member(sim, member, sim->events.now_s);
 }
 
 static void arrive_of_root(struct simulation *sim, const struct run_collective *collective, bool all, uint32_t member)
 {
     uint32_t root = collective->first_member + collective->root;
     if (member != root)
-        release(sim, member, sim->events.now_s);
+        release_member(sim, member, sim->events.now_s);
     if (all)
-        release(sim, root, sim->events.now_s);
+        release_member(sim, root, sim->events.now_s);
 }
 
 static void arrive_on_lower(struct simulation *sim, const struct run_collective *collective,
@@ -72,7 +72,7 @@ static void arrive_on_lower(struct simulation *sim, const struct run_collective 
         if (isnan(sim->members[member].arrival_s))
             break;
         state->lower_s = fmax(state->lower_s, sim->members[member].arrival_s);
-        release(sim, member, state->lower_s);
+        release_member(sim, member, state->lower_s);
     }
 }
 
@@ -121,7 +121,7 @@ static void put(struct modelled_state *modelled, uint32_t number)
 }
 
 /* Doubles the buckets. */
-static void grow(struct modelled_state *modelled)
+static void grow_buckets(struct modelled_state *modelled)
 {
     size_t n = modelled->n_buckets;
     uint32_t *old = modelled->buckets, *buckets = xmalloc(2 * n * sizeof *buckets);
@@ -138,8 +138,8 @@ static void grow(struct modelled_state *modelled)
 }
 
 /* Takes out the first message of the pair whose other end is posted. Returns RUN_NOBODY if there is none. */
-static uint32_t take(struct modelled_state *modelled, uint32_t instance, const uint32_t *member,
-                     enum run_operation_kind side)
+static uint32_t take_match(struct modelled_state *modelled, uint32_t instance, const uint32_t *member,
+                           enum run_operation_kind side)
 {
     for (uint32_t *link = bucket_of(modelled, instance, member); *link != RUN_NOBODY;
          link = &modelled->messages[*link].next) {
@@ -178,7 +178,7 @@ static uint32_t make(struct simulation *sim, uint32_t instance, const uint32_t *
     if (sim->no_level)
         return RUN_NOBODY;
     if (++modelled->n_waiting > modelled->n_buckets)
-        grow(modelled);
+        grow_buckets(modelled);
     put(modelled, number);
     return number;
 }
@@ -234,7 +234,7 @@ static double post_action(struct simulation *sim, uint32_t participant_number, c
     uint32_t own = participant->member - collective->first_member;
     enum run_operation_kind side = action->sends ? OPERATION_SEND : OPERATION_RECEIVE;
     const uint32_t member[2] = {action->sends ? own : action->peer, action->sends ? action->peer : own};
-    uint32_t number = take(modelled, participant->instance, member, side);
+    uint32_t number = take_match(modelled, participant->instance, member, side);
     if (number == RUN_NOBODY) {
         const struct run_message told = {.bytes = action->bytes,
                                          .src = members[member[0]].rank,
@@ -350,11 +350,11 @@ static void end(struct simulation *sim, uint32_t number)
     sim->modelled.participants[number].n_pending = sim->modelled.free_participant;
     sim->modelled.free_participant = number;
     end_instance(sim, participant.instance);
-    leave(sim, participant.member, participant.latest.at_s, &participant.latest);
+    member_leave(sim, participant.member, participant.latest.at_s, &participant.latest);
 }
 
 /* Makes the posts of the round, one after the other, then of those after it as far as nothing must be waited for. */
-static void go_on(struct simulation *sim, uint32_t number)
+static void go_on_with_round(struct simulation *sim, uint32_t number)
 {
     while (!sim->no_level) {
         struct participant *participant = &sim->modelled.participants[number];
@@ -398,7 +398,7 @@ static void participant_arrives(struct simulation *sim, uint32_t member)
         (struct participant){.member = member, .instance = instance, .latest = simulation_moment(sim)};
     sim->members[member].arrival_s = sim->events.now_s;
     sim->members[member].participant = number;
-    go_on(sim, number);
+    go_on_with_round(sim, number);
 }
 
 void member_arrives(struct simulation *sim, uint32_t member)
@@ -426,7 +426,7 @@ void member_arrives(struct simulation *sim, uint32_t member)
         arrive_on_lower(sim, collective, state);
         break;
     case DEPENDS_ON_NOBODY:
-        release(sim, member, sim->events.now_s);
+        release_member(sim, member, sim->events.now_s);
         break;
     case DEPENDS_ON_ALL:
         if (all)
@@ -447,7 +447,7 @@ void member_event(struct simulation *sim, uint32_t member)
 {
     uint32_t collective = sim->program->members[member].collective;
     if (collective_is_modelled(sim, collective))
-        go_on(sim, sim->members[member].participant);
+        go_on_with_round(sim, sim->members[member].participant);
     else
-        leave(sim, member, sim->members[member].moment_s, &sim->collectives[collective].last);
+        member_leave(sim, member, sim->members[member].moment_s, &sim->collectives[collective].last);
 }

@@ -163,7 +163,7 @@ static void share(struct simulation *sim, struct run_core *core, int change)
     core->since_s = sim->events.now_s;
 }
 
-static void take(struct simulation *sim, uint32_t strand)
+static void take_core(struct simulation *sim, uint32_t strand)
 {
     sim->cores.strands[strand].has = true;
     share(sim, core_of(sim, strand), 1);
@@ -210,14 +210,14 @@ static void give_turn(struct simulation *sim, struct run_core *core)
     if (core->first == RUN_NOBODY)
         core->last = RUN_NOBODY;
     sim->cores.strands[strand].since_s = -1;
-    take(sim, strand);
+    take_core(sim, strand);
     events_schedule(&sim->events, sim->events.now_s, EVENT_STRAND, strand);
 }
 
 void cores_take(struct simulation *sim, uint32_t strand)
 {
     if (core_of(sim, strand) != NULL && !sim->cores.strands[strand].has)
-        take(sim, strand);
+        take_core(sim, strand);
 }
 
 void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor)
@@ -252,7 +252,7 @@ bool cores_await(struct simulation *sim, uint32_t strand)
     if (core == NULL || own->has)
         return false;
     if (core->n_busy == 0) {
-        take(sim, strand);
+        take_core(sim, strand);
         return false;
     }
     if (core->first == RUN_NOBODY)

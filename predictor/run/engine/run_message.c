@@ -120,7 +120,7 @@ static double buffer_bytes(const struct simulation *sim, uint32_t message)
 }
 
 /* Returns the bytes that may be left to move of a message whose send is complete. */
-static double room_bytes(const struct simulation *sim, uint32_t message)
+static double message_room_bytes(const struct simulation *sim, uint32_t message)
 {
     double bytes = buffer_bytes(sim, message);
     if (bytes >= 0)
@@ -235,7 +235,7 @@ static void move(struct simulation *sim, uint32_t number, double rest)
     transfer->phase = TRANSFER_MOVES;
     transfer->mover.begun_s = transfer->begun_s;
     run_share_add(&sim->share, sim->events.now_s, &transfer->mover, rest,
-                  sent && !frees ? (double)INFINITY : room_bytes(sim, transfer->message));
+                  sent && !frees ? (double)INFINITY : message_room_bytes(sim, transfer->message));
 }
 
 static uint32_t transfer_make(struct simulation *sim, uint32_t message, enum transfer_phase phase)
@@ -296,7 +296,7 @@ static bool awaits_search(struct simulation *sim, uint32_t number)
     return transfer->search_s > 0;
 }
 
-static void deliver(struct simulation *sim, uint32_t number)
+static void deliver_message(struct simulation *sim, uint32_t number)
 {
     if (sim->queue.searchers != NULL && awaits_search(sim, number))
         return;
@@ -341,7 +341,7 @@ static double handshake_order_s(const struct simulation *sim, const struct trans
 }
 
 /* Sends an announcement or an answer on its way in so many seconds. */
-static void leave(struct simulation *sim, uint32_t number, double in_s)
+static void leave_in(struct simulation *sim, uint32_t number, double in_s)
 {
     struct transfer *transfer = &sim->transfers[number];
     double left_s = sim->events.now_s + in_s, arrival_s = left_s + handshake_step_s(sim, transfer);
@@ -363,7 +363,7 @@ static void queue(struct simulation *sim, uint32_t number, uint32_t src, uint32_
     uint32_t behind;
     double wait_s = backlog_s(sim, src, dst, &behind);
     if (behind == RUN_NOBODY) {
-        leave(sim, number, wait_s);
+        leave_in(sim, number, wait_s);
     } else {
         sim->transfers[number].next_behind = sim->transfers[behind].first_behind;
         sim->transfers[behind].first_behind = number;
@@ -374,7 +374,7 @@ static void handshake_through(struct simulation *sim, uint32_t number)
 {
     uint32_t behind = sim->transfers[number].first_behind;
     for (; behind != RUN_NOBODY; behind = sim->transfers[behind].next_behind)
-        leave(sim, behind, sim->transfers[number].through_s - sim->events.now_s);
+        leave_in(sim, behind, sim->transfers[number].through_s - sim->events.now_s);
     forget(&sim->ranks[sim->transfers[number].mover.dst].coming, number);
 }
 
@@ -401,7 +401,7 @@ static void through(struct simulation *sim, uint32_t number)
     if (delivered_s > sim->events.now_s)
         events_schedule(&sim->events, delivered_s + handshake_order_s(sim, transfer), EVENT_TRANSFER, number);
     else
-        deliver(sim, number);
+        deliver_message(sim, number);
 }
 
 static void transfer_begin_to_move(struct simulation *sim, uint32_t number)
@@ -410,7 +410,7 @@ static void transfer_begin_to_move(struct simulation *sim, uint32_t number)
     transfer->begun_s = sim->events.now_s;
     transfer->mover.carried = run_share_carried(&sim->share, transfer->mover.src, transfer->mover.dst);
     double bytes = (double)message_told(sim, transfer->message)->bytes;
-    if (!is_one_sided(sim, transfer->message) && bytes > 0 && room_bytes(sim, transfer->message) >= bytes)
+    if (!is_one_sided(sim, transfer->message) && bytes > 0 && message_room_bytes(sim, transfer->message) >= bytes)
         complete(sim, transfer->message, OPERATION_SEND, bytes);
     const struct run_class *class = &sim->rates.classes[transfer->mover.class];
     if (!(bytes > 0) || isinf(class->bytes_per_s[1])) {
@@ -478,7 +478,7 @@ void message_arrives(struct simulation *sim, uint32_t message)
         return;
     run_queue_arrive(&sim->queue, message, message_told(sim, message)->dst, sim->events.now_s);
     if (transfer != RUN_NOBODY && sim->transfers[transfer].phase == TRANSFER_ARRIVES)
-        deliver(sim, transfer);
+        deliver_message(sim, transfer);
 }
 
 /* Keeps a transfer until the rank looks for messages. Returns false where it need not wait. */
@@ -495,7 +495,7 @@ static bool await_rank(struct simulation *sim, uint32_t number, enum run_operati
 }
 
 /* Lets a rank take note of an answer, or of an announcement: without its receive that is answered when it is posted. */
-static void take(struct simulation *sim, uint32_t number)
+static void take_note(struct simulation *sim, uint32_t number)
 {
     const struct transfer *transfer = &sim->transfers[number];
     if (transfer->phase == TRANSFER_ANNOUNCES)
@@ -512,14 +512,14 @@ static void handshake_event(struct simulation *sim, uint32_t number)
 {
     struct transfer *transfer = &sim->transfers[number];
     if (!await_rank(sim, number, transfer->phase == TRANSFER_ANSWERS ? OPERATION_SEND : OPERATION_RECEIVE))
-        take(sim, number);
+        take_note(sim, number);
 }
 
 void rank_polls(struct simulation *sim, uint32_t rank)
 {
     struct transfer_list *list = &sim->ranks[rank].arrived;
     for (size_t i = 0; i < list->n; i++)
-        take(sim, list->transfers[i]);
+        take_note(sim, list->transfers[i]);
     list->n = 0;
 }
 
@@ -551,7 +551,7 @@ void transfer_event(struct simulation *sim, uint32_t number)
         transfer_begin_to_move(sim, number);
         break;
     default:
-        deliver(sim, number);
+        deliver_message(sim, number);
     }
 }
 
@@ -561,8 +561,8 @@ void transfer_mark(struct simulation *sim, uint32_t mark)
     struct transfer *transfer = &sim->transfers[number];
     if (!run_mark_is_end(mark)) {
         if (!is_one_sided(sim, transfer->message))
-            complete(sim, transfer->message, OPERATION_SEND, room_bytes(sim, transfer->message));
-        if (moves_by_itself(sim, transfer, room_bytes(sim, transfer->message)))
+            complete(sim, transfer->message, OPERATION_SEND, message_room_bytes(sim, transfer->message));
+        if (moves_by_itself(sim, transfer, message_room_bytes(sim, transfer->message)))
             note_needs(sim, number, false);
         return;
     }
@@ -619,7 +619,7 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
     }
     bool rendezvous = message_is_rendezvous(sim, message);
     if (side == OPERATION_SEND && !rendezvous && !is_one_sided(sim, message) &&
-        (told->bytes == 0 || room_bytes(sim, message) >= (double)told->bytes))
+        (told->bytes == 0 || message_room_bytes(sim, message) >= (double)told->bytes))
         complete(sim, message, OPERATION_SEND, (double)told->bytes);
     if (handshake_has_steps(sim, message))
         handshake_post(sim, message, side);

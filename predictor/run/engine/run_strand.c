@@ -77,7 +77,7 @@ static bool pause_strand(struct simulation *sim, uint32_t number, double seconds
     return true;
 }
 
-static void leave(struct simulation *sim, uint32_t number)
+static void strand_leave(struct simulation *sim, uint32_t number)
 {
     if (sim->strands[number].inside)
         rank_leaves(sim, sim->program->strands[number].rank);
@@ -130,7 +130,7 @@ static void end_strand(struct simulation *sim, uint32_t number)
 }
 
 /* Computes before the next step, or behind the last one. Returns true if that takes time. */
-static bool compute(struct simulation *sim, uint32_t number)
+static bool strand_compute(struct simulation *sim, uint32_t number)
 {
     struct strand *strand = &sim->strands[number];
     const struct run_strand *told = &sim->program->strands[number];
@@ -141,7 +141,7 @@ static bool compute(struct simulation *sim, uint32_t number)
         seconds *= sim->options->scale[place];
     strand->phase = STRAND_ACTS;
     if (seconds > 0 || tail)
-        leave(sim, number);
+        strand_leave(sim, number);
     if (!tail)
         cores_move(sim, number, step_of(sim, number)->processor);
     cores_take(sim, number);
@@ -192,7 +192,7 @@ static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
 }
 
 /* Posts, then spends the overhead. Returns true if that takes time. */
-static bool post(struct simulation *sim, uint32_t number, const struct run_step *step)
+static bool strand_post(struct simulation *sim, uint32_t number, const struct run_step *step)
 {
     enum run_operation_kind side = step->kind == STEP_SEND ? OPERATION_SEND : OPERATION_RECEIVE;
     uint8_t class = sim->messages[step->object].class;
@@ -211,7 +211,7 @@ static bool post(struct simulation *sim, uint32_t number, const struct run_step 
 }
 
 /* Does what the step is for. Returns true if that takes time. */
-static bool act(struct simulation *sim, uint32_t number)
+static bool do_step(struct simulation *sim, uint32_t number)
 {
     const struct run_step *step = step_of(sim, number);
     uint32_t member = run_operation(step->object, OPERATION_MEMBER);
@@ -219,7 +219,7 @@ static bool act(struct simulation *sim, uint32_t number)
     switch ((enum run_step_kind)step->kind) {
     case STEP_SEND:
     case STEP_RECEIVE:
-        return post(sim, number, step);
+        return strand_post(sim, number, step);
     case STEP_WAIT:
         return await(sim, number, sim->program->waits + step->object, step->count);
     case STEP_PROBE:
@@ -248,14 +248,14 @@ static bool leaves_recorded_collective(const struct simulation *sim, const struc
 }
 
 /* Lets a strand go on until it must wait for something. */
-static void go_on(struct simulation *sim, uint32_t number)
+static void strand_go_on(struct simulation *sim, uint32_t number)
 {
     struct strand *strand = &sim->strands[number];
     const struct run_strand *told = &sim->program->strands[number];
     for (;;) {
         switch ((enum strand_phase)strand->phase) {
         case STRAND_COMPUTES:
-            if (compute(sim, number))
+            if (strand_compute(sim, number))
                 return;
             break;
         case STRAND_ACTS:
@@ -264,7 +264,7 @@ static void go_on(struct simulation *sim, uint32_t number)
                 end_strand(sim, number);
                 return;
             }
-            if (act(sim, number))
+            if (do_step(sim, number))
                 return;
             break;
         case STRAND_WAITS:
@@ -297,7 +297,7 @@ static void go_on(struct simulation *sim, uint32_t number)
 void strand_event(struct simulation *sim, uint32_t number)
 {
     sim->active = number;
-    go_on(sim, number);
+    strand_go_on(sim, number);
 }
 
 /* Ends a computation on a shared core, if it is done. */

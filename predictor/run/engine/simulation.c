@@ -27,7 +27,7 @@ static void allocate(struct simulation *sim)
     result->rank_end_s = xcalloc(program->n_ranks, sizeof *result->rank_end_s);
 }
 
-static void release(struct simulation *sim)
+static void simulation_release(struct simulation *sim)
 {
     for (size_t rank = 0; rank < sim->program->n_ranks; rank++) {
         free(sim->ranks[rank].needing.transfers);
@@ -293,7 +293,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
         if (sim.memory.computed_s > 0)
             result->compute_slowdown = sim.memory.slowed_s / sim.memory.computed_s;
     }
-    release(&sim);
+    simulation_release(&sim);
     return code;
 }
 

@@ -23,11 +23,11 @@ static void set_socket(struct run_share *share, const struct run_mover *mover, i
     run_group_order(share, group);
 }
 
-static double nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
+static double fair_nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
 {
     (void)share;
     return fmin(class->bytes_per_s[1], class->most_bytes_per_s / nic->n);
 }
 
 const struct run_path law_fair_within = {.find = find_socket, .set = set_socket};
-const struct run_path law_fair_between = {.find = run_nics_find, .set = run_nics_set, .nic_rate = nic_rate};
+const struct run_path law_fair_between = {.find = run_nics_find, .set = run_nics_set, .nic_rate = fair_nic_rate};

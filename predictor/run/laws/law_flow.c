@@ -21,7 +21,7 @@ static double nic_set(const struct run_share *share, const struct run_nic *nic)
     return 1 / inverse;
 }
 
-static double nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
+static double flow_nic_rate(const struct run_share *share, const struct run_nic *nic, const struct run_class *class)
 {
     (void)share;
     (void)class;
@@ -29,14 +29,14 @@ static double nic_rate(const struct run_share *share, const struct run_nic *nic,
 }
 
 const struct run_path law_flow_path = {
-    .find = run_nics_find, .set = run_nics_set, .nic_set = nic_set, .nic_rate = nic_rate};
+    .find = run_nics_find, .set = run_nics_set, .nic_set = nic_set, .nic_rate = flow_nic_rate};
 
 static double packet_bytes(double carried)
 {
     return flow_limited(&flow_window_packet, carried);
 }
 
-static double room_bytes(double carried)
+static double flow_room_bytes(double carried)
 {
     return flow_limited(&flow_window_buffer, carried);
 }
@@ -44,6 +44,6 @@ static double room_bytes(double carried)
 const struct run_path law_flow_window_path = {.find = run_nics_find,
                                               .set = run_nics_set,
                                               .nic_set = nic_set,
-                                              .nic_rate = nic_rate,
+                                              .nic_rate = flow_nic_rate,
                                               .packet_bytes = packet_bytes,
-                                              .room_bytes = room_bytes};
+                                              .room_bytes = flow_room_bytes};

@@ -7,7 +7,7 @@
 
 /* A receiver's messages of a level are a bundle: its number grows by the seconds that each of them has had the
  * receiver's share for itself. The levels of a socket do not disturb each other. */
-static void find(const struct run_share *share, const struct run_mover *mover, struct run_way *way)
+static void max_rate_find(const struct run_share *share, const struct run_mover *mover, struct run_way *way)
 {
     enum level level = share->rates->classes[mover->class].level;
     uint32_t n_sockets = (uint32_t)share->sockets.n_groups, socket = share->sockets.of[mover->dst];
@@ -18,9 +18,9 @@ static void find(const struct run_share *share, const struct run_mover *mover, s
     way->key.c = level;
 }
 
-static double begun_rate(const struct run_class *class, size_t n)
+static double max_rate_begun(const struct run_class *class, size_t n)
 {
     return class->bytes_per_s[n] / (double)n;
 }
 
-const struct run_path law_max_rate_path = {.find = find, .set = run_cohort_set, .begun_rate = begun_rate};
+const struct run_path law_max_rate_path = {.find = max_rate_find, .set = run_cohort_set, .begun_rate = max_rate_begun};

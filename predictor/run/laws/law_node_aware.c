@@ -31,10 +31,11 @@ static void find_between(const struct run_share *share, const struct run_mover *
     way->key.c = 0;
 }
 
-static double begun_rate(const struct run_class *class, size_t n)
+static double node_aware_begun(const struct run_class *class, size_t n)
 {
     return fmin(class->bytes_per_s[1], class->injection_bytes_per_s / (double)n);
 }
 
 const struct run_path law_node_aware_within = {.find = find_within, .set = set_within, .in_turn = true};
-const struct run_path law_node_aware_between = {.find = find_between, .set = run_cohort_set, .begun_rate = begun_rate};
+const struct run_path law_node_aware_between = {
+    .find = find_between, .set = run_cohort_set, .begun_rate = node_aware_begun};

@@ -6,7 +6,7 @@
 #include "predictor/run/laws/run_law.h"
 
 /* A receiver is a bundle, of messages of all classes. */
-static void find(const struct run_share *share, const struct run_mover *mover, struct run_way *way)
+static void staircase_find(const struct run_share *share, const struct run_mover *mover, struct run_way *way)
 {
     bool network = share->rates->classes[mover->class].level == LEVEL_INTER_NODE;
     way->group = network ? (uint32_t)share->sockets.n_groups + way->dst_node : share->sockets.of[mover->dst];
@@ -81,5 +81,5 @@ static void set(struct run_share *share, const struct run_mover *mover, int chan
                           : 1;
 }
 
-const struct run_path law_staircase_path = {.find = find, .set = set};
-const struct run_path law_serial_path = {.find = find, .set = set, .in_turn = true};
+const struct run_path law_staircase_path = {.find = staircase_find, .set = set};
+const struct run_path law_serial_path = {.find = staircase_find, .set = set, .in_turn = true};

@@ -24,7 +24,7 @@ const struct run_choice_row run_term_table[RUN_TERM_COUNT] = {
 };
 
 /* Returns the row of that name, or -1. */
-static int find(const struct run_choice_row *rows, int n, const char *name, size_t length)
+static int find_choice(const struct run_choice_row *rows, int n, const char *name, size_t length)
 {
     for (int i = 0; i < n; i++)
         if (strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0)
@@ -52,14 +52,14 @@ static int unknown(const char *what, const char *name, size_t length, const stru
 int run_law_choose(const char *name, struct run_law_choice *choice, struct error *error)
 {
     size_t length = strcspn(name, "+");
-    int law = find(run_law_table, LAW_COUNT, name, length);
+    int law = find_choice(run_law_table, LAW_COUNT, name, length);
     *choice = (struct run_law_choice){0};
     if (law < 0)
         return unknown("law", name, length, run_law_table, LAW_COUNT, error);
     choice->law = (enum run_law)law;
     for (const char *at = name + length; *at == '+'; at += 1 + length) {
         length = strcspn(at + 1, "+");
-        int term = find(run_term_table, RUN_TERM_COUNT, at + 1, length);
+        int term = find_choice(run_term_table, RUN_TERM_COUNT, at + 1, length);
         if (term < 0)
             return unknown("term", at + 1, length, run_term_table, RUN_TERM_COUNT, error);
         if ((choice->terms & 1U << term) != 0)

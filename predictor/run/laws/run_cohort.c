@@ -61,7 +61,7 @@ void run_cohort_leave(struct run_share *share, uint32_t number, double now_s)
 }
 
 /* Gives a message the rate of one that began while n bundles had messages. */
-static void set_rate(struct run_share *share, uint32_t number, size_t n)
+static void set_begun_rate(struct run_share *share, uint32_t number, size_t n)
 {
     struct run_moving *moving = &share->moving[number];
     struct run_bundle *bundle = &share->bundles[moving->bundle];
@@ -83,7 +83,7 @@ void run_cohort_settle(struct run_share *share)
         struct run_cohort *cohort = &share->cohorts[group];
         cohort->unsettled = false;
         for (size_t i = 0; i < cohort->n; i++)
-            set_rate(share, cohort->members[i], share->groups[group].bundles.n);
+            set_begun_rate(share, cohort->members[i], share->groups[group].bundles.n);
         run_group_place(share, group);
     }
 }

@@ -39,7 +39,7 @@ int run_links_check(struct run_links *links, uint32_t src, uint32_t dst, struct 
 }
 
 /* Keeps what the link has held up to now. */
-static void settle(struct run_link *link, double now_s)
+static void settle_link(struct run_link *link, double now_s)
 {
     if (!(now_s > link->now.since_s))
         return;
@@ -56,7 +56,7 @@ static void settle(struct run_link *link, double now_s)
 static double most_bytes(struct run_link *link, double since_s, double now_s)
 {
     size_t low = 0, high;
-    settle(link, now_s);
+    settle_link(link, now_s);
     high = link->n_peaks;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -84,7 +84,7 @@ void run_links_begin(struct run_links *links, uint32_t src, uint32_t dst, double
     long n = find_route(links, src, dst, &route);
     for (long i = 0; i < n; i++) {
         struct run_link *link = &links->links[route[i]];
-        settle(link, now_s);
+        settle_link(link, now_s);
         link->n_messages++;
         link->now.bytes += bytes;
     }

@@ -33,7 +33,7 @@ double run_memory_note(struct run_memory *memory, uint32_t socket, uint32_t bund
 }
 
 /* Adds what was computed since the last change. */
-static void settle(struct run_memory *memory, struct run_memory_socket *socket, double now_s)
+static void settle_socket(struct run_memory *memory, struct run_memory_socket *socket, double now_s)
 {
     if (socket->n_moving > 0 && socket->n_computing > 0 && now_s > socket->since_s) {
         double computed_s = (now_s - socket->since_s) * socket->n_computing;
@@ -45,7 +45,7 @@ static void settle(struct run_memory *memory, struct run_memory_socket *socket, 
 
 void run_memory_move(struct run_memory *memory, uint32_t socket, double now_s, int change)
 {
-    settle(memory, &memory->sockets[socket], now_s);
+    settle_socket(memory, &memory->sockets[socket], now_s);
     memory->sockets[socket].n_moving += (uint32_t)change;
 }
 
@@ -53,7 +53,7 @@ bool run_memory_compute(struct run_memory *memory, uint32_t socket, double now_s
 {
     struct run_memory_socket *at = &memory->sockets[socket];
     double before = at->keeps;
-    settle(memory, at, now_s);
+    settle_socket(memory, at, now_s);
     at->n_computing += (uint32_t)change;
     at->keeps = memory_share_keeps(&memory->share, at->n_computing);
     return at->keeps < before || at->keeps > before;

@@ -97,7 +97,7 @@ static void set_nic(struct run_share *share, const struct run_nic *nic)
 }
 
 /* Adds a message to those of a NIC or takes it away. */
-static void count(const struct run_share *share, struct run_nic *nic, const struct run_mover *mover, int change)
+static void count_at_nic(const struct run_share *share, struct run_nic *nic, const struct run_mover *mover, int change)
 {
     double weight = change * share->moving[mover->number].weight;
     nic->n += (uint32_t)change;
@@ -106,7 +106,7 @@ static void count(const struct run_share *share, struct run_nic *nic, const stru
 }
 
 /* Sets what a NIC gives to all of its messages alike. */
-static void set_rate(const struct run_share *share, struct run_nic *nic)
+static void set_nic_rate(const struct run_share *share, struct run_nic *nic)
 {
     if (share->law->between->nic_set != NULL && nic->n > 0)
         nic->rate = share->law->between->nic_set(share, nic);
@@ -131,8 +131,8 @@ void run_nics_set(struct run_share *share, const struct run_mover *mover, int ch
         nic->n_ranks += (change > 0 && *rank_n == 0) ? 1 : 0;
         nic->n_ranks -= (change < 0 && *rank_n == 1) ? 1 : 0;
         *rank_n += (uint32_t)change;
-        count(share, nic, mover, change);
-        set_rate(share, nic);
+        count_at_nic(share, nic, mover, change);
+        set_nic_rate(share, nic);
     }
     if (bundle->n == 0)
         run_bundle_place(share, mover->bundle);
@@ -148,6 +148,6 @@ void run_nics_emptied(struct run_share *share, size_t number)
     share->emptied.place[number] = RUN_NOT_THERE;
     settle_bucket(share, nic);
     nic->is_empty = true;
-    set_rate(share, nic);
+    set_nic_rate(share, nic);
     set_nic(share, nic);
 }

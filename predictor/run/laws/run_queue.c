@@ -51,7 +51,7 @@ static uint32_t position(const struct run_list *list, uint32_t place)
 }
 
 /* Counts a place in (1) or out (UINT32_MAX, which takes 1 away). */
-static void count(struct run_list *list, uint32_t place, uint32_t change)
+static void count_place(struct run_list *list, uint32_t place, uint32_t change)
 {
     for (uint32_t i = place + 1; i <= list->room; i += i & -i)
         list->sums[i] += change;
@@ -87,14 +87,14 @@ static void join(struct run_queue *queue, struct run_list *list, uint32_t messag
         pack(queue, list);
     queue->messages[message].place = list->n_used;
     list->entries[list->n_used] = message;
-    count(list, list->n_used++, 1);
+    count_place(list, list->n_used++, 1);
     list->n++;
 }
 
-static void leave(struct run_list *list, uint32_t place)
+static void leave_list(struct run_list *list, uint32_t place)
 {
     list->entries[place] = RUN_QUEUE_GONE;
-    count(list, place, UINT32_MAX);
+    count_place(list, place, UINT32_MAX);
     list->n--;
 }
 
@@ -113,13 +113,14 @@ static double step_s(struct run_queue *queue, enum machine_queue which, uint32_t
 }
 
 /* Searches a list of a rank: up to the message, which then leaves it, or else all. Returns what that takes. */
-static double search(struct run_queue *queue, enum machine_queue which, uint32_t rank, uint32_t message, bool is_there)
+static double search_list(struct run_queue *queue, enum machine_queue which, uint32_t rank, uint32_t message,
+                          bool is_there)
 {
     struct run_list *list = &queue->searchers[rank].lists[which];
     struct queue_search *searches = &queue->searches[rank];
     uint32_t length = list->n, passed = is_there ? position(list, queue->messages[message].place) : length;
     if (is_there)
-        leave(list, queue->messages[message].place);
+        leave_list(list, queue->messages[message].place);
     searches->passed[which] += passed;
     if (length > searches->longest[which])
         searches->longest[which] = length;
@@ -177,7 +178,7 @@ double run_queue_post(struct run_queue *queue, uint32_t message, uint32_t rank, 
 {
     struct run_searcher *searcher = &queue->searchers[rank];
     bool has_arrived = run_queue_has_arrived(queue, message);
-    double seconds = search(queue, MACHINE_QUEUE_UNEXPECTED, rank, message, has_arrived);
+    double seconds = search_list(queue, MACHINE_QUEUE_UNEXPECTED, rank, message, has_arrived);
     queue->messages[message].is_posted = true;
     if (!has_arrived)
         join(queue, &searcher->lists[MACHINE_QUEUE_POSTED], message);
@@ -188,7 +189,7 @@ void run_queue_arrive(struct run_queue *queue, uint32_t message, uint32_t rank, 
 {
     struct run_searcher *searcher = &queue->searchers[rank];
     bool is_posted = queue->messages[message].is_posted;
-    double seconds = search(queue, MACHINE_QUEUE_POSTED, rank, message, is_posted);
+    double seconds = search_list(queue, MACHINE_QUEUE_POSTED, rank, message, is_posted);
     if (!is_posted)
         join(queue, &searcher->lists[MACHINE_QUEUE_UNEXPECTED], message);
     queue->messages[message].arrived_s = now_s;

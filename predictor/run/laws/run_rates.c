@@ -29,8 +29,8 @@ static int read_bandwidth(struct run_class *class, const struct machine *machine
 }
 
 /* Returns the value of the class, else that of its level, else the one for where there is none. */
-static double value_of(const struct run_class *class, const struct machine *machine, const char *quantity,
-                       double absent)
+static double class_value(const struct run_class *class, const struct machine *machine, const char *quantity,
+                          double absent)
 {
     double of_level = machine_value(machine, class->level, PROTOCOL_ANY, quantity, absent);
     return machine_value(machine, class->level, class->protocol, quantity, of_level);
@@ -44,15 +44,15 @@ static int read_class(struct run_class *class, const struct machine *machine, si
     if (machine_tau_s(machine, level, protocol, &class->tau_s, error) != 0)
         return -1;
     class->rendezvous = protocol == PROTOCOL_RENDEZVOUS || protocol == PROTOCOL_ANY;
-    class->overhead_s[0] = value_of(class, machine, "overhead_send", 0);
-    class->overhead_s[1] = value_of(class, machine, "overhead_receive", 0);
-    class->overhead_byte_s = value_of(class, machine, "overhead_send_byte", 0);
-    class->buffer_bytes = value_of(class, machine, "buffer", -1);
+    class->overhead_s[0] = class_value(class, machine, "overhead_send", 0);
+    class->overhead_s[1] = class_value(class, machine, "overhead_receive", 0);
+    class->overhead_byte_s = class_value(class, machine, "overhead_send_byte", 0);
+    class->buffer_bytes = class_value(class, machine, "buffer", -1);
     class->injection_bytes_per_s = machine_value(machine, level, protocol, "injection", INFINITY);
-    unsigned progress = (unsigned)value_of(class, machine, "progress", 0);
+    unsigned progress = (unsigned)class_value(class, machine, "progress", 0);
     class->needs_sender = (progress & 1) != 0;
     class->needs_receiver = (progress & 2) != 0;
-    class->partitions_late = value_of(class, machine, "partitions_early", 1) <= 0;
+    class->partitions_late = class_value(class, machine, "partitions_early", 1) <= 0;
     if (ideal.no_latency)
         class->tau_s = class->overhead_s[0] = class->overhead_s[1] = class->overhead_byte_s = 0;
     return read_bandwidth(class, machine, n_max, ideal.no_transfer, error);

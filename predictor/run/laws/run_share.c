@@ -102,7 +102,7 @@ static uint32_t find_bundle(struct run_share *share, const struct run_way *way)
 }
 
 /* Counts a message in or out, sets the rates that follow, and schedules its group. */
-static void count(struct run_share *share, const struct run_mover *mover, int change)
+static void count_in_bundle(struct run_share *share, const struct run_mover *mover, int change)
 {
     struct run_bundle *bundle = &share->bundles[mover->bundle];
     struct run_group *group = &share->groups[bundle->group];
@@ -225,11 +225,11 @@ void run_share_add(struct run_share *share, double now_s, struct run_mover *move
         run_moving_mark(share, mover->number);
     if (path->begun_rate != NULL)
         run_cohort_join(share, mover->number, now_s);
-    count(share, mover, 1);
+    count_in_bundle(share, mover, 1);
 }
 
 /* Sets the rate of a bundle anew, as other computation contends with it, and its place. */
-static void keep(struct run_share *share, uint32_t number, double keeps)
+static void set_kept(struct run_share *share, uint32_t number, double keeps)
 {
     struct run_bundle *bundle = &share->bundles[number];
     bundle->keeps = keeps;
@@ -250,7 +250,7 @@ void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int
         struct run_bundle *bundle = &share->bundles[socket->bundles[i]];
         if (bundle->n > 0)
             run_clock_advance(&share->groups[bundle->group], now_s);
-        keep(share, socket->bundles[i], socket->keeps);
+        set_kept(share, socket->bundles[i], socket->keeps);
         if (bundle->n > 0)
             run_group_place(share, bundle->group);
     }
@@ -297,7 +297,7 @@ void run_share_remove(struct run_share *share, double now_s, const struct run_mo
         run_moving_unmark(share, mover->number);
     if (path->begun_rate != NULL)
         run_cohort_leave(share, mover->number, now_s);
-    count(share, mover, -1);
+    count_in_bundle(share, mover, -1);
 }
 
 double run_share_next_s(const struct run_share *share)
