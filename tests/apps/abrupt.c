@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     int next = (app_rank() + 1) % app_size();
     pid_t child = fork_child(way);
     struct traffic traffic;
-    traffic_init(&traffic);
+    witness_init(&traffic);
     for (int64_t step = 0; step < steps; step++) {
         exchange(step % 256, 0);
         traffic_sent(&traffic, next, (uint64_t)step % 256);
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
         traffic_sent(&traffic, next, 100);
     }
     traffic_write(&traffic, strcmp(argv[3], "-") == 0 ? NULL : argv[3]);
-    traffic_release(&traffic);
+    witness_release(&traffic);
     if (app_rank() == 0) {
         printf("abrupt: %d ranks, %lld steps\n", app_size(), (long long)steps);
         fflush(stdout);

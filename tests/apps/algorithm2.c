@@ -186,7 +186,7 @@ int main(int argc, char **argv)
         app_fail("%s", error.text);
     struct traffic traffic;
     struct many_pair_side send, receive;
-    traffic_init(&traffic);
+    witness_init(&traffic);
     char *out = make_side(&pattern, pattern.src, pattern.dst, &send);
     char *in = make_side(&pattern, pattern.dst, pattern.src, &receive);
     double offset_s = common_clock(&traffic);
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
     free(out);
     free(in);
     pattern_release(&pattern);
-    traffic_release(&traffic);
+    witness_release(&traffic);
     MPI_Finalize();
     return 0;
 }

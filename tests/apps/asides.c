@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     if (argc != 2 || app_size() < 2)
         app_fail("usage: mpiexec -n 2 asides TRAFFIC.csv");
-    traffic_init(&traffic);
+    witness_init(&traffic);
     send_eagerly();
     send_buffered(app_rank());
     if (app_rank() < 2)
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
         poll();
     }
     traffic_write(&traffic, argv[1]);
-    traffic_release(&traffic);
+    witness_release(&traffic);
     MPI_Finalize();
     return EXIT_SUCCESS;
 }

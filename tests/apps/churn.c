@@ -199,7 +199,7 @@ int main(int argc, char **argv)
             app_fail("usage: churn [--rounds N] [--traffic FILE]");
     }
     struct traffic traffic;
-    traffic_init(&traffic);
+    witness_init(&traffic);
     for (int64_t round = 0; round < rounds; round++) {
         struct place places[16];
         int n = make_places(places);
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
             place_release(&places[i]);
     }
     traffic_write(&traffic, path);
-    traffic_release(&traffic);
+    witness_release(&traffic);
     MPI_Finalize();
     return 0;
 }

@@ -98,12 +98,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < NEIGHBOURS; i++)
         bytes += (size_t)neighbours[i].bytes;
     char *memory = device_memory(argv[1], app_rank() % gpus, 2 * bytes);
-    traffic_init(&traffic);
+    witness_init(&traffic);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int round = 0; round < rounds; round++)
         run_round(neighbours, memory, memory + bytes, &traffic);
     traffic_write(&traffic, argv[5]);
-    traffic_release(&traffic);
+    witness_release(&traffic);
     MPI_Finalize();
     return 0;
 }

@@ -263,13 +263,13 @@ int main(int argc, char **argv)
                  app_size());
     struct traffic traffic;
     struct system system;
-    traffic_init(&traffic);
+    witness_init(&traffic);
     system_make(&mesh, app_rank(), &traffic, &system);
     describe(&mesh, &system);
     int code = work(&options, &system);
     traffic_write(&traffic, options.traffic);
     system_release(&system);
-    traffic_release(&traffic);
+    witness_release(&traffic);
     mesh_release(&mesh);
     MPI_Finalize();
     return code;

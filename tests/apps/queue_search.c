@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     parse(argc, argv, &options);
     if (app_size() != 2)
         app_fail("%d ranks; expected 2", app_size());
-    traffic_init(&traffic);
+    witness_init(&traffic);
     struct volume volume = {.options = &options, .traffic = &traffic};
     volume.buffer = app_allocate((size_t)options.total_bytes, 1);
     volume.requests = app_allocate((size_t)options.most, sizeof(MPI_Request));
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
     free(volume.buffer);
     free(volume.requests);
     free(volume.statuses);
-    traffic_release(&traffic);
+    witness_release(&traffic);
     MPI_Finalize();
     return 0;
 }

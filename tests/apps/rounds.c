@@ -31,10 +31,10 @@ int main(int argc, char **argv)
     if (chosen == sizeof(cases) / sizeof(cases[0]))
         app_fail("%s: no such case; expected master_worker, wavefront, double_buffer or standing_receive", argv[1]);
     struct traffic traffic;
-    traffic_init(&traffic);
+    witness_init(&traffic);
     cases[chosen].run((int)app_integer("steps", argv[2], 1, 1000000), &traffic);
     traffic_write(&traffic, argc > 3 ? argv[3] : NULL);
-    traffic_release(&traffic);
+    witness_release(&traffic);
     MPI_Finalize();
     return 0;
 }

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
             app_fail("no thread %d", i);
     }
     struct traffic traffic;
-    traffic_init(&traffic);
+    witness_init(&traffic);
     for (int i = 0; i < n_threads; i++) {
         pthread_join(workers[i].thread, NULL);
         sum += workers[i].sum;

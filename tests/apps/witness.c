@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void traffic_init(struct traffic *traffic)
+void witness_init(struct traffic *traffic)
 {
     traffic->n_ranks = app_size();
     traffic->messages = app_allocate((size_t)traffic->n_ranks, sizeof(*traffic->messages));
@@ -56,7 +56,7 @@ void traffic_write(const struct traffic *traffic, const char *path)
     free(bytes);
 }
 
-void traffic_release(struct traffic *traffic)
+void witness_release(struct traffic *traffic)
 {
     free(traffic->messages);
     free(traffic->bytes);

@@ -15,12 +15,12 @@ struct traffic {
     uint64_t *bytes;    /* [n_ranks] */
 };
 
-/* Is called after MPI_Init; traffic_release() frees. */
-void traffic_init(struct traffic *traffic);
+/* Is called after MPI_Init; witness_release() frees. */
+void witness_init(struct traffic *traffic);
 void traffic_sent(struct traffic *traffic, int dst, uint64_t bytes);
 /* Gathers the counts, collective over MPI_COMM_WORLD; rank 0 writes the file. With path NULL nothing is done. Fails the
  * job where it cannot. */
 void traffic_write(const struct traffic *traffic, const char *path);
-void traffic_release(struct traffic *traffic);
+void witness_release(struct traffic *traffic);
 
 #endif
