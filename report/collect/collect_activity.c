@@ -91,8 +91,8 @@ enum report_activity_kind activity_kind(const char *function)
 /* Adds what was measured at a place. A call that polls for something counts as waiting all the while; what of it lies
  * between the polls, between_s, is not inside MPI, and moved_s (below zero) is that of polls at other places, where it
  * comes in addition (above zero). */
-static void add_parts(struct activity_rank *rank, struct report_call_site *site, const struct run_parts *parts,
-                      double between_s, double moved_s)
+static void activity_add_parts(struct activity_rank *rank, struct report_call_site *site, const struct run_parts *parts,
+                               double between_s, double moved_s)
 {
     double part_s[RUN_PART_COUNT], all_s = 0;
     for (int i = RUN_COMPUTATION + 1; i < RUN_PART_COUNT; i++)
@@ -142,20 +142,20 @@ static void add_program(struct report *report, struct activity_sums *sums, const
         sums->sites[i].kind = activity_kind(name);
     }
     for (size_t i = 0; i < program->n_places; i++)
-        add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site], &program->measured[i],
-                  program->between_polls_s[i], program->moved_polls_s[i]);
+        activity_add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site],
+                           &program->measured[i], program->between_polls_s[i], program->moved_polls_s[i]);
     for (size_t rank = 0; rank < program->n_ranks; rank++)
         sums->ranks[rank].time_s[SPENT_NOT_RECORDED] = program->ranks[rank].lost_s;
     report->activities.run_s = program->measured_run_s;
 }
 
-enum { MOST_PAIRS = 1 << 24 };
+enum { ACTIVITY_MOST_PAIRS = 1 << 24 };
 
 /* Finds the rank that each site waited for longest. */
 static void find_awaited(struct activity_sums *sums, const struct run_program *program,
                          const struct simulation_result *recorded)
 {
-    if (program->n_sites == 0 || program->n_ranks > MOST_PAIRS / program->n_sites)
+    if (program->n_sites == 0 || program->n_ranks > ACTIVITY_MOST_PAIRS / program->n_sites)
         return;
     double *late_s = xcalloc(program->n_sites * program->n_ranks, sizeof *late_s);
     for (size_t i = 0; i < recorded->n_waits; i++) {
@@ -203,7 +203,7 @@ static struct report_call_site *site_of(struct report *report, struct activity_s
 
 /* Adds the calls of which there are sums alone. They are no part of the program, which takes their time for
  * computation. */
-static void add_calls(struct report *report, struct activity_sums *sums)
+static void activity_add_calls(struct report *report, struct activity_sums *sums)
 {
     struct cursor rows;
     size_t near = 0;
@@ -311,7 +311,7 @@ static void note_ranks(struct report *report, const struct activity_sums *sums)
  * were spawned late, or whose world ended early, are not compared. */
 enum { LEAST_RANKS = 4 };
 /* Deviations (of a normal distribution), and share of a rank's time, beyond which a rank is out of line. */
-static const double deviations = 5, part = 0.1;
+static const double outlier_deviations = 5, outlier_part = 0.1;
 #define MOST_ABSENT 0.1
 
 static double time_of(const struct activity_rank *rank, bool in_mpi)
@@ -367,7 +367,7 @@ static void look(struct report *report, const struct activity_sums *sums, bool i
             values[n++] = fabs(time_of(&sums->ranks[i], in_mpi) - median_s);
             ranks_s += time_of(&sums->ranks[i], true) + time_of(&sums->ranks[i], false);
         }
-    double limit_s = fmax(deviations * 1.4826 * unsorted_median(values, n), part * ranks_s / (double)n);
+    double limit_s = fmax(outlier_deviations * 1.4826 * unsorted_median(values, n), outlier_part * ranks_s / (double)n);
     for (size_t i = 0; i < sums->n_ranks; i++) {
         if (!is_compared(&sums->ranks[i]))
             continue;
@@ -398,7 +398,7 @@ static void judge_run(struct report *report, struct run_program *program, struct
     struct error reason;
     add_program(report, &sums, program);
     find_awaited(&sums, program, recorded);
-    add_calls(report, &sums);
+    activity_add_calls(report, &sums);
     if (sums.n_ranks > 0) {
         sum_rows(report, &sums, program);
         note_ranks(report, &sums);

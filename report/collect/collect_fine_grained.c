@@ -44,7 +44,7 @@ struct sums {
     size_t next; /* place + 1 of those of the kind with other threads; 0: none */
 };
 
-struct collecting {
+struct collecting_grained {
     struct report *report;
     struct machine machine;
     struct finegrain_notes notes;
@@ -61,7 +61,7 @@ struct collecting {
 };
 
 /* Reads which ranks share nodes and sockets. */
-static void read_places(struct collecting *collecting)
+static void read_grained_places(struct collecting_grained *collecting)
 {
     struct cursor rows;
     size_t capacity = 0, socket_capacity = 0;
@@ -84,7 +84,7 @@ static void read_places(struct collecting *collecting)
 }
 
 /* All ranks of a node, or of a socket, share the bandwidth of their level, as they mostly send at one time. */
-static uint32_t ranks_that_share(const struct collecting *collecting, const struct round_arrivals *round)
+static uint32_t ranks_that_share(const struct collecting_grained *collecting, const struct round_arrivals *round)
 {
     uint32_t n = 0;
     if (round->rank < collecting->n_ranks)
@@ -94,7 +94,7 @@ static uint32_t ranks_that_share(const struct collecting *collecting, const stru
 
 /* Returns what a rank's sends of a round cost, valid until the next call; NULL with the reason where the table lacks
  * the level. */
-static const struct fine_shape *shape_of(struct collecting *collecting, const struct round_arrivals *round,
+static const struct fine_shape *shape_of(struct collecting_grained *collecting, const struct round_arrivals *round,
                                          struct error *error)
 {
     struct fine_shape asked = {.peers = round->peers,
@@ -122,7 +122,7 @@ static const struct fine_shape *shape_of(struct collecting *collecting, const st
     return kept;
 }
 
-static void read_kinds(struct collecting *collecting)
+static void read_grained_kinds(struct collecting_grained *collecting)
 {
     struct cursor rows;
     report_query(collecting->report, &rows, "SELECT id FROM kind ORDER BY id");
@@ -135,7 +135,7 @@ static void read_kinds(struct collecting *collecting)
     collecting->first = xcalloc(collecting->n_kinds, sizeof *collecting->first);
 }
 
-static int compare_kinds(const void *first, const void *second)
+static int compare_grained_kinds(const void *first, const void *second)
 {
     int64_t a = *(const int64_t *)first, b = *(const int64_t *)second;
     return ORDER(a, b);
@@ -143,12 +143,12 @@ static int compare_kinds(const void *first, const void *second)
 
 /* Returns the sums of a round's kind and number of threads, new ones if there are none; NULL where the trace lacks the
  * kind. */
-static struct sums *sums_of(struct collecting *collecting, const struct round_arrivals *round)
+static struct sums *sums_of(struct collecting_grained *collecting, const struct round_arrivals *round)
 {
     int64_t threads = (int64_t)round->n_threads;
     const int64_t *kind = NULL;
     if (collecting->n_kinds > 0)
-        kind = bsearch(&round->kind, collecting->kinds, collecting->n_kinds, sizeof *kind, compare_kinds);
+        kind = bsearch(&round->kind, collecting->kinds, collecting->n_kinds, sizeof *kind, compare_grained_kinds);
     if (kind == NULL)
         return NULL;
     size_t *first = &collecting->first[kind - collecting->kinds];
@@ -163,7 +163,7 @@ static struct sums *sums_of(struct collecting *collecting, const struct round_ar
 }
 
 /* Sets arrivals_s[n]. One thread has all parts ready at once, as so many threads would that are done at one time. */
-static void set_arrivals(struct collecting *collecting, const struct round_arrivals *round, size_t n)
+static void set_arrivals(struct collecting_grained *collecting, const struct round_arrivals *round, size_t n)
 {
     size_t capacity = collecting->capacity;
     array_reserve(&collecting->arrivals_s, &capacity, n, sizeof *collecting->arrivals_s);
@@ -173,8 +173,8 @@ static void set_arrivals(struct collecting *collecting, const struct round_arriv
 }
 
 /* Adds the model's times of a round by an interface with so many parts. */
-static void add_parts(struct collecting *collecting, struct sums *sums, size_t by, size_t k,
-                      struct finegrain_problem problem)
+static void grained_add_parts(struct collecting_grained *collecting, struct sums *sums, size_t by, size_t k,
+                              struct finegrain_problem problem)
 {
     struct finegrain_times times;
     if (problem.threads % problem.parts != 0 || problem.bytes < problem.parts)
@@ -190,7 +190,7 @@ static void add_parts(struct collecting *collecting, struct sums *sums, size_t b
 
 static int add_round(void *context, const struct round_arrivals *round, struct error *error)
 {
-    struct collecting *collecting = context;
+    struct collecting_grained *collecting = context;
     size_t n = round->n_threads == 1 ? report_parts[REPORT_FINE_PARTS - 1] : round->n_threads;
     if (round->level == LEVEL_COUNT || round->level == LEVEL_SELF || round->bytes == 0 || n > UINT32_MAX) {
         collecting->report->fine_grained.left_out++;
@@ -223,7 +223,7 @@ static int add_round(void *context, const struct round_arrivals *round, struct e
             struct finegrain_problem problem = shape->parts[by][k];
             problem.threads = (uint32_t)n;
             problem.arrivals_s = collecting->arrivals_s;
-            add_parts(collecting, sums, by, k, problem);
+            grained_add_parts(collecting, sums, by, k, problem);
         }
     return 0;
 }
@@ -252,7 +252,7 @@ static int compare_sums(const void *first, const void *second)
     return ORDER(b->whole_s, a->whole_s) ?: ORDER(a->kind, b->kind) ?: ORDER(a->threads, b->threads);
 }
 
-static void finish(struct collecting *collecting)
+static void finish(struct collecting_grained *collecting)
 {
     struct report_fine_grained *fine = &collecting->report->fine_grained;
     if (collecting->n_sums > 0)
@@ -267,13 +267,13 @@ static void finish(struct collecting *collecting)
     fine->tau_missing = collecting->notes.tau_missing[FINEGRAIN_P2P];
 }
 
-static void collect_rounds(struct collecting *collecting)
+static void collect_grained_rounds(struct collecting_grained *collecting)
 {
     struct report *report = collecting->report;
     struct arrivals_left_out left_out = {0};
     struct error reason;
-    read_kinds(collecting);
-    read_places(collecting);
+    read_grained_kinds(collecting);
+    read_grained_places(collecting);
     if (report->result != 0)
         return;
     if (arrivals_trace_each(report->database, report->path, add_round, collecting, &left_out, &reason) != 0) {
@@ -287,14 +287,14 @@ static void collect_rounds(struct collecting *collecting)
 
 void report_collect_fine_grained(struct report *report, const struct report_choice *choice)
 {
-    struct collecting *collecting = xcalloc(1, sizeof *collecting);
+    struct collecting_grained *collecting = xcalloc(1, sizeof *collecting);
     struct error reason;
     collecting->report = report;
     int result = report_load_machine(report, choice, &report->fine_grained.machine, &collecting->machine, &reason);
     if (result < 0) /* a damaged table costs this section alone */
         report->fine_grained.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
     else if (result == 0)
-        collect_rounds(collecting);
+        collect_grained_rounds(collecting);
     machine_release(&collecting->machine);
     free(collecting->of_node);
     free(collecting->of_socket);

@@ -32,7 +32,7 @@ struct group {
     size_t n, capacity;
 };
 
-struct collecting {
+struct collecting_gpu {
     struct report *report;
     struct machine machine;
     struct report_gpu_kind *kinds;
@@ -51,7 +51,7 @@ static uint32_t senders_of(const struct group *group, int64_t node)
 }
 
 /* Takes the sender into the kind where it is the slowest so far on a path. */
-static void add_sender(struct collecting *collecting, const struct group *group, const struct sender *sender,
+static void add_sender(struct collecting_gpu *collecting, const struct group *group, const struct sender *sender,
                        struct report_gpu_kind *kind)
 {
     uint32_t gpus = senders_of(group, sender->node), each = sender->of_node / gpus;
@@ -85,7 +85,7 @@ static void add_sender(struct collecting *collecting, const struct group *group,
 }
 
 /* Ends a group: makes the kind's row of it. */
-static void end_group(struct collecting *collecting, struct group *group)
+static void end_group(struct collecting_gpu *collecting, struct group *group)
 {
     if (group->n_senders == 0)
         return;
@@ -124,7 +124,7 @@ static void add_row(struct group *group, struct cursor *rows, bool same_rank)
     group->senders[group->n_senders - 1].n++;
 }
 
-static void read_kinds(struct collecting *collecting)
+static void read_gpu_kinds(struct collecting_gpu *collecting)
 {
     struct cursor rows;
     struct group group = {0};
@@ -168,7 +168,7 @@ static double fastest_s(const struct report_gpu_kind *kind)
     return best == GPU_PATH_COUNT ? 0 : kind->path_s[best] * (double)kind->rounds;
 }
 
-static int compare_kinds(const void *first, const void *second)
+static int compare_gpu_kinds(const void *first, const void *second)
 {
     const struct report_gpu_kind *a = first, *b = second;
     return ORDER(saved_s(b), saved_s(a)) ?: ORDER(fastest_s(b), fastest_s(a)) ?: ORDER(a->kind, b->kind)
@@ -197,12 +197,12 @@ static void read_site(struct report *report, struct report_gpu_kind *kind)
     report_query_end(report, &rows);
 }
 
-static void collect(struct collecting *collecting)
+static void collect_gpu_kinds(struct collecting_gpu *collecting)
 {
     struct report_gpu *gpu = &collecting->report->gpu;
-    read_kinds(collecting);
+    read_gpu_kinds(collecting);
     if (collecting->n_kinds > 0)
-        qsort(collecting->kinds, collecting->n_kinds, sizeof *collecting->kinds, compare_kinds);
+        qsort(collecting->kinds, collecting->n_kinds, sizeof *collecting->kinds, compare_gpu_kinds);
     gpu->all = collecting->n_kinds;
     for (; gpu->n < gpu->all && gpu->n < REPORT_GPU_KINDS; gpu->n++) {
         gpu->rows[gpu->n] = collecting->kinds[gpu->n];
@@ -222,7 +222,7 @@ static int64_t ask(struct report *report, const char *sql)
 
 void report_collect_gpu(struct report *report, const struct report_choice *choice)
 {
-    struct collecting collecting = {.report = report};
+    struct collecting_gpu collecting = {.report = report};
     struct error reason;
     report->gpu.machine = "";
     /* A trace of an earlier version does not have the memory of buffers. */
@@ -236,7 +236,7 @@ void report_collect_gpu(struct report *report, const struct report_choice *choic
         report->gpu.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
     if (result != 0)
         return;
-    collect(&collecting);
+    collect_gpu_kinds(&collecting);
     machine_release(&collecting.machine);
     free(collecting.kinds);
 }

@@ -5,7 +5,7 @@
 #include "predictor/run/run_efficiency.h"
 #include "report/collect/report.h"
 
-#define NAMED                                                                                                          \
+#define NAMED_PLACE                                                                                                    \
     "SELECT p.rank, p.function, c.place, p.time_s, "                                                                   \
     "p.all_s FROM ("
 #define ORDERED ") p LEFT JOIN site c ON c.id = p.callsite WHERE p.time_s > 0 ORDER BY p.time_s DESC, p.rank, p.place"
@@ -70,7 +70,7 @@ const struct fields report_replay_part_fields =
     FIELDS(report_replay_part, FIELD_AS("quantity", report_replay_part, name), FIELD(report_replay_part, measured_s),
            FIELD(report_replay_part, predicted_s));
 
-static void collect_parts(struct report *report)
+static void collect_replay_parts(struct report *report)
 {
     struct cursor rows;
     struct report_replay *replay = &report->replay;
@@ -131,7 +131,7 @@ static void collect_efficiencies(struct report *report)
     report_query_end(report, &rows);
 }
 
-static void collect_ranks(struct report *report)
+static void collect_replay_ranks(struct report *report)
 {
     const struct fields in_run = FIELDS(report_rank, FIELD(report_rank, run_in_mpi_s),
                                         FIELD(report_rank, run_in_mpi_predicted_s), FIELD(report_rank, blamed_s));
@@ -154,11 +154,11 @@ static void collect_ranks(struct report *report)
 void report_collect_replay(struct report *report, const char *machine)
 {
     struct report_replay *replay = &report->replay;
-    static const char blamed[] = NAMED "SELECT *, blamed_s AS time_s, sum(blamed_s) OVER () AS all_s "
-                                       "FROM replay_place WHERE run_id = ?1" ORDERED;
-    static const char critical[] = NAMED "SELECT *, critical_s AS time_s, sum(critical_s) OVER () AS all_s "
-                                         "FROM replay_place WHERE run_id = ?1" ORDERED;
-    static const char slower[] = NAMED
+    static const char blamed[] = NAMED_PLACE "SELECT *, blamed_s AS time_s, sum(blamed_s) OVER () AS all_s "
+                                             "FROM replay_place WHERE run_id = ?1" ORDERED;
+    static const char critical[] = NAMED_PLACE "SELECT *, critical_s AS time_s, sum(critical_s) OVER () AS all_s "
+                                               "FROM replay_place WHERE run_id = ?1" ORDERED;
+    static const char slower[] = NAMED_PLACE
         "SELECT p.*, sum(t.measured_s - t.predicted_s) AS time_s, sum(sum(t.measured_s - t.predicted_s)) OVER () "
         "AS all_s FROM replay_place p JOIN replay_part t USING (run_id, place) WHERE p.run_id = ?1 AND t.quantity "
         "IN ('transfer', 'collective_transfer') GROUP BY p.place" ORDERED;
@@ -172,7 +172,7 @@ void report_collect_replay(struct report *report, const char *machine)
     collect_places(report, blamed, REPORT_BLAMED, NAN, &replay->blamed);
     collect_places(report, critical, REPORT_CRITICAL, replay->predicted_s, &replay->critical);
     collect_places(report, slower, REPORT_SLOWER, replay->ranks_s, &replay->slower);
-    collect_parts(report);
+    collect_replay_parts(report);
     collect_efficiencies(report);
-    collect_ranks(report);
+    collect_replay_ranks(report);
 }

@@ -35,7 +35,7 @@ static struct report_rank_model *find_rank_model(struct report *report, struct c
     return model == report->n_models || rank == NULL ? NULL : &rank->models[model];
 }
 
-static void collect_parts(struct report *report)
+static void collect_round_parts(struct report *report)
 {
     struct cursor rows;
     report_query(
@@ -238,7 +238,7 @@ static void collect_why(struct report *report)
 {
     find_worst(report);
     collect_waits(report);
-    collect_parts(report);
+    collect_round_parts(report);
     collect_law_parts(report);
     collect_memory(report);
     size_t best = report_best_model(report);
@@ -443,7 +443,7 @@ const struct fields report_rank_fields =
            FIELD(report_rank, late_senders_s), FIELD(report_rank, late_receivers_s), FIELD(report_rank, first_half_s),
            FIELD(report_rank, second_half_s));
 
-static void collect_ranks(struct report *report)
+static void collect_round_ranks(struct report *report)
 {
     struct cursor rows;
     report_query(
@@ -515,7 +515,7 @@ void report_collect_rounds(struct report *report, const struct report_choice *ch
     collect_models(report, choice);
     collect_replicate(report);
     collect_kinds(report);
-    collect_ranks(report);
+    collect_round_ranks(report);
     collect_rank_models(report);
     if (!choice->details)
         return;

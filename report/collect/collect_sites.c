@@ -6,17 +6,17 @@
 #include "share/base/saturating.h"
 
 /* Names the site s: its function, caller, file, line, communicator. */
-#define NAMED                                                                                                          \
+#define NAMED_SITE                                                                                                     \
     "SELECT s.function, c.name, c.file, c.line, "                                                                      \
     "CASE WHEN s.comm <> 0 THEN coalesce(m.name, 'comm ' || s.comm) END, "
 #define FROM(view) " FROM " view " s LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
 
 /* The columns behind are calls, failed, bytes, time_s, inside_s, wait_s, transfer_s, last_rank, last_s, bytes_per_s,
  * is_transfer, joint, nonblocking. */
-static const char collectives_sql[] = NAMED
+static const char collectives_sql[] = NAMED_SITE
     "s.calls, 0, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, coalesce(s.last_rank, -1), s.last_s, NULL, 1, 1, "
     "s.nonblocking" FROM("collective_site") "ORDER BY s.time_s DESC, s.function, s.callsite, s.comm";
-static const char rma_sql[] = NAMED
+static const char rma_sql[] = NAMED_SITE
     "s.calls, 0, s.bytes, s.time_s, s.in_call_s, s.wait_s, s.transfer_s, -1, NULL, NULL, s.kind = 'transfer', "
     "s.wait_s IS NOT NULL, s.time_s > s.in_call_s"
     " FROM (SELECT kind, function, callsite, comm, sum(calls) AS calls, sum(bytes) AS bytes, sum(time_s) AS time_s, "
@@ -25,9 +25,9 @@ static const char rma_sql[] = NAMED
     "LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
     "ORDER BY s.in_call_s DESC, s.function, s.callsite, s.comm";
 static const char files_sql[] =
-    NAMED "s.calls, s.failed, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, -1, NULL, s.bytes_per_s, "
-          "s.bytes > 0, s.collective, s.nonblocking" FROM("file_site") "ORDER BY s.time_s DESC, s.function, "
-                                                                       "s.callsite, s.comm, s.nonblocking";
+    NAMED_SITE "s.calls, s.failed, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, -1, NULL, s.bytes_per_s, "
+               "s.bytes > 0, s.collective, s.nonblocking" FROM("file_site") "ORDER BY s.time_s DESC, s.function, "
+                                                                            "s.callsite, s.comm, s.nonblocking";
 
 const struct fields report_site_name_fields =
     FIELDS(report_site, FIELD(report_site, function), FIELD(report_site, caller), FIELD(report_site, file),
@@ -72,8 +72,8 @@ static void collect_calls(struct report *report, const char *sql, struct report_
 }
 
 /* The same order as in share/sql/partition_sites.sql, whose query shows all of them. */
-static const char partitions_sql[] =
-    NAMED "s.partitions, s.messages, s.bytes, s.ready_s, s.arrival_s, s.hidden_bytes / nullif(s.kept_bytes, 0)" FROM(
+static const char partitions_sql[] = NAMED_SITE
+    "s.partitions, s.messages, s.bytes, s.ready_s, s.arrival_s, s.hidden_bytes / nullif(s.kept_bytes, 0)" FROM(
         "partition_site") "ORDER BY s.bytes DESC, s.function, s.callsite, s.comm, s.partitions";
 const struct fields report_partitioned_fields =
     FIELDS(report_partitioned, FIELD(report_partitioned, partitions), FIELD(report_partitioned, messages),

@@ -231,7 +231,7 @@ static void sort_places(struct site_walk *walk)
 }
 
 /* Sums by site what all of them are compared by. */
-static void sum_sites(struct site_walk *walk)
+static void sum_late_sites(struct site_walk *walk)
 {
     const struct diagnosis *diagnosis = walk->diagnosis;
     const struct run_program *program = &diagnosis->program;
@@ -247,7 +247,7 @@ static void sum_sites(struct site_walk *walk)
     }
 }
 
-static int compare_ranks(const void *left, const void *right)
+static int compare_late_ranks(const void *left, const void *right)
 {
     const struct site_rank *a = left, *b = right;
     return ORDER(b->cost_s, a->cost_s) ?: ORDER(a->rank, b->rank);
@@ -282,7 +282,7 @@ static void fill_sums(struct site_walk *walk, const struct diagnosis_event *even
         rank->late++;
         sums->late++;
     }
-    qsort(sums->ranks, sums->n_ranks, sizeof *sums->ranks, compare_ranks);
+    qsort(sums->ranks, sums->n_ranks, sizeof *sums->ranks, compare_late_ranks);
 }
 
 static int judge_site(struct site_walk *walk, const struct diagnosis_event *events, size_t n)
@@ -324,7 +324,7 @@ int diagnose_late_ranks(struct diagnosis *diagnosis)
                              .ranks = xcalloc(program->n_ranks, sizeof *walk.ranks)};
     int result = 0;
     sort_places(&walk);
-    sum_sites(&walk);
+    sum_late_sites(&walk);
     for (size_t i = 0, end; result == 0 && i < diagnosis->n_events; i = end) {
         for (end = i + 1; end < diagnosis->n_events && diagnosis->events[end].site == diagnosis->events[i].site;)
             end++;

@@ -10,14 +10,14 @@
 
 /* Least share of messages between nodes in all ranks' time, and of their bytes that must stay inside with another
  * order. */
-#define LEAST_SHARE 0.05
-#define LEAST_SAVED 0.25
+#define PLACEMENT_LEAST_SHARE 0.05
+#define LEAST_SAVED           0.25
 
 /* Most ranks and pairs, for the partitioner to be done at once. */
-enum { MOST_RANKS = 512, MOST_PAIRS = 20000 };
+enum { MOST_RANKS = 512, PLACEMENT_MOST_PAIRS = 20000 };
 
 /* Fills the places of ranks 0 .. n - 1; *known becomes false where one is not. */
-static int read_places(struct diagnosis *diagnosis, struct placement *slots, bool *known)
+static int read_recorded_placement(struct diagnosis *diagnosis, struct placement *slots, bool *known)
 {
     struct cursor rows;
     size_t n = 0, nodes = 0;
@@ -38,7 +38,7 @@ static int read_places(struct diagnosis *diagnosis, struct placement *slots, boo
     return cursor_close(&rows);
 }
 
-static int compare_ranks(const void *left, const void *right)
+static int compare_placed_ranks(const void *left, const void *right)
 {
     const struct rank_pair *a = *(const struct rank_pair *const *)left, *b = *(const struct rank_pair *const *)right;
     return ORDER(a->src, b->src) ?: ORDER(a->dst, b->dst);
@@ -52,9 +52,9 @@ static size_t sum_traffic(const struct pair_sums *sums, struct rank_bytes *pairs
     size_t n = 0;
     for (size_t i = 0; i < sums->n_rank_pairs; i++)
         order[i] = &sums->rank_pairs[i];
-    qsort(order, sums->n_rank_pairs, sizeof *order, compare_ranks);
+    qsort(order, sums->n_rank_pairs, sizeof *order, compare_placed_ranks);
     for (size_t i = 0; i < sums->n_rank_pairs; i++) {
-        if (i == 0 || compare_ranks(&order[i - 1], &order[i]) != 0)
+        if (i == 0 || compare_placed_ranks(&order[i - 1], &order[i]) != 0)
             pairs[n++] = (struct rank_bytes){.a = order[i]->src, .b = order[i]->dst};
         pairs[n - 1].bytes += order[i]->bytes;
         *between_s += order[i]->between_ns * 1e-9;
@@ -108,9 +108,9 @@ int diagnose_placement(struct diagnosis *diagnosis)
         return 0;
     struct rank_bytes *pairs = xmalloc((diagnosis->pairs->n_rank_pairs + 1) * sizeof *pairs);
     placement_init(&slots, n_ranks);
-    int result = read_places(diagnosis, &slots, &known);
+    int result = read_recorded_placement(diagnosis, &slots, &known);
     size_t n = result == 0 && known ? sum_traffic(diagnosis->pairs, pairs, &between_s) : 0;
-    if (n > 0 && n <= MOST_PAIRS && between_s >= LEAST_SHARE * diagnosis->all_s)
+    if (n > 0 && n <= PLACEMENT_MOST_PAIRS && between_s >= PLACEMENT_LEAST_SHARE * diagnosis->all_s)
         result = map_and_add(diagnosis, pairs, n, &slots, between_s);
     free(pairs);
     placement_release(&slots);

@@ -12,10 +12,10 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
-#define LEAST_SHARE  0.05
-#define LEAST_FACTOR 2.0
+#define LINK_LEAST_SHARE 0.05
+#define LEAST_FACTOR     2.0
 
-enum { LEAST_PAIRS = 3, LEAST_MESSAGES = 4, MOST_FOUND = 3 };
+enum { LEAST_PAIRS = 3, LINK_LEAST_MESSAGES = 4, MOST_FOUND = 3 };
 
 struct node_pair {
     int64_t class, from, to;
@@ -70,7 +70,7 @@ static void make_pairs(struct diagnosis *diagnosis, struct node_pairs *pairs)
     pairs->rows = xcalloc(sums->n_node_pairs, sizeof *pairs->rows);
     for (size_t i = 0; i < sums->n_node_pairs; i++) {
         const struct node_pair_times *times = &sums->node_pairs[i];
-        if (times->n < LEAST_MESSAGES)
+        if (times->n < LINK_LEAST_MESSAGES)
             continue;
         int64_t fast_ns = select_value(times->times_ns, times->n, (times->n + 9) / 10 - 1);
         pairs->rows[pairs->n++] = (struct node_pair){.class = times->class,
@@ -142,7 +142,7 @@ static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const
             pairs->rows[i].cost_s = 0;
         }
     finding.cost_s = fmin(finding.cost_s, diagnosis->all_s);
-    if (!(finding.cost_s >= LEAST_SHARE * diagnosis->all_s))
+    if (!(finding.cost_s >= LINK_LEAST_SHARE * diagnosis->all_s))
         return 0;
     if (name_node(diagnosis, told.from, from, &finding.rank) != 0 ||
         name_node(diagnosis, told.to, to, &finding.partner) != 0)

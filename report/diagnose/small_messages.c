@@ -220,9 +220,9 @@ static void count_joined(const struct run_program *program, struct pair_sums *pa
 }
 
 /* Least share of the calls in all ranks' time. */
-#define LEAST_SHARE 0.05
+#define SMALL_LEAST_SHARE 0.05
 
-enum { LEAST_MESSAGES = 100, MOST_SITES = 8 };
+enum { SMALL_LEAST_MESSAGES = 100, MOST_SITES = 8 };
 
 /* The pairs of a call site, summed. */
 struct small_site {
@@ -238,7 +238,7 @@ static int add(struct diagnosis *diagnosis, const struct small_site *sums)
                               .partner = sums->pairs == 1 ? (int64_t)sums->dst : -1,
                               .cost_s = fmin(sums->joined_s, diagnosis->all_s)};
     char site[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], some[DIAGNOSIS_TEXT] = "joining them";
-    if (!(sums->joined_s >= LEAST_SHARE * diagnosis->all_s))
+    if (!(sums->joined_s >= SMALL_LEAST_SHARE * diagnosis->all_s))
         return 0;
     if (sums->joined + sums->pairs < sums->n)
         snprintf(some, sizeof some, "joining the %" PRIu64 " that need no answer to the last", sums->joined);
@@ -252,7 +252,7 @@ static int add(struct diagnosis *diagnosis, const struct small_site *sums)
                          100 * finding.cost_s / diagnosis->all_s);
 }
 
-static void sum_sites(const struct diagnosis *diagnosis, struct small_site *sites)
+static void sum_small_sites(const struct diagnosis *diagnosis, struct small_site *sites)
 {
     for (size_t i = 0; i < diagnosis->program.n_sites; i++)
         sites[i] = (struct small_site){.site = (uint32_t)i, .src = UINT32_MAX, .dst = UINT32_MAX};
@@ -274,8 +274,8 @@ static void sum_sites(const struct diagnosis *diagnosis, struct small_site *site
 /* Returns whether most of a site's messages are small, so that their median is, and their calls take time. */
 static bool is_small(const struct diagnosis *diagnosis, const struct small_site *site)
 {
-    return 2 * site->small > site->n && site->n >= LEAST_MESSAGES * site->pairs &&
-           site->call_s >= LEAST_SHARE * diagnosis->all_s;
+    return 2 * site->small > site->n && site->n >= SMALL_LEAST_MESSAGES * site->pairs &&
+           site->call_s >= SMALL_LEAST_SHARE * diagnosis->all_s;
 }
 
 static int compare_sites(const void *left, const void *right)
@@ -289,12 +289,12 @@ int diagnose_small_messages(struct diagnosis *diagnosis)
     size_t n_sites = diagnosis->program.n_sites, n = 0;
     struct small_site *sites = xcalloc(n_sites, sizeof *sites);
     int result = 0;
-    sum_sites(diagnosis, sites);
+    sum_small_sites(diagnosis, sites);
     for (size_t i = 0; i < n_sites; i++)
         n += is_small(diagnosis, &sites[i]);
     if (n > 0) {
         count_joined(&diagnosis->program, diagnosis->pairs);
-        sum_sites(diagnosis, sites);
+        sum_small_sites(diagnosis, sites);
     }
     n = 0;
     for (size_t i = 0; i < n_sites; i++)

@@ -8,7 +8,7 @@
 enum { NODES = 32, LINKS = 400 };
 
 /* ?1: nodes of a group. A socket that is not known is -1. */
-#define PLACES                                                                                                         \
+#define PLACES_SQL                                                                                                     \
     "WITH place AS MATERIALIZED ("                                                                                     \
     "  SELECT rank, node, node / ?1 AS part, CASE ?1 WHEN 1 THEN coalesce(socket, -1) ELSE -1 END AS socket "          \
     "  FROM process WHERE node >= 0), "                                                                                \
@@ -17,24 +17,24 @@ enum { NODES = 32, LINKS = 400 };
     "    min(rank) AS first_rank, max(rank) AS last_rank, min(node) AS first_node, max(node) AS last_node "            \
     "  FROM place GROUP BY part, socket) "
 
-static const char places[] =
-    PLACES "SELECT id, part, socket, ranks, first_rank, last_rank, first_node, last_node, "
-           "  (SELECT host FROM node WHERE id = first_node), (SELECT host FROM node WHERE id = last_node) "
-           "FROM number ORDER BY id";
+static const char places_query[] =
+    PLACES_SQL "SELECT id, part, socket, ranks, first_rank, last_rank, first_node, last_node, "
+               "  (SELECT host FROM node WHERE id = first_node), (SELECT host FROM node WHERE id = last_node) "
+               "FROM number ORDER BY id";
 
 static const char links[] =
-    PLACES ", seat AS MATERIALIZED (SELECT p.rank, n.id FROM place p JOIN number n USING (part, socket)) "
-           "SELECT a.id, b.id, count(*), total(m.bytes) AS bytes "
-           "FROM message_row m CROSS JOIN seat a ON a.rank = m.src CROSS JOIN seat b ON b.rank = m.dst "
-           "GROUP BY a.id, b.id ORDER BY bytes DESC, 1, 2";
+    PLACES_SQL ", seat AS MATERIALIZED (SELECT p.rank, n.id FROM place p JOIN number n USING (part, socket)) "
+               "SELECT a.id, b.id, count(*), total(m.bytes) AS bytes "
+               "FROM message_row m CROSS JOIN seat a ON a.rank = m.src CROSS JOIN seat b ON b.rank = m.dst "
+               "GROUP BY a.id, b.id ORDER BY bytes DESC, 1, 2";
 
-static int read_places(struct picture *picture, const struct picture_source *source, int64_t width, size_t *n,
-                       struct error *error)
+static int read_map_places(struct picture *picture, const struct picture_source *source, int64_t width, size_t *n,
+                           struct error *error)
 {
     struct cursor rows;
     struct pool pool = {0};
     picture_table(picture, "place", "id part socket ranks first last host");
-    picture_query(&rows, source, places, PICTURE_VALUES(width), error);
+    picture_query(&rows, source, places_query, PICTURE_VALUES(width), error);
     for (*n = 0; cursor_next(&rows); ++*n) {
         const char *first = cursor_text(&rows, 8, &pool), *last = cursor_text(&rows, 9, &pool);
         bool one = cursor_integer(&rows, 6) == cursor_integer(&rows, 7);
@@ -85,7 +85,7 @@ int picture_map(struct picture *picture, const struct picture_source *source, st
     if (cursor_close(&rows) != 0)
         return -1;
     int64_t width = nodes > NODES ? last / NODES + 1 : 1;
-    if (read_places(picture, source, width, &n, error) != 0 || read_links(picture, source, width, error) != 0)
+    if (read_map_places(picture, source, width, &n, error) != 0 || read_links(picture, source, width, error) != 0)
         return -1;
     if (n == 0)
         picture_lacks(picture, "It is not known on which nodes the ranks ran.");

@@ -7,7 +7,7 @@
 #include "report/html/pictures.h"
 
 /* ?1 is the width of a bin, ?2 the number of ranks, ?3 the name of the machine. */
-static const char query[] =
+static const char matrix_query[] =
     "WITH protocol AS ("
     "  SELECT CASE level WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 WHEN 'inter_node' THEN 3 END AS level, "
     "    protocol, max(CASE quantity WHEN 'threshold' THEN value ELSE 0 END) AS from_bytes, "
@@ -38,7 +38,7 @@ int picture_matrix(struct picture *picture, const struct picture_source *source,
                                                    : "";
     struct cursor rows;
     picture_table(picture, "cell", "s d messages bytes time ratio");
-    picture_query(&rows, source, query, PICTURE_VALUES(bins->width, bins->ranks), error);
+    picture_query(&rows, source, matrix_query, PICTURE_VALUES(bins->width, bins->ranks), error);
     if (rows.result == 0)
         sqlite3_bind_text(rows.statement, 3, machine, -1, SQLITE_STATIC);
     while (cursor_next(&rows)) {

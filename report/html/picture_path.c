@@ -7,7 +7,7 @@
 #include "share/base/json.h"
 #include "share/base/memory.h"
 
-enum { PLACES = 15 }; /* and none of less than 0.05 % of the path */
+enum { MOST_PATH_CALLS = 15 }; /* and none of less than 0.05 % of the path */
 
 static const char by_place[] =
     "SELECT p.function, c.name, coalesce(c.file || ':' || c.line, '') || c.callers, total(p.critical_s), "
@@ -23,12 +23,13 @@ static const char by_place[] =
 static const char by_rank[] = "SELECT rank / ?2, total(critical_s), total(blamed_s) FROM replay_place "
                               "WHERE run_id = ?1 AND rank >= 0 AND rank < ?3 GROUP BY 1";
 
-static int read_places(struct picture *picture, const struct picture_source *source, size_t *n, struct error *error)
+static int read_path_places(struct picture *picture, const struct picture_source *source, size_t *n,
+                            struct error *error)
 {
     struct cursor rows;
     struct pool pool = {0};
     picture_table(picture, "place", "place label function caller line critical blamed ranks rank");
-    picture_query(&rows, source, by_place, PICTURE_VALUES(source->report->replay.id, PLACES), error);
+    picture_query(&rows, source, by_place, PICTURE_VALUES(source->report->replay.id, MOST_PATH_CALLS), error);
     for (*n = 0; cursor_next(&rows); ++*n) {
         const char *function = cursor_text(&rows, 0, &pool), *caller = cursor_text(&rows, 1, &pool),
                    *line = cursor_text(&rows, 2, &pool);
@@ -52,7 +53,7 @@ int picture_path(struct picture *picture, const struct picture_source *source, s
                       source->report->path);
         return 0;
     }
-    if (read_places(picture, source, &n, error) != 0)
+    if (read_path_places(picture, source, &n, error) != 0)
         return -1;
     picture_table(picture, "rank", "rank critical blamed");
     picture_query(&rows, source, by_rank, PICTURE_VALUES(replay->id, source->bins.width, source->bins.ranks), error);
@@ -61,8 +62,8 @@ int picture_path(struct picture *picture, const struct picture_source *source, s
                     cursor_real(&rows, 2));
     if (n == 0)
         picture_lacks(picture, "The stored replay has no critical path.");
-    else if (n == PLACES)
-        picture_note(picture, "The %d longest calls are shown.", PLACES);
+    else if (n == MOST_PATH_CALLS)
+        picture_note(picture, "The %d longest calls are shown.", MOST_PATH_CALLS);
     picture_value(picture, "all", json_finite(replay->predicted_s));
     picture_value(picture, "span", json_integer(source->bins.width));
     picture_value(picture, "ranks", json_integer(source->bins.ranks));

@@ -128,8 +128,8 @@ static int of_replay(struct picture *picture, const struct picture_source *sourc
 }
 
 /* Adds what was recorded of calls to parts[bins][SPENT_COUNT]. */
-static int add_calls(double *parts, const struct picture_source *source, const struct rank_bins *bins,
-                     struct error *error)
+static int ranks_add_calls(double *parts, const struct picture_source *source, const struct rank_bins *bins,
+                           struct error *error)
 {
     struct cursor rows;
     struct pool pool = {0};
@@ -183,7 +183,7 @@ static int of_calls(struct picture *picture, const struct picture_source *source
     double *parts = calloc((size_t)bins->n * SPENT_COUNT, sizeof *parts), in_mpi_s = 0;
     if (parts == NULL)
         return error_set(error, "%s: no memory for its pictures", source->report->path);
-    int result = add_calls(parts, source, bins, error);
+    int result = ranks_add_calls(parts, source, bins, error);
     if (result == 0)
         result = add_computation(parts, source, bins, error);
     for (int64_t bin = 0; result == 0 && bin < bins->n; bin++) {

@@ -16,7 +16,7 @@ struct point {
     int64_t ranks;
 };
 
-static int by_place(const void *left, const void *right)
+static int scatter_by_place(const void *left, const void *right)
 {
     const struct point *a = left, *b = right;
     return ORDER(a->x, b->x) ?: ORDER(a->y, b->y);
@@ -26,9 +26,9 @@ static int by_place(const void *left, const void *right)
 static size_t join(struct point *points, size_t n)
 {
     size_t joined = 0;
-    qsort(points, n, sizeof *points, by_place);
+    qsort(points, n, sizeof *points, scatter_by_place);
     for (size_t i = 0; i < n; i++) {
-        if (joined == 0 || by_place(&points[joined - 1], &points[i]) != 0) {
+        if (joined == 0 || scatter_by_place(&points[joined - 1], &points[i]) != 0) {
             points[joined++] = points[i];
             continue;
         }

@@ -160,7 +160,7 @@ static int read_span(struct timeline *timeline)
     return cursor_close(&rows);
 }
 
-static int collect(struct timeline *timeline)
+static int collect_timeline(struct timeline *timeline)
 {
     struct picture *picture = timeline->picture;
     if (read_shades(timeline, "activity_call") != 0)
@@ -201,7 +201,7 @@ int picture_timeline(struct picture *picture, const struct picture_source *sourc
     timeline.shades = calloc((size_t)timeline.bins.n * COLUMNS * SPENT_COUNT, sizeof *timeline.shades);
     if (timeline.shades == NULL)
         return error_set(error, "%s: no memory for its pictures", source->report->path);
-    int result = collect(&timeline);
+    int result = collect_timeline(&timeline);
     free(timeline.shades);
     struct json *activities = json_array(), *seen = json_array();
     for (size_t i = 0; i < SPENT_COUNT; i++) {

@@ -14,7 +14,7 @@ static bool has_values(const double saved[REPORT_FINE_PARTS])
 }
 
 /* Adds a row an interface; what they share stands in the first one. */
-static void present_kind(struct document *document, const struct report_fine_kind *kind)
+static void present_grained_kind(struct document *document, const struct report_fine_kind *kind)
 {
     bool first = true;
     for (size_t by = 0; by < FINE_BY_COUNT; by++) {
@@ -34,7 +34,7 @@ static void present_kind(struct document *document, const struct report_fine_kin
     }
 }
 
-static void present_notes(struct document *document, const struct report_fine_grained *fine)
+static void present_grained_notes(struct document *document, const struct report_fine_grained *fine)
 {
     document_line(document,
                   "late: from the first thread that was done to the last; parts: time saved from the begin of the "
@@ -60,8 +60,8 @@ void present_fine_grained(struct document *document, const struct report *report
         document_line(document, "buffers sent in parts as threads get done, by the model on %s:", fine->machine);
         document_table(document, "kind>|threads>|peers>|bytes>|late>|parts by|2>|4>|8>");
         for (size_t i = 0; i < fine->n; i++)
-            present_kind(document, &fine->rows[i]);
-        present_notes(document, fine);
+            present_grained_kind(document, &fine->rows[i]);
+        present_grained_notes(document, fine);
     }
     if (fine->unseen > 0)
         document_line(document,

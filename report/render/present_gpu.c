@@ -18,7 +18,7 @@ static bool divides(const struct report_gpu_kind *kind)
 }
 
 /* Adds a row a path; what they share stands in the first one. */
-static void present_kind(struct document *document, const struct report_gpu_kind *kind)
+static void present_gpu_kind(struct document *document, const struct report_gpu_kind *kind)
 {
     bool first = true;
     for (int path = 0; path < GPU_PATH_COUNT; path++) {
@@ -72,7 +72,7 @@ static void present_advice(struct document *document, const struct report_gpu_ki
                       (direct_s - kind->path_s[best]) * 1e6, direct_s * 1e6, 100 * (1 - kind->path_s[best] / direct_s));
 }
 
-static void present_notes(struct document *document, const struct report_gpu *gpu)
+static void present_gpu_notes(struct document *document, const struct report_gpu *gpu)
 {
     document_line(document,
                   "GPUs: ranks of a node that send at once, each counts as one; sends, bytes: of the one that takes "
@@ -92,12 +92,12 @@ void present_gpu(struct document *document, const struct report *report)
         document_line(document, "ways of the data between GPUs, by the model on %s:", gpu->machine);
         document_table(document, "kind>|level|GPUs>|sends>|bytes>|way|a round>|in all>");
         for (size_t i = 0; i < gpu->n; i++)
-            present_kind(document, &gpu->rows[i]);
+            present_gpu_kind(document, &gpu->rows[i]);
         for (size_t i = 0; i < gpu->n; i++) {
             present_advice(document, &gpu->rows[i]);
             present_reasons(document, &gpu->rows[i]);
         }
-        present_notes(document, gpu);
+        present_gpu_notes(document, gpu);
     }
     if (gpu->one_side > 0)
         document_line(document, "%" PRId64 " message%s between a GPU and a host's memory left out", gpu->one_side,

@@ -34,7 +34,7 @@ static void present_slower(struct document *document, const struct report_replay
     present_places(document, &replay->slower, "rank>|time>|share>|in");
 }
 
-static void present_parts(struct document *document, const struct report_replay *replay)
+static void present_replay_parts(struct document *document, const struct report_replay *replay)
 {
     document_line(document, "where the time goes:");
     document_table(document, "of all ranks|measured>|predicted>");
@@ -50,7 +50,7 @@ static void present_parts(struct document *document, const struct report_replay 
     }
 }
 
-static void present_efficiency(struct document *document, double share, const char *bound)
+static void present_replay_efficiency(struct document *document, double share, const char *bound)
 {
     if (isnan(share) || bound[0] == '\0')
         document_cells(document, "p", share);
@@ -65,8 +65,8 @@ static void present_efficiencies(struct document *document, const struct report_
         const struct report_replay_efficiency *efficiency = &replay->efficiencies[i];
         document_cells(document, "t",
                        strcmp(efficiency->name, "load_balance") == 0 ? "load balance" : efficiency->name);
-        present_efficiency(document, efficiency->measured, efficiency->measured_bound);
-        present_efficiency(document, efficiency->predicted, efficiency->predicted_bound);
+        present_replay_efficiency(document, efficiency->measured, efficiency->measured_bound);
+        present_replay_efficiency(document, efficiency->predicted, efficiency->predicted_bound);
     }
 }
 
@@ -91,7 +91,7 @@ void present_replay(struct document *document, const struct report *report)
         present_slower(document, replay);
     document_line(document, "the critical path:");
     present_places(document, &replay->critical, "rank>|time>|share>|before and in");
-    present_parts(document, replay);
+    present_replay_parts(document, replay);
     present_efficiencies(document, replay);
     if (replay->stored > 1)
         document_line(document, "%" PRId64 " replays are stored, this is the last one", replay->stored);

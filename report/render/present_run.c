@@ -21,7 +21,7 @@ static void present_limits(struct document *document, const struct report_run *r
 }
 
 /* Shows the command, or, of several programs, each with its ranks. */
-static void present_programs(struct document *document, const struct report *report)
+static void present_all_programs(struct document *document, const struct report *report)
 {
     if (report->n_programs < 2) {
         document_cells(document, "tt", "command", report->run.command);
@@ -34,11 +34,11 @@ static void present_programs(struct document *document, const struct report *rep
     }
 }
 
-static void present_head(struct document *document, const struct report *report)
+static void present_run_head(struct document *document, const struct report *report)
 {
     const struct report_run *run = &report->run;
     document_table(document, "|");
-    present_programs(document, report);
+    present_all_programs(document, report);
     document_cell(document, "MPI");
     /* Open MPI adds its package and more behind a comma. */
     document_cell(document, "%.*s, %s%s%s", (int)strcspn(run->mpi_library, ","), run->mpi_library, run->thread_level,
@@ -90,7 +90,7 @@ static void present_waited(struct document *document, const struct report *repor
 
 void present_run(struct document *document, const struct report *report)
 {
-    present_head(document, report);
+    present_run_head(document, report);
     present_crowding(document, report);
     present_waited(document, report);
 }

@@ -50,7 +50,7 @@ static double waiting(double wait_s, double transfer_s)
 }
 
 /* Explains the marks, and says how many sites are left out and where they are. */
-static void present_rest(struct document *document, const struct report_sites *sites, const char *query)
+static void present_other_sites(struct document *document, const struct report_sites *sites, const char *query)
 {
     bool marked = false;
     for (size_t i = 0; i < sites->n; i++)
@@ -71,7 +71,7 @@ static void present_waiting(struct document *document, const struct report_sites
                       100 * share, 100 - 100 * share);
 }
 
-static void present_head(struct document *document, const struct report_sites *sites, const char *moved)
+static void present_site_head(struct document *document, const struct report_sites *sites, const char *moved)
 {
     document_line(document, "%" PRId64 " call%s from %" PRId64 " place%s", sites->calls, words_plural(sites->calls),
                   sites->sites, words_plural(sites->sites));
@@ -85,7 +85,7 @@ void present_collectives(struct document *document, const struct report *report)
     bool waited = false;
     if (sites->n == 0)
         return;
-    present_head(document, sites, "bytes handed in");
+    present_site_head(document, sites, "bytes handed in");
     present_waiting(document, sites, "joint calls");
     document_table(document, "calls>|a call>|time>|waiting>|for>|in");
     for (size_t i = 0; i < sites->n; i++) {
@@ -102,7 +102,7 @@ void present_collectives(struct document *document, const struct report *report)
     }
     if (waited)
         document_line(document, "for: the rank that the others waited for longest, its part of the waiting");
-    present_rest(document, sites, "collective_sites");
+    present_other_sites(document, sites, "collective_sites");
 }
 
 void present_rma(struct document *document, const struct report *report)
@@ -110,7 +110,7 @@ void present_rma(struct document *document, const struct report *report)
     const struct report_sites *sites = &report->rma;
     if (sites->n == 0)
         return;
-    present_head(document, sites, "bytes moved");
+    present_site_head(document, sites, "bytes moved");
     document_line(document, "%.1f %% in transfers, the rest in synchronisation",
                   words_percent(sites->inside_s > 0 ? sites->transfers_s / sites->inside_s : NAN));
     present_waiting(document, sites, "joint calls");
@@ -121,7 +121,7 @@ void present_rma(struct document *document, const struct report *report)
         document_cells(document, "ssp", site->inside_s, site->time_s, waiting(site->wait_s, site->transfer_s));
         present_site(document, site);
     }
-    present_rest(document, sites, "rma_sites");
+    present_other_sites(document, sites, "rma_sites");
 }
 
 void present_files(struct document *document, const struct report *report)
@@ -129,7 +129,7 @@ void present_files(struct document *document, const struct report *report)
     const struct report_sites *sites = &report->files;
     if (sites->n == 0)
         return;
-    present_head(document, sites, "bytes read and written");
+    present_site_head(document, sites, "bytes read and written");
     present_waiting(document, sites, "joint calls");
     if (sites->failed > 0)
         document_warning(document, "%" PRId64 " call%s failed", sites->failed, words_plural(sites->failed));
@@ -142,7 +142,7 @@ void present_files(struct document *document, const struct report *report)
         present_site(document, site);
     }
     document_line(document, "a s: bytes in a second of a rank that does not wait for others");
-    present_rest(document, sites, "files");
+    present_other_sites(document, sites, "files");
 }
 
 static void present_partitioned(struct document *document, const struct report_partitioned *row)

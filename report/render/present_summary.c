@@ -22,7 +22,7 @@ enum {
 
 /* Heads the screen with the command, or with all programs and their ranks: on lines of their own where they are too
  * long together. */
-static void present_programs(struct document *document, const struct report *report)
+static void present_first_programs(struct document *document, const struct report *report)
 {
     char command[SCREEN_COLUMNS];
     words_shorten(command, sizeof command, report->run.command, SCREEN_COLUMNS - 2);
@@ -51,7 +51,7 @@ static void present_identity(struct document *document, const struct report *rep
     if (gmtime_r(&started, &utc) != NULL)
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
     document->is_titled = document->n_blocks == 0;
-    present_programs(document, report);
+    present_first_programs(document, report);
     document_line(document, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
                   (int)(strcspn(run->mpi_library, ",") < 50 ? strcspn(run->mpi_library, ",") : 50), run->mpi_library,
                   run->world_size, words_plural(run->world_size), report->run.nodes, words_plural(report->run.nodes));
@@ -220,7 +220,7 @@ static void present_time(struct document *document, const struct report *report)
 }
 
 /* Takes the efficiencies of a stored replay as measured, else those that follow from the table of time. */
-static void present_efficiency(struct document *document, const struct report *report)
+static void present_summary_efficiency(struct document *document, const struct report *report)
 {
     const struct report_replay *replay = &report->replay;
     const struct report_activities *activities = &report->activities;
@@ -314,11 +314,11 @@ static void present_out_of_line(struct document *document, const struct report *
 }
 
 /* Presents all but the diagnosis, which comes between head and rest. */
-static void present_rest(struct document *document, const struct report *report)
+static void present_summary_rest(struct document *document, const struct report *report)
 {
     document_heading(document, "Time of all ranks");
     present_time(document, report);
-    present_efficiency(document, report);
+    present_summary_efficiency(document, report);
     if (report->activities.unknown == NULL && report->activities.n_sites > 0) {
         document_heading(document, "Call sites that cost most");
         present_sites(document, report, SITES_SHOWN, SITE_COLUMNS);
@@ -373,13 +373,13 @@ void present_summary(struct document *document, const struct report *report)
     struct document head = {.partial = document->partial}, rest = {.partial = document->partial};
     present_identity(&head, report);
     summary_recording(&head, report);
-    present_rest(&rest, report);
+    present_summary_rest(&rest, report);
     document_explain_mark(&rest, report->whole.reason);
     size_t used = render_lines(&head) + render_lines(&rest) + 1; /* a blank line between the two */
     present_identity(document, report);
     summary_recording(document, report);
     present_diagnosis(document, report, used + 3 < SCREEN_LINES ? SCREEN_LINES - used : 3);
-    present_rest(document, report);
+    present_summary_rest(document, report);
     document_release(&head);
     document_release(&rest);
 }

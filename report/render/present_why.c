@@ -32,7 +32,7 @@ static bool interval_known(const struct report *report, size_t model)
     return false;
 }
 
-static void present_parts(struct document *document, const struct report *report, size_t model)
+static void present_why_parts(struct document *document, const struct report *report, size_t model)
 {
     bool interval = interval_known(report, model), extrapolated = false;
     document_table(document,
@@ -111,7 +111,7 @@ void present_why(struct document *document, const struct report *report)
     if (model < report->n_models) {
         document_line(document, "the %zu rank%s with the longest time, parts of it by %s on %s:", report->n_worst,
                       report->n_worst == 1 ? "" : "s", report->models[model].title, report->models[model].machine);
-        present_parts(document, report, model);
+        present_why_parts(document, report, model);
         if (report->models[model].compute_slowdown > 0)
             document_line(document,
                           "while messages arrive at a socket %.2f of its threads compute, and take %.3f times as long "

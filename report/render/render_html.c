@@ -11,7 +11,7 @@ static void element(FILE *stream, const char *name, const char *attributes, cons
     fprintf(stream, "</%s>\n", name);
 }
 
-static void render_bar(FILE *stream, const struct document_bar *bar, double end)
+static void html_bar(FILE *stream, const struct document_bar *bar, double end)
 {
     fputs("<td class=\"b\">", stream);
     if (end > 0 && !isnan(bar->measured))
@@ -21,7 +21,7 @@ static void render_bar(FILE *stream, const struct document_bar *bar, double end)
     fputs("</td>\n", stream);
 }
 
-static void render_row(FILE *stream, const struct document_block *table, const char *const *cells)
+static void html_row(FILE *stream, const struct document_block *table, const char *const *cells)
 {
     for (size_t i = 0; i < table->n_columns; i++)
         element(stream, "td", table->columns[i].right ? " class=\"r\"" : "", cells[i]);
@@ -39,7 +39,7 @@ static void render_head(FILE *stream, const struct document_block *table)
 }
 
 /* A table scrolls in its frame where it is wider than the page. */
-static void render_table(FILE *stream, const struct document_block *table)
+static void html_table(FILE *stream, const struct document_block *table)
 {
     bool titled = table->titled;
     fprintf(stream, "<div class=\"frame\"><table%s>\n", titled ? " class=\"sorts\"" : "");
@@ -48,9 +48,9 @@ static void render_table(FILE *stream, const struct document_block *table)
     fputs("<tbody>\n", stream);
     for (size_t row = 0; (row + 1) * table->n_columns <= table->n_cells; row++) {
         fputs("<tr>", stream);
-        render_row(stream, table, table->cells + row * table->n_columns);
+        html_row(stream, table, table->cells + row * table->n_columns);
         if (row < table->n_bars)
-            render_bar(stream, &table->bars[row], table->bar_end);
+            html_bar(stream, &table->bars[row], table->bar_end);
         fputs("</tr>\n", stream);
     }
     fputs("</tbody></table></div>\n", stream);
@@ -71,7 +71,7 @@ void render_html(FILE *stream, const struct document *document, size_t first, si
             element(stream, "p", " class=\"w\"", block->text);
             break;
         case DOCUMENT_TABLE:
-            render_table(stream, block);
+            html_table(stream, block);
             break;
         }
     }

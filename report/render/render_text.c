@@ -20,7 +20,7 @@ void render_padded(FILE *stream, const char *text, size_t width, bool right)
         fprintf(stream, "%s%*s", text, blanks, "");
 }
 
-static void render_bar(FILE *stream, const struct document_bar *bar, double end, size_t width)
+static void text_bar(FILE *stream, const struct document_bar *bar, double end, size_t width)
 {
     if (!(end > 0))
         return;
@@ -79,8 +79,8 @@ static const char *next_line(const char *text, size_t length)
 
 /* Writes one line of a table, the titles where cells is NULL; its end is padded only if a bar follows. What is too long
  * for the wrapped column goes on in further lines. */
-static void render_row(FILE *stream, const struct document_block *table, const size_t *widths, const char *const *cells,
-                       size_t wrapped, const struct document_bar *bar, size_t bar_width)
+static void text_row(FILE *stream, const struct document_block *table, const size_t *widths, const char *const *cells,
+                     size_t wrapped, const struct document_bar *bar, size_t bar_width)
 {
     const char *rest = "";
     for (size_t i = 0; i < table->n_columns; i++) {
@@ -98,7 +98,7 @@ static void render_row(FILE *stream, const struct document_block *table, const s
     }
     if (bar != NULL) {
         fputs("  ", stream);
-        render_bar(stream, bar, table->bar_end, bar_width);
+        text_bar(stream, bar, table->bar_end, bar_width);
     }
     fputc('\n', stream);
     size_t before = 2;
@@ -110,7 +110,7 @@ static void render_row(FILE *stream, const struct document_block *table, const s
     }
 }
 
-static void render_table(FILE *stream, const struct document_block *table)
+static void text_table_of(FILE *stream, const struct document_block *table)
 {
     size_t widths[DOCUMENT_MAX_COLUMNS], used = 2;
     column_widths(table, widths);
@@ -120,10 +120,10 @@ static void render_table(FILE *stream, const struct document_block *table)
     size_t bar_width =
         used + BAR_MIN_WIDTH > PAGE_WIDTH ? PAGE_WIDTH - (used < PAGE_WIDTH ? used : PAGE_WIDTH) : PAGE_WIDTH - used;
     if (table->titled)
-        render_row(stream, table, widths, NULL, table->n_columns, NULL, 0);
+        text_row(stream, table, widths, NULL, table->n_columns, NULL, 0);
     for (size_t row = 0; (row + 1) * table->n_columns <= table->n_cells; row++)
-        render_row(stream, table, widths, table->cells + row * table->n_columns, wrapped,
-                   row < table->n_bars && bar_width > 0 ? &table->bars[row] : NULL, bar_width);
+        text_row(stream, table, widths, table->cells + row * table->n_columns, wrapped,
+                 row < table->n_bars && bar_width > 0 ? &table->bars[row] : NULL, bar_width);
 }
 
 /* Writes text in lines of the page; the first begins with the mark, the others with as many blanks. Returns how many
@@ -162,7 +162,7 @@ void render_text(FILE *stream, const struct document *document)
             render_words(stream, "  ! ", block->text);
             break;
         case DOCUMENT_TABLE:
-            render_table(stream, block);
+            text_table_of(stream, block);
             break;
         }
     }
