@@ -110,16 +110,8 @@ out:
 static void note_summary(const struct predict_options *options, const struct machine *machine,
                          const struct replay_summary *summary)
 {
-    for (size_t m = 0; m < options->n_models; m++) {
+    for (size_t m = 0; m < options->n_models; m++)
         model_choice_note(&options->models[m], machine, summary->extrapolated[m]);
-        model_choice_note_memory(&options->models[m], machine, &summary->memory[m]);
-    }
-    if (summary->computing_unknown)
-        fprintf(
-            stderr,
-            "mpistair: note: %s has no calls, so that +memory does not know which ranks compute and took none: ingest "
-            "its spools without --no-calls\n",
-            options->run.trace);
     if (summary->n_kinds == 0)
         inform("note: %s holds no rounds; there is nothing to predict", options->run.trace);
     if (options->run.placement != NULL)
@@ -145,8 +137,7 @@ static int predict_rounds(const struct predict_options *options, struct error *e
     struct placement placement = {0};
     struct output_file output;
     size_t extrapolated[MAX_MODELS] = {0};
-    struct prediction_memory memory[MAX_MODELS] = {0};
-    struct replay_summary summary = {.extrapolated = extrapolated, .memory = memory};
+    struct replay_summary summary = {.extrapolated = extrapolated};
     int result = -1;
     if (database_open(options->run.trace, true, &database, error) != 0)
         return -1;

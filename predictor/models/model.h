@@ -20,7 +20,7 @@ struct model_options {
     enum latency_side latency;
     const struct topology *topology; /* borrowed; NULL: not known */
     size_t repetitions;              /* how often the round is repeated, one after the other; 0: the model's own */
-    double compute_cores;            /* that compute on each socket, where pattern.computing does not say it */
+    double compute_cores;            /* that compute on each socket */
 };
 
 /* T Algorithm 2 has as many repetitions. */
@@ -49,12 +49,11 @@ extern const char *const prediction_part_name[PART_COUNT];
 /* Holds what +memory says beside PART_MEMORY of the messages that contend with computation, for each rank over those
  * that arrive at its socket; all 0 without the term. The arrays have n_ranks entries and belong to the prediction. */
 struct prediction_memory {
-    size_t n_messages;   /* that may contend */
-    size_t n_small;      /* of these smaller than 1 MB, which no calibration measures */
-    size_t n_other;      /* of levels for which the machine's table was not measured */
-    double *arriving_s;  /* what they take beside computation, one after the other */
-    double *computing_s; /* the same times the cores that compute meanwhile */
-    double *slowed_s;    /* the same times the factor by which computation takes longer */
+    size_t n_messages;  /* that may contend */
+    size_t n_small;     /* of these smaller than 1 MB, which no calibration measures */
+    size_t n_other;     /* of levels for which the machine's table was not measured */
+    double *arriving_s; /* what they take beside computation, one after the other */
+    double *slowed_s;   /* the same times the factor by which computation takes longer */
 };
 
 /* Returns the factor by which a rank's computation takes longer while messages arrive at its socket. */
@@ -111,10 +110,8 @@ int model_predict(const struct model *model, const struct pattern *pattern, cons
 struct model_term {
     const char *name;    /* as given to --model after a plus */
     const char *summary; /* the same */
-    bool post_times;     /* pattern.send_s and recv_s change its result */
     bool topology;       /* model_options.topology changes its result */
-    bool computing;      /* pattern.computing changes its result */
-    bool inferred;       /* rests on when messages arrived, which no MPI shows: its results are labelled so */
+    bool computing;      /* model_options.compute_cores changes its result */
     /* Adds to a prediction that a model filled; the caller forms the sum. Arguments and results are as of
      * model_predict. */
     int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
@@ -137,12 +134,8 @@ struct model_choice {
 
 /* Chooses by a name as given to --model. Returns 0, or -1 if there is no such model or term, or a term comes twice. */
 int model_choose(const char *name, struct model_choice *choice);
-/* Says whether one of its terms is inferred. */
-bool model_choice_inferred(const struct model_choice *choice);
 /* Says whether one of its terms asks which cores compute. */
 bool model_choice_computing(const struct model_choice *choice);
-/* Says whether one of its terms knows post times. */
-bool model_choice_post_times(const struct model_choice *choice);
 /* Predicts as model_predict does, with the terms. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,
@@ -167,8 +160,7 @@ struct model_options_text {
 const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
                                struct model_options_text *text);
 
-/* Prints lines on stderr: extrapolated values were read beyond the ends of a table; the model infers what was not
- * recorded. */
+/* Prints on stderr how many values were read beyond the ends of a table. */
 void model_choice_note(const struct model_choice *model, const struct machine *machine, size_t extrapolated);
 /* Prints, of a model with +memory: nothing contends, since no message is of a level that the table is for; messages are
  * smaller than what was measured. */

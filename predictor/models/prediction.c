@@ -14,7 +14,7 @@ const char *const prediction_part_name[PART_COUNT] = {
 };
 
 /* Counts the arrays that a model fills: time_s, the parts, what +memory says. */
-enum { FILLED = 1 + PART_COUNT + 3 };
+enum { FILLED = 1 + PART_COUNT + 2 };
 
 void prediction_init(struct prediction *prediction, size_t n_ranks)
 {
@@ -22,7 +22,7 @@ void prediction_init(struct prediction *prediction, size_t n_ranks)
     *prediction = (struct prediction){.n_ranks = n_ranks, .time_s = values};
     for (size_t part = 0; part < PART_COUNT; part++)
         prediction->part_s[part] = values + (1 + part) * n_ranks;
-    double **totals[] = {&prediction->memory.arriving_s, &prediction->memory.computing_s, &prediction->memory.slowed_s};
+    double **totals[] = {&prediction->memory.arriving_s, &prediction->memory.slowed_s};
     for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++)
         *totals[i] = values + (1 + PART_COUNT + i) * n_ranks;
     prediction->low_s = values + FILLED * n_ranks;

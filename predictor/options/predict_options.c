@@ -264,8 +264,10 @@ static int check_computing(const struct predict_options *options)
     if (given && !asks)
         return wrong_usage("predict",
                            "--compute-cores requires --memory, or a model with +memory such as staircase+memory");
-    if (given && options->run.trace != NULL)
-        return wrong_usage("predict", "--compute-cores requires --pattern; a trace has the computing ranks itself");
+    if (asks && options->run.trace != NULL)
+        return wrong_usage("predict",
+                           "MODEL+memory requires --pattern; of a trace laws of the whole run know which cores "
+                           "compute: LAW+memory, without --rounds");
     if (asks && options->pattern != NULL && !given)
         return wrong_usage("predict", "MODEL+memory on a pattern requires --compute-cores N, the number of cores of "
                                       "each socket that compute while messages arrive");

@@ -35,8 +35,6 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
             grow_to(&pattern->send_s, sizeof *pattern->send_s, pattern->capacity);
         if (pattern->recv_s != NULL)
             grow_to(&pattern->recv_s, sizeof *pattern->recv_s, pattern->capacity);
-        if (pattern->computing != NULL)
-            grow_to(&pattern->computing, sizeof *pattern->computing, pattern->capacity);
         if (pattern->match != NULL)
             grow_to(&pattern->match, sizeof *pattern->match, pattern->capacity);
     }
@@ -45,8 +43,6 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
     pattern->bytes[pattern->n_messages] = bytes;
     if (pattern->match != NULL)
         pattern->match[pattern->n_messages] = 0;
-    if (pattern->computing != NULL)
-        pattern->computing[pattern->n_messages] = 0;
     pattern->n_messages++;
     return 0;
 }
@@ -67,22 +63,10 @@ void pattern_set_posts(struct pattern *pattern, const double *send_s, const doub
     set_value(pattern, &pattern->recv_s, recv_s);
 }
 
-void pattern_set_computing(struct pattern *pattern, double computing)
-{
-    set_value(pattern, &pattern->computing, &computing);
-}
-
-void pattern_keep_posts(struct pattern *pattern)
-{
-    pattern->posted_s = xmalloc((pattern->n_messages + 1) * sizeof *pattern->posted_s);
-    memcpy(pattern->posted_s, pattern->recv_s, pattern->n_messages * sizeof *pattern->posted_s);
-}
-
 void pattern_clear(struct pattern *pattern)
 {
-    free(pattern->posted_s);
     free(pattern->rest_s);
-    pattern->posted_s = pattern->rest_s = NULL;
+    pattern->rest_s = NULL;
     pattern->carried_before = pattern->carried_between = 0;
     pattern->n_messages = 0;
 }
@@ -149,9 +133,7 @@ void pattern_release(struct pattern *pattern)
     free(pattern->bytes);
     free(pattern->send_s);
     free(pattern->recv_s);
-    free(pattern->posted_s);
     free(pattern->rest_s);
-    free(pattern->computing);
     free(pattern->match);
     *pattern = (struct pattern){0};
 }

@@ -15,21 +15,16 @@
 struct pattern {
     size_t n_messages;
     size_t capacity;
-    uint32_t *src;    /* [n_messages] each < placement.n_ranks */
-    uint32_t *dst;    /* [n_messages] */
-    uint64_t *bytes;  /* [n_messages] */
-    double *send_s;   /* [n_messages] post times, s from the beginning of the round, or NULL: all start together */
-    double *recv_s;   /* the same of the receives */
-    double *posted_s; /* [n_messages] when the receives were really posted, where recv_s counts those that stood before
-                       * their rank's round from its begin; NULL: recv_s */
+    uint32_t *src;   /* [n_messages] each < placement.n_ranks */
+    uint32_t *dst;   /* [n_messages] */
+    uint64_t *bytes; /* [n_messages] */
+    double *send_s;  /* [n_messages] post times, s from the beginning of the round, or NULL: all start together */
+    double *recv_s;  /* the same of the receives */
     /* Tells what its connections, the pairs of ranks, did before; all 0 where nothing is known: then the round is
      * repeated back to back. */
     double *rest_s; /* [n_messages] how long the sender has rested since its last round with that receiver; NULL: 0 */
     double carried_before;  /* what they carried before the first of the repetitions, in bytes of the round */
     double carried_between; /* what other rounds let them carry between two of the repetitions, in the same unit */
-    double
-        *computing;  /* [n_messages] how many cores of the receiver's socket compute while the message may move, in the
-                        * mean; NULL: not known */
     uint32_t *match; /* communicator * 2, + 1 if the receive took any source; NULL: one communicator, no such receive */
 };
 
@@ -41,12 +36,6 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
 /* Sets the post times of the message appended last; each is given for all messages of a pattern, or NULL for
  * all. */
 void pattern_set_posts(struct pattern *pattern, const double *send_s, const double *recv_s);
-/* Sets how many cores compute while the message appended last may move; it is given for all messages of a pattern, or
- * for none. */
-void pattern_set_computing(struct pattern *pattern, double computing);
-/* Keeps the receives' posts as they are by now as posted_s; the pattern then takes no more messages before the next
- * pattern_clear. */
-void pattern_keep_posts(struct pattern *pattern);
 /* Removes all messages and keeps the room. */
 void pattern_clear(struct pattern *pattern);
 /* Tells how the receive of the message appended last was posted; others count as of communicator 0, from a given

@@ -1,7 +1,6 @@
-/* Takes the messages of a kind from its first round; models that know post times run on its other rounds, too
- * (replay_mean.h). One thread reads the rounds, since a connection of SQLite serves one at a time. The models of a
- * round share nothing and run side by side where it has messages enough: a model is done with 100 messages in about the
- * 50 us that it takes to start and join a thread. */
+/* Takes the messages of a kind from its first round. One thread reads the rounds, since a connection of SQLite serves
+ * one at a time. The models of a round share nothing and run side by side where it has messages enough: a model is
+ * done with 100 messages in about the 50 us that it takes to start and join a thread. */
 #include "predictor/replay/replay.h"
 
 #include "interpose/database/cursor.h"
@@ -9,10 +8,7 @@
 #include "interpose/database/database.h"
 #include "calibrate/machine/machine_database.h"
 #include "share/base/progress.h"
-#include "predictor/replay/replay_computing.h"
 #include "predictor/replay/replay_history.h"
-#include "predictor/replay/replay_mean.h"
-#include "predictor/replay/replay_memory.h"
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
 #include "predictor/replay/replay_runs.h"
@@ -32,13 +28,10 @@ struct replay_state {
     struct recorded_places places;
     sqlite3_stmt *insert;
     sqlite3_int64 run_ids[MAX_MODELS];
-    struct replay_computing computing; /* used where a term asks for it */
-    struct replay_memory memory;       /* the same */
-    struct replay_history history;     /* used where a model repeats rounds */
-    struct replay_round round;         /* the current round */
+    struct replay_history history; /* used where a model repeats rounds */
+    struct replay_round round;     /* the current round */
     /* The rest concerns the current kind. */
-    struct model_options options;         /* the replay's, with the kind's rounds */
-    struct replay_mean means[MAX_MODELS]; /* means of models that know post times */
+    struct model_options options; /* the replay's, with the kind's rounds */
 };
 
 static int replay_failed(const struct replay_state *state, const char *what, struct error *error)
@@ -57,8 +50,6 @@ static int store_prediction(struct replay_state *state, size_t model, sqlite3_in
         sqlite3_bind_double(statement, 4, prediction->time_s[i]);
         for (int part = 0; part < STORED_PARTS; part++)
             sqlite3_bind_double(statement, 5 + part, prediction->part_s[part][i]);
-        sqlite3_bind_double(statement, 5 + PART_CONTENTION,
-                            prediction->part_s[PART_CONTENTION][i] + prediction->part_s[PART_MEMORY][i]);
         sqlite3_bind_double(statement, 5 + STORED_PARTS, prediction->low_s[i]); /* SQLite stores NaN as NULL */
         sqlite3_bind_double(statement, 6 + STORED_PARTS, prediction->high_s[i]);
         sqlite3_bind_int64(statement, 7 + STORED_PARTS, (sqlite3_int64)prediction->extrapolated);
@@ -66,27 +57,20 @@ static int store_prediction(struct replay_state *state, size_t model, sqlite3_in
             return replay_failed(state, "a prediction cannot be stored", error);
         sqlite3_reset(statement);
     }
-    if (!model_choice_computing(&state->replay->models[model]))
-        return 0;
-    state->summary->memory[model].n_messages += prediction->memory.n_messages;
-    state->summary->memory[model].n_small += prediction->memory.n_small;
-    state->summary->memory[model].n_other += prediction->memory.n_other;
-    return replay_memory_store(&state->memory, model, kind_id, prediction, state->round.world_rank, error);
+    return 0;
 }
 
-/* Predicts the current round by some of the models; predictions[replay->n_models]. */
+/* Predicts the current round by all models; predictions[replay->n_models]. */
 struct round_jobs {
     const struct replay_state *state;
-    size_t models[MAX_MODELS], n_models;
     struct prediction *predictions;
 };
 
-static int predict_round(void *context, size_t number, struct error *error)
+static int predict_round(void *context, size_t model, struct error *error)
 {
     const struct round_jobs *jobs = context;
     const struct replay_state *state = jobs->state;
     const struct replay *replay = state->replay;
-    size_t model = jobs->models[number];
     struct prediction *prediction = &jobs->predictions[model];
     prediction_init(prediction, state->round.placement.n_ranks);
     int result = model_choice_predict(&replay->models[model], &state->round.pattern, &state->round.placement,
@@ -97,98 +81,50 @@ static int predict_round(void *context, size_t number, struct error *error)
     return result;
 }
 
-/* Takes what a model says of the current round: stores it, or adds it to the mean of a model that knows post times. */
-static int take_prediction(struct replay_state *state, size_t model, bool post_times, sqlite3_int64 kind_id,
-                           const struct prediction *prediction, struct error *error)
-{
-    if (post_times) {
-        replay_mean_add(&state->means[model], prediction, state->round.world_rank);
-        return 0;
-    }
-    state->summary->extrapolated[model] += prediction->extrapolated;
-    return store_prediction(state, model, kind_id, prediction, error);
-}
-
-/* Predicts the current round, by the models that know post times or by the others. */
-static int predict_round_models(struct replay_state *state, bool post_times, sqlite3_int64 kind_id, struct error *error)
+static int predict_round_models(struct replay_state *state, sqlite3_int64 kind_id, struct error *error)
 {
     const struct replay *replay = state->replay;
     struct prediction predictions[MAX_MODELS] = {0};
     struct round_jobs jobs = {.state = state, .predictions = predictions};
-    for (size_t m = 0; m < replay->n_models; m++)
-        if (model_choice_post_times(&replay->models[m]) == post_times)
-            jobs.models[jobs.n_models++] = m;
     size_t n_threads = state->round.pattern.n_messages >= MESSAGES_FOR_THREADS ? 0 : 1;
-    int result = side_by_side(jobs.n_models, n_threads, predict_round, &jobs, error);
-    for (size_t i = 0; result == 0 && i < jobs.n_models; i++)
-        result = take_prediction(state, jobs.models[i], post_times, kind_id, &predictions[jobs.models[i]], error);
+    int result = side_by_side(replay->n_models, n_threads, predict_round, &jobs, error);
+    for (size_t m = 0; result == 0 && m < replay->n_models; m++) {
+        state->summary->extrapolated[m] += predictions[m].extrapolated;
+        result = store_prediction(state, m, kind_id, &predictions[m], error);
+    }
     for (size_t m = 0; m < replay->n_models; m++)
         prediction_release(&predictions[m]);
     return result;
 }
 
-/* Stores the means of the kind whose last round was read. */
-static int store_kind(struct replay_state *state, sqlite3_int64 kind_id, struct error *error)
+/* Predicts a kind by its first round. */
+static int predict_kind(struct replay_state *state, struct cursor *rows, struct error *error)
 {
-    struct prediction prediction;
-    prediction_init(&prediction, state->round.placement.n_ranks);
-    int result = 0;
-    for (size_t m = 0; result == 0 && m < state->replay->n_models; m++) {
-        if (state->means[m].sums == NULL)
-            continue;
-        replay_mean_take(&state->means[m], &prediction, state->round.world_rank);
-        result = store_prediction(state, m, kind_id, &prediction, error);
-        state->summary->extrapolated[m] += prediction.extrapolated;
-    }
-    prediction_release(&prediction);
-    return result;
-}
-
-static int predict_one(struct replay_state *state, const struct replay_rounds *rounds, bool post_times,
-                       struct error *error)
-{
-    if (rounds->place == 0) {
-        state->options = model_options_of_kind(state->replay->options, rounds->n_rounds);
-        if (replay_round_read(&state->round, rounds->id, error) != 0)
-            return -1;
-        replay_history_tell(&state->history, rounds->kind_id, &state->round);
-        if (predict_round_models(state, false, rounds->kind_id, error) != 0)
-            return -1;
-        state->summary->n_kinds++;
-        state->summary->moved += state->round.moved;
-        state->summary->n_messages += state->round.pattern.n_messages;
-    }
-    if (post_times && replay_mean_takes(rounds->place, rounds->n_rounds, state->round.pattern.n_messages) &&
-        ((rounds->place > 0 && replay_round_read(&state->round, rounds->id, error) != 0) ||
-         predict_round_models(state, true, rounds->kind_id, error) != 0))
+    sqlite3_int64 kind_id = cursor_integer(rows, 0);
+    state->options = model_options_of_kind(state->replay->options, (uint64_t)cursor_integer(rows, 2));
+    if (replay_round_read(&state->round, cursor_integer(rows, 1), error) != 0)
         return -1;
-    return rounds->place + 1 == rounds->n_rounds ? store_kind(state, rounds->kind_id, error) : 0;
+    replay_history_tell(&state->history, kind_id, &state->round);
+    state->summary->n_kinds++;
+    state->summary->moved += state->round.moved;
+    state->summary->n_messages += state->round.pattern.n_messages;
+    return predict_round_models(state, kind_id, error);
 }
 
 static int predict_kinds(struct replay_state *state, struct error *error)
 {
-    struct replay_rounds rounds;
+    struct cursor rows;
     struct progress progress;
     int result = 0;
-    bool post_times = false;
-    for (size_t m = 0; m < state->replay->n_models; m++)
-        post_times = post_times || model_choice_post_times(&state->replay->models[m]);
     progress_start(&progress, "predict: kinds of round");
-    replay_rounds_open(&rounds, state->replay->database, state->replay->path, error);
-    while (result == 0 && replay_rounds_next(&rounds)) {
-        result = predict_one(state, &rounds, post_times, error);
+    cursor_open(&rows, state->replay->database, state->replay->path,
+                "SELECT kind_id, min(id), count(*) FROM round GROUP BY kind_id ORDER BY kind_id", error);
+    while (result == 0 && cursor_next(&rows)) {
+        result = predict_kind(state, &rows, error);
         progress_step(&progress, state->summary->n_kinds);
     }
     progress_end(&progress);
-    return cursor_close(&rounds.rows) != 0 ? -1 : result;
-}
-
-static bool asks_computing(const struct replay *replay)
-{
-    bool asks = false;
-    for (size_t m = 0; m < replay->n_models; m++)
-        asks = asks || model_choice_computing(&replay->models[m]);
-    return asks;
+    return cursor_close(&rows) != 0 ? -1 : result;
 }
 
 static int prepare_replay(struct replay_state *state, struct error *error)
@@ -208,17 +144,6 @@ static int prepare_replay(struct replay_state *state, struct error *error)
         return -1;
     if (replay_round_init(&state->round, replay->database, replay->path, &state->places, error) != 0)
         return -1;
-    if (asks_computing(replay)) {
-        if (replay_computing_init(&state->computing, replay->database, replay->path, &state->places, replay->machine,
-                                  error) != 0 ||
-            replay_memory_init(&state->memory, replay, error) != 0)
-            return -1;
-        state->round.computing = &state->computing;
-        state->summary->computing_unknown = !state->computing.known;
-    }
-    for (size_t m = 0; m < replay->n_models; m++)
-        if (model_choice_post_times(&replay->models[m]))
-            replay_mean_init(&state->means[m], n_ranks);
     for (size_t rank = 0; rank < n_ranks; rank++)
         state->summary->socket_unknown += state->places.node_known[rank] && !state->places.socket_known[rank];
     if (sqlite3_prepare_v2(replay->database, insert, -1, &state->insert, NULL) != SQLITE_OK)
@@ -229,7 +154,7 @@ static int prepare_replay(struct replay_state *state, struct error *error)
 int replay_run(const struct replay *replay, struct replay_summary *summary, struct error *error)
 {
     struct replay_state state = {.replay = replay, .summary = summary};
-    *summary = (struct replay_summary){.extrapolated = summary->extrapolated, .memory = summary->memory};
+    *summary = (struct replay_summary){.extrapolated = summary->extrapolated};
     if (transaction_begin(replay->database, replay->path, error) != 0)
         return -1;
     int result = machine_store(replay->database, replay->path, replay->machine, error);
@@ -237,22 +162,16 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
         result = prepare_replay(&state, error);
     if (result == 0)
         result = replay_open_runs(replay, state.run_ids, error);
-    for (size_t m = 0; m < replay->n_models; m++) {
+    for (size_t m = 0; m < replay->n_models; m++)
         summary->extrapolated[m] = 0;
-        summary->memory[m] = (struct prediction_memory){0};
-    }
     if (result == 0)
         result = predict_kinds(&state, error);
     if (result == 0)
         result = replay_close_runs(replay, summary->extrapolated, error);
     sqlite3_finalize(state.insert);
-    replay_memory_release(&state.memory);
-    replay_computing_release(&state.computing);
     replay_history_release(&state.history);
     replay_round_release(&state.round);
     result = transaction_end(replay->database, replay->path, result, error);
     recorded_places_release(&state.places);
-    for (size_t m = 0; m < replay->n_models; m++)
-        replay_mean_release(&state.means[m]);
     return result;
 }

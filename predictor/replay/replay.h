@@ -8,12 +8,10 @@
 /* Holds what the user should know of the result. */
 struct replay_summary {
     size_t n_kinds;
-    size_t n_messages;                /* messages of one round of each kind */
-    size_t socket_unknown;            /* ranks that are taken as on socket 0 of their node */
-    size_t moved;                     /* messages recorded at another level than the places of their ranks give */
-    bool computing_unknown;           /* a term asked which ranks compute, and the trace has no calls */
-    struct prediction_memory *memory; /* [n_models], the caller's: messages of one round of each kind; no arrays */
-    size_t *extrapolated; /* [n_models], the caller's: values beyond the bandwidth tables, summed over kinds */
+    size_t n_messages;     /* messages of one round of each kind */
+    size_t socket_unknown; /* ranks that are taken as on socket 0 of their node */
+    size_t moved;          /* messages recorded at another level than the places of their ranks give */
+    size_t *extrapolated;  /* [n_models], the caller's: values beyond the bandwidth tables, summed over kinds */
 };
 
 /* Stores the machine and the predictions, in one transaction; those of the same machine, model and options are

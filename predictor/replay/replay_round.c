@@ -12,8 +12,7 @@
 static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
     /* Selects as the view message does, without the columns that cost it a look-up each. */
     [ROUND_MESSAGES] = "SELECT src, dst, bytes, f.level, (send_post_ns - begin_ns) * 1e-9, "
-                       "(send_post_ns + late_ns - begin_ns) * 1e-9, comm, f.any_source, "
-                       "send_post_ns + max(late_ns, 0), send_post_ns + late_ns + recv_ns "
+                       "(send_post_ns + late_ns - begin_ns) * 1e-9, comm, f.any_source "
                        "FROM (SELECT begin_ns FROM round WHERE id = ?1) CROSS JOIN message_row m "
                        "LEFT JOIN form f ON f.id = m.form WHERE m.round_id = ?1 AND src <> dst",
     [ROUND_RANKS] = "SELECT rank, (p.begin_ns - r.begin_ns) * 1e-9 FROM round_process p JOIN round r ON r.id = "
@@ -75,20 +74,6 @@ static int number_of(struct replay_round *round, sqlite3_int64 world_rank, uint3
     return 0;
 }
 
-/* Tells how many cores compute while the message appended last may move: from its later post to its reception. */
-static void tell_computing(struct replay_round *round, sqlite3_stmt *statement)
-{
-    struct pattern *pattern = &round->pattern;
-    size_t k = pattern->n_messages - 1;
-    uint32_t src = pattern->src[k], dst = pattern->dst[k];
-    struct computing_message message = {.src = round->world_rank[src],
-                                        .dst = round->world_rank[dst],
-                                        .from_ns = sqlite3_column_int64(statement, 8),
-                                        .to_ns = sqlite3_column_int64(statement, 9)}; /* NULL: 0, so it never moves */
-    replay_computing_needs(round->computing, placement_level(&round->placement, src, dst), pattern->bytes[k], &message);
-    pattern_set_computing(pattern, replay_computing_of(round->computing, &message));
-}
-
 static int read_round_message(struct replay_round *round, sqlite3_stmt *statement, struct error *error)
 {
     uint32_t src, dst;
@@ -109,20 +94,14 @@ static int read_round_message(struct replay_round *round, sqlite3_stmt *statemen
         return error_set(error, "%s: a round of more than %zu messages", round->path, round->pattern.n_messages);
     pattern_set_posts(&round->pattern, &send_s, &recv_s);
     pattern_set_match(&round->pattern, (uint32_t)comm, sqlite3_column_int(statement, 7) != 0);
-    if (round->computing != NULL)
-        tell_computing(round, statement);
     return 0;
 }
 
-/* Makes a receive that was posted before its rank's round, a standing one, count from there; in what order such
- * receives were posted stays known. */
+/* Makes a receive that was posted before its rank's round, a standing one, count from there. */
 static void begin_with_round(struct replay_round *round)
 {
     struct pattern *pattern = &round->pattern;
     for (size_t k = 0; k < pattern->n_messages; k++) {
-        bool stood = pattern->recv_s[k] < round->begin_s[pattern->dst[k]];
-        if (stood && pattern->posted_s == NULL)
-            pattern_keep_posts(pattern);
         pattern->send_s[k] = fmax(pattern->send_s[k], round->begin_s[pattern->src[k]]);
         pattern->recv_s[k] = fmax(pattern->recv_s[k], round->begin_s[pattern->dst[k]]);
     }
@@ -165,23 +144,4 @@ struct pattern replay_round_take(struct replay_round *round)
         pattern.dst[k] = round->world_rank[pattern.dst[k]];
     }
     return pattern;
-}
-
-void replay_rounds_open(struct replay_rounds *rounds, sqlite3 *database, const char *path, struct error *error)
-{
-    *rounds = (struct replay_rounds){0};
-    cursor_open(&rounds->rows, database, path,
-                "SELECT kind_id, id, count(*) OVER (PARTITION BY kind_id) FROM round ORDER BY kind_id, id", error);
-}
-
-bool replay_rounds_next(struct replay_rounds *rounds)
-{
-    if (!cursor_next(&rounds->rows))
-        return false;
-    sqlite3_int64 kind_id = cursor_integer(&rounds->rows, 0);
-    rounds->place = rounds->n_rounds > 0 && kind_id == rounds->kind_id ? rounds->place + 1 : 0;
-    rounds->kind_id = kind_id;
-    rounds->id = cursor_integer(&rounds->rows, 1);
-    rounds->n_rounds = (size_t)cursor_integer(&rounds->rows, 2);
-    return true;
 }

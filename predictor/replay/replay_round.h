@@ -5,17 +5,15 @@
 #include <sqlite3.h>
 
 #include "interpose/database/cursor.h"
-#include "predictor/replay/replay_computing.h"
 #include "predictor/replay/replay_place.h"
 
 enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
 
 struct replay_round {
-    struct pattern pattern;                   /* of the round read last, with post times; its ranks are numbered anew */
-    struct placement placement;               /* places of these ranks; arrays of the world's size */
-    uint32_t *world_rank;                     /* [world] world rank of a new number */
-    const struct replay_computing *computing; /* borrowed; NULL: nobody asks for pattern.computing */
-    size_t moved; /* messages recorded at another level than the places of their ranks give */
+    struct pattern pattern;     /* of the round read last, with post times; its ranks are numbered anew */
+    struct placement placement; /* places of these ranks; arrays of the world's size */
+    uint32_t *world_rank;       /* [world] world rank of a new number */
+    size_t moved;               /* messages recorded at another level than the places of their ranks give */
     /* The rest is private. */
     sqlite3 *database;
     const char *path;
@@ -35,14 +33,5 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
  * round's. */
 struct pattern replay_round_take(struct replay_round *round);
 void replay_round_release(struct replay_round *round);
-
-/* Goes through all rounds in the order of their kinds; is opened, used and closed like a cursor. */
-struct replay_rounds {
-    struct cursor rows;
-    sqlite3_int64 kind_id, id;
-    size_t place, n_rounds; /* this round's number in its kind, from 0 on, and how many the kind has */
-};
-void replay_rounds_open(struct replay_rounds *rounds, sqlite3 *database, const char *path, struct error *error);
-bool replay_rounds_next(struct replay_rounds *rounds);
 
 #endif

@@ -264,85 +264,16 @@ static void show_judgement(FILE *stream, const struct predict_options *options, 
                 judged == 1 ? "the model does not explain" : "no model explains");
 }
 
-/* Holds means over what arrives at the sockets of all ranks; NaN for models without the term, or where nothing
- * arrives. */
-struct shown_memory {
-    double computing;        /* threads of the socket that compute meanwhile */
-    double compute_slowdown; /* how many times as long their computation takes */
-};
-
-static void take_memory(struct cursor *rows, const struct predict_options *options, struct shown_memory *memory)
-{
-    struct model_options_text own;
-    const char *model = (const char *)sqlite3_column_text(rows->statement, 0);
-    const char *text = (const char *)sqlite3_column_text(rows->statement, 1);
-    for (size_t m = 0; model != NULL && text != NULL && m < options->n_models; m++)
-        if (strcmp(model, options->models[m].name) == 0 &&
-            strcmp(text, model_options_text(&options->models[m], &options->model, &own)) == 0)
-            memory[m] = (struct shown_memory){cursor_real(rows, 2), cursor_real(rows, 3)};
-}
-
-/* Reads memory[options->n_models] of the trace. Returns 0, or -1 with the reason. */
-static int show_memory_read(sqlite3 *database, const struct predict_options *options, const char *machine,
-                            struct shown_memory *memory, struct error *error)
-{
-    struct cursor rows;
-    for (size_t m = 0; m < options->n_models; m++)
-        memory[m] = (struct shown_memory){NAN, NAN};
-    if (!predict_options_computing(options))
-        return 0;
-    cursor_open(&rows, database, options->run.trace,
-                "SELECT model, options, computing, compute_slowdown FROM model_memory WHERE machine = ?", error);
-    sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
-    while (cursor_next(&rows))
-        take_memory(&rows, options, memory);
-    return cursor_close(&rows);
-}
-
-/* Prints a line for each model that has such a value; CSV has a column in all rows, or in none. */
-static void show_memory_text(FILE *stream, const struct predict_options *options, const struct shown_memory *memory)
-{
-    for (size_t m = 0; m < options->n_models; m++)
-        if (!isnan(memory[m].computing))
-            fprintf(stream,
-                    "%s: %.2f threads of a socket compute while messages arrive there, and take %.3f times as long "
-                    "meanwhile (compute_slowdown)\n",
-                    options->models[m].name, memory[m].computing, memory[m].compute_slowdown);
-}
-
-static const char *show_memory_csv_titles(const struct predict_options *options)
-{
-    return predict_options_computing(options) ? ",computing,compute_slowdown" : "";
-}
-
-static void show_memory_csv(FILE *stream, const struct predict_options *options, const struct shown_memory *memory)
-{
-    if (!predict_options_computing(options))
-        return;
-    csv_number(stream, memory->computing);
-    csv_number(stream, memory->compute_slowdown);
-}
-
-static void show_memory_json(struct json *row, const struct shown_memory *memory)
-{
-    if (isnan(memory->computing))
-        return;
-    json_set(row, "computing", json_finite(memory->computing));
-    json_set(row, "compute_slowdown", json_finite(memory->compute_slowdown));
-}
-
 int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *database, const char *machine,
                 struct error *error)
 {
     struct model_error rows[MAX_MODELS];
     struct model_options_text text;
-    struct shown_memory memory[MAX_MODELS];
     double share;
     int64_t messages;
     if (concurrent_rounds_share(database, options->run.trace, &share, error) != 0 ||
         count_messages(database, options->run.trace, &messages, error) != 0 ||
-        read_error_rows(database, options, machine, rows, error) != 0 ||
-        show_memory_read(database, options, machine, memory, error) != 0)
+        read_error_rows(database, options, machine, rows, error) != 0)
         return -1;
     progress_show(NULL);
     bool withheld = options->run.format == FORMAT_TEXT && share > CONCURRENT_LIMIT;
@@ -354,8 +285,7 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     if (options->run.format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n", machine);
     else if (options->run.format == FORMAT_CSV)
-        fprintf(stream, "machine,model,options,error,mape,bias,worst_rank,judgement%s\n",
-                show_memory_csv_titles(options));
+        fputs("machine,model,options,error,mape,bias,worst_rank,judgement\n", stream);
     for (size_t m = 0; m < options->n_models; m++) {
         const char *model = options->models[m].name;
         const char *own = model_options_text(&options->models[m], &options->model, &text);
@@ -364,12 +294,9 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
             show_error_text(table, model, &rows[m]);
         else if (options->run.format == FORMAT_CSV) {
             show_error_csv(stream, machine, model, own, &rows[m], judgement);
-            show_memory_csv(stream, options, &memory[m]);
             fputc('\n', stream);
         } else {
-            struct json *row = error_json(machine, model, own, &rows[m], judgement);
-            show_memory_json(row, &memory[m]);
-            json_rows_add(&json, row);
+            json_rows_add(&json, error_json(machine, model, own, &rows[m], judgement));
         }
     }
     if (options->run.format == FORMAT_JSON)
@@ -378,7 +305,6 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
         text_table_end(table, stream);
         show_judgement(stream, options, rows, messages);
     }
-    show_memory_text(stream, options, memory);
     if (withheld)
         fprintf(stream,
                 "no error is claimed: in %.1f %% of the time another round was under way on the same\n"

@@ -4,16 +4,14 @@
  * Distributed HPC Systems (Extended Version), RR-9451, 2022 (D), equations 1-6 (memory_contention.c); how they enter a
  * model's time is ours:
  *
- *   r_k = B_par_comm(n_k) / B_seq_comm                   what message k keeps of its bandwidth
+ *   r_k = B_par_comm(n) / B_seq_comm                     what message k keeps of its bandwidth
  *   a_k = s_k / BW_k(1)                                  what its bytes take alone
  *   F_i = max over in, out of sum(a_k / r_k) / sum(a_k)  by how much the bytes of rank i take longer, mean by time
  *   memory_i = (bandwidth_i + contention_i) (F_i - 1)
- *   slow_i = sum(a_k / r_k  c(n_k)) / sum(a_k / r_k)     over the messages that arrive at i's socket
+ *   slow_i = sum(a_k / r_k  c(n)) / sum(a_k / r_k)       over the messages that arrive at i's socket
  *   c(n) = B_seq_comp(n) / B_par_comp(n)
  *
- *   n_k        cores of the receiver's socket that compute while      pattern.computing       -
- *              message k may move, in the mean; between whole
- *              numbers r and c are on the line between their values
+ *   n          cores of each socket that compute meanwhile            options.compute_cores   -
  *   s_k        bytes of a message                                     pattern.bytes           B
  *   BW_k(1)    bandwidth of its class                                 traffic                 B/s
  *   memory_i   what the term adds                                     PART_MEMORY             s
@@ -50,11 +48,6 @@ static void sums_init(struct memory_sums *sums, size_t n_ranks)
     }
 }
 
-static double computing_of(const struct pattern *pattern, const struct model_options *options, size_t k)
-{
-    return pattern->computing != NULL ? pattern->computing[k] : options->compute_cores;
-}
-
 /* Counts a message that contends with n cores for its receiver; socket_of numbers what shares a socket. */
 static void count_arrival(struct prediction_memory *memory, const struct memory_share *share, uint32_t socket,
                           uint64_t bytes, double n, double slowed_s)
@@ -62,7 +55,6 @@ static void count_arrival(struct prediction_memory *memory, const struct memory_
     memory->n_messages++;
     memory->n_small += bytes < MEMORY_LEAST_BYTES;
     memory->arriving_s[socket] += slowed_s;
-    memory->computing_s[socket] += slowed_s * (n < share->n_most ? n : share->n_most);
     memory->slowed_s[socket] += slowed_s * memory_share_slows(share, n);
 }
 
@@ -79,7 +71,7 @@ static void memory_add_messages(const struct traffic *traffic, const struct memo
             continue;
         double alone_s = (double)pattern->bytes[k] / bytes_per_s[traffic->class_of[k]], slowed_s = alone_s;
         if (traffic_class_in(traffic, traffic->class_of[k], share->levels)) {
-            double n = computing_of(pattern, options, k);
+            double n = options->compute_cores;
             slowed_s /= memory_share_keeps(share, n);
             count_arrival(memory, share, sockets->of[pattern->dst[k]], pattern->bytes[k], n, slowed_s);
         } else {
@@ -130,11 +122,8 @@ static int memory_add(const struct pattern *pattern, const struct placement *pla
     struct traffic traffic = {0};
     struct prediction_memory *memory = &prediction->memory;
     size_t n_ranks = placement->n_ranks;
-    double n_most = options->compute_cores;
     int result = -1;
-    for (size_t k = 0; pattern->computing != NULL && k < pattern->n_messages; k++)
-        n_most = fmax(n_most, pattern->computing[k]);
-    if (memory_share_init(&share, machine, (size_t)ceil(n_most), error) != 0 ||
+    if (memory_share_init(&share, machine, (size_t)options->compute_cores, error) != 0 ||
         traffic_init(&traffic, pattern, placement, machine, error) != 0)
         goto out;
     if ((share.levels & LEVEL_BIT(LEVEL_INTER_NODE)) == 0 && between_nodes(&traffic)) {
@@ -153,7 +142,7 @@ static int memory_add(const struct pattern *pattern, const struct placement *pla
         prediction->part_s[PART_MEMORY][rank] +=
             (prediction->part_s[PART_BANDWIDTH][rank] + prediction->part_s[PART_CONTENTION][rank]) *
             (factor_of(&sums, rank) - 1);
-    double *const totals[] = {memory->arriving_s, memory->computing_s, memory->slowed_s};
+    double *const totals[] = {memory->arriving_s, memory->slowed_s};
     for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++)
         spread(&sockets, totals[i], sums.alone_s[0], n_ranks);
     result = 0;

@@ -14,8 +14,7 @@ const struct model *const model_table[] = {&postal_model,    &max_rate_model,   
                                            &staircase_model, &staircase_max_model, &serial_model,
                                            &flow_model,      &flow_window_model,   NULL};
 
-const struct model_term *const term_table[] = {&queue_term,      &queue_captured_term, &queue_by_source_term,
-                                               &contention_term, &memory_term,         NULL};
+const struct model_term *const term_table[] = {&queue_term, &contention_term, &memory_term, NULL};
 
 const struct model *model_find(const char *name)
 {
@@ -86,26 +85,10 @@ int model_choose(const char *name, struct model_choice *choice)
     return 0;
 }
 
-bool model_choice_inferred(const struct model_choice *choice)
-{
-    for (size_t i = 0; i < choice->n_terms; i++)
-        if (choice->terms[i]->inferred)
-            return true;
-    return false;
-}
-
 bool model_choice_computing(const struct model_choice *choice)
 {
     for (size_t i = 0; i < choice->n_terms; i++)
         if (choice->terms[i]->computing)
-            return true;
-    return false;
-}
-
-bool model_choice_post_times(const struct model_choice *choice)
-{
-    for (size_t i = 0; i < choice->n_terms; i++)
-        if (choice->terms[i]->post_times)
             return true;
     return false;
 }
@@ -167,7 +150,6 @@ const char *model_options_text(const struct model_choice *choice, const struct m
     append_word(text, "", side);
     append_word(text, "topology=", routed ? options->topology->name : "");
     append_word(text, "", repetitions);
-    append_word(text, "", model_choice_inferred(choice) ? "arrivals=inferred" : "");
     return text->text;
 }
 
@@ -178,9 +160,6 @@ void model_choice_note(const struct model_choice *model, const struct machine *m
                 "mpistair: note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were "
                 "taken, or n BW(1) where it has that and injection limits alone\n",
                 model->name, extrapolated, machine->name);
-    if (model_choice_inferred(model))
-        fprintf(stderr, "mpistair: note: %s: when messages arrived is inferred from when they were sent\n",
-                model->name);
 }
 
 void model_choice_note_memory(const struct model_choice *model, const struct machine *machine,

@@ -7,7 +7,5 @@
 extern const struct model_term queue_term;
 extern const struct model_term contention_term;
 extern const struct model_term memory_term;
-extern const struct model_term queue_captured_term;
-extern const struct model_term queue_by_source_term;
 
 #endif

@@ -73,24 +73,6 @@ static void collect_law_parts(struct report *report)
     report_query_end(report, &rows);
 }
 
-/* Reads what +memory says, in traces that have its view. */
-static void collect_memory(struct report *report)
-{
-    struct cursor rows;
-    if (!report_has_table(report, "model_memory"))
-        return;
-    report_query(report, &rows,
-                 "SELECT machine, model, trim('rounds ' || options), computing, compute_slowdown FROM model_memory");
-    while (cursor_next(&rows)) {
-        size_t model = report_find_model(report, &rows, 0);
-        if (model == report->n_models)
-            continue;
-        report->models[model].computing = cursor_real(&rows, 3);
-        report->models[model].compute_slowdown = cursor_real(&rows, 4);
-    }
-    report_query_end(report, &rows);
-}
-
 /* Puts a rank into longest[n] if its time_s is among the REPORT_WORST longest, in their order; among equal ones the one
  * that came first stands before. */
 static void keep_longest(const struct report_rank *longest[REPORT_WORST], size_t *n, const struct report_rank *rank,
@@ -240,7 +222,6 @@ static void collect_why(struct report *report)
     collect_waits(report);
     collect_round_parts(report);
     collect_law_parts(report);
-    collect_memory(report);
     size_t best = report_best_model(report);
     if (best < report->n_models && report->n_worst > 0)
         collect_partners(report, report->models[best].machine);

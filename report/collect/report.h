@@ -172,8 +172,6 @@ struct report_model {
     double worst_actual_s, worst_model_s;
     double coverage;                    /* share of the measured time that was modelled */
     double visible_error, visible_bias; /* T eq. 11 and bias of the time that stays visible in MPI */
-    double computing, compute_slowdown; /* what +memory says: threads of a socket that compute while messages arrive
-                                         * there, and how many times as long they take; 0: it says nothing */
 };
 extern const struct fields report_model_fields; /* machine, model, options */
 

@@ -112,11 +112,6 @@ void present_why(struct document *document, const struct report *report)
         document_line(document, "the %zu rank%s with the longest time, parts of it by %s on %s:", report->n_worst,
                       report->n_worst == 1 ? "" : "s", report->models[model].title, report->models[model].machine);
         present_why_parts(document, report, model);
-        if (report->models[model].compute_slowdown > 0)
-            document_line(document,
-                          "while messages arrive at a socket %.2f of its threads compute, and take %.3f times as long "
-                          "(compute_slowdown)",
-                          report->models[model].computing, report->models[model].compute_slowdown);
         present_partners(document, report);
     }
     present_waits(document, report);

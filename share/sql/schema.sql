@@ -1201,26 +1201,6 @@ CREATE TABLE IF NOT EXISTS replay_efficiency(
   PRIMARY KEY (run_id, efficiency)
 ) WITHOUT ROWID;
 
--- What +memory adds to a round of a kind, by the run of prediction_run with that machine, model and options.
-CREATE TABLE IF NOT EXISTS prediction_memory(
-  machine TEXT NOT NULL,
-  model TEXT NOT NULL,
-  options TEXT NOT NULL,
-  kind_id INTEGER NOT NULL REFERENCES kind(id),
-  rank INTEGER NOT NULL,
-  memory_s REAL NOT NULL,              -- of the rank's contention_s in the table prediction
-  arriving_s REAL NOT NULL,            -- what messages to the rank's socket take beside computation, one after the other
-  computing REAL NOT NULL,             -- threads of the socket that compute meanwhile, in the mean over that time
-  compute_slowdown REAL NOT NULL,      -- how many times as long their computation takes meanwhile
-  PRIMARY KEY (machine, model, options, kind_id, rank)
-) WITHOUT ROWID;
-
--- The means of computing and compute_slowdown over all that arrives in rounds of all kinds; NULL where nothing does.
-CREATE VIEW IF NOT EXISTS model_memory(machine, model, options, computing, compute_slowdown) AS
-  SELECT machine, model, options, sum(k.rounds * arriving_s * computing) / nullif(sum(k.rounds * arriving_s), 0),
-         sum(k.rounds * arriving_s * compute_slowdown) / nullif(sum(k.rounds * arriving_s), 0)
-  FROM prediction_memory m JOIN kind k ON k.id = m.kind_id GROUP BY machine, model, options;
-
 -- The time inside messages of each call, as measured and by a law: what posts, waits and probes took, without collectives and
 -- without what is copied from the recording. modelled_s is the sum of the parts behind it.
 CREATE TABLE IF NOT EXISTS message_time(

@@ -1,4 +1,4 @@
-"""Queue search, measured, bounded and counted: B Algorithm 1 (tests/apps/queue_search.c), 1 to 10,000 messages of constant
+"""Queue search, measured and bounded: B Algorithm 1 (tests/apps/queue_search.c), 1 to 10,000 messages of constant
 total bytes, in the order of their receives and against it, on each MPI.
 
 Usage: queue_search.py MPISTAIR FOLDER_OF_CALIBRATION FOLDER_OF_APPS [--seconds 30] [--folder FOLDER] -- MPI MPIEXEC ...
@@ -8,9 +8,6 @@ run in each order; a row for each n and half of Algorithm 1 (first: all receives
 measured    what the program says, us, median
 max-rate    without queues, us
 +queue      the bound B3 added, us
-+captured   the cost of the entries in the captured order added, us: queue-by-source for Open MPI, queue-captured for MPICH
-passed      these entries, in the queue of posted receives and in that of unexpected messages, the mean over the rounds; arrivals
-            are inferred
 A benchmark, not a test: it fails only where a step does.
 Papers are named as in share/doc/MODELS.md.
 """
@@ -23,8 +20,6 @@ import sys
 import tempfile
 
 OPTIONS = {"openmpi": ["--oversubscribe", "--bind-to", "none"], "mpich": []}
-TERM = {"openmpi": "queue-by-source", "mpich": "queue-captured"}
-QUEUES = {"posted": "queue_step", "unexpected": "queue_step_unexpected"}
 
 
 def run(*words):
@@ -35,53 +30,46 @@ def run(*words):
 
 
 def calibrate(options, mpi, launcher):
-    """MPI.tbl of this MPI, and posted.tbl and unexpected.tbl, where passing an entry of that queue costs 1 s."""
+    """MPI.tbl of this MPI; returns its path."""
     run(options.mpistair, "calibrate", "--quick", "--name", mpi, "-o", f"quick-{mpi}.tbl", "--", *launcher)
     with open(f"queue-{mpi}.raw.csv", "w") as file:
         file.write(run(*launcher, os.path.join(options.calibration, f"mpistair-benchmark-{mpi}"), "queue", "--seconds", options.seconds))
     run(options.mpistair, "machine", "fit", f"queue-{mpi}.raw.csv", "--name", mpi, "-o", f"queue-{mpi}.tbl")
     rows = [line for line in open(f"quick-{mpi}.tbl") if " queue_step" not in line]
     steps = [line for line in open(f"queue-{mpi}.tbl") if " queue_step" in line]
-    counting = {queue: [f"any any {quantity} 64 {int(quantity == counted)} s\n" for quantity in QUEUES.values()]
-                for queue, counted in QUEUES.items()}
-    for name, added in ((mpi, steps), *counting.items()):
-        with open(f"{name}.tbl", "w") as file:
-            file.writelines([f"name {name}\n" if row.startswith("name ") else row for row in rows + added])
+    with open(f"{mpi}.tbl", "w") as file:
+        file.writelines([f"name {mpi}\n" if row.startswith("name ") else row for row in rows + steps])
     print(f"{mpi}: ns a step, by depth:", *(f"{words[3]} {words[2].replace('queue_step', '').strip('_') or 'posted'} "
           f"{1e9 * float(words[4]):.2f}," for words in map(str.split, steps)))
 
 
 def predictions(options, mpi, trace):
-    """{(n, half): {model: (time_s, queue_s)}} of the receiver."""
-    models = ["max-rate", "max-rate+queue", f"max-rate+{TERM[mpi]}"]
-    for table in (mpi, *QUEUES):
-        run(options.mpistair, "predict", trace, "--rounds", "--machine", f"./{table}.tbl", "--model", ",".join(models))
-    sql = ("SELECT q.machine || ' ' || q.model AS model, p.time_s, p.queue_s, m.dst AS dst, m.n AS n FROM prediction p "
+    """{(n, half): {model: time_s}} of the receiver."""
+    run(options.mpistair, "predict", trace, "--rounds", "--machine", f"./{mpi}.tbl", "--model", "max-rate,max-rate+queue")
+    sql = ("SELECT q.model AS model, p.time_s, m.dst AS dst, m.n AS n FROM prediction p "
            "JOIN prediction_run q ON q.id = p.run_id JOIN (SELECT kind_id, min(id) AS id FROM round GROUP BY kind_id) r "
            "ON r.kind_id = p.kind_id JOIN (SELECT round_id, dst, count(*) AS n FROM message WHERE bytes > 0 GROUP BY "
            "round_id, dst) m ON m.round_id = r.id AND m.dst = p.rank")
     found = {}
     for row in json.loads(run(options.mpistair, "query", "--format", "json", trace, sql)):
         key = (row["n"], "first" if row["dst"] == 1 else "second")
-        found.setdefault(key, {})[row["model"]] = (row["time_s"], row["queue_s"])
-    return [f"{table} {model}" for table, model in [(mpi, m) for m in models] + [(queue, models[2]) for queue in QUEUES]], found
+        found.setdefault(key, {})[row["model"]] = row["time_s"]
+    return found
 
 
 def compare(options, mpi, launcher):
     calibrate(options, mpi, launcher)
-    print(f"{mpi:8} {'order':8} {'half':6} {'n':>5} {'measured':>12} {'max-rate':>10} {'+queue':>12} {'+captured':>12}  passed")
+    print(f"{mpi:8} {'order':8} {'half':6} {'n':>5} {'measured':>12} {'max-rate':>10} {'+queue':>12}")
     for order in ("in", "reversed"):
         trace = f"{mpi}-{order}.db"
         printed = run(options.mpistair, "run", "-o", trace, "--", *launcher,
                       os.path.join(options.apps, f"queue_search-{mpi}"), "--order", order)
-        models, found = predictions(options, mpi, trace)
+        found = predictions(options, mpi, trace)
         for half in ("first", "second"):
             for row in csv.DictReader(printed.splitlines()):
                 of = found[int(row["n"]), half]
-                plain, bound, captured = (1e6 * of[model][0] for model in models[:3])
-                posted, unexpected = (of[model][1] for model in models[3:])
-                print(f"{mpi:8} {order:8} {half:6} {row['n']:>5} {1e6 * float(row[half + '_s']):12.1f} {plain:10.1f} "
-                      f"{bound:12.1f} {captured:12.1f}  {posted:.0f} posted, {unexpected:.0f} unexpected", flush=True)
+                print(f"{mpi:8} {order:8} {half:6} {row['n']:>5} {1e6 * float(row[half + '_s']):12.1f} "
+                      f"{1e6 * of['max-rate']:10.1f} {1e6 * of['max-rate+queue']:12.1f}", flush=True)
 
 
 def main():

@@ -233,11 +233,11 @@ void read_database(const uint8_t *data, size_t size)
         command(cmd_report, path, NULL);
         break;
     case 3:
-        command(cmd_predict, path, "--machine", "m", "--model", "postal+queue-by-source,staircase+queue-captured",
-                "--rounds", "--interval", NULL);
+        command(cmd_predict, path, "--machine", "m", "--model", "postal+queue,staircase+contention", "--rounds",
+                "--interval", NULL);
         break;
     case 4:
-        command(cmd_predict, path, "--machine", "m", "--model", "flow+queue-captured", "--rounds", NULL);
+        command(cmd_predict, path, "--machine", "m", "--model", "flow+queue", "--rounds", NULL);
         command(cmd_predict, path, "--machine", "m", "--model", "flow", "--to-placement", "fill", NULL);
         break;
     case 5:

@@ -48,12 +48,9 @@ void read_placement(const uint8_t *data, size_t size)
 {
     const char *path = scratch_file("l.csv", data, size);
     const char *messages = scratch_text("p.csv", pattern);
-    const char *machine = scratch_text("m.tbl", table);
+    scratch_text("m.tbl", table);
     if (command(cmd_pattern, "--pattern", messages, "--placement", path, "--json", NULL) == 0)
         predict();
-    scratch_text("l.csv", placement);
-    command(cmd_predict, "--pattern", messages, "--placement", scratch_path("l.csv"), "--machine", machine, "--model",
-            "flow", "--to-placement", scratch_file("to.csv", data, size), NULL);
 }
 
 void read_topology(const uint8_t *data, size_t size)

@@ -108,8 +108,7 @@ static void use_trace(const char *trace, size_t which)
         abort();
     /* No machine has every level. */
     if (which % 4 == 2)
-        command(cmd_predict, trace, "--machine", "blue-waters", "--model", "postal,flow+queue-captured", "--rounds",
-                NULL);
+        command(cmd_predict, trace, "--machine", "blue-waters", "--model", "postal,flow+queue", "--rounds", NULL);
     command(cmd_predict, trace, "--machine", "blue-waters", NULL);
 }
 

@@ -58,7 +58,7 @@ struct prediction case_predict(const struct model_case *c, const char *model, en
 {
     struct prediction prediction;
     struct error error = {.text = ""};
-    struct model_options options = {.latency = side};
+    struct model_options options = {.latency = side, .compute_cores = 2}; /* for +memory */
     struct model_choice choice;
     assert_int_equal(model_choose(model, &choice), 0);
     prediction_init(&prediction, c->placement.n_ranks);

@@ -1,24 +1,19 @@
-"""The term +memory of `mpistair predict`: patterns and traces whose figures are worked by hand, and what it refuses.
+"""The term +memory of `mpistair predict`: patterns whose figures are worked by hand, and what it refuses.
 
-usage: test_memory_term.py MPISTAIR SCHEMA.sql
+usage: test_memory_term.py MPISTAIR
 """
 import csv
 import io
 import json
 import os
 import pathlib
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from empty_trace import empty_trace
-from reference_program import Message
-from run_traces import Call, Job
 
-MPISTAIR, SCHEMA = map(os.path.abspath, sys.argv[1:3])
-MS = 1000000
+MPISTAIR = os.path.abspath(sys.argv[1])
 MB = 1000000
 
 # T = 30, 30, 29, 29 GB/s for 1 .. 4 cores. R(1) = 12 + 5 < 30: the message keeps 10 of 10. R(2) = 24 + 5 < 30: 6 of 10. From
@@ -130,97 +125,10 @@ class MemoryTerm(unittest.TestCase):
         self.refused(self.pattern(message, places, 2, machine=self.machine(alpha=None)), 1, "memory_alpha")
         self.refused(self.pattern(message, places, 4, machine=self.machine(loss_right="40e9 B/s")), 1, "4 cores and a message")
 
-    def made_trace(self, *statements):
-        """Four ranks, 0 on another node. Rank 0 sends 10 MB to rank 1, which waits from 2 ms on and has it at 10 ms. Rank 2 of
-        rank 1's socket computes but for 4 to 8 ms; rank 3 is on the other socket and always computes."""
-        job = Job([(0, 0), (1, 0), (1, 0), (1, 1)], [0] * 4, [MS] * 4)
-        job.messages = [Message(0, 1, 10 * MB)]
-        job.calls[0] = [Call("MPI_Send", 0, 10 * MS, [("send", 0)], [("send", 0)])]
-        job.calls[1] = [Call("MPI_Irecv", 0, 1, [("receive", 0)]), Call("MPI_Wait", 2 * MS - 1, 8 * MS, [], [("receive", 0)])]
-        job.calls[2] = [Call("MPI_File_read", 4 * MS, 4 * MS), Call("MPI_File_read", 3 * MS, 1)]
-        job.calls[3] = [Call("MPI_File_read", 11 * MS, 1)]
-        job.finish()
-        template = self.folder / "template.db"
-        empty_trace(template, SCHEMA).close()
-        job.write(self.trace, template)
-        database = sqlite3.connect(self.trace)
-        database.executemany("INSERT INTO round_process VALUES (1, ?, 0, ?, 0)", [(0, 10 * MS), (1, 10 * MS)])
-        for statement in statements:
-            database.execute(statement)
-        database.commit()
-        database.close()
-
-    def stored(self, machine, *options):
-        done = self.tool("predict", self.trace, "--rounds", "--machine", machine, "--model", "postal,postal+memory", *options)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        database = sqlite3.connect(self.trace)
-        rows = database.execute("SELECT rank, memory_s, arriving_s, computing, compute_slowdown FROM prediction_memory "
-                                "ORDER BY rank").fetchall()
-        parts = database.execute("SELECT model, rank, time_s, bandwidth_s, contention_s FROM prediction p JOIN prediction_run r "
-                                 "ON r.id = run_id ORDER BY model, rank").fetchall()
-        database.close()
-        self.assertEqual([row[:2] for row in parts], [(model, rank) for model in ("postal", "postal+memory") for rank in (0, 1)])
-        for _, _, time_s, bandwidth_s, contention_s in parts:
-            self.assertAlmostEqual(time_s, bandwidth_s + contention_s, delta=1e-15)
-        self.assertEqual([row[0] for row in rows], [0, 1])
-        self.assertAlmostEqual(parts[3][4], rows[1][1], delta=1e-15)
-        return rows[1], done
-
-    def test_trace(self):
-        """In 10 ms rank 1 computes 2 ms (but for 1 ns) and rank 2 computes 6: 0.8 of a core. If messages move inside MPI of the
-        receiver only, these are 4 of 8 ms: half a core. The sender is inside all the time."""
-        self.made_trace()
-        for progress, computing in ((None, 0.8), (1, 0.8), (2, 0.5), (3, 0.5)):
-            rows = [f"inter_node any progress - {progress} 1"] if progress is not None else []
-            changed = {"cores_par": "1 1", "total_par": "20e9 B/s", "total_par2": "20e9 B/s", "loss_left": "0 B/s",
-                       "computation": "16e9 B/s", "cores_seq": "1 1"}
-            # R(1) = 16 + 5 > 20 = T: alpha. So n cores below 1 leave 1 - n / 2.
-            found, done = self.stored(self.machine("memory", *rows, **changed))
-            self.assertAlmostEqual(found[3], computing, delta=1e-6)
-            self.assertAlmostEqual(found[1], 1e-3 / (1 - computing / 2) - 1e-3, delta=1e-9)
-            self.assertAlmostEqual(found[4], 1 + computing * (16 / 15 - 1), delta=1e-6)
-            self.assertIn("(compute_slowdown)", done.stdout)
-            report = self.tool("report", self.trace, "--machine", "m", "--section", "why").stdout
-            self.assertIn(f"{computing:.2f} of its threads compute", " ".join(report.split()))
-
-    def test_trace_with_threads(self):
-        """Rank 2 had so many processors outside MPI that two or three threads must have computed there."""
-        inside = 4 * MS + 1
-        for threads, processors in ((1, "NULL"), (1, 1.4), (2, 1.6), (2, 2), (3, 3)):
-            self.made_trace(f"UPDATE process SET observed_ns = end_ns - begin_ns, run_ns = {inside} + {processors} * "
-                            f"(end_ns - begin_ns - {inside}) WHERE rank = 2")
-            found, _ = self.stored(self.machine())
-            self.assertAlmostEqual(found[3], 0.2 + 0.6 * threads, delta=1e-6)
-
-    def test_trace_formats(self):
-        self.made_trace()
-        _, done = self.stored(self.machine(), "--format", "csv")
-        rows = list(csv.DictReader(io.StringIO(done.stdout)))
-        self.assertEqual((rows[0]["computing"], rows[0]["compute_slowdown"]), ("", ""))
-        self.assertAlmostEqual(float(rows[1]["computing"]), 0.8, delta=1e-6)
-        self.assertEqual(float(rows[1]["compute_slowdown"]), 1)
-        _, done = self.stored(self.machine(), "--json")
-        self.assertEqual(["computing" in row for row in json.loads(done.stdout)], [False, True])
-
-    def test_trace_without_calls(self):
-        self.made_trace("DELETE FROM call_row", "UPDATE message_row SET send_call_ns = NULL, recv_call_ns = NULL")
-        found, done = self.stored(self.machine())
-        self.assertEqual((found[1], found[3], found[4]), (0, 0, 1))
-        self.assertIn("has no calls", done.stderr)
-
-    def test_trace_of_before(self):
-        """A trace without the table gets it; what was there of the same model is replaced."""
-        self.made_trace("DROP VIEW model_memory", "DROP TABLE prediction_memory")
-        first, _ = self.stored(self.machine())
-        again, _ = self.stored(self.machine())
-        self.assertEqual(first, again)
-
     def test_trace_refuses(self):
-        self.made_trace()
-        done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine(), "--model", "postal+memory", "--compute-cores", 2)
-        self.refused(done, 2, "--compute-cores requires --pattern")
-        done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine("cpu-copy"), "--model", "postal+memory")
-        self.refused(done, 1, "cpu-copy", "between nodes")
+        self.trace.touch()
+        done = self.tool("predict", self.trace, "--rounds", "--machine", self.machine(), "--model", "postal+memory")
+        self.refused(done, 2, "MODEL+memory requires --pattern", "LAW+memory")
 
 
 if __name__ == "__main__":

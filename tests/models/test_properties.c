@@ -107,7 +107,7 @@ static void more_to_a_rank_is_never_faster_for_it(void **state)
     }
 }
 
-/* Adds memory contention to the machine, and how many cores compute while each message may move. */
+/* Adds memory contention to the machine. */
 static void contend_for_memory(struct model_case *c)
 {
     static const struct {
@@ -120,11 +120,6 @@ static void contend_for_memory(struct model_case *c)
                 {"memory_computation", "B/s", 12e9}, {"memory_message", "B/s", 10e9}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         case_value(c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, rows[i].quantity, 0, rows[i].value, rows[i].unit);
-    if (c->pattern.n_messages == 0)
-        return;
-    pattern_set_computing(&c->pattern, 0);
-    for (size_t k = 0; k < c->pattern.n_messages; k++)
-        c->pattern.computing[k] = (double)(c->pattern.bytes[k] % 400) / 100;
 }
 
 /* Adds the values for which the terms ask. */
@@ -134,18 +129,6 @@ static void with_terms(struct model_case *c)
     case_value(c, LEVEL_COUNT, PROTOCOL_ANY, "queue_step_unexpected", 64, 7e-9, "s");
     case_value(c, LEVEL_COUNT, PROTOCOL_ANY, "delta", 0, 1e-10, "s/B");
     contend_for_memory(c);
-}
-
-/* Sets posts within 100 us, no two at the same time. */
-static void with_times(struct model_case *c, struct chance *chance)
-{
-    for (size_t m = 0, n = c->pattern.n_messages; m < n; m++) {
-        double send_s = (double)chance_below(chance, 1ull << 40) * 1e-16,
-               recv_s = (double)chance_below(chance, 1ull << 40) * 1e-16;
-        c->pattern.n_messages = m + 1;
-        pattern_set_posts(&c->pattern, &send_s, &recv_s);
-        c->pattern.n_messages = n;
-    }
 }
 
 /* Returns the model by itself, or with the term of the case: over all cases all models with all terms. */
@@ -175,20 +158,14 @@ static struct model_case rename_all(const struct model_case *c, const uint32_t *
         renamed.placement.node[name[rank]] = nodes_in_order ? 3 + node : 7 - node;
         renamed.placement.socket[name[rank]] = 5 + c->placement.socket[rank];
     }
-    for (size_t m = c->pattern.n_messages; m-- > 0;) {
+    for (size_t m = c->pattern.n_messages; m-- > 0;)
         case_add(&renamed, name[c->pattern.src[m]], name[c->pattern.dst[m]], c->pattern.bytes[m]);
-        if (c->pattern.send_s != NULL)
-            pattern_set_posts(&renamed.pattern, &c->pattern.send_s[m], &c->pattern.recv_s[m]);
-        if (c->pattern.computing != NULL)
-            pattern_set_computing(&renamed.pattern, c->pattern.computing[m]);
-    }
     for (size_t k = 0; k < c->machine.n_parameters; k++)
         machine_append(&renamed.machine, &c->machine.parameters[k]);
     return renamed;
 }
 
-/* Times stay the same under the new names, for all models and terms. A model that infers the order of arrivals gets
- * times, or it is that of the list. */
+/* Times stay the same under the new names, for all models and terms. */
 static void ranks_have_no_names(void **state)
 {
     (void)state;
@@ -199,8 +176,6 @@ static void ranks_have_no_names(void **state)
         const struct model_term *term = term_of_case(i);
         case_random(&c, &chance, i % 2 == 1);
         with_terms(&c);
-        if (i % 3 == 0 || (term != NULL && term->inferred))
-            with_times(&c, &chance);
         size_t n_ranks = c.placement.n_ranks;
         for (uint32_t rank = 0; rank < n_ranks; rank++) {
             size_t other = chance_below(&chance, rank + 1);
@@ -283,8 +258,6 @@ static void terms_add(void **state)
         const struct model_term *term = term_of_case(i);
         case_random(&c, &chance, i % 2 == 1);
         with_terms(&c);
-        if (i % 3 != 0)
-            with_times(&c, &chance);
         for (size_t m = 0; m < c.pattern.n_messages; m++)
             incoming[c.pattern.dst[m]] += c.pattern.src[m] != c.pattern.dst[m];
         for (size_t m = 0; model_table[m] != NULL && term != NULL; m++) {
@@ -349,8 +322,6 @@ static void results_are_plausible(void **state)
         const struct model_term *term = term_of_case(i);
         case_random(&c, &chance, i % 2 == 1);
         with_terms(&c);
-        if (i % 3 == 0)
-            with_times(&c, &chance);
         if (i % 5 == 0)
             memset(c.pattern.bytes, 0, c.pattern.n_messages * sizeof *c.pattern.bytes);
         for (size_t m = 0; m < c.pattern.n_messages; m++)

@@ -1,11 +1,9 @@
-"""`mpistair predict` of a trace with several rounds a kind: which rounds count, and the mean over them for terms that know
-post times.
+"""`mpistair predict --rounds` of a trace with several rounds a kind: which rounds count.
 
 usage: test_rounds.py MPISTAIR SCHEMA.sql
 """
 import csv
 import io
-import json
 import os
 import random
 import sqlite3
@@ -59,29 +57,6 @@ class Rounds(PredictTest):
         database.close()
         return found
 
-    @staticmethod
-    def receives(reversed_):
-        """Three messages to rank 1, whose receives are posted in their order, or reversed, before all sends."""
-        return [(0, 1, 1000, 5000 + i * 100, 3000 - i * 10 if reversed_ else i * 10) for i in range(3)]
-
-    def test_trace_is_the_mean_over_its_rounds(self):
-        """3 entries passed in order, 6 reversed; ranks and messages in another order; another kind."""
-        trace = self.make_trace([
-            (0, 0, {0: 0, 1: 0}, self.receives(False)),
-            (1, 10 ** 6, {0: 0, 1: 0}, [(0, 1, 500, 0, 0)]),
-            (0, 2 * 10 ** 6, {1: 0, 0: 0}, self.receives(True)[::-1]),
-            (0, 3 * 10 ** 6, {0: 0, 1: 0}, self.receives(True)),
-        ])
-        found = self.stored(trace, "--model", "postal,postal+queue-captured,postal+queue-by-source")
-        for model in ("postal+queue-captured", "postal+queue-by-source"):
-            time_s, queue_s = found[model, 0, 1]
-            self.assertAlmostEqual(queue_s * 1e9, 10 * (3 + 6 + 6) / 3, delta=1e-6)
-            self.assertAlmostEqual((time_s - queue_s) * 1e6, 3 * (1 + 1), delta=1e-9)
-            self.assertEqual(found[model, 0, 0][1], 0)
-            self.assertEqual(sorted(rank for name, kind, rank in found if name == model and kind == 1), [0, 1])
-            self.assertAlmostEqual(found[model, 1, 1][0] * 1e6, 1 + 0.5 + 0.01, delta=1e-9)
-        self.assertAlmostEqual(found["postal", 0, 1][0] * 1e6, 3 * (1 + 1), delta=1e-9)
-
     def test_models_side_by_side(self):
         """Rounds of many messages are predicted by several models at a time: each says what it says alone."""
         rng = random.Random(5)
@@ -92,7 +67,7 @@ class Rounds(PredictTest):
             rounds.append((i % 2, i * 10 ** 7, begins, [(src, dst, rng.randrange(1, 10 ** 5), begins[src] + rng.randrange(9000),
                                                          begins[dst] + rng.randrange(9000)) for src, dst in pairs]))
         trace = self.make_trace(rounds)
-        timed = {"postal+queue-captured", "flow+queue-by-source"}
+        timed = {"postal+queue", "flow+queue"}
         together = self.stored(trace, "--model", ",".join(["all", *timed]))
         models = {model for model, _, _ in together}
         self.assertLess({"staircase", "flow", *timed}, models)
@@ -109,21 +84,9 @@ class Rounds(PredictTest):
         with sqlite3.connect(trace) as database:
             database.execute("UPDATE form SET level = 3 WHERE id % 2")
         done = subprocess.run([MPISTAIR, "predict", trace, "--rounds", "--machine", self.machine(), "--model",
-                               "staircase,postal+queue-captured"], capture_output=True, text=True, timeout=60)
+                               "staircase,postal+queue"], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 of 2 messages were recorded at another level", done.stderr)
-
-    def test_queues_know_the_order_of_standing_receives(self):
-        """100 receives posted in reverse, before the rank's round or in it: each message passes all that are left."""
-        for first in (5000, 0):
-            trace = self.make_trace([(0, 10 ** 9, {0: first, 1: 0},
-                                      [(1, 0, 8, 9000 + i, 4000 - i * 10) for i in range(100)])])
-            database = sqlite3.connect(trace)
-            self.stored(trace, "--model", "postal,postal+queue-captured")
-            queue_s = database.execute("SELECT queue_s FROM prediction WHERE rank = 0 ORDER BY run_id").fetchall()
-            database.close()
-            self.assertAlmostEqual(queue_s[1][0], 1e-8 * 100 * 101 / 2, delta=1e-15)
-            os.unlink(trace)
 
     def test_one_reader_of_rounds(self):
         """A standing receive, posts that differ from round to round, ranks that begin late: what the pattern of a kind gives is
@@ -131,15 +94,15 @@ class Rounds(PredictTest):
         rounds = [(0, 10 ** 9, {0: 0, 1: 5000, 2: 0}, [(0, 1, 10 ** 6, 0, -9 * 10 ** 8), (2, 1, 5 * 10 ** 5, -4000, 7000)]),
                   (1, 2 * 10 ** 9, {0: 30000, 3: 0}, [(3, 0, 10 ** 6, -10 ** 8, 40000)]),
                   (0, 3 * 10 ** 9, {0: 90000, 1: 0, 2: 0}, [(0, 1, 10 ** 6, 90000, 0), (2, 1, 5 * 10 ** 5, 0, 7000)])]
-        trace, models, machine = self.make_trace(rounds), "staircase,postal+queue-captured", self.machine()
+        trace, models, machine = self.make_trace(rounds), "staircase,postal+queue", self.machine()
         found = self.stored(trace, "--model", models)
         subprocess.run([MPISTAIR, "pattern", "--from", trace, "--kind", "1", "-o", os.path.join(self.folder, "k")], check=True,
                        capture_output=True, timeout=60)
         done = subprocess.run([MPISTAIR, "predict", "--pattern", os.path.join(self.folder, "k.P.csv"), "--placement",
-                               os.path.join(self.folder, "k.L.csv"), "--machine", machine, "--model", "postal+queue-captured",
+                               os.path.join(self.folder, "k.L.csv"), "--machine", machine, "--model", "postal+queue",
                                "--format", "csv"], capture_output=True, text=True, timeout=60, check=True)
         for row in csv.DictReader(io.StringIO(done.stdout)):
-            key = ("postal+queue-captured", 1, int(row["rank"]))
+            key = ("postal+queue", 1, int(row["rank"]))
             if key in found:
                 self.assertAlmostEqual(float(row["time_s"]) * 1e6, found[key][0] * 1e6, delta=1e-6)
 
@@ -158,12 +121,6 @@ class Rounds(PredictTest):
         for row, values in zip(rows, expected, strict=True):
             for value, other in zip(row, values, strict=True):
                 self.assertAlmostEqual(value, other, delta=1e-12)
-
-    def test_many_rounds(self):
-        """Of 4,000 rounds 1,000 are taken, from the first to the last: of these, as of all, an eighth is in reverse."""
-        rounds = [(0, i * 10 ** 6, {0: 0, 1: 0}, self.receives(i >= 3500)) for i in range(4000)]
-        found = self.stored(self.make_trace(rounds), "--model", "postal+queue-captured")
-        self.assertAlmostEqual(found["postal+queue-captured", 0, 1][1] * 1e9, 10 * (3 + 3 / 8), delta=0.05)
 
 
 if __name__ == "__main__":

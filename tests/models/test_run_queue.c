@@ -1,6 +1,6 @@
 /* Tests what the search of a rank's queues costs in the replay of a run (share/doc/MODELS.md, Whole run, Terms): by
- * hand, against the round's term +queue-captured, against a search that really walks, which must notice a planted
- * fault, and at a size at which only near-linear time ends. */
+ * hand, against a search that really walks, which must notice a planted fault, and at a size at which only near-
+ * linear time ends. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,12 +190,9 @@ static void add_programs(struct run_case *run, struct plan *plans, size_t n)
     }
 }
 
-enum order { IN_ORDER, REVERSED, BY_LOT };
-
 /* Draws n messages between a few ranks, some of a rank to itself, some empty, of all protocols; all posts lie within
  * some ms, or receives at the common start. Posts plans[2 n]. */
-static void draw(struct run_case *run, struct chance *chance, uint32_t n, enum order order, bool start_together,
-                 struct plan *plans)
+static void draw(struct run_case *run, struct chance *chance, uint32_t n, bool start_together, struct plan *plans)
 {
     uint32_t n_ranks = (uint32_t)run->program.n_ranks;
     for (uint32_t k = 0; k < n; k++) {
@@ -203,43 +200,12 @@ static void draw(struct run_case *run, struct chance *chance, uint32_t n, enum o
         uint64_t bytes = chance_below(chance, 8) == 0 ? 0 : chance_below(chance, 3 * MB);
         double times_s[2];
         run_message(run, src, dst, bytes, 0);
-        case_add(&run->c, src, dst, bytes);
         for (int end = 0; end < 2; end++)
             times_s[end] = (double)chance_below(chance, 1000000) * 1e-8;
         if (start_together)
             times_s[1] = 0;
-        if (order != BY_LOT)
-            times_s[0] = 1e-6 * (order == IN_ORDER ? k : n - k);
         plans[2 * k] = (struct plan){times_s[0], src, k, true};
         plans[2 * k + 1] = (struct plan){times_s[1], dst, k, false};
-        pattern_set_posts(&run->c.pattern, &times_s[0], &times_s[1]);
-    }
-}
-
-/* Entries passed, and the longest queue, are those that the round's term counts, as long as a search takes no time. */
-static void against_the_round(void **state)
-{
-    (void)state;
-    struct chance chance = {.state = 1};
-    struct plan plans[400];
-    for (int i = 0; i < 300; i++) {
-        struct run_case run;
-        struct error error;
-        struct traffic traffic;
-        struct queue_search expected[6];
-        start(&run, 2 + (size_t)i % 5, 1e-300);
-        uint32_t n = (uint32_t)chance_below(&chance, 200) + 1;
-        draw(&run, &chance, n, (enum order)(i % 3), i % 2 == 0, plans);
-        add_programs(&run, plans, 2 * (size_t)n);
-        run_replay(&run);
-        assert_int_equal(traffic_init(&traffic, &run.c.pattern, &run.c.placement, &run.c.machine, &error), 0);
-        queue_search(&traffic, QUEUE_ONE_LIST, expected);
-        for (uint32_t rank = 0; rank < run.program.n_ranks; rank++)
-            for (int queue = 0; queue < MACHINE_QUEUE_COUNT; queue++)
-                assert_searches(&run, rank, (enum machine_queue)queue, expected[rank].passed[queue],
-                                expected[rank].longest[queue]);
-        traffic_release(&traffic);
-        run_release(&run);
     }
 }
 
@@ -387,7 +353,7 @@ static void against_a_walk(void **state)
         bool seen = false;
         start(&run, 2 + (size_t)i % 5, 1e-4);
         uint32_t n = (uint32_t)chance_below(&chance, 100) + 1;
-        draw(&run, &chance, n, BY_LOT, i % 2 == 0, plans);
+        draw(&run, &chance, n, i % 2 == 0, plans);
         add_programs(&run, plans, 2 * (size_t)n);
         run_replay(&run);
         walk_all(&run, plans, 2 * (size_t)n, -1, end_s);
@@ -447,8 +413,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrivals_by_hand), cmocka_unit_test(posts_by_hand), cmocka_unit_test(rendezvous_by_hand),
-        cmocka_unit_test(steps_by_hand),    cmocka_unit_test(no_row),        cmocka_unit_test(against_the_round),
-        cmocka_unit_test(against_a_walk),   cmocka_unit_test(deep_queue),    cmocka_unit_test(collectives),
+        cmocka_unit_test(steps_by_hand),    cmocka_unit_test(no_row),        cmocka_unit_test(against_a_walk),
+        cmocka_unit_test(deep_queue),       cmocka_unit_test(collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #include "predictor/run/laws/run_law.h"
 #include "predictor/run/run_program.h"
-#include "predictor/terms/queue_search.h"
+#include "predictor/run/laws/run_queue.h"
 
 struct simulation_options {
     enum run_law law;

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "predictor/terms/queue_search.h"
+#include "calibrate/machine/machine.h"
 #include "share/base/heap.h"
 #include "share/base/map.h"
 
@@ -40,6 +40,13 @@ struct run_queued {
 struct run_last {
     double arrival_s;
     uint32_t message;
+};
+
+/* What a rank's searches passed: entries, those that matched too, and entries of the longest search, had it matched
+ * nothing. */
+struct queue_search {
+    uint64_t passed[MACHINE_QUEUE_COUNT];
+    uint64_t longest[MACHINE_QUEUE_COUNT];
 };
 
 struct run_queue {
