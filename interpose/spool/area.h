@@ -9,11 +9,11 @@
 
 /* What entries of ghosts count. */
 enum spool_ghost_sort {
-    GHOST_SEND = 0,    /* sends that match a receive */
-    GHOST_RECEIVE = 1, /* receives that took a message, with the peer and the tag of it */
+    GHOST_SEND = 0,    /* sends that have their place in the order of matching */
+    GHOST_RECEIVE = 1, /* receives that have, with the peer and the tag of their message */
     GHOST_START = 2,   /* starts of a partitioned request; peer: its spool_persistent.number, tag 0 */
-    GHOST_JOINT = 3,   /* GHOST_JOINT + function: its spool_collective and spool_access records on the communicator;
-                        * peer: of collectives their `persistent`, of windows and files their `object`; tag 0 */
+    GHOST_JOINT = 3,   /* GHOST_JOINT + function: calls of it that all ranks of the communicator make together; peer: of
+                        * collectives their `persistent`, of windows and files 0; tag 0 */
 };
 
 struct spool_ghost_entry {
@@ -23,6 +23,10 @@ struct spool_ghost_entry {
     uint32_t sort;
     uint64_t count;
 };
+
+/* Fills what a record counts for matching, with a count of 1; returns 0 where it counts nothing. The recorder counts
+ * what it drops by it, ingest what is there, so that both make one number. */
+int spool_ghost_of(const void *record, struct spool_ghost_entry *entry);
 
 /* Stands for chunks of a lane that are gone: their records in so far as others count them. */
 struct spool_ghost {

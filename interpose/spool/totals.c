@@ -43,8 +43,8 @@ static uint32_t total_hash(const struct spool_total *key)
 
 static int is_same_total(const struct spool_total *a, const struct spool_total *b)
 {
-    return a->site == b->site && a->communicator == b->communicator && a->peer == b->peer &&
-           a->function == b->function && a->bin == b->bin && a->flags == b->flags;
+    _Static_assert(offsetof(struct spool_total, pad) == 20, "the key has no holes");
+    return memcmp(a, b, offsetof(struct spool_total, pad)) == 0;
 }
 
 /* Returns the slot of the key, or the free one where it would be. */
@@ -56,37 +56,32 @@ static uint32_t total_slot(const struct totals *totals, const struct spool_total
     return at;
 }
 
-/* Returns the slot of the key, which gives up parts that have no room. One slot stays free, so that each search ends.
- */
-static uint32_t total_slot_or_narrower(struct totals *totals, struct spool_total *key)
-{
-    uint32_t at = total_slot(totals, key), n = totals->n_slots;
-    if (totals->slots[at].calls != 0 || totals->n_used < n / 2)
-        return at;
-    if (key->peer != TOTAL_NO_PEER)
-        key->peer = TOTAL_SEVERAL;
-    if (totals->n_used >= n / 4 * 3)
-        key->communicator = SPOOL_NO_COMMUNICATOR;
-    if (totals->n_used >= n / 8 * 7)
-        key->site = 0;
-    if (totals->n_used >= n / 16 * 15)
-        key->bin = 0;
-    if (totals->n_used >= n - 2)
-        key->function = key->flags = 0;
-    return total_slot(totals, key);
-}
-
-void totals_add(struct totals *totals, const struct spool_total *one)
+/* Gives up parts of a new key that have no room. One slot stays free, so that each search ends. */
+static struct spool_total total_narrowed(const struct totals *totals, const struct spool_total *one)
 {
     struct spool_total key = *one;
-    if (one->calls == 0)
-        return;
-    uint32_t at = total_slot_or_narrower(totals, &key);
+    uint32_t n = totals->n_slots;
+    if (key.peer != TOTAL_NO_PEER)
+        key.peer = TOTAL_SEVERAL;
+    if (totals->n_used >= n / 4 * 3)
+        key.communicator = SPOOL_NO_COMMUNICATOR;
+    if (totals->n_used >= n / 8 * 7)
+        key.site = 0;
+    if (totals->n_used >= n / 16 * 15)
+        key.bin = 0;
+    if (totals->n_used >= n - 2)
+        key.function = key.flags = 0;
+    return key;
+}
+
+/* Adds to the slot that total_slot gave for it. */
+static void slot_add(struct totals *totals, uint32_t at, const struct spool_total *one)
+{
     struct spool_total *slot = &totals->slots[at];
     if (totals->changing)
         totals->changing(totals->context, at);
     if (slot->calls == 0) {
-        *slot = key;
+        *slot = *one;
         totals->n_used++;
         return;
     }
@@ -95,6 +90,19 @@ void totals_add(struct totals *totals, const struct spool_total *one)
     slot->longest_ticks = one->longest_ticks > slot->longest_ticks ? one->longest_ticks : slot->longest_ticks;
     slot->square += one->square;
     slot->calls += one->calls;
+}
+
+void totals_add(struct totals *totals, const struct spool_total *one)
+{
+    if (one->calls == 0)
+        return;
+    uint32_t at = total_slot(totals, one);
+    if (totals->slots[at].calls == 0 && totals->n_used >= totals->n_slots / 2) {
+        struct spool_total key = total_narrowed(totals, one);
+        slot_add(totals, total_slot(totals, &key), &key);
+    } else {
+        slot_add(totals, at, one);
+    }
 }
 
 static void window_add(struct spool_window *window, const struct spool_window *other)
@@ -118,16 +126,17 @@ static void course_widen(struct spool_course *course)
     course->shift++;
 }
 
-/* Makes the windows reach a moment after the start; returns its window. */
-static uint32_t course_reach(struct spool_course *course, uint64_t passed)
+/* Makes the windows reach a moment after the start. */
+static void course_reach(struct spool_course *course, uint64_t passed)
 {
+    if (passed >> course->shift < course->n)
+        return;
     if (course->shift == 0)
         course->shift = TOTALS_FIRST_SHIFT;
     while (passed >> course->shift >= TOTALS_WINDOWS)
         course_widen(course);
-    uint32_t number = (uint32_t)(passed >> course->shift);
-    course->n = number < course->n ? course->n : number + 1;
-    return number;
+    uint32_t n = (uint32_t)(passed >> course->shift) + 1;
+    course->n = n > course->n ? n : course->n;
 }
 
 void totals_pass(struct totals *totals, enum spool_window_family family, uint64_t begin_ticks, uint64_t ticks,
@@ -137,7 +146,7 @@ void totals_pass(struct totals *totals, enum spool_window_family family, uint64_
     uint64_t begin = begin_ticks > totals->start_ticks ? begin_ticks - totals->start_ticks : 0;
     uint64_t end = begin + ticks >= begin ? begin + ticks : begin;
     course_reach(course, end);
-    uint32_t number = course_reach(course, begin);
+    uint32_t number = (uint32_t)(begin >> course->shift);
     course->windows[number].calls += calls;
     course->windows[number].sent_bytes += sent_bytes;
     while (begin < end) {
@@ -149,13 +158,13 @@ void totals_pass(struct totals *totals, enum spool_window_family family, uint64_
 }
 
 /* Adds calls that took so many ticks together. */
-static void total_and_pass(struct totals *totals, enum spool_window_family family, struct spool_total one,
+static void total_and_pass(struct totals *totals, enum spool_window_family family, struct spool_total *one,
                            uint64_t begin_ticks)
 {
-    int is_send = family == WINDOW_POINT_TO_POINT && !(one.flags & TOTAL_RECEIVE);
-    one.bin = one.flags & TOTAL_IDLE ? 0 : total_bin(one.bytes);
-    totals_add(totals, &one);
-    totals_pass(totals, family, begin_ticks, one.ticks, one.calls, is_send ? one.bytes : 0);
+    int is_send = family == WINDOW_POINT_TO_POINT && !(one->flags & TOTAL_RECEIVE);
+    one->bin = one->flags & TOTAL_IDLE ? 0 : total_bin(one->bytes);
+    totals_add(totals, one);
+    totals_pass(totals, family, begin_ticks, one->ticks, one->calls, is_send ? one->bytes : 0);
 }
 
 /* True for what MPI_Startall starts besides its first request. */
@@ -186,19 +195,18 @@ static uint64_t operation_call_ticks(struct totals *totals, const struct spool_o
 static void total_add_operation(struct totals *totals, const struct spool_operation *record)
 {
     uint64_t ticks = operation_call_ticks(totals, record);
-    /* A peer that is not known, or that a lost table leaves out, counts as posted. */
-    total_and_pass(totals, WINDOW_POINT_TO_POINT,
-                   (struct spool_total){.site = record->site,
-                                        .communicator = record->communicator,
-                                        .peer = record->peer,
-                                        .function = record->function,
-                                        .flags = (uint8_t)((record->direction == SPOOL_RECEIVE ? TOTAL_RECEIVE : 0) |
-                                                           total_off_flag(record->flags)),
-                                        .calls = 1,
-                                        .bytes = record->bytes,
-                                        .ticks = ticks,
-                                        .longest_ticks = ticks},
-                   record->post_ticks);
+    /* A peer that is not known counts as posted. */
+    struct spool_total one = {
+        .site = record->site,
+        .communicator = record->communicator,
+        .peer = record->peer,
+        .function = record->function,
+        .flags = (uint8_t)((record->direction == SPOOL_RECEIVE ? TOTAL_RECEIVE : 0) | total_off_flag(record->flags)),
+        .calls = 1,
+        .bytes = record->bytes,
+        .ticks = ticks,
+        .longest_ticks = ticks};
+    total_and_pass(totals, WINDOW_POINT_TO_POINT, &one, record->post_ticks);
 }
 
 /* Returns how long the call of a record with these ends took: a nonblocking one ends when another call reports it. */
@@ -221,7 +229,7 @@ void totals_add_record(struct totals *totals, const void *record)
         one.site = call->site;
         one.function = call->function;
         one.ticks = one.longest_ticks = call->call_ticks;
-        total_and_pass(totals, WINDOW_WAIT, one, call->begin_ticks);
+        total_and_pass(totals, WINDOW_WAIT, &one, call->begin_ticks);
         break;
     }
     case SPOOL_IDLE: {
@@ -231,7 +239,7 @@ void totals_add_record(struct totals *totals, const void *record)
         one.flags = TOTAL_IDLE;
         one.calls = one.bytes = idle->calls;
         one.ticks = idle->ticks;
-        total_and_pass(totals, WINDOW_IDLE, one, idle->begin_ticks);
+        total_and_pass(totals, WINDOW_IDLE, &one, idle->begin_ticks);
         break;
     }
     case SPOOL_COLLECTIVE: {
@@ -245,7 +253,7 @@ void totals_add_record(struct totals *totals, const void *record)
                                             ? 0
                                             : total_call_ticks(collective->flags, collective->begin_ticks,
                                                                collective->end_ticks, collective->call_ticks);
-        total_and_pass(totals, WINDOW_COLLECTIVE, one, collective->begin_ticks);
+        total_and_pass(totals, WINDOW_COLLECTIVE, &one, collective->begin_ticks);
         break;
     }
     case SPOOL_ACCESS: {
@@ -260,7 +268,7 @@ void totals_add_record(struct totals *totals, const void *record)
         one.bytes = is_file && (access->flags & SPOOL_FAILED) ? 0 : access->bytes;
         one.ticks = one.longest_ticks =
             total_call_ticks(access->flags, access->begin_ticks, access->end_ticks, access->call_ticks);
-        total_and_pass(totals, family, one, access->begin_ticks);
+        total_and_pass(totals, family, &one, access->begin_ticks);
         break;
     }
     case SPOOL_PERSISTENT: {
@@ -269,7 +277,7 @@ void totals_add_record(struct totals *totals, const void *record)
         one.communicator = persistent->communicator;
         one.function = persistent->function;
         one.ticks = one.longest_ticks = persistent->call_ticks;
-        total_and_pass(totals, WINDOW_OTHER, one, persistent->begin_ticks);
+        total_and_pass(totals, WINDOW_OTHER, &one, persistent->begin_ticks);
         break;
     }
     default:
