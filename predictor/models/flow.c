@@ -10,7 +10,7 @@
  *   t_k     = max(u_out(b_k), u_in(b_k))                           delivery of message k
  *   s_l,k   = (1 - f) u_l(max(b_k - B, 0)) + f u_l(b_k)              the send is over, as far as NIC l goes
  *   f       = max(0, 1 - (B - q) / min(B, b_k))                      share of what would fit that finds no room
- *   q       = min(B', c_k max(0, 1 - (W_i + g_k) / u_l(b_k)))         left in the buffer from the rounds before
+ *   q       = min(B', c_k max(0, 1 - W_i / u_l(b_k)))                 left in the buffer from the rounds before
  *   W_i     = M_i tau + max(t_k of incoming)                         what its sender waits for in any case
  *   T_i     = M_i tau + max(t_k of incoming, s_l,k of outgoing, copies of outgoing)
  *
@@ -22,13 +22,12 @@
  *   B, B'    bytes that the transport takes without a receiver, in this and  buffer           B
  *            the round before
  *   c_k      what the connection of message k has carried before             point.carried    b_k
- *   g_k      how long its sender rested since its last round with it         pattern.rest_s   s
  *   tau      latency of a message                                            message_class.tau_s
  *
  * Bytes are turns here: a NIC serves one of each flow in its turn. flow-window has larger packets.
  *
  * B is the machine's `buffer`; 0 where it has none, which is T8's assumption and right for RDMA rendezvous. What the
- * transport takes it has not sent: it drains while the sender goes on, for W_i + g_k until its next round, in which
+ * transport takes it has not sent: it drains while the sender goes on, for W_i until its next round, in which
  * u_l(b_k) would drain all of a round. What stays adds up over what the connection has carried, until the buffer is
  * full; then a send lasts as long as its bytes. So over many rounds that nobody waits for, a sender is as slow as its
  * NIC. s lies between u of the empty and of the full buffer, in proportion. T_i is the mean over the repetitions of the
@@ -88,13 +87,13 @@ struct point {
     double before;  /* what it had carried when the round before began */
 };
 
-static size_t find_points(size_t repetitions, double first, double a_round, struct point points[MOST_POINTS])
+static size_t find_points(size_t repetitions, struct point points[MOST_POINTS])
 {
     size_t n_points = 0;
     for (size_t r = 0, n; r < repetitions; r += n) {
         n = r < SINGLE ? 1 : r < repetitions - r ? r : repetitions - r;
-        double carried = first + ((double)r + (double)(n - 1) / 2) * a_round;
-        points[n_points++] = (struct point){(double)n / (double)repetitions, carried, fmax(carried - a_round, 0)};
+        double carried = (double)r + (double)(n - 1) / 2;
+        points[n_points++] = (struct point){(double)n / (double)repetitions, carried, fmax(carried - 1, 0)};
     }
     return n_points;
 }
@@ -206,9 +205,7 @@ static double no_room(const struct flow_limit *limit, const struct point *point,
 /* Returns what of a message's bytes did not drain while its sender went on. */
 static double stays_of(const struct network *network, uint32_t message, double through_s)
 {
-    const struct pattern *pattern = network->traffic->pattern;
-    double rest_s = pattern->rest_s != NULL ? pattern->rest_s[message] : 0;
-    double waits_s = network->waits_s[pattern->src[message]] + rest_s;
+    double waits_s = network->waits_s[network->traffic->pattern->src[message]];
     return waits_s < through_s ? 1 - waits_s / through_s : 0;
 }
 
@@ -474,11 +471,10 @@ static void add_network(const struct traffic *traffic, const struct placement *p
 {
     struct network network = {.traffic = traffic, .transport = transport};
     size_t n_ranks = traffic->n_ranks, repetitions = transport->repetitions;
-    double before = traffic->pattern->carried_before, a_round = 1 + traffic->pattern->carried_between;
     network.packet = transport->packet;
-    network.packet.growth *= before + (double)(repetitions - 1) / 2 * a_round;
-    network.n_points = find_points(transport->buffer.bytes > 0 ? repetitions : 1, before, a_round, network.points);
-    network.carries = network.n_points > 1 || network.points[0].carried > 0;
+    network.packet.growth *= (double)(repetitions - 1) / 2;
+    network.n_points = find_points(transport->buffer.bytes > 0 ? repetitions : 1, network.points);
+    network.carries = network.n_points > 1;
     network_init(&network, placement);
     pass(&network, true, !network.carries);
     for (size_t rank = 0; rank < n_ranks; rank++) {

@@ -65,9 +65,6 @@ void pattern_set_posts(struct pattern *pattern, const double *send_s, const doub
 
 void pattern_clear(struct pattern *pattern)
 {
-    free(pattern->rest_s);
-    pattern->rest_s = NULL;
-    pattern->carried_before = pattern->carried_between = 0;
     pattern->n_messages = 0;
 }
 
@@ -133,7 +130,6 @@ void pattern_release(struct pattern *pattern)
     free(pattern->bytes);
     free(pattern->send_s);
     free(pattern->recv_s);
-    free(pattern->rest_s);
     free(pattern->match);
     *pattern = (struct pattern){0};
 }

@@ -20,11 +20,6 @@ struct pattern {
     uint64_t *bytes; /* [n_messages] */
     double *send_s;  /* [n_messages] post times, s from the beginning of the round, or NULL: all start together */
     double *recv_s;  /* the same of the receives */
-    /* Tells what its connections, the pairs of ranks, did before; all 0 where nothing is known: then the round is
-     * repeated back to back. */
-    double *rest_s; /* [n_messages] how long the sender has rested since its last round with that receiver; NULL: 0 */
-    double carried_before;  /* what they carried before the first of the repetitions, in bytes of the round */
-    double carried_between; /* what other rounds let them carry between two of the repetitions, in the same unit */
     uint32_t *match; /* communicator * 2, + 1 if the receive took any source; NULL: one communicator, no such receive */
 };
 

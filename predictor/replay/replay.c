@@ -8,7 +8,6 @@
 #include "interpose/database/database.h"
 #include "calibrate/machine/machine_database.h"
 #include "share/base/progress.h"
-#include "predictor/replay/replay_history.h"
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
 #include "predictor/replay/replay_runs.h"
@@ -28,8 +27,7 @@ struct replay_state {
     struct recorded_places places;
     sqlite3_stmt *insert;
     sqlite3_int64 run_ids[MAX_MODELS];
-    struct replay_history history; /* used where a model repeats rounds */
-    struct replay_round round;     /* the current round */
+    struct replay_round round; /* the current round */
     /* The rest concerns the current kind. */
     struct model_options options; /* the replay's, with the kind's rounds */
 };
@@ -104,7 +102,6 @@ static int predict_kind(struct replay_state *state, struct cursor *rows, struct 
     state->options = model_options_of_kind(state->replay->options, (uint64_t)cursor_integer(rows, 2));
     if (replay_round_read(&state->round, cursor_integer(rows, 1), error) != 0)
         return -1;
-    replay_history_tell(&state->history, kind_id, &state->round);
     state->summary->n_kinds++;
     state->summary->moved += state->round.moved;
     state->summary->n_messages += state->round.pattern.n_messages;
@@ -136,12 +133,6 @@ static int prepare_replay(struct replay_state *state, struct error *error)
     if (result != 0)
         return -1;
     size_t n_ranks = state->places.placement.n_ranks;
-    bool repeats = false;
-    for (size_t m = 0; m < replay->n_models; m++)
-        repeats = repeats || replay->models[m].model->repeats;
-    if (repeats &&
-        replay_history_read(replay->database, replay->path, n_ranks, &state->places, &state->history, error) != 0)
-        return -1;
     if (replay_round_init(&state->round, replay->database, replay->path, &state->places, error) != 0)
         return -1;
     for (size_t rank = 0; rank < n_ranks; rank++)
@@ -169,7 +160,6 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
     if (result == 0)
         result = replay_close_runs(replay, summary->extrapolated, error);
     sqlite3_finalize(state.insert);
-    replay_history_release(&state.history);
     replay_round_release(&state.round);
     result = transaction_end(replay->database, replay->path, result, error);
     recorded_places_release(&state.places);

@@ -86,7 +86,6 @@ class Reference:
     def __init__(self, machine, places, messages, injection, buffer):
         self.machine, self.ranks, self.injection, self.buffer = machine, range(len(places)), injection, buffer
         self.repetitions = 1
-        self.before, self.between, self.rest = 0, 0, {}  # what connections carried, in rounds; of (src, dst), s
         self.places = places
         self.messages = [(src, dst, size, level_of(places, src, dst)) for src, dst, size in messages if src != dst]
 
@@ -192,7 +191,7 @@ class Reference:
         repetitions, first = self.repetitions if self.buffer > 0 else 1, 0
         while first < repetitions:
             n = 1 if first < 8 else min(first, repetitions - first)
-            carried = self.before + (first + (n - 1) / 2) * (1 + self.between)
+            carried = first + (n - 1) / 2
             yield n / repetitions, carried
             first += n
 
@@ -229,7 +228,7 @@ class Reference:
                     room = buffer = self.buffer
                     left = max(size - buffer, 0)
                     if carried > 0 and at_s > 0:
-                        stays = max(0, 1 - (waits_s + self.rest.get((src, dst), 0)) / at_s)
+                        stays = max(0, 1 - waits_s / at_s)
                         room -= min(buffer, carried * size * stays)
                     full = max(0, 1 - room / min(buffer, size)) if min(buffer, size) > 0 else 0
                     at_s = (1 - full) * self.through(*nic, left) + full * at_s

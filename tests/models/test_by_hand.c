@@ -70,7 +70,6 @@ static void flow_keeps_what_has_not_drained(void **state)
     (void)state;
     struct model_case c = {.machine = {.name = "full"}};
     static const uint32_t node[] = {0, 1};
-    double rest_s = 0.4e-3;
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "tau", 0, 1e-6, "s");
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, 2e6, "B");
@@ -78,16 +77,6 @@ static void flow_keeps_what_has_not_drained(void **state)
     case_add(&c, 0, 1, 1000000);
     assert_times(&c, "flow", LATENCY_IN, (const double[]){1, 1001}); /* no copy is known: tau */
     case_value(&c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 5e9, "B/s");
-    static const double sent_us[] = {200, 200, 1000, 1000};
-    for (int before = 0; before < 4; before++) {
-        c.pattern.carried_before = before;
-        assert_times(&c, "flow", LATENCY_IN, (const double[]){sent_us[before], 1001});
-    }
-    c.pattern.rest_s = malloc(sizeof rest_s);
-    assert_non_null(c.pattern.rest_s);
-    c.pattern.rest_s[0] = rest_s;
-    assert_times(&c, "flow", LATENCY_IN, (const double[]){800, 1001});
-    c.pattern.rest_s[0] = 1e-3; /* all of it has drained */
     assert_times(&c, "flow", LATENCY_IN, (const double[]){200, 1001});
     case_release(&c);
 }

@@ -97,48 +97,29 @@ class Repeated(PredictTest):
         return found
 
     def test_rounds_of_a_trace(self):
-        """A kind of n rounds is repeated n times, or no more often than is said. Its connections have carried what they have,
-        in rounds of whatever kind, and rested: 12 ms, or for a second; an unlike round between does not count for what is carried,
-        but as a rest."""
-        machine = {level: {"any": (0, tau, [(1, rate)])} for level, tau, rate in
-                   (("intra_socket", 0, 1e9), ("inter_socket", 0, 1e9), ("inter_node", 1e-3, 5e7))}
-        path = self.write("m.tbl", MACHINE + "inter_node any buffer - 700000 B\n")
-        messages, other = [(0, 1, 20000), (1, 0, 300000), (0, 2, 400000)], [(2, 1, 5)]
-        places = [(rank, 0) for rank in range(3)]
-        for rest_s in (0.012, 1):
-            kinds = [1, 2, 2, 9, 2, *[3, 4, 4] * 6]
-            rounds = [(kind, i * (rest_s + 0.1), i * (rest_s + 0.1) + 0.1, other if kind == 9 else messages)
-                      for i, kind in enumerate(kinds)]
-            trace = self.make_trace(3, rounds)
-            for given in ([], ["--repetitions", "2"]):
-                found = self.stored(trace, path, "--model", "flow", *given)
-                for kind, before in ((1, 0), (2, 1), (3, 4), (4, 5)):
-                    own = [i for i, k in enumerate(kinds) if k == kind]
-                    alike = [i for i, k in enumerate(kinds) if k != 9]
-                    between = (alike.index(own[-1]) - alike.index(own[0])) / (len(own) - 1) - 1 if len(own) > 1 else 0
-                    used = [(i, alike[alike.index(i) - 1]) for i in own if i > 0]
-                    reference = Reference(machine, places, messages, {}, 700000)
-                    reference.before, reference.between = before, between
-                    reference.repetitions = min(len(own), int(given[1]) if given else len(own))
-                    mean_s = sum(rounds[i][1] - rounds[last][2] for i, last in used) / max(len(used), 1)
-                    reference.rest = {message[:2]: mean_s for message in messages}
-                    for rank, time_s in enumerate(reference.predict("flow", "in")):
-                        self.assertAlmostEqual(found["flow", kind, rank], time_s, delta=2e-9 * time_s + 1e-12)
+        """A kind of n rounds is repeated n times, or no more often than is said."""
+        machine = self.write("m.tbl", MACHINE + "inter_node any buffer - 700000 B\n")
+        messages, places = [(0, 1, 20000), (1, 0, 300000), (0, 2, 400000)], [(rank, 0) for rank in range(3)]
+        kinds = [1, 2, 2, 2, 3, 3]
+        trace = self.make_trace(3, [(kind, i, i + 0.1, messages) for i, kind in enumerate(kinds)])
+        for given in ([], ["--repetitions", "2"]):
+            found = self.stored(trace, machine, "--model", "flow,flow-window", *given)
+            for kind in 1, 2, 3:
+                n = min(kinds.count(kind), int(given[1]) if given else kinds.count(kind))
+                rows = self.predict(machine, places, messages, "--model", "flow,flow-window", "--repetitions", str(n))
+                for row in rows:
+                    self.assertAlmostEqual(found[row["model"], kind, row["rank"]], row["time_s"], delta=1e-15)
 
     def test_a_full_buffer_stays_full(self):
-        """200 one-way rounds of 1 MB at 50 MB/s: 2 MB may be left at the end, the rest takes its 3.96 s, whether rounds are of
-        one kind or each of its own. With a rest of 20 ms between all fit: copies, 1 ms each."""
+        """200 one-way rounds of 1 MB at 50 MB/s: 2 MB may be left at the end, the rest takes its 3.96 s."""
         machine = self.write("m.tbl", MACHINE + "inter_node any buffer - 2e6 B\n")
-        for step, rest_s in ((0, 0), (8, 0), (0, 0.02), (8, 0.02)):
-            trace = self.make_trace(2, [(r if step else 0, r * (rest_s + 0.02), r * (rest_s + 0.02) + 0.02,
-                                         [(0, 1, 10 ** 6 + r * step)]) for r in range(200)])
-            found = self.stored(trace, machine, "--model", "flow,flow-window")
-            sent_s = {model: sum(time_s for (which, _, rank), time_s in found.items() if (which, rank) == (model, 0))
-                      * (1 if step else 200) for model in ("flow", "flow-window")}
-            self.assertAlmostEqual(sent_s["flow"], 0.2 if rest_s else 3.96, delta=0.01)
-            self.assertAlmostEqual(sent_s["flow-window"], 0.255 if rest_s else 3.91, delta=0.03)
         row = self.predict(machine, [(0, 0), (1, 0)], [(0, 1, 10 ** 6)], "--model", "flow", "--repetitions", "200")[0]
         self.assertAlmostEqual(row["time_s"], 3.96 / 200, delta=1e-4)
+        table = self.write("h.tbl", """name h\nsource s\ninter_node any tau - 1e-6 s\ninter_node any bw 1 1e9 B/s
+inter_node any buffer - 2e6 B\nintra_socket any tau - 0 s\nintra_socket any bw 1 5e9 B/s\n""")
+        for repetitions, mean_us in ((1, 200), (2, 200), (3, 1400 / 3), (4, 600)):
+            row = self.predict(table, [(0, 0), (1, 0)], [(0, 1, 10 ** 6)], "--model", "flow", "--repetitions", str(repetitions))[0]
+            self.assertAlmostEqual(row["time_s"] * 1e6, mean_us, delta=1e-6)
 
     def test_absurd_machines(self):
         """Beyond the range of a double: an error. Near to it: a time."""
