@@ -33,7 +33,7 @@
 struct finegrain_measure {
     const struct finegrain_config *config;
     const struct arrivals *arrivals;
-    const struct transport *transport; /* of the parts */
+    const struct part_transport *transport; /* of the parts */
     struct exchange whole, fine;
     struct pool *pool;
     MPI_Comm control;
@@ -47,12 +47,12 @@ struct finegrain_measure {
 };
 
 /* What each rank reports of an iteration; the largest value of all ranks counts. */
-enum told { TOLD_SECONDS, TOLD_LAST_ARRIVAL, TOLD_LAST_ARRIVED, TOLD_DELAY, TOLD_MEDIAN_OVERSLEEP, TOLD_COUNT };
+enum told_time { TOLD_SECONDS, TOLD_LAST_ARRIVAL, TOLD_LAST_ARRIVED, TOLD_DELAY, TOLD_MEDIAN_OVERSLEEP, TOLD_COUNT };
 
 struct iteration {
     struct finegrain_measure *measure;
     struct exchange *exchange;
-    const struct transport *transport;
+    const struct part_transport *transport;
     uint64_t number; /* of the arrivals */
     uint64_t stamp;  /* of the content */
     bool verifies;
@@ -140,10 +140,10 @@ static int verify(const struct iteration *iteration, struct error *error)
 }
 
 /* Does one iteration; told[TOLD_COUNT]. Returns 0 on all ranks, or -1 on all ranks. */
-static int run(struct iteration *iteration, double *told, struct error *error)
+static int run_iteration(struct iteration *iteration, double *told, struct error *error)
 {
     struct finegrain_measure *measure = iteration->measure;
-    const struct transport *transport = iteration->transport;
+    const struct part_transport *transport = iteration->transport;
     const struct pool_work work = {.arrived = iteration->verifies ? fill_own : NULL,
                                    .ready = transport->ready != NULL ? part_ready : NULL,
                                    .complete = transport->complete != NULL ? part_complete : NULL,
@@ -179,7 +179,7 @@ static int finegrain_measure_check(struct finegrain_measure *measure, struct err
     double told[TOLD_COUNT];
     for (int is_fine = 0; is_fine < 2; is_fine++) {
         struct iteration iteration = iteration_of(measure, 0, is_fine, true);
-        if (run(&iteration, told, error) != 0)
+        if (run_iteration(&iteration, told, error) != 0)
             return -1;
     }
     return 0;
@@ -201,7 +201,7 @@ static int run_items(struct finegrain_measure *measure, uint64_t trial, const si
     for (size_t i = 0; i < 2 * iterations; i++) {
         uint64_t number = trial * iterations + order[i] / 2;
         struct iteration iteration = iteration_of(measure, number, order[i] % 2, measure->config->verify);
-        if (run(&iteration, told + i * TOLD_COUNT, error) != 0)
+        if (run_iteration(&iteration, told + i * TOLD_COUNT, error) != 0)
             return -1;
     }
     MPI_Request request;
@@ -229,8 +229,8 @@ static int finegrain_measure_trial(struct finegrain_measure *measure, uint64_t t
 
 /* Time from agreeing on a start to the start, s, and what each thread adds where the threads of a host share few
  * processors. */
-#define LEAD_S        1e-3
-#define LEAD_THREAD_S 20e-6
+#define ITERATION_LEAD_S 1e-3
+#define LEAD_THREAD_S    20e-6
 enum { CACHE_LEAST_BYTES = 1 << 25 };
 
 /* Why nothing can be measured. */
@@ -267,8 +267,8 @@ static int prepare_clock(struct finegrain_measure *measure, struct error *error)
     for (int i = 0; i < measure->size; i++)
         of_host += host[i] == host[measure->rank];
     int processors = binding_processors(&cpus);
-    measure->lead_s =
-        LEAD_S + LEAD_THREAD_S * of_host * (double)measure->config->threads / (processors > 0 ? processors : 1);
+    measure->lead_s = ITERATION_LEAD_S +
+                      LEAD_THREAD_S * of_host * (double)measure->config->threads / (processors > 0 ? processors : 1);
     MPI_Allreduce(MPI_IN_PLACE, &measure->lead_s, 1, MPI_DOUBLE, MPI_MAX, measure->control);
     placement_release(&placement);
     free(host);

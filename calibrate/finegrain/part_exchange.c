@@ -37,7 +37,7 @@ static void p2p_complete(struct exchange *exchange, size_t part)
     exchange_wait((int)(2 * exchange->config->peers), of_part(exchange, part));
 }
 
-const struct transport p2p_transport = {
+const struct part_transport p2p_transport = {
     .n_requests_each = 2, .begin = p2p_begin, .ready = p2p_ready, .complete = p2p_complete};
 
 /* Sends a part by a persistent request, which is made once and started by the thread that is last in the part's
@@ -91,11 +91,11 @@ static void persistent_complete(struct exchange *exchange, size_t part)
     exchange_wait((int)exchange->config->peers, receives_of(exchange, part));
 }
 
-const struct transport persistent_transport = {.n_requests_each = 2,
-                                               .open = persistent_open_requests,
-                                               .begin = persistent_begin,
-                                               .ready = persistent_ready,
-                                               .complete = persistent_complete};
+const struct part_transport persistent_transport = {.n_requests_each = 2,
+                                                    .open = persistent_open_requests,
+                                                    .begin = persistent_begin,
+                                                    .ready = persistent_ready,
+                                                    .complete = persistent_complete};
 
 /* Sends a part as a partition of MPI 4's partitioned communication. An MPI that has none is refused: parts sent in
  * another way would be measured under a name that is not theirs. Open MPI 5.0 has them before it is an MPI 4, and parts
@@ -157,12 +157,12 @@ static void partitioned_end(struct exchange *exchange)
         exchange_wait(1, &exchange->requests[i]);
 }
 
-const struct transport partitioned_transport = {.n_requests_each = 2,
-                                                .open = partitioned_open_requests,
-                                                .begin = partitioned_begin,
-                                                .ready = partitioned_ready,
-                                                .complete = partitioned_complete,
-                                                .end = partitioned_end};
+const struct part_transport partitioned_transport = {.n_requests_each = 2,
+                                                     .open = partitioned_open_requests,
+                                                     .begin = partitioned_begin,
+                                                     .ready = partitioned_ready,
+                                                     .complete = partitioned_complete,
+                                                     .end = partitioned_end};
 
 #else
 
@@ -172,7 +172,7 @@ static int open_none(struct exchange *exchange, struct error *error)
     return error_set(error, "this MPI has no partitioned communication");
 }
 
-const struct transport partitioned_transport = {.n_requests_each = 2, .open = open_none};
+const struct part_transport partitioned_transport = {.n_requests_each = 2, .open = open_none};
 
 #endif
 
@@ -209,7 +209,7 @@ static int open_window(struct exchange *exchange, struct error *error)
     return 0;
 }
 
-static void put(struct exchange *exchange, size_t part)
+static void put_part(struct exchange *exchange, size_t part)
 {
     int bytes = exchange_bytes(exchange, part);
     for (size_t i = 0; i < exchange->config->peers; i++) {
@@ -234,13 +234,13 @@ static void fence_close(struct exchange *exchange)
         MPI_Win_free(&exchange->window);
 }
 
-const struct transport rma_fence_transport = {.needs_window = 1,
-                                              .n_requests_each = 2,
-                                              .open = open_window,
-                                              .begin = fence_begin,
-                                              .ready = put,
-                                              .end = fence_end,
-                                              .close = fence_close};
+const struct part_transport rma_fence_transport = {.needs_window = 1,
+                                                   .n_requests_each = 2,
+                                                   .open = open_window,
+                                                   .begin = fence_begin,
+                                                   .ready = put_part,
+                                                   .end = fence_end,
+                                                   .close = fence_close};
 
 static int passive_open(struct exchange *exchange, struct error *error)
 {
@@ -299,16 +299,16 @@ static void passive_close(struct exchange *exchange)
     MPI_Win_free(&exchange->window);
 }
 
-const struct transport rma_passive_transport = {.needs_window = 1,
-                                                .n_requests_each = 3,
-                                                .open = passive_open,
-                                                .begin = passive_begin,
-                                                .ready = passive_ready,
-                                                .complete = passive_complete,
-                                                .end = passive_end,
-                                                .close = passive_close};
+const struct part_transport rma_passive_transport = {.needs_window = 1,
+                                                     .n_requests_each = 3,
+                                                     .open = passive_open,
+                                                     .begin = passive_begin,
+                                                     .ready = passive_ready,
+                                                     .complete = passive_complete,
+                                                     .end = passive_end,
+                                                     .close = passive_close};
 
-const struct transport *transport_of(const struct finegrain_config *config)
+const struct part_transport *transport_of(const struct finegrain_config *config)
 {
     switch ((enum finegrain_interface)config->interface) {
     case FINEGRAIN_RMA:
@@ -325,13 +325,13 @@ const struct transport *transport_of(const struct finegrain_config *config)
 }
 
 /* Returns how many requests an exchange has room for. */
-static size_t n_requests_of(const struct exchange *exchange, const struct transport *transport)
+static size_t n_requests_of(const struct exchange *exchange, const struct part_transport *transport)
 {
     return exchange->config->peers * exchange->config->parts * transport->n_requests_each;
 }
 
 /* Allocates on this rank. */
-static void allocate(struct exchange *exchange, const struct transport *transport)
+static void allocate(struct exchange *exchange, const struct part_transport *transport)
 {
     size_t peers = exchange->config->peers, n_requests = n_requests_of(exchange, transport);
     exchange->to = xcalloc(peers, sizeof *exchange->to);
@@ -356,8 +356,8 @@ static int tag_most(MPI_Comm comm)
     return is_set ? *most : 32767;
 }
 
-int exchange_open(struct exchange *exchange, const struct finegrain_config *config, const struct transport *transport,
-                  const char *sent, struct error *error)
+int exchange_open(struct exchange *exchange, const struct finegrain_config *config,
+                  const struct part_transport *transport, const char *sent, struct error *error)
 {
     *exchange = (struct exchange){.config = config, .sent = sent, .window = MPI_WIN_NULL};
     MPI_Comm_dup(MPI_COMM_WORLD, &exchange->comm);
@@ -370,7 +370,7 @@ int exchange_open(struct exchange *exchange, const struct finegrain_config *conf
     return transport->open != NULL ? transport->open(exchange, error) : 0;
 }
 
-void exchange_close(struct exchange *exchange, const struct transport *transport)
+void exchange_close(struct exchange *exchange, const struct part_transport *transport)
 {
     if (exchange->config == NULL)
         return;
@@ -436,4 +436,4 @@ static void bsp_end(struct exchange *exchange)
     exchange_wait((int)(2 * config->peers), exchange->requests);
 }
 
-const struct transport bsp_transport = {.n_requests_each = 2, .begin = bsp_begin, .end = bsp_end};
+const struct part_transport bsp_transport = {.n_requests_each = 2, .begin = bsp_begin, .end = bsp_end};

@@ -1,4 +1,4 @@
-/* Exchanges the buffers of an iteration, whole or in parts: a file an interface of MPI has a `struct transport`.
+/* Exchanges the buffers of an iteration, whole or in parts: a file an interface of MPI has a `struct part_transport`.
  *
  * Each rank sends `peers` buffers and receives as many. What an interface prepares (receives, epochs, persistent
  * requests that are started) is prepared in begin(), before the compute phase. */
@@ -23,7 +23,7 @@ struct exchange {
 };
 
 /* ready() and complete() are called by threads, as thread_pool.h says; all else by the main thread. */
-struct transport {
+struct part_transport {
     int needs_window;       /* received is a window that open() makes */
     size_t n_requests_each; /* requests a part and buffer */
     /* Prepares what is made once; NULL: nothing. Collective. Returns 0, or -1 with the reason on all ranks. */
@@ -36,17 +36,17 @@ struct transport {
     void (*close)(struct exchange *exchange); /* NULL: nothing was made */
 };
 
-extern const struct transport bsp_transport, p2p_transport, persistent_transport, partitioned_transport,
+extern const struct part_transport bsp_transport, p2p_transport, persistent_transport, partitioned_transport,
     rma_fence_transport, rma_passive_transport;
 
 /* Returns how the parts of a config are sent. */
-const struct transport *transport_of(const struct finegrain_config *config);
+const struct part_transport *transport_of(const struct finegrain_config *config);
 
 /* Makes an exchange of sent[peers][bytes] over a communicator of its own. Collective. Returns 0, or -1 with the
  * reason on all ranks. */
-int exchange_open(struct exchange *exchange, const struct finegrain_config *config, const struct transport *transport,
-                  const char *sent, struct error *error);
-void exchange_close(struct exchange *exchange, const struct transport *transport);
+int exchange_open(struct exchange *exchange, const struct finegrain_config *config,
+                  const struct part_transport *transport, const char *sent, struct error *error);
+void exchange_close(struct exchange *exchange, const struct part_transport *transport);
 
 /* Returns the place of a part of a buffer among sent or received. */
 size_t exchange_at(const struct exchange *exchange, size_t buffer, size_t part);
