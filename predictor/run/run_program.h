@@ -81,6 +81,7 @@ enum run_message_flag {
     MESSAGE_TENDED = 1U << 3,      /* moves as if both ranks were inside MPI */
     MESSAGE_GOES_ON = 1U << 4,     /* a piece of a partitioned message, whose next piece is the next message */
     MESSAGE_CACHED = 1U << 5,      /* its buffers are in caches */
+    MESSAGE_AWAITED = 1U << 6,     /* recorded: its send was not over before its receive was posted */
 };
 
 struct run_message {

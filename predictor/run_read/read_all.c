@@ -149,7 +149,8 @@ int run_program_watch(sqlite3 *database, const char *path, const struct run_wind
 }
 
 int run_program_read_recorded(sqlite3 *database, const char *path, const struct run_message_watch *watch,
-                              struct run_program *program, struct simulation_result *recorded, struct error *error)
+                              const struct run_watch *calls, struct run_program *program,
+                              struct simulation_result *recorded, struct error *error)
 {
     *recorded = (struct simulation_result){0};
     return read_run((struct reading){.database = database,
@@ -157,5 +158,6 @@ int run_program_read_recorded(sqlite3 *database, const char *path, const struct 
                                      .error = error,
                                      .program = program,
                                      .message_watch = watch,
+                                     .watch = calls,
                                      .recorded = recorded});
 }

@@ -156,6 +156,8 @@ static int add_ends(struct reading *reading, const struct run_message *message, 
     out->object = in->object = object;
     out->waits = ((message->flags & MESSAGE_SYNCHRONOUS) != 0 || (int64_t)message->bytes > limit_bytes) &&
                  out->done_ns != NO_TIME && out->done_ns >= in->begin_ns;
+    if (out->waits)
+        reading->program->messages[object].flags |= (uint16_t)MESSAGE_AWAITED;
     return item_add(reading, message->src, out) != 0 ? -1 : item_add(reading, message->dst, in);
 }
 

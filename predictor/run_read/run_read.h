@@ -39,6 +39,7 @@ int run_program_read(sqlite3 *database, const char *path, const struct run_windo
 struct run_call {
     uint32_t rank, site;     /* site: in the program's sites */
     double begin_s, end_s;   /* of the call, since the begin of the run */
+    size_t n_steps;          /* steps of the program until its end */
     struct run_parts part_s; /* computation: before it */
 };
 /* Is told every call, in order by rank, then strand; behind the last call of a strand its site is that of "end". */
@@ -70,9 +71,10 @@ struct run_message_watch {
 
 /* Does the same with the whole run, and fills *recorded as if a replay had taken exactly as long as was recorded: begin
  * and end of ranks, who waited for whom; no predicted parts. run_blame takes it. simulation_result_release in either
- * case. watch is told the messages meanwhile, if it is not NULL. */
+ * case. watch is told the messages meanwhile, calls the calls, if they are not NULL. */
 int run_program_read_recorded(sqlite3 *database, const char *path, const struct run_message_watch *watch,
-                              struct run_program *program, struct simulation_result *recorded, struct error *error);
+                              const struct run_watch *calls, struct run_program *program,
+                              struct simulation_result *recorded, struct error *error);
 
 /* Tells whether a function of MPI, as MPI_Ibcast, MPI_Bcast_init or MPI_Bcast_c, is the collective of that name in
  * small letters, without MPI_: "bcast". */

@@ -164,6 +164,7 @@ static void add_measured(struct walk *walk, uint32_t site, int64_t begin_ns, int
                                                 .site = site,
                                                 .begin_s = reading_seconds(begin_ns - reading->origin_ns),
                                                 .end_s = reading_seconds(end_ns - reading->origin_ns),
+                                                .n_steps = reading->program->n_steps,
                                                 .part_s = *parts});
 }
 

@@ -392,7 +392,7 @@ static void find_out_of_line(struct report *report, const struct activity_sums *
 
 /* Sums a run that was read, and looks for findings. */
 static void judge_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
-                      struct pair_sums *pairs)
+                      struct findings_watch *watch)
 {
     struct activity_sums sums = {0};
     struct error reason;
@@ -411,7 +411,7 @@ static void judge_run(struct report *report, struct run_program *program, struct
     free(sums.sites);
     if (report->result != 0 || report->activities.unknown != NULL)
         return;
-    if (findings_collect_read(&report->findings, &report->pool, report->database, program, recorded, pairs, &reason) !=
+    if (findings_collect_read(&report->findings, &report->pool, report->database, program, recorded, watch, &reason) !=
         0) {
         findings_release(&report->findings);
         report->no_findings = report_reason(report, &reason);
@@ -422,16 +422,16 @@ void report_collect_activity(struct report *report)
 {
     struct run_program program = {0};
     struct simulation_result recorded = {0};
-    struct pair_sums pairs = {0};
-    const struct run_message_watch watch = pair_sums_watch(&pairs);
+    struct findings_watch watch;
     struct error reason;
     report->activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
-    if (pair_sums_init(&pairs, report->database, report->path, &reason) == 0 &&
-        run_program_read_recorded(report->database, report->path, &watch, &program, &recorded, &reason) == 0)
-        judge_run(report, &program, &recorded, &pairs);
+    if (findings_watch_init(&watch, report->database, report->path, &reason) == 0 &&
+        run_program_read_recorded(report->database, report->path, &watch.messages, &watch.watch, &program, &recorded,
+                                  &reason) == 0)
+        judge_run(report, &program, &recorded, &watch);
     else
         report->activities.unknown = report_reason(report, &reason);
     simulation_result_release(&recorded);
     run_program_release(&program);
-    pair_sums_release(&pairs);
+    findings_watch_release(&watch);
 }

@@ -1,7 +1,7 @@
 /* Finds that ranks waited for processors that others had. Then what looks like a slow rank may be the scheduler.
  *
- * A trace has how long a rank waited so, not when. A rank that polls inside MPI loses nothing by it, so of the waiting
- * only the computation's share counts. */
+ * A rank that polls inside MPI loses nothing by waiting for a processor, so only the computation's part counts
+ * (diagnosis.c, busy_share). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,16 +25,19 @@ int diagnose_busy_processors(struct diagnosis *diagnosis)
         sum_s += waited_s[rank];
         worst = waited_s[rank] > waited_s[worst] ? rank : worst;
     }
-    struct finding finding = {.kind = FINDING_BUSY_PROCESSORS,
-                              .rank = (int64_t)worst,
-                              .partner = -1,
-                              .cost_s = sum_s,
-                              .function = "",
-                              .place = ""};
+    struct finding finding = diagnosis_finding(FINDING_BUSY_PROCESSORS, sum_s);
+    finding.rank = (int64_t)worst;
+    finding.mend = diagnosis_mend(diagnosis);
+    for (uint32_t i = 0; i < program->n_places; i++)
+        diagnosis_mend_scale(diagnosis, finding.mend, i, 1 - diagnosis->busy_share[program->places[i].rank]);
     int result = crowding_find(diagnosis->database, diagnosis->path, &crowded, diagnosis->error);
     if (crowded.nodes > 0)
+        finding.kind = FINDING_CROWDED;
+    if (crowded.nodes > 0)
         snprintf(crowd, sizeof crowd, ": %" PRId64 " ranks share %" PRId64, crowded.ranks, crowded.processors);
-    if (result == 0 && diagnosis->rank_s[worst] > 0)
+    if (result != 0 || !(diagnosis->rank_s[worst] > 0))
+        diagnosis_mend_release(finding.mend);
+    else
         result = diagnosis_add(
             diagnosis, finding,
             "computation waited about %s for processors that others had, rank %zu %.0f %% of its time%s",

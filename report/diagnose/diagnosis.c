@@ -39,29 +39,76 @@ static void keep_longest_waits(struct simulation_result *recorded)
     free(order);
 }
 
-/* Sums calls and computation by place. */
+/* Sums calls and computation by place, and by site. */
 static void sum_places(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
     for (size_t i = 0; i < program->n_steps; i++) {
-        const struct run_step *step = &program->steps[i];
-        struct diagnosis_place *place = &diagnosis->places[step->place];
-        if ((step->flags & STEP_ENTERS) != 0)
-            place->half_s[place->calls++ % 2] += step->compute_s;
-        if (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN)
-            diagnosis->collective[program->places[step->place].site] = true;
+        diagnosis->places[program->steps[i].place].calls += (program->steps[i].flags & STEP_ENTERS) != 0;
+        if (program->steps[i].kind == STEP_COLLECTIVE || program->steps[i].kind == STEP_BEGIN)
+            diagnosis->sites[program->places[program->steps[i].place].site].collective = true;
     }
+    for (size_t i = 0; i < program->n_steps; i++) {
+        struct diagnosis_place *place = &diagnosis->places[program->steps[i].place];
+        if ((program->steps[i].flags & STEP_ENTERS) != 0)
+            place->block_s[(uint64_t)place->seen++ * DIAGNOSIS_BLOCKS / place->calls] += program->steps[i].compute_s;
+    }
+    for (size_t i = 0; i < program->n_places; i++) {
+        struct diagnosis_site *site = &diagnosis->sites[program->places[i].site];
+        site->calls += diagnosis->places[i].calls;
+        site->n_ranks++;
+        for (int part = 0; program->measured != NULL && part < RUN_PART_COUNT; part++)
+            site->measured.part_s[part] += program->measured[i].part_s[part];
+    }
+}
+
+/* Finds the calls of each strand, and what ranks compute behind their last one. Forgets the calls where they do not
+ * fit. */
+static void divide_calls(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    struct run_timed_calls *calls = diagnosis->calls;
+    if (run_retime_begin(program, calls) != 0)
+        calls->n = 0;
+    for (size_t i = 0, call = 0; i < program->n_strands; i++) {
+        const struct run_strand *strand = &program->strands[i];
+        diagnosis->first_call[i] = call;
+        while (call < calls->n && calls->rows[call].first_step < strand->first_step + strand->n_steps)
+            call++;
+        diagnosis->first_call[i + 1] = call;
+        if (i > 0 && program->strands[i - 1].rank == strand->rank)
+            continue;
+        double last_s =
+            call > diagnosis->first_call[i] ? diagnosis_call_end_s(&calls->rows[call - 1]) : strand->begin_s;
+        diagnosis->tail_s[strand->rank] = fmax(diagnosis->recorded.rank_end_s[strand->rank] - last_s, 0);
+    }
+}
+
+/* Returns the share of a rank's computation in which it waited for a processor. A trace has how long it waited, not
+ * when; a rank that sleeps outside MPI is ready only when it awakes, and one that polls inside MPI all the time. So of
+ * the time that it did not sleep, its computation has its part. */
+static double busy_share(const struct run_rank *rank, double time_s, double computed_s)
+{
+    if (!(time_s > 0) || !(rank->wait_s > 0) || !(computed_s > 0))
+        return 0;
+    double slept_s = fmax(time_s - fmax(rank->run_s, 0) - rank->wait_s, 0);
+    double awake_s = fmin(fmax(computed_s - slept_s, 0) / fmax(time_s - slept_s, 1e-9), 1);
+    return fmin(rank->wait_s * awake_s / computed_s, 1);
 }
 
 static void sum_ranks(struct diagnosis *diagnosis)
 {
-    for (size_t rank = 0; rank < diagnosis->program.n_ranks; rank++) {
-        const struct run_rank *told = &diagnosis->program.ranks[rank];
+    const struct run_program *program = &diagnosis->program;
+    double *computed_s = xcalloc(program->n_ranks, sizeof *computed_s);
+    for (size_t i = 0; program->measured != NULL && i < program->n_places; i++)
+        computed_s[program->places[i].rank] += program->measured[i].part_s[RUN_COMPUTATION];
+    for (size_t rank = 0; rank < program->n_ranks; rank++) {
         double time_s = diagnosis->recorded.rank_end_s[rank] - diagnosis->recorded.rank_begin_s[rank];
         diagnosis->rank_s[rank] = time_s;
-        diagnosis->busy_share[rank] = time_s > 0 && told->wait_s > 0 ? fmin(told->wait_s / time_s, 1) : 0;
+        diagnosis->busy_share[rank] = busy_share(&program->ranks[rank], time_s, computed_s[rank]);
         diagnosis->all_s += time_s;
     }
+    free(computed_s);
 }
 
 static int compare_events(const void *left, const void *right)
@@ -109,6 +156,16 @@ static void make_events(struct diagnosis *diagnosis)
     qsort(diagnosis->events, diagnosis->n_events, sizeof *diagnosis->events, compare_events);
 }
 
+/* Puts computation as recorded in the place of what was the ranks' own, where it is known how long they waited for
+ * processors: whoever sleeps shares its processor with nobody. */
+static void take_recorded(struct run_program *program)
+{
+    for (size_t rank = 0; rank < program->n_ranks; rank++)
+        if (isnan(program->ranks[rank].wait_s))
+            return;
+    run_program_swap_shared(program);
+}
+
 /* Sums program and recorded, which are read. */
 static void diagnosis_init(struct diagnosis *diagnosis)
 {
@@ -117,10 +174,14 @@ static void diagnosis_init(struct diagnosis *diagnosis)
     diagnosis->rank_s = xcalloc(program->n_ranks, sizeof *diagnosis->rank_s);
     diagnosis->busy_share = xcalloc(program->n_ranks, sizeof *diagnosis->busy_share);
     diagnosis->places = xcalloc(program->n_places, sizeof *diagnosis->places);
-    diagnosis->collective = xcalloc(program->n_sites, sizeof *diagnosis->collective);
+    diagnosis->sites = xcalloc(program->n_sites, sizeof *diagnosis->sites);
+    diagnosis->first_call = xcalloc(program->n_strands + 1, sizeof *diagnosis->first_call);
+    diagnosis->tail_s = xcalloc(program->n_ranks, sizeof *diagnosis->tail_s);
+    take_recorded(program);
     keep_longest_waits(&diagnosis->recorded);
     sum_places(diagnosis);
     sum_ranks(diagnosis);
+    divide_calls(diagnosis);
     if (run_blame(program, &options, &diagnosis->recorded, &diagnosis->blame) != 0)
         no_memory(0);
     make_events(diagnosis);
@@ -134,7 +195,9 @@ static void diagnosis_release(struct diagnosis *diagnosis)
     free(diagnosis->rank_s);
     free(diagnosis->busy_share);
     free(diagnosis->places);
-    free(diagnosis->collective);
+    free(diagnosis->sites);
+    free(diagnosis->first_call);
+    free(diagnosis->tail_s);
     free(diagnosis->events);
 }
 
@@ -143,9 +206,12 @@ int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const cha
     struct findings *findings = diagnosis->findings;
     char text[1024];
     va_list arguments;
+    finding.cost_s = fmin(finding.cost_s, diagnosis->all_s);
     finding.share = finding.cost_s / diagnosis->all_s;
-    if (!(finding.share >= FINDING_LEAST_SHARE))
+    if (!(finding.share >= FINDING_LEAST_SHARE)) {
+        diagnosis_mend_release(finding.mend);
         return 0;
+    }
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
@@ -155,12 +221,29 @@ int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const cha
     return 0;
 }
 
+struct finding diagnosis_finding(enum finding_number kind, double cost_s)
+{
+    return (struct finding){.kind = kind,
+                            .rank = -1,
+                            .partner = -1,
+                            .callsite = -1,
+                            .under = -1,
+                            .cost_s = cost_s,
+                            .gain_s = NAN,
+                            .gain = NAN,
+                            .begin_s = NAN,
+                            .end_s = NAN,
+                            .function = "",
+                            .place = ""};
+}
+
 int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct finding *finding, char *text)
 {
     const char *function = diagnosis->program.sites[site].function;
     struct cursor rows;
     finding->function = pool_clean(diagnosis->pool, function, strlen(function));
     finding->place = "";
+    finding->callsite = diagnosis->program.sites[site].callsite;
     cursor_open(&rows, diagnosis->database, diagnosis->path,
                 "SELECT place FROM site "
                 "WHERE id = ?1",
@@ -193,27 +276,58 @@ const char *diagnosis_bytes(char *text, double bytes)
 
 double diagnosis_computed(const struct diagnosis *diagnosis, uint32_t place)
 {
-    const struct diagnosis_place *sums = &diagnosis->places[place];
-    uint32_t rank = diagnosis->program.places[place].rank;
-    return (sums->half_s[0] + sums->half_s[1]) * (1 - diagnosis->busy_share[rank]);
+    double sum_s = 0;
+    for (size_t i = 0; i < DIAGNOSIS_BLOCKS; i++)
+        sum_s += diagnosis->places[place].block_s[i];
+    return sum_s * (1 - diagnosis->busy_share[diagnosis->program.places[place].rank]);
 }
 
-const char *finding_name(enum finding_kind kind)
+uint32_t diagnosis_site_of(const struct diagnosis *diagnosis, const char *function, int64_t callsite)
 {
-    static const char *const names[FINDING_KIND_COUNT] = {[FINDING_LATE_RANK] = "late-rank",
-                                                          [FINDING_LATE_SITE] = "late-site",
-                                                          [FINDING_SLOW_LINK] = "slow-link",
-                                                          [FINDING_IMBALANCE] = "imbalance",
-                                                          [FINDING_SMALL_MESSAGES] = "small-messages",
-                                                          [FINDING_PLACEMENT] = "placement",
-                                                          [FINDING_BUSY_PROCESSORS] = "busy-processors"};
-    return names[kind];
+    const struct run_program *program = &diagnosis->program;
+    for (size_t i = 0; i < program->n_sites; i++)
+        if (program->sites[i].callsite == callsite && strcmp(program->sites[i].function, function) == 0)
+            return (uint32_t)i;
+    return UINT32_MAX;
 }
 
-static int compare_findings(const void *left, const void *right)
+uint32_t diagnosis_place_of(const struct diagnosis *diagnosis, uint32_t rank, uint32_t site)
 {
-    const struct finding *a = left, *b = right;
-    return ORDER(b->cost_s, a->cost_s) ?: ORDER(a->kind, b->kind) ?: ORDER(a->rank, b->rank);
+    const struct run_program *program = &diagnosis->program;
+    for (size_t i = 0; i < program->n_places; i++)
+        if (program->places[i].rank == rank && program->places[i].site == site)
+            return (uint32_t)i;
+    return UINT32_MAX;
+}
+
+void diagnosis_find_receives(const struct diagnosis *diagnosis, uint32_t site, bool *is_place)
+{
+    const struct run_program *program = &diagnosis->program;
+    bool *is_sent = xcalloc(program->n_messages, sizeof *is_sent);
+    for (size_t i = 0; i < program->n_places; i++)
+        is_place[i] = false;
+    for (size_t i = 0; i < program->n_steps; i++)
+        if (program->steps[i].kind == STEP_SEND && diagnosis_site_of_step(diagnosis, i) == site)
+            is_sent[program->steps[i].object] = true;
+    for (size_t i = 0; i < program->n_steps; i++) {
+        const struct run_step *step = &program->steps[i];
+        if (step->kind == STEP_RECEIVE && is_sent[step->object])
+            is_place[step->place] = true;
+        for (uint32_t k = 0; step->kind == STEP_WAIT && !is_place[step->place] && k < step->count; k++) {
+            uint32_t operation = program->waits[step->object + k];
+            is_place[step->place] =
+                run_operation_kind(operation) == OPERATION_RECEIVE && is_sent[run_operation_object(operation)];
+        }
+    }
+    free(is_sent);
+}
+
+double diagnosis_site_s(const struct diagnosis *diagnosis, uint32_t site)
+{
+    double sum_s = 0;
+    for (int part = RUN_COMPUTATION + 1; part < RUN_PART_COUNT; part++)
+        sum_s += diagnosis->sites[site].measured.part_s[part];
+    return sum_s;
 }
 
 static int count_processes(sqlite3 *database, const char *path, int64_t *n, struct error *error)
@@ -233,11 +347,8 @@ static const char *path_of(sqlite3 *database)
 }
 
 int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 *database, struct run_program *program,
-                          struct simulation_result *recorded, struct pair_sums *pairs, struct error *error)
+                          struct simulation_result *recorded, struct findings_watch *watch, struct error *error)
 {
-    static int (*const kinds[])(struct diagnosis *) = {diagnose_late_ranks, diagnose_busy_processors,
-                                                       diagnose_small_messages, diagnose_slow_links,
-                                                       diagnose_placement};
     struct diagnosis diagnosis = {.database = database,
                                   .path = path_of(database),
                                   .pool = pool,
@@ -245,26 +356,57 @@ int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 
                                   .error = error,
                                   .program = *program,
                                   .recorded = *recorded,
-                                  .pairs = pairs};
+                                  .pairs = &watch->pairs,
+                                  .calls = &watch->calls};
     *program = (struct run_program){0};
     *recorded = (struct simulation_result){0};
     *findings = (struct findings){0};
     int result = 0;
     diagnosis_init(&diagnosis);
-    for (size_t i = 0; result == 0 && diagnosis.all_s > 0 && i < sizeof kinds / sizeof *kinds; i++)
-        result = kinds[i](&diagnosis);
-    diagnosis_release(&diagnosis);
+    for (size_t i = 0; result == 0 && diagnosis.all_s > 0 && i < FINDING_KIND_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind((enum finding_number)i);
+        result = kind->find != NULL ? kind->find(&diagnosis) : 0;
+    }
     if (result == 0 && findings->n > 0)
-        qsort(findings->rows, findings->n, sizeof *findings->rows, compare_findings);
+        diagnosis_find_gains(&diagnosis);
+    for (size_t i = 0; i < findings->n; i++) {
+        diagnosis_mend_release(findings->rows[i].mend);
+        findings->rows[i].mend = NULL;
+    }
+    diagnosis_release(&diagnosis);
     return result;
+}
+
+static void watch_call(void *context, const struct run_program *program, const struct run_call *call)
+{
+    struct findings_watch *watch = context;
+    (void)program;
+    if (call->n_steps == watch->n_steps) /* behind the last one of a strand */
+        return;
+    ARRAY_ADD(watch->calls.rows, watch->calls.n,
+              (struct run_timed_call){call->begin_s, (float)(call->end_s - call->begin_s), 0, watch->n_steps});
+    watch->n_steps = call->n_steps;
+}
+
+int findings_watch_init(struct findings_watch *watch, sqlite3 *database, const char *path, struct error *error)
+{
+    *watch = (struct findings_watch){.watch = {watch_call, watch}};
+    watch->messages = pair_sums_watch(&watch->pairs);
+    return pair_sums_init(&watch->pairs, database, path, error);
+}
+
+void findings_watch_release(struct findings_watch *watch)
+{
+    pair_sums_release(&watch->pairs);
+    free(watch->calls.rows);
+    watch->calls = (struct run_timed_calls){0};
 }
 
 int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error)
 {
     struct run_program program = {0};
     struct simulation_result recorded = {0};
-    struct pair_sums pairs = {0};
-    const struct run_message_watch watch = pair_sums_watch(&pairs);
+    struct findings_watch watch;
     const char *path = path_of(database);
     int64_t n;
     *findings = (struct findings){0};
@@ -272,13 +414,13 @@ int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *data
         return -1;
     if (n == 0)
         return 0;
-    int result = pair_sums_init(&pairs, database, path, error);
+    int result = findings_watch_init(&watch, database, path, error);
     if (result == 0)
-        result = run_program_read_recorded(database, path, &watch, &program, &recorded, error);
+        result = run_program_read_recorded(database, path, &watch.messages, &watch.watch, &program, &recorded, error);
     if (result == 0)
-        result = findings_collect_read(findings, pool, database, &program, &recorded, &pairs, error);
+        result = findings_collect_read(findings, pool, database, &program, &recorded, &watch, error);
     simulation_result_release(&recorded);
-    pair_sums_release(&pairs);
+    findings_watch_release(&watch);
     return result;
 }
 

@@ -6,12 +6,16 @@
 #include <stdbool.h>
 
 #include "predictor/run/engine/run_blame.h"
+#include "predictor/run/engine/run_retime.h"
 #include "report/diagnose/finding.h"
+
+/* The parts of a run that are held against each other: what is the same in most of them is no chance. */
+enum { DIAGNOSIS_BLOCKS = 8 };
 
 /* The calls of a place, summed. */
 struct diagnosis_place {
-    uint32_t calls;
-    double half_s[2]; /* computation before its calls: the 1st, 3rd ... and the 2nd, 4th ... */
+    uint32_t calls, seen;
+    double block_s[DIAGNOSIS_BLOCKS]; /* computation before its calls: the first eighth of them, the second ... */
 };
 
 /* A call for which others waited, and what its computation cost them all. */
@@ -22,6 +26,14 @@ struct diagnosis_event {
     double direct_s; /* the longest wait for that step */
 };
 
+/* What is known of a call site beside the sums of its places. */
+struct diagnosis_site {
+    struct run_parts measured; /* of all ranks */
+    uint64_t calls;
+    uint32_t n_ranks;
+    bool collective;
+};
+
 struct diagnosis {
     sqlite3 *database;
     const char *path;
@@ -30,31 +42,61 @@ struct diagnosis {
     struct error *error;
     struct run_program program;
     struct simulation_result recorded;
-    struct pair_sums *pairs; /* the caller's */
+    struct pair_sums *pairs;       /* the caller's */
+    struct run_timed_calls *calls; /* the caller's; none where they do not fit the program */
+    size_t *first_call;            /* [n_strands + 1] */
     struct run_blame blame;
     double all_s;                   /* time of all ranks */
+    double run_s;                   /* first begin to last end, as run_retime has it */
     double *rank_s;                 /* [n_ranks] */
-    double *busy_share;             /* [n_ranks] of its time it waited for a processor; 0 where that is not known */
+    double *tail_s;                 /* [n_ranks] computation behind the last call */
+    double *busy_share;             /* [n_ranks] of its computation it waited for a processor; 0: not known */
     struct diagnosis_place *places; /* [n_places] */
-    bool *collective;               /* [n_sites] whether it is a collective's */
+    struct diagnosis_site *sites;   /* [n_sites] */
     struct diagnosis_event *events; /* [n_events] by site, the costliest first */
     size_t n_events;
 };
 
-/* Return 0, or -1 with the error set. A kind of finding adds as many as it finds. */
+/* A kind of finding adds as many as it finds. Return 0, or -1 with the error set. */
 int diagnose_late_ranks(struct diagnosis *diagnosis); /* late ranks, late sites, and imbalance */
-int diagnose_slow_links(struct diagnosis *diagnosis);
+int diagnose_turns(struct diagnosis *diagnosis);      /* chains, sends in turn */
+int diagnose_receivers(struct diagnosis *diagnosis);  /* late and hot receivers, synchronous sends */
+int diagnose_receive_order(struct diagnosis *diagnosis);
 int diagnose_small_messages(struct diagnosis *diagnosis);
+int diagnose_overlap(struct diagnosis *diagnosis);     /* early waits, no progress */
+int diagnose_collectives(struct diagnosis *diagnosis); /* small ones, barriers, uneven counts */
+int diagnose_one_sided(struct diagnosis *diagnosis);
+int diagnose_files(struct diagnosis *diagnosis);
+int diagnose_threads(struct diagnosis *diagnosis);
+int diagnose_slow_links(struct diagnosis *diagnosis);
 int diagnose_placement(struct diagnosis *diagnosis);
+int diagnose_slow_cores(struct diagnosis *diagnosis);
 int diagnose_busy_processors(struct diagnosis *diagnosis);
+int diagnose_ends(struct diagnosis *diagnosis); /* start-up and shut-down */
 
 /* Adds a finding whose sentence is printed from the format; its texts must live as long as the pool. It is left out
- * where its cost is less than FINDING_LEAST_SHARE of all ranks' time; the share is set here. */
+ * where its cost is less than FINDING_LEAST_SHARE of all ranks' time; the share is set here. Its mend is taken over. */
 int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Returns a finding of that kind with nothing known yet. */
+struct finding diagnosis_finding(enum finding_number kind, double cost_s);
+
+/* Return what is mended by a finding, to be taken over by diagnosis_add: of all places of a site, or of one place. */
+struct run_mend *diagnosis_mend(const struct diagnosis *diagnosis);
+void diagnosis_mend_release(struct run_mend *mend);
+void diagnosis_mend_site(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t site, uint8_t how);
+void diagnosis_mend_rest(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double factor);
+void diagnosis_mend_rests(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t site, double factor);
+void diagnosis_mend_scale(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double factor);
+void diagnosis_mend_most(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double most_s);
+
+/* Finds what each finding gains, drops those that gain nothing though they should, puts them in order, and those that
+ * another one explains behind it. */
+void diagnosis_find_gains(struct diagnosis *diagnosis);
 
 enum { DIAGNOSIS_TEXT = 192 };
-/* Names a site: sets function and place of the finding, and text[DIAGNOSIS_TEXT] to "MPI_Send (ring halo.c:12)". */
+/* Names a site: sets function, place and call site of the finding, and text[DIAGNOSIS_TEXT] to
+ * "MPI_Send (ring halo.c:12)". */
 int diagnosis_name_site(struct diagnosis *diagnosis, uint32_t site, struct finding *finding, char *text);
 /* Prints seconds with a unit into text[DIAGNOSIS_TEXT]: "1.25 s", "34 ms", and bytes: "12 kB". Returns text. */
 const char *diagnosis_seconds(char *text, double seconds);
@@ -62,5 +104,30 @@ const char *diagnosis_bytes(char *text, double bytes);
 
 /* Returns the computation of a place in seconds, less what it waited for a processor, as far as that is known. */
 double diagnosis_computed(const struct diagnosis *diagnosis, uint32_t place);
+/* Returns the site of a function and a call site of the trace (-1: not known), or UINT32_MAX. */
+uint32_t diagnosis_site_of(const struct diagnosis *diagnosis, const char *function, int64_t callsite);
+/* Returns the place of a rank at a site, or UINT32_MAX. */
+uint32_t diagnosis_place_of(const struct diagnosis *diagnosis, uint32_t rank, uint32_t site);
+/* Marks in is_place[n_places] those where the messages of a site that sends are received or waited for. */
+void diagnosis_find_receives(const struct diagnosis *diagnosis, uint32_t site, bool *is_place);
+/* Returns the time of a site in MPI, all ranks. */
+double diagnosis_site_s(const struct diagnosis *diagnosis, uint32_t site);
+
+static inline double diagnosis_call_end_s(const struct run_timed_call *call)
+{
+    return call->begin_s + (double)call->length_s;
+}
+static inline uint32_t diagnosis_site_of_step(const struct diagnosis *diagnosis, size_t step)
+{
+    return diagnosis->program.places[diagnosis->program.steps[step].place].site;
+}
+/* Returns the computation before a call of a strand; 0 before its first one. */
+static inline double diagnosis_before_s(const struct diagnosis *diagnosis, uint32_t strand, size_t call)
+{
+    if (call <= diagnosis->first_call[strand])
+        return 0;
+    double seconds = diagnosis->calls->rows[call].begin_s - diagnosis_call_end_s(&diagnosis->calls->rows[call - 1]);
+    return seconds > 0 ? seconds : 0;
+}
 
 #endif

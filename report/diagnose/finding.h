@@ -1,56 +1,118 @@
-/* Findings: what a run lost time to, in one sentence each: which rank, which line, how much.
+/* Findings: what a run lost time to, in one sentence each: which rank, which line, how much, and what mending it gains.
  *
  * All findings come from recorded times, without a machine table. What is below FINDING_LEAST_SHARE of all ranks' time,
- * or may as well be by chance, is not reported. */
+ * or may as well be by chance, is not reported. kinds.c has the table of kinds; the files beside it have a kind, or a
+ * few close ones, each. */
 #ifndef MPISTAIR_REPORT_FINDING_H
 #define MPISTAIR_REPORT_FINDING_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "interpose/database/cursor.h"
+#include "predictor/run/engine/run_retime.h"
 #include "predictor/run/engine/simulate.h"
+#include "predictor/run_read/run_read.h"
 #include "report/diagnose/pair_sums.h"
 #include "share/base/error.h"
 
 #define FINDING_LEAST_SHARE 0.03
 
-enum finding_kind {
-    FINDING_LATE_RANK,      /* one rank, or few, for which the others wait */
-    FINDING_LATE_SITE,      /* one call site that is reached late, whichever rank runs it */
-    FINDING_SLOW_LINK,      /* messages of a node, or between two, take longer than like ones elsewhere */
-    FINDING_IMBALANCE,      /* computation is divided unevenly among the ranks */
-    FINDING_SMALL_MESSAGES, /* many small messages that could be few large ones */
-    FINDING_PLACEMENT,      /* partners are on different nodes without need */
-    FINDING_BUSY_PROCESSORS /* ranks waited for processors that others had */
+enum finding_number {
+    FINDING_LATE_RANK,
+    FINDING_LATE_STRETCH,
+    FINDING_LATE_TREND,
+    FINDING_ROOT_PART,
+    FINDING_LATE_SITE,
+    FINDING_IMBALANCE,
+    FINDING_CHAIN,
+    FINDING_SENDS_IN_TURN,
+    FINDING_LATE_RECEIVER,
+    FINDING_HOT_RECEIVER,
+    FINDING_SYNCHRONOUS,
+    FINDING_RECEIVE_ORDER,
+    FINDING_SMALL_MESSAGES,
+    FINDING_EARLY_WAIT,
+    FINDING_NO_PROGRESS,
+    FINDING_SMALL_COLLECTIVES,
+    FINDING_BARRIERS,
+    FINDING_UNEVEN_COUNTS,
+    FINDING_SERIAL_LOCKS,
+    FINDING_MANY_FLUSHES,
+    FINDING_WIDE_FENCE,
+    FINDING_ONE_WRITER,
+    FINDING_SMALL_ACCESSES,
+    FINDING_INTERLEAVED_ACCESSES,
+    FINDING_THREADS_IN_TURN,
+    FINDING_SLOW_LINK,
+    FINDING_PLACEMENT,
+    FINDING_SLOW_CORE,
+    FINDING_BUSY_PROCESSORS,
+    FINDING_CROWDED,
+    FINDING_START_UP,
+    FINDING_SHUT_DOWN,
+    FINDING_KIND_COUNT
 };
-enum { FINDING_KIND_COUNT = FINDING_BUSY_PROCESSORS + 1 };
+
+struct diagnosis;
+
+struct finding_kind {
+    const char *name;                /* "late-rank" */
+    const char *literature;          /* Scalasca's pattern, or POP's efficiency; "" where there is none */
+    const char *what;                /* one sentence, without a stop */
+    const char *advice;              /* what one does about it, without a stop */
+    int (*find)(struct diagnosis *); /* NULL: the function of the kind before finds it, too */
+    double least_gain;               /* share of the run below which it is no fault, where the gain is known */
+    bool general;                    /* another kind that explains the same says more */
+};
+
+/* Returns a kind: number < FINDING_KIND_COUNT. */
+const struct finding_kind *finding_kind(enum finding_number number);
 
 struct finding {
-    enum finding_kind kind;
+    enum finding_number kind;
     int64_t rank, partner;        /* -1: none; of a slow link the lowest of the nodes it leads from and to */
+    int64_t callsite;             /* id of the trace's table; -1: none */
+    int64_t under;                /* place in rows of the finding that explains this one, too; -1: none does */
     double cost_s;                /* ranks' time that it took, or, for what could be better, may have taken at most */
     double share;                 /* of all ranks' time */
+    double gain_s, gain;          /* by how much the run is shorter with it mended, and its share; NaN: not known */
+    double begin_s, end_s;        /* when, since the begin of the run; NaN: all the time */
     const char *function, *place; /* MPI's, and "caller file:line"; "": none */
-    const char *sentence; /* one plain sentence, without a stop; at most 160 characters for names of usual length */
+    const char *sentence;  /* one plain sentence, without a stop; at most 160 characters for names of usual length */
+    struct run_mend *mend; /* while findings are looked for */
 };
 
 struct findings {
-    struct finding *rows; /* [n], costliest first */
+    struct finding *rows; /* [n], by gain, then cost; those under another one behind it */
     size_t n;
 };
+
+/* What is read of a trace while its program is: run_program_read_recorded tells it. */
+struct findings_watch {
+    struct pair_sums pairs;
+    struct run_timed_calls calls;
+    size_t n_steps; /* of the calls so far */
+    struct run_message_watch messages;
+    struct run_watch watch;
+};
+
+/* Returns 0, or -1 with the reason; findings_watch_release in either case. The watch must stay where it is. */
+int findings_watch_init(struct findings_watch *watch, sqlite3 *database, const char *path, struct error *error);
+void findings_watch_release(struct findings_watch *watch);
 
 /* Fills *findings, which must be empty, from an open trace; texts are the pool's. A trace in which nothing was recorded
  * has none. Returns 0, or -1 with the reason, such as a damaged trace; findings_release in either case. */
 int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error);
-/* Does the same from what run_program_read_recorded has read of that trace; program and recorded are taken over and
- * empty then. pairs: filled meanwhile. */
+/* Does the same from what run_program_read_recorded has read of that trace, and has told the watch; program and
+ * recorded are taken over and empty then. */
 int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 *database, struct run_program *program,
-                          struct simulation_result *recorded, struct pair_sums *pairs, struct error *error);
+                          struct simulation_result *recorded, struct findings_watch *watch, struct error *error);
 void findings_release(struct findings *findings);
 
-/* Returns "late-rank", "late-site", "slow-link", "imbalance", "small-messages", "placement", "busy-processors". */
-const char *finding_name(enum finding_kind kind);
+/* Returns "late-rank", "late-site" ... */
+const char *finding_name(enum finding_number kind);
 
 #endif

@@ -2,6 +2,7 @@
  * ranks, or late on whichever rank comes there. What is none of these is chance. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "report/diagnose/diagnosis.h"
@@ -48,10 +49,32 @@ struct site_sums {
 
 enum { MOST_LATE = 3 };
 
+static double computed_by(const struct diagnosis *diagnosis, uint32_t rank)
+{
+    double sum_s = 0;
+    for (uint32_t i = 0; i < diagnosis->program.n_places; i++)
+        sum_s += diagnosis->program.places[i].rank == rank ? diagnosis_computed(diagnosis, i) : 0;
+    return sum_s;
+}
+
+/* Returns whether the only rank that comes to the site computes so much longer than the median of all, anywhere. */
+static bool stands_alone(const struct diagnosis *diagnosis, const struct site_sums *sums)
+{
+    size_t n_ranks = diagnosis->program.n_ranks;
+    double *all_s = xcalloc(n_ranks, sizeof *all_s), own_s = computed_by(diagnosis, sums->ranks[0].rank);
+    for (uint32_t i = 0; i < diagnosis->program.n_places; i++)
+        all_s[diagnosis->program.places[i].rank] += diagnosis_computed(diagnosis, i);
+    double median_s = unsorted_median(all_s, n_ranks);
+    free(all_s);
+    return own_s - median_s >= EXPLAINED * sums->direct_s;
+}
+
 /* Returns whether the first n_late ranks compute so much longer than the others that come to the site. */
-static bool stand_apart(const struct site_sums *sums, size_t n_late)
+static bool stand_apart(const struct diagnosis *diagnosis, const struct site_sums *sums, size_t n_late)
 {
     size_t n = sums->n_ranks - n_late;
+    if (sums->n_ranks == 1)
+        return stands_alone(diagnosis, sums);
     double least_s = INFINITY, *others_s = xcalloc(n, sizeof *others_s);
     for (size_t i = 0; i < n_late; i++)
         least_s = fmin(least_s, sums->ranks[i].computed_s);
@@ -77,20 +100,145 @@ static bool by_chance(const struct diagnosis *diagnosis, const struct site_sums 
     return !(chance * pow(n, (double)n_late) < LATE_CHANCE);
 }
 
+/* An event of one rank: when, and what it cost. */
+struct late_moment {
+    double at_s, cost_s;
+};
+
+static int compare_moments(const void *left, const void *right)
+{
+    const struct late_moment *a = left, *b = right;
+    return ORDER(a->at_s, b->at_s);
+}
+
+/* Part of the cost that a stretch of the run must have, and part of the run that it may take. */
+#define STRETCH_COST 0.9
+#define STRETCH_TIME 0.5
+/* How many times what the first half of a run costs its second half must cost, to be a trend. */
+#define TREND 2.0
+
+enum { LEAST_MOMENTS = 8, QUARTERS = 4 };
+
+/* Finds the shortest stretch with most of the cost. Returns whether the rank is late in that one only. */
+static bool find_stretch(const struct late_moment *moments, size_t n, double run_s, struct finding *finding)
+{
+    double sum_s = 0, least_s = INFINITY, part_s = 0;
+    for (size_t i = 0; i < n; i++)
+        sum_s += moments[i].cost_s;
+    for (size_t i = 0, end = 0; i < n; part_s -= moments[i++].cost_s) {
+        while (end < n && part_s < STRETCH_COST * sum_s)
+            part_s += moments[end++].cost_s;
+        if (part_s < STRETCH_COST * sum_s)
+            break;
+        if (moments[end - 1].at_s - moments[i].at_s < least_s && end - i >= LEAST_MOMENTS) {
+            least_s = moments[end - 1].at_s - moments[i].at_s;
+            finding->begin_s = moments[i].at_s;
+            finding->end_s = moments[end - 1].at_s;
+        }
+    }
+    if (n >= LEAST_MOMENTS && least_s <= STRETCH_TIME * run_s)
+        return true;
+    finding->begin_s = finding->end_s = NAN;
+    return false;
+}
+
+/* Says whether the cost grows from quarter to quarter of the calls. */
+static bool is_trend(const struct late_moment *moments, size_t n)
+{
+    double quarter_s[QUARTERS] = {0};
+    for (size_t i = 0; i < n; i++)
+        quarter_s[i * QUARTERS / n] += moments[i].cost_s;
+    for (size_t i = 1; i < QUARTERS; i++)
+        if (quarter_s[i] <= quarter_s[i - 1])
+            return false;
+    return n >= 2 * LEAST_MOMENTS && quarter_s[2] + quarter_s[3] >= TREND * (quarter_s[0] + quarter_s[1]);
+}
+
+/* Fills moments with the events of a rank at a site, in the order of time. */
+static size_t find_moments(const struct diagnosis *diagnosis, uint32_t site, uint32_t rank, struct late_moment *moments)
+{
+    size_t n = 0;
+    for (size_t i = 0; diagnosis->calls->n > 0 && i < diagnosis->n_events; i++) {
+        const struct diagnosis_event *event = &diagnosis->events[i];
+        if (event->site != site || event->rank != rank || event->step >= diagnosis->program.n_steps)
+            continue;
+        const struct run_timed_call *call = &diagnosis->calls->rows[run_timed_call_of(diagnosis->calls, event->step)];
+        moments[n++] = (struct late_moment){call->begin_s - diagnosis->recorded.begin_s, event->cost_s};
+    }
+    if (n > 0)
+        qsort(moments, n, sizeof *moments, compare_moments);
+    return n;
+}
+
+/* Returns whether the rank is the root for which all wait at the site, by the costliest event there. */
+static bool is_root(const struct diagnosis *diagnosis, uint32_t site, uint32_t rank)
+{
+    const struct run_program *program = &diagnosis->program;
+    for (size_t i = 0; i < diagnosis->n_events; i++) {
+        const struct diagnosis_event *event = &diagnosis->events[i];
+        if (event->site != site || event->rank != rank || event->step >= program->n_steps)
+            continue;
+        const struct run_step *step = &program->steps[event->step];
+        return (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN) &&
+               program->collectives[program->members[step->object].collective].dependence == DEPENDS_ON_ROOT;
+    }
+    return false;
+}
+
+/* Lets the rank compute no longer before a call than the others do in the median; where no other rank comes there, it
+ * does its part of the work only. */
+static struct run_mend *mend_late(const struct diagnosis *diagnosis, const struct site_sums *sums,
+                                  const struct site_rank *late)
+{
+    struct run_mend *mend = diagnosis_mend(diagnosis);
+    double most_s = 0, *mean_s = xcalloc(sums->n_ranks, sizeof *mean_s);
+    size_t n = 0;
+    for (size_t i = 0; i < sums->n_ranks; i++)
+        if (&sums->ranks[i] != late && diagnosis->places[sums->ranks[i].place].calls > 0)
+            mean_s[n++] = sums->ranks[i].computed_s / diagnosis->places[sums->ranks[i].place].calls;
+    if (n > 0)
+        most_s = unsorted_median(mean_s, n);
+    free(mean_s);
+    if (n > 0)
+        diagnosis_mend_most(diagnosis, mend, late->place, most_s);
+    else
+        diagnosis_mend_scale(diagnosis, mend, late->place, 1.0 / (double)diagnosis->program.n_ranks);
+    return mend;
+}
+
 static int add_late_rank(struct diagnosis *diagnosis, const struct site_sums *sums, const struct site_rank *rank)
 {
-    struct finding finding = {.kind = FINDING_LATE_RANK, .rank = rank->rank, .partner = -1, .cost_s = rank->cost_s};
-    char site[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    uint32_t calls = diagnosis->places[rank->place].calls;
+    struct finding finding = diagnosis_finding(FINDING_LATE_RANK, rank->cost_s);
+    struct late_moment *moments = xcalloc(diagnosis->n_events, sizeof *moments);
+    char site[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT], when[DIAGNOSIS_TEXT] = "";
+    uint32_t calls = diagnosis->places[rank->place].calls, late = rank->late < calls ? rank->late : calls;
     double others_s = diagnosis->all_s - diagnosis->rank_s[rank->rank];
+    double percent = 100 * fmin(rank->cost_s / others_s, 1);
+    size_t n = find_moments(diagnosis, sums->site, rank->rank, moments);
+    finding.rank = rank->rank;
+    if (find_stretch(moments, n, diagnosis->recorded.end_s - diagnosis->recorded.begin_s, &finding)) {
+        finding.kind = FINDING_LATE_STRETCH;
+        snprintf(when, sizeof when, ", all from %.3g to %.3g s", finding.begin_s, finding.end_s);
+    } else if (is_trend(moments, n)) {
+        finding.kind = FINDING_LATE_TREND;
+        snprintf(when, sizeof when, ", more and more");
+    } else if (is_root(diagnosis, sums->site, rank->rank)) {
+        finding.kind = FINDING_ROOT_PART;
+    }
+    free(moments);
     if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
         return -1;
+    finding.mend = mend_late(diagnosis, sums, rank);
+    if (finding.kind == FINDING_ROOT_PART)
+        return diagnosis_add(diagnosis, finding,
+                             "rank %" PRIu32
+                             ", the root, works before %s while the others wait: %s, %.0f %% of their time",
+                             rank->rank, site, diagnosis_seconds(waited, rank->cost_s), percent);
     return diagnosis_add(diagnosis, finding,
                          "rank %" PRIu32 " %s %s in %" PRIu32 " of %" PRIu32
-                         " calls; the others wait %s for it, %.0f %% of their time",
-                         rank->rank, diagnosis->collective[sums->site] ? "arrives last at" : "comes late to", site,
-                         rank->late < calls ? rank->late : calls, calls, diagnosis_seconds(waited, rank->cost_s),
-                         100 * fmin(rank->cost_s / others_s, 1));
+                         " calls%s; the others wait %s for it, %.0f %% of their time",
+                         rank->rank, diagnosis->sites[sums->site].collective ? "arrives last at" : "comes late to",
+                         site, late, calls, when, diagnosis_seconds(waited, rank->cost_s), percent);
 }
 
 static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *sums, bool *found)
@@ -106,7 +254,7 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
         cost_s += sums->ranks[i].cost_s;
     if (by_chance(diagnosis, sums, n_late) && cost_s < ONCE_SHARE * diagnosis->all_s)
         return 0;
-    if (!stand_apart(sums, n_late))
+    if (!stand_apart(diagnosis, sums, n_late))
         return 0;
     for (size_t i = 0; i < n_late; i++) {
         if (diagnosis->busy_share[sums->ranks[i].rank] >= 0.5) /* the scheduler's doing as much as its own */
@@ -120,29 +268,48 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
 
 /* Finds that computation before a call is divided unevenly among the ranks, the same way all the time.
  *
- * Of two halves of the calls, every other one in each, the rank that computes most in one is held against the others in
- * the other one. What that adds up to comes out as 0 on average where the ranks differ by chance. */
+ * The calls are divided into blocks, one after the other. In each the rank that computes most is held against the mean
+ * of all: Student's t of these differences must exclude chance, whichever rank it might have been. Neighbouring calls
+ * would not do for that: what disturbs a processor lasts for many of them. */
 /* Least share of the waiting that lasting differences must explain. */
 #define LASTING 0.5
+/* Probability of a balanced job to be named. */
+#define UNEVEN_CHANCE 0.001
 
 enum { LEAST_CALLS = 4 };
 
-static double half_of(const struct diagnosis *diagnosis, const struct site_rank *rank, size_t half)
+/* Says whether the rank computes more than the others in all of the run, beyond chance. */
+static bool is_lasting(const struct diagnosis *diagnosis, const struct site_sums *sums, const struct site_rank *most)
 {
-    return diagnosis->places[rank->place].half_s[half] * (1 - diagnosis->busy_share[rank->rank]);
+    size_t calls = diagnosis->places[most->place].calls;
+    size_t n = calls < DIAGNOSIS_BLOCKS ? calls : DIAGNOSIS_BLOCKS, used = 0;
+    double more_s[DIAGNOSIS_BLOCKS] = {0};
+    for (size_t block = 0; block < DIAGNOSIS_BLOCKS; block++) {
+        double sum_s = 0, own_s = 0;
+        for (size_t i = 0; i < sums->n_ranks; i++) {
+            const struct site_rank *rank = &sums->ranks[i];
+            double seconds = diagnosis->places[rank->place].block_s[block] * (1 - diagnosis->busy_share[rank->rank]);
+            sum_s += seconds;
+            own_s = rank == most ? seconds : own_s;
+        }
+        if (sum_s > 0 && used < n)
+            more_s[used++] = own_s - sum_s / (double)sums->n_ranks;
+    }
+    if (used < 2)
+        return false;
+    double mean_s = mean_of(more_s, used), error_s = sqrt(variance_of(more_s, used) / (double)used);
+    return mean_s > error_s * student_quantile(UNEVEN_CHANCE / (double)sums->n_ranks, (double)(used - 1));
 }
 
-/* Returns how much longer the rank with most in one half computes in the other one than the others, added up. */
-static double lasting_s(const struct diagnosis *diagnosis, const struct site_sums *sums, size_t half)
+/* Gives the ranks that compute more than the mean so much. */
+static struct run_mend *mend_uneven(const struct diagnosis *diagnosis, const struct site_sums *sums)
 {
-    const struct site_rank *most = &sums->ranks[0];
-    for (size_t i = 1; i < sums->n_ranks; i++)
-        if (half_of(diagnosis, &sums->ranks[i], 1 - half) > half_of(diagnosis, most, 1 - half))
-            most = &sums->ranks[i];
-    double sum_s = 0;
+    struct run_mend *mend = diagnosis_mend(diagnosis);
+    double mean_s = sums->computed_s / (double)sums->n_ranks;
     for (size_t i = 0; i < sums->n_ranks; i++)
-        sum_s += half_of(diagnosis, most, half) - half_of(diagnosis, &sums->ranks[i], half);
-    return sum_s;
+        if (sums->ranks[i].computed_s > mean_s)
+            diagnosis_mend_scale(diagnosis, mend, sums->ranks[i].place, mean_s / sums->ranks[i].computed_s);
+    return mend;
 }
 
 static int imbalance_find(struct diagnosis *diagnosis, const struct site_sums *sums, bool *found)
@@ -156,14 +323,18 @@ static int imbalance_find(struct diagnosis *diagnosis, const struct site_sums *s
     if (sums->n_ranks < 2 || sums->n_ranks < diagnosis->program.n_ranks / 2 ||
         diagnosis->places[most->place].calls < LEAST_CALLS)
         return 0;
-    double cost_s = fmin(lasting_s(diagnosis, sums, 0) + lasting_s(diagnosis, sums, 1), sums->cost_s);
-    if (!(cost_s >= LASTING * sums->cost_s) || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    double cost_s = fmin((most->computed_s - mean_s) * (double)sums->n_ranks, sums->cost_s);
+    if (!(cost_s >= LASTING * sums->cost_s) || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s ||
+        !is_lasting(diagnosis, sums, most))
         return 0;
-    struct finding finding = {.kind = FINDING_IMBALANCE, .rank = most->rank, .partner = least->rank, .cost_s = cost_s};
+    struct finding finding = diagnosis_finding(FINDING_IMBALANCE, cost_s);
+    finding.rank = most->rank;
+    finding.partner = least->rank;
     char site[DIAGNOSIS_TEXT], most_text[DIAGNOSIS_TEXT], least_text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     *found = true;
     if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
         return -1;
+    finding.mend = mend_uneven(diagnosis, sums);
     return diagnosis_add(diagnosis, finding,
                          "work before %s is uneven: %s on rank %" PRIu32 ", %s on rank %" PRIu32
                          ", load balance %.0f %%; ranks wait %s for it",
@@ -191,10 +362,12 @@ static int late_site_find(struct diagnosis *diagnosis, const struct site_sums *s
         sums->direct_s < AWAITED * sums->computed_s || like_calls < LEAST_LATE ||
         like_cost_s / (double)like_calls > LIKE * sums->cost_s / (double)sums->calls)
         return 0;
-    struct finding finding = {.kind = FINDING_LATE_SITE, .rank = -1, .partner = -1, .cost_s = sums->cost_s};
+    struct finding finding = diagnosis_finding(FINDING_LATE_SITE, sums->cost_s);
     char site[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
         return -1;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_site(diagnosis, finding.mend, sums->site, MEND_EARLIER);
     return diagnosis_add(diagnosis, finding,
                          "%s is reached late in %" PRIu64 " of %" PRIu64 " calls, by %" PRIu64
                          " rank%s; others wait %s for it, %.0f %% of all time",
@@ -299,7 +472,7 @@ static int judge_site(struct site_walk *walk, const struct diagnosis_event *even
     int result = late_rank_find(diagnosis, &sums, &found);
     if (result == 0 && !found)
         result = imbalance_find(diagnosis, &sums, &found);
-    if (result != 0 || found || diagnosis->collective[sums.site])
+    if (result != 0 || found || diagnosis->sites[sums.site].collective)
         return result;
     uint64_t like_calls = 0;
     double like_cost_s = 0;

@@ -83,6 +83,9 @@ static int add_message(void *context, const struct run_recorded_message *message
     pair->n++;
     pair->small += message->bytes < PAIR_SMALL_BYTES;
     pair->bytes += (double)message->bytes;
+    pair->receiver_late += message->late_ns > 0;
+    pair->receiver_late_ns += message->late_ns > 0 ? (double)message->late_ns : 0;
+    pair->sender_late_ns -= message->late_ns < 0 ? (double)message->late_ns : 0;
     pair->call_ns += message->send_stands ? call_alone_ns(message->send_call_ns, message->late_ns) : 0;
     pair->call_ns += message->recv_stands ? call_alone_ns(message->recv_call_ns, -message->late_ns) : 0;
     int64_t recv_ns = message->recv_ns < 0 ? 0 : message->recv_ns;

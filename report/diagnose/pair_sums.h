@@ -16,9 +16,11 @@ struct rank_pair {
     uint32_t site, src, dst;
     uint64_t n, small;
     double bytes;
-    uint64_t joined;   /* of them, those that need no answer to the one before; set by small_messages.c */
-    double call_ns;    /* of both calls, less what one waited for the other to begin; a call that sends and receives
+    uint64_t joined; /* of them, those that need no answer to the one before; set by small_messages.c */
+    double call_ns;  /* of both calls, less what one waited for the other to begin; a call that sends and receives
                         * counts for what it posted first */
+    uint64_t receiver_late;                  /* of them, whose receive was posted behind the send */
+    double receiver_late_ns, sender_late_ns; /* by how much the one or the other was late */
     double between_ns; /* of those between nodes: from the later post to the completion of the receive */
 };
 

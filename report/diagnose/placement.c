@@ -85,12 +85,7 @@ static int map_and_add(struct diagnosis *diagnosis, const struct rank_bytes *pai
     placement_release(&mapped);
     if (result != 0 || saved < LEAST_SAVED)
         return result;
-    struct finding finding = {.kind = FINDING_PLACEMENT,
-                              .rank = -1,
-                              .partner = -1,
-                              .cost_s = fmin(between_s, diagnosis->all_s) * saved,
-                              .function = "",
-                              .place = ""};
+    struct finding finding = diagnosis_finding(FINDING_PLACEMENT, fmin(between_s, diagnosis->all_s) * saved);
     char now_text[DIAGNOSIS_TEXT], then_text[DIAGNOSIS_TEXT];
     return diagnosis_add(diagnosis, finding,
                          "partners are on different nodes: %s go between nodes, %s with the ranks in another order; "

@@ -134,7 +134,7 @@ static int name_node(struct diagnosis *diagnosis, int64_t node, char *text, int6
 static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const struct node_pair *worst)
 {
     struct node_pair told = *worst;
-    struct finding finding = {.kind = FINDING_SLOW_LINK, .function = "", .place = ""};
+    struct finding finding = diagnosis_finding(FINDING_SLOW_LINK, 0);
     char from[DIAGNOSIS_TEXT], to[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], like[DIAGNOSIS_TEXT];
     for (size_t i = 0; i < pairs->n; i++)
         if (pairs->rows[i].from == told.from && pairs->rows[i].to == told.to) {

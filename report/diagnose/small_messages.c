@@ -231,12 +231,20 @@ struct small_site {
     double bytes, call_s, joined_s; /* joined_s: of those that can travel with the one before */
 };
 
+/* Lets the calls that send or receive the messages of a site take that part of their time. */
+static void mend_messages(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t site, double factor)
+{
+    bool *is_place = xcalloc(diagnosis->program.n_places, sizeof *is_place);
+    diagnosis_find_receives(diagnosis, site, is_place);
+    for (size_t i = 0; i < diagnosis->program.n_places; i++)
+        if (is_place[i] || diagnosis->program.places[i].site == site)
+            diagnosis_mend_rest(diagnosis, mend, (uint32_t)i, factor);
+    free(is_place);
+}
+
 static int add(struct diagnosis *diagnosis, const struct small_site *sums)
 {
-    struct finding finding = {.kind = FINDING_SMALL_MESSAGES,
-                              .rank = sums->pairs == 1 ? (int64_t)sums->src : -1,
-                              .partner = sums->pairs == 1 ? (int64_t)sums->dst : -1,
-                              .cost_s = fmin(sums->joined_s, diagnosis->all_s)};
+    struct finding finding = diagnosis_finding(FINDING_SMALL_MESSAGES, sums->joined_s);
     char site[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], some[DIAGNOSIS_TEXT] = "joining them";
     if (!(sums->joined_s >= SMALL_LEAST_SHARE * diagnosis->all_s))
         return 0;
@@ -244,6 +252,10 @@ static int add(struct diagnosis *diagnosis, const struct small_site *sums)
         snprintf(some, sizeof some, "joining the %" PRIu64 " that need no answer to the last", sums->joined);
     if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
         return -1;
+    finding.rank = sums->pairs == 1 ? (int64_t)sums->src : -1;
+    finding.partner = sums->pairs == 1 ? (int64_t)sums->dst : -1;
+    finding.mend = diagnosis_mend(diagnosis);
+    mend_messages(diagnosis, finding.mend, sums->site, 1 - (double)sums->joined / (double)sums->n);
     return diagnosis_add(diagnosis, finding,
                          "%s sends %" PRIu64 " messages of %s between %" PRIu64
                          " pair%s of ranks; %s saves %s at most, %.0f %% of all time",

@@ -1,5 +1,5 @@
 /* Prints the findings of a trace.db, a line each: kind, rank, partner, cost in s, share, function, place, sentence,
- * divided by tabs.
+ * gain in s, its share, the row that explains it; divided by tabs.
  *
  * usage: show-findings TRACE */
 #include <inttypes.h>
@@ -21,8 +21,9 @@ int main(int argc, char **argv)
         result = findings_collect(&findings, &pool, database, &error);
     for (size_t i = 0; result == 0 && i < findings.n; i++) {
         const struct finding *finding = &findings.rows[i];
-        printf("%s\t%" PRId64 "\t%" PRId64 "\t%.6g\t%.4f\t%s\t%s\t%s\n", finding_name(finding->kind), finding->rank,
-               finding->partner, finding->cost_s, finding->share, finding->function, finding->place, finding->sentence);
+        printf("%s\t%" PRId64 "\t%" PRId64 "\t%.6g\t%.4f\t%s\t%s\t%s\t%.4g\t%.4f\t%" PRId64 "\n",
+               finding_name(finding->kind), finding->rank, finding->partner, finding->cost_s, finding->share,
+               finding->function, finding->place, finding->sentence, finding->gain_s, finding->gain, finding->under);
     }
     findings_release(&findings);
     pool_release(&pool);

@@ -1,0 +1,207 @@
+/* Finds collectives that are slow by the way they are used: many small ones right behind each other, barriers without
+ * which ranks would wait less, and counts of which few ranks have nearly all.
+ *
+ * What calls follow each other, and how many bytes a rank hands in, is no matter of chance. Whether a barrier costs
+ * anything is: where ranks are late by chance, the next meeting waits for them as well, so that a barrier is named only
+ * if the run without it is shorter. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diagnose/diagnosis.h"
+#include "share/base/memory.h"
+
+/* Least part of the calls that come right behind another one. */
+#define MOST_CALLS 0.6
+/* How many times the mean the bytes of the rank with most must be: half of what they can be at most. */
+#define LEAST_UNEVEN 0.5
+
+enum { SMALL_BYTES = 1024, LEAST_CALLS = 32, LEAST_BARRIERS = 8 };
+
+/* One execution of a collective. */
+struct execution {
+    uint32_t behind; /* members that come right from another one */
+    double length_s; /* of all members */
+};
+
+struct collective_site {
+    uint64_t calls, behind; /* behind: of executions whose members all come right from another one */
+    double behind_s, bytes;
+    bool one_sided; /* transfers or file calls lie between its calls */
+};
+
+static bool is_blocking(const struct run_program *program, size_t step)
+{
+    return program->steps[step].kind == STEP_COLLECTIVE;
+}
+
+static double bytes_of(const struct run_program *program, size_t step)
+{
+    return program->members[program->steps[step].object].bytes;
+}
+
+static void sum_call(const struct diagnosis *diagnosis, uint32_t strand, size_t at, struct collective_site *sites,
+                     struct execution *executions)
+{
+    const struct run_program *program = &diagnosis->program;
+    const struct run_timed_call *call = &diagnosis->calls->rows[at];
+    if (!is_blocking(program, call->first_step))
+        return;
+    struct collective_site *site = &sites[diagnosis_site_of_step(diagnosis, call->first_step)];
+    site->calls++;
+    site->bytes += bytes_of(program, call->first_step);
+    struct execution *execution = &executions[program->members[program->steps[call->first_step].object].collective];
+    execution->length_s += (double)call->length_s;
+    if (at == diagnosis->first_call[strand])
+        return;
+    size_t before = diagnosis->calls->rows[at - 1].first_step;
+    if (is_blocking(program, before) && bytes_of(program, before) < SMALL_BYTES &&
+        diagnosis_before_s(diagnosis, strand, at) <= (double)call->length_s)
+        execution->behind++;
+}
+
+/* Adds each execution to the sites of its members. */
+static void sum_executions(const struct diagnosis *diagnosis, const struct execution *executions,
+                           struct collective_site *sites)
+{
+    const struct run_program *program = &diagnosis->program;
+    for (size_t i = 0; i < program->n_steps; i++) {
+        if (!is_blocking(program, i))
+            continue;
+        uint32_t number = program->members[program->steps[i].object].collective;
+        const struct run_collective *collective = &program->collectives[number];
+        struct collective_site *site = &sites[diagnosis_site_of_step(diagnosis, i)];
+        if (executions[number].behind == collective->n_members) {
+            site->behind++;
+            site->behind_s += executions[number].length_s / collective->n_members;
+        }
+    }
+}
+
+static int judge_small(struct diagnosis *diagnosis, uint32_t site, const struct collective_site *sums)
+{
+    struct finding finding = diagnosis_finding(FINDING_SMALL_COLLECTIVES, sums->behind_s);
+    uint64_t each = sums->calls / diagnosis->sites[site].n_ranks;
+    char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT];
+    if (run_collective_named(diagnosis->program.sites[site].function, "barrier") || each < LEAST_CALLS ||
+        (double)sums->behind < MOST_CALLS * (double)sums->calls || sums->bytes >= SMALL_BYTES * (double)sums->calls ||
+        finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
+        return -1;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_rests(diagnosis, finding.mend, site, 1 - (double)sums->behind / (double)sums->calls);
+    return diagnosis_add(diagnosis, finding,
+                         "%s is called %" PRIu64
+                         " times by a rank for %s each, right behind each other: %s, %.0f %% of all "
+                         "time; join them",
+                         text, each, diagnosis_bytes(bytes, sums->bytes / (double)sums->calls),
+                         diagnosis_seconds(took, sums->behind_s), 100 * sums->behind_s / diagnosis->all_s);
+}
+
+static int judge_barrier(struct diagnosis *diagnosis, uint32_t site, const struct collective_site *sums)
+{
+    double wait_s = diagnosis->sites[site].measured.part_s[RUN_COLLECTIVE_WAIT];
+    struct finding finding = diagnosis_finding(FINDING_BARRIERS, wait_s);
+    uint64_t each = sums->calls / diagnosis->sites[site].n_ranks;
+    char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
+    if (!run_collective_named(diagnosis->program.sites[site].function, "barrier") || each < LEAST_BARRIERS ||
+        sums->one_sided || wait_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
+        return -1;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_site(diagnosis, finding.mend, site, MEND_APART);
+    diagnosis_mend_rests(diagnosis, finding.mend, site, 0);
+    return diagnosis_add(diagnosis, finding,
+                         "ranks wait %s in %" PRIu64
+                         " calls of %s, %.0f %% of all time; if the data need it not, leave it out",
+                         diagnosis_seconds(waited, wait_s), each, text, 100 * wait_s / diagnosis->all_s);
+}
+
+static bool has_counts(const char *function)
+{
+    static const char *const names[] = {"gatherv",   "scatterv",  "allgatherv",
+                                        "alltoallv", "alltoallw", "reduce_scatter"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (run_collective_named(function, names[i]))
+            return true;
+    return false;
+}
+
+static int judge_counts(struct diagnosis *diagnosis, uint32_t site, double *rank_bytes)
+{
+    const struct run_program *program = &diagnosis->program;
+    double transfer_s = diagnosis->sites[site].measured.part_s[RUN_COLLECTIVE_TRANSFER] +
+                        diagnosis->sites[site].measured.part_s[RUN_COLLECTIVE_WAIT];
+    size_t n = diagnosis->sites[site].n_ranks, worst = 0;
+    double sum = 0;
+    if (!has_counts(program->sites[site].function) || n < 2 || transfer_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    for (size_t i = 0; i < program->n_ranks; i++)
+        rank_bytes[i] = 0;
+    for (size_t i = 0; i < program->n_steps; i++)
+        if (is_blocking(program, i) && diagnosis_site_of_step(diagnosis, i) == site)
+            rank_bytes[program->places[program->steps[i].place].rank] += bytes_of(program, i);
+    for (size_t i = 0; i < program->n_ranks; i++) {
+        sum += rank_bytes[i];
+        worst = rank_bytes[i] > rank_bytes[worst] ? i : worst;
+    }
+    double even = sum / (double)n, share = sum > 0 ? rank_bytes[worst] / sum : 0;
+    if (!(sum > 0) || share < 1.0 / (double)n + LEAST_UNEVEN * (1 - 1.0 / (double)n))
+        return 0;
+    struct finding finding = diagnosis_finding(FINDING_UNEVEN_COUNTS, transfer_s * (1 - even / rank_bytes[worst]));
+    char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
+    if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
+        return -1;
+    finding.rank = (int64_t)worst;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_rests(diagnosis, finding.mend, site, even / rank_bytes[worst]);
+    return diagnosis_add(diagnosis, finding,
+                         "rank %zu has %.0f %% of the bytes of %s, %zu ranks share the rest: %s, %.0f %% of all time",
+                         worst, 100 * share, text, n - 1, diagnosis_seconds(took, transfer_s),
+                         100 * transfer_s / diagnosis->all_s);
+}
+
+/* Notes the barriers of ranks that also access windows or files: these may order that. */
+static void find_accesses(const struct diagnosis *diagnosis, struct collective_site *sites)
+{
+    const struct run_program *program = &diagnosis->program;
+    bool *accesses = xcalloc(program->n_ranks, sizeof *accesses);
+    for (size_t i = 0; i < program->n_places; i++)
+        if (strncmp(program->sites[program->places[i].site].function, "MPI_Win_", 8) == 0 ||
+            strncmp(program->sites[program->places[i].site].function, "MPI_File_", 9) == 0)
+            accesses[program->places[i].rank] = true;
+    for (size_t i = 0; i < program->n_places; i++)
+        if (accesses[program->places[i].rank])
+            sites[program->places[i].site].one_sided = true;
+    free(accesses);
+}
+
+int diagnose_collectives(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    struct collective_site *sites = xcalloc(program->n_sites, sizeof *sites);
+    struct execution *executions = xcalloc(program->n_collectives, sizeof *executions);
+    double *rank_bytes = xcalloc(program->n_ranks, sizeof *rank_bytes);
+    int result = 0;
+    for (uint32_t strand = 0; strand < program->n_strands; strand++)
+        for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++)
+            sum_call(diagnosis, strand, i, sites, executions);
+    sum_executions(diagnosis, executions, sites);
+    find_accesses(diagnosis, sites);
+    for (uint32_t site = 0; result == 0 && site < program->n_sites; site++) {
+        if (sites[site].calls == 0)
+            continue;
+        result = judge_small(diagnosis, site, &sites[site]);
+        if (result == 0)
+            result = judge_barrier(diagnosis, site, &sites[site]);
+        if (result == 0)
+            result = judge_counts(diagnosis, site, rank_bytes);
+    }
+    free(sites);
+    free(rank_bytes);
+    free(executions);
+    return result;
+}

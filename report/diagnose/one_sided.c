@@ -1,0 +1,258 @@
+/* Finds what one-sided communication waits for without need: locks of several ranks on one target, a flush behind each
+ * transfer, fences of all between which few transfer.
+ *
+ * What locks cost is told from chance by the shortest time that the calls of one took; how many transfers lie between
+ * two flushes, and who transfers between two fences, is counted. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diagnose/diagnosis.h"
+#include "share/base/array.h"
+#include "share/base/memory.h"
+#include "share/base/order.h"
+#include "share/base/statistics.h"
+
+/* Least part of the locks that meet others; most ranks that transfer, of all, between fences; transfers to a flush. */
+#define MEETING  0.5
+#define FEW      0.5
+#define TO_FLUSH 1.5
+
+enum { LEAST_LOCKS = 8, LEAST_FLUSHES = 100, LEAST_FENCES = 8 };
+
+/* From a lock to its unlock. */
+struct epoch {
+    int64_t comm, window, target, rank, begin_ns, end_ns, waited_ns, callsite;
+};
+
+struct flush_site {
+    uint64_t flushes, transfers;
+};
+
+/* Has the ranks that transferred between two fences of a window. */
+struct fence {
+    int64_t comm, window, number, rank;
+};
+
+struct one_sided {
+    struct diagnosis *diagnosis;
+    struct epoch *epochs;     /* [n_epochs] */
+    struct epoch *open;       /* [n_open] of the rank at hand */
+    struct flush_site *sites; /* [n_sites] */
+    struct fence *fences;     /* [n_fences] ranks that transferred, several times perhaps */
+    size_t n_epochs, n_open, n_fences;
+    int64_t rank, transfers, fenced; /* of the rank at hand: transfers since its last flush, fences so far */
+    uint32_t fence_site;
+};
+
+static bool begins(const char *function, const char *with)
+{
+    return strncmp(function, with, strlen(with)) == 0;
+}
+
+static void close_epoch(struct one_sided *all, int64_t window, int64_t target, int64_t end_ns)
+{
+    for (size_t i = all->n_open; i-- > 0;)
+        if (all->open[i].window == window && all->open[i].target == target) {
+            all->open[i].end_ns = end_ns;
+            ARRAY_ADD(all->epochs, all->n_epochs, all->open[i]);
+            all->open[i] = all->open[--all->n_open];
+            return;
+        }
+}
+
+struct row {
+    int64_t rank, comm, window, target, begin_ns, call_ns, callsite;
+    const char *function;
+};
+
+static void take_lock(struct one_sided *all, const struct row *row)
+{
+    if (strcmp(row->function, "MPI_Win_lock") == 0)
+        ARRAY_ADD(all->open, all->n_open,
+                  (struct epoch){row->comm, row->window, row->target, row->rank, row->begin_ns, 0, 0, row->callsite});
+    for (size_t i = 0; i < all->n_open; i++)
+        if (all->open[i].window == row->window && all->open[i].target == row->target)
+            all->open[i].waited_ns += row->call_ns;
+    if (strcmp(row->function, "MPI_Win_unlock") == 0)
+        close_epoch(all, row->window, row->target, row->begin_ns + row->call_ns);
+}
+
+static void take_row(struct one_sided *all, const struct row *row)
+{
+    struct diagnosis *diagnosis = all->diagnosis;
+    if (row->rank != all->rank)
+        all->n_open = 0, all->transfers = all->fenced = 0, all->rank = row->rank;
+    take_lock(all, row);
+    if (begins(row->function, "MPI_Win_flush")) {
+        uint32_t site = diagnosis_site_of(diagnosis, row->function, row->callsite);
+        if (site != UINT32_MAX) {
+            all->sites[site].flushes++;
+            all->sites[site].transfers += (uint64_t)all->transfers;
+        }
+        all->transfers = 0;
+    } else if (strcmp(row->function, "MPI_Win_fence") == 0) {
+        all->fence_site = diagnosis_site_of(diagnosis, row->function, row->callsite);
+        all->fenced++;
+    } else if (!begins(row->function, "MPI_Win_") && row->target >= 0) {
+        all->transfers++;
+        ARRAY_ADD(all->fences, all->n_fences, (struct fence){row->comm, row->window, all->fenced, row->rank});
+        ARRAY_ADD(all->fences, all->n_fences, (struct fence){row->comm, row->window, all->fenced, row->target});
+    }
+}
+
+static int read_rows(struct one_sided *all)
+{
+    struct diagnosis *diagnosis = all->diagnosis;
+    struct cursor rows;
+    struct pool names = {0};
+    cursor_open(&rows, diagnosis->database, diagnosis->path,
+                "SELECT rank, coalesce(comm, -1), coalesce(window, -1), coalesce(target, -1), begin_ns, call_ns, "
+                "coalesce(callsite, -1), function FROM rma ORDER BY rank, begin_ns, id",
+                diagnosis->error);
+    while (cursor_next(&rows)) {
+        take_row(all, &(struct row){cursor_integer(&rows, 0), cursor_integer(&rows, 1), cursor_integer(&rows, 2),
+                                    cursor_integer(&rows, 3), cursor_integer(&rows, 4), cursor_integer(&rows, 5),
+                                    cursor_integer(&rows, 6), cursor_text(&rows, 7, &names)});
+        pool_release(&names);
+    }
+    pool_release(&names);
+    return cursor_close(&rows);
+}
+
+static int compare_epochs(const void *left, const void *right)
+{
+    const struct epoch *a = left, *b = right;
+    return ORDER(a->comm, b->comm)
+           ?: ORDER(a->window, b->window)
+           ?: ORDER(a->target, b->target)
+           ?: ORDER(a->begin_ns, b->begin_ns)
+           ?: ORDER(a->rank, b->rank);
+}
+
+static bool is_same(const struct epoch *a, const struct epoch *b)
+{
+    return a->comm == b->comm && a->window == b->window && a->target == b->target;
+}
+
+/* Judges the locks of one target, by their begins. */
+static int judge_locks(struct diagnosis *diagnosis, const struct epoch *epochs, size_t n)
+{
+    int64_t least_ns = INT64_MAX, end_ns = INT64_MIN, ranks = 0;
+    size_t met = 0;
+    double sum_s = 0;
+    bool *meets = xcalloc(n, sizeof *meets);
+    for (size_t i = 0, last = 0; i < n; i++) {
+        least_ns = epochs[i].waited_ns < least_ns ? epochs[i].waited_ns : least_ns;
+        if (i > 0 && epochs[i].begin_ns < end_ns && epochs[i].rank != epochs[last].rank)
+            meets[i] = meets[last] = true;
+        if (epochs[i].end_ns > end_ns) {
+            end_ns = epochs[i].end_ns;
+            last = i;
+        }
+        ranks = epochs[i].rank > ranks ? epochs[i].rank : ranks;
+    }
+    for (size_t i = 0; i < n; i++) {
+        met += meets[i];
+        sum_s += meets[i] ? (double)(epochs[i].waited_ns - least_ns) * 1e-9 : 0;
+    }
+    free(meets);
+    struct finding finding = diagnosis_finding(FINDING_SERIAL_LOCKS, sum_s);
+    uint32_t site = diagnosis_site_of(diagnosis, "MPI_Win_lock", epochs[0].callsite);
+    char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
+    if (n < LEAST_LOCKS || (double)met < MEETING * (double)n || site == UINT32_MAX)
+        return 0;
+    if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
+        return -1;
+    finding.rank = epochs[0].target;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_rests(diagnosis, finding.mend, site, 0);
+    return diagnosis_add(
+        diagnosis, finding,
+        "%zu of %zu locks of rank %" PRId64 "'s window meet others: ranks wait %s from %s on, %.0f %% of all time", met,
+        n, epochs[0].target, diagnosis_seconds(waited, sum_s), text, 100 * sum_s / diagnosis->all_s);
+}
+
+static int judge_flushes(struct diagnosis *diagnosis, uint32_t site, const struct flush_site *sums)
+{
+    double time_s = diagnosis_site_s(diagnosis, site);
+    struct finding finding = diagnosis_finding(FINDING_MANY_FLUSHES, time_s);
+    char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
+    if (sums->flushes < (uint64_t)LEAST_FLUSHES * diagnosis->sites[site].n_ranks || sums->transfers == 0 ||
+        (double)sums->transfers > TO_FLUSH * (double)sums->flushes || time_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
+        return -1;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_rests(diagnosis, finding.mend, site, 0);
+    return diagnosis_add(
+        diagnosis, finding,
+        "%s comes %" PRIu64 " times, behind %.2g transfer%s each: %s, %.0f %% of all time; once behind many does", text,
+        sums->flushes, (double)sums->transfers / (double)sums->flushes, sums->transfers == sums->flushes ? "" : "s",
+        diagnosis_seconds(took, time_s), 100 * time_s / diagnosis->all_s);
+}
+
+static int compare_fences(const void *left, const void *right)
+{
+    const struct fence *a = left, *b = right;
+    return ORDER(a->comm, b->comm)
+           ?: ORDER(a->window, b->window) ?: ORDER(a->number, b->number) ?: ORDER(a->rank, b->rank);
+}
+
+/* Judges fences by the ranks that transfer between two, on average over those between which any does. */
+static int judge_fences(struct one_sided *all)
+{
+    struct diagnosis *diagnosis = all->diagnosis;
+    uint64_t pairs = 0, between = 0;
+    if (all->fence_site == UINT32_MAX || all->n_fences == 0)
+        return 0;
+    qsort(all->fences, all->n_fences, sizeof *all->fences, compare_fences);
+    for (size_t i = 0; i < all->n_fences; i++) {
+        const struct fence *now = &all->fences[i], *before = i > 0 ? now - 1 : NULL;
+        bool same = before != NULL && now->comm == before->comm && now->window == before->window &&
+                    now->number == before->number;
+        between += !same;
+        pairs += !same || now->rank != before->rank;
+    }
+    double ranks = (double)pairs / (double)between;
+    const struct diagnosis_site *site = &diagnosis->sites[all->fence_site];
+    struct finding finding = diagnosis_finding(FINDING_WIDE_FENCE, site->measured.part_s[RUN_COLLECTIVE_WAIT]);
+    char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
+    if (site->calls < (uint64_t)LEAST_FENCES * site->n_ranks || ranks > FEW * site->n_ranks ||
+        finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    if (diagnosis_name_site(diagnosis, all->fence_site, &finding, text) != 0)
+        return -1;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_site(diagnosis, finding.mend, all->fence_site, MEND_APART);
+    return diagnosis_add(
+        diagnosis, finding,
+        "%" PRIu32 " ranks meet in %s, but only %.2g transfer between two fences: waits of %s, %.0f %% of all time",
+        site->n_ranks, text, ranks, diagnosis_seconds(waited, finding.cost_s), 100 * finding.cost_s / diagnosis->all_s);
+}
+
+int diagnose_one_sided(struct diagnosis *diagnosis)
+{
+    struct one_sided all = {.diagnosis = diagnosis,
+                            .sites = xcalloc(diagnosis->program.n_sites, sizeof *all.sites),
+                            .rank = -1,
+                            .fence_site = UINT32_MAX};
+    int result = read_rows(&all);
+    if (all.n_epochs > 0)
+        qsort(all.epochs, all.n_epochs, sizeof *all.epochs, compare_epochs);
+    for (size_t i = 0, end; result == 0 && i < all.n_epochs; i = end) {
+        for (end = i + 1; end < all.n_epochs && is_same(&all.epochs[i], &all.epochs[end]);)
+            end++;
+        result = judge_locks(diagnosis, all.epochs + i, end - i);
+    }
+    for (uint32_t site = 0; result == 0 && site < diagnosis->program.n_sites; site++)
+        result = judge_flushes(diagnosis, site, &all.sites[site]);
+    if (result == 0)
+        result = judge_fences(&all);
+    free(all.epochs);
+    free(all.open);
+    free(all.sites);
+    free(all.fences);
+    return result;
+}

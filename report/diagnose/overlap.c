@@ -1,0 +1,126 @@
+/* Finds waits that come too early, and messages that move only in the wait.
+ *
+ * Whether the work behind a wait needs the messages is not known; what is known is whether the run would be shorter if
+ * it did not: the replay says so, and what gains less than the kind's least gain is not named. Messages that do not
+ * move during work need in the wait as long for it as if there had been no work, though that was long enough. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/diagnose/diagnosis.h"
+#include "share/base/memory.h"
+
+/* Computation before a wait that is right behind the posts, as part of the call, at most. */
+#define BEHIND_POSTS 0.1
+/* Least part of the calls, or of the waiting, that is so. */
+#define MOST_CALLS 0.6
+#define MOST_TIME  0.5
+
+enum { LEAST_CALLS = 8, LARGE_BYTES = 65536 };
+
+struct overlap_site {
+    uint64_t calls, direct, still;
+    double hidden_s; /* waiting that work behind the wait could hide */
+    double still_s, bytes;
+    bool waits_only; /* its calls post nothing */
+};
+
+/* Adds up the bytes that a wait gets; *whole becomes false where it waits for anything else than messages. */
+static double waited_bytes(const struct run_program *program, const struct run_step *step, bool *whole)
+{
+    double bytes = 0;
+    for (uint32_t k = 0; k < step->count; k++) {
+        uint32_t operation = program->waits[step->object + k];
+        if (run_operation_kind(operation) == OPERATION_MEMBER)
+            *whole = false;
+        else if (run_operation_kind(operation) == OPERATION_RECEIVE || step->count == 1)
+            bytes += (double)program->messages[run_operation_object(operation)].bytes;
+    }
+    return bytes;
+}
+
+static void sum_call(const struct diagnosis *diagnosis, uint32_t strand, size_t at, struct overlap_site *sites)
+{
+    const struct run_program *program = &diagnosis->program;
+    const struct run_timed_call *call = &diagnosis->calls->rows[at];
+    const struct run_step *step = &program->steps[call->first_step];
+    struct overlap_site *site = &sites[diagnosis_site_of_step(diagnosis, call->first_step)];
+    double rest_s = fmax((double)call->rest_s, 0), late_s = fmax((double)call->length_s - rest_s, 0);
+    double before_s = diagnosis_before_s(diagnosis, strand, at), behind_s = 0;
+    bool whole = true;
+    if (step->kind != STEP_WAIT || (step->flags & STEP_LEAVES) == 0) {
+        site->waits_only = false;
+        return;
+    }
+    double bytes = waited_bytes(program, step, &whole);
+    if (at + 1 < diagnosis->first_call[strand + 1])
+        behind_s = diagnosis_before_s(diagnosis, strand, at + 1);
+    site->calls++;
+    site->bytes += bytes;
+    if (before_s <= BEHIND_POSTS * (double)call->length_s) {
+        site->direct++;
+        site->hidden_s += fmin(late_s, behind_s);
+    }
+    if (whole && bytes >= LARGE_BYTES && before_s >= rest_s && late_s < before_s) {
+        site->still++;
+        site->still_s += rest_s;
+    }
+}
+
+static int judge_early(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
+{
+    double late_s = diagnosis->sites[site].measured.part_s[RUN_LATE_SENDER];
+    struct finding finding = diagnosis_finding(FINDING_EARLY_WAIT, sums->hidden_s);
+    char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
+    if ((double)sums->direct < MOST_CALLS * (double)sums->calls || !(sums->hidden_s >= MOST_TIME * late_s) ||
+        finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
+        return -1;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_site(diagnosis, finding.mend, site, MEND_LATER);
+    return diagnosis_add(
+        diagnosis, finding,
+        "%s waits right behind the posts, with work behind it that could hide %s, %.0f %% of all time, if it "
+        "needs no message",
+        text, diagnosis_seconds(waited, sums->hidden_s), 100 * sums->hidden_s / diagnosis->all_s);
+}
+
+static int judge_still(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
+{
+    struct finding finding = diagnosis_finding(FINDING_NO_PROGRESS, sums->still_s);
+    char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT];
+    if ((double)sums->still < MOST_CALLS * (double)sums->calls ||
+        finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
+        return -1;
+    finding.mend = diagnosis_mend(diagnosis);
+    diagnosis_mend_rests(diagnosis, finding.mend, site, 0);
+    return diagnosis_add(
+        diagnosis, finding,
+        "messages of %s move only in %s, not during the longer work before it: %s, %.0f %% of all time",
+        diagnosis_bytes(bytes, sums->bytes / (double)sums->calls), text, diagnosis_seconds(took, sums->still_s),
+        100 * sums->still_s / diagnosis->all_s);
+}
+
+int diagnose_overlap(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    struct overlap_site *sites = xcalloc(program->n_sites, sizeof *sites);
+    int result = 0;
+    for (size_t i = 0; i < program->n_sites; i++)
+        sites[i].waits_only = true;
+    for (uint32_t strand = 0; strand < program->n_strands; strand++)
+        for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++)
+            sum_call(diagnosis, strand, i, sites);
+    for (uint32_t site = 0; result == 0 && site < program->n_sites; site++) {
+        if (!sites[site].waits_only || sites[site].calls < LEAST_CALLS)
+            continue;
+        result = judge_early(diagnosis, site, &sites[site]);
+        if (result == 0)
+            result = judge_still(diagnosis, site, &sites[site]);
+    }
+    free(sites);
+    return result;
+}

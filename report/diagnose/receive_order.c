@@ -1,0 +1,165 @@
+/* Finds messages that come in another order than their receives were posted in, for which the MPI goes through long
+ * lists: of receives that were posted before, or of messages that came before. Chance gives each message a place near
+ * its turn; what is named is passed by LEAST_DEPTH others on average.
+ *
+ * The lists are those of one sender in Open MPI, of all in MPICH (share/doc/MODELS.md, Queue search). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/diagnose/diagnosis.h"
+#include "share/base/memory.h"
+#include "share/base/order.h"
+
+/* Time to pass one entry of a list, which lies in no cache. */
+#define ENTRY_S 20e-9
+
+enum { LEAST_DEPTH = 32 };
+
+struct arrival {
+    uint32_t src, dst, message;
+    size_t receive; /* step that posts it */
+    double send_s, recv_s;
+};
+
+struct receive_site {
+    double passed, n;
+};
+
+/* Orders by list, then by the post of the receive. */
+static int compare_posts(const void *left, const void *right, void *of_all)
+{
+    const struct arrival *a = left, *b = right;
+    return ORDER(a->dst, b->dst) ?: (of_all != NULL ? 0 : ORDER(a->src, b->src)) ?: ORDER(a->receive, b->receive);
+}
+
+static int compare_sends(const void *left, const void *right)
+{
+    const struct arrival *a = *(const struct arrival *const *)left, *b = *(const struct arrival *const *)right;
+    return ORDER(a->send_s, b->send_s) ?: ORDER(a->receive, b->receive);
+}
+
+/* Counts, for arrivals[n] of one list in the order of their receives, those before that come later: Fenwick's tree over
+ * the order of the sends. */
+static void count_passed(const struct diagnosis *diagnosis, const struct arrival *arrivals, size_t n,
+                         struct receive_site *sites)
+{
+    const struct arrival **order = xcalloc(n, sizeof *order);
+    size_t *rank = xcalloc(n, sizeof *rank);
+    uint32_t *tree = xcalloc(n + 1, sizeof *tree);
+    for (size_t i = 0; i < n; i++)
+        order[i] = &arrivals[i];
+    qsort(order, n, sizeof *order, compare_sends);
+    for (size_t i = 0; i < n; i++)
+        rank[order[i] - arrivals] = i + 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t before = 0; /* receives that were posted earlier, of messages that come earlier */
+        struct receive_site *site = &sites[diagnosis_site_of_step(diagnosis, arrivals[i].receive)];
+        for (size_t k = rank[i]; k > 0; k -= k & (~k + 1))
+            before += tree[k];
+        for (size_t k = rank[i]; k <= n; k += k & (~k + 1))
+            tree[k]++;
+        site->passed += (double)(i - before);
+        site->n++;
+    }
+    free(order);
+    free(rank);
+    free(tree);
+}
+
+/* Fills arrivals with the messages that are both sent and received. */
+static size_t find_arrivals(const struct diagnosis *diagnosis, struct arrival *arrivals)
+{
+    const struct run_program *program = &diagnosis->program;
+    size_t n = 0;
+    for (size_t i = 0; i < program->n_messages; i++)
+        arrivals[i] =
+            (struct arrival){program->messages[i].src, program->messages[i].dst, (uint32_t)i, SIZE_MAX, NAN, NAN};
+    for (size_t i = 0; i < diagnosis->calls->n; i++) {
+        const struct run_timed_call *call = &diagnosis->calls->rows[i];
+        size_t end = i + 1 < diagnosis->calls->n ? diagnosis->calls->rows[i + 1].first_step : program->n_steps;
+        for (size_t step = call->first_step; step < end; step++) {
+            struct arrival *arrival = &arrivals[program->steps[step].object];
+            if (program->steps[step].kind == STEP_SEND) {
+                arrival->send_s = call->begin_s;
+            } else if (program->steps[step].kind == STEP_RECEIVE) {
+                arrival->recv_s = call->begin_s;
+                arrival->receive = step;
+            }
+        }
+    }
+    for (size_t i = 0; i < program->n_messages; i++)
+        if (!isnan(arrivals[i].send_s) && !isnan(arrivals[i].recv_s))
+            arrivals[n++] = arrivals[i];
+    return n;
+}
+
+/* Takes the search from all calls that send or receive at that time: senders wait for it as long as receivers. */
+static struct run_mend *mend_search(const struct diagnosis *diagnosis, uint32_t site, double search_s)
+{
+    const struct run_program *program = &diagnosis->program;
+    struct run_mend *mend = diagnosis_mend(diagnosis);
+    bool *is_object = xcalloc(program->n_messages, sizeof *is_object),
+         *is_place = xcalloc(program->n_places, sizeof *is_place);
+    double rest_s = 0;
+    for (size_t i = 0; i < program->n_steps; i++)
+        if (program->steps[i].kind == STEP_RECEIVE && diagnosis_site_of_step(diagnosis, i) == site)
+            is_object[program->steps[i].object] = true;
+    for (size_t i = 0; i < program->n_steps; i++) {
+        const struct run_step *step = &program->steps[i];
+        if (step->kind == STEP_SEND || step->kind == STEP_RECEIVE)
+            is_place[step->place] = is_place[step->place] || is_object[step->object];
+        for (uint32_t k = 0; step->kind == STEP_WAIT && !is_place[step->place] && k < step->count; k++)
+            is_place[step->place] = run_operation_kind(program->waits[step->object + k]) != OPERATION_MEMBER &&
+                                    is_object[run_operation_object(program->waits[step->object + k])];
+    }
+    for (size_t i = 0; i < diagnosis->calls->n; i++)
+        if (is_place[program->steps[diagnosis->calls->rows[i].first_step].place])
+            rest_s += fmax((double)diagnosis->calls->rows[i].rest_s, 0);
+    for (uint32_t i = 0; i < program->n_places && rest_s > 0; i++)
+        if (is_place[i])
+            diagnosis_mend_rest(diagnosis, mend, i, fmax(1 - 2 * search_s / rest_s, 0));
+    free(is_object);
+    free(is_place);
+    return mend;
+}
+
+static int judge(struct diagnosis *diagnosis, uint32_t site, const struct receive_site *sums)
+{
+    struct finding finding = diagnosis_finding(FINDING_RECEIVE_ORDER, sums->passed * ENTRY_S);
+    char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
+    if (!(sums->passed >= LEAST_DEPTH * sums->n) || finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
+        return -1;
+    finding.mend = mend_search(diagnosis, site, finding.cost_s);
+    return diagnosis_add(diagnosis, finding,
+                         "messages come in another order than %s posts receives: each passes %.0f others, which takes "
+                         "about %s",
+                         text, sums->passed / sums->n, diagnosis_seconds(took, finding.cost_s));
+}
+
+int diagnose_receive_order(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    bool of_all = program->mpi_family == MPI_FAMILY_MPICH;
+    if (diagnosis->calls->n == 0 || program->n_messages == 0)
+        return 0;
+    struct receive_site *sites = xcalloc(program->n_sites, sizeof *sites);
+    struct arrival *arrivals = xcalloc(program->n_messages, sizeof *arrivals);
+    size_t n = find_arrivals(diagnosis, arrivals);
+    int result = 0;
+    if (n > 0)
+        qsort_r(arrivals, n, sizeof *arrivals, compare_posts, of_all ? diagnosis : NULL);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1;
+             end < n && arrivals[end].dst == arrivals[i].dst && (of_all || arrivals[end].src == arrivals[i].src);)
+            end++;
+        count_passed(diagnosis, arrivals + i, end - i, sites);
+    }
+    for (uint32_t site = 0; result == 0 && site < program->n_sites; site++)
+        result = judge(diagnosis, site, &sites[site]);
+    free(sites);
+    free(arrivals);
+    return result;
+}
