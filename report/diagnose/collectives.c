@@ -13,14 +13,14 @@
 #include "share/base/memory.h"
 
 /* Least part of the calls that come right behind another one. */
-#define MOST_CALLS 0.6
+#define JOINT_MOST_CALLS 0.6
 /* How many times the mean the bytes of the rank with most must be: half of what they can be at most. */
-#define LEAST_UNEVEN 0.5
+#define JOINT_LEAST_UNEVEN 0.5
 
-enum { SMALL_BYTES = 1024, LEAST_CALLS = 32, LEAST_BARRIERS = 8 };
+enum { JOINT_SMALL_BYTES = 1024, JOINT_LEAST_CALLS = 32, JOINT_LEAST_BARRIERS = 8 };
 
 /* One execution of a collective. */
-struct execution {
+struct joint_execution {
     uint32_t behind; /* members that come right from another one */
     double length_s; /* of all members */
 };
@@ -31,43 +31,44 @@ struct collective_site {
     bool one_sided; /* transfers or file calls lie between its calls */
 };
 
-static bool is_blocking(const struct run_program *program, size_t step)
+static bool joint_is_blocking(const struct run_program *program, size_t step)
 {
     return program->steps[step].kind == STEP_COLLECTIVE;
 }
 
-static double bytes_of(const struct run_program *program, size_t step)
+static double joint_bytes_of(const struct run_program *program, size_t step)
 {
     return program->members[program->steps[step].object].bytes;
 }
 
-static void sum_call(const struct diagnosis *diagnosis, uint32_t strand, size_t at, struct collective_site *sites,
-                     struct execution *executions)
+static void joint_sum_call(const struct diagnosis *diagnosis, uint32_t strand, size_t at, struct collective_site *sites,
+                           struct joint_execution *executions)
 {
     const struct run_program *program = &diagnosis->program;
     const struct run_timed_call *call = &diagnosis->calls->rows[at];
-    if (!is_blocking(program, call->first_step))
+    if (!joint_is_blocking(program, call->first_step))
         return;
     struct collective_site *site = &sites[diagnosis_site_of_step(diagnosis, call->first_step)];
     site->calls++;
-    site->bytes += bytes_of(program, call->first_step);
-    struct execution *execution = &executions[program->members[program->steps[call->first_step].object].collective];
+    site->bytes += joint_bytes_of(program, call->first_step);
+    struct joint_execution *execution =
+        &executions[program->members[program->steps[call->first_step].object].collective];
     execution->length_s += (double)call->length_s;
     if (at == diagnosis->first_call[strand])
         return;
     size_t before = diagnosis->calls->rows[at - 1].first_step;
-    if (is_blocking(program, before) && bytes_of(program, before) < SMALL_BYTES &&
+    if (joint_is_blocking(program, before) && joint_bytes_of(program, before) < JOINT_SMALL_BYTES &&
         diagnosis_before_s(diagnosis, strand, at) <= (double)call->length_s)
         execution->behind++;
 }
 
 /* Adds each execution to the sites of its members. */
-static void sum_executions(const struct diagnosis *diagnosis, const struct execution *executions,
-                           struct collective_site *sites)
+static void joint_sum_executions(const struct diagnosis *diagnosis, const struct joint_execution *executions,
+                                 struct collective_site *sites)
 {
     const struct run_program *program = &diagnosis->program;
     for (size_t i = 0; i < program->n_steps; i++) {
-        if (!is_blocking(program, i))
+        if (!joint_is_blocking(program, i))
             continue;
         uint32_t number = program->members[program->steps[i].object].collective;
         const struct run_collective *collective = &program->collectives[number];
@@ -79,13 +80,14 @@ static void sum_executions(const struct diagnosis *diagnosis, const struct execu
     }
 }
 
-static int judge_small(struct diagnosis *diagnosis, uint32_t site, const struct collective_site *sums)
+static int joint_judge_small(struct diagnosis *diagnosis, uint32_t site, const struct collective_site *sums)
 {
     struct finding finding = diagnosis_finding(FINDING_SMALL_COLLECTIVES, sums->behind_s);
     uint64_t each = sums->calls / diagnosis->sites[site].n_ranks;
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT];
-    if (run_collective_named(diagnosis->program.sites[site].function, "barrier") || each < LEAST_CALLS ||
-        (double)sums->behind < MOST_CALLS * (double)sums->calls || sums->bytes >= SMALL_BYTES * (double)sums->calls ||
+    if (run_collective_named(diagnosis->program.sites[site].function, "barrier") || each < JOINT_LEAST_CALLS ||
+        (double)sums->behind < JOINT_MOST_CALLS * (double)sums->calls ||
+        sums->bytes >= JOINT_SMALL_BYTES * (double)sums->calls ||
         finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
@@ -100,13 +102,13 @@ static int judge_small(struct diagnosis *diagnosis, uint32_t site, const struct 
                          diagnosis_seconds(took, sums->behind_s), 100 * sums->behind_s / diagnosis->all_s);
 }
 
-static int judge_barrier(struct diagnosis *diagnosis, uint32_t site, const struct collective_site *sums)
+static int joint_judge_barrier(struct diagnosis *diagnosis, uint32_t site, const struct collective_site *sums)
 {
     double wait_s = diagnosis->sites[site].measured.part_s[RUN_COLLECTIVE_WAIT];
     struct finding finding = diagnosis_finding(FINDING_BARRIERS, wait_s);
     uint64_t each = sums->calls / diagnosis->sites[site].n_ranks;
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if (!run_collective_named(diagnosis->program.sites[site].function, "barrier") || each < LEAST_BARRIERS ||
+    if (!run_collective_named(diagnosis->program.sites[site].function, "barrier") || each < JOINT_LEAST_BARRIERS ||
         sums->one_sided || wait_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
@@ -120,7 +122,7 @@ static int judge_barrier(struct diagnosis *diagnosis, uint32_t site, const struc
                          diagnosis_seconds(waited, wait_s), each, text, 100 * wait_s / diagnosis->all_s);
 }
 
-static bool has_counts(const char *function)
+static bool joint_has_counts(const char *function)
 {
     static const char *const names[] = {"gatherv",   "scatterv",  "allgatherv",
                                         "alltoallv", "alltoallw", "reduce_scatter"};
@@ -130,26 +132,27 @@ static bool has_counts(const char *function)
     return false;
 }
 
-static int judge_counts(struct diagnosis *diagnosis, uint32_t site, double *rank_bytes)
+static int joint_judge_counts(struct diagnosis *diagnosis, uint32_t site, double *rank_bytes)
 {
     const struct run_program *program = &diagnosis->program;
     double transfer_s = diagnosis->sites[site].measured.part_s[RUN_COLLECTIVE_TRANSFER] +
                         diagnosis->sites[site].measured.part_s[RUN_COLLECTIVE_WAIT];
     size_t n = diagnosis->sites[site].n_ranks, worst = 0;
     double sum = 0;
-    if (!has_counts(program->sites[site].function) || n < 2 || transfer_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    if (!joint_has_counts(program->sites[site].function) || n < 2 ||
+        transfer_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     for (size_t i = 0; i < program->n_ranks; i++)
         rank_bytes[i] = 0;
     for (size_t i = 0; i < program->n_steps; i++)
-        if (is_blocking(program, i) && diagnosis_site_of_step(diagnosis, i) == site)
-            rank_bytes[program->places[program->steps[i].place].rank] += bytes_of(program, i);
+        if (joint_is_blocking(program, i) && diagnosis_site_of_step(diagnosis, i) == site)
+            rank_bytes[program->places[program->steps[i].place].rank] += joint_bytes_of(program, i);
     for (size_t i = 0; i < program->n_ranks; i++) {
         sum += rank_bytes[i];
         worst = rank_bytes[i] > rank_bytes[worst] ? i : worst;
     }
     double even = sum / (double)n, share = sum > 0 ? rank_bytes[worst] / sum : 0;
-    if (!(sum > 0) || share < 1.0 / (double)n + LEAST_UNEVEN * (1 - 1.0 / (double)n))
+    if (!(sum > 0) || share < 1.0 / (double)n + JOINT_LEAST_UNEVEN * (1 - 1.0 / (double)n))
         return 0;
     struct finding finding = diagnosis_finding(FINDING_UNEVEN_COUNTS, transfer_s * (1 - even / rank_bytes[worst]));
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
@@ -165,7 +168,7 @@ static int judge_counts(struct diagnosis *diagnosis, uint32_t site, double *rank
 }
 
 /* Notes the barriers of ranks that also access windows or files: these may order that. */
-static void find_accesses(const struct diagnosis *diagnosis, struct collective_site *sites)
+static void joint_find_accesses(const struct diagnosis *diagnosis, struct collective_site *sites)
 {
     const struct run_program *program = &diagnosis->program;
     bool *accesses = xcalloc(program->n_ranks, sizeof *accesses);
@@ -183,22 +186,22 @@ int diagnose_collectives(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
     struct collective_site *sites = xcalloc(program->n_sites, sizeof *sites);
-    struct execution *executions = xcalloc(program->n_collectives, sizeof *executions);
+    struct joint_execution *executions = xcalloc(program->n_collectives, sizeof *executions);
     double *rank_bytes = xcalloc(program->n_ranks, sizeof *rank_bytes);
     int result = 0;
     for (uint32_t strand = 0; strand < program->n_strands; strand++)
         for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++)
-            sum_call(diagnosis, strand, i, sites, executions);
-    sum_executions(diagnosis, executions, sites);
-    find_accesses(diagnosis, sites);
+            joint_sum_call(diagnosis, strand, i, sites, executions);
+    joint_sum_executions(diagnosis, executions, sites);
+    joint_find_accesses(diagnosis, sites);
     for (uint32_t site = 0; result == 0 && site < program->n_sites; site++) {
         if (sites[site].calls == 0)
             continue;
-        result = judge_small(diagnosis, site, &sites[site]);
+        result = joint_judge_small(diagnosis, site, &sites[site]);
         if (result == 0)
-            result = judge_barrier(diagnosis, site, &sites[site]);
+            result = joint_judge_barrier(diagnosis, site, &sites[site]);
         if (result == 0)
-            result = judge_counts(diagnosis, site, rank_bytes);
+            result = joint_judge_counts(diagnosis, site, rank_bytes);
     }
     free(sites);
     free(rank_bytes);

@@ -9,22 +9,22 @@
 #include "share/base/memory.h"
 
 /* Least share of the run. */
-#define TENTH 0.1
+#define END_TENTH 0.1
 
-enum { LEAST_CALLS = 8 };
+enum { END_LEAST_CALLS = 8 };
 
-struct bounds {
+struct end_bounds {
     double first_s, last_s;
 };
 
-/* Finds when the lines that a rank calls LEAST_CALLS times and more are called first and last, by any rank. */
-static struct bounds find_loop(const struct diagnosis *diagnosis)
+/* Finds when the lines that a rank calls END_LEAST_CALLS times and more are called first and last, by any rank. */
+static struct end_bounds ends_find_loop(const struct diagnosis *diagnosis)
 {
-    struct bounds loop = {INFINITY, -INFINITY};
+    struct end_bounds loop = {INFINITY, -INFINITY};
     for (size_t i = 0; i < diagnosis->calls->n; i++) {
         const struct run_timed_call *call = &diagnosis->calls->rows[i];
         uint32_t place = diagnosis->program.steps[call->first_step].place;
-        if (diagnosis->places[place].calls < LEAST_CALLS)
+        if (diagnosis->places[place].calls < END_LEAST_CALLS)
             continue;
         loop.first_s = fmin(loop.first_s, call->begin_s);
         loop.last_s = fmax(loop.last_s, diagnosis_call_end_s(call));
@@ -33,7 +33,8 @@ static struct bounds find_loop(const struct diagnosis *diagnosis)
 }
 
 /* Adds up what ranks wait between two times, and finds for whom they wait longest and where. */
-static double sum_waits(const struct diagnosis *diagnosis, double from_s, double to_s, uint32_t *rank, uint32_t *site)
+static double ends_sum_waits(const struct diagnosis *diagnosis, double from_s, double to_s, uint32_t *rank,
+                             uint32_t *site)
 {
     const struct run_program *program = &diagnosis->program;
     double sum_s = 0, longest_s = 0;
@@ -52,14 +53,14 @@ static double sum_waits(const struct diagnosis *diagnosis, double from_s, double
     return sum_s;
 }
 
-static int judge(struct diagnosis *diagnosis, enum finding_number kind, double from_s, double to_s)
+static int ends_judge(struct diagnosis *diagnosis, enum finding_number kind, double from_s, double to_s)
 {
     double run_s = diagnosis->recorded.end_s - diagnosis->recorded.begin_s;
     uint32_t rank = 0, site = UINT32_MAX;
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if (!(to_s - from_s >= TENTH * run_s))
+    if (!(to_s - from_s >= END_TENTH * run_s))
         return 0;
-    double cost_s = sum_waits(diagnosis, from_s, to_s, &rank, &site);
+    double cost_s = ends_sum_waits(diagnosis, from_s, to_s, &rank, &site);
     struct finding finding = diagnosis_finding(kind, cost_s);
     if (site == UINT32_MAX || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
@@ -81,9 +82,9 @@ static int judge(struct diagnosis *diagnosis, enum finding_number kind, double f
 
 int diagnose_ends(struct diagnosis *diagnosis)
 {
-    const struct bounds loop = find_loop(diagnosis);
+    const struct end_bounds loop = ends_find_loop(diagnosis);
     if (!(loop.first_s <= loop.last_s))
         return 0;
-    int result = judge(diagnosis, FINDING_START_UP, diagnosis->recorded.begin_s, loop.first_s);
-    return result == 0 ? judge(diagnosis, FINDING_SHUT_DOWN, loop.last_s, diagnosis->recorded.end_s) : -1;
+    int result = ends_judge(diagnosis, FINDING_START_UP, diagnosis->recorded.begin_s, loop.first_s);
+    return result == 0 ? ends_judge(diagnosis, FINDING_SHUT_DOWN, loop.last_s, diagnosis->recorded.end_s) : -1;
 }

@@ -11,18 +11,18 @@
 #include "share/base/order.h"
 
 /* Part of the time in accesses that one rank has; of neighbouring pieces that other ranks have. */
-#define ALONE 0.9
-#define TURNS 0.5
+#define ACCESS_ALONE 0.9
+#define ACCESS_TURNS 0.5
 
-enum { SMALL_BYTES = 4096, ENOUGH_BYTES = 65536, LEAST_ACCESSES = 100, LEAST_PIECES = 16 };
+enum { ACCESS_SMALL_BYTES = 4096, ACCESS_ENOUGH_BYTES = 65536, ACCESS_LEAST_ACCESSES = 100, ACCESS_LEAST_PIECES = 16 };
 
-struct access {
+struct found_access {
     uint32_t site;
     int64_t rank, comm, file, offset, bytes, begin_ns, call_ns; /* offset -1: not given */
 };
 
 struct accesses {
-    struct access *rows; /* [n] by rank and time, then by place in the file */
+    struct found_access *rows; /* [n] by rank and time, then by place in the file */
     size_t n;
 };
 
@@ -34,7 +34,7 @@ struct access_site {
     uint64_t neighbours, turns; /* pieces next to each other in a file, and those of two ranks */
 };
 
-static int read_rows(struct diagnosis *diagnosis, struct accesses *accesses)
+static int accesses_read_rows(struct diagnosis *diagnosis, struct accesses *accesses)
 {
     struct cursor rows;
     struct pool names = {0};
@@ -45,14 +45,14 @@ static int read_rows(struct diagnosis *diagnosis, struct accesses *accesses)
                 diagnosis->error);
     while (cursor_next(&rows)) {
         uint32_t site = diagnosis_site_of(diagnosis, cursor_text(&rows, 8, &names), cursor_integer(&rows, 7));
-        struct access access = {.site = site,
-                                .rank = cursor_integer(&rows, 0),
-                                .comm = cursor_integer(&rows, 1),
-                                .file = cursor_integer(&rows, 2),
-                                .offset = cursor_integer(&rows, 3),
-                                .bytes = cursor_integer(&rows, 4),
-                                .begin_ns = cursor_integer(&rows, 5),
-                                .call_ns = cursor_integer(&rows, 6)};
+        struct found_access access = {.site = site,
+                                      .rank = cursor_integer(&rows, 0),
+                                      .comm = cursor_integer(&rows, 1),
+                                      .file = cursor_integer(&rows, 2),
+                                      .offset = cursor_integer(&rows, 3),
+                                      .bytes = cursor_integer(&rows, 4),
+                                      .begin_ns = cursor_integer(&rows, 5),
+                                      .call_ns = cursor_integer(&rows, 6)};
         pool_release(&names);
         if (site != UINT32_MAX && access.rank >= 0 && (size_t)access.rank < diagnosis->program.n_ranks)
             ARRAY_ADD(accesses->rows, accesses->n, access);
@@ -62,7 +62,7 @@ static int read_rows(struct diagnosis *diagnosis, struct accesses *accesses)
 }
 
 /* Returns how long the rank accessed files until then, of rows[n] of its accesses; before_s[i]: until row i. */
-static double accessed_s(const struct access *rows, const double *before_s, size_t n, double at_s)
+static double accesses_until_s(const struct found_access *rows, const double *before_s, size_t n, double at_s)
 {
     size_t low = 0, high = n;
     while (low < high) {
@@ -78,7 +78,8 @@ static double accessed_s(const struct access *rows, const double *before_s, size
 }
 
 /* Returns what others waited for the rank while it accessed files. */
-static double waited_s(const struct diagnosis *diagnosis, int64_t rank, const struct access *rows, size_t n)
+static double accesses_waited_s(const struct diagnosis *diagnosis, int64_t rank, const struct found_access *rows,
+                                size_t n)
 {
     const struct run_program *program = &diagnosis->program;
     double sum_s = 0, *before_s = xcalloc(n + 1, sizeof *before_s);
@@ -87,13 +88,14 @@ static double waited_s(const struct diagnosis *diagnosis, int64_t rank, const st
     for (size_t i = 0; i < diagnosis->recorded.n_waits; i++) {
         const struct run_wait *wait = &diagnosis->recorded.waits[i];
         if (program->strands[wait->cause.strand].rank == rank)
-            sum_s += accessed_s(rows, before_s, n, wait->cause.at_s) - accessed_s(rows, before_s, n, wait->begin.at_s);
+            sum_s += accesses_until_s(rows, before_s, n, wait->cause.at_s) -
+                     accesses_until_s(rows, before_s, n, wait->begin.at_s);
     }
     free(before_s);
     return sum_s;
 }
 
-static int judge_one(struct diagnosis *diagnosis, const struct accesses *accesses)
+static int accesses_judge_one(struct diagnosis *diagnosis, const struct accesses *accesses)
 {
     double *rank_s = xcalloc(diagnosis->program.n_ranks, sizeof *rank_s), sum_s = 0;
     size_t first = 0, end, worst = 0;
@@ -105,13 +107,13 @@ static int judge_one(struct diagnosis *diagnosis, const struct accesses *accesse
         worst = rank_s[i] > rank_s[worst] ? i : worst;
     double own_s = rank_s[worst];
     free(rank_s);
-    if (diagnosis->program.n_ranks < 2 || !(own_s > 0) || own_s < ALONE * sum_s)
+    if (diagnosis->program.n_ranks < 2 || !(own_s > 0) || own_s < ACCESS_ALONE * sum_s)
         return 0;
     while (first < accesses->n && accesses->rows[first].rank != (int64_t)worst)
         first++;
     for (end = first; end < accesses->n && accesses->rows[end].rank == (int64_t)worst;)
         end++;
-    double cost_s = waited_s(diagnosis, (int64_t)worst, accesses->rows + first, end - first);
+    double cost_s = accesses_waited_s(diagnosis, (int64_t)worst, accesses->rows + first, end - first);
     struct finding finding = diagnosis_finding(FINDING_ONE_WRITER, cost_s);
     uint32_t site = accesses->rows[first].site;
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
@@ -132,20 +134,20 @@ static int judge_one(struct diagnosis *diagnosis, const struct accesses *accesse
         own_s, diagnosis_seconds(waited, cost_s), 100 * cost_s / diagnosis->all_s);
 }
 
-static int compare_pieces(const void *left, const void *right)
+static int accesses_compare_pieces(const void *left, const void *right)
 {
-    const struct access *a = left, *b = right;
+    const struct found_access *a = left, *b = right;
     return ORDER(a->comm, b->comm) ?: ORDER(a->file, b->file) ?: ORDER(a->offset, b->offset) ?: ORDER(a->rank, b->rank);
 }
 
 /* Counts pieces next to each other by place in the file; the same piece once. */
-static void count_turns(struct accesses *accesses, struct access_site *sites)
+static void accesses_count_turns(struct accesses *accesses, struct access_site *sites)
 {
-    const struct access *before = NULL;
+    const struct found_access *before = NULL;
     if (accesses->n > 0)
-        qsort(accesses->rows, accesses->n, sizeof *accesses->rows, compare_pieces);
+        qsort(accesses->rows, accesses->n, sizeof *accesses->rows, accesses_compare_pieces);
     for (size_t i = 0; i < accesses->n; i++) {
-        const struct access *now = &accesses->rows[i];
+        const struct found_access *now = &accesses->rows[i];
         if (now->offset < 0)
             continue;
         bool same_file = before != NULL && before->comm == now->comm && before->file == now->file;
@@ -159,21 +161,21 @@ static void count_turns(struct accesses *accesses, struct access_site *sites)
     }
 }
 
-static int judge_site(struct diagnosis *diagnosis, uint32_t site, const struct access_site *sums)
+static int accesses_judge_site(struct diagnosis *diagnosis, uint32_t site, const struct access_site *sums)
 {
     struct finding finding = diagnosis_finding(FINDING_SMALL_ACCESSES, sums->time_s);
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT];
     double mean = sums->bytes / sums->n, each = sums->n / sums->n_ranks;
-    bool in_turn = sums->n_ranks > 1 && sums->neighbours >= (uint64_t)LEAST_PIECES * sums->n_ranks &&
-                   (double)sums->turns >= TURNS * (double)sums->neighbours && mean < ENOUGH_BYTES;
-    bool small = mean < SMALL_BYTES && each >= LEAST_ACCESSES;
+    bool in_turn = sums->n_ranks > 1 && sums->neighbours >= (uint64_t)ACCESS_LEAST_PIECES * sums->n_ranks &&
+                   (double)sums->turns >= ACCESS_TURNS * (double)sums->neighbours && mean < ACCESS_ENOUGH_BYTES;
+    bool small = mean < ACCESS_SMALL_BYTES && each >= ACCESS_LEAST_ACCESSES;
     if (sums->time_s < FINDING_LEAST_SHARE * diagnosis->all_s || (!in_turn && !small))
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.kind = in_turn ? FINDING_INTERLEAVED_ACCESSES : FINDING_SMALL_ACCESSES;
     finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, mean / ENOUGH_BYTES);
+    diagnosis_mend_rests(diagnosis, finding.mend, site, mean / ACCESS_ENOUGH_BYTES);
     diagnosis_seconds(took, sums->time_s);
     diagnosis_bytes(bytes, mean);
     if (in_turn)
@@ -190,7 +192,7 @@ int diagnose_files(struct diagnosis *diagnosis)
 {
     struct accesses accesses = {0};
     struct access_site *sites = xcalloc(diagnosis->program.n_sites, sizeof *sites);
-    int result = read_rows(diagnosis, &accesses);
+    int result = accesses_read_rows(diagnosis, &accesses);
     for (size_t i = 0; i < accesses.n; i++) {
         struct access_site *site = &sites[accesses.rows[i].site];
         site->n_ranks += site->n_ranks == 0 || site->last_rank != accesses.rows[i].rank;
@@ -200,11 +202,11 @@ int diagnose_files(struct diagnosis *diagnosis)
         site->time_s += (double)accesses.rows[i].call_ns * 1e-9;
     }
     if (result == 0 && accesses.n > 0)
-        result = judge_one(diagnosis, &accesses);
-    count_turns(&accesses, sites);
+        result = accesses_judge_one(diagnosis, &accesses);
+    accesses_count_turns(&accesses, sites);
     for (uint32_t site = 0; result == 0 && site < diagnosis->program.n_sites; site++)
         if (sites[site].n > 0)
-            result = judge_site(diagnosis, site, &sites[site]);
+            result = accesses_judge_site(diagnosis, site, &sites[site]);
     free(accesses.rows);
     free(sites);
     return result;

@@ -7,10 +7,10 @@
 #include "share/base/order.h"
 
 /* Part of what a finding gains by itself that it must still gain beside another one, not to be explained by it. */
-#define STILL_GAINS 0.25
+#define GAIN_STILL_GAINS 0.25
 
 /* Steps that all replays together may take, replays at most, and findings that are held against each other. */
-enum { MOST_STEPS = 150000000, MOST_REPLAYS = 64, MOST_COMPARED = 6 };
+enum { GAIN_MOST_STEPS = 150000000, GAIN_MOST_REPLAYS = 64, GAIN_MOST_COMPARED = 6 };
 
 struct run_mend *diagnosis_mend(const struct diagnosis *diagnosis)
 {
@@ -30,7 +30,7 @@ void diagnosis_mend_release(struct run_mend *mend)
 }
 
 /* Lowers array[at] to value; there the array begins full of others. */
-static void lower(float **array, size_t n, size_t at, float others, double value)
+static void gains_lower(float **array, size_t n, size_t at, float others, double value)
 {
     if (*array == NULL) {
         *array = xcalloc(n, sizeof **array);
@@ -49,7 +49,7 @@ void diagnosis_mend_site(const struct diagnosis *diagnosis, struct run_mend *men
 
 void diagnosis_mend_rest(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double factor)
 {
-    lower(&mend->rest_scale, diagnosis->program.n_places, place, 1, factor);
+    gains_lower(&mend->rest_scale, diagnosis->program.n_places, place, 1, factor);
 }
 
 void diagnosis_mend_rests(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t site, double factor)
@@ -62,73 +62,73 @@ void diagnosis_mend_rests(const struct diagnosis *diagnosis, struct run_mend *me
 void diagnosis_mend_scale(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double factor)
 {
     if (mend->compute_scale == NULL) {
-        lower(&mend->compute_scale, diagnosis->program.n_places, place, 1, 1);
+        gains_lower(&mend->compute_scale, diagnosis->program.n_places, place, 1, 1);
     }
     mend->compute_scale[place] = (float)factor;
 }
 
 void diagnosis_mend_most(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double most_s)
 {
-    lower(&mend->compute_most_s, diagnosis->program.n_places, place, INFINITY, most_s);
+    gains_lower(&mend->compute_most_s, diagnosis->program.n_places, place, INFINITY, most_s);
 }
 
 /* Adds what another one mends. */
-static void join(const struct diagnosis *diagnosis, struct run_mend *mend, const struct run_mend *other)
+static void gains_join(const struct diagnosis *diagnosis, struct run_mend *mend, const struct run_mend *other)
 {
     size_t n = diagnosis->program.n_places;
     for (size_t i = 0; i < n; i++) {
         if (other->compute_scale != NULL && other->compute_scale[i] != 1)
             diagnosis_mend_scale(diagnosis, mend, (uint32_t)i, (double)other->compute_scale[i]);
         if (other->compute_most_s != NULL)
-            lower(&mend->compute_most_s, n, i, INFINITY, (double)other->compute_most_s[i]);
+            gains_lower(&mend->compute_most_s, n, i, INFINITY, (double)other->compute_most_s[i]);
         if (other->rest_scale != NULL)
-            lower(&mend->rest_scale, n, i, 1, (double)other->rest_scale[i]);
+            gains_lower(&mend->rest_scale, n, i, 1, (double)other->rest_scale[i]);
     }
     for (size_t i = 0; other->site != NULL && i < diagnosis->program.n_sites; i++)
         diagnosis_mend_site(diagnosis, mend, (uint32_t)i, other->site[i]);
 }
 
-static double gain_of(const struct diagnosis *diagnosis, const struct run_mend *mend)
+static double gains_of(const struct diagnosis *diagnosis, const struct run_mend *mend)
 {
     double mended_s = run_retime(&diagnosis->program, diagnosis->calls, diagnosis->tail_s, mend);
     return fmax(diagnosis->run_s - mended_s, 0);
 }
 
-static double gain_of_both(const struct diagnosis *diagnosis, const struct finding *one, const struct finding *other)
+static double gains_of_both(const struct diagnosis *diagnosis, const struct finding *one, const struct finding *other)
 {
     struct run_mend *both = diagnosis_mend(diagnosis);
-    join(diagnosis, both, one->mend);
-    join(diagnosis, both, other->mend);
-    double gain_s = gain_of(diagnosis, both);
+    gains_join(diagnosis, both, one->mend);
+    gains_join(diagnosis, both, other->mend);
+    double gain_s = gains_of(diagnosis, both);
     diagnosis_mend_release(both);
     return gain_s;
 }
 
-static int compare_costs(const void *left, const void *right)
+static int gains_compare_costs(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
     return ORDER(b->cost_s, a->cost_s) ?: ORDER(a->kind, b->kind) ?: ORDER(a->rank, b->rank);
 }
 
 /* Returns the gain; where it is not known the cost, divided among the ranks: more it cannot be. */
-static double expected_s(const struct finding *finding, const struct diagnosis *diagnosis)
+static double gains_expected_s(const struct finding *finding, const struct diagnosis *diagnosis)
 {
     return isnan(finding->gain_s) ? finding->cost_s / (double)diagnosis->program.n_ranks : finding->gain_s;
 }
 
 /* Says whether a finding is no fault of the program, but of how it was run: others come before it. */
-static bool is_condition(const struct finding *finding)
+static bool gains_is_condition(const struct finding *finding)
 {
     return finding->kind == FINDING_BUSY_PROCESSORS || finding->kind == FINDING_CROWDED;
 }
 
-static int compare_gains(const void *left, const void *right, void *diagnosis)
+static int gains_compare_gains(const void *left, const void *right, void *diagnosis)
 {
-    return ORDER(is_condition(left), is_condition(right)) ?: ORDER(expected_s(right, diagnosis), expected_s(left, diagnosis)) ?: compare_costs(left, right);
+    return ORDER(gains_is_condition(left), gains_is_condition(right)) ?: ORDER(gains_expected_s(right, diagnosis), gains_expected_s(left, diagnosis)) ?: gains_compare_costs(left, right);
 }
 
 /* Finds the gain of each as far as the steps go; drops what gains too little to be a fault. */
-static size_t find_gains(struct diagnosis *diagnosis, size_t replays)
+static size_t gains_find(struct diagnosis *diagnosis, size_t replays)
 {
     struct findings *findings = diagnosis->findings;
     size_t n = 0;
@@ -136,7 +136,7 @@ static size_t find_gains(struct diagnosis *diagnosis, size_t replays)
         struct finding finding = findings->rows[i];
         if (finding.mend != NULL && replays > 0) {
             replays--;
-            finding.gain_s = gain_of(diagnosis, finding.mend);
+            finding.gain_s = gains_of(diagnosis, finding.mend);
             finding.gain = finding.gain_s / diagnosis->run_s;
         }
         if (isnan(finding.gain) || finding.gain >= finding_kind(finding.kind)->least_gain)
@@ -149,24 +149,24 @@ static size_t find_gains(struct diagnosis *diagnosis, size_t replays)
 }
 
 /* Says which of two findings the other one leaves next to nothing to gain. */
-static bool explains(const struct diagnosis *diagnosis, const struct finding *finding, const struct finding *other,
-                     size_t *replays, bool *is_explained)
+static bool gains_leave_nothing(const struct diagnosis *diagnosis, const struct finding *finding,
+                                const struct finding *other, size_t *replays, bool *is_explained)
 {
     *is_explained = false;
     if (isnan(finding->gain_s) || isnan(other->gain_s) || *replays == 0)
         return finding->callsite >= 0 && finding->callsite == other->callsite &&
                isnan(finding->gain_s) == isnan(other->gain_s);
     --*replays;
-    double both_s = gain_of_both(diagnosis, finding, other);
-    *is_explained = both_s - other->gain_s <= STILL_GAINS * finding->gain_s;
-    return both_s - finding->gain_s <= STILL_GAINS * other->gain_s;
+    double both_s = gains_of_both(diagnosis, finding, other);
+    *is_explained = both_s - other->gain_s <= GAIN_STILL_GAINS * finding->gain_s;
+    return both_s - finding->gain_s <= GAIN_STILL_GAINS * other->gain_s;
 }
 
 /* Lets the k-th finding, or its like that says more, explain the i-th, which gains no more. */
-static void compare(const struct diagnosis *diagnosis, struct finding *rows, size_t k, size_t i, size_t *replays)
+static void gains_compare(const struct diagnosis *diagnosis, struct finding *rows, size_t k, size_t i, size_t *replays)
 {
     bool is_explained;
-    if (rows[k].under >= 0 || !explains(diagnosis, &rows[k], &rows[i], replays, &is_explained))
+    if (rows[k].under >= 0 || !gains_leave_nothing(diagnosis, &rows[k], &rows[i], replays, &is_explained))
         return;
     if (is_explained && finding_kind(rows[k].kind)->general && !finding_kind(rows[i].kind)->general) {
         struct finding swapped = rows[k];
@@ -177,14 +177,14 @@ static void compare(const struct diagnosis *diagnosis, struct finding *rows, siz
 }
 
 /* Finds which findings others explain, and puts them behind these. */
-static void find_explained(struct diagnosis *diagnosis, size_t replays)
+static void gains_explain(struct diagnosis *diagnosis, size_t replays)
 {
     struct findings *findings = diagnosis->findings;
     struct finding *rows = xcalloc(findings->n, sizeof *rows);
     size_t n = 0;
-    for (size_t i = 1; i < findings->n && i < MOST_COMPARED; i++)
+    for (size_t i = 1; i < findings->n && i < GAIN_MOST_COMPARED; i++)
         for (size_t k = 0; k < i && findings->rows[i].under < 0; k++)
-            compare(diagnosis, findings->rows, k, i, &replays);
+            gains_compare(diagnosis, findings->rows, k, i, &replays);
     for (size_t i = 0; i < findings->n; i++) {
         size_t first = n;
         if (findings->rows[i].under >= 0)
@@ -204,16 +204,16 @@ void diagnosis_find_gains(struct diagnosis *diagnosis)
 {
     struct findings *findings = diagnosis->findings;
     size_t replays = 0;
-    qsort(findings->rows, findings->n, sizeof *findings->rows, compare_costs);
+    qsort(findings->rows, findings->n, sizeof *findings->rows, gains_compare_costs);
     diagnosis->run_s = NAN;
     if (diagnosis->calls->n > 0)
         diagnosis->run_s = run_retime(&diagnosis->program, diagnosis->calls, diagnosis->tail_s, NULL);
     if (diagnosis->run_s > 0) {
-        replays = MOST_STEPS / (diagnosis->program.n_steps + 1);
-        replays = find_gains(diagnosis, replays < MOST_REPLAYS ? replays : MOST_REPLAYS);
+        replays = GAIN_MOST_STEPS / (diagnosis->program.n_steps + 1);
+        replays = gains_find(diagnosis, replays < GAIN_MOST_REPLAYS ? replays : GAIN_MOST_REPLAYS);
     }
     if (findings->n == 0)
         return;
-    qsort_r(findings->rows, findings->n, sizeof *findings->rows, compare_gains, diagnosis);
-    find_explained(diagnosis, replays);
+    qsort_r(findings->rows, findings->n, sizeof *findings->rows, gains_compare_gains, diagnosis);
+    gains_explain(diagnosis, replays);
 }

@@ -15,14 +15,14 @@
 #include "share/base/statistics.h"
 
 /* Least part of the locks that meet others; most ranks that transfer, of all, between fences; transfers to a flush. */
-#define MEETING  0.5
-#define FEW      0.5
-#define TO_FLUSH 1.5
+#define RMA_MEETING  0.5
+#define RMA_FEW      0.5
+#define RMA_TO_FLUSH 1.5
 
-enum { LEAST_LOCKS = 8, LEAST_FLUSHES = 100, LEAST_FENCES = 8 };
+enum { RMA_LEAST_LOCKS = 8, RMA_LEAST_FLUSHES = 100, RMA_LEAST_FENCES = 8 };
 
 /* From a lock to its unlock. */
-struct epoch {
+struct rma_epoch {
     int64_t comm, window, target, rank, begin_ns, end_ns, waited_ns, callsite;
 };
 
@@ -31,27 +31,27 @@ struct flush_site {
 };
 
 /* Has the ranks that transferred between two fences of a window. */
-struct fence {
+struct rma_fence {
     int64_t comm, window, number, rank;
 };
 
 struct one_sided {
     struct diagnosis *diagnosis;
-    struct epoch *epochs;     /* [n_epochs] */
-    struct epoch *open;       /* [n_open] of the rank at hand */
+    struct rma_epoch *epochs; /* [n_epochs] */
+    struct rma_epoch *open;   /* [n_open] of the rank at hand */
     struct flush_site *sites; /* [n_sites] */
-    struct fence *fences;     /* [n_fences] ranks that transferred, several times perhaps */
+    struct rma_fence *fences; /* [n_fences] ranks that transferred, several times perhaps */
     size_t n_epochs, n_open, n_fences;
     int64_t rank, transfers, fenced; /* of the rank at hand: transfers since its last flush, fences so far */
     uint32_t fence_site;
 };
 
-static bool begins(const char *function, const char *with)
+static bool one_sided_begins(const char *function, const char *with)
 {
     return strncmp(function, with, strlen(with)) == 0;
 }
 
-static void close_epoch(struct one_sided *all, int64_t window, int64_t target, int64_t end_ns)
+static void one_sided_close_epoch(struct one_sided *all, int64_t window, int64_t target, int64_t end_ns)
 {
     for (size_t i = all->n_open; i-- > 0;)
         if (all->open[i].window == window && all->open[i].target == target) {
@@ -62,30 +62,31 @@ static void close_epoch(struct one_sided *all, int64_t window, int64_t target, i
         }
 }
 
-struct row {
+struct rma_row {
     int64_t rank, comm, window, target, begin_ns, call_ns, callsite;
     const char *function;
 };
 
-static void take_lock(struct one_sided *all, const struct row *row)
+static void one_sided_take_lock(struct one_sided *all, const struct rma_row *row)
 {
     if (strcmp(row->function, "MPI_Win_lock") == 0)
-        ARRAY_ADD(all->open, all->n_open,
-                  (struct epoch){row->comm, row->window, row->target, row->rank, row->begin_ns, 0, 0, row->callsite});
+        ARRAY_ADD(
+            all->open, all->n_open,
+            (struct rma_epoch){row->comm, row->window, row->target, row->rank, row->begin_ns, 0, 0, row->callsite});
     for (size_t i = 0; i < all->n_open; i++)
         if (all->open[i].window == row->window && all->open[i].target == row->target)
             all->open[i].waited_ns += row->call_ns;
     if (strcmp(row->function, "MPI_Win_unlock") == 0)
-        close_epoch(all, row->window, row->target, row->begin_ns + row->call_ns);
+        one_sided_close_epoch(all, row->window, row->target, row->begin_ns + row->call_ns);
 }
 
-static void take_row(struct one_sided *all, const struct row *row)
+static void one_sided_take_row(struct one_sided *all, const struct rma_row *row)
 {
     struct diagnosis *diagnosis = all->diagnosis;
     if (row->rank != all->rank)
         all->n_open = 0, all->transfers = all->fenced = 0, all->rank = row->rank;
-    take_lock(all, row);
-    if (begins(row->function, "MPI_Win_flush")) {
+    one_sided_take_lock(all, row);
+    if (one_sided_begins(row->function, "MPI_Win_flush")) {
         uint32_t site = diagnosis_site_of(diagnosis, row->function, row->callsite);
         if (site != UINT32_MAX) {
             all->sites[site].flushes++;
@@ -95,14 +96,14 @@ static void take_row(struct one_sided *all, const struct row *row)
     } else if (strcmp(row->function, "MPI_Win_fence") == 0) {
         all->fence_site = diagnosis_site_of(diagnosis, row->function, row->callsite);
         all->fenced++;
-    } else if (!begins(row->function, "MPI_Win_") && row->target >= 0) {
+    } else if (!one_sided_begins(row->function, "MPI_Win_") && row->target >= 0) {
         all->transfers++;
-        ARRAY_ADD(all->fences, all->n_fences, (struct fence){row->comm, row->window, all->fenced, row->rank});
-        ARRAY_ADD(all->fences, all->n_fences, (struct fence){row->comm, row->window, all->fenced, row->target});
+        ARRAY_ADD(all->fences, all->n_fences, (struct rma_fence){row->comm, row->window, all->fenced, row->rank});
+        ARRAY_ADD(all->fences, all->n_fences, (struct rma_fence){row->comm, row->window, all->fenced, row->target});
     }
 }
 
-static int read_rows(struct one_sided *all)
+static int one_sided_read_rows(struct one_sided *all)
 {
     struct diagnosis *diagnosis = all->diagnosis;
     struct cursor rows;
@@ -112,18 +113,19 @@ static int read_rows(struct one_sided *all)
                 "coalesce(callsite, -1), function FROM rma ORDER BY rank, begin_ns, id",
                 diagnosis->error);
     while (cursor_next(&rows)) {
-        take_row(all, &(struct row){cursor_integer(&rows, 0), cursor_integer(&rows, 1), cursor_integer(&rows, 2),
-                                    cursor_integer(&rows, 3), cursor_integer(&rows, 4), cursor_integer(&rows, 5),
-                                    cursor_integer(&rows, 6), cursor_text(&rows, 7, &names)});
+        one_sided_take_row(all, &(struct rma_row){cursor_integer(&rows, 0), cursor_integer(&rows, 1),
+                                                  cursor_integer(&rows, 2), cursor_integer(&rows, 3),
+                                                  cursor_integer(&rows, 4), cursor_integer(&rows, 5),
+                                                  cursor_integer(&rows, 6), cursor_text(&rows, 7, &names)});
         pool_release(&names);
     }
     pool_release(&names);
     return cursor_close(&rows);
 }
 
-static int compare_epochs(const void *left, const void *right)
+static int one_sided_compare_epochs(const void *left, const void *right)
 {
-    const struct epoch *a = left, *b = right;
+    const struct rma_epoch *a = left, *b = right;
     return ORDER(a->comm, b->comm)
            ?: ORDER(a->window, b->window)
            ?: ORDER(a->target, b->target)
@@ -131,13 +133,13 @@ static int compare_epochs(const void *left, const void *right)
            ?: ORDER(a->rank, b->rank);
 }
 
-static bool is_same(const struct epoch *a, const struct epoch *b)
+static bool one_sided_is_same(const struct rma_epoch *a, const struct rma_epoch *b)
 {
     return a->comm == b->comm && a->window == b->window && a->target == b->target;
 }
 
 /* Judges the locks of one target, by their begins. */
-static int judge_locks(struct diagnosis *diagnosis, const struct epoch *epochs, size_t n)
+static int one_sided_judge_locks(struct diagnosis *diagnosis, const struct rma_epoch *epochs, size_t n)
 {
     int64_t least_ns = INT64_MAX, end_ns = INT64_MIN, ranks = 0;
     size_t met = 0;
@@ -161,7 +163,7 @@ static int judge_locks(struct diagnosis *diagnosis, const struct epoch *epochs, 
     struct finding finding = diagnosis_finding(FINDING_SERIAL_LOCKS, sum_s);
     uint32_t site = diagnosis_site_of(diagnosis, "MPI_Win_lock", epochs[0].callsite);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if (n < LEAST_LOCKS || (double)met < MEETING * (double)n || site == UINT32_MAX)
+    if (n < RMA_LEAST_LOCKS || (double)met < RMA_MEETING * (double)n || site == UINT32_MAX)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
@@ -174,13 +176,14 @@ static int judge_locks(struct diagnosis *diagnosis, const struct epoch *epochs, 
         n, epochs[0].target, diagnosis_seconds(waited, sum_s), text, 100 * sum_s / diagnosis->all_s);
 }
 
-static int judge_flushes(struct diagnosis *diagnosis, uint32_t site, const struct flush_site *sums)
+static int one_sided_judge_flushes(struct diagnosis *diagnosis, uint32_t site, const struct flush_site *sums)
 {
     double time_s = diagnosis_site_s(diagnosis, site);
     struct finding finding = diagnosis_finding(FINDING_MANY_FLUSHES, time_s);
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
-    if (sums->flushes < (uint64_t)LEAST_FLUSHES * diagnosis->sites[site].n_ranks || sums->transfers == 0 ||
-        (double)sums->transfers > TO_FLUSH * (double)sums->flushes || time_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    if (sums->flushes < (uint64_t)RMA_LEAST_FLUSHES * diagnosis->sites[site].n_ranks || sums->transfers == 0 ||
+        (double)sums->transfers > RMA_TO_FLUSH * (double)sums->flushes ||
+        time_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
@@ -193,23 +196,23 @@ static int judge_flushes(struct diagnosis *diagnosis, uint32_t site, const struc
         diagnosis_seconds(took, time_s), 100 * time_s / diagnosis->all_s);
 }
 
-static int compare_fences(const void *left, const void *right)
+static int one_sided_compare_fences(const void *left, const void *right)
 {
-    const struct fence *a = left, *b = right;
+    const struct rma_fence *a = left, *b = right;
     return ORDER(a->comm, b->comm)
            ?: ORDER(a->window, b->window) ?: ORDER(a->number, b->number) ?: ORDER(a->rank, b->rank);
 }
 
 /* Judges fences by the ranks that transfer between two, on average over those between which any does. */
-static int judge_fences(struct one_sided *all)
+static int one_sided_judge_fences(struct one_sided *all)
 {
     struct diagnosis *diagnosis = all->diagnosis;
     uint64_t pairs = 0, between = 0;
     if (all->fence_site == UINT32_MAX || all->n_fences == 0)
         return 0;
-    qsort(all->fences, all->n_fences, sizeof *all->fences, compare_fences);
+    qsort(all->fences, all->n_fences, sizeof *all->fences, one_sided_compare_fences);
     for (size_t i = 0; i < all->n_fences; i++) {
-        const struct fence *now = &all->fences[i], *before = i > 0 ? now - 1 : NULL;
+        const struct rma_fence *now = &all->fences[i], *before = i > 0 ? now - 1 : NULL;
         bool same = before != NULL && now->comm == before->comm && now->window == before->window &&
                     now->number == before->number;
         between += !same;
@@ -219,7 +222,7 @@ static int judge_fences(struct one_sided *all)
     const struct diagnosis_site *site = &diagnosis->sites[all->fence_site];
     struct finding finding = diagnosis_finding(FINDING_WIDE_FENCE, site->measured.part_s[RUN_COLLECTIVE_WAIT]);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if (site->calls < (uint64_t)LEAST_FENCES * site->n_ranks || ranks > FEW * site->n_ranks ||
+    if (site->calls < (uint64_t)RMA_LEAST_FENCES * site->n_ranks || ranks > RMA_FEW * site->n_ranks ||
         finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, all->fence_site, &finding, text) != 0)
@@ -238,18 +241,18 @@ int diagnose_one_sided(struct diagnosis *diagnosis)
                             .sites = xcalloc(diagnosis->program.n_sites, sizeof *all.sites),
                             .rank = -1,
                             .fence_site = UINT32_MAX};
-    int result = read_rows(&all);
+    int result = one_sided_read_rows(&all);
     if (all.n_epochs > 0)
-        qsort(all.epochs, all.n_epochs, sizeof *all.epochs, compare_epochs);
+        qsort(all.epochs, all.n_epochs, sizeof *all.epochs, one_sided_compare_epochs);
     for (size_t i = 0, end; result == 0 && i < all.n_epochs; i = end) {
-        for (end = i + 1; end < all.n_epochs && is_same(&all.epochs[i], &all.epochs[end]);)
+        for (end = i + 1; end < all.n_epochs && one_sided_is_same(&all.epochs[i], &all.epochs[end]);)
             end++;
-        result = judge_locks(diagnosis, all.epochs + i, end - i);
+        result = one_sided_judge_locks(diagnosis, all.epochs + i, end - i);
     }
     for (uint32_t site = 0; result == 0 && site < diagnosis->program.n_sites; site++)
-        result = judge_flushes(diagnosis, site, &all.sites[site]);
+        result = one_sided_judge_flushes(diagnosis, site, &all.sites[site]);
     if (result == 0)
-        result = judge_fences(&all);
+        result = one_sided_judge_fences(&all);
     free(all.epochs);
     free(all.open);
     free(all.sites);

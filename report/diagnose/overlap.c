@@ -11,12 +11,12 @@
 #include "share/base/memory.h"
 
 /* Computation before a wait that is right behind the posts, as part of the call, at most. */
-#define BEHIND_POSTS 0.1
+#define OVERLAP_BEHIND_POSTS 0.1
 /* Least part of the calls, or of the waiting, that is so. */
-#define MOST_CALLS 0.6
-#define MOST_TIME  0.5
+#define OVERLAP_MOST_CALLS 0.6
+#define OVERLAP_MOST_TIME  0.5
 
-enum { LEAST_CALLS = 8, LARGE_BYTES = 65536 };
+enum { OVERLAP_LEAST_CALLS = 8, OVERLAP_LARGE_BYTES = 65536 };
 
 struct overlap_site {
     uint64_t calls, direct, still;
@@ -26,7 +26,7 @@ struct overlap_site {
 };
 
 /* Adds up the bytes that a wait gets; *whole becomes false where it waits for anything else than messages. */
-static double waited_bytes(const struct run_program *program, const struct run_step *step, bool *whole)
+static double overlap_waited_bytes(const struct run_program *program, const struct run_step *step, bool *whole)
 {
     double bytes = 0;
     for (uint32_t k = 0; k < step->count; k++) {
@@ -39,7 +39,7 @@ static double waited_bytes(const struct run_program *program, const struct run_s
     return bytes;
 }
 
-static void sum_call(const struct diagnosis *diagnosis, uint32_t strand, size_t at, struct overlap_site *sites)
+static void overlap_sum_call(const struct diagnosis *diagnosis, uint32_t strand, size_t at, struct overlap_site *sites)
 {
     const struct run_program *program = &diagnosis->program;
     const struct run_timed_call *call = &diagnosis->calls->rows[at];
@@ -52,28 +52,28 @@ static void sum_call(const struct diagnosis *diagnosis, uint32_t strand, size_t 
         site->waits_only = false;
         return;
     }
-    double bytes = waited_bytes(program, step, &whole);
+    double bytes = overlap_waited_bytes(program, step, &whole);
     if (at + 1 < diagnosis->first_call[strand + 1])
         behind_s = diagnosis_before_s(diagnosis, strand, at + 1);
     site->calls++;
     site->bytes += bytes;
-    if (before_s <= BEHIND_POSTS * (double)call->length_s) {
+    if (before_s <= OVERLAP_BEHIND_POSTS * (double)call->length_s) {
         site->direct++;
         site->hidden_s += fmin(late_s, behind_s);
     }
-    if (whole && bytes >= LARGE_BYTES && before_s >= rest_s && late_s < before_s) {
+    if (whole && bytes >= OVERLAP_LARGE_BYTES && before_s >= rest_s && late_s < before_s) {
         site->still++;
         site->still_s += rest_s;
     }
 }
 
-static int judge_early(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
+static int overlap_judge_early(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
 {
     double late_s = diagnosis->sites[site].measured.part_s[RUN_LATE_SENDER];
     struct finding finding = diagnosis_finding(FINDING_EARLY_WAIT, sums->hidden_s);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if ((double)sums->direct < MOST_CALLS * (double)sums->calls || !(sums->hidden_s >= MOST_TIME * late_s) ||
-        finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    if ((double)sums->direct < OVERLAP_MOST_CALLS * (double)sums->calls ||
+        !(sums->hidden_s >= OVERLAP_MOST_TIME * late_s) || finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
@@ -86,11 +86,11 @@ static int judge_early(struct diagnosis *diagnosis, uint32_t site, const struct 
         text, diagnosis_seconds(waited, sums->hidden_s), 100 * sums->hidden_s / diagnosis->all_s);
 }
 
-static int judge_still(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
+static int overlap_judge_still(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
 {
     struct finding finding = diagnosis_finding(FINDING_NO_PROGRESS, sums->still_s);
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT];
-    if ((double)sums->still < MOST_CALLS * (double)sums->calls ||
+    if ((double)sums->still < OVERLAP_MOST_CALLS * (double)sums->calls ||
         finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
@@ -113,13 +113,13 @@ int diagnose_overlap(struct diagnosis *diagnosis)
         sites[i].waits_only = true;
     for (uint32_t strand = 0; strand < program->n_strands; strand++)
         for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++)
-            sum_call(diagnosis, strand, i, sites);
+            overlap_sum_call(diagnosis, strand, i, sites);
     for (uint32_t site = 0; result == 0 && site < program->n_sites; site++) {
-        if (!sites[site].waits_only || sites[site].calls < LEAST_CALLS)
+        if (!sites[site].waits_only || sites[site].calls < OVERLAP_LEAST_CALLS)
             continue;
-        result = judge_early(diagnosis, site, &sites[site]);
+        result = overlap_judge_early(diagnosis, site, &sites[site]);
         if (result == 0)
-            result = judge_still(diagnosis, site, &sites[site]);
+            result = overlap_judge_still(diagnosis, site, &sites[site]);
     }
     free(sites);
     return result;

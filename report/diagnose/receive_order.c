@@ -1,6 +1,6 @@
 /* Finds messages that come in another order than their receives were posted in, for which the MPI goes through long
  * lists: of receives that were posted before, or of messages that came before. Chance gives each message a place near
- * its turn; what is named is passed by LEAST_DEPTH others on average.
+ * its turn; what is named is passed by ARRIVAL_LEAST_DEPTH others on average.
  *
  * The lists are those of one sender in Open MPI, of all in MPICH (share/doc/MODELS.md, Queue search). */
 #include <inttypes.h>
@@ -12,11 +12,11 @@
 #include "share/base/order.h"
 
 /* Time to pass one entry of a list, which lies in no cache. */
-#define ENTRY_S 20e-9
+#define ARRIVAL_ENTRY_S 20e-9
 
-enum { LEAST_DEPTH = 32 };
+enum { ARRIVAL_LEAST_DEPTH = 32 };
 
-struct arrival {
+struct found_arrival {
     uint32_t src, dst, message;
     size_t receive; /* step that posts it */
     double send_s, recv_s;
@@ -27,29 +27,30 @@ struct receive_site {
 };
 
 /* Orders by list, then by the post of the receive. */
-static int compare_posts(const void *left, const void *right, void *of_all)
+static int order_compare_posts(const void *left, const void *right, void *of_all)
 {
-    const struct arrival *a = left, *b = right;
+    const struct found_arrival *a = left, *b = right;
     return ORDER(a->dst, b->dst) ?: (of_all != NULL ? 0 : ORDER(a->src, b->src)) ?: ORDER(a->receive, b->receive);
 }
 
-static int compare_sends(const void *left, const void *right)
+static int order_compare_sends(const void *left, const void *right)
 {
-    const struct arrival *a = *(const struct arrival *const *)left, *b = *(const struct arrival *const *)right;
+    const struct found_arrival *a = *(const struct found_arrival *const *)left,
+                               *b = *(const struct found_arrival *const *)right;
     return ORDER(a->send_s, b->send_s) ?: ORDER(a->receive, b->receive);
 }
 
 /* Counts, for arrivals[n] of one list in the order of their receives, those before that come later: Fenwick's tree over
  * the order of the sends. */
-static void count_passed(const struct diagnosis *diagnosis, const struct arrival *arrivals, size_t n,
-                         struct receive_site *sites)
+static void order_count_passed(const struct diagnosis *diagnosis, const struct found_arrival *arrivals, size_t n,
+                               struct receive_site *sites)
 {
-    const struct arrival **order = xcalloc(n, sizeof *order);
+    const struct found_arrival **order = xcalloc(n, sizeof *order);
     size_t *rank = xcalloc(n, sizeof *rank);
     uint32_t *tree = xcalloc(n + 1, sizeof *tree);
     for (size_t i = 0; i < n; i++)
         order[i] = &arrivals[i];
-    qsort(order, n, sizeof *order, compare_sends);
+    qsort(order, n, sizeof *order, order_compare_sends);
     for (size_t i = 0; i < n; i++)
         rank[order[i] - arrivals] = i + 1;
     for (size_t i = 0; i < n; i++) {
@@ -68,18 +69,18 @@ static void count_passed(const struct diagnosis *diagnosis, const struct arrival
 }
 
 /* Fills arrivals with the messages that are both sent and received. */
-static size_t find_arrivals(const struct diagnosis *diagnosis, struct arrival *arrivals)
+static size_t order_find_arrivals(const struct diagnosis *diagnosis, struct found_arrival *arrivals)
 {
     const struct run_program *program = &diagnosis->program;
     size_t n = 0;
     for (size_t i = 0; i < program->n_messages; i++)
         arrivals[i] =
-            (struct arrival){program->messages[i].src, program->messages[i].dst, (uint32_t)i, SIZE_MAX, NAN, NAN};
+            (struct found_arrival){program->messages[i].src, program->messages[i].dst, (uint32_t)i, SIZE_MAX, NAN, NAN};
     for (size_t i = 0; i < diagnosis->calls->n; i++) {
         const struct run_timed_call *call = &diagnosis->calls->rows[i];
         size_t end = i + 1 < diagnosis->calls->n ? diagnosis->calls->rows[i + 1].first_step : program->n_steps;
         for (size_t step = call->first_step; step < end; step++) {
-            struct arrival *arrival = &arrivals[program->steps[step].object];
+            struct found_arrival *arrival = &arrivals[program->steps[step].object];
             if (program->steps[step].kind == STEP_SEND) {
                 arrival->send_s = call->begin_s;
             } else if (program->steps[step].kind == STEP_RECEIVE) {
@@ -95,7 +96,7 @@ static size_t find_arrivals(const struct diagnosis *diagnosis, struct arrival *a
 }
 
 /* Takes the search from all calls that send or receive at that time: senders wait for it as long as receivers. */
-static struct run_mend *mend_search(const struct diagnosis *diagnosis, uint32_t site, double search_s)
+static struct run_mend *order_mend_search(const struct diagnosis *diagnosis, uint32_t site, double search_s)
 {
     const struct run_program *program = &diagnosis->program;
     struct run_mend *mend = diagnosis_mend(diagnosis);
@@ -124,15 +125,15 @@ static struct run_mend *mend_search(const struct diagnosis *diagnosis, uint32_t 
     return mend;
 }
 
-static int judge(struct diagnosis *diagnosis, uint32_t site, const struct receive_site *sums)
+static int order_judge(struct diagnosis *diagnosis, uint32_t site, const struct receive_site *sums)
 {
-    struct finding finding = diagnosis_finding(FINDING_RECEIVE_ORDER, sums->passed * ENTRY_S);
+    struct finding finding = diagnosis_finding(FINDING_RECEIVE_ORDER, sums->passed * ARRIVAL_ENTRY_S);
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
-    if (!(sums->passed >= LEAST_DEPTH * sums->n) || finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    if (!(sums->passed >= ARRIVAL_LEAST_DEPTH * sums->n) || finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = mend_search(diagnosis, site, finding.cost_s);
+    finding.mend = order_mend_search(diagnosis, site, finding.cost_s);
     return diagnosis_add(diagnosis, finding,
                          "messages come in another order than %s posts receives: each passes %.0f others, which takes "
                          "about %s",
@@ -146,19 +147,19 @@ int diagnose_receive_order(struct diagnosis *diagnosis)
     if (diagnosis->calls->n == 0 || program->n_messages == 0)
         return 0;
     struct receive_site *sites = xcalloc(program->n_sites, sizeof *sites);
-    struct arrival *arrivals = xcalloc(program->n_messages, sizeof *arrivals);
-    size_t n = find_arrivals(diagnosis, arrivals);
+    struct found_arrival *arrivals = xcalloc(program->n_messages, sizeof *arrivals);
+    size_t n = order_find_arrivals(diagnosis, arrivals);
     int result = 0;
     if (n > 0)
-        qsort_r(arrivals, n, sizeof *arrivals, compare_posts, of_all ? diagnosis : NULL);
+        qsort_r(arrivals, n, sizeof *arrivals, order_compare_posts, of_all ? diagnosis : NULL);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1;
              end < n && arrivals[end].dst == arrivals[i].dst && (of_all || arrivals[end].src == arrivals[i].src);)
             end++;
-        count_passed(diagnosis, arrivals + i, end - i, sites);
+        order_count_passed(diagnosis, arrivals + i, end - i, sites);
     }
     for (uint32_t site = 0; result == 0 && site < program->n_sites; site++)
-        result = judge(diagnosis, site, &sites[site]);
+        result = order_judge(diagnosis, site, &sites[site]);
     free(sites);
     free(arrivals);
     return result;

@@ -13,12 +13,12 @@
 #include "share/base/statistics.h"
 
 /* Probability of receivers that are late as often where chance decides. */
-#define CHANCE 0.01
+#define RECEIVER_CHANCE 0.01
 /* Least part of the messages whose receivers are late, and how many times what senders are late they must be. */
-#define MOST_MESSAGES 0.6
-#define MORE_LATE     3.0
+#define RECEIVER_MOST_MESSAGES 0.6
+#define RECEIVER_MORE_LATE     3.0
 
-enum { LEAST_MESSAGES = 5, LEAST_SOURCES = 3, SMALL_BYTES = 4096 };
+enum { RECEIVER_LEAST_MESSAGES = 5, RECEIVER_LEAST_SOURCES = 3, RECEIVER_SMALL_BYTES = 4096 };
 
 struct receiver_site {
     uint64_t n, late;
@@ -28,7 +28,7 @@ struct receiver_site {
     bool several; /* destinations */
 };
 
-static void sum_pairs(const struct diagnosis *diagnosis, struct receiver_site *sites)
+static void receivers_sum_pairs(const struct diagnosis *diagnosis, struct receiver_site *sites)
 {
     const struct pair_sums *pairs = diagnosis->pairs;
     for (size_t i = 0; i < pairs->n_rank_pairs; i++) {
@@ -49,14 +49,15 @@ static void sum_pairs(const struct diagnosis *diagnosis, struct receiver_site *s
     }
 }
 
-static bool is_synchronous(const char *function)
+static bool receivers_is_synchronous(const char *function)
 {
     static const char *const names[] = {"MPI_Ssend", "MPI_Issend", "MPI_Ssend_init", NULL};
     return run_function_named(function, names);
 }
 
 /* Returns whether another finding has told of the site, with half of that cost. */
-static bool is_told(const struct diagnosis *diagnosis, enum finding_number kind, int64_t callsite, double cost_s)
+static bool receivers_is_told(const struct diagnosis *diagnosis, enum finding_number kind, int64_t callsite,
+                              double cost_s)
 {
     for (size_t i = 0; i < diagnosis->findings->n; i++) {
         const struct finding *finding = &diagnosis->findings->rows[i];
@@ -66,7 +67,7 @@ static bool is_told(const struct diagnosis *diagnosis, enum finding_number kind,
     return false;
 }
 
-static int eager_limit(struct diagnosis *diagnosis, double *bytes)
+static int receivers_eager_limit(struct diagnosis *diagnosis, double *bytes)
 {
     struct cursor rows;
     cursor_open(&rows, diagnosis->database, diagnosis->path,
@@ -74,13 +75,13 @@ static int eager_limit(struct diagnosis *diagnosis, double *bytes)
                 diagnosis->error);
     if (cursor_next(&rows))
         *bytes = (double)cursor_integer(&rows, 0);
-    *bytes = *bytes > 0 ? *bytes : SMALL_BYTES;
+    *bytes = *bytes > 0 ? *bytes : RECEIVER_SMALL_BYTES;
     return cursor_close(&rows);
 }
 
 /* Lets the sends of a site wait for no receive. A rank that receives from many does its part of the work only; others
  * that do more before they receive than senders do before they send, as much as these. */
-static struct run_mend *mend_receivers(const struct diagnosis *diagnosis, uint32_t site, bool hot)
+static struct run_mend *receivers_mend_receivers(const struct diagnosis *diagnosis, uint32_t site, bool hot)
 {
     const struct run_program *program = &diagnosis->program;
     struct run_mend *mend = diagnosis_mend(diagnosis);
@@ -104,26 +105,28 @@ static struct run_mend *mend_receivers(const struct diagnosis *diagnosis, uint32
     return mend;
 }
 
-static int judge(struct diagnosis *diagnosis, uint32_t site, const struct receiver_site *sums, double limit_bytes)
+static int receivers_judge(struct diagnosis *diagnosis, uint32_t site, const struct receiver_site *sums,
+                           double limit_bytes)
 {
     const struct run_site *told = &diagnosis->program.sites[site];
     const struct run_parts *measured = &diagnosis->sites[site].measured;
     double cost_s = measured->part_s[RUN_LATE_RECEIVER], share = 100 * cost_s / diagnosis->all_s;
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT];
     struct finding finding = diagnosis_finding(FINDING_LATE_RECEIVER, cost_s);
-    if (sums->n < LEAST_MESSAGES || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    if (sums->n < RECEIVER_LEAST_MESSAGES || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    if (is_told(diagnosis, FINDING_SENDS_IN_TURN, finding.callsite, cost_s))
+    if (receivers_is_told(diagnosis, FINDING_SENDS_IN_TURN, finding.callsite, cost_s))
         return 0;
-    bool synchronous = is_synchronous(told->function) && sums->bytes <= limit_bytes * (double)sums->n;
+    bool synchronous = receivers_is_synchronous(told->function) && sums->bytes <= limit_bytes * (double)sums->n;
     uint32_t least = (uint32_t)(diagnosis->program.n_ranks / 2);
-    bool hot = !sums->several && sums->sources >= LEAST_SOURCES && sums->sources >= least;
+    bool hot = !sums->several && sums->sources >= RECEIVER_LEAST_SOURCES && sums->sources >= least;
     double chance =
         binomial_above((unsigned)fmin((double)sums->late, 1e9) - 1, 0.5, (unsigned)fmin((double)sums->n, 1e9));
-    bool late = sums->late > 0 && chance < CHANCE && (double)sums->late >= MOST_MESSAGES * (double)sums->n &&
-                sums->late_ns >= MORE_LATE * sums->early_ns;
+    bool late = sums->late > 0 && chance < RECEIVER_CHANCE &&
+                (double)sums->late >= RECEIVER_MOST_MESSAGES * (double)sums->n &&
+                sums->late_ns >= RECEIVER_MORE_LATE * sums->early_ns;
     if (!synchronous && !hot && !late)
         return 0;
     finding.kind = synchronous ? FINDING_SYNCHRONOUS : hot ? FINDING_HOT_RECEIVER : FINDING_LATE_RECEIVER;
@@ -132,7 +135,7 @@ static int judge(struct diagnosis *diagnosis, uint32_t site, const struct receiv
         finding.mend = diagnosis_mend(diagnosis);
         diagnosis_mend_site(diagnosis, finding.mend, site, MEND_POSTED);
     } else {
-        finding.mend = mend_receivers(diagnosis, site, hot);
+        finding.mend = receivers_mend_receivers(diagnosis, site, hot);
     }
     diagnosis_seconds(waited, cost_s);
     if (synchronous)
@@ -156,10 +159,10 @@ int diagnose_receivers(struct diagnosis *diagnosis)
     size_t n = diagnosis->program.n_sites;
     struct receiver_site *sites = xcalloc(n, sizeof *sites);
     double limit_bytes = 0;
-    sum_pairs(diagnosis, sites);
-    int result = eager_limit(diagnosis, &limit_bytes);
+    receivers_sum_pairs(diagnosis, sites);
+    int result = receivers_eager_limit(diagnosis, &limit_bytes);
     for (uint32_t site = 0; result == 0 && site < n; site++)
-        result = judge(diagnosis, site, &sites[site], limit_bytes);
+        result = receivers_judge(diagnosis, site, &sites[site], limit_bytes);
     free(sites);
     return result;
 }

@@ -11,11 +11,11 @@
 #include "share/base/order.h"
 
 /* How many times as long calls must last as those without another thread beside them. */
-#define SLOWED 1.5
+#define THREAD_SLOWED 1.5
 /* Share of all time where there is nothing to hold them against. */
-#define WITHOUT_LIKE 0.1
+#define THREAD_WITHOUT_LIKE 0.1
 
-enum { LEAST_LIKE = 16, LEAST_CALLS = 64 };
+enum { THREAD_LEAST_LIKE = 16, THREAD_LEAST_CALLS = 64 };
 
 struct thread_call {
     size_t call;
@@ -29,14 +29,14 @@ struct thread_site {
     double at_once_s; /* calls beside others, all but one */
 };
 
-static int compare_begins(const void *left, const void *right)
+static int threads_compare_begins(const void *left, const void *right)
 {
     const struct thread_call *a = left, *b = right;
     return ORDER(a->begin_s, b->begin_s) ?: ORDER(a->strand, b->strand) ?: ORDER(a->call, b->call);
 }
 
 /* Sums the calls of a rank, by their begins; those that meet one of another thread apart from the others. */
-static void sum_rank(const struct thread_call *calls, size_t n, struct thread_site *sites)
+static void threads_sum_rank(const struct thread_call *calls, size_t n, struct thread_site *sites)
 {
     bool *meets = xcalloc(n, sizeof *meets);
     for (size_t i = 0, last = 0; i < n; i++) {
@@ -57,15 +57,16 @@ static void sum_rank(const struct thread_call *calls, size_t n, struct thread_si
     free(meets);
 }
 
-static int judge(struct diagnosis *diagnosis, uint32_t site, const struct thread_site *sums)
+static int threads_judge(struct diagnosis *diagnosis, uint32_t site, const struct thread_site *sums)
 {
-    bool has_like = sums->alone >= LEAST_LIKE;
+    bool has_like = sums->alone >= THREAD_LEAST_LIKE;
     double like_s = has_like ? sums->alone_s / (double)sums->alone : 0;
     double cost_s = has_like ? sums->rest_s - like_s * (double)sums->n : sums->at_once_s;
     struct finding finding = diagnosis_finding(FINDING_THREADS_IN_TURN, cost_s);
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
-    if (sums->n < LEAST_CALLS || cost_s < (has_like ? FINDING_LEAST_SHARE : WITHOUT_LIKE) * diagnosis->all_s ||
-        (has_like && sums->rest_s < SLOWED * like_s * (double)sums->n))
+    if (sums->n < THREAD_LEAST_CALLS ||
+        cost_s < (has_like ? FINDING_LEAST_SHARE : THREAD_WITHOUT_LIKE) * diagnosis->all_s ||
+        (has_like && sums->rest_s < THREAD_SLOWED * like_s * (double)sums->n))
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
@@ -102,12 +103,12 @@ int diagnose_threads(struct diagnosis *diagnosis)
                                                   fmax((double)call->rest_s, 0)};
             }
         if (n > 0)
-            qsort(calls, n, sizeof *calls, compare_begins);
-        sum_rank(calls, n, sites);
+            qsort(calls, n, sizeof *calls, threads_compare_begins);
+        threads_sum_rank(calls, n, sites);
         free(calls);
     }
     for (uint32_t site = 0; result == 0 && site < program->n_sites; site++)
-        result = judge(diagnosis, site, &sites[site]);
+        result = threads_judge(diagnosis, site, &sites[site]);
     free(sites);
     return result;
 }

@@ -14,9 +14,9 @@
 #include "share/base/order.h"
 
 /* Computation between two sends of which one waits for the other, as part of the wait, at most. */
-#define BETWEEN 0.1
+#define TURN_BETWEEN 0.1
 
-enum { LEAST_LINKS = 8, LEAST_DEPTH = 2 };
+enum { TURN_LEAST_LINKS = 8, TURN_LEAST_DEPTH = 2 };
 
 struct turn_site {
     double chain_s, turn_s;
@@ -26,7 +26,7 @@ struct turn_site {
     int64_t begins;     /* rank with which the deepest one begins */
 };
 
-struct link {
+struct turn_link {
     uint32_t depth, begins;
     double work_s;
     bool counted;
@@ -36,11 +36,11 @@ struct turns {
     const struct diagnosis *diagnosis;
     uint32_t *nth;             /* [calls] of a call among those of its place */
     size_t *first, *of_strand; /* waits by strand, in the order of time: of_strand[first[s] .. first[s + 1]) */
-    struct link *links;        /* [n_waits] */
+    struct turn_link *links;   /* [n_waits] */
     struct turn_site *sites;   /* [n_sites] */
 };
 
-static void count_calls(struct turns *turns)
+static void turns_count_calls(struct turns *turns)
 {
     const struct diagnosis *diagnosis = turns->diagnosis;
     uint32_t *n = xcalloc(diagnosis->program.n_places, sizeof *n);
@@ -49,7 +49,7 @@ static void count_calls(struct turns *turns)
     free(n);
 }
 
-static void sort_waits(struct turns *turns)
+static void turns_sort_waits(struct turns *turns)
 {
     const struct diagnosis *diagnosis = turns->diagnosis;
     size_t n_strands = diagnosis->program.n_strands;
@@ -66,7 +66,7 @@ static void sort_waits(struct turns *turns)
 }
 
 /* Returns the last wait of a strand that ended until then, or SIZE_MAX. */
-static size_t wait_before(const struct turns *turns, uint32_t strand, double at_s)
+static size_t turns_wait_before(const struct turns *turns, uint32_t strand, double at_s)
 {
     size_t low = turns->first[strand], high = turns->first[strand + 1];
     while (low < high) {
@@ -80,28 +80,28 @@ static size_t wait_before(const struct turns *turns, uint32_t strand, double at_
 }
 
 /* A wait for a message that was not sent yet: continues the chain of its sender, or begins one. */
-static void follow_chain(struct turns *turns, size_t number)
+static void turns_follow_chain(struct turns *turns, size_t number)
 {
     const struct diagnosis *diagnosis = turns->diagnosis;
     const struct run_wait *wait = &diagnosis->recorded.waits[number];
     size_t call = run_timed_call_of(diagnosis->calls, wait->begin.step);
     uint32_t site = diagnosis_site_of_step(diagnosis, diagnosis->calls->rows[call].first_step);
-    struct link *link = &turns->links[number];
+    struct turn_link *link = &turns->links[number];
     struct turn_site *sums = &turns->sites[site];
-    size_t before = wait_before(turns, wait->cause.strand, wait->cause.at_s);
-    *link = (struct link){.depth = 1, .begins = diagnosis->program.strands[wait->cause.strand].rank};
+    size_t before = turns_wait_before(turns, wait->cause.strand, wait->cause.at_s);
+    *link = (struct turn_link){.depth = 1, .begins = diagnosis->program.strands[wait->cause.strand].rank};
     if (before == SIZE_MAX)
         return;
     const struct run_wait *earlier = &diagnosis->recorded.waits[before];
     size_t of_earlier = run_timed_call_of(diagnosis->calls, earlier->begin.step);
-    struct link *previous = &turns->links[before];
+    struct turn_link *previous = &turns->links[before];
     double work_s = wait->cause.at_s - earlier->end_s;
     if (previous->depth == 0 || earlier->end_s <= wait->begin.at_s ||
         diagnosis_site_of_step(diagnosis, diagnosis->calls->rows[of_earlier].first_step) != site ||
         turns->nth[of_earlier] != turns->nth[call])
         return;
-    *link =
-        (struct link){.depth = previous->depth + 1, .begins = previous->begins, .work_s = work_s + previous->work_s};
+    *link = (struct turn_link){
+        .depth = previous->depth + 1, .begins = previous->begins, .work_s = work_s + previous->work_s};
     double cost_s = fmin(wait->late_s, link->work_s);
     if (!previous->counted && work_s > 0)
         cost_s += fmin(earlier->late_s, work_s); /* the first of the chain waits for work as well */
@@ -116,7 +116,7 @@ static void follow_chain(struct turns *turns, size_t number)
     }
 }
 
-static bool has_step(const struct diagnosis *diagnosis, size_t call, enum run_step_kind kind)
+static bool turns_has_step(const struct diagnosis *diagnosis, size_t call, enum run_step_kind kind)
 {
     const struct run_step *step = &diagnosis->program.steps[diagnosis->calls->rows[call].first_step];
     for (;; step++) {
@@ -128,7 +128,7 @@ static bool has_step(const struct diagnosis *diagnosis, size_t call, enum run_st
 }
 
 /* A send that waits for its receive, whose rank was in a send of its own meanwhile. */
-static void follow_send(struct turns *turns, const struct run_wait *wait)
+static void turns_follow_send(struct turns *turns, const struct run_wait *wait)
 {
     const struct diagnosis *diagnosis = turns->diagnosis;
     size_t call = run_timed_call_of(diagnosis->calls, wait->begin.step);
@@ -137,9 +137,10 @@ static void follow_send(struct turns *turns, const struct run_wait *wait)
     if (cause <= diagnosis->first_call[wait->cause.strand])
         return;
     const struct run_timed_call *before = &diagnosis->calls->rows[cause - 1];
-    if (diagnosis_site_of_step(diagnosis, before->first_step) != site || !has_step(diagnosis, cause - 1, STEP_SEND) ||
-        !has_step(diagnosis, cause - 1, STEP_WAIT) || has_step(diagnosis, cause - 1, STEP_RECEIVE) ||
-        diagnosis_before_s(diagnosis, wait->cause.strand, cause) > BETWEEN * wait->late_s)
+    if (diagnosis_site_of_step(diagnosis, before->first_step) != site ||
+        !turns_has_step(diagnosis, cause - 1, STEP_SEND) || !turns_has_step(diagnosis, cause - 1, STEP_WAIT) ||
+        turns_has_step(diagnosis, cause - 1, STEP_RECEIVE) ||
+        diagnosis_before_s(diagnosis, wait->cause.strand, cause) > TURN_BETWEEN * wait->late_s)
         return;
     double from_s = fmax(wait->begin.at_s, before->begin_s),
            to_s = fmin(diagnosis_call_end_s(before), wait->cause.at_s);
@@ -149,12 +150,12 @@ static void follow_send(struct turns *turns, const struct run_wait *wait)
     }
 }
 
-static int add_chain(struct diagnosis *diagnosis, uint32_t site, const struct turn_site *sums)
+static int turns_add_chain(struct diagnosis *diagnosis, uint32_t site, const struct turn_site *sums)
 {
     struct finding finding = diagnosis_finding(FINDING_CHAIN, sums->chain_s);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     size_t ranks = sums->deepest + 1 < diagnosis->program.n_ranks ? sums->deepest + 1 : diagnosis->program.n_ranks;
-    if (sums->links < LEAST_LINKS || sums->chain_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    if (sums->links < TURN_LEAST_LINKS || sums->chain_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
@@ -168,11 +169,11 @@ static int add_chain(struct diagnosis *diagnosis, uint32_t site, const struct tu
                          100 * sums->chain_s / diagnosis->all_s);
 }
 
-static int add_turn(struct diagnosis *diagnosis, uint32_t site, const struct turn_site *sums)
+static int turns_add_turn(struct diagnosis *diagnosis, uint32_t site, const struct turn_site *sums)
 {
     struct finding finding = diagnosis_finding(FINDING_SENDS_IN_TURN, sums->turn_s);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if (sums->sends < LEAST_LINKS || sums->turn_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    if (sums->sends < TURN_LEAST_LINKS || sums->turn_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
@@ -197,19 +198,19 @@ int diagnose_turns(struct diagnosis *diagnosis)
                           .links = xcalloc(n_waits, sizeof *turns.links),
                           .sites = xcalloc(program->n_sites, sizeof *turns.sites)};
     int result = 0;
-    count_calls(&turns);
-    sort_waits(&turns);
+    turns_count_calls(&turns);
+    turns_sort_waits(&turns);
     for (size_t i = 0; i < n_waits; i++) { /* in the order of their ends */
         const struct run_wait *wait = &diagnosis->recorded.waits[i];
         if (program->steps[wait->cause.step].kind == STEP_SEND)
-            follow_chain(&turns, i);
+            turns_follow_chain(&turns, i);
         else if (program->steps[wait->cause.step].kind == STEP_RECEIVE)
-            follow_send(&turns, wait);
+            turns_follow_send(&turns, wait);
     }
     for (uint32_t site = 0; result == 0 && site < program->n_sites; site++) {
-        result = add_chain(diagnosis, site, &turns.sites[site]);
+        result = turns_add_chain(diagnosis, site, &turns.sites[site]);
         if (result == 0)
-            result = add_turn(diagnosis, site, &turns.sites[site]);
+            result = turns_add_turn(diagnosis, site, &turns.sites[site]);
     }
     free(turns.nth);
     free(turns.first);

@@ -7,10 +7,10 @@
 
 #include "share/base/memory.h"
 
-#define NOBODY UINT32_MAX
+#define TIMING_NOBODY UINT32_MAX
 
 /* A collective under way. */
-struct gathering {
+struct timing_gathering {
     uint32_t n_came;
     double last_s; /* arrival of those that came */
 };
@@ -19,17 +19,17 @@ struct timing {
     const struct run_program *program;
     const struct run_timed_calls *calls;
     const struct run_mend *mend;
-    double *post_s[2];            /* [n_messages] of send and receive; NaN: not yet */
-    double *arrival_s;            /* [n_members] */
-    struct gathering *gatherings; /* [n_collectives] */
-    size_t *at;                   /* [n_strands] the call */
-    size_t *end;                  /* [n_strands] behind its last one */
-    double *now_s;                /* [n_strands] end of the call before, or, once the call has posted, its begin */
-    double *carried_s;            /* [n_strands] computation that goes behind the next call */
-    double *later_s;              /* [n_strands] until when a wait that was put off lasts, -INFINITY: none */
-    bool *posted;                 /* [n_strands] whether the call has */
-    uint32_t *blocked;            /* [2 n_messages + n_collectives] the last strand that waits for it */
-    uint32_t *next;               /* [n_strands] the one before it; of those that can go on as well */
+    double *post_s[2];                   /* [n_messages] of send and receive; NaN: not yet */
+    double *arrival_s;                   /* [n_members] */
+    struct timing_gathering *gatherings; /* [n_collectives] */
+    size_t *at;                          /* [n_strands] the call */
+    size_t *end;                         /* [n_strands] behind its last one */
+    double *now_s;     /* [n_strands] end of the call before, or, once the call has posted, its begin */
+    double *carried_s; /* [n_strands] computation that goes behind the next call */
+    double *later_s;   /* [n_strands] until when a wait that was put off lasts, -INFINITY: none */
+    bool *posted;      /* [n_strands] whether the call has */
+    uint32_t *blocked; /* [2 n_messages + n_collectives] the last strand that waits for it */
+    uint32_t *next;    /* [n_strands] the one before it; of those that can go on as well */
     uint32_t going;
     float *rests; /* to be made, or NULL */
 };
@@ -47,11 +47,11 @@ size_t run_timed_call_of(const struct run_timed_calls *calls, size_t step)
     return low;
 }
 
-static void wake(struct timing *timing, size_t object)
+static void timing_wake(struct timing *timing, size_t object)
 {
     uint32_t strand = timing->blocked[object];
-    timing->blocked[object] = NOBODY;
-    while (strand != NOBODY) {
+    timing->blocked[object] = TIMING_NOBODY;
+    while (strand != TIMING_NOBODY) {
         uint32_t next = timing->next[strand];
         timing->next[strand] = timing->going;
         timing->going = strand;
@@ -59,41 +59,41 @@ static void wake(struct timing *timing, size_t object)
     }
 }
 
-static bool block(struct timing *timing, uint32_t strand, size_t object)
+static bool timing_block(struct timing *timing, uint32_t strand, size_t object)
 {
     timing->next[strand] = timing->blocked[object];
     timing->blocked[object] = strand;
     return false;
 }
 
-static void post(struct timing *timing, const struct run_step *step, double now_s)
+static void timing_post(struct timing *timing, const struct run_step *step, double now_s)
 {
     const struct run_program *program = timing->program;
     if (step->kind == STEP_SEND || step->kind == STEP_RECEIVE) {
         size_t side = step->kind == STEP_RECEIVE;
         timing->post_s[side][step->object] = now_s;
-        wake(timing, 2 * (size_t)step->object + side);
+        timing_wake(timing, 2 * (size_t)step->object + side);
     } else if (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN) {
         uint32_t collective = program->members[step->object].collective;
-        struct gathering *gathering = &timing->gatherings[collective];
+        struct timing_gathering *gathering = &timing->gatherings[collective];
         timing->arrival_s[step->object] = now_s;
         gathering->last_s = gathering->n_came++ == 0 ? now_s : fmax(gathering->last_s, now_s);
-        wake(timing, 2 * program->n_messages + collective);
+        timing_wake(timing, 2 * program->n_messages + collective);
     }
 }
 
-static uint8_t mended(const struct timing *timing, uint32_t site)
+static uint8_t timing_mended(const struct timing *timing, uint32_t site)
 {
     return timing->mend != NULL && timing->mend->site != NULL ? timing->mend->site[site] : 0;
 }
 
 /* Finds what a member waits for. Returns false, and blocks the strand, where that has not come. */
-static bool await_member(struct timing *timing, uint32_t strand, uint32_t member, double *awaited_s)
+static bool timing_await_member(struct timing *timing, uint32_t strand, uint32_t member, double *awaited_s)
 {
     const struct run_program *program = timing->program;
     uint32_t number = program->members[member].collective;
     const struct run_collective *collective = &program->collectives[number];
-    const struct gathering *gathering = &timing->gatherings[number];
+    const struct timing_gathering *gathering = &timing->gatherings[number];
     uint32_t first = collective->first_member, root = first + collective->root, to = first;
     switch ((enum run_dependence)collective->dependence) {
     case DEPENDS_ON_NOBODY:
@@ -108,61 +108,62 @@ static bool await_member(struct timing *timing, uint32_t strand, uint32_t member
         if (collective->root >= collective->n_members)
             return true;
         if (isnan(timing->arrival_s[root]))
-            return block(timing, strand, 2 * program->n_messages + number);
+            return timing_block(timing, strand, 2 * program->n_messages + number);
         *awaited_s = fmax(*awaited_s, timing->arrival_s[root]);
         return true;
     case DEPENDS_ON_LOWER:
         for (to = first; to < member; to++) {
             if (isnan(timing->arrival_s[to]))
-                return block(timing, strand, 2 * program->n_messages + number);
+                return timing_block(timing, strand, 2 * program->n_messages + number);
             *awaited_s = fmax(*awaited_s, timing->arrival_s[to]);
         }
         return true;
     }
     if (gathering->n_came < collective->n_members)
-        return block(timing, strand, 2 * program->n_messages + number);
+        return timing_block(timing, strand, 2 * program->n_messages + number);
     *awaited_s = fmax(*awaited_s, gathering->last_s);
     return true;
 }
 
 /* Finds until when an operation is waited for, its transfer not counted. */
-static bool await(struct timing *timing, uint32_t strand, uint32_t operation, uint8_t how, double *awaited_s)
+static bool timing_await(struct timing *timing, uint32_t strand, uint32_t operation, uint8_t how, double *awaited_s)
 {
     uint32_t object = run_operation_object(operation);
     enum run_operation_kind kind = run_operation_kind(operation);
     if (kind == OPERATION_MEMBER)
-        return (how & MEND_APART) != 0 || await_member(timing, strand, object, awaited_s);
+        return (how & MEND_APART) != 0 || timing_await_member(timing, strand, object, awaited_s);
     const struct run_message *message = &timing->program->messages[object];
     if ((message->flags & MESSAGE_ONE_SIDED) != 0 ||
         (kind == OPERATION_SEND && ((message->flags & MESSAGE_AWAITED) == 0 || (how & MEND_POSTED) != 0)))
         return true;
     size_t side = kind == OPERATION_SEND; /* a send waits for the receive */
     if (isnan(timing->post_s[side][object]))
-        return block(timing, strand, 2 * (size_t)object + side);
+        return timing_block(timing, strand, 2 * (size_t)object + side);
     *awaited_s = fmax(*awaited_s, timing->post_s[side][object]);
     return true;
 }
 
 /* Finds until when the call must wait. Returns false where that is not known yet. */
-static bool await_call(struct timing *timing, uint32_t strand, size_t first, size_t end, uint8_t how, double *awaited_s)
+static bool timing_await_call(struct timing *timing, uint32_t strand, size_t first, size_t end, uint8_t how,
+                              double *awaited_s)
 {
     const struct run_program *program = timing->program;
     for (size_t i = first; i < end; i++) {
         const struct run_step *step = &program->steps[i];
         if (step->kind == STEP_PROBE &&
-            !await(timing, strand, run_operation(step->object, OPERATION_RECEIVE), how, awaited_s))
+            !timing_await(timing, strand, run_operation(step->object, OPERATION_RECEIVE), how, awaited_s))
             return false;
         if (step->kind == STEP_COLLECTIVE &&
-            !await(timing, strand, run_operation(step->object, OPERATION_MEMBER), how, awaited_s))
+            !timing_await(timing, strand, run_operation(step->object, OPERATION_MEMBER), how, awaited_s))
             return false;
         for (uint32_t k = 0; step->kind == STEP_WAIT && k < step->count; k++)
-            if (!await(timing, strand, program->waits[step->object + k], how, awaited_s))
+            if (!timing_await(timing, strand, program->waits[step->object + k], how, awaited_s))
                 return false;
     }
     return true;
 }
 
-static double computed_s(struct timing *timing, uint32_t strand, uint32_t place, double seconds)
+static double timing_computed_s(struct timing *timing, uint32_t strand, uint32_t place, double seconds)
 {
     const struct run_mend *mend = timing->mend;
     if (mend == NULL)
@@ -173,7 +174,7 @@ static double computed_s(struct timing *timing, uint32_t strand, uint32_t place,
         seconds *= (double)mend->compute_scale[place];
     seconds += timing->carried_s[strand];
     timing->carried_s[strand] = 0;
-    if ((mended(timing, timing->program->places[place].site) & MEND_EARLIER) != 0) {
+    if ((timing_mended(timing, timing->program->places[place].site) & MEND_EARLIER) != 0) {
         timing->carried_s[strand] = seconds;
         return 0;
     }
@@ -181,7 +182,7 @@ static double computed_s(struct timing *timing, uint32_t strand, uint32_t place,
 }
 
 /* Returns the end of the strand's last call before its next one, or the begin of its first computation. */
-static double before_s(const struct timing *timing, uint32_t strand, size_t call)
+static double timing_before_s(const struct timing *timing, uint32_t strand, size_t call)
 {
     const struct run_timed_call *rows = timing->calls->rows;
     bool first = rows[call].first_step <= timing->program->strands[strand].first_step;
@@ -189,34 +190,34 @@ static double before_s(const struct timing *timing, uint32_t strand, size_t call
 }
 
 /* Begins the call: it comes after its computation, and posts. */
-static void enter(struct timing *timing, uint32_t strand, size_t first, size_t end)
+static void timing_enter(struct timing *timing, uint32_t strand, size_t first, size_t end)
 {
     const struct run_program *program = timing->program;
     const struct run_timed_call *call = &timing->calls->rows[timing->at[strand]];
     if (timing->rests != NULL) {
         timing->now_s[strand] = call->begin_s;
     } else {
-        double seconds = fmax(call->begin_s - before_s(timing, strand, timing->at[strand]), 0);
-        timing->now_s[strand] += computed_s(timing, strand, program->steps[first].place, seconds);
+        double seconds = fmax(call->begin_s - timing_before_s(timing, strand, timing->at[strand]), 0);
+        timing->now_s[strand] += timing_computed_s(timing, strand, program->steps[first].place, seconds);
         timing->now_s[strand] = fmax(timing->now_s[strand], timing->later_s[strand]);
         timing->later_s[strand] = -INFINITY;
     }
     for (size_t i = first; i < end; i++)
-        post(timing, &program->steps[i], timing->now_s[strand]);
+        timing_post(timing, &program->steps[i], timing->now_s[strand]);
     timing->posted[strand] = true;
 }
 
 /* Does a call. Returns false where it must wait for what has not come. */
-static bool do_call(struct timing *timing, uint32_t strand, size_t end)
+static bool timing_do_call(struct timing *timing, uint32_t strand, size_t end)
 {
     const struct run_program *program = timing->program;
     const struct run_timed_call *call = &timing->calls->rows[timing->at[strand]];
     uint32_t place = program->steps[call->first_step].place;
-    uint8_t how = mended(timing, program->places[place].site);
+    uint8_t how = timing_mended(timing, program->places[place].site);
     double awaited_s = -INFINITY;
     if (!timing->posted[strand])
-        enter(timing, strand, call->first_step, end);
-    if (!await_call(timing, strand, call->first_step, end, how, &awaited_s))
+        timing_enter(timing, strand, call->first_step, end);
+    if (!timing_await_call(timing, strand, call->first_step, end, how, &awaited_s))
         return false;
     timing->posted[strand] = false;
     if (timing->rests != NULL) {
@@ -236,20 +237,20 @@ static bool do_call(struct timing *timing, uint32_t strand, size_t end)
 }
 
 /* Goes on with a strand as far as it can. */
-static void go(struct timing *timing, uint32_t strand)
+static void timing_go(struct timing *timing, uint32_t strand)
 {
     const struct run_strand *told = &timing->program->strands[strand];
     size_t last = told->first_step + told->n_steps;
     for (; timing->at[strand] < timing->end[strand]; timing->at[strand]++) {
         size_t at = timing->at[strand];
         size_t end = at + 1 < timing->end[strand] ? timing->calls->rows[at + 1].first_step : last;
-        if (!do_call(timing, strand, end))
+        if (!timing_do_call(timing, strand, end))
             return;
     }
 }
 
 /* Finds the calls of each strand. Returns false where they do not fit. */
-static bool divide(struct timing *timing)
+static bool timing_divide(struct timing *timing)
 {
     const struct run_program *program = timing->program;
     size_t call = 0;
@@ -288,8 +289,8 @@ static void timing_init(struct timing *timing)
     timing->next = xcalloc(program->n_strands, sizeof *timing->next);
     timing->blocked = xmalloc((n_objects + 1) * sizeof *timing->blocked);
     for (size_t i = 0; i < n_objects; i++)
-        timing->blocked[i] = NOBODY;
-    timing->going = NOBODY;
+        timing->blocked[i] = TIMING_NOBODY;
+    timing->going = TIMING_NOBODY;
     for (size_t i = program->n_strands; i-- > 0;) {
         timing->now_s[i] = program->strands[i].begin_s;
         timing->later_s[i] = -INFINITY;
@@ -315,15 +316,15 @@ static void timing_release(struct timing *timing)
 }
 
 /* Returns whether all strands came to their ends. */
-static bool run_all(struct timing *timing)
+static bool timing_run_all(struct timing *timing)
 {
     timing_init(timing);
-    if (!divide(timing))
+    if (!timing_divide(timing))
         return false;
-    while (timing->going != NOBODY) {
+    while (timing->going != TIMING_NOBODY) {
         uint32_t strand = timing->going;
         timing->going = timing->next[strand];
-        go(timing, strand);
+        timing_go(timing, strand);
     }
     for (size_t i = 0; i < timing->program->n_strands; i++)
         if (timing->at[i] < timing->end[i])
@@ -334,7 +335,7 @@ static bool run_all(struct timing *timing)
 int run_retime_begin(const struct run_program *program, struct run_timed_calls *calls)
 {
     struct timing timing = {.program = program, .calls = calls, .rests = xcalloc(calls->n, sizeof *timing.rests)};
-    bool done = run_all(&timing);
+    bool done = timing_run_all(&timing);
     for (size_t i = 0; done && i < calls->n; i++)
         calls->rows[i].rest_s = timing.rests[i];
     timing_release(&timing);
@@ -347,7 +348,7 @@ double run_retime(const struct run_program *program, const struct run_timed_call
 {
     struct timing timing = {.program = program, .calls = calls, .mend = mend};
     double first_s = INFINITY, last_s = -INFINITY;
-    bool done = run_all(&timing);
+    bool done = timing_run_all(&timing);
     for (size_t i = 0; i < program->n_strands; i++) {
         const struct run_strand *strand = &program->strands[i];
         bool is_first = i == 0 || program->strands[i - 1].rank != strand->rank;
