@@ -17,7 +17,7 @@
 #include "predictor/gpu/gpu_paths.h"
 #include "predictor/models/model.h"
 #include "report/collect/fields.h"
-#include "report/diagnose/finding.h"
+#include "report/diagnose/findings.h"
 
 enum report_activity_kind {
     SPENT_COMPUTATION, /* outside MPI */

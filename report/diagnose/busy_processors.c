@@ -27,16 +27,16 @@ int diagnose_busy_processors(struct diagnosis *diagnosis)
     }
     struct finding finding = diagnosis_finding(FINDING_BUSY_PROCESSORS, sum_s);
     finding.rank = (int64_t)worst;
-    finding.mend = diagnosis_mend(diagnosis);
+    finding.mend = mend_new();
     for (uint32_t i = 0; i < program->n_places; i++)
-        diagnosis_mend_scale(diagnosis, finding.mend, i, 1 - diagnosis->busy_share[program->places[i].rank]);
+        mend_scale(&diagnosis->program, finding.mend, i, 1 - diagnosis->busy_share[program->places[i].rank]);
     int result = crowding_find(diagnosis->database, diagnosis->path, &crowded, diagnosis->error);
     if (crowded.nodes > 0)
         finding.kind = FINDING_CROWDED;
     if (crowded.nodes > 0)
         snprintf(crowd, sizeof crowd, ": %" PRId64 " ranks share %" PRId64, crowded.ranks, crowded.processors);
     if (result != 0 || !(diagnosis->rank_s[worst] > 0))
-        diagnosis_mend_release(finding.mend);
+        mend_release(finding.mend);
     else
         result = diagnosis_add(
             diagnosis, finding,

@@ -92,8 +92,8 @@ static int joint_judge_small(struct diagnosis *diagnosis, uint32_t site, const s
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, 1 - (double)sums->behind / (double)sums->calls);
+    finding.mend = mend_new();
+    mend_rests(&diagnosis->program, finding.mend, site, 1 - (double)sums->behind / (double)sums->calls);
     return diagnosis_add(diagnosis, finding,
                          "%s is called %" PRIu64
                          " times by a rank for %s each, right behind each other: %s, %.0f %% of all "
@@ -113,9 +113,9 @@ static int joint_judge_barrier(struct diagnosis *diagnosis, uint32_t site, const
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_site(diagnosis, finding.mend, site, MEND_APART);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, 0);
+    finding.mend = mend_new();
+    mend_site(&diagnosis->program, finding.mend, site, MEND_APART);
+    mend_rests(&diagnosis->program, finding.mend, site, 0);
     return diagnosis_add(diagnosis, finding,
                          "ranks wait %s in %" PRIu64
                          " calls of %s, %.0f %% of all time; if the data need it not, leave it out",
@@ -159,8 +159,8 @@ static int joint_judge_counts(struct diagnosis *diagnosis, uint32_t site, double
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.rank = (int64_t)worst;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, even / rank_bytes[worst]);
+    finding.mend = mend_new();
+    mend_rests(&diagnosis->program, finding.mend, site, even / rank_bytes[worst]);
     return diagnosis_add(diagnosis, finding,
                          "rank %zu has %.0f %% of the bytes of %s, %zu ranks share the rest: %s, %.0f %% of all time",
                          worst, 100 * share, text, n - 1, diagnosis_seconds(took, transfer_s),

@@ -166,10 +166,13 @@ static void take_recorded(struct run_program *program)
     run_program_swap_shared(program);
 }
 
-/* Sums program and recorded, which are read. */
-static void diagnosis_init(struct diagnosis *diagnosis)
+void diagnosis_init(struct diagnosis *diagnosis, struct run_program *read, struct simulation_result *recorded)
 {
     struct run_program *program = &diagnosis->program;
+    diagnosis->program = *read;
+    diagnosis->recorded = *recorded;
+    *read = (struct run_program){0};
+    *recorded = (struct simulation_result){0};
     const struct simulation_options options = {0};
     diagnosis->rank_s = xcalloc(program->n_ranks, sizeof *diagnosis->rank_s);
     diagnosis->busy_share = xcalloc(program->n_ranks, sizeof *diagnosis->busy_share);
@@ -187,7 +190,7 @@ static void diagnosis_init(struct diagnosis *diagnosis)
     make_events(diagnosis);
 }
 
-static void diagnosis_release(struct diagnosis *diagnosis)
+void diagnosis_release(struct diagnosis *diagnosis)
 {
     run_blame_release(&diagnosis->blame);
     simulation_result_release(&diagnosis->recorded);
@@ -209,7 +212,7 @@ int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const cha
     finding.cost_s = fmin(finding.cost_s, diagnosis->all_s);
     finding.share = finding.cost_s / diagnosis->all_s;
     if (!(finding.share >= FINDING_LEAST_SHARE)) {
-        diagnosis_mend_release(finding.mend);
+        mend_release(finding.mend);
         return 0;
     }
     va_start(arguments, format);
@@ -328,104 +331,4 @@ double diagnosis_site_s(const struct diagnosis *diagnosis, uint32_t site)
     for (int part = RUN_COMPUTATION + 1; part < RUN_PART_COUNT; part++)
         sum_s += diagnosis->sites[site].measured.part_s[part];
     return sum_s;
-}
-
-static int count_processes(sqlite3 *database, const char *path, int64_t *n, struct error *error)
-{
-    struct cursor rows;
-    *n = 0;
-    cursor_open(&rows, database, path, "SELECT count(*) FROM process", error);
-    if (cursor_next(&rows))
-        *n = cursor_integer(&rows, 0);
-    return cursor_close(&rows);
-}
-
-static const char *path_of(sqlite3 *database)
-{
-    const char *path = sqlite3_db_filename(database, "main");
-    return path == NULL || path[0] == '\0' ? "trace.db" : path;
-}
-
-int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 *database, struct run_program *program,
-                          struct simulation_result *recorded, struct findings_watch *watch, struct error *error)
-{
-    struct diagnosis diagnosis = {.database = database,
-                                  .path = path_of(database),
-                                  .pool = pool,
-                                  .findings = findings,
-                                  .error = error,
-                                  .program = *program,
-                                  .recorded = *recorded,
-                                  .pairs = &watch->pairs,
-                                  .calls = &watch->calls};
-    *program = (struct run_program){0};
-    *recorded = (struct simulation_result){0};
-    *findings = (struct findings){0};
-    int result = 0;
-    diagnosis_init(&diagnosis);
-    for (size_t i = 0; result == 0 && diagnosis.all_s > 0 && i < FINDING_KIND_COUNT; i++) {
-        const struct finding_kind *kind = finding_kind((enum finding_number)i);
-        result = kind->find != NULL ? kind->find(&diagnosis) : 0;
-    }
-    if (result == 0 && findings->n > 0)
-        diagnosis_find_gains(&diagnosis);
-    for (size_t i = 0; i < findings->n; i++) {
-        diagnosis_mend_release(findings->rows[i].mend);
-        findings->rows[i].mend = NULL;
-    }
-    diagnosis_release(&diagnosis);
-    return result;
-}
-
-static void watch_call(void *context, const struct run_program *program, const struct run_call *call)
-{
-    struct findings_watch *watch = context;
-    (void)program;
-    if (call->n_steps == watch->n_steps) /* behind the last one of a strand */
-        return;
-    ARRAY_ADD(watch->calls.rows, watch->calls.n,
-              (struct run_timed_call){call->begin_s, (float)(call->end_s - call->begin_s), 0, watch->n_steps});
-    watch->n_steps = call->n_steps;
-}
-
-int findings_watch_init(struct findings_watch *watch, sqlite3 *database, const char *path, struct error *error)
-{
-    *watch = (struct findings_watch){.watch = {watch_call, watch}};
-    watch->messages = pair_sums_watch(&watch->pairs);
-    return pair_sums_init(&watch->pairs, database, path, error);
-}
-
-void findings_watch_release(struct findings_watch *watch)
-{
-    pair_sums_release(&watch->pairs);
-    free(watch->calls.rows);
-    watch->calls = (struct run_timed_calls){0};
-}
-
-int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error)
-{
-    struct run_program program = {0};
-    struct simulation_result recorded = {0};
-    struct findings_watch watch;
-    const char *path = path_of(database);
-    int64_t n;
-    *findings = (struct findings){0};
-    if (count_processes(database, path, &n, error) != 0)
-        return -1;
-    if (n == 0)
-        return 0;
-    int result = findings_watch_init(&watch, database, path, error);
-    if (result == 0)
-        result = run_program_read_recorded(database, path, &watch.messages, &watch.watch, &program, &recorded, error);
-    if (result == 0)
-        result = findings_collect_read(findings, pool, database, &program, &recorded, &watch, error);
-    simulation_result_release(&recorded);
-    findings_watch_release(&watch);
-    return result;
-}
-
-void findings_release(struct findings *findings)
-{
-    free(findings->rows);
-    *findings = (struct findings){0};
 }

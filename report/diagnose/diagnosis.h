@@ -5,9 +5,13 @@
 
 #include <stdbool.h>
 
+#include "interpose/database/cursor.h"
 #include "predictor/run/engine/run_blame.h"
 #include "predictor/run/engine/run_retime.h"
 #include "report/diagnose/finding.h"
+#include "report/diagnose/mend.h"
+#include "report/diagnose/pair_sums.h"
+#include "share/base/error.h"
 
 /* The parts of a run that are held against each other: what is the same in most of them is no chance. */
 enum { DIAGNOSIS_BLOCKS = 8 };
@@ -57,6 +61,11 @@ struct diagnosis {
     size_t n_events;
 };
 
+/* Sums what was read, and the rest of what the structure has. path: of the trace. program and recorded are taken over
+ * and empty then. */
+void diagnosis_init(struct diagnosis *diagnosis, struct run_program *program, struct simulation_result *recorded);
+void diagnosis_release(struct diagnosis *diagnosis);
+
 /* A kind of finding adds as many as it finds. Return 0, or -1 with the error set. */
 int diagnose_late_ranks(struct diagnosis *diagnosis); /* late ranks, late sites, and imbalance */
 int diagnose_turns(struct diagnosis *diagnosis);      /* chains, sends in turn */
@@ -80,19 +89,6 @@ int diagnosis_add(struct diagnosis *diagnosis, struct finding finding, const cha
     __attribute__((format(printf, 3, 4)));
 /* Returns a finding of that kind with nothing known yet. */
 struct finding diagnosis_finding(enum finding_number kind, double cost_s);
-
-/* Return what is mended by a finding, to be taken over by diagnosis_add: of all places of a site, or of one place. */
-struct run_mend *diagnosis_mend(const struct diagnosis *diagnosis);
-void diagnosis_mend_release(struct run_mend *mend);
-void diagnosis_mend_site(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t site, uint8_t how);
-void diagnosis_mend_rest(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double factor);
-void diagnosis_mend_rests(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t site, double factor);
-void diagnosis_mend_scale(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double factor);
-void diagnosis_mend_most(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double most_s);
-
-/* Finds what each finding gains, drops those that gain nothing though they should, puts them in order, and those that
- * another one explains behind it. */
-void diagnosis_find_gains(struct diagnosis *diagnosis);
 
 enum { DIAGNOSIS_TEXT = 192 };
 /* Names a site: sets function, place and call site of the finding, and text[DIAGNOSIS_TEXT] to

@@ -71,8 +71,8 @@ static int ends_judge(struct diagnosis *diagnosis, enum finding_number kind, dou
     finding.end_s = to_s - diagnosis->recorded.begin_s;
     uint32_t place = diagnosis_place_of(diagnosis, rank, site);
     if (place != UINT32_MAX) {
-        finding.mend = diagnosis_mend(diagnosis);
-        diagnosis_mend_scale(diagnosis, finding.mend, place, 1.0 / (double)diagnosis->program.n_ranks);
+        finding.mend = mend_new();
+        mend_scale(&diagnosis->program, finding.mend, place, 1.0 / (double)diagnosis->program.n_ranks);
     }
     return diagnosis_add(diagnosis, finding,
                          "the %s takes %s, %.0f %% of the run; ranks wait %s in it, most for rank %" PRIu32 " at %s",

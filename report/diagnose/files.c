@@ -119,11 +119,11 @@ static int accesses_judge_one(struct diagnosis *diagnosis, const struct accesses
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if (cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
-    finding.mend = diagnosis_mend(diagnosis);
+    finding.mend = mend_new();
     for (size_t i = first; i < end; i++) {
         uint32_t place = diagnosis_place_of(diagnosis, (uint32_t)worst, accesses->rows[i].site);
         if (place != UINT32_MAX && (i == first || accesses->rows[i].site != accesses->rows[i - 1].site))
-            diagnosis_mend_rest(diagnosis, finding.mend, place, 1.0 / (double)diagnosis->program.n_ranks);
+            mend_rest(&diagnosis->program, finding.mend, place, 1.0 / (double)diagnosis->program.n_ranks);
     }
     finding.rank = (int64_t)worst;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
@@ -174,8 +174,8 @@ static int accesses_judge_site(struct diagnosis *diagnosis, uint32_t site, const
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.kind = in_turn ? FINDING_INTERLEAVED_ACCESSES : FINDING_SMALL_ACCESSES;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, mean / ACCESS_ENOUGH_BYTES);
+    finding.mend = mend_new();
+    mend_rests(&diagnosis->program, finding.mend, site, mean / ACCESS_ENOUGH_BYTES);
     diagnosis_seconds(took, sums->time_s);
     diagnosis_bytes(bytes, mean);
     if (in_turn)

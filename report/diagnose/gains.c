@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "report/diagnose/diagnosis.h"
+#include "report/diagnose/gains.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
@@ -12,82 +12,6 @@
 /* Steps that all replays together may take, replays at most, and findings that are held against each other. */
 enum { GAIN_MOST_STEPS = 150000000, GAIN_MOST_REPLAYS = 64, GAIN_MOST_COMPARED = 6 };
 
-struct run_mend *diagnosis_mend(const struct diagnosis *diagnosis)
-{
-    (void)diagnosis;
-    return xcalloc(1, sizeof(struct run_mend));
-}
-
-void diagnosis_mend_release(struct run_mend *mend)
-{
-    if (mend == NULL)
-        return;
-    free(mend->compute_scale);
-    free(mend->compute_most_s);
-    free(mend->rest_scale);
-    free(mend->site);
-    free(mend);
-}
-
-/* Lowers array[at] to value; there the array begins full of others. */
-static void gains_lower(float **array, size_t n, size_t at, float others, double value)
-{
-    if (*array == NULL) {
-        *array = xcalloc(n, sizeof **array);
-        for (size_t i = 0; i < n; i++)
-            (*array)[i] = others;
-    }
-    (*array)[at] = fminf((*array)[at], (float)value);
-}
-
-void diagnosis_mend_site(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t site, uint8_t how)
-{
-    if (mend->site == NULL)
-        mend->site = xcalloc(diagnosis->program.n_sites, sizeof *mend->site);
-    mend->site[site] |= how;
-}
-
-void diagnosis_mend_rest(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double factor)
-{
-    gains_lower(&mend->rest_scale, diagnosis->program.n_places, place, 1, factor);
-}
-
-void diagnosis_mend_rests(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t site, double factor)
-{
-    for (size_t i = 0; i < diagnosis->program.n_places; i++)
-        if (diagnosis->program.places[i].site == site)
-            diagnosis_mend_rest(diagnosis, mend, (uint32_t)i, factor);
-}
-
-void diagnosis_mend_scale(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double factor)
-{
-    if (mend->compute_scale == NULL) {
-        gains_lower(&mend->compute_scale, diagnosis->program.n_places, place, 1, 1);
-    }
-    mend->compute_scale[place] = (float)factor;
-}
-
-void diagnosis_mend_most(const struct diagnosis *diagnosis, struct run_mend *mend, uint32_t place, double most_s)
-{
-    gains_lower(&mend->compute_most_s, diagnosis->program.n_places, place, INFINITY, most_s);
-}
-
-/* Adds what another one mends. */
-static void gains_join(const struct diagnosis *diagnosis, struct run_mend *mend, const struct run_mend *other)
-{
-    size_t n = diagnosis->program.n_places;
-    for (size_t i = 0; i < n; i++) {
-        if (other->compute_scale != NULL && other->compute_scale[i] != 1)
-            diagnosis_mend_scale(diagnosis, mend, (uint32_t)i, (double)other->compute_scale[i]);
-        if (other->compute_most_s != NULL)
-            gains_lower(&mend->compute_most_s, n, i, INFINITY, (double)other->compute_most_s[i]);
-        if (other->rest_scale != NULL)
-            gains_lower(&mend->rest_scale, n, i, 1, (double)other->rest_scale[i]);
-    }
-    for (size_t i = 0; other->site != NULL && i < diagnosis->program.n_sites; i++)
-        diagnosis_mend_site(diagnosis, mend, (uint32_t)i, other->site[i]);
-}
-
 static double gains_of(const struct diagnosis *diagnosis, const struct run_mend *mend)
 {
     double mended_s = run_retime(&diagnosis->program, diagnosis->calls, diagnosis->tail_s, mend);
@@ -96,11 +20,11 @@ static double gains_of(const struct diagnosis *diagnosis, const struct run_mend 
 
 static double gains_of_both(const struct diagnosis *diagnosis, const struct finding *one, const struct finding *other)
 {
-    struct run_mend *both = diagnosis_mend(diagnosis);
-    gains_join(diagnosis, both, one->mend);
-    gains_join(diagnosis, both, other->mend);
+    struct run_mend *both = mend_new();
+    mend_join(&diagnosis->program, both, one->mend);
+    mend_join(&diagnosis->program, both, other->mend);
     double gain_s = gains_of(diagnosis, both);
-    diagnosis_mend_release(both);
+    mend_release(both);
     return gain_s;
 }
 
@@ -142,7 +66,7 @@ static size_t gains_find(struct diagnosis *diagnosis, size_t replays)
         if (isnan(finding.gain) || finding.gain >= finding_kind(finding.kind)->least_gain)
             findings->rows[n++] = finding;
         else
-            diagnosis_mend_release(finding.mend);
+            mend_release(finding.mend);
     }
     findings->n = n;
     return replays;
@@ -200,7 +124,7 @@ static void gains_explain(struct diagnosis *diagnosis, size_t replays)
     findings->rows = rows;
 }
 
-void diagnosis_find_gains(struct diagnosis *diagnosis)
+void gains_collect(struct diagnosis *diagnosis)
 {
     struct findings *findings = diagnosis->findings;
     size_t replays = 0;

@@ -190,7 +190,7 @@ static bool is_root(const struct diagnosis *diagnosis, uint32_t site, uint32_t r
 static struct run_mend *mend_late(const struct diagnosis *diagnosis, const struct site_sums *sums,
                                   const struct site_rank *late)
 {
-    struct run_mend *mend = diagnosis_mend(diagnosis);
+    struct run_mend *mend = mend_new();
     double most_s = 0, *mean_s = xcalloc(sums->n_ranks, sizeof *mean_s);
     size_t n = 0;
     for (size_t i = 0; i < sums->n_ranks; i++)
@@ -200,9 +200,9 @@ static struct run_mend *mend_late(const struct diagnosis *diagnosis, const struc
         most_s = unsorted_median(mean_s, n);
     free(mean_s);
     if (n > 0)
-        diagnosis_mend_most(diagnosis, mend, late->place, most_s);
+        mend_most(&diagnosis->program, mend, late->place, most_s);
     else
-        diagnosis_mend_scale(diagnosis, mend, late->place, 1.0 / (double)diagnosis->program.n_ranks);
+        mend_scale(&diagnosis->program, mend, late->place, 1.0 / (double)diagnosis->program.n_ranks);
     return mend;
 }
 
@@ -304,11 +304,11 @@ static bool is_lasting(const struct diagnosis *diagnosis, const struct site_sums
 /* Gives the ranks that compute more than the mean so much. */
 static struct run_mend *mend_uneven(const struct diagnosis *diagnosis, const struct site_sums *sums)
 {
-    struct run_mend *mend = diagnosis_mend(diagnosis);
+    struct run_mend *mend = mend_new();
     double mean_s = sums->computed_s / (double)sums->n_ranks;
     for (size_t i = 0; i < sums->n_ranks; i++)
         if (sums->ranks[i].computed_s > mean_s)
-            diagnosis_mend_scale(diagnosis, mend, sums->ranks[i].place, mean_s / sums->ranks[i].computed_s);
+            mend_scale(&diagnosis->program, mend, sums->ranks[i].place, mean_s / sums->ranks[i].computed_s);
     return mend;
 }
 
@@ -366,8 +366,8 @@ static int late_site_find(struct diagnosis *diagnosis, const struct site_sums *s
     char site[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_site(diagnosis, finding.mend, sums->site, MEND_EARLIER);
+    finding.mend = mend_new();
+    mend_site(&diagnosis->program, finding.mend, sums->site, MEND_EARLIER);
     return diagnosis_add(diagnosis, finding,
                          "%s is reached late in %" PRIu64 " of %" PRIu64 " calls, by %" PRIu64
                          " rank%s; others wait %s for it, %.0f %% of all time",

@@ -168,8 +168,8 @@ static int one_sided_judge_locks(struct diagnosis *diagnosis, const struct rma_e
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.rank = epochs[0].target;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, 0);
+    finding.mend = mend_new();
+    mend_rests(&diagnosis->program, finding.mend, site, 0);
     return diagnosis_add(
         diagnosis, finding,
         "%zu of %zu locks of rank %" PRId64 "'s window meet others: ranks wait %s from %s on, %.0f %% of all time", met,
@@ -187,8 +187,8 @@ static int one_sided_judge_flushes(struct diagnosis *diagnosis, uint32_t site, c
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, 0);
+    finding.mend = mend_new();
+    mend_rests(&diagnosis->program, finding.mend, site, 0);
     return diagnosis_add(
         diagnosis, finding,
         "%s comes %" PRIu64 " times, behind %.2g transfer%s each: %s, %.0f %% of all time; once behind many does", text,
@@ -227,8 +227,8 @@ static int one_sided_judge_fences(struct one_sided *all)
         return 0;
     if (diagnosis_name_site(diagnosis, all->fence_site, &finding, text) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_site(diagnosis, finding.mend, all->fence_site, MEND_APART);
+    finding.mend = mend_new();
+    mend_site(&diagnosis->program, finding.mend, all->fence_site, MEND_APART);
     return diagnosis_add(
         diagnosis, finding,
         "%" PRIu32 " ranks meet in %s, but only %.2g transfer between two fences: waits of %s, %.0f %% of all time",

@@ -77,8 +77,8 @@ static int overlap_judge_early(struct diagnosis *diagnosis, uint32_t site, const
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_site(diagnosis, finding.mend, site, MEND_LATER);
+    finding.mend = mend_new();
+    mend_site(&diagnosis->program, finding.mend, site, MEND_LATER);
     return diagnosis_add(
         diagnosis, finding,
         "%s waits right behind the posts, with work behind it that could hide %s, %.0f %% of all time, if it "
@@ -95,8 +95,8 @@ static int overlap_judge_still(struct diagnosis *diagnosis, uint32_t site, const
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, 0);
+    finding.mend = mend_new();
+    mend_rests(&diagnosis->program, finding.mend, site, 0);
     return diagnosis_add(
         diagnosis, finding,
         "messages of %s move only in %s, not during the longer work before it: %s, %.0f %% of all time",

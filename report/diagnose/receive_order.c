@@ -99,7 +99,7 @@ static size_t order_find_arrivals(const struct diagnosis *diagnosis, struct foun
 static struct run_mend *order_mend_search(const struct diagnosis *diagnosis, uint32_t site, double search_s)
 {
     const struct run_program *program = &diagnosis->program;
-    struct run_mend *mend = diagnosis_mend(diagnosis);
+    struct run_mend *mend = mend_new();
     bool *is_object = xcalloc(program->n_messages, sizeof *is_object),
          *is_place = xcalloc(program->n_places, sizeof *is_place);
     double rest_s = 0;
@@ -119,7 +119,7 @@ static struct run_mend *order_mend_search(const struct diagnosis *diagnosis, uin
             rest_s += fmax((double)diagnosis->calls->rows[i].rest_s, 0);
     for (uint32_t i = 0; i < program->n_places && rest_s > 0; i++)
         if (is_place[i])
-            diagnosis_mend_rest(diagnosis, mend, i, fmax(1 - 2 * search_s / rest_s, 0));
+            mend_rest(&diagnosis->program, mend, i, fmax(1 - 2 * search_s / rest_s, 0));
     free(is_object);
     free(is_place);
     return mend;

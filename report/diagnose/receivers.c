@@ -84,10 +84,10 @@ static int receivers_eager_limit(struct diagnosis *diagnosis, double *bytes)
 static struct run_mend *receivers_mend_receivers(const struct diagnosis *diagnosis, uint32_t site, bool hot)
 {
     const struct run_program *program = &diagnosis->program;
-    struct run_mend *mend = diagnosis_mend(diagnosis);
+    struct run_mend *mend = mend_new();
     bool *is_place = xcalloc(program->n_places, sizeof *is_place);
     double sent_s = 0, received_s = 0, n_sent = 0, n_received = 0;
-    diagnosis_mend_site(diagnosis, mend, site, MEND_POSTED);
+    mend_site(&diagnosis->program, mend, site, MEND_POSTED);
     diagnosis_find_receives(diagnosis, site, is_place);
     for (uint32_t i = 0; i < program->n_places; i++) {
         double seconds = diagnosis_computed(diagnosis, i);
@@ -100,7 +100,7 @@ static struct run_mend *receivers_mend_receivers(const struct diagnosis *diagnos
                         : (sent_s + received_s) / (n_sent + n_received) / (received_s / n_received);
     for (uint32_t i = 0; i < program->n_places && factor < 1; i++)
         if (is_place[i])
-            diagnosis_mend_scale(diagnosis, mend, i, factor);
+            mend_scale(&diagnosis->program, mend, i, factor);
     free(is_place);
     return mend;
 }
@@ -132,8 +132,8 @@ static int receivers_judge(struct diagnosis *diagnosis, uint32_t site, const str
     finding.kind = synchronous ? FINDING_SYNCHRONOUS : hot ? FINDING_HOT_RECEIVER : FINDING_LATE_RECEIVER;
     finding.partner = synchronous ? -1 : hot ? (int64_t)sums->dst : (int64_t)sums->worst;
     if (synchronous) {
-        finding.mend = diagnosis_mend(diagnosis);
-        diagnosis_mend_site(diagnosis, finding.mend, site, MEND_POSTED);
+        finding.mend = mend_new();
+        mend_site(&diagnosis->program, finding.mend, site, MEND_POSTED);
     } else {
         finding.mend = receivers_mend_receivers(diagnosis, site, hot);
     }

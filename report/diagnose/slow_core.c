@@ -1,9 +1,10 @@
 /* Finds a rank that takes longer for everything by the same factor: not more work, but a slower core; and a node, where
  * all its ranks do.
  *
- * More work is more at the lines that do it. A slow core shows at all lines alike: CORE_LEAST_SITES of them at least, each of
- * CORE_LEAST_PART of the computation, and the factor of each is within CORE_SPREAD of their mean. That so many agree by chance is
- * less likely the more lines there are; of a balanced job each factor is near 1, which is not named. */
+ * More work is more at the lines that do it. A slow core shows at all lines alike: CORE_LEAST_SITES of them at least,
+ * each of CORE_LEAST_PART of the computation, and the factor of each is within CORE_SPREAD of their mean. That so many
+ * agree by chance is less likely the more lines there are; of a balanced job each factor is near 1, which is not named.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -63,11 +64,11 @@ static int cores_add(struct diagnosis *diagnosis, const struct found_core *cores
             cost_s += cores[i].cost_s;
     finding = diagnosis_finding(FINDING_SLOW_CORE, cost_s);
     finding.rank = (int64_t)rank;
-    finding.mend = diagnosis_mend(diagnosis);
+    finding.mend = mend_new();
     for (size_t i = 0; i < program->n_places; i++) {
         uint32_t other = program->places[i].rank;
         if (other == rank || (of_node && program->ranks[other].node == program->ranks[rank].node))
-            diagnosis_mend_scale(diagnosis, finding.mend, (uint32_t)i, 1 / (cores[other].sum / (double)cores[other].n));
+            mend_scale(&diagnosis->program, finding.mend, (uint32_t)i, 1 / (cores[other].sum / (double)cores[other].n));
     }
     return diagnosis_add(
         diagnosis, finding,

@@ -238,7 +238,7 @@ static void mend_messages(const struct diagnosis *diagnosis, struct run_mend *me
     diagnosis_find_receives(diagnosis, site, is_place);
     for (size_t i = 0; i < diagnosis->program.n_places; i++)
         if (is_place[i] || diagnosis->program.places[i].site == site)
-            diagnosis_mend_rest(diagnosis, mend, (uint32_t)i, factor);
+            mend_rest(&diagnosis->program, mend, (uint32_t)i, factor);
     free(is_place);
 }
 
@@ -254,7 +254,7 @@ static int add(struct diagnosis *diagnosis, const struct small_site *sums)
         return -1;
     finding.rank = sums->pairs == 1 ? (int64_t)sums->src : -1;
     finding.partner = sums->pairs == 1 ? (int64_t)sums->dst : -1;
-    finding.mend = diagnosis_mend(diagnosis);
+    finding.mend = mend_new();
     mend_messages(diagnosis, finding.mend, sums->site, 1 - (double)sums->joined / (double)sums->n);
     return diagnosis_add(diagnosis, finding,
                          "%s sends %" PRIu64 " messages of %s between %" PRIu64

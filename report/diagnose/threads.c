@@ -70,8 +70,8 @@ static int threads_judge(struct diagnosis *diagnosis, uint32_t site, const struc
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_rests(diagnosis, finding.mend, site, has_like ? like_s * (double)sums->n / sums->rest_s : 0.5);
+    finding.mend = mend_new();
+    mend_rests(&diagnosis->program, finding.mend, site, has_like ? like_s * (double)sums->n / sums->rest_s : 0.5);
     return diagnosis_add(diagnosis, finding,
                          "threads of a rank are in %s at the same time and wait for each other: %" PRIu64
                          " calls, %s, %.0f %% of "

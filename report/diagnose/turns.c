@@ -160,8 +160,8 @@ static int turns_add_chain(struct diagnosis *diagnosis, uint32_t site, const str
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.rank = sums->begins;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_site(diagnosis, finding.mend, sums->send_site, MEND_EARLIER);
+    finding.mend = mend_new();
+    mend_site(&diagnosis->program, finding.mend, sums->send_site, MEND_EARLIER);
     return diagnosis_add(diagnosis, finding,
                          "%zu ranks work one after the other, from rank %" PRId64
                          " on, each on what it gets at %s: waits %s, %.0f %% of all time",
@@ -177,8 +177,8 @@ static int turns_add_turn(struct diagnosis *diagnosis, uint32_t site, const stru
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = diagnosis_mend(diagnosis);
-    diagnosis_mend_site(diagnosis, finding.mend, site, MEND_POSTED);
+    finding.mend = mend_new();
+    mend_site(&diagnosis->program, finding.mend, site, MEND_POSTED);
     return diagnosis_add(
         diagnosis, finding,
         "%s sends in turn: %" PRIu64 " calls wait for a rank that is in its own send there, %s, %.0f %% of all time",

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "interpose/database/database.h"
-#include "report/diagnose/finding.h"
+#include "report/diagnose/findings.h"
 
 int main(int argc, char **argv)
 {
