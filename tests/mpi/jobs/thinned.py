@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Recordings that ran out of room (tests/apps/numbered.c): totals are what the program counted, to the last unit, and no
+pair of a burst is wrong. Each kind is recorded with room for all and with a twentieth of what that took."""
+import collections
+import json
+import re
+
+import job
+
+# Kinds with few steps: so that a recording with room for all has several times the least room.
+STEPS = {"halo": 100000, "wavefront": 150000, "master_worker": 60000, "communicators": 60000, "threads": 6000, "persistent": 100000,
+         "one_sided": 150000, "files": 100000, "collectives": 50000, "changing": 100000, "polls": 100000}
+WILDCARDS = {"master_worker"}
+LEAST_ROOM = 2 << 20  # of a process
+
+
+def own_counts(output):
+    """{(rank, function): (calls, bytes)} that the ranks printed."""
+    return {(int(rank), function): (int(calls), int(n_bytes)) for rank, function, calls, n_bytes in
+            re.findall(r"rank=(\d+) (MPI_\w+) calls=(\d+) bytes=(\d+)", output)}
+
+
+def traced_counts(test):
+    return {(rank, function): (calls, n_bytes) for rank, function, calls, n_bytes in test.query(
+        "SELECT rank, f.name, sum(calls), sum(iif(idle, 0, bytes)) FROM total t JOIN function f ON f.id = t.function GROUP BY 1, 2")}
+
+
+def record(test, kind, room):
+    test.trace.unlink(missing_ok=True)
+    done = test.must([test.mpistair, "run", "--room", str(room), "-o", test.trace, "--",
+                      *test.launch(test.program("numbered"), kind, str(STEPS[kind]))], limit_s=300)
+    own, traced = own_counts(done.stdout), traced_counts(test)
+    job.expect_equal({key: traced.get(key) for key in own}, own, f"{kind}: calls and bytes by rank and function")
+    wrong = test.value("SELECT count(*) FROM loss WHERE cause NOT IN ('at_once')")
+    job.expect_equal(wrong, 0, f"{kind}: losses")
+    return done
+
+
+def expect_course(test, kind):
+    """The time inside MPI of the course is that of the totals."""
+    for rank, course_ns, total_ns in test.query(
+            "SELECT rank, sum(point_to_point_ns + wait_ns + idle_ns + collective_ns + one_sided_ns + file_ns + other_ns), "
+            "(SELECT sum(time_ns) FROM total t WHERE t.rank = c.rank) FROM course c GROUP BY rank"):
+        if not abs(course_ns - total_ns) <= 0.01 * total_ns + 1e6:
+            job.fail(f"{kind}: rank {rank}: {course_ns} ns inside MPI in the course, {total_ns} ns in the totals")
+
+
+def expect_pairs(test, kind):
+    """Receives are posted with the bytes of their message, and sizes follow each other within a burst."""
+    if kind in WILDCARDS:
+        wrong = test.value("SELECT count(*) FROM message WHERE recv_complete_ns < send_post_ns")
+        job.expect_equal(wrong, 0, f"{kind}: messages that were complete before they were sent")
+        return
+    wrong = test.value("SELECT count(*) FROM message_row WHERE room_bytes <> 0")
+    job.expect_equal(wrong, 0, f"{kind}: pairs that do not belong together")
+
+
+def expect_unmatched(test, kind):
+    reasons = collections.Counter(dict(test.query("SELECT reason, count(*) FROM unmatched GROUP BY reason")))
+    if set(reasons) - {"cut_off", "proc_null"}:
+        job.fail(f"{kind}: operations without a partner: {dict(reasons)}")
+
+
+def main():
+    test = job.Job(__doc__, lambda parser: parser.add_argument("--kind", action="append"))
+    for kind in test.arguments.kind or STEPS:
+        record(test, kind, 4 << 30)
+        job.expect_equal(test.value("SELECT detail FROM run"), "all", f"{kind}: detail with room for all")
+        messages, operations = test.value("SELECT count(*) FROM message"), test.value("SELECT sum(calls) FROM total WHERE NOT idle")
+        room = max(operations * 64 // 20, LEAST_ROOM * test.ranks)
+        record(test, kind, room)
+        if operations * 64 < 2 * room:
+            continue
+        job.expect_equal(test.value("SELECT detail FROM run"), "bursts", f"{kind}: detail with room for a part")
+        bursts, kept = test.value("SELECT count(*) FROM burst"), test.value("SELECT count(*) FROM message")
+        print(f"{kind}: {kept} of {messages} messages in {bursts} bursts, room {room}", flush=True)
+        if bursts == 0 or kept > messages or (messages > 0 and kept == 0):
+            job.fail(f"{kind}: {kept} of {messages} messages in {bursts} bursts")
+        expect_course(test, kind)
+        expect_pairs(test, kind)
+        expect_unmatched(test, kind)
+        report = json.loads(test.must([test.mpistair, "report", "--format", "json", test.trace]).stdout)
+        if kind == "halo" and not any(finding["rank"] == test.ranks - 1 for finding in report["findings"]):
+            job.fail(f"{kind}: the late rank is not named")
+
+
+if __name__ == "__main__":
+    main()
