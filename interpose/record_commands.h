@@ -4,5 +4,6 @@
 
 int cmd_run(int argc, char **argv);
 int cmd_ingest(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 
 #endif

@@ -16,6 +16,7 @@ enum { MAX_ARGUMENTS = 24, MAX_PATHS = 32 };
 const struct reader readers[] = {
     {"arrivals", read_arrivals},
     {"database", read_database},
+    {"goal", read_goal},
     {"machine", read_machine},
     {"maps", read_maps},
     {"memory_samples", read_memory_samples},
@@ -28,6 +29,7 @@ const struct reader readers[] = {
     {"spool", read_spool},
     {"sweep", read_sweep},
     {"sweep_rows", read_sweep_rows},
+    {"tit", read_tit},
     {"topology", read_topology},
     {NULL, NULL},
 };

@@ -19,6 +19,7 @@ extern const struct reader readers[];
 
 void read_arrivals(const uint8_t *data, size_t size);
 void read_database(const uint8_t *data, size_t size);
+void read_goal(const uint8_t *data, size_t size);
 void read_machine(const uint8_t *data, size_t size);
 void read_maps(const uint8_t *data, size_t size);
 void read_memory_samples(const uint8_t *data, size_t size);
@@ -31,6 +32,7 @@ void read_samples(const uint8_t *data, size_t size);
 void read_spool(const uint8_t *data, size_t size);
 void read_sweep(const uint8_t *data, size_t size);
 void read_sweep_rows(const uint8_t *data, size_t size);
+void read_tit(const uint8_t *data, size_t size);
 void read_topology(const uint8_t *data, size_t size);
 
 /* Returns the reader of that name, NULL if there is none. Sends what the project's own code prints to nowhere. */

@@ -46,6 +46,10 @@ RESULTS = ("interface,rma,mpi,ranks,buffers_per_rank,peers,bytes,threads,parts,c
 TEXTS = {
     "arrivals": ["rank,thread,seconds\n0,0,1e-3\n0,1,2e-3\n1,0,3e-3\n1,1,4e-3\n", "seconds\n1e-3\n2e-3\n# more\n2.5e-3\n",
                  "1,1,0.2\r\n0,0,0.1\r\n 1, 0,.3\r\n0,0,0.5\r\n", "5e-3\n5e-3\n5e-3\n7e-3\n"],
+    "goal": ["num_ranks 2\n\nrank 0 {\nl1: calc 100\nl2: send 10b to 1 tag 3\nl2 requires l1\n}\n"
+             "rank 1 {\nl1: recv 10b from 0 tag 3 cpu 1 nic 0\nl2: calc 50 cpu 0\nl2 irequires l1 // begun\n}\n"],
+    "tit": ["0 init\n1 init\n0 compute 1e6\n0 isend 1 5 100 6\n0 waitall\n1 recv 0 5 100 6\n0 allreduce 8 0\n1 allreduce 8 0\n",
+            "0 irecv 1 2 3\n0 wait 1 0 2\n1 send 0 2 3\n1 sleep 0.5\n0 bcast 10 1 0\n1 bcast 10 1 0\n0 finalize\n"],
     "pattern": ["src,dst,bytes\n0,1,100\n1,2,8000\n3,3,0\n",
                 "src,dst,bytes,send_s,recv_s,comm,any_source\n0,1,100,0,1e-6,0,0\n2,1,5000,1e-6,0,1,1\n# x\n1,3,9,,,0,1\n"],
     "placement": ["rank,node,socket\n0,0,0\n1,0,1\n2,1,0\n3,1,1\n", "rank,node,socket,numa,l3\n1,0,1,0,-\n0,0,0,,1\n"],

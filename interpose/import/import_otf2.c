@@ -1,0 +1,709 @@
+/* Reads an OTF2 archive, as Score-P writes it, by libotf2: the events of one location after the other, ranks in the
+ * order of MPI_COMM_WORLD. A record of a message stands between Enter and Leave of the MPI function that made it. */
+#include <inttypes.h>
+#include <otf2/otf2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "interpose/import/import.h"
+#include "share/base/array.h"
+#include "share/base/map.h"
+#include "share/base/memory.h"
+
+enum { MOST_RANKS = 1 << 16 };
+
+struct location {
+    OTF2_LocationRef id;
+    OTF2_LocationGroupRef group;
+    int32_t rank;    /* -1: of no process of MPI */
+    uint32_t thread; /* in its process */
+};
+struct place { /* a location group or a node of the system */
+    uint32_t id, parent;
+    OTF2_StringRef name, kind;
+};
+struct group {
+    OTF2_GroupRef id;
+    OTF2_GroupType type;
+    uint64_t *members; /* [n] */
+    uint32_t n;
+};
+struct communicator {
+    OTF2_CommRef id;
+    OTF2_GroupRef group;
+    uint32_t index; /* in the process that is read; UINT32_MAX: not known to it yet */
+};
+
+struct archive {
+    const char *path;
+    struct import_run *run;
+    struct error *error;
+    bool failed;
+    char **strings; /* [n_strings] by reference; NULL: none */
+    size_t n_strings;
+    OTF2_StringRef *region_names; /* [n_regions] by reference */
+    size_t n_regions;
+    int *functions; /* [n_regions] number of the MPI function, -1: another region */
+    struct location *locations;
+    size_t n_locations;
+    struct place *groups_of_locations, *nodes;
+    size_t n_groups_of_locations, n_nodes;
+    struct group *groups;
+    size_t n_groups;
+    struct communicator *communicators;
+    size_t n_communicators;
+    uint64_t ticks_per_s, start_ticks, length_ticks, unix_ns;
+    uint64_t others; /* records that are not imported */
+
+    /* Of the process that is read. */
+    struct import_process *process;
+    int32_t rank;
+    uint32_t n_indices;
+    uint64_t last_ns;
+    struct map requests; /* request -> open_operations */
+    struct open_operation {
+        struct spool_operation *record;
+        bool is_done; /* reported in the current call */
+    } * open;
+    size_t n_open;
+    struct import_call call; /* the MPI call that lasts */
+    bool in_call;
+    uint32_t n_done; /* operations that it reported */
+    uint32_t *done;  /* [n_done_open] their numbers in open, which end with the call */
+    size_t n_done_open;
+    struct spool_operation **posted; /* [n_posted] in the call */
+    size_t n_posted;
+    struct {
+        bool is_there;
+        OTF2_CommRef comm;
+        uint64_t bytes;
+        uint32_t root;
+    } collective;
+};
+
+static const char *string_of(const struct archive *archive, OTF2_StringRef reference)
+{
+    return reference < archive->n_strings && archive->strings[reference] ? archive->strings[reference] : "";
+}
+
+/* References of a damaged archive may be anything. */
+enum { MOST_REFERENCE = 1 << 26 };
+
+static OTF2_CallbackCode on_string(void *data, OTF2_StringRef self, const char *string)
+{
+    struct archive *archive = data;
+    if (self >= MOST_REFERENCE)
+        return OTF2_CALLBACK_SUCCESS;
+    while (archive->n_strings <= self)
+        ARRAY_ADD(archive->strings, archive->n_strings, NULL);
+    free(archive->strings[self]);
+    archive->strings[self] = xstrdup(string);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_clock(void *data, uint64_t resolution, uint64_t offset, uint64_t length, uint64_t realtime)
+{
+    struct archive *archive = data;
+    archive->ticks_per_s = resolution;
+    archive->start_ticks = offset;
+    archive->length_ticks = length;
+    archive->unix_ns = realtime != OTF2_UNDEFINED_TIMESTAMP ? realtime : 0;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_StringRef name, OTF2_LocationType type,
+                                     uint64_t n_events, OTF2_LocationGroupRef group)
+{
+    struct archive *archive = data;
+    (void)name;
+    (void)n_events;
+    if (type == OTF2_LOCATION_TYPE_CPU_THREAD)
+        ARRAY_ADD(archive->locations, archive->n_locations, (struct location){.id = self, .group = group, .rank = -1});
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_location_group(void *data, OTF2_LocationGroupRef self, OTF2_StringRef name,
+                                           OTF2_LocationGroupType type, OTF2_SystemTreeNodeRef parent,
+                                           OTF2_LocationGroupRef creator)
+{
+    struct archive *archive = data;
+    (void)type;
+    (void)creator;
+    ARRAY_ADD(archive->groups_of_locations, archive->n_groups_of_locations, (struct place){self, parent, name, 0});
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_node(void *data, OTF2_SystemTreeNodeRef self, OTF2_StringRef name, OTF2_StringRef kind,
+                                 OTF2_SystemTreeNodeRef parent)
+{
+    struct archive *archive = data;
+    ARRAY_ADD(archive->nodes, archive->n_nodes, (struct place){self, parent, name, kind});
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_region(void *data, OTF2_RegionRef self, OTF2_StringRef name, OTF2_StringRef canonical,
+                                   OTF2_StringRef description, OTF2_RegionRole role, OTF2_Paradigm paradigm,
+                                   OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t begin, uint32_t end)
+{
+    struct archive *archive = data;
+    (void)canonical, (void)description, (void)role, (void)paradigm, (void)flags, (void)file, (void)begin, (void)end;
+    if (self >= MOST_REFERENCE)
+        return OTF2_CALLBACK_SUCCESS;
+    while (archive->n_regions <= self)
+        ARRAY_ADD(archive->region_names, archive->n_regions, OTF2_UNDEFINED_STRING);
+    archive->region_names[self] = name;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_group(void *data, OTF2_GroupRef self, OTF2_StringRef name, OTF2_GroupType type,
+                                  OTF2_Paradigm paradigm, OTF2_GroupFlag flags, uint32_t n, const uint64_t *members)
+{
+    struct archive *archive = data;
+    (void)name;
+    (void)flags;
+    if (paradigm != OTF2_PARADIGM_MPI)
+        return OTF2_CALLBACK_SUCCESS;
+    struct group group = {.id = self, .type = type, .n = n, .members = xcalloc(n, sizeof *group.members)};
+    if (n > 0)
+        memcpy(group.members, members, n * sizeof *members);
+    ARRAY_ADD(archive->groups, archive->n_groups, group);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_communicator(void *data, OTF2_CommRef self, OTF2_StringRef name, OTF2_GroupRef group,
+                                         OTF2_CommRef parent, OTF2_CommFlag flags)
+{
+    struct archive *archive = data;
+    (void)name, (void)parent, (void)flags;
+    ARRAY_ADD(archive->communicators, archive->n_communicators, (struct communicator){self, group, UINT32_MAX});
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static const struct group *group_of_type(const struct archive *archive, OTF2_GroupType type)
+{
+    for (size_t i = 0; i < archive->n_groups; i++)
+        if (archive->groups[i].type == type)
+            return &archive->groups[i];
+    return NULL;
+}
+
+static const struct group *find_group(const struct archive *archive, OTF2_GroupRef id)
+{
+    for (size_t i = 0; i < archive->n_groups; i++)
+        if (archive->groups[i].id == id)
+            return &archive->groups[i];
+    return NULL;
+}
+
+static struct location *find_location(const struct archive *archive, OTF2_LocationRef id)
+{
+    for (size_t i = 0; i < archive->n_locations; i++)
+        if (archive->locations[i].id == id)
+            return &archive->locations[i];
+    return NULL;
+}
+
+static const struct place *find_place(const struct place *places, size_t n, uint32_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (places[i].id == id)
+            return &places[i];
+    return NULL;
+}
+
+/* Returns the name of the node of a process: of the innermost part of the system that is called one. */
+static const char *host_of(const struct archive *archive, OTF2_LocationGroupRef group)
+{
+    const struct place *process = find_place(archive->groups_of_locations, archive->n_groups_of_locations, group);
+    const struct place *at = process ? find_place(archive->nodes, archive->n_nodes, process->parent) : NULL;
+    const char *host = at ? string_of(archive, at->name) : NULL;
+    for (size_t i = 0; at && i < archive->n_nodes; i++) {
+        if (strcmp(string_of(archive, at->kind), "node") == 0)
+            return string_of(archive, at->name);
+        at = find_place(archive->nodes, archive->n_nodes, at->parent);
+    }
+    return host && *host ? host : NULL;
+}
+
+/* Numbers the processes of MPI, and threads in them. */
+static int number_locations(struct archive *archive)
+{
+    const struct group *world = group_of_type(archive, OTF2_GROUP_TYPE_COMM_LOCATIONS);
+    if (!world || world->n == 0 || world->n > MOST_RANKS)
+        return error_set(archive->error, "%s: no MPI in this archive: it has no group of MPI's locations",
+                         archive->path);
+    for (uint32_t rank = 0; rank < world->n; rank++) {
+        struct location *location = find_location(archive, world->members[rank]);
+        if (location)
+            location->rank = (int32_t)rank;
+    }
+    for (size_t i = 0; i < archive->n_locations; i++) {
+        struct location *thread = &archive->locations[i];
+        uint32_t n = 1;
+        for (size_t k = 0; k < archive->n_locations && thread->rank < 0; k++) {
+            const struct location *main = &archive->locations[k];
+            if (k != i && main->group == thread->group && main->rank >= 0 && main->thread == 0) {
+                thread->rank = main->rank;
+                for (size_t j = 0; j < i; j++)
+                    n += archive->locations[j].rank == main->rank && archive->locations[j].thread > 0;
+                thread->thread = n;
+            }
+        }
+    }
+    archive->run->n_ranks = (int32_t)world->n;
+    return 0;
+}
+
+/* Returns the rank of a communicator's member in MPI_COMM_WORLD; -1 where the group has no such member. */
+static int32_t member_of(const struct group *group, uint32_t member)
+{
+    return group && member < group->n && group->members[member] < MOST_RANKS ? (int32_t)group->members[member] : -1;
+}
+
+/* Returns the process's index of a communicator, which is described to the spool at its first use. */
+static uint32_t index_of(struct archive *archive, OTF2_CommRef id)
+{
+    struct communicator *communicator = NULL;
+    for (size_t i = 0; i < archive->n_communicators && !communicator; i++)
+        if (archive->communicators[i].id == id)
+            communicator = &archive->communicators[i];
+    if (!communicator)
+        return SPOOL_NO_COMMUNICATOR;
+    if (communicator->index != UINT32_MAX)
+        return communicator->index;
+    const struct group *group = find_group(archive, communicator->group);
+    if (!group)
+        return SPOOL_NO_COMMUNICATOR;
+    struct import_communicator is = {
+        .identity = id, .leader = member_of(group, 0), .size = (int32_t)group->n, .rank = -1};
+    for (uint32_t i = 0; i < group->n; i++) {
+        is.members_hash = import_hash(is.members_hash, member_of(group, i));
+        is.rank = member_of(group, i) == archive->rank ? (int32_t)i : is.rank;
+    }
+    bool is_whole = group->n == (uint32_t)archive->run->n_ranks;
+    for (uint32_t i = 0; is_whole && i < group->n; i++)
+        is_whole = member_of(group, i) == (int32_t)i;
+    if (group->type == OTF2_GROUP_TYPE_COMM_SELF) {
+        communicator->index = 1;
+    } else if (is_whole && communicator == archive->communicators) {
+        communicator->index = 0;
+    } else if (is.rank < 0 || is.leader < 0) {
+        return SPOOL_NO_COMMUNICATOR;
+    } else {
+        is.index = communicator->index = archive->n_indices++;
+        import_communicator(archive->process, &is, archive->call.begin_ns);
+    }
+    return communicator->index;
+}
+
+static uint64_t ns_of(struct archive *archive, OTF2_TimeStamp time)
+{
+    uint64_t ticks = time > archive->start_ticks ? time - archive->start_ticks : 0;
+    uint64_t ns = (uint64_t)((double)ticks * (1e9 / (double)archive->ticks_per_s));
+    ns = ns < UINT64_C(1) << 57 ? ns : UINT64_C(1) << 57;
+    archive->last_ns = ns > archive->last_ns ? ns : archive->last_ns;
+    return ns;
+}
+
+static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                  OTF2_AttributeList *attributes, OTF2_RegionRef region)
+{
+    struct archive *archive = data;
+    (void)location, (void)position, (void)attributes;
+    uint64_t ns = ns_of(archive, time);
+    if (archive->in_call || region >= archive->n_regions || archive->functions[region] < 0)
+        return OTF2_CALLBACK_SUCCESS;
+    archive->call = (struct import_call){(enum mpistair_function)archive->functions[region], ns, 0};
+    archive->in_call = true;
+    archive->n_done = 0;
+    archive->n_done_open = archive->n_posted = 0;
+    archive->collective.is_there = false;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static bool is_completion(enum mpistair_function function)
+{
+    static const uint16_t completions[] = {FN_Wait,    FN_Waitall,  FN_Waitany, FN_Waitsome, FN_Test,  FN_Testall,
+                                           FN_Testany, FN_Testsome, FN_Probe,   FN_Iprobe,   FN_Cancel};
+    for (size_t i = 0; i < sizeof completions / sizeof *completions; i++)
+        if (completions[i] == (uint16_t)function)
+            return true;
+    return false;
+}
+
+static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                  OTF2_AttributeList *attributes, OTF2_RegionRef region)
+{
+    struct archive *archive = data;
+    (void)location, (void)position, (void)attributes;
+    uint64_t ns = ns_of(archive, time);
+    if (!archive->in_call || region >= archive->n_regions || archive->functions[region] != (int)archive->call.function)
+        return OTF2_CALLBACK_SUCCESS;
+    archive->call.end_ns = ns > archive->call.begin_ns ? ns : archive->call.begin_ns + 1;
+    for (size_t i = 0; i < archive->n_posted; i++)
+        import_returned(archive->posted[i], archive->call.end_ns);
+    for (size_t i = 0; i < archive->n_done_open; i++)
+        import_complete(archive->open[archive->done[i]].record, archive->call.end_ns);
+    if (is_completion(archive->call.function))
+        import_timed_call(archive->process, &archive->call, archive->n_done);
+    if (archive->collective.is_there) {
+        bool has_root = archive->collective.root < MOST_RANKS;
+        import_collective(archive->process, &archive->call, index_of(archive, archive->collective.comm),
+                          archive->collective.bytes, has_root ? (int32_t)archive->collective.root : -1);
+    }
+    archive->in_call = false;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+/* Records of messages outside of an MPI call stand for a call of no length. */
+static const struct import_call *call_at(struct archive *archive, OTF2_TimeStamp time, enum mpistair_function function)
+{
+    uint64_t ns = ns_of(archive, time);
+    if (!archive->in_call)
+        archive->call = (struct import_call){function, ns, ns + 1};
+    return &archive->call;
+}
+
+static int32_t tag_of(uint32_t tag)
+{
+    return tag <= INT32_MAX ? (int32_t)tag : SPOOL_ANY;
+}
+
+static int32_t peer_of(uint32_t peer)
+{
+    return peer <= INT32_MAX ? (int32_t)peer : SPOOL_PROC_NULL;
+}
+
+static struct spool_operation *post(struct archive *archive, OTF2_TimeStamp time, enum mpistair_function function,
+                                    enum spool_direction direction, OTF2_CommRef comm, uint32_t peer, uint32_t tag,
+                                    uint64_t bytes, bool blocking)
+{
+    const struct import_call *call = call_at(archive, time, function);
+    struct spool_operation *record = import_post(archive->process, call, direction, index_of(archive, comm),
+                                                 peer_of(peer), tag_of(tag), bytes, blocking);
+    if (archive->in_call && record)
+        ARRAY_ADD(archive->posted, archive->n_posted, record);
+    return record;
+}
+
+static void open_request(struct archive *archive, uint64_t request, struct spool_operation *record)
+{
+    *map_at(&archive->requests, (struct map_key){request, 0, 0}) = (uint32_t)archive->n_open;
+    ARRAY_ADD(archive->open, archive->n_open, (struct open_operation){record, false});
+}
+
+/* Notes that the call reported a request. Returns its record; NULL if it is not known. */
+static struct spool_operation *report(struct archive *archive, OTF2_TimeStamp time, uint64_t request)
+{
+    uint32_t number = map_find(&archive->requests, (struct map_key){request, 0, 0});
+    if (number == MAP_ABSENT || number >= archive->n_open || archive->open[number].is_done)
+        return NULL;
+    archive->open[number].is_done = true;
+    archive->n_done++;
+    if (archive->in_call)
+        ARRAY_ADD(archive->done, archive->n_done_open, number);
+    else
+        import_complete(archive->open[number].record, ns_of(archive, time));
+    return archive->open[number].record;
+}
+
+static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                 OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                 uint64_t bytes)
+{
+    (void)location, (void)position, (void)attributes;
+    post(data, time, FN_Send, SPOOL_SEND, comm, receiver, tag, bytes, true);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                 OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+                                 uint64_t bytes)
+{
+    (void)location, (void)position, (void)attributes;
+    post(data, time, FN_Recv, SPOOL_RECEIVE, comm, sender, tag, bytes, true);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                  OTF2_AttributeList *attributes, uint32_t receiver, OTF2_CommRef comm, uint32_t tag,
+                                  uint64_t bytes, uint64_t request)
+{
+    (void)location, (void)position, (void)attributes;
+    open_request(data, request, post(data, time, FN_Isend, SPOOL_SEND, comm, receiver, tag, bytes, false));
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                           void *data, OTF2_AttributeList *attributes, uint64_t request)
+{
+    (void)location, (void)position, (void)attributes;
+    report(data, time, request);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+/* What it receives is known when it is complete. */
+static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                          OTF2_AttributeList *attributes, uint64_t request)
+{
+    struct archive *archive = data;
+    (void)location, (void)position, (void)attributes;
+    const struct import_call *call = call_at(archive, time, FN_Irecv);
+    struct spool_operation *record =
+        import_post(archive->process, call, SPOOL_RECEIVE, 0, SPOOL_ANY, SPOOL_ANY, 0, false);
+    if (archive->in_call && record)
+        ARRAY_ADD(archive->posted, archive->n_posted, record);
+    open_request(archive, request, record);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                  OTF2_AttributeList *attributes, uint32_t sender, OTF2_CommRef comm, uint32_t tag,
+                                  uint64_t bytes, uint64_t request)
+{
+    struct archive *archive = data;
+    (void)location, (void)position, (void)attributes;
+    uint32_t index = index_of(archive, comm);
+    struct spool_operation *record = report(archive, time, request);
+    if (!record)
+        return OTF2_CALLBACK_SUCCESS;
+    record->communicator = index;
+    record->peer = peer_of(sender);
+    record->tag = tag_of(tag);
+    record->bytes = bytes;
+    record->flags = (uint16_t)(record->flags & ~(unsigned)(SPOOL_ANY_SOURCE | SPOOL_ANY_TAG));
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                      OTF2_AttributeList *attributes, uint64_t request)
+{
+    (void)location, (void)position, (void)attributes;
+    struct spool_operation *record = report(data, time, request);
+    if (record)
+        record->flags |= SPOOL_CANCELLED;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode on_collective_end(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position,
+                                           void *data, OTF2_AttributeList *attributes, OTF2_CollectiveOp operation,
+                                           OTF2_CommRef comm, uint32_t root, uint64_t sent, uint64_t received)
+{
+    struct archive *archive = data;
+    (void)location, (void)position, (void)attributes, (void)time;
+    bool takes_received = operation == OTF2_COLLECTIVE_OP_BCAST || operation == OTF2_COLLECTIVE_OP_SCATTER;
+    if (!archive->in_call) {
+        archive->others++;
+        return OTF2_CALLBACK_SUCCESS;
+    }
+    archive->collective.is_there = true;
+    archive->collective.comm = comm;
+    archive->collective.bytes = sent > 0 || !takes_received ? sent : received;
+    archive->collective.root = root;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+/* Counts what is not imported: calls on windows and files. */
+static OTF2_CallbackCode on_rma(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
+                                OTF2_AttributeList *attributes, OTF2_RmaWinRef window, uint32_t remote, uint64_t bytes,
+                                uint64_t matching)
+{
+    struct archive *archive = data;
+    (void)location, (void)position, (void)time, (void)attributes, (void)window, (void)remote, (void)bytes,
+        (void)matching;
+    archive->others++;
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_GlobalDefReaderCallbacks *definitions(void)
+{
+    OTF2_GlobalDefReaderCallbacks *all = OTF2_GlobalDefReaderCallbacks_New();
+    OTF2_GlobalDefReaderCallbacks_SetStringCallback(all, on_string);
+    OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(all, on_clock);
+    OTF2_GlobalDefReaderCallbacks_SetLocationCallback(all, on_location);
+    OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(all, on_location_group);
+    OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(all, on_node);
+    OTF2_GlobalDefReaderCallbacks_SetRegionCallback(all, on_region);
+    OTF2_GlobalDefReaderCallbacks_SetGroupCallback(all, on_group);
+    OTF2_GlobalDefReaderCallbacks_SetCommCallback(all, on_communicator);
+    return all;
+}
+
+static OTF2_EvtReaderCallbacks *events(void)
+{
+    OTF2_EvtReaderCallbacks *all = OTF2_EvtReaderCallbacks_New();
+    OTF2_EvtReaderCallbacks_SetEnterCallback(all, on_enter);
+    OTF2_EvtReaderCallbacks_SetLeaveCallback(all, on_leave);
+    OTF2_EvtReaderCallbacks_SetMpiSendCallback(all, on_send);
+    OTF2_EvtReaderCallbacks_SetMpiRecvCallback(all, on_recv);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCallback(all, on_isend);
+    OTF2_EvtReaderCallbacks_SetMpiIsendCompleteCallback(all, on_isend_complete);
+    OTF2_EvtReaderCallbacks_SetMpiIrecvRequestCallback(all, on_irecv_request);
+    OTF2_EvtReaderCallbacks_SetMpiIrecvCallback(all, on_irecv);
+    OTF2_EvtReaderCallbacks_SetMpiRequestCancelledCallback(all, on_cancelled);
+    OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(all, on_collective_end);
+    OTF2_EvtReaderCallbacks_SetRmaPutCallback(all, on_rma);
+    OTF2_EvtReaderCallbacks_SetRmaGetCallback(all, on_rma);
+    return all;
+}
+
+/* libotf2 prints its errors unless it is given this. */
+static OTF2_ErrorCode keep_error(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
+                                 const char *format, va_list arguments)
+{
+    struct archive *archive = data;
+    char text[512];
+    (void)file, (void)line, (void)function;
+    vsnprintf(text, sizeof text, format, arguments);
+    if (!archive->failed)
+        error_set(archive->error, "%s: libotf2: %s: %s", archive->path, OTF2_Error_GetDescription(code), text);
+    archive->failed = true;
+    return code;
+}
+
+static int read_definitions(struct archive *archive, OTF2_Reader *reader)
+{
+    uint64_t n = 0;
+    OTF2_GlobalDefReader *global = OTF2_Reader_GetGlobalDefReader(reader);
+    OTF2_GlobalDefReaderCallbacks *callbacks = definitions();
+    OTF2_ErrorCode code = global ? OTF2_Reader_RegisterGlobalDefCallbacks(reader, global, callbacks, archive)
+                                 : OTF2_ERROR_INVALID_ARGUMENT;
+    OTF2_GlobalDefReaderCallbacks_Delete(callbacks);
+    if (code == OTF2_SUCCESS)
+        code = OTF2_Reader_ReadAllGlobalDefinitions(reader, global, &n);
+    if (code != OTF2_SUCCESS || archive->failed)
+        return archive->failed ? -1
+                               : error_set(archive->error, "%s: its definitions cannot be read: %s", archive->path,
+                                           OTF2_Error_GetDescription(code));
+    if (archive->ticks_per_s == 0)
+        return error_set(archive->error, "%s: no clock in its definitions", archive->path);
+    archive->functions = xcalloc(archive->n_regions, sizeof *archive->functions);
+    for (size_t i = 0; i < archive->n_regions; i++)
+        archive->functions[i] = import_function(string_of(archive, archive->region_names[i]));
+    return number_locations(archive);
+}
+
+/* Definitions of a location map its numbers to those of all. */
+static void open_locations(const struct archive *archive, OTF2_Reader *reader)
+{
+    for (size_t i = 0; i < archive->n_locations; i++)
+        OTF2_Reader_SelectLocation(reader, archive->locations[i].id);
+    bool has_definitions = OTF2_Reader_OpenDefFiles(reader) == OTF2_SUCCESS;
+    OTF2_Reader_OpenEvtFiles(reader);
+    for (size_t i = 0; i < archive->n_locations; i++) {
+        uint64_t n;
+        OTF2_DefReader *local = has_definitions ? OTF2_Reader_GetDefReader(reader, archive->locations[i].id) : NULL;
+        if (local) {
+            OTF2_Reader_ReadAllLocalDefinitions(reader, local, &n);
+            OTF2_Reader_CloseDefReader(reader, local);
+        }
+        OTF2_Reader_GetEvtReader(reader, archive->locations[i].id);
+    }
+    if (has_definitions)
+        OTF2_Reader_CloseDefFiles(reader);
+}
+
+static int read_location(struct archive *archive, OTF2_Reader *reader, const struct location *location)
+{
+    OTF2_EvtReader *local = OTF2_Reader_GetEvtReader(reader, location->id);
+    uint64_t n = 0;
+    if (!local)
+        return 0;
+    OTF2_EvtReaderCallbacks *callbacks = events();
+    archive->in_call = false;
+    import_thread(archive->process, location->thread);
+    OTF2_ErrorCode code = OTF2_Reader_RegisterEvtCallbacks(reader, local, callbacks, archive);
+    OTF2_EvtReaderCallbacks_Delete(callbacks);
+    if (code == OTF2_SUCCESS)
+        code = OTF2_Reader_ReadAllLocalEvents(reader, local, &n);
+    OTF2_Reader_CloseEvtReader(reader, local);
+    if (code == OTF2_SUCCESS && !archive->failed)
+        return 0;
+    return archive->failed ? -1
+                           : error_set(archive->error, "%s: events of location %" PRIu64 ": %s", archive->path,
+                                       location->id, OTF2_Error_GetDescription(code));
+}
+
+static int read_rank(struct archive *archive, OTF2_Reader *reader, int32_t rank)
+{
+    const char *host = NULL;
+    for (size_t i = 0; i < archive->n_locations && !host; i++)
+        if (archive->locations[i].rank == rank)
+            host = host_of(archive, archive->locations[i].group);
+    archive->process = import_begin(archive->run, rank, host, archive->error);
+    if (!archive->process)
+        return -1;
+    archive->rank = rank;
+    archive->n_indices = 2;
+    archive->last_ns = 0;
+    archive->n_open = 0;
+    map_clear(&archive->requests);
+    for (size_t i = 0; i < archive->n_communicators; i++)
+        archive->communicators[i].index = UINT32_MAX;
+    for (size_t i = 0; i < archive->n_locations; i++)
+        if (archive->locations[i].rank == rank && read_location(archive, reader, &archive->locations[i]) != 0) {
+            import_cancel(archive->process);
+            return -1;
+        }
+    return import_end(archive->process, archive->last_ns + 1, archive->error);
+}
+
+static void release(struct archive *archive)
+{
+    for (size_t i = 0; i < archive->n_strings; i++)
+        free(archive->strings[i]);
+    for (size_t i = 0; i < archive->n_groups; i++)
+        free(archive->groups[i].members);
+    free(archive->strings);
+    free(archive->region_names);
+    free(archive->functions);
+    free(archive->locations);
+    free(archive->groups_of_locations);
+    free(archive->nodes);
+    free(archive->groups);
+    free(archive->communicators);
+    free(archive->open);
+    free(archive->done);
+    free(archive->posted);
+    map_release(&archive->requests);
+}
+
+int import_otf2(const char *path, struct import_run *run, struct error *error)
+{
+    struct archive archive = {.path = path, .run = run, .error = error};
+    OTF2_Error_RegisterCallback(keep_error, &archive);
+    OTF2_Reader *reader = OTF2_Reader_Open(path);
+    int result = reader ? 0 : archive.failed ? -1 : error_set(error, "%s: no OTF2 archive that can be read", path);
+    static char format[512];
+    if (result == 0) {
+        OTF2_Reader_SetSerialCollectiveCallbacks(reader);
+        char *creator = NULL;
+        if (OTF2_Reader_GetCreator(reader, &creator) != OTF2_SUCCESS)
+            creator = NULL;
+        snprintf(format, sizeof format, "OTF2 archive%s%s", creator ? " of " : "", creator ? creator : "");
+        free(creator);
+        run->format = format;
+        result = read_definitions(&archive, reader);
+    }
+    if (result == 0) {
+        struct stat anchor;
+        bool has_anchor = stat(path, &anchor) == 0 && anchor.st_mtime > 0;
+        run->started_unix_ns = archive.unix_ns > 0 ? archive.unix_ns
+                               : has_anchor        ? (uint64_t)anchor.st_mtime * UINT64_C(1000000000)
+                                                   : 0;
+        open_locations(&archive, reader);
+        for (int32_t rank = 0; rank < run->n_ranks && result == 0; rank++)
+            result = read_rank(&archive, reader, rank);
+        OTF2_Reader_CloseEvtFiles(reader);
+    }
+    if (reader)
+        OTF2_Reader_Close(reader);
+    OTF2_Error_RegisterCallback(NULL, NULL);
+    if (result == 0 && archive.others > 0)
+        inform("%s: %" PRIu64 " records of one-sided calls, and of collectives outside of calls, are not imported",
+               path, archive.others);
+    release(&archive);
+    return result;
+}
