@@ -181,6 +181,8 @@ LIFECYCLE = {"init", "finalize", "session_init", "session_finalize"}
 # Functions that programs call by the million: their wrappers do the first steps inline.
 HOT = {"Send", "Recv", "Isend", "Irecv", "Sendrecv", "Wait", "Test", "Waitall", "Testall", "Waitany", "Testany", "Waitsome",
        "Testsome", "Iprobe", "Start", "Startall"}
+# Those of them that may find nothing.
+HOT_TESTS = {"Test", "Testall", "Testany", "Testsome", "Iprobe"}
 # Where the call is in a family's struct, unless that is named "call" in it.
 CALL_IN = {"struct recorded_call": "", "struct creation_call": ".collective.call", "struct win_test_call": ".access.call"}
 KIND_ROLES = {
@@ -390,7 +392,7 @@ def wrapper(kinds, function, declared):
     if family in LIFECYCLE:
         lines += [f"    {call_type} call = {{.function = FN_{name}}};"] + [f"    {begin_call}"] * (begin is not None)
     else:
-        begun = f"call_begin{'' if name in HOT else '_rare'}(&{call}, FN_{name}, __builtin_return_address(0))"
+        begun = f"call_begin{'_test' if name in HOT_TESTS else '' if name in HOT else '_rare'}(&{call}, FN_{name}, __builtin_return_address(0))"
         lines += [f"    {call_type} call;"]
         lines += [f"    {begun};"] if begin is None else [f"    if ({begun})", f"        {begin_call}"]
         end_call = f"if ({f'{call}.thread' if family in ENDS_ALWAYS else f'call_recorded(&{call})'})\n        {end_call}"

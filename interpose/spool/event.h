@@ -257,7 +257,9 @@ struct spool_operation {
  * probes, Mrecv, Cancel. Unsuccessful tests and probes are summed in spool_idle. */
 struct spool_call {
     uint8_t type; /* SPOOL_CALL */
-    uint8_t pad;
+    uint8_t
+        estimated; /* 1: a test with a result behind ones without: its entry is not known, and begin_ticks is as if it
+                        * took as long as they did */
     uint16_t function;
     uint32_t completed; /* operations that it reported */
     uint64_t begin_ticks;
@@ -265,8 +267,9 @@ struct spool_call {
     uint64_t call_ticks; /* entry to return */
 };
 
-/* The unsuccessful Test... and probes that a thread made of one function at one call site, summed, while it stored no
- * record of another type, as such calls come by the million. The record is counted up in place. */
+/* A row of unsuccessful Test... and probes that a thread made of one function at one call site, while it stored no
+ * record of another type, as such calls come by the million. All are counted; the time is taken of the first two, and
+ * of about one in 64 of the others, which a random number chooses. The record is counted up in place. */
 struct spool_idle {
     uint8_t type; /* SPOOL_IDLE */
     uint8_t pad;
@@ -274,8 +277,22 @@ struct spool_idle {
     uint32_t calls;
     uint64_t begin_ticks; /* entry of the first */
     uint64_t site;        /* 0: not known, or the calls of several sites */
-    uint64_t ticks;       /* entry to return, added up */
+    uint64_t first_ticks; /* entry to return of the first */
+    uint64_t ticks;       /* of the others whose time was taken, added up */
+    double square;        /* sum of the squares of these */
+    uint32_t timed;       /* how many they are */
+    uint32_t pad2;
+    uint64_t pad3;
 };
+
+/* Returns the estimated time of all calls of the row, in ticks. */
+static inline uint64_t spool_idle_ticks(const struct spool_idle *idle)
+{
+    double others = idle->calls > 1 ? (double)idle->calls - 1 : 0;
+    double each = idle->timed > 0 ? (double)idle->ticks / idle->timed : (double)idle->first_ticks;
+    double ticks = idle->timed >= others && idle->timed > 0 ? (double)idle->ticks : others * each;
+    return idle->first_ticks + (ticks < 0x1p62 ? (uint64_t)ticks : UINT64_C(1) << 62);
+}
 
 /* One collective, or the creation of a communicator for the time that it took. */
 struct spool_collective {
@@ -456,7 +473,6 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
     case SPOOL_CALL:
     case SPOOL_PARTITION:
     case SPOOL_MARK:
-    case SPOOL_IDLE:
         bytes = 32;
         break;
     case SPOOL_OPERATION:
@@ -465,6 +481,7 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
     case SPOOL_PERSISTENT:
     case SPOOL_PARTITIONS:
     case SPOOL_ACCESS:
+    case SPOOL_IDLE:
     case SPOOL_SUM:
         bytes = 64;
         break;
@@ -508,7 +525,7 @@ _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER_BYTES, "the header mu
 _Static_assert(sizeof(struct spool_chunk) == 64, "a chunk header is one cache line");
 _Static_assert(sizeof(struct spool_operation) == 64, "an operation is one cache line");
 _Static_assert(sizeof(struct spool_call) == 32, "a completion call is half a cache line");
-_Static_assert(sizeof(struct spool_idle) == 32, "unsuccessful tests are half a cache line");
+_Static_assert(sizeof(struct spool_idle) == 64, "unsuccessful tests are one cache line");
 _Static_assert(sizeof(struct spool_collective) == 64, "a collective is one cache line");
 _Static_assert(sizeof(struct spool_communicator) == 64, "a communicator is one cache line");
 _Static_assert(sizeof(struct spool_persistent) == 64, "a persistent request is one cache line");

@@ -434,7 +434,8 @@ static bool plausible(const struct spool *spool, const void *record)
     }
     case SPOOL_IDLE: {
         const struct spool_idle *idle = record;
-        return idle->function < FN_COUNT && plausible_length(spool, idle->begin_ticks, idle->ticks);
+        return idle->function < FN_COUNT && idle->calls > 0 && idle->timed < idle->calls && idle->square >= 0 &&
+               plausible_length(spool, idle->begin_ticks, spool_idle_ticks(idle));
     }
     case SPOOL_COLLECTIVE: {
         const struct spool_collective *collective = record;

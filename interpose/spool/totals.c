@@ -162,7 +162,7 @@ static void total_and_pass(struct totals *totals, enum spool_window_family famil
                            uint64_t begin_ticks)
 {
     int is_send = family == WINDOW_POINT_TO_POINT && !(one->flags & TOTAL_RECEIVE);
-    one->bin = one->flags & TOTAL_IDLE ? 0 : total_bin(one->bytes);
+    one->bin = total_bin(one->bytes);
     totals_add(totals, one);
     totals_pass(totals, family, begin_ticks, one->ticks, one->calls, is_send ? one->bytes : 0);
 }
@@ -209,6 +209,30 @@ static void total_add_operation(struct totals *totals, const struct spool_operat
     total_and_pass(totals, WINDOW_POINT_TO_POINT, &one, record->post_ticks);
 }
 
+static void total_add_idle(struct totals *totals, const struct spool_idle *idle)
+{
+    struct spool_total one = {.site = idle->site,
+                              .communicator = SPOOL_NO_COMMUNICATOR,
+                              .peer = TOTAL_NO_PEER,
+                              .function = idle->function,
+                              .bin = TOTAL_IDLE_FIRST,
+                              .flags = TOTAL_IDLE,
+                              .calls = 1,
+                              .bytes = 1,
+                              .ticks = idle->first_ticks,
+                              .longest_ticks = idle->first_ticks,
+                              .square = (double)idle->first_ticks * (double)idle->first_ticks};
+    totals_add(totals, &one);
+    one.bin = TOTAL_IDLE_OTHERS;
+    one.calls = idle->calls > 1 ? idle->calls - 1 : 0;
+    one.bytes = idle->timed;
+    one.ticks = idle->ticks;
+    one.longest_ticks = 0;
+    one.square = idle->square;
+    totals_add(totals, &one);
+    totals_pass(totals, WINDOW_IDLE, idle->begin_ticks, spool_idle_ticks(idle), idle->calls, 0);
+}
+
 /* Returns how long the call of a record with these ends took: a nonblocking one ends when another call reports it. */
 static uint64_t total_call_ticks(unsigned flags, uint64_t begin_ticks, uint64_t end_ticks, uint64_t call_ticks)
 {
@@ -232,16 +256,9 @@ void totals_add_record(struct totals *totals, const void *record)
         total_and_pass(totals, WINDOW_WAIT, &one, call->begin_ticks);
         break;
     }
-    case SPOOL_IDLE: {
-        const struct spool_idle *idle = record;
-        one.site = idle->site;
-        one.function = idle->function;
-        one.flags = TOTAL_IDLE;
-        one.calls = one.bytes = idle->calls;
-        one.ticks = idle->ticks;
-        total_and_pass(totals, WINDOW_IDLE, &one, idle->begin_ticks);
+    case SPOOL_IDLE:
+        total_add_idle(totals, record);
         break;
-    }
     case SPOOL_COLLECTIVE: {
         const struct spool_collective *collective = record;
         one.site = collective->site;

@@ -329,7 +329,8 @@ CREATE TABLE total(
   several INTEGER NOT NULL,            -- 1: the calls had peers, which the recorder had no room to tell apart
   level INTEGER,                       -- as in form, between the places of both processes; NULL: no peer, or not known
   direction TEXT,                      -- send, receive: operations, bytes as posted; NULL: other calls
-  bin INTEGER NOT NULL,                -- bytes of each call: 0: none; n: from 2^(n-1) on, below 2^n
+  bin INTEGER NOT NULL,                -- bytes of each call: 0: none; n: from 2^(n-1) on, below 2^n; idle: 0: the first of
+                                       -- each row of them, all timed; 1: the others
   calls INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
   time_ns INTEGER NOT NULL,            -- inside the calls

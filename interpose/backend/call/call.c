@@ -83,6 +83,8 @@ struct recorder_thread *recorder_thread_begin(void)
     if (thread) {
         thread->lane = spool_lane_acquire(&recorder.spool);
         thread->fortran_note = site_note();
+        thread->random = (now_ticks() ^ (uint64_t)(uintptr_t)thread) | 1;
+        thread->untimed_left = next_untimed(thread);
         thread->communicator_epoch = __atomic_load_n(&recorder.communicator_epoch, __ATOMIC_RELAXED) - 1;
     }
     if (!thread || !thread->lane) {

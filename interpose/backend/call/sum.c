@@ -102,63 +102,83 @@ void sum_add(const struct recorded_call *call, const struct sum_key *key, uint64
     spool_record_publish(sum, SPOOL_SUM);
 }
 
-/* A sum of unsuccessful tests goes on as long as it is the last record that its thread stored. So the time inside
- * MPI is known between any two other records, where rounds begin and end, however long a program polls. */
+/* A row goes on as long as it is among the last records that its thread stored. So the time inside MPI is known between
+ * any two other records, where rounds begin and end, however long a program polls. */
 
-/* Calls from so many places make up one burst of sums; the last sum takes what comes from further ones. */
-enum { IDLE_SITES = 8 };
+/* A row of more calls ends, so that its count does not overflow before the next call whose time is taken. */
+#define ROW_CALLS_MAX (UINT32_MAX / 2)
 
-/* Returns the sum of the call's place in the current burst; NULL if there is none yet. */
-static struct spool_idle *find_idle(const struct recorded_call *call)
+struct spool_idle *idle_row_any(const struct recorder_thread *thread, enum mpistair_function function, uint64_t site)
 {
-    struct recorder_thread *thread = call->thread;
-    for (unsigned i = thread->n_idle; i-- > 0;)
-        if (thread->idle[i].site == call->site && thread->idle[i].function == call->function)
-            return &thread->idle[i];
-    return thread->n_idle < IDLE_SITES ? NULL : &thread->idle[IDLE_SITES - 1];
+    struct spool_idle *row = (struct spool_idle *)(void *)thread->idle_end;
+    for (unsigned i = 0; i < thread->n_idle; i++)
+        if (is_of_row(--row, function, site))
+            return row;
+    return NULL;
 }
 
-/* Begins a sum behind those of the burst; returns NULL if it is lost. */
-static struct spool_idle *begin_idle(const struct recorded_call *call)
+/* Begins a row behind the others; returns NULL if it is lost. */
+static struct spool_idle *begin_row(const struct recorded_call *call)
 {
     struct recorder_thread *thread = call->thread;
-    struct spool_idle *sum = spool_lane_reserve(thread->lane, sizeof *sum);
-    if (!sum)
+    struct spool_lane *lane = thread->lane;
+    int goes_on = lane->next == thread->idle_end && lane->sequence == thread->idle_sequence;
+    struct spool_idle *row = spool_lane_reserve(lane, sizeof *row);
+    if (!row)
         return NULL;
-    if (thread->n_idle == 0 || sum != thread->idle + thread->n_idle) { /* the sum lies in a new chunk */
-        thread->idle = sum;
-        thread->idle_sequence = thread->lane->sequence;
+    if (!goes_on || (uint8_t *)row != thread->idle_end) { /* in a new chunk */
+        thread->idle_sequence = lane->sequence;
         thread->n_idle = 0;
     }
     thread->n_idle++;
-    sum->function = (uint16_t)call->function;
-    sum->begin_ticks = call->begin_ticks;
-    sum->site = thread->n_idle < IDLE_SITES ? call->site : 0;
-    return sum;
+    thread->idle_end = (uint8_t *)(row + 1);
+    row->function = (uint16_t)call->function;
+    row->begin_ticks = call->begin_ticks;
+    row->site = thread->n_idle < IDLE_ROWS ? call->site : 0;
+    return row;
 }
 
 void timed_call_idle(const struct recorded_call *call, uint64_t end_ticks)
 {
     struct recorder_thread *thread = call->thread;
+    uint64_t begin_ticks = call->begin_ticks != 0 ? call->begin_ticks : end_ticks, ticks = end_ticks - begin_ticks;
+    struct recorded_call timed = *call;
+    timed.begin_ticks = begin_ticks;
     if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0)) {
         const struct sum_key key = sum_key_of(call);
-        sum_add(call, &key, 0, end_ticks);
+        sum_add(&timed, &key, 0, end_ticks);
         return;
     }
-    /* A later chunk may lie where that of the burst lay. */
-    if (thread->n_idle > 0 && (thread->lane->sequence != thread->idle_sequence ||
-                               thread->lane->next != (uint8_t *)(thread->idle + thread->n_idle)))
-        thread->n_idle = 0; /* something else was stored */
-    struct spool_idle *sum = find_idle(call);
-    if (sum && sum->calls == UINT32_MAX) {
-        thread->n_idle = 0;
-        sum = NULL;
-    }
-    if (!sum)
-        sum = begin_idle(call);
-    if (!sum)
+    struct spool_idle *row = idle_row(thread, call->function, call->site);
+    if (!row && thread->n_idle == IDLE_ROWS && thread->lane->next == thread->idle_end &&
+        thread->lane->sequence == thread->idle_sequence)
+        row = (struct spool_idle *)(void *)thread->idle_end - 1;
+    if (row && row->calls < ROW_CALLS_MAX) {
+        row->ticks += ticks;
+        row->square += (double)ticks * (double)ticks;
+        row->timed++;
+        row->calls++;
         return;
-    sum->calls++;
-    sum->ticks += end_ticks - call->begin_ticks;
-    spool_record_publish(sum, SPOOL_IDLE);
+    }
+    if (row)
+        thread->idle_end = NULL;
+    row = begin_row(&timed);
+    if (!row)
+        return;
+    row->first_ticks = ticks;
+    row->calls = 1;
+    spool_record_publish(row, SPOOL_IDLE);
+}
+
+void untimed_call_store(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks)
+{
+    struct recorded_call timed = *call;
+    const struct spool_idle *row = call->row;
+    timed.begin_ticks = end_ticks;
+    if (call->thread->lane->sequence == call->thread->idle_sequence) {
+        uint64_t ticks = row->timed > 0 ? row->ticks / row->timed : row->first_ticks;
+        uint64_t earliest = row->begin_ticks + row->first_ticks;
+        timed.begin_ticks = end_ticks - ticks > earliest && ticks < end_ticks ? end_ticks - ticks : earliest;
+    }
+    timed_call_store_as(&timed, completed, end_ticks, 1);
 }

@@ -76,7 +76,8 @@ void window_pass(struct recorded_call *call)
            passed_ns >= recording_window.times_ns[recording_window.passed];
          recording_window.passed++) {
         recording_window.closed = recording_window.passed == 1;
-        struct recorded_call own = {call->thread, call->begin_ticks, 0, call->function};
+        struct recorded_call own = {
+            .thread = call->thread, .begin_ticks = call->begin_ticks, .function = call->function};
         store_mark(&own, recording_window.closed ? LEVEL_OFF : LEVEL_ON, SPOOL_BY_WINDOW);
     }
     __atomic_store_n(&recorder.window_ticks, next_look(call->begin_ticks, passed_ns), __ATOMIC_SEQ_CST);
@@ -172,7 +173,7 @@ void window_open(int rank, struct recorder_thread *thread)
             recording_window.by_marks ? recording_window.from_mark != 0 : recording_window.times_ns[0] > 0;
         recording_window.passed = !recording_window.closed;
         uint64_t start_ticks = recorder.spool.header->start.ticks;
-        struct recorded_call begin = {thread, start_ticks, 0, FN_Init};
+        struct recorded_call begin = {.thread = thread, .begin_ticks = start_ticks, .function = FN_Init};
         if (thread && recording_window.closed)
             store_mark(&begin, LEVEL_OFF, SPOOL_BY_WINDOW);
         recording_window.has_times = !recording_window.by_marks;

@@ -17,6 +17,11 @@ static void arrays_begin(struct completion_call *completion, int64_t n, const MP
     completion->memory = NULL;
     if (length == 0)
         return;
+    if (length <= COMPLETION_FEW && n_statuses == 0 && !recorder.multiple) {
+        memcpy(completion->few_before, requests, length * sizeof *requests);
+        completion->before = completion->few_before;
+        return;
+    }
     size_t taken_bytes = recorder.multiple ? length * sizeof *completion->taken : 0;
     size_t status_bytes = n_statuses * sizeof(MPI_Status);
     size_t request_bytes = length * sizeof *requests;
@@ -81,13 +86,25 @@ static inline uint32_t complete(struct completion_call *completion, int i, const
     return pending ? pending_complete(pending, completion->call.thread, status, error, now) : 0;
 }
 
-/* Stores the call; a test that reported nothing is summed. */
+/* Stores the call; a test that reported nothing is added to its row. */
 static void store_call(struct completion_call *completion, uint32_t completed, int is_test, uint64_t end_ticks)
 {
     if (completed > 0 || !is_test)
-        timed_call_store(&completion->call, completed, end_ticks);
-    else
+        test_store(&completion->call, completed, end_ticks);
+    else if (completion->call.begin_ticks != 0)
         timed_call_idle(&completion->call, end_ticks);
+    else
+        untimed_call_idle(&completion->call);
+}
+
+/* Ends a test whose time is not taken and that found nothing. Returns whether it is one. */
+static int end_untimed(struct completion_call *completion, int result, int found)
+{
+    if (!completion_is_untimed(completion, result, found))
+        return 0;
+    arrays_end(completion);
+    untimed_call_idle(&completion->call);
+    return 1;
 }
 
 static int is_in_status(int result)
@@ -141,7 +158,7 @@ void wait_end_any(struct completion_call *completion, int result, const MPI_Requ
     completion->memory = NULL;
     int reported = result != MPI_SUCCESS || !flag || *flag;
     const MPI_Status *status = completion_status(completion, result == MPI_SUCCESS && reported);
-    if (!is_recording())
+    if (!is_recording() || (flag && end_untimed(completion, result, *flag)))
         return;
     struct moment now = moment_now();
     uint32_t completed = complete(completion, 0, request, status, result, reported, now);
@@ -166,6 +183,8 @@ void waitall_begin(struct completion_call *completion, int64_t n, const MPI_Requ
 
 void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
 {
+    if (flag && end_untimed(completion, result, *flag))
+        return;
     struct moment now = moment_now();
     uint32_t completed = 0;
     if (result != MPI_SUCCESS || !flag || *flag)
@@ -177,6 +196,8 @@ void waitall_end(struct completion_call *completion, int result, const MPI_Reque
 void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
                   const int *indices, int is_test)
 {
+    if (is_test && end_untimed(completion, result, *n_done))
+        return;
     struct moment now = moment_now();
     uint32_t completed = 0;
     if (result != MPI_SUCCESS && !is_in_status(result))
@@ -201,7 +222,7 @@ void waitany_end(struct completion_call *completion, int result, const MPI_Reque
 {
     int reported = result == MPI_SUCCESS && (!flag || *flag);
     const MPI_Status *status = completion_status(completion, reported);
-    if (!is_recording())
+    if (!is_recording() || (flag && end_untimed(completion, result, *flag)))
         return;
     struct moment now = moment_now();
     uint32_t completed = 0;

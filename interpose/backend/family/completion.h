@@ -13,6 +13,9 @@
 #include "interpose/backend/table/pending.h"
 #include "interpose/backend/table/request_table.h"
 
+/* So many handles need no memory from elsewhere. */
+enum { COMPLETION_FEW = 16 };
+
 struct completion_call {
     struct recorded_call call;
     int n;
@@ -23,6 +26,7 @@ struct completion_call {
     struct watched_status watched; /* calls with one status */
     MPI_Request one_before;
     void *one_taken;
+    MPI_Request few_before[COMPLETION_FEW];
 };
 
 /* Returns what MPI filled in of a single status, or NULL. is_reported says that the call reported a request. Of a send
@@ -31,6 +35,12 @@ static inline const MPI_Status *completion_status(struct completion_call *comple
 {
     const MPI_Status *status = watched_result(&completion->watched);
     return is_reported && __atomic_load_n(&recorder.cancelled, __ATOMIC_RELAXED) ? completion->watched.status : status;
+}
+
+/* Returns whether the call is a test that found nothing, and is only counted. */
+static inline int completion_is_untimed(const struct completion_call *completion, int result, int found)
+{
+    return completion->call.begin_ticks == 0 && result == MPI_SUCCESS && !found;
 }
 
 /* MPI_Wait and MPI_Test have one request. flag is NULL here and below where the call waits. */
@@ -50,6 +60,12 @@ IN_WRAPPER void wait_end(struct completion_call *completion, int result, const M
 {
     struct handle_slot *slot = NULL;
     struct spool_operation *operation = NULL;
+    if (flag && __builtin_expect(completion_is_untimed(completion, result, *flag) && is_recording_plainly() &&
+                                     !completion->watched.status,
+                                 1)) {
+        untimed_call_idle(&completion->call);
+        return;
+    }
     int is_usual =
         result == MPI_SUCCESS && *request == MPI_REQUEST_NULL && is_recording_plainly() && !completion->watched.status;
     if (__builtin_expect(is_usual, 1))
@@ -63,7 +79,10 @@ IN_WRAPPER void wait_end(struct completion_call *completion, int result, const M
     struct moment now = {quick_ticks(), current_processor()};
     slot->value = NULL;
     pending_complete_plain(operation, now);
-    timed_call_store(&completion->call, 1, now.ticks);
+    if (flag)
+        test_store(&completion->call, 1, now.ticks);
+    else
+        timed_call_store(&completion->call, 1, now.ticks);
 }
 
 /* MPI_Waitall, Testall, Waitsome, Testsome have an array of requests and one of statuses. */

@@ -3,7 +3,6 @@
 #include "interpose/backend/family/probe.h"
 
 #include "interpose/backend/table/handle_table.h"
-#include "interpose/backend/call/sum.h"
 
 static struct live_table messages = LIVE_TABLE_INITIALIZER;
 
@@ -19,12 +18,12 @@ static struct spool_operation *take_message(MPI_Message message)
     return message == MPI_MESSAGE_NULL ? NULL : live_table_take(&messages, HANDLE_KEY(message));
 }
 
-void probe_end(struct recorded_call *call, int result, const int *flag)
+void probe_end_timed(struct recorded_call *call, int result, const int *flag)
 {
     if (result == MPI_SUCCESS && flag && !*flag)
         timed_call_idle(call, now_ticks());
     else
-        timed_call_store(call, 0, now_ticks());
+        test_store(call, 0, now_ticks());
 }
 
 void mprobe_begin(struct matched_probe *probe, int source, int tag, MPI_Comm comm, MPI_Status **status)

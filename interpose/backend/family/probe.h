@@ -7,10 +7,18 @@
 #ifndef MPISTAIR_BACKEND_PROBE_H
 #define MPISTAIR_BACKEND_PROBE_H
 
+#include "interpose/backend/call/sum.h"
 #include "interpose/backend/family/operation.h"
 
 /* flag is NULL, here and below, where the call waits for a message. */
-void probe_end(struct recorded_call *call, int result, const int *flag);
+void probe_end_timed(struct recorded_call *call, int result, const int *flag);
+static inline void probe_end(struct recorded_call *call, int result, const int *flag)
+{
+    if (flag && call->begin_ticks == 0 && result == MPI_SUCCESS && !*flag)
+        untimed_call_idle(call);
+    else
+        probe_end_timed(call, result, flag);
+}
 
 struct matched_probe {
     struct recorded_call call;

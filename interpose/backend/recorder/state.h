@@ -40,9 +40,12 @@ struct scratch {
 
 struct recorder_thread {
     struct spool_lane *lane;
-    struct spool_idle *idle; /* [n_idle] sums of unsuccessful tests, the last that the lane holds */
+    struct spool_idle *idle; /* [n_idle] rows of unsuccessful tests, the last that the lane holds */
     unsigned n_idle;
     uint32_t idle_sequence; /* the lane's sequence at that time */
+    uint8_t *idle_end;      /* where these rows end; NULL: there are none */
+    uint32_t untimed_left;  /* tests until the next one whose time is taken */
+    uint64_t random;        /* not 0 */
     struct sums *sums;      /* sum.h; NULL: none yet */
     uint64_t
         n_calls; /* calls that completed nothing, and those on windows and files: they have records of their own until
@@ -103,9 +106,10 @@ void scratch_return(struct scratch *scratch, void *memory);
 /* What a wrapper keeps of one call. */
 struct recorded_call {
     struct recorder_thread *thread; /* NULL: not recorded */
-    uint64_t begin_ticks;
+    uint64_t begin_ticks;           /* 0: a test that goes on with a row, whose time is not taken */
     uint64_t site;
     enum mpistair_function function;
+    struct spool_idle *row; /* with begin_ticks 0 */
 };
 
 static inline uint64_t now_ticks(void)

@@ -267,7 +267,7 @@ static void add_changes(const struct module_look *look)
         history.text.owes_loss = 1;
         sum_end_all();
         if (recorder_thread)
-            recorder_thread->n_idle = 0;
+            recorder_thread->idle_end = NULL;
     }
 }
 

@@ -93,9 +93,10 @@ static void note_call(struct loader *loader, const struct spool_call *record)
 
 static void note_idle(struct loader *loader, const struct spool_idle *record)
 {
+    /* The end of the row is not known, and it ends with the module. */
     callsite_of_sum(&loader->callsites, loader->trace, record->site, record->begin_ticks,
-                    record->begin_ticks + record->ticks);
-    live_until(loader, record->begin_ticks + record->ticks);
+                    record->begin_ticks + record->first_ticks);
+    live_until(loader, record->begin_ticks + spool_idle_ticks(record));
 }
 
 static void add_collective(struct loader *loader, const struct spool_collective *record)

@@ -379,9 +379,9 @@ static void take_idle(struct stream *stream, struct stream_rank *rank, struct la
     struct trace_process *process = &trace->processes[rank->rank];
     const struct spool_idle *record = (const void *)lane->record;
     int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
-    int64_t length_ns = run_ns(trace, process, lane, record->begin_ticks + record->ticks) - begin_ns;
-    uint32_t callsite =
-        callsite_find_sum(&process->callsites, record->site, record->begin_ticks, record->begin_ticks + record->ticks);
+    int64_t length_ns = run_ns(trace, process, lane, record->begin_ticks + spool_idle_ticks(record)) - begin_ns;
+    uint32_t callsite = callsite_find_sum(&process->callsites, record->site, record->begin_ticks,
+                                          record->begin_ticks + record->first_ticks);
     sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
                                               .call_ns = length_ns,
                                               .rank = rank->rank,

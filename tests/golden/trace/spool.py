@@ -66,7 +66,7 @@ def link(text):
     return struct.pack("<QqQiI", at, offset, rtt, parent, 0)
 
 
-RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 32, 13: 64}
+RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 64, 13: 64}
 STACK = 11
 
 
@@ -298,8 +298,11 @@ class Script:
         options = dict(word.split("=") for word in words[5:] if "=" in word)
         begin, length = process.clock(int(words[3]) + shift), int(words[4])
         process.clock(int(words[3]) + shift + length)
-        process.add(struct.pack("<BBHIQQQ", 12, 0, self.functions[words[1]], int(words[2]), begin,
-                                int(options.get("site", 0)), length), int(options.get("lane", 0)))
+        calls = int(words[2])
+        first = length // calls
+        process.add(struct.pack("<BBHIQQQQdIIQ", 12, 0, self.functions[words[1]], calls, begin, int(options.get("site", 0)),
+                                first, length - first, (length - first) ** 2 / max(calls - 1, 1), calls - 1, 0, 0),
+                    int(options.get("lane", 0)))
 
     def stack(self, process, words, _):
         sites = [int(site, 0) for site in words[2].split(",")]

@@ -18,6 +18,12 @@ def numbers(output):
     return found
 
 
+def expect_between(value, least, most, what):
+    print(f"{what}: {value:.6f} from {least:.6f} to {most:.6f}")
+    if not least <= value <= most:
+        job.fail(f"{what}: {value:.6f}, expected {least:.6f} to {most:.6f}")
+
+
 def expect_share(part, whole, what, least=0.8, most=1.01):
     print(f"{what}: {part:.6f} of {whole:.6f}")
     if not least * whole <= part <= most * whole:
@@ -33,12 +39,14 @@ def case_polls(test):
                          own[calls], f"unsuccessful calls of {function}")
         sites = test.value("SELECT count(DISTINCT callsite) FROM call WHERE idle_calls > 0 AND function = ?", function)
         job.expect_equal(sites, 1, f"call sites of {function}")
+    # One test in 64 is timed: of those that lost their processor meanwhile there may be many among them, or none.
     in_mpi_s = test.value("SELECT sum(end_ns - begin_ns) * 1e-9 FROM call WHERE rank = 1 AND function = 'MPI_Testany'")
-    expect_share(in_mpi_s, own["test_s"], "seconds inside MPI_Testany")
+    error_s = test.value("SELECT sqrt(sum(error_ns * 1e-9 * error_ns * 1e-9)) FROM total WHERE rank = 1 AND idle")
+    expect_between(in_mpi_s, 0.8 * own["steady_s"], 1.01 * own["test_s"] + 4 * error_s, "seconds inside MPI_Testany")
     # The rank does nothing else in its rounds: what a round lacks is what its loop takes.
-    in_rounds_s, actual_s = test.query("SELECT in_mpi_s, actual_s FROM rank_actual WHERE rank = 1")[0]
-    expect_share(in_rounds_s, own["test_s"] + own["probe_s"], "seconds inside MPI in rounds", most=1.2)
-    expect_share(in_rounds_s, actual_s, "seconds inside MPI of those in rounds", least=0.6)
+    in_rounds_s = test.value("SELECT in_mpi_s FROM rank_actual WHERE rank = 1")
+    expect_between(in_rounds_s, 0.8 * own["steady_s"], 1.2 * (own["test_s"] + own["probe_s"]) + 4 * error_s,
+                   "seconds inside MPI in rounds")
 
 
 def case_late(test):

@@ -314,7 +314,7 @@ def case_probes(job):
     same(0, names[0], nothing + last)
     same(1, names[1], three + nothing + ["Probe 0", "Iprobe 0"] + three + last)
     idle = [(int(found[1]), int(found[2]) > 0) for line in job.dump(1)[1]
-            if (found := re.search(r"idle Iprobe calls=(\d+) ticks=(\d+) site=1", line))]
+            if (found := re.search(r"idle Iprobe calls=(\d+) timed=\d+ ticks=(\d+) site=1", line))]
     require(idle[0] == (100, True), f"100 unsuccessful probes are summed as {idle}")
     require("passed" not in "".join(job.dump(1)[1]), "calls were passed through")
 

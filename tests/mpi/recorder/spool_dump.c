@@ -90,8 +90,8 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
                (unsigned long long)sum->bytes, sum->site != 0);
         return sizeof *sum;
     case SPOOL_IDLE:
-        printf("idle %s calls=%u ticks=%llu site=%d\n", names[idle->function], idle->calls,
-               (unsigned long long)idle->ticks, idle->site != 0);
+        printf("idle %s calls=%u timed=%u ticks=%llu site=%d\n", names[idle->function], idle->calls, idle->timed,
+               (unsigned long long)spool_idle_ticks(idle), idle->site != 0);
         return sizeof *idle;
     case SPOOL_COLLECTIVE:
         print_collective((const void *)record);
