@@ -7,6 +7,8 @@
 #ifndef MPISTAIR_BACKEND_ACCESS_H
 #define MPISTAIR_BACKEND_ACCESS_H
 
+#include <mpi.h>
+
 #include "interpose/backend/call/sum.h"
 
 enum access_sort { ACCESS_WINDOW = 0, ACCESS_FILE = 1 };

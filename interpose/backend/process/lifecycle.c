@@ -15,6 +15,7 @@
 #include "interpose/backend/family/completion.h"
 #include "interpose/backend/process/process_spool.h"
 #include "interpose/backend/recorder/state.h"
+#include "interpose/backend/run/comm.h"
 #include "interpose/backend/run/join.h"
 #include "interpose/backend/run/launcher_environment.h"
 #include "interpose/backend/run/node.h"
@@ -79,9 +80,9 @@ static void world_comm_return_errors(void)
 
 static void world_comm_end(void)
 {
-    if (own_run->comm != MPI_COMM_WORLD)
-        PMPI(Comm_free)(&own_run->comm);
-    own_run->comm = MPI_COMM_NULL;
+    if (run_comm != MPI_COMM_WORLD)
+        PMPI(Comm_free)(&run_comm);
+    run_comm = MPI_COMM_NULL;
     if (!has_users_handler)
         return;
     has_users_handler = 0;
@@ -89,7 +90,7 @@ static void world_comm_end(void)
     PMPI(Errhandler_free)(&users_handler);
 }
 
-/* Makes run->comm a copy that world_comm_end frees, for MPI_Finalize before point-to-point messages: a receive from
+/* Makes run_comm a copy that world_comm_end frees, for MPI_Finalize before point-to-point messages: a receive from
  * MPI_ANY_SOURCE that the application left behind must not take them. Collective; returns 0, or -1 in every process. */
 static int world_comm_separate(void)
 {
@@ -98,7 +99,7 @@ static int world_comm_separate(void)
     if (PMPI(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS || !all)
         return -1; /* if only some have failed, the rest is lost, as MPI ends anyway */
     PMPI(Comm_set_errhandler)(copy, MPI_ERRORS_RETURN);
-    own_run->comm = copy;
+    run_comm = copy;
     return 0;
 }
 
@@ -210,8 +211,8 @@ static void tell_unrecorded(int error)
 {
     int mine[2] = {error != 0 ? own_run->rank : own_run->size, 0}, first;
     int failed = error != 0, n_failed = 0;
-    PMPI(Allreduce)(&mine[0], &first, 1, MPI_INT, MPI_MIN, own_run->comm);
-    PMPI(Allreduce)(&failed, &n_failed, 1, MPI_INT, MPI_SUM, own_run->comm);
+    PMPI(Allreduce)(&mine[0], &first, 1, MPI_INT, MPI_MIN, run_comm);
+    PMPI(Allreduce)(&failed, &n_failed, 1, MPI_INT, MPI_SUM, run_comm);
     if (first == own_run->rank)
         say_line("%d of %d processes are not recorded: rank %d cannot write %s: %s", n_failed, own_run->size,
                  own_run->rank, own_run->folder, strerror(error));
@@ -222,7 +223,7 @@ static int sessions_go_on(void)
 {
     int mine = stage.n_open_sessions > 0, any = 0;
 #ifdef MPI_SESSION_NULL
-    PMPI(Allreduce)(&mine, &any, 1, MPI_INT, MPI_MAX, own_run->comm);
+    PMPI(Allreduce)(&mine, &any, 1, MPI_INT, MPI_MAX, run_comm);
 #endif
     return any || mine;
 }
@@ -251,7 +252,7 @@ static void end_alone(void)
 static void close_together(void)
 {
     uint64_t bytes = 0;
-    own_run->comm = MPI_COMM_WORLD;
+    run_comm = MPI_COMM_WORLD;
     world_comm_return_errors();
     int go_on = sessions_go_on(), ends = stage.n_open_sessions == 0;
     int recorded = recorder.recording;
@@ -269,9 +270,9 @@ static void close_together(void)
         stage.is_closed = 1;
     }
     process_spool_tell_losses(own_run, recorded ? recorder.spool.header : NULL);
-    PMPI(Reduce)(&recorder.connected, &run_connected, 1, MPI_INT, MPI_MAX, 0, own_run->comm);
-    PMPI(Reduce)(&bytes, &run_bytes, 1, MPI_UINT64_T, MPI_SUM, 0, own_run->comm);
-    PMPI(Barrier)(own_run->comm); /* now all copies are made */
+    PMPI(Reduce)(&recorder.connected, &run_connected, 1, MPI_INT, MPI_MAX, 0, run_comm);
+    PMPI(Reduce)(&bytes, &run_bytes, 1, MPI_UINT64_T, MPI_SUM, 0, run_comm);
+    PMPI(Barrier)(run_comm); /* now all copies are made */
     if (!go_on && own_run->node_leader == own_run->rank && own_run->host_key != own_run->facts.host_key &&
         !process_spool_sees_marker(own_run)) {
         unlink(own_run->topology);
@@ -424,7 +425,7 @@ void init_end(struct recorded_call *call, int result)
                             "pass it on with mpiexec -x LD_PRELOAD (and each MPISTAIR_ variable that is set)\n");
         recorder.host->stop();
     } else {
-        own_run->comm = MPI_COMM_WORLD;
+        run_comm = MPI_COMM_WORLD;
         begin_together(call->function);
         world_comm_end();
     }

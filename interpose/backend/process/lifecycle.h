@@ -3,6 +3,8 @@
 #ifndef MPISTAIR_BACKEND_LIFECYCLE_H
 #define MPISTAIR_BACKEND_LIFECYCLE_H
 
+#include <mpi.h>
+
 #include "interpose/backend/recorder/state.h"
 
 /* Agrees with the other processes on the run after MPI_Init succeeded, opens the spool and begins to record. Processes

@@ -11,6 +11,7 @@
 
 #include "interpose/backend/call/call.h"
 #include "interpose/backend/recorder/state.h"
+#include "interpose/backend/run/comm.h"
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/run/launcher_environment.h"
 #include "interpose/backend/run/node.h"
@@ -244,7 +245,7 @@ void process_spool_tell_losses(const struct run *run, const struct spool_header 
     mine[PROCESSES] = mine[RECORDS] > 0;
     if (mine[SPOOL_LOSS_REFUSED] > 0)
         mine[BY_ERROR + (header->refused_error < N_ERRORS ? header->refused_error : 0)] = mine[SPOOL_LOSS_REFUSED];
-    if (PMPI(Reduce)(mine, all, N_COUNTS, MPI_UINT64_T, MPI_SUM, 0, run->comm) != MPI_SUCCESS || run->rank != 0 ||
+    if (PMPI(Reduce)(mine, all, N_COUNTS, MPI_UINT64_T, MPI_SUM, 0, run_comm) != MPI_SUCCESS || run->rank != 0 ||
         all[RECORDS] == 0)
         return;
     char text[1024] = "";

@@ -2,6 +2,8 @@
 #ifndef MPISTAIR_BACKEND_PROCESS_SPOOL_H
 #define MPISTAIR_BACKEND_PROCESS_SPOOL_H
 
+#include <mpi.h>
+
 #include "interpose/backend/recorder/state.h"
 #include "interpose/backend/run/run.h"
 #include "interpose/spool/event.h"
@@ -30,7 +32,7 @@ void process_spool_set_marker(const struct run *run);
 int process_spool_sees_marker(const struct run *run);
 
 /* Prints one line on stderr from rank 0 with what all processes lost, none where nothing was. Collective over
- * run->comm. header is that of this process's spool; NULL means that it has none, which was reported at the start. */
+ * run_comm. header is that of this process's spool; NULL means that it has none, which was reported at the start. */
 void process_spool_tell_losses(const struct run *run, const struct spool_header *header);
 
 #endif

@@ -5,7 +5,6 @@
 #ifndef MPISTAIR_BACKEND_RECORDER_H
 #define MPISTAIR_BACKEND_RECORDER_H
 
-#include <mpi.h>
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>

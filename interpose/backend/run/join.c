@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "interpose/backend/recorder/state.h"
+#include "interpose/backend/run/comm.h"
 #include "interpose/backend/run/launcher_environment.h"
 
 /* A process that was started without the recorder would find a message of ours where the application takes any, and
@@ -247,21 +248,21 @@ static int wait_for_request(struct wait *wait, MPI_Request *request, int is_rece
 }
 
 /* Returns what the rank says, -1 where it says nothing until end_ns. */
-static int hear_word(const struct run *run, struct wait *wait, int rank, uint64_t end_ns, const char *whom)
+static int hear_word(struct wait *wait, int rank, uint64_t end_ns, const char *whom)
 {
     MPI_Request request;
     int word = -1;
-    if (PMPI(Irecv)(&word, 1, MPI_INT, rank, TAG_MEET, run->comm, &request) != MPI_SUCCESS)
+    if (PMPI(Irecv)(&word, 1, MPI_INT, rank, TAG_MEET, run_comm, &request) != MPI_SUCCESS)
         return -1;
     return wait_for_request(wait, &request, 1, end_ns, whom) ? word : -1;
 }
 
 /* Returns 1 once the word is under way. */
-static int say_word(const struct run *run, struct wait *wait, int rank, int word, uint64_t end_ns)
+static int say_word(struct wait *wait, int rank, int word, uint64_t end_ns)
 {
     static int words[2] = {0, 1}; /* stay, should the send not be complete in time */
     MPI_Request request;
-    if (PMPI(Isend)(&words[word], 1, MPI_INT, rank, TAG_MEET, run->comm, &request) != MPI_SUCCESS)
+    if (PMPI(Isend)(&words[word], 1, MPI_INT, rank, TAG_MEET, run_comm, &request) != MPI_SUCCESS)
         return 0;
     return wait_for_request(wait, &request, 0, end_ns, NULL);
 }
@@ -276,7 +277,7 @@ static uint32_t hear_children(const struct run *run, struct wait *wait, int n)
         int child = run->rank + (1 << i), last = i == 30 ? run->size - 1 : child + (1 << i) - 1;
         last = last < run->size ? last : run->size - 1;
         snprintf(whom, sizeof whom, last > child ? "one of ranks %d-%d" : "rank %d", child, last);
-        if (hear_word(run, wait, child, wait->end_ns, whom) == 1)
+        if (hear_word(wait, child, wait->end_ns, whom) == 1)
             heard |= UINT32_C(1) << i;
     }
     return heard;
@@ -294,11 +295,11 @@ static int meet(const struct run *run, struct wait *wait)
         uint64_t end_ns = wait->end_ns + (uint64_t)__builtin_popcount((unsigned)rank) * LEVEL_NS;
         /* A missing rank is reported by its parent, and rank 0 has none. */
         const char *whom = parent == 0 ? "rank 0, or one that it waits for," : NULL;
-        all = say_word(run, wait, parent, 1, wait->end_ns) && hear_word(run, wait, parent, end_ns, whom) == 1;
+        all = say_word(wait, parent, 1, wait->end_ns) && hear_word(wait, parent, end_ns, whom) == 1;
     }
     for (int i = 0; i < n_children; i++)
         if (heard >> i & 1)
-            say_word(run, wait, rank + (1 << i), all, clock_monotonic_ns() + LEVEL_NS);
+            say_word(wait, rank + (1 << i), all, clock_monotonic_ns() + LEVEL_NS);
     return all;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "interpose/backend/recorder/state.h"
+#include "interpose/backend/run/comm.h"
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/run/run.h"
 #include "interpose/spool/clock.h"
@@ -84,7 +85,7 @@ void node_write_topology(struct run *run)
 #define TAG_PING          1
 #define TAG_PONG          2
 
-static struct spool_clock_link ask_parent(const struct run *run, int parent)
+static struct spool_clock_link ask_parent(int parent)
 {
     struct spool_clock_link best = {.rtt_ns = UINT64_MAX, .parent_rank = -1};
     uint64_t begin_ns = spool_clock_node_ns();
@@ -92,8 +93,8 @@ static struct spool_clock_link ask_parent(const struct run *run, int parent)
         uint64_t sent_ns = spool_clock_node_ns(), parent_ns;
         uint64_t limit_ns = best.rtt_ns > GOOD_RTT_NS ? LINK_TIME_MOST_NS : LINK_TIME_NS;
         more = (i + 1 < PINGS || best.rtt_ns > GOOD_RTT_NS) && sent_ns - begin_ns < limit_ns;
-        if (PMPI(Send)(&more, 1, MPI_INT, parent, TAG_PING, run->comm) != MPI_SUCCESS ||
-            PMPI(Recv)(&parent_ns, 8, MPI_BYTE, parent, TAG_PONG, run->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        if (PMPI(Send)(&more, 1, MPI_INT, parent, TAG_PING, run_comm) != MPI_SUCCESS ||
+            PMPI(Recv)(&parent_ns, 8, MPI_BYTE, parent, TAG_PONG, run_comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             break;
         uint64_t received_ns = spool_clock_node_ns(), rtt_ns = received_ns - sent_ns;
         if (rtt_ns < best.rtt_ns) {
@@ -106,13 +107,13 @@ static struct spool_clock_link ask_parent(const struct run *run, int parent)
     return best;
 }
 
-static void answer_child(const struct run *run, int child)
+static void answer_child(int child)
 {
     for (int more = 1; more;) {
-        if (PMPI(Recv)(&more, 1, MPI_INT, child, TAG_PING, run->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        if (PMPI(Recv)(&more, 1, MPI_INT, child, TAG_PING, run_comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return;
         uint64_t now_ns = spool_clock_node_ns();
-        if (PMPI(Send)(&now_ns, 8, MPI_BYTE, child, TAG_PONG, run->comm) != MPI_SUCCESS)
+        if (PMPI(Send)(&now_ns, 8, MPI_BYTE, child, TAG_PONG, run_comm) != MPI_SUCCESS)
             return;
     }
 }
@@ -124,10 +125,10 @@ struct spool_clock_link node_measure_clock_link(const struct run *run)
     while (run->leaders[i] != run->rank)
         i++;
     if (i > 0)
-        link = ask_parent(run, run->leaders[(i - 1) / 2]);
+        link = ask_parent(run->leaders[(i - 1) / 2]);
     for (int child = 2 * i + 1; child <= 2 * i + 2; child++)
         if (child < run->n_leaders)
-            answer_child(run, run->leaders[child]);
+            answer_child(run->leaders[child]);
     return link;
 }
 

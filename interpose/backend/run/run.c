@@ -11,9 +11,12 @@
 #include <unistd.h>
 
 #include "interpose/backend/recorder/state.h"
+#include "interpose/backend/run/comm.h"
 #include "share/base/hash.h"
 #include "share/base/order.h"
 #include "interpose/backend/run/launcher_environment.h"
+
+MPI_Comm run_comm;
 
 #define DEFAULT_LIMIT_BYTES (UINT64_C(1) << 30)
 
@@ -214,15 +217,15 @@ int run_agree(struct run *run)
     run->leaders = malloc(n * sizeof *run->leaders);
     /* memory was found; no process has begun alone */
     int mine[2] = {keys && hosts && run->leaders, !run->alone}, all[2] = {0, 0}, result = -1;
-    PMPI(Allreduce)(mine, all, 2, MPI_INT, MPI_MIN, run->comm);
+    PMPI(Allreduce)(mine, all, 2, MPI_INT, MPI_MIN, run_comm);
     if (!all[1] && !run->alone && run_name_alone(run) != 0)
         all[0] = 0; /* does not happen, as the others' name comes from the same facts */
     if (run->rank == 0 && all[1])
         decide(run);
     else if (run->rank == 0)
         run->facts.host_key = run->host_key;
-    if (all[0] && PMPI(Bcast)(&run->facts, (int)sizeof run->facts, MPI_BYTE, 0, run->comm) == MPI_SUCCESS &&
-        PMPI(Allgather)(&run->host_key, 8, MPI_BYTE, keys, 8, MPI_BYTE, run->comm) == MPI_SUCCESS) {
+    if (all[0] && PMPI(Bcast)(&run->facts, (int)sizeof run->facts, MPI_BYTE, 0, run_comm) == MPI_SUCCESS &&
+        PMPI(Allgather)(&run->host_key, 8, MPI_BYTE, keys, 8, MPI_BYTE, run_comm) == MPI_SUCCESS) {
         find_leaders(run, keys, hosts);
         result = 0;
     }

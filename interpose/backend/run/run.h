@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -19,7 +18,6 @@ struct run_facts {
 
 struct run {
     struct run_facts facts;
-    MPI_Comm comm; /* for the tool's own communication, see lifecycle.c */
     int rank, size;
     int parents;          /* processes that spawned this world together; 0: it was not spawned */
     int alone;            /* this process began by MPI_Session_init and ends by MPI_Session_finalize */
@@ -62,7 +60,7 @@ static inline void run_name_own_folder(char folder[PATH_MAX], const struct run *
 /* Reads before MPI_Init what the environment says. Relative names there are relative to the folder started_in. */
 void run_read_environment(struct run *run, const char *started_in);
 
-/* Agrees after MPI_Init on the facts and on the nodes. Collective over run->comm, which must be set. Where a process is
+/* Agrees after MPI_Init on the facts and on the nodes. Collective over run_comm (comm.h), which must be set. Where a process is
  * `alone` already, all take over the name that it has. Returns 0, or -1 in every process. */
 int run_agree(struct run *run);
 

@@ -8,6 +8,8 @@
 #ifndef MPISTAIR_BACKEND_COMMUNICATOR_H
 #define MPISTAIR_BACKEND_COMMUNICATOR_H
 
+#include <mpi.h>
+
 #include "interpose/backend/recorder/state.h"
 
 #define COMMUNICATOR_NONE UINT32_MAX

@@ -2,6 +2,8 @@
 #ifndef MPISTAIR_BACKEND_DATATYPE_H
 #define MPISTAIR_BACKEND_DATATYPE_H
 
+#include <mpi.h>
+
 #include "interpose/backend/recorder/state.h"
 
 #define PREDEFINED_SLOTS 256U

@@ -7,6 +7,8 @@
 #ifndef MPISTAIR_BACKEND_PENDING_H
 #define MPISTAIR_BACKEND_PENDING_H
 
+#include <mpi.h>
+
 #include "interpose/backend/recorder/state.h"
 
 /* Returns the peer to record: a number below 0 that has no name in MPI is rejected by it, and is recorded as
