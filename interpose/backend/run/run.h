@@ -60,8 +60,8 @@ static inline void run_name_own_folder(char folder[PATH_MAX], const struct run *
 /* Reads before MPI_Init what the environment says. Relative names there are relative to the folder started_in. */
 void run_read_environment(struct run *run, const char *started_in);
 
-/* Agrees after MPI_Init on the facts and on the nodes. Collective over run_comm (comm.h), which must be set. Where a process is
- * `alone` already, all take over the name that it has. Returns 0, or -1 in every process. */
+/* Agrees after MPI_Init on the facts and on the nodes. Collective over run_comm (comm.h), which must be set. Where a
+ * process is `alone` already, all take over the name that it has. Returns 0, or -1 in every process. */
 int run_agree(struct run *run);
 
 /* Finds the facts without communication, from rank and size; the name comes from what the launcher gives alike to all
