@@ -31,6 +31,16 @@ static void map_area(struct spool_writer *writer)
     writer->header->totals_cause = writer->area ? 0 : cause;
 }
 
+/* What defines other records is never folded, so it gets a part of the room alone. */
+static void open_definitions(struct spool_writer *writer)
+{
+    pthread_mutex_init(&writer->definitions_lock, NULL);
+    writer->definitions = (struct spool_lane){.writer = writer, .number = SPOOL_DEFINITIONS_LANE, .in_use = 1};
+    writer->definitions_limit = writer->supply.limit / 4;
+    writer->lanes = &writer->definitions;
+    writer->n_lanes = 1;
+}
+
 int spool_writer_open(struct spool_writer *writer, int folder, const char *name, uint64_t limit_bytes,
                       enum spool_clock_source clock_source)
 {
@@ -47,6 +57,7 @@ int spool_writer_open(struct spool_writer *writer, int folder, const char *name,
         goto out_file;
     pthread_mutex_init(&writer->lock, NULL);
     supply_open(&writer->supply, &writer->file, chunks_within(limit_bytes));
+    open_definitions(writer);
     header->version = SPOOL_VERSION;
     header->chunk_bytes = SPOOL_CHUNK_BYTES;
     header->clock_source = clock_source;
@@ -197,7 +208,7 @@ static uint32_t publish_chunk(struct spool_writer *writer, struct spool_chunk *c
     pthread_mutex_lock(&writer->lock);
     if (writer->header->chunks <= number)
         __atomic_store_n(&writer->header->chunks, number + 1, __ATOMIC_RELEASE);
-    if (chunk->sequence == 1)
+    if (chunk->sequence == 1 && chunk->lane != SPOOL_DEFINITIONS_LANE)
         writer->n_long_lanes++;
     uint32_t n_long_lanes = writer->n_long_lanes;
     pthread_mutex_unlock(&writer->lock);
@@ -209,6 +220,10 @@ static int open_chunk(struct spool_lane *lane)
 {
     struct spool_writer *writer = lane->writer;
     struct supply_chunk next;
+    if (lane == &writer->definitions && lane->sequence >= writer->definitions_limit) {
+        lane->cause = SPOOL_LOSS_LIMIT;
+        return -1;
+    }
     if (supply_take(&writer->supply, &next, &lane->cause) != 0)
         return -1;
     leave_chunk(lane);
@@ -217,7 +232,7 @@ static int open_chunk(struct spool_lane *lane)
     chunk->sequence = lane->sequence++;
     chunk->clock = spool_clock_pair((enum spool_clock_source)writer->header->clock_source);
     uint32_t n_long_lanes = publish_chunk(writer, chunk, next.number);
-    if (chunk->sequence == 1)
+    if (chunk->sequence == 1 && n_long_lanes > 0)
         supply_ahead(&writer->supply, n_long_lanes);
     lane->chunk = next.map;
     lane->chunk_number = next.number;
@@ -244,4 +259,19 @@ void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes)
     void *record = lane->next;
     lane->next += bytes;
     return record;
+}
+
+void *spool_definition_reserve(struct spool_writer *writer, size_t bytes)
+{
+    pthread_mutex_lock(&writer->definitions_lock);
+    void *record = spool_lane_reserve(&writer->definitions, bytes);
+    if (!record)
+        pthread_mutex_unlock(&writer->definitions_lock);
+    return record;
+}
+
+void spool_definition_publish(struct spool_writer *writer, void *record, enum spool_record_type type)
+{
+    spool_record_publish(record, type);
+    pthread_mutex_unlock(&writer->definitions_lock);
 }

@@ -41,6 +41,9 @@ struct spool_writer {
     struct spool_lane *lanes;
     pthread_mutex_t lock; /* guards lanes and header->chunks */
     struct supply supply; /* makes the chunks */
+    pthread_mutex_t definitions_lock;
+    struct spool_lane definitions; /* of all threads */
+    uint32_t definitions_limit;    /* chunks */
     uint32_t n_lanes;
     uint32_t n_long_lanes; /* lanes of more than one chunk */
     struct spool_file file;
@@ -69,6 +72,11 @@ uint64_t spool_writer_close(struct spool_writer *writer);
 /* Returns a lane for the calling thread, or NULL without memory, which is counted. spool_lane_release hands it back. */
 struct spool_lane *spool_lane_acquire(struct spool_writer *writer);
 void spool_lane_release(struct spool_lane *lane);
+
+/* Returns room for a record in the lane of definitions, as spool_lane_reserve. The caller must call
+ * spool_definition_publish soon, before anything that may wait. */
+void *spool_definition_reserve(struct spool_writer *writer, size_t bytes);
+void spool_definition_publish(struct spool_writer *writer, void *record, enum spool_record_type type);
 
 /* Asks the kernel to write the lane's current chunk to the disk now; does not wait for it. */
 void spool_lane_flush(struct spool_lane *lane);

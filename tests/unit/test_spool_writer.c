@@ -340,7 +340,7 @@ static void lanes_are_used_again(void **state)
     assert_ptr_not_equal(first, second);
     spool_lane_release(first);
     assert_ptr_equal(spool_lane_acquire(&writer), first);
-    assert_int_equal(writer.n_lanes, 2);
+    assert_int_equal(writer.n_lanes, 3); /* one is that of definitions */
     spool_writer_close(&writer);
 }
 

@@ -26,7 +26,7 @@ static struct {
 static void store_mark(const struct recorded_call *call, int number, unsigned flags)
 {
     unsigned off = recording_window.closed || recording_window.program_off ? (unsigned)SPOOL_OFF : 0U;
-    struct spool_mark *mark = spool_lane_reserve(call->thread->lane, sizeof *mark);
+    struct spool_mark *mark = spool_definition_reserve(&recorder.spool, sizeof *mark);
     sum_end_all();
     __atomic_store_n(&recorder.off, off, __ATOMIC_RELAXED);
     if (!mark)
@@ -35,7 +35,7 @@ static void store_mark(const struct recorded_call *call, int number, unsigned fl
     mark->flags = (uint16_t)(flags | off);
     mark->ticks = call->begin_ticks;
     mark->site = call->site;
-    spool_record_publish(mark, SPOOL_MARK);
+    spool_definition_publish(&recorder.spool, mark, SPOOL_MARK);
 }
 
 void window_mark(const struct recorded_call *call, int number)

@@ -40,10 +40,9 @@ void comm_create_begin(struct creation_call *creation, MPI_Comm parent)
 
 void comm_create_end(struct creation_call *creation, int result, const MPI_Comm *made)
 {
-    struct recorded_call *call = &creation->collective.call;
     collective_end(&creation->collective, result);
     if (result == MPI_SUCCESS && creation->begun)
-        communicator_created(call->thread, *made, &creation->origin);
+        communicator_created(*made, &creation->origin);
 }
 
 void comm_create_tagged_begin(struct creation_call *creation, MPI_Comm parent, int tag)
@@ -63,11 +62,10 @@ void comm_create_session_begin(struct creation_call *creation, const char *tag)
 
 void comm_create_session_end(struct creation_call *creation, int result, const MPI_Comm *made)
 {
-    struct recorded_call *call = &creation->collective.call;
     collective_end(&creation->collective, result);
     if (result != MPI_SUCCESS || !creation->begun)
         return;
-    uint32_t index = communicator_created(call->thread, *made, &creation->origin);
+    uint32_t index = communicator_created(*made, &creation->origin);
     if (index != COMMUNICATOR_NONE && creation->collective.record)
         __atomic_store_n(&creation->collective.record->communicator, index, __ATOMIC_RELAXED);
 }
@@ -115,7 +113,7 @@ void comm_name_begin(struct naming_call *naming, MPI_Comm comm)
 void comm_name_end(struct naming_call *naming, int result, const char *name)
 {
     if (result == MPI_SUCCESS && naming->index != COMMUNICATOR_NONE)
-        communicator_named(naming->call.thread, naming->index, name);
+        communicator_named(naming->index, name);
 }
 
 /* The communicator of MPI_Comm_idup exists only when its request is complete: the request stands for the creation
@@ -136,12 +134,13 @@ struct idup {
 static void complete_idup(struct pending_callback *self, struct recorder_thread *thread, int ok, uint64_t ticks)
 {
     struct idup *idup = (struct idup *)(void *)self;
+    (void)thread;
     if (idup->record && !ok)
         idup->record->flags |= SPOOL_FAILED;
     if (idup->record)
         __atomic_store_n(&idup->record->end_ticks, ticks, __ATOMIC_RELEASE);
     if (ok)
-        communicator_created(thread, idup->made, &idup->origin);
+        communicator_created(idup->made, &idup->origin);
     free(idup);
 }
 

@@ -24,10 +24,11 @@ static struct persistent *new_request(const struct recorded_call *call, const st
     persistent->facts.begin_ticks = call->begin_ticks;
     persistent->facts.site = call->site;
     persistent->facts.number = __atomic_add_fetch(&n_persistent, 1, __ATOMIC_RELAXED);
-    struct spool_persistent *record = spool_lane_reserve(call->thread->lane, sizeof *record);
+    persistent->facts.lane = call->thread->lane->number;
+    struct spool_persistent *record = spool_definition_reserve(&recorder.spool, sizeof *record);
     if (record) {
         *record = persistent->facts;
-        spool_record_publish(record, SPOOL_PERSISTENT);
+        spool_definition_publish(&recorder.spool, record, SPOOL_PERSISTENT);
     }
     persistent->record = record;
     return persistent;

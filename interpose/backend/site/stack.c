@@ -97,9 +97,9 @@ static uint16_t number_of_stack(uint64_t hash, int *is_new)
     return 0;
 }
 
-static void store_stack(struct recorder_thread *thread, uint16_t number, void *const addresses[], uint32_t n)
+static void store_stack(uint16_t number, void *const addresses[], uint32_t n)
 {
-    struct spool_stack *record = spool_lane_reserve(thread->lane, spool_stack_bytes(n, 1));
+    struct spool_stack *record = spool_definition_reserve(&recorder.spool, spool_stack_bytes(n, 1));
     if (!record)
         return;
     record->timed = 1;
@@ -108,7 +108,7 @@ static void store_stack(struct recorder_thread *thread, uint16_t number, void *c
     for (uint32_t i = 0; i < n; i++)
         record->sites[i] = (uint64_t)(uintptr_t)addresses[i];
     record->sites[n] = now_ticks();
-    spool_record_publish(record, SPOOL_STACK);
+    spool_definition_publish(&recorder.spool, record, SPOOL_STACK);
 }
 
 void stack_note(struct recorder_thread *thread, enum mpistair_function function, uint64_t site)
@@ -131,7 +131,7 @@ void stack_note(struct recorder_thread *thread, enum mpistair_function function,
     thread->stack = number_of_stack(hash_of(addresses + first, kept), &is_new);
     if (is_new) {
         modules_note(); /* it may be of a module that is new */
-        store_stack(thread, thread->stack, addresses + first, kept);
+        store_stack(thread->stack, addresses + first, kept);
     }
     errno = saved_errno;
 }

@@ -248,8 +248,7 @@ static struct facts *set_live(struct handle_slot *slot, struct facts *facts)
 }
 
 /* Gives comm the next index and writes its record. Returns the index, or COMMUNICATOR_NONE. */
-static uint32_t add_communicator(struct recorder_thread *thread, MPI_Comm comm, const struct members *members,
-                                 struct spool_communicator *record)
+static uint32_t add_communicator(MPI_Comm comm, const struct members *members, struct spool_communicator *record)
 {
     uint64_t key = HANDLE_KEY(comm);
     record->leader = members->leader;
@@ -278,11 +277,11 @@ static uint32_t add_communicator(struct recorder_thread *thread, MPI_Comm comm, 
             recorder.connected = 1;
             recorder.spool.header->connected = 1;
         }
-        struct spool_communicator *stored = spool_lane_reserve(thread->lane, sizeof *stored);
+        struct spool_communicator *stored = spool_definition_reserve(&recorder.spool, sizeof *stored);
         if (stored) {
             record->type = SPOOL_NONE;
             *stored = *record;
-            spool_record_publish(stored, SPOOL_COMMUNICATOR);
+            spool_definition_publish(&recorder.spool, stored, SPOOL_COMMUNICATOR);
         }
     }
     unlock_table();
@@ -290,8 +289,7 @@ static uint32_t add_communicator(struct recorder_thread *thread, MPI_Comm comm, 
 }
 
 /* Registers a communicator that was there before this process made any. */
-static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum spool_identity identity,
-                          enum mpistair_function function)
+static uint32_t add_given(MPI_Comm comm, enum spool_identity identity, enum mpistair_function function)
 {
     struct members members;
     struct spool_communicator record = {.identity = (uint8_t)identity,
@@ -299,9 +297,8 @@ static uint32_t add_given(struct recorder_thread *thread, MPI_Comm comm, enum sp
                                         .creation = UINT32_MAX,
                                         .begin_ticks = recorder.init_ticks,
                                         .end_ticks = now_ticks()};
-    return members_describe(comm, identity == SPOOL_BY_TIME, &members) == 0
-               ? add_communicator(thread, comm, &members, &record)
-               : COMMUNICATOR_NONE;
+    return members_describe(comm, identity == SPOOL_BY_TIME, &members) == 0 ? add_communicator(comm, &members, &record)
+                                                                            : COMMUNICATOR_NONE;
 }
 
 /* Takes the world's group, in which ranks of members are expressed from now on, and the communicator to the processes
@@ -315,11 +312,11 @@ static int take_world(struct recorder_thread *thread)
     communicator_set_world(world);
     if (PMPI(Comm_get_parent)(&parents) != MPI_SUCCESS)
         parents = MPI_COMM_NULL;
-    if (communicators.n_all == 0 && (add_given(thread, MPI_COMM_WORLD, SPOOL_BY_CREATION, FN_Init) != 0 ||
-                                     add_given(thread, MPI_COMM_SELF, SPOOL_BY_CREATION, FN_Init) != 1))
+    if (communicators.n_all == 0 && (add_given(MPI_COMM_WORLD, SPOOL_BY_CREATION, FN_Init) != 0 ||
+                                     add_given(MPI_COMM_SELF, SPOOL_BY_CREATION, FN_Init) != 1))
         return -1;
     if (parents != MPI_COMM_NULL)
-        add_given(thread, parents, SPOOL_BY_TIME, FN_Comm_get_parent);
+        add_given(parents, SPOOL_BY_TIME, FN_Comm_get_parent);
     return 0;
 }
 
@@ -345,8 +342,8 @@ int communicator_init_session(struct recorder_thread *thread, MPI_Group world, i
         return -1;
     self.leader = all.rank;
     communicator_set_world(world);
-    return add_communicator(thread, MPI_COMM_WORLD, &all, &records[0]) == 0 &&
-                   add_communicator(thread, MPI_COMM_SELF, &self, &records[1]) == 1
+    return add_communicator(MPI_COMM_WORLD, &all, &records[0]) == 0 &&
+                   add_communicator(MPI_COMM_SELF, &self, &records[1]) == 1
                ? 0
                : -1;
 }
@@ -371,7 +368,7 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
             return COMMUNICATOR_NONE;
         record.end_ticks = record.begin_ticks;
         record.members_hash = members.hash;
-        return add_communicator(thread, comm, &members, &record);
+        return add_communicator(comm, &members, &record);
     }
     thread->communicator_key = key;
     thread->communicator_index = index;
@@ -419,7 +416,7 @@ static void identify_made(MPI_Comm made, const struct communicator_origin *origi
     }
 }
 
-uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, const struct communicator_origin *origin)
+uint32_t communicator_created(MPI_Comm made, const struct communicator_origin *origin)
 {
     struct members members;
     if (made == MPI_COMM_NULL)
@@ -433,17 +430,17 @@ uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, con
                                         .begin_ticks = origin->begin_ticks,
                                         .end_ticks = now_ticks()};
     identify_made(made, origin, &members, &record);
-    return add_communicator(thread, made, &members, &record);
+    return add_communicator(made, &members, &record);
 }
 
-void communicator_named(struct recorder_thread *thread, uint32_t index, const char *name)
+void communicator_named(uint32_t index, const char *name)
 {
-    struct spool_name *record = spool_lane_reserve(thread->lane, sizeof *record);
+    struct spool_name *record = spool_definition_reserve(&recorder.spool, sizeof *record);
     if (!record)
         return;
     record->index = index;
     strncpy(record->name, name, sizeof record->name - 1);
-    spool_record_publish(record, SPOOL_NAME);
+    spool_definition_publish(&recorder.spool, record, SPOOL_NAME);
 }
 
 uint32_t communicator_forget(MPI_Comm comm)

@@ -76,10 +76,10 @@ void communicator_set_parent(struct communicator_origin *origin, uint32_t parent
 
 /* Registers the result of a creation that succeeded. Returns its index; COMMUNICATOR_NONE if made is MPI_COMM_NULL, or
  * without memory. */
-uint32_t communicator_created(struct recorder_thread *thread, MPI_Comm made, const struct communicator_origin *origin);
+uint32_t communicator_created(MPI_Comm made, const struct communicator_origin *origin);
 
 /* Records the communicator's name, for MPI_Comm_set_name. */
-void communicator_named(struct recorder_thread *thread, uint32_t index, const char *name);
+void communicator_named(uint32_t index, const char *name);
 
 /* Forgets the handle before it is freed; communicator_restore takes that back where freeing failed, communicator_freed
  * gives the room of its facts to later ones where it did not. */

@@ -30,7 +30,7 @@ void persistent_load(struct loader *loader, const struct spool_persistent *recor
                   .partitions = record->partitions,
                   .ordinal = TRACE_NONE,
                   .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
-                  .lane = loader->lane,
+                  .lane = record->lane,
                   .function = record->function,
                   .direction = record->direction,
               });
