@@ -11,120 +11,15 @@
 
 #include "interpose/spool/event.h"
 
-/* Decides when a chunk that its lane has left may be unmapped. The records themselves tell: as long as one of them
- * lacks its end, a call may still store into it. */
-#define LOOK_AGAIN  16U /* chunks, whenever one is added */
-#define FIRST_BYTES 4096U
-
-/* Returns whether something may still be stored into a record, or read from it. The end of a record is stored last. */
-static int is_open(uint8_t *record)
-{
-    uint16_t *flags;
-    if (__atomic_load_n(record, __ATOMIC_ACQUIRE) == SPOOL_NONE) /* reserved, and not published yet */
-        return 1;
-    const uint64_t *end_ticks = spool_record_end(record, &flags);
-    if (!end_ticks)
-        return 0;
-    uint64_t ended = __atomic_load_n(end_ticks, __ATOMIC_ACQUIRE);
-    unsigned now = __atomic_load_n(flags, __ATOMIC_RELAXED);
-    return !(now & SPOOL_FREED) && (ended == 0 || (now & SPOOL_HELD));
-}
-
-/* Goes on past records of the two types of which there are most, as long as they are not open. */
-static void pass_ended(struct left_chunk *chunk)
-{
-    const uint8_t *at = chunk->map + chunk->at, *end = chunk->map + chunk->used;
-    while (at < end) {
-        const struct spool_operation *operation = (const void *)at;
-        uint8_t type = __atomic_load_n(at, __ATOMIC_ACQUIRE);
-        if (type == SPOOL_CALL)
-            at += sizeof(struct spool_call);
-        else if (type == SPOOL_OPERATION && __atomic_load_n(&operation->complete_ticks, __ATOMIC_ACQUIRE) != 0 &&
-                 !(__atomic_load_n(&operation->flags, __ATOMIC_RELAXED) & SPOOL_HELD))
-            at += sizeof *operation;
-        else
-            break;
-    }
-    chunk->at = (uint32_t)(at - chunk->map);
-}
-
-/* Goes on to the first open record. Returns 1 if there is one, else 0. */
-static int find_open(struct left_chunk *chunk)
-{
-    while (pass_ended(chunk), chunk->at < chunk->used) {
-        uint8_t *record = chunk->map + chunk->at;
-        size_t bytes = is_open(record) ? 0 : spool_record_bytes(record, chunk->used - chunk->at);
-        if (bytes == 0)
-            return 1;
-        chunk->at += (uint32_t)bytes;
-    }
-    return 0;
-}
-
-/* Gives back what can be given back. Returns 1 while the chunk is still mapped, else 0. */
-static int give_back(struct left_chunk *chunk)
-{
-    int stays = find_open(chunk);
-    if (stays)
-        madvise(chunk->map, SPOOL_CHUNK_BYTES, MADV_DONTNEED); /* shared: what was stored stays in the file's cache */
-    else
-        munmap(chunk->map, SPOOL_CHUNK_BYTES);
-    return stays;
-}
-
-/* Doubles the list by mmap: malloc gives a thread that uses it first, as the supply's does, 64 MiB of addresses. */
-static struct left_chunk *widen(struct left_chunks *chunks)
-{
-    size_t bytes = chunks->room * sizeof *chunks->open, wider_bytes = bytes > 0 ? bytes * 2 : FIRST_BYTES;
-    void *wider = bytes > 0 ? mremap(chunks->open, bytes, wider_bytes, MREMAP_MAYMOVE)
-                            : mmap(NULL, wider_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (wider == MAP_FAILED)
-        return NULL;
-    chunks->room = (uint32_t)(wider_bytes / sizeof *chunks->open);
-    return wider;
-}
-
-static void keep(struct left_chunks *chunks, struct left_chunk chunk)
-{
-    if (chunks->n_open == chunks->room) {
-        struct left_chunk *wider = widen(chunks);
-        if (!wider)
-            return; /* it stays mapped for good */
-        chunks->open = wider;
-    }
-    chunks->open[chunks->n_open++] = chunk;
-}
-
-static void left_chunks_init(struct left_chunks *chunks)
-{
-    *chunks = (struct left_chunks){.n_open = 0};
-    pthread_mutex_init(&chunks->lock, NULL);
-}
-
-/* Takes over a chunk that its lane left so long ago that no call is in it unless a record says so. Looks at some of the
- * others. */
-static void left_chunks_add(struct left_chunks *chunks, struct left_chunk chunk)
-{
-    pthread_mutex_lock(&chunks->lock);
-    for (uint32_t i = 0; i < LOOK_AGAIN && i < chunks->n_open; i++) {
-        uint32_t number = chunks->next++ % chunks->n_open;
-        if (!give_back(&chunks->open[number]))
-            chunks->open[number] = chunks->open[--chunks->n_open];
-    }
-    if (give_back(&chunk))
-        keep(chunks, chunk);
-    pthread_mutex_unlock(&chunks->lock);
-}
-
 enum {
     EXTENT_CHUNKS = 64, /* blocks are allocated for as many chunks at a time, at most: fewer, longer extents */
     STACK_BYTES = 128 << 10
 };
 
-void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit)
+void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit, struct fold *fold)
 {
-    *supply = (struct supply){.file = file, .limit = limit};
-    left_chunks_init(&supply->given_back);
+    *supply = (struct supply){.file = file, .limit = limit, .half = limit / 2, .fold = fold};
+    left_chunks_open(&supply->given_back, fold->header);
     pthread_mutex_init(&supply->lock, NULL);
     pthread_cond_init(&supply->needed, NULL);
     pthread_cond_init(&supply->made, NULL);
@@ -138,6 +33,7 @@ int supply_make_first(struct supply *supply, uint32_t n, enum spool_loss *cause)
         return errno;
     supply->first = map;
     supply->n_first = n;
+    supply->given_back.fixed = n;
     supply->reserved = n;
     supply->allocated = n;
     return 0;
@@ -145,9 +41,9 @@ int supply_make_first(struct supply *supply, uint32_t n, enum spool_loss *cause)
 
 /* Reserves the number of a new chunk. *extent becomes the number of chunks from there on that should get their blocks
  * with it, 0 if they have them. Returns 0, or -1 if the limit is reached. The caller holds the lock. */
-static int reserve(struct supply *supply, uint32_t *number, uint32_t *extent)
+static int reserve(struct supply *supply, uint32_t limit, uint32_t *number, uint32_t *extent)
 {
-    if (supply->reserved >= supply->limit)
+    if (supply->reserved >= limit)
         return -1;
     *number = supply->reserved++;
     *extent = 0;
@@ -174,32 +70,94 @@ static int make(const struct supply *supply, uint32_t number, uint32_t extent, s
     return chunk->map ? 0 : -1;
 }
 
+/* Makes a chunk, with so many at most. Returns 0, or -1 with *cause and errno set. */
+static int make_next(struct supply *supply, uint32_t limit, struct supply_chunk *chunk, enum spool_loss *cause)
+{
+    uint32_t number = 0, extent = 0;
+    pthread_mutex_lock(&supply->lock);
+    int has_room = reserve(supply, limit, &number, &extent) == 0;
+    pthread_mutex_unlock(&supply->lock);
+    *cause = SPOOL_LOSS_LIMIT;
+    return has_room ? make(supply, number, extent, chunk, cause) : -1;
+}
+
+/* Takes a chunk that is used again: folds one that need not stay. Returns 0 or -1. */
+static int take_used(struct supply *supply, struct supply_chunk *chunk)
+{
+    struct left_chunk left;
+    enum spool_loss cause;
+    int saved_errno = errno, taken = -1;
+    if (fold_is_tight(supply->fold)) { /* longer gaps take less room */
+        left_chunks_keep_less(&supply->given_back);
+        fold_relieved(supply->fold);
+    }
+    if (supply->fold->area && left_chunks_take(&supply->given_back, &left) == 0) {
+        if (!left.map)
+            left.map = spool_file_map(supply->file, supply_offset(left.number), SPOOL_CHUNK_BYTES, 1, &cause);
+        taken = left.map ? fold_chunk(supply->fold, left.map, left.number) : -1;
+        if (taken != 0)
+            left_chunks_add(&supply->given_back, left, 0);
+        *chunk = (struct supply_chunk){left.map, left.number};
+    }
+    errno = saved_errno;
+    return taken;
+}
+
+/* Gets a chunk: a new one until half of the room is used, or the system refuses more; then one that is used again; and
+ * where none can be, one of the other half. Returns 0, or -1 with *cause and errno set. The caller does not hold the
+ * lock. */
+static int obtain(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause)
+{
+    if (make_next(supply, __atomic_load_n(&supply->half, __ATOMIC_RELAXED), chunk, cause) == 0)
+        return 0;
+    int refused = *cause != SPOOL_LOSS_LIMIT;
+    if (refused)
+        __atomic_store_n(&supply->half, 0, __ATOMIC_RELAXED);
+    if (take_used(supply, chunk) == 0)
+        return 0;
+    return refused ? -1 : make_next(supply, supply->limit, chunk, cause);
+}
+
 /* Takes the oldest of the chunks that lanes left; its map is NULL if there is none. The caller holds the lock. */
 static struct left_chunk pop_left(struct supply *supply)
 {
     return supply->n_left > 0 ? supply->left[--supply->n_left] : (struct left_chunk){.map = NULL};
 }
 
+/* Takes over what lanes left, as long as there is any. The caller does not hold the lock. */
+static void accept_left(struct supply *supply)
+{
+    struct left_chunk left;
+    for (;;) {
+        pthread_mutex_lock(&supply->lock);
+        left = pop_left(supply);
+        int soon = supply->fold->area && supply->reserved >= supply->half;
+        pthread_mutex_unlock(&supply->lock);
+        if (!left.map)
+            break;
+        left_chunks_add(&supply->given_back, left, soon);
+    }
+}
+
 /* Does the thread's work. The caller holds the lock; it is released during the work itself. */
 static void work(struct supply *supply)
 {
-    uint32_t number = 0, extent = 0;
-    struct left_chunk left = pop_left(supply);
-    int making = !supply->failed && supply->n_ready < supply->wanted && reserve(supply, &number, &extent) == 0;
-    if (!left.map && !making) {
+    int making = !supply->failed && !supply->stuck && supply->n_ready < supply->wanted;
+    if (supply->n_left == 0 && !making) {
         pthread_cond_wait(&supply->needed, &supply->lock);
         return;
     }
     supply->making = making;
     pthread_mutex_unlock(&supply->lock);
     struct supply_chunk chunk = {0};
-    enum spool_loss cause;
-    if (left.map)
-        left_chunks_add(&supply->given_back, left);
-    int made = making && make(supply, number, extent, &chunk, &cause) == 0;
+    enum spool_loss cause = SPOOL_LOSS_LIMIT;
+    accept_left(supply);
+    int made = making && obtain(supply, &chunk, &cause) == 0;
     pthread_mutex_lock(&supply->lock);
     if (made)
         supply->ready[supply->n_ready++] = chunk;
+    else if (making && cause == SPOOL_LOSS_LIMIT)
+        supply->stuck = 1;
     else if (making)
         supply->failed = 1;
     supply->making = 0;
@@ -285,31 +243,27 @@ static int take_ready(struct supply *supply, struct supply_chunk *chunk)
 
 int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause)
 {
-    uint32_t number, extent;
     pthread_mutex_lock(&supply->lock);
     int is_ready = take_ready(supply, chunk);
-    int has_room = is_ready || reserve(supply, &number, &extent) == 0;
     pthread_mutex_unlock(&supply->lock);
     if (is_ready)
         return 0;
-    if (!has_room) {
-        *cause = SPOOL_LOSS_LIMIT;
-        return -1;
-    }
-    return make(supply, number, extent, chunk, cause);
+    accept_left(supply);
+    return obtain(supply, chunk, cause);
 }
 
 void supply_leave(struct supply *supply, struct left_chunk chunk)
 {
     pthread_mutex_lock(&supply->lock);
     int later = supply->running && supply->n_left < SUPPLY_LEFT;
-    if (later) {
+    int soon = supply->fold->area && supply->reserved >= supply->half;
+    if (later)
         supply->left[supply->n_left++] = chunk;
-        pthread_cond_signal(&supply->needed);
-    }
+    supply->stuck = 0;
+    pthread_cond_signal(&supply->needed);
     pthread_mutex_unlock(&supply->lock);
     if (!later)
-        left_chunks_add(&supply->given_back, chunk);
+        left_chunks_add(&supply->given_back, chunk, soon);
 }
 
 void supply_close(struct supply *supply)

@@ -6,6 +6,10 @@
  * one. It takes no signals, calls no MPI, and may run on any processor of the job, not only on those to which the rank
  * is bound. Where the thread cannot be started, the recording thread makes its chunks itself.
  *
+ * Once half of the chunks are made, those that need not stay (left_chunks.h) are folded and used again; where none can
+ * be, as long as all have open records, the other half is made. So a process that calls fast has its records folded
+ * while it computes.
+ *
  * A process that may not allocate later, as filters of seccomp have it, gets chunks at the start. They are taken first;
  * the thread starts when all are. */
 #ifndef MPISTAIR_SPOOL_CHUNK_SUPPLY_H
@@ -15,27 +19,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "interpose/spool/fold.h"
+#include "interpose/spool/left_chunks.h"
 #include "interpose/spool/spool_file.h"
-
-/* Chunks that their lanes have left.
- *
- * An operation may complete long after it was posted, and its record is completed in place. So a chunk stays mapped
- * while a record in it is open; the first open record of each chunk is looked at now and then. The pages of all chunks
- * are given back to the kernel at once, which keeps them in the file's cache, so a late completion costs a page fault.
- * However long the spool grows, the process's resident memory stays the same. Its address space grows only by chunks
- * with open records. */
-struct left_chunk {
-    uint8_t *map;  /* NULL: none */
-    uint32_t at;   /* position of the first record that may be open */
-    uint32_t used; /* where the records end */
-};
-
-struct left_chunks {
-    pthread_mutex_t lock;
-    struct left_chunk *open; /* [n_open] with an open record */
-    uint32_t n_open, room;
-    uint32_t next; /* next one to look at again */
-};
 
 enum { SUPPLY_READY = 8, SUPPLY_LEFT = 2 };
 
@@ -52,9 +38,12 @@ struct supply {
     pthread_t thread;
     const struct spool_file *file;
     int running, stop;
-    int making;         /* the thread is making one */
-    int failed;         /* no thread, or it could not make a chunk: a lane that needs one tries by itself */
+    int making; /* the thread is making one */
+    int failed; /* no thread, or it could not make a chunk: a lane that needs one tries by itself */
+    int stuck;  /* it could not for the moment, until a lane leaves a chunk */
+    struct fold *fold;
     uint32_t limit;     /* chunks of the file at most */
+    uint32_t half;      /* from so many on chunks are used again */
     uint32_t reserved;  /* numbers handed out */
     uint32_t allocated; /* chunks that have their blocks */
     uint32_t wanted;    /* chunks to hold ready */
@@ -66,8 +55,8 @@ struct supply {
     struct left_chunks given_back;
 };
 
-/* Prepares a supply of at most limit chunks. The file stays the caller's. */
-void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit);
+/* Prepares a supply of at most limit chunks. File and fold stay the caller's. */
+void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit, struct fold *fold);
 
 /* Makes n chunks at once, limit at most, before any other. Returns 0, or an errno value with *cause set, and none is
  * made. */

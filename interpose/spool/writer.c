@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,9 +27,10 @@ static uint32_t chunks_within(uint64_t limit_bytes)
 static void map_area(struct spool_writer *writer)
 {
     enum spool_loss cause = SPOOL_LOSS_REFUSED;
-    writer->area = spool_file_map(&writer->file, SPOOL_HEADER_BYTES, SPOOL_TOTALS_BYTES, 0, &cause);
-    writer->header->totals_bytes = writer->area ? SPOOL_TOTALS_BYTES : 0;
-    writer->header->totals_cause = writer->area ? 0 : cause;
+    struct spool_area *area = spool_file_map(&writer->file, SPOOL_HEADER_BYTES, SPOOL_TOTALS_BYTES, 0, &cause);
+    writer->header->totals_bytes = area ? SPOOL_TOTALS_BYTES : 0;
+    writer->header->totals_cause = area ? 0 : cause;
+    fold_open(&writer->fold, writer->header, area);
 }
 
 /* What defines other records is never folded, so it gets a part of the room alone. */
@@ -56,8 +58,6 @@ int spool_writer_open(struct spool_writer *writer, int folder, const char *name,
     if (!header)
         goto out_file;
     pthread_mutex_init(&writer->lock, NULL);
-    supply_open(&writer->supply, &writer->file, chunks_within(limit_bytes));
-    open_definitions(writer);
     header->version = SPOOL_VERSION;
     header->chunk_bytes = SPOOL_CHUNK_BYTES;
     header->clock_source = clock_source;
@@ -70,6 +70,8 @@ int spool_writer_open(struct spool_writer *writer, int folder, const char *name,
     header->start = spool_clock_pair(clock_source);
     writer->header = header;
     map_area(writer);
+    supply_open(&writer->supply, &writer->file, chunks_within(limit_bytes), &writer->fold);
+    open_definitions(writer);
     errno = saved_errno;
     return 0;
 
@@ -161,7 +163,7 @@ struct spool_lane *spool_lane_acquire(struct spool_writer *writer)
         lane = calloc(1, sizeof *lane);
         if (lane) {
             lane->writer = writer;
-            lane->number = writer->n_lanes++;
+            lane->number = __atomic_fetch_add(&writer->n_lanes, 1, __ATOMIC_RELAXED);
             lane->following = writer->lanes;
             writer->lanes = lane;
         }
@@ -191,14 +193,34 @@ void spool_lane_flush(struct spool_lane *lane)
     errno = saved_errno;
 }
 
-/* Leaves the current chunk of the lane: the oldest of those left before is given back. */
-static void leave_chunk(struct spool_lane *lane)
+/* Returns how many chunks that the lane has left stay with it. */
+static uint32_t resident_chunks(const struct spool_writer *writer)
 {
-    struct left_chunk *left = &lane->left[lane->sequence % SPOOL_RESIDENT_CHUNKS];
-    if (left->map)
-        supply_leave(&lane->writer->supply, *left);
-    *left = (struct left_chunk){
-        .map = lane->chunk, .at = sizeof(struct spool_chunk), .used = (uint32_t)(lane->next - lane->chunk)};
+    uint32_t share = writer->supply.limit / (16 * __atomic_load_n(&writer->n_lanes, __ATOMIC_RELAXED));
+    return share < SPOOL_RESIDENT_CHUNKS ? share : SPOOL_RESIDENT_CHUNKS;
+}
+
+/* Leaves the current chunk of the lane, now. The oldest of those left before are given back; those of definitions stay
+ * mapped, as a record may be completed by the thread that stored it while others fill many a chunk. */
+static void leave_chunk(struct spool_lane *lane, int64_t now_ns)
+{
+    struct spool_writer *writer = lane->writer;
+    if (!lane->chunk)
+        return;
+    if (lane == &writer->definitions) {
+        madvise(lane->chunk, SPOOL_CHUNK_BYTES, MADV_DONTNEED);
+        return;
+    }
+    lane->left[lane->n_left++] = (struct left_chunk){.map = lane->chunk,
+                                                     .number = lane->chunk_number,
+                                                     .at = sizeof(struct spool_chunk),
+                                                     .used = (uint32_t)(lane->next - lane->chunk),
+                                                     .begin_ns = lane->chunk_begin_ns,
+                                                     .end_ns = now_ns};
+    while (lane->n_left > resident_chunks(writer)) {
+        supply_leave(&writer->supply, lane->left[0]);
+        memmove(lane->left, lane->left + 1, --lane->n_left * sizeof *lane->left);
+    }
 }
 
 /* Makes a chunk of this lane count for readers. Returns how many lanes have a second chunk. */
@@ -226,11 +248,12 @@ static int open_chunk(struct spool_lane *lane)
     }
     if (supply_take(&writer->supply, &next, &lane->cause) != 0)
         return -1;
-    leave_chunk(lane);
     struct spool_chunk *chunk = (struct spool_chunk *)next.map;
     chunk->lane = lane->number;
     chunk->sequence = lane->sequence++;
     chunk->clock = spool_clock_pair((enum spool_clock_source)writer->header->clock_source);
+    leave_chunk(lane, (int64_t)chunk->clock.monotonic_ns);
+    lane->chunk_begin_ns = (int64_t)chunk->clock.monotonic_ns;
     uint32_t n_long_lanes = publish_chunk(writer, chunk, next.number);
     if (chunk->sequence == 1 && n_long_lanes > 0)
         supply_ahead(&writer->supply, n_long_lanes);

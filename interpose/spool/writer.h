@@ -15,10 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "interpose/spool/area.h"
 #include "interpose/spool/chunk_supply.h"
+#include "interpose/spool/fold.h"
 
-#define SPOOL_RESIDENT_CHUNKS 3U /* kept by a lane besides the current one: most operations complete in there */
+/* Kept by a lane besides the current one, as most operations complete in there; fewer where room is short. */
+#define SPOOL_RESIDENT_CHUNKS 3U
 
 struct spool_lane {
     uint8_t *next; /* where the next record goes */
@@ -27,20 +28,22 @@ struct spool_lane {
     struct spool_lane *following; /* all lanes of the writer */
     uint8_t *chunk;               /* current chunk, NULL before the first */
     uint32_t chunk_number;        /* number of the current chunk in the file */
+    int64_t chunk_begin_ns;
     uint32_t number;
     uint32_t sequence; /* sequence of the next chunk */
     int in_use;
     int stopped; /* no further chunk: records are counted as lost */
     enum spool_loss cause;
-    struct left_chunk left[SPOOL_RESIDENT_CHUNKS]; /* before the current one, by sequence modulo */
+    uint32_t n_left;
+    struct left_chunk left[SPOOL_RESIDENT_CHUNKS + 1]; /* [n_left] before the current one, the oldest first */
 };
 
 struct spool_writer {
     struct spool_header *header; /* NULL: not open */
-    struct spool_area *area;     /* NULL: there was no room for it */
     struct spool_lane *lanes;
     pthread_mutex_t lock; /* guards lanes and header->chunks */
     struct supply supply; /* makes the chunks */
+    struct fold fold;
     pthread_mutex_t definitions_lock;
     struct spool_lane definitions; /* of all threads */
     uint32_t definitions_limit;    /* chunks */

@@ -1,0 +1,205 @@
+/* The records themselves tell whether a chunk may be unmapped or used again: as long as one of them lacks its end, a call
+ * may still store into it. See left_chunks.h. */
+#include "interpose/spool/left_chunks.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define LOOK_AGAIN  16U /* chunks, whenever one is added */
+#define FIRST_BYTES 16384U
+
+enum { MOST_LEVEL = 32, MOST_CUT = 10 };
+
+/* Returns whether something may still be stored into a record, or read from it. The end of a record is stored last. */
+static int is_open(uint8_t *record)
+{
+    uint16_t *flags;
+    if (__atomic_load_n(record, __ATOMIC_ACQUIRE) == SPOOL_NONE) /* reserved, and not published yet */
+        return 1;
+    const uint64_t *end_ticks = spool_record_end(record, &flags);
+    if (!end_ticks)
+        return 0;
+    uint64_t ended = __atomic_load_n(end_ticks, __ATOMIC_ACQUIRE);
+    unsigned now = __atomic_load_n(flags, __ATOMIC_RELAXED);
+    return !(now & SPOOL_FREED) && (ended == 0 || (now & SPOOL_HELD));
+}
+
+/* Goes on past records of the two types of which there are most, as long as they are not open. */
+static void pass_ended(struct left_chunk *chunk)
+{
+    const uint8_t *at = chunk->map + chunk->at, *end = chunk->map + chunk->used;
+    while (at < end) {
+        const struct spool_operation *operation = (const void *)at;
+        uint8_t type = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+        if (type == SPOOL_CALL)
+            at += sizeof(struct spool_call);
+        else if (type == SPOOL_OPERATION && __atomic_load_n(&operation->complete_ticks, __ATOMIC_ACQUIRE) != 0 &&
+                 !(__atomic_load_n(&operation->flags, __ATOMIC_RELAXED) & SPOOL_HELD))
+            at += sizeof *operation;
+        else
+            break;
+    }
+    chunk->at = (uint32_t)(at - chunk->map);
+}
+
+/* Goes on to the first open record. Returns 1 if there is one, else 0. */
+static int find_open(struct left_chunk *chunk)
+{
+    while (pass_ended(chunk), chunk->at < chunk->used) {
+        uint8_t *record = chunk->map + chunk->at;
+        size_t bytes = is_open(record) ? 0 : spool_record_bytes(record, chunk->used - chunk->at);
+        if (bytes == 0)
+            return 1;
+        chunk->at += (uint32_t)bytes;
+    }
+    return 0;
+}
+
+/* Gives back what can be given back. */
+static void left_give_back(const struct left_chunks *chunks, struct left_chunk *chunk)
+{
+    if (find_open(chunk) || chunk->number < chunks->fixed) {
+        madvise(chunk->map, SPOOL_CHUNK_BYTES, MADV_DONTNEED); /* shared: what was stored stays in the file's cache */
+    } else {
+        munmap(chunk->map, SPOOL_CHUNK_BYTES);
+        chunk->map = NULL;
+    }
+}
+
+/* Makes room for a number by mmap: malloc gives a thread that uses it first, as the supply's does, 64 MiB of
+ * addresses. Returns 0, or -1 without memory. */
+static int left_widen(struct left_chunks *chunks, uint32_t number)
+{
+    size_t bytes = chunks->room * sizeof *chunks->chunks, wider_bytes = bytes > 0 ? bytes : FIRST_BYTES;
+    while (wider_bytes / sizeof *chunks->chunks <= number)
+        wider_bytes *= 2;
+    void *wider = bytes > 0 ? mremap(chunks->chunks, bytes, wider_bytes, MREMAP_MAYMOVE)
+                            : mmap(NULL, wider_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (wider == MAP_FAILED)
+        return -1;
+    chunks->chunks = wider;
+    chunks->room = (uint32_t)(wider_bytes / sizeof *chunks->chunks);
+    return 0;
+}
+
+void left_chunks_open(struct left_chunks *chunks, struct spool_header *header)
+{
+    *chunks = (struct left_chunks){.header = header};
+    pthread_mutex_init(&chunks->lock, NULL);
+}
+
+/* Looks at some of the chunks that are mapped. */
+static void left_look_again(struct left_chunks *chunks)
+{
+    for (uint32_t i = 0, looked = 0; i < chunks->n && looked < LOOK_AGAIN; i++) {
+        struct left_chunk *chunk = &chunks->chunks[chunks->next++ % chunks->n];
+        if (!chunk->is_left || !chunk->map)
+            continue;
+        left_give_back(chunks, chunk);
+        looked++;
+    }
+}
+
+void left_chunks_add(struct left_chunks *chunks, struct left_chunk chunk, int soon)
+{
+    pthread_mutex_lock(&chunks->lock);
+    left_look_again(chunks);
+    if (!soon && chunk.map)
+        left_give_back(chunks, &chunk);
+    /* Without memory it stays as it is for good. */
+    if (chunk.number < chunks->room || left_widen(chunks, chunk.number) == 0) {
+        chunks->chunks[chunk.number] = chunk;
+        chunks->chunks[chunk.number].is_left = 1;
+        chunks->n = chunk.number < chunks->n ? chunks->n : chunk.number + 1;
+        chunks->latest = chunk.number;
+    }
+    pthread_mutex_unlock(&chunks->lock);
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* Returns whether the chunk overlaps a burst that stays; if so *first and *last become the numbers of those. */
+static int left_stays(const struct left_chunks *chunks, const struct left_chunk *chunk, int64_t *first, int64_t *last)
+{
+    const struct spool_header *header = chunks->header;
+    int64_t offset = __atomic_load_n(&header->burst_offset_ns, __ATOMIC_RELAXED);
+    int64_t period = SPOOL_BURST_NS << header->burst_level, length = SPOOL_BURST_NS >> header->burst_cut;
+    int64_t begin = chunk->begin_ns + offset - length - SPOOL_BURST_MARGIN_NS;
+    int64_t end = chunk->end_ns + offset + SPOOL_BURST_MARGIN_NS;
+    *first = -floor_div(-begin, period); /* rounded up */
+    *last = floor_div(end, period);
+    return *first <= *last;
+}
+
+/* What was found on the way through the chunks. */
+struct left_found {
+    int64_t first, last; /* bursts of those that stay and have no open record */
+    int stays;
+};
+
+/* Returns whether the chunk may be taken. */
+static int left_may_go(const struct left_chunks *chunks, struct left_chunk *chunk, struct left_found *found)
+{
+    int64_t first, last;
+    if (!chunk->is_left || (chunk->map && find_open(chunk)))
+        return 0;
+    if (!left_stays(chunks, chunk, &first, &last))
+        return 1;
+    found->first = !found->stays || first < found->first ? first : found->first;
+    found->last = !found->stays || last > found->last ? last : found->last;
+    found->stays = 1;
+    return 0;
+}
+
+/* Finds a chunk that may be taken; NULL: none. */
+static struct left_chunk *left_find(struct left_chunks *chunks, struct left_found *found)
+{
+    *found = (struct left_found){.stays = 0};
+    for (uint32_t i = 0; i < chunks->n; i++) {
+        struct left_chunk *chunk = &chunks->chunks[(chunks->latest + i) % chunks->n];
+        if (left_may_go(chunks, chunk, found))
+            return chunk;
+    }
+    return NULL;
+}
+
+/* Makes fewer bursts stay, of a single one its beginning. Returns whether that may help. */
+static int left_keep_less(struct left_chunks *chunks, const struct left_found *found)
+{
+    struct spool_header *header = chunks->header;
+    if (found->stays && found->first < found->last && header->burst_level < MOST_LEVEL)
+        __atomic_store_n(&header->burst_level, header->burst_level + 1, __ATOMIC_RELAXED);
+    else if (found->stays && header->burst_cut < MOST_CUT)
+        __atomic_store_n(&header->burst_cut, header->burst_cut + 1, __ATOMIC_RELAXED);
+    else
+        return 0;
+    return 1;
+}
+
+int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken)
+{
+    struct left_found found;
+    pthread_mutex_lock(&chunks->lock);
+    struct left_chunk *chunk = left_find(chunks, &found);
+    while (!chunk && left_keep_less(chunks, &found))
+        chunk = left_find(chunks, &found);
+    if (chunk) {
+        *taken = *chunk;
+        chunk->is_left = 0;
+        chunk->map = NULL;
+    }
+    pthread_mutex_unlock(&chunks->lock);
+    return chunk ? 0 : -1;
+}
+
+void left_chunks_keep_less(struct left_chunks *chunks)
+{
+    struct left_found found;
+    pthread_mutex_lock(&chunks->lock);
+    if (!left_find(chunks, &found))
+        left_keep_less(chunks, &found);
+    pthread_mutex_unlock(&chunks->lock);
+}
