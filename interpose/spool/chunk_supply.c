@@ -49,7 +49,7 @@ static int reserve(struct supply *supply, uint32_t limit, uint32_t *number, uint
     *extent = 0;
     if (*number >= supply->allocated) {
         uint32_t most = supply->limit - *number;
-        *extent = *number < 1 ? 1 : *number < EXTENT_CHUNKS ? *number : EXTENT_CHUNKS;
+        *extent = *number < 2 ? 2 : *number < EXTENT_CHUNKS ? *number : EXTENT_CHUNKS;
         *extent = *extent < most ? *extent : most;
         supply->allocated = *number + *extent;
     }
@@ -243,13 +243,22 @@ static int take_ready(struct supply *supply, struct supply_chunk *chunk)
 
 int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause)
 {
-    pthread_mutex_lock(&supply->lock);
-    int is_ready = take_ready(supply, chunk);
-    pthread_mutex_unlock(&supply->lock);
-    if (is_ready)
-        return 0;
-    accept_left(supply);
-    return obtain(supply, chunk, cause);
+    for (int again = 1; again;) {
+        pthread_mutex_lock(&supply->lock);
+        int is_ready = take_ready(supply, chunk);
+        pthread_mutex_unlock(&supply->lock);
+        if (is_ready)
+            return 0;
+        accept_left(supply);
+        if (obtain(supply, chunk, cause) == 0)
+            return 0;
+        int error = errno;
+        pthread_mutex_lock(&supply->lock);
+        again = supply->making || supply->n_ready > 0; /* the thread has taken what this lane left */
+        pthread_mutex_unlock(&supply->lock);
+        errno = error;
+    }
+    return -1;
 }
 
 void supply_leave(struct supply *supply, struct left_chunk chunk)

@@ -18,8 +18,9 @@
  * another lane or sequence. So sequences of a lane may be missing. Which chunks stay is decided on the common clock, so
  * that all processes keep the same parts of the run: burst b is the time from b to b + 1 times SPOOL_BURST_NS on the
  * node's CLOCK_MONOTONIC + header.burst_offset_ns. At level L those stay whose number divides by 2^L; with a cut of m
- * only their first SPOOL_BURST_NS / 2^m counts. Level and cut only grow. Each chunk that overlaps what stays by
- * SPOOL_BURST_MARGIN_NS is there, unless it is lost for another reason.
+ * only their first SPOOL_BURST_NS / 2^m counts. Level and cut only grow. Each chunk that overlaps what stays, with a
+ * margin of SPOOL_BURST_MARGIN_NS or as long as that part itself if that is shorter, is there, unless it is lost for
+ * another reason.
  *
  * Times are ticks: of the TSC, or nanoseconds of the process's CLOCK_MONOTONIC (header.clock_source). Clock pairs
  * (header, every chunk, end) map them to CLOCK_MONOTONIC of the node, from which that of a process in a time namespace
@@ -50,6 +51,7 @@
 #define SPOOL_DEFINITIONS_LANE 0U
 #define SPOOL_BURST_NS         INT64_C(100000000)
 #define SPOOL_BURST_MARGIN_NS  INT64_C(1000000)
+#define SPOOL_NO_BURSTS        30U /* header.burst_level: no burst stays, as the room is too small for the shortest */
 
 enum spool_clock_source { SPOOL_CLOCK_MONOTONIC = 0, SPOOL_CLOCK_TSC = 1 };
 

@@ -1,5 +1,5 @@
-/* Folds chunks: adds their records to the totals of the area, counts for matching what was in there, and wipes them out,
- * so that they can be used again. A process that is killed in the middle leaves an area that is true (area.h). */
+/* Folds chunks: adds their records to the totals of the area, counts for matching what was in there, and wipes them
+ * out, so that they can be used again. A process that is killed in the middle leaves an area that is true (area.h). */
 #ifndef MPISTAIR_SPOOL_FOLD_H
 #define MPISTAIR_SPOOL_FOLD_H
 

@@ -1,5 +1,5 @@
-/* The records themselves tell whether a chunk may be unmapped or used again: as long as one of them lacks its end, a call
- * may still store into it. See left_chunks.h. */
+/* The records themselves tell whether a chunk may be unmapped or used again: as long as one of them lacks its end, a
+ * call may still store into it. See left_chunks.h. */
 #include "interpose/spool/left_chunks.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #define LOOK_AGAIN  16U /* chunks, whenever one is added */
 #define FIRST_BYTES 16384U
 
-enum { MOST_LEVEL = 32, MOST_CUT = 10 };
+enum { MOST_LEVEL = SPOOL_NO_BURSTS - 1, MOST_CUT = 10 };
 
 /* Returns whether something may still be stored into a record, or read from it. The end of a record is stored last. */
 static int is_open(uint8_t *record)
@@ -127,8 +127,10 @@ static int left_stays(const struct left_chunks *chunks, const struct left_chunk 
     const struct spool_header *header = chunks->header;
     int64_t offset = __atomic_load_n(&header->burst_offset_ns, __ATOMIC_RELAXED);
     int64_t period = SPOOL_BURST_NS << header->burst_level, length = SPOOL_BURST_NS >> header->burst_cut;
-    int64_t begin = chunk->begin_ns + offset - length - SPOOL_BURST_MARGIN_NS;
-    int64_t end = chunk->end_ns + offset + SPOOL_BURST_MARGIN_NS;
+    int64_t margin = length < SPOOL_BURST_MARGIN_NS ? length : SPOOL_BURST_MARGIN_NS;
+    int64_t begin = chunk->begin_ns + offset - length - margin, end = chunk->end_ns + offset + margin;
+    if (header->burst_level == SPOOL_NO_BURSTS)
+        return 0;
     *first = -floor_div(-begin, period); /* rounded up */
     *last = floor_div(end, period);
     return *first <= *last;
@@ -166,16 +168,19 @@ static struct left_chunk *left_find(struct left_chunks *chunks, struct left_foun
     return NULL;
 }
 
-/* Makes fewer bursts stay, of a single one its beginning. Returns whether that may help. */
+/* Makes fewer bursts stay, of a single one its beginning, or none. Returns whether that may help. */
 static int left_keep_less(struct left_chunks *chunks, const struct left_found *found)
 {
     struct spool_header *header = chunks->header;
-    if (found->stays && found->first < found->last && header->burst_level < MOST_LEVEL)
-        __atomic_store_n(&header->burst_level, header->burst_level + 1, __ATOMIC_RELAXED);
-    else if (found->stays && header->burst_cut < MOST_CUT)
+    uint32_t level = header->burst_level;
+    if (!found->stays)
+        return 0;
+    if (found->first < found->last && level < MOST_LEVEL)
+        __atomic_store_n(&header->burst_level, level + 1, __ATOMIC_RELAXED);
+    else if (header->burst_cut < MOST_CUT)
         __atomic_store_n(&header->burst_cut, header->burst_cut + 1, __ATOMIC_RELAXED);
     else
-        return 0;
+        __atomic_store_n(&header->burst_level, SPOOL_NO_BURSTS, __ATOMIC_RELAXED);
     return 1;
 }
 

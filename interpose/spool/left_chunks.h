@@ -31,7 +31,7 @@ struct left_chunks {
     uint32_t n, room;
     uint32_t next;   /* next one to look at again */
     uint32_t latest; /* the last that was added */
-    uint32_t fixed;  /* those with lower numbers stay mapped: the process may not be allowed to map them again */
+    uint32_t fixed;  /* those with lower numbers stay mapped: the process may not be allowed to map again */
 };
 
 void left_chunks_open(struct left_chunks *chunks, struct spool_header *header);
@@ -40,8 +40,8 @@ void left_chunks_open(struct left_chunks *chunks, struct spool_header *header);
  * others, and unmaps what can be. soon: it may be taken at once, so stays mapped. */
 void left_chunks_add(struct left_chunks *chunks, struct left_chunk chunk, int soon);
 
-/* Takes a chunk that need not stay. Where there is none fewer or shorter bursts stay from now on. Returns 0, or -1 where
- * all have open records. */
+/* Takes a chunk that need not stay. Where there is none fewer or shorter bursts stay from now on. Returns 0, or -1
+ * where all have open records. */
 int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken);
 
 /* Makes fewer or shorter bursts stay from now on. */

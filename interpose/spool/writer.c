@@ -200,9 +200,9 @@ static uint32_t resident_chunks(const struct spool_writer *writer)
     return share < SPOOL_RESIDENT_CHUNKS ? share : SPOOL_RESIDENT_CHUNKS;
 }
 
-/* Leaves the current chunk of the lane, now. The oldest of those left before are given back; those of definitions stay
- * mapped, as a record may be completed by the thread that stored it while others fill many a chunk. */
-static void leave_chunk(struct spool_lane *lane, int64_t now_ns)
+/* Leaves the current chunk of the lane, now. Of those left before so many stay with it. Those of definitions stay
+ * mapped for good, as a record may be completed by the thread that stored it while others fill many a chunk. */
+static void leave_chunk(struct spool_lane *lane, int64_t now_ns, uint32_t resident)
 {
     struct spool_writer *writer = lane->writer;
     if (!lane->chunk)
@@ -217,10 +217,24 @@ static void leave_chunk(struct spool_lane *lane, int64_t now_ns)
                                                      .used = (uint32_t)(lane->next - lane->chunk),
                                                      .begin_ns = lane->chunk_begin_ns,
                                                      .end_ns = now_ns};
-    while (lane->n_left > resident_chunks(writer)) {
+    lane->chunk = NULL;
+    while (lane->n_left > resident) {
         supply_leave(&writer->supply, lane->left[0]);
         memmove(lane->left, lane->left + 1, --lane->n_left * sizeof *lane->left);
     }
+}
+
+/* Takes a chunk for the lane. Where there is none it leaves all that it has, as one of these may be used again. */
+static int take_chunk(struct spool_lane *lane, struct supply_chunk *next)
+{
+    struct spool_writer *writer = lane->writer;
+    if (supply_take(&writer->supply, next, &lane->cause) == 0)
+        return 0;
+    if (!lane->chunk || lane == &writer->definitions || !writer->fold.area)
+        return -1;
+    leave_chunk(lane, (int64_t)spool_clock_pair((enum spool_clock_source)writer->header->clock_source).monotonic_ns, 0);
+    lane->end = lane->next;
+    return supply_take(&writer->supply, next, &lane->cause);
 }
 
 /* Makes a chunk of this lane count for readers. Returns how many lanes have a second chunk. */
@@ -246,13 +260,13 @@ static int open_chunk(struct spool_lane *lane)
         lane->cause = SPOOL_LOSS_LIMIT;
         return -1;
     }
-    if (supply_take(&writer->supply, &next, &lane->cause) != 0)
+    if (take_chunk(lane, &next) != 0)
         return -1;
     struct spool_chunk *chunk = (struct spool_chunk *)next.map;
     chunk->lane = lane->number;
     chunk->sequence = lane->sequence++;
     chunk->clock = spool_clock_pair((enum spool_clock_source)writer->header->clock_source);
-    leave_chunk(lane, (int64_t)chunk->clock.monotonic_ns);
+    leave_chunk(lane, (int64_t)chunk->clock.monotonic_ns, resident_chunks(writer));
     lane->chunk_begin_ns = (int64_t)chunk->clock.monotonic_ns;
     uint32_t n_long_lanes = publish_chunk(writer, chunk, next.number);
     if (chunk->sequence == 1 && n_long_lanes > 0)

@@ -214,12 +214,14 @@ static void file_size_limit_is_respected(void **state)
         int stored = store(lane, 0) == 0;
         if (later)
             lower(RLIMIT_FSIZE, 4096);
-        for (size_t i = 1; i < 2 * A_CHUNK; i++)
+        const size_t tried = 3 * A_CHUNK,
+                     room = later ? 2 * A_CHUNK : A_CHUNK; /* two chunks get their blocks at once */
+        for (size_t i = 1; i < tried; i++)
             stored += store(lane, i) == 0;
         spool_writer_close(&writer);
         setrlimit(RLIMIT_FSIZE, &before);
-        assert_int_equal(stored, A_CHUNK);
-        assert_int_equal(writer.header->lost[SPOOL_LOSS_FILE_SIZE], A_CHUNK);
+        assert_int_equal(stored, room);
+        assert_int_equal(writer.header->lost[SPOOL_LOSS_FILE_SIZE], tried - room);
         unlink(path);
     }
 }
@@ -389,8 +391,13 @@ static void long_spools_do_not_stay_resident(void **state)
     spool_writer_close(&writer);
     uint8_t *all = read_all(&bytes);
     assert_int_equal(bytes, SPOOL_CHUNKS_BEGIN + CHUNKS * (size_t)SPOOL_CHUNK_BYTES);
+    const uint8_t *chunks[CHUNKS];
+    for (size_t i = 0; i < CHUNKS; i++) {
+        const uint8_t *chunk = all + SPOOL_CHUNKS_BEGIN + i * SPOOL_CHUNK_BYTES;
+        chunks[((const struct spool_chunk *)(const void *)chunk)->sequence] = chunk;
+    }
     for (size_t i = 0; i < CHUNKS * A_CHUNK; i++) {
-        const uint8_t *chunk = all + SPOOL_CHUNKS_BEGIN + i / A_CHUNK * SPOOL_CHUNK_BYTES;
+        const uint8_t *chunk = chunks[i / A_CHUNK];
         const struct spool_operation *operation = (const void *)(chunk + 64 + i % A_CHUNK * sizeof *operation);
         assert_int_equal(operation->bytes, i);
         assert_int_equal(operation->complete_ticks, i == 0 ? 4711 : 0);

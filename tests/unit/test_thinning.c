@@ -246,6 +246,8 @@ static const char *compare_gaps_of(const struct model *model, const struct spool
 /* Returns whether the time lies in a burst that stays. */
 static int is_in_burst(const struct spool_header *header, uint64_t ns)
 {
+    if (header->burst_level == SPOOL_NO_BURSTS)
+        return 0;
     uint64_t common = ns + (uint64_t)header->burst_offset_ns;
     return common % (uint64_t)(SPOOL_BURST_NS << header->burst_level) < (uint64_t)(SPOOL_BURST_NS >> header->burst_cut);
 }

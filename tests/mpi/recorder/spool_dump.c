@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/spool/event.h"
+#include "interpose/spool/area.h"
 #include "interpose/functions.h"
 
 #define NAME(name, family) #name,
@@ -128,6 +128,19 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
     }
 }
 
+/* Prints what the recorder has added up, of a process that ended well. */
+static void print_totals(FILE *file, const struct spool_header *header)
+{
+    static struct spool_area area;
+    if (header->totals_bytes == 0 || fread(&area, 1, sizeof area, file) != sizeof area)
+        return;
+    for (int i = 0; i < TOTALS_SLOTS; i++)
+        if (area.slots[i].calls > 0)
+            printf("total %s peer=%d flags=%d calls=%llu bytes=%llu\n", names[area.slots[i].function],
+                   area.slots[i].peer, area.slots[i].flags, (unsigned long long)area.slots[i].calls,
+                   (unsigned long long)area.slots[i].bytes);
+}
+
 int main(int argc, char **argv)
 {
     FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
@@ -140,14 +153,17 @@ int main(int argc, char **argv)
     if (h->magic != SPOOL_MAGIC)
         return 1;
     print_header(h);
+    print_totals(file, h);
     if (fseek(file, SPOOL_CHUNKS_BEGIN, SEEK_SET) != 0)
         return 1;
     for (uint32_t i = 0; i < h->chunks; i++) {
         memset(chunk, 0, sizeof chunk);
         size_t bytes = fread(chunk, 1, sizeof chunk, file);
         const struct spool_chunk *c = (const void *)chunk;
-        if (bytes == 0 || c->magic != SPOOL_CHUNK_MAGIC)
+        if (bytes == 0)
             break;
+        if (c->magic != SPOOL_CHUNK_MAGIC)
+            continue;
         for (size_t at = sizeof *c, size; at < bytes && (size = print_record(c->lane, chunk + at)) > 0; at += size)
             ;
     }
