@@ -108,7 +108,7 @@ static int speaks = 1;
 
 struct wait {
     uint64_t end_ns, say_ns; /* say_ns: UINT64_MAX once a line was printed */
-    int join_s;
+    int join_s, say_s;
     long pause_ns;
 };
 
@@ -185,7 +185,7 @@ static void say_whom(const struct wait *wait, const char *whom, const char *have
             "mpistair: %s %s not joined the recording after %d s, as a process does that was started without "
             "LD_PRELOAD. All others wait for %d s (MPISTAIR_JOIN_S), then they go on without. Start all with it: "
             "mpistair run, or with Open MPI on several hosts mpiexec -x LD_PRELOAD\n",
-            whom, have, JOIN_SAY_S, wait->join_s);
+            whom, have, wait->say_s, wait->join_s);
 }
 
 static void say_without(const struct wait *wait, const char *whom)
@@ -306,7 +306,9 @@ static int meet(const struct run *run, struct wait *wait)
 int join_wait(const struct run *run)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    struct wait wait = {.say_ns = now_ns + JOIN_SAY_S * NS_PER_S, .join_s = join_s(run->rank), .pause_ns = 100};
+    struct wait wait = {.join_s = join_s(run->rank), .pause_ns = 100};
+    wait.say_s = wait.join_s < 2 * JOIN_SAY_S ? (wait.join_s + 1) / 2 : JOIN_SAY_S;
+    wait.say_ns = now_ns + (uint64_t)wait.say_s * NS_PER_S;
     wait.end_ns = now_ns + (uint64_t)wait.join_s * NS_PER_S;
     speaks = run->rank == 0;
     if (run->size == 1)

@@ -12,7 +12,7 @@ void join_announce(void);
 /* Takes that back, once all have seen it. */
 void join_withdraw(void);
 
-#define JOIN_SAY_S 10 /* a line tells whom all wait for */
+#define JOIN_SAY_S 10 /* a line tells whom all wait for; sooner where they wait for less than twice as long */
 
 /* Returns 1 once all processes of run_comm have called this, 0 where some have not in MPISTAIR_JOIN_S seconds; all
  * that have called it get the same. No message is left behind at those of this node that did not call it. */

@@ -52,8 +52,8 @@ def main():
     check(test, [0])
     if test.ranks > 2:
         check(test, [0, 2])
-    done = check(test, [1], way="MPISTAIR_DISABLE=1 exec \"$@\"", join_s="11")
-    job.expect_equal(done.stderr.count("rank 1 has not joined the recording after 10 s"), 1, "lines while they wait")
+    done = check(test, [1], way="MPISTAIR_DISABLE=1 exec \"$@\"", join_s="5")
+    job.expect_equal(done.stderr.count("rank 1 has not joined the recording after 3 s"), 1, "lines while they wait")
 
 
 main()

@@ -12,7 +12,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
 
 SHARED = 8  # SPOOL_SHARED_HANDLE: which handles an MPI repeats is its own affair
 
@@ -250,22 +249,6 @@ def case_ingest(job):
     require(len(said) == 1 and f"-o {output}" in said[0], stderr)
     folder = said[0].split(" ingest ")[1].split()[2]
     require(len([name for name in os.listdir(folder) if name.endswith(".mpispool")]) == 2, "the spools are kept")
-
-
-def case_partly_preloaded(job):
-    """A process without the library keeps the others waiting: they say so."""
-    script = 'if [ "$PMI_RANK$OMPI_COMM_WORLD_RANK" = 0 ]; then export LD_PRELOAD="$0"; fi; exec "$1" flood'
-    command = job.arguments.mpiexec + ["-n", "2", "sh", "-c", script, os.path.abspath(job.arguments.preload),
-                                       os.path.abspath(job.arguments.program)]
-    env = dict(os.environ, MPISTAIR_INGEST="0", MPISTAIR_SPOOL=job.spools, RECORDER_EXPECT=job.expected,
-               OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        watchdog = threading.Timer(60, process.kill)
-        watchdog.start()
-        line = next((line for line in process.stderr if line.startswith("mpistair: ")), "")
-        watchdog.cancel()
-        process.terminate()
-    require("rank 1 has not joined" in line and "without LD_PRELOAD" in line, f"said: {line}")
 
 
 def case_untouched(job):
