@@ -49,6 +49,7 @@ void run_program_release(struct run_program *program)
     free(program->between_polls_s);
     free(program->moved_polls_s);
     free(program->shared);
+    free(program->burst_s);
     if (program->release_texts != NULL)
         program->release_texts(program->texts);
     *program = (struct run_program){.measured_run_s = NAN};
@@ -65,10 +66,17 @@ void run_program_ranks(struct run_program *program, size_t n_ranks)
     program->measured_run_s = NAN;
 }
 
-bool run_strand_follows(const struct run_program *program, size_t strand)
+uint32_t run_program_threads(const struct run_program *program, size_t *strand)
 {
-    uint32_t rank = program->strands[strand].rank;
-    return program->ranks[rank].follows > 0 && (strand == 0 || program->strands[strand - 1].rank != rank);
+    const struct run_strand *first = &program->strands[*strand], *end = program->strands + program->n_strands;
+    const struct run_strand *s = first;
+    uint32_t most = 0;
+    for (uint32_t n = 0; s < end && s->rank == first->rank; s++) {
+        n = s > first && s->burst == s[-1].burst ? n + 1 : 1;
+        most = n > most ? n : most;
+    }
+    *strand += (size_t)(s - first);
+    return most;
 }
 
 void run_program_strand(struct run_program *program, uint32_t rank, double begin_s)
@@ -136,7 +144,9 @@ struct posted {
     uint8_t *messages; /* bits 1: send, 2: receive */
     uint8_t *members;
     size_t step;
-    uint32_t rank; /* of the step */
+    uint32_t *bursts; /* [n_messages] where the first end was posted */
+    uint32_t rank;    /* of the step */
+    uint32_t burst;
     struct error *error;
 };
 
@@ -195,6 +205,10 @@ static int check_strands(const struct run_program *p, struct error *error)
         if (i == 0 ? s->rank != 0 : s->rank != rank && s->rank != rank + 1)
             return error_set(error, "strand %zu is of rank %u; expected strands by rank, one or more of each", i,
                              s->rank);
+        if (s->burst > (p->n_bursts > 0 ? p->n_bursts - 1 : 0) ||
+            (i > 0 && s->rank == rank && s->burst < p->strands[i - 1].burst))
+            return error_set(error, "strand %zu is in burst %u of %zu, behind one in burst %u", i, s->burst,
+                             p->n_bursts, i > 0 ? p->strands[i - 1].burst : 0);
         rank = s->rank;
         if (s->first_step != next || s->n_steps > p->n_steps - next)
             return error_set(error, "strand %zu: steps %zu and %zu more; expected them from %zu on, of %zu", i,
@@ -227,6 +241,10 @@ static int post_message(struct posted *posted, uint32_t object, bool receive)
     uint8_t bit = receive ? 2 : 1;
     if (posted->messages[object] & bit)
         return error_set(posted->error, "step %zu posts the %s of message %u a second time", posted->step, end, object);
+    if (posted->messages[object] != 0 && posted->bursts[object] != posted->burst)
+        return error_set(posted->error, "step %zu posts the %s of message %u in burst %u, its other end is in burst %u",
+                         posted->step, end, object, posted->burst, posted->bursts[object]);
+    posted->bursts[object] = posted->burst;
     posted->messages[object] |= bit;
     return 0;
 }
@@ -292,6 +310,7 @@ static int check_strand_steps(struct posted *posted, const struct run_strand *st
     const struct run_program *p = posted->program;
     bool inside = false;
     posted->rank = strand->rank;
+    posted->burst = strand->burst;
     for (size_t i = strand->first_step; i < strand->first_step + strand->n_steps; i++) {
         const struct run_step *step = &p->steps[i];
         bool enters = (step->flags & STEP_ENTERS) != 0;
@@ -320,10 +339,12 @@ int run_program_check(const struct run_program *program, struct error *error)
     struct posted posted = {.program = program, .error = error};
     posted.messages = xcalloc(program->n_messages, 1);
     posted.members = xcalloc(program->n_members, 1);
+    posted.bursts = xmalloc((program->n_messages + 1) * sizeof *posted.bursts);
     int result = 0;
     for (size_t i = 0; result == 0 && i < program->n_strands; i++)
         result = check_strand_steps(&posted, &program->strands[i]);
     free(posted.messages);
     free(posted.members);
+    free(posted.bursts);
     return result;
 }

@@ -6,7 +6,11 @@
  * it, without computation. A blocking MPI_Send is a STEP_SEND and a STEP_WAIT for it, both one call; MPI_Sendrecv
  * has three steps.
  *
- * Structures stand in arrays and name each other by indices. Times are seconds since the begin of the run. */
+ * Of a long run only *bursts* may be known, parts with time between that nobody knows. Each thread of a rank has a strand
+ * in each burst; a burst begins on all ranks when the one before is over, and nothing goes from one to the next.
+ *
+ * Structures stand in arrays and name each other by indices. Times are seconds since the begin of the run, without the
+ * time between bursts. */
 #ifndef MPISTAIR_PREDICTOR_RUN_PROGRAM_H
 #define MPISTAIR_PREDICTOR_RUN_PROGRAM_H
 
@@ -72,6 +76,7 @@ struct run_strand {
     double tail_s;  /* computation after the last step */
     uint32_t tail_place;
     uint32_t rank;
+    uint32_t burst; /* part of the run in which it is */
 };
 
 enum run_message_flag {
@@ -191,7 +196,7 @@ struct run_shared {
 struct run_program {
     size_t n_ranks, n_strands, n_steps, n_messages, n_waits, n_collectives, n_members, n_places, n_sites, n_kinds;
     struct run_rank *ranks;
-    struct run_strand *strands; /* by rank; each rank has at least one */
+    struct run_strand *strands; /* by rank, then burst; each rank has at least one */
     struct run_step *steps;
     struct run_message *messages;
     uint32_t *waits; /* run_operation */
@@ -207,13 +212,17 @@ struct run_program {
                                  * what measured has here of others; or NULL */
     struct run_shared *shared; /* [n_shared] computation that was shared out among ranks on one processor; or NULL */
     size_t n_shared;
-    double measured_run_s; /* first begin to last end; NaN: not measured */
+    double measured_run_s; /* first begin to last end, of each burst; NaN: not measured */
+    size_t n_bursts;       /* 0: the whole run */
+    double *burst_s;       /* [n_bursts + 1] begins, as measured; the last end; NULL: the whole run */
+    double burst_share;    /* of the run's time */
     void *texts;           /* owns the sites' names (a struct pool of the reader), or NULL */
     void (*release_texts)(void *texts);
 };
 
-/* Says whether the strand is the first of a rank that took the place of one that was gone. */
-bool run_strand_follows(const struct run_program *program, size_t strand);
+/* Returns how many strands a rank has in a burst at most. *strand, its first one, becomes the first one of the next
+ * rank. */
+uint32_t run_program_threads(const struct run_program *program, size_t *strand);
 
 /* Puts computation as recorded in the place of the ranks' own, or back. */
 void run_program_swap_shared(struct run_program *program);

@@ -158,6 +158,11 @@ int run_export(const struct run_program *program, const char *goal, const char *
     struct export_context context;
     if (goal == NULL && tit == NULL)
         return 0;
+    if (program->n_bursts > 0)
+        return error_set(
+            error,
+            "--goal, --tit: only %zu bursts of the run are known, and a file for a simulator would need all of it",
+            program->n_bursts);
     int code = context_init(&context, program, error);
     if (code == 0 && goal != NULL)
         code = write_one(&context, goal, goal_write, error);

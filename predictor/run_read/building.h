@@ -17,8 +17,11 @@ struct call {
 
 struct building {
     struct reading *reading;
-    struct read_rank *rank;
+    const struct read_span *span;
+    struct item *items; /* [span->n_items] */
     uint32_t number;    /* of the rank */
+    uint32_t burst;
+    bool sleeps;        /* the rank, between polls */
     struct call *calls; /* [n_calls] by begin */
     size_t n_calls;
     uint32_t *order;        /* [n_calls] calls by strand, then begin */
@@ -47,7 +50,7 @@ void measure_call(const struct building *building, const struct call *call, uint
 
 static inline struct item *building_item(const struct building *building, uint32_t item)
 {
-    return &building->rank->items[item];
+    return &building->items[item];
 }
 /* Returns whether the item is an operation that can be waited for. */
 static inline bool item_operates(const struct item *item)

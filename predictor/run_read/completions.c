@@ -78,7 +78,7 @@ static uint32_t waiting_call(struct ends *ends, uint32_t own, int64_t done_ns)
 void completions_find(struct building *building)
 {
     struct ends ends;
-    uint32_t *caller = xmalloc((building->rank->n_items + 1) * sizeof *caller);
+    uint32_t *caller = xmalloc((building->span->n_items + 1) * sizeof *caller);
     ends_begin(&ends, building);
     for (size_t c = 0; c < building->n_calls; c++) {
         const struct call *call = &building->calls[c];
@@ -101,7 +101,7 @@ void completions_find(struct building *building)
     }
     building->waits = xmalloc((n + 1) * sizeof *building->waits);
     building->n_waits = n;
-    for (uint32_t i = 0; i < building->rank->n_items; i++)
+    for (uint32_t i = 0; i < building->span->n_items; i++)
         if (caller[i] != NO_OBJECT) {
             struct call *call = &building->calls[caller[i]];
             building->waits[call->first_wait + call->n_waits++] = i;

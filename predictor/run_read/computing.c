@@ -98,9 +98,12 @@ static void mark_ranks(const struct reading *reading)
 {
     struct run_program *program = reading->program;
     struct map strands_on_machine = {0};
-    for (size_t s = 0; s < program->n_strands; s++)
-        if (!run_strand_follows(program, s))
-            count(reading, &strands_on_machine, program->strands[s].rank);
+    for (size_t s = 0; s < program->n_strands;) {
+        uint32_t rank = program->strands[s].rank;
+        uint32_t n = run_program_threads(program, &s) - (program->ranks[rank].follows > 0);
+        for (; n > 0; n--)
+            count(reading, &strands_on_machine, rank);
+    }
     for (uint32_t rank = 0; rank < program->n_ranks; rank++)
         program->ranks[rank].own_computation =
             program->ranks[rank].processors > 0 &&

@@ -35,12 +35,12 @@ static void divide(const struct building *building, const struct call *call, int
         return;
     array_grow(&recorded->waits, recorded->n_waits, sizeof *recorded->waits);
     const struct run_program *program = reading->program;
-    recorded->waits[recorded->n_waits++] =
-        (struct run_wait){.begin = {(uint32_t)program->n_strands - 1, program->n_steps - 1,
-                                    reading_seconds(call->begin_ns - reading->origin_ns)},
-                          .cause = {0, operation, reading_seconds(middle_ns - reading->origin_ns)},
-                          .late_s = reading_seconds(middle_ns - call->begin_ns),
-                          .end_s = reading_seconds(call->end_ns - reading->origin_ns)};
+    int64_t shift_ns = reading->bursts[building->burst].shift_ns;
+    recorded->waits[recorded->n_waits++] = (struct run_wait){
+        .begin = {(uint32_t)program->n_strands - 1, program->n_steps - 1, reading_seconds(call->begin_ns - shift_ns)},
+        .cause = {0, operation, reading_seconds(middle_ns - shift_ns)},
+        .late_s = reading_seconds(middle_ns - call->begin_ns),
+        .end_s = reading_seconds(call->end_ns - shift_ns)};
 }
 
 /* Returns the blocking collective of the call, if it is one. */

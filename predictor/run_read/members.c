@@ -93,7 +93,8 @@ int member_add(struct reading *reading, struct read_member *member, int64_t comm
     struct communicator_group group = communicator_group(reading, comm);
     uint32_t *nth = map_at(&reading->nth, (struct map_key){(uint64_t)group.id, function, member->rank});
     *nth = *nth == MAP_ABSENT ? 0 : *nth + 1;
-    uint32_t *instance = map_at(&reading->instance_of, (struct map_key){(uint64_t)group.id, function, *nth});
+    uint64_t meeting = member->nth > 0 ? (uint64_t)member->nth : *nth + UINT64_C(1);
+    uint32_t *instance = map_at(&reading->instance_of, (struct map_key){(uint64_t)group.id, function, meeting});
     if (*instance == MAP_ABSENT) {
         array_grow(&reading->instances, reading->n_instances, sizeof *reading->instances);
         *instance = (uint32_t)reading->n_instances;
@@ -118,6 +119,8 @@ static int compare_members(const void *left, const void *right, void *context)
     const struct read_member *b = &reading->members[*(const uint32_t *)right];
     if (a->instance != b->instance)
         return a->instance < b->instance ? -1 : 1;
+    if (a->burst != b->burst)
+        return a->burst < b->burst ? -1 : 1;
     if (a->number != b->number)
         return a->number < b->number ? -1 : 1;
     return a->rank < b->rank ? -1 : a->rank > b->rank;
@@ -242,7 +245,9 @@ int collectives_make(struct reading *reading)
         qsort_r(order, n, sizeof *order, compare_members, reading);
     int result = 0;
     for (uint32_t i = 0, end; result == 0 && i < n; i = end) {
-        for (end = i + 1; end < n && reading->members[order[end]].instance == reading->members[order[i]].instance;)
+        const struct read_member *first = &reading->members[order[i]];
+        for (end = i + 1; end < n && reading->members[order[end]].instance == first->instance &&
+                          reading->members[order[end]].burst == first->burst;)
             end++;
         result = make_instance(reading, order + i, end - i);
     }

@@ -20,16 +20,16 @@ struct polling {
 };
 
 /* Returns the time between polls in bursts that a loop may be; shorter gaps are those of a loop without any sleep. */
-static double between_polls_s(const struct read_rank *rank)
+static double between_polls_s(const struct item *items, const struct read_span *span)
 {
     int64_t between_ns = 0;
-    for (size_t i = 0; i < rank->n_items;) {
-        int64_t begin_ns = rank->items[i].begin_ns, inside_ns = 0, polls = 0;
-        for (; i < rank->n_items && rank->items[i].kind == ITEM_IDLE; i++) {
-            inside_ns += rank->items[i].end_ns - rank->items[i].begin_ns;
-            polls += rank->items[i].object;
+    for (size_t i = 0; i < span->n_items;) {
+        int64_t begin_ns = items[i].begin_ns, inside_ns = 0, polls = 0;
+        for (; i < span->n_items && items[i].kind == ITEM_IDLE; i++) {
+            inside_ns += items[i].end_ns - items[i].begin_ns;
+            polls += items[i].object;
         }
-        int64_t end_ns = i < rank->n_items ? rank->items[i].begin_ns : rank->to_ns;
+        int64_t end_ns = i < span->n_items ? items[i].begin_ns : span->to_ns;
         int64_t gap_ns = end_ns - begin_ns - inside_ns;
         between_ns += polls > 1 && gap_ns > polls * POLL_SHORT_GAP_NS ? gap_ns : 0;
         i += polls == 0;
@@ -42,16 +42,20 @@ static struct polling polling_of(const struct reading *reading, size_t number)
 {
     const struct read_rank *rank = &reading->ranks[number];
     const struct run_rank *told = &reading->program->ranks[number];
-    double whole_s = reading_seconds(rank->end_ns - rank->begin_ns), share = 1;
+    double whole_s = reading_seconds(rank->end_ns - rank->begin_ns), share = 1, there_s = 0, between_s = 0;
     struct polling polling = {.time_s = NAN, .slept_s = NAN};
     if (!(rank->observed_ns > 0))
         return polling;
-    if (reading->window != NULL && whole_s > 0)
-        share = fmin(reading_seconds(rank->to_ns - rank->from_ns) / whole_s, 1);
+    for (size_t b = 0; b < reading->n_bursts; b++) {
+        there_s += reading_seconds(rank->spans[b].to_ns - rank->spans[b].from_ns);
+        between_s += between_polls_s(rank->items + rank->spans[b].first_item, &rank->spans[b]);
+    }
+    if ((reading->window != NULL || !reading->is_whole) && whole_s > 0)
+        share = fmin(there_s / whole_s, 1);
     double observed_s = reading_seconds(rank->observed_ns) * share;
     polling.time_s = observed_s - told->wait_s;
     polling.slept_s = polling.time_s - told->run_s;
-    polling.between_s = between_polls_s(rank) * fmax(polling.time_s, 0) / observed_s;
+    polling.between_s = between_s * fmax(polling.time_s, 0) / observed_s;
     return polling;
 }
 

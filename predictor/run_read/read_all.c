@@ -10,8 +10,9 @@
 
 static int read_items(struct reading *reading)
 {
-    return names_read(reading) != 0 || processes_read(reading) != 0 || messages_read(reading) != 0 ||
-                   calls_read(reading) != 0 || collectives_read(reading) != 0 || one_sided_read(reading) != 0
+    return bursts_read(reading) != 0 || names_read(reading) != 0 || processes_read(reading) != 0 ||
+                   messages_read(reading) != 0 || calls_read(reading) != 0 || collectives_read(reading) != 0 ||
+                   one_sided_read(reading) != 0
                ? -1
                : 0;
 }
@@ -19,25 +20,32 @@ static int read_items(struct reading *reading)
 /* Makes calls of a rank's items. */
 static void calls_make(struct building *building)
 {
-    const struct read_rank *rank = building->rank;
-    for (size_t i = 0, end; i < rank->n_items; i = end) {
+    const struct item *items = building->items;
+    size_t n_items = building->span->n_items;
+    for (size_t i = 0, end; i < n_items; i = end) {
         array_grow(&building->calls, building->n_calls, sizeof *building->calls);
         struct call *call = &building->calls[building->n_calls++];
-        *call = (struct call){.begin_ns = rank->items[i].begin_ns, .site = rank->items[i].site};
-        end = call_of_items(rank, i, &call->end_ns);
+        *call = (struct call){.begin_ns = items[i].begin_ns, .site = items[i].site};
+        end = call_of_items(items, n_items, i, &call->end_ns);
         call->first_item = (uint32_t)i;
         call->n_items = (uint32_t)(end - i);
-        if (rank->items[i].kind == ITEM_IDLE)
-            call->idle = rank->items[i].object;
+        if (items[i].kind == ITEM_IDLE)
+            call->idle = items[i].object;
         for (size_t k = i; k < end; k++)
-            if (rank->items[k].completed > call->completed)
-                call->completed = rank->items[k].completed;
+            if (items[k].completed > call->completed)
+                call->completed = items[k].completed;
     }
 }
 
-static int make_rank(struct reading *reading, uint32_t rank, struct places *places)
+static int make_burst(struct reading *reading, uint32_t rank, uint32_t burst, struct places *places)
 {
-    struct building building = {.reading = reading, .rank = &reading->ranks[rank], .number = rank};
+    const struct read_rank *r = &reading->ranks[rank];
+    struct building building = {.reading = reading,
+                                .span = &r->spans[burst],
+                                .items = r->items + r->spans[burst].first_item,
+                                .number = rank,
+                                .burst = burst,
+                                .sleeps = r->sleeps};
     calls_make(&building);
     completions_find(&building);
     strands_divide(&building);
@@ -46,8 +54,6 @@ static int make_rank(struct reading *reading, uint32_t rank, struct places *plac
     free(building.order);
     free(building.strand_calls);
     free(building.waits);
-    free(reading->ranks[rank].items);
-    reading->ranks[rank].items = NULL;
     return result;
 }
 
@@ -58,15 +64,12 @@ static int make_ranks(struct reading *reading)
     places.of_site = xmalloc(program->n_sites * sizeof *places.of_site);
     places.seen = xcalloc(program->n_sites, sizeof *places.seen);
     int result = 0;
-    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
     for (size_t rank = 0; result == 0 && rank < program->n_ranks; rank++) {
-        const struct read_rank *r = &reading->ranks[rank];
-        first_ns = r->from_ns < first_ns ? r->from_ns : first_ns;
-        last_ns = r->to_ns > last_ns ? r->to_ns : last_ns;
-        result = make_rank(reading, (uint32_t)rank, &places);
+        for (uint32_t burst = 0; result == 0 && burst < reading->n_bursts; burst++)
+            result = make_burst(reading, (uint32_t)rank, burst, &places);
+        free(reading->ranks[rank].items);
+        reading->ranks[rank].items = NULL;
     }
-    if (result == 0)
-        program->measured_run_s = reading_seconds(last_ns - first_ns);
     free(places.of_site);
     free(places.seen);
     return result;
@@ -80,8 +83,11 @@ static void release_texts(void *texts)
 
 static void reading_release(struct reading *reading)
 {
-    for (size_t rank = 0; reading->ranks != NULL && rank < reading->program->n_ranks; rank++)
+    for (size_t rank = 0; reading->ranks != NULL && rank < reading->program->n_ranks; rank++) {
         free(reading->ranks[rank].items);
+        free(reading->ranks[rank].spans);
+    }
+    free(reading->bursts);
     free(reading->ranks);
     free(reading->functions);
     free(reading->site_function);
@@ -111,6 +117,7 @@ static int read_run(struct reading reading)
     int result = read_items(&reading) != 0 || bounds_find(&reading) != 0 ? -1 : 0;
     if (result == 0) {
         window_apply(&reading);
+        bursts_join(&reading);
         result = presence_find(&reading);
     }
     if (result == 0) {

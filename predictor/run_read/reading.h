@@ -55,7 +55,9 @@ struct message_posts {
 /* Describes a rank's part in a collective, as recorded. */
 struct read_member {
     int64_t begin_ns, end_ns; /* end NO_TIME: never reported complete */
+    int64_t nth;              /* number among the calls of its rank that meet the same ones of others; 0: not known */
     double bytes;
+    uint32_t burst;
     uint32_t instance, rank;
     uint32_t number;          /* in the communicator */
     uint32_t member;          /* in the program */
@@ -68,9 +70,21 @@ struct read_instance {
     bool between;      /* of an intercommunicator */
 };
 
+/* A part of the run of which all is known. */
+struct read_burst {
+    int64_t begin_ns, end_ns; /* NO_TIME: the begin, the end of the run */
+    int64_t shift_ns;         /* what its times have more than those of the program */
+};
+/* What a rank did in a burst. */
+struct read_span {
+    size_t first_item, n_items;
+    int64_t from_ns, to_ns; /* of the burst, the window, and what the rank is there of them */
+};
+
 struct read_rank {
     struct item *items;
     size_t n_items;
+    struct read_span *spans;  /* [n_bursts] */
     int64_t begin_ns, end_ns; /* NO_TIME: not known */
     int64_t stopped_ns;       /* when its recording stopped; NO_TIME: it did not */
     int64_t from_ns, to_ns;   /* of the window; NO_TIME: open */
@@ -99,8 +113,11 @@ struct reading {
     const struct run_window *window;               /* or NULL */
     const struct run_watch *watch;                 /* or NULL */
     const struct run_message_watch *message_watch; /* or NULL */
-    int64_t origin_ns;                             /* second 0 of the program */
-    struct read_rank *ranks;                       /* [program->n_ranks] */
+    int64_t origin_ns;                             /* second 0 of the program of a whole run */
+    struct read_burst *bursts;                     /* [n_bursts], one or more, ascending */
+    size_t n_bursts;
+    bool is_whole;           /* that one burst is all of the run */
+    struct read_rank *ranks; /* [program->n_ranks] */
     struct read_function *functions;
     size_t n_functions;
     struct map function_of_name, function_of_id, site_of, groups, numbers, instance_of, nth;
@@ -175,14 +192,21 @@ int collectives_make(struct reading *reading);
 /* recorded.c: makes what a replay would keep of what was recorded, once the program is whole. */
 void recorded_make(const struct reading *reading);
 
+/* bursts.c. */
+bool reading_has_column(const struct reading *reading, const char *table, const char *column);
+/* Reads the bursts. */
+int bursts_read(struct reading *reading);
+/* Puts them one behind the other, once the spans of ranks are known. */
+void bursts_join(struct reading *reading);
+
 /* bounds.c: finds where the window begins and ends on each rank. */
 int bounds_find(struct reading *reading);
 /* window.c: sorts the items, drops what does not lie in the window, and messages of which an end does not. */
 void window_apply(struct reading *reading);
 /* polls.c: sets `sleeps` of the ranks, whose items are sorted. */
 void polls_judge(const struct reading *reading);
-/* Returns the end of the items from first on that are one call; *end_ns is when that returns. */
-size_t call_of_items(const struct read_rank *rank, size_t first, int64_t *end_ns);
+/* Returns the end of the items from first on, at most n, that are one call; *end_ns is when that returns. */
+size_t call_of_items(const struct item *items, size_t n, size_t first, int64_t *end_ns);
 
 static inline double reading_seconds(int64_t ns)
 {

@@ -126,15 +126,34 @@ static int compare_ends(const void *left, const void *right)
     return a->begin.step < b->begin.step ? -1 : a->begin.step > b->begin.step;
 }
 
+/* Sets when ranks, and bursts, began and ended. */
 static void set_bounds(const struct reading *reading, struct simulation_result *recorded)
 {
+    const struct run_program *program = reading->program;
+    int64_t first_ns = reading->bursts[0].shift_ns, last_ns = reading->bursts[reading->n_bursts - 1].shift_ns;
     recorded->begin_s = INFINITY;
     recorded->end_s = -INFINITY;
-    for (size_t rank = 0; rank < reading->program->n_ranks; rank++) {
-        recorded->rank_begin_s[rank] = reading_seconds(reading->ranks[rank].from_ns - reading->origin_ns);
-        recorded->rank_end_s[rank] = reading_seconds(reading->ranks[rank].to_ns - reading->origin_ns);
+    for (size_t rank = 0; rank < program->n_ranks; rank++) {
+        recorded->rank_begin_s[rank] = reading_seconds(reading->ranks[rank].from_ns - first_ns);
+        recorded->rank_end_s[rank] = recorded->rank_begin_s[rank];
+        for (size_t b = 0; b < reading->n_bursts; b++)
+            recorded->rank_end_s[rank] +=
+                reading_seconds(reading->ranks[rank].spans[b].to_ns - reading->ranks[rank].spans[b].from_ns);
         recorded->begin_s = fmin(recorded->begin_s, recorded->rank_begin_s[rank]);
-        recorded->end_s = fmax(recorded->end_s, recorded->rank_end_s[rank]);
+        recorded->end_s = fmax(recorded->end_s, reading_seconds(reading->ranks[rank].to_ns - last_ns));
+    }
+    if (program->n_bursts > 0)
+        recorded->bursts = xmalloc(program->n_bursts * sizeof *recorded->bursts);
+    for (size_t b = 0; b < program->n_bursts; b++)
+        recorded->bursts[b] = (struct run_burst){.begin_s = program->burst_s[b], .end_s = -INFINITY};
+    for (uint32_t s = 0; s < program->n_strands && program->n_bursts > 0; s++) {
+        uint32_t b = program->strands[s].burst;
+        int64_t to_ns = reading->ranks[program->strands[s].rank].spans[b].to_ns;
+        double end_s = reading_seconds(to_ns - reading->bursts[b].shift_ns);
+        if (end_s > recorded->bursts[b].end_s) {
+            recorded->bursts[b].end_s = end_s;
+            recorded->bursts[b].last = s;
+        }
     }
 }
 

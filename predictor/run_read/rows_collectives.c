@@ -31,6 +31,7 @@ static int add_collective(struct reading *reading, struct cursor *rows, struct p
     uint32_t function = function_by_name(reading, what[0] != '\0' ? what : caller);
     uint32_t calling = function_by_name(reading, caller);
     member.bytes = (double)bytes;
+    member.nth = cursor_integer(rows, 11);
     member.nonblocking = cursor_integer(rows, 8) != 0 || member.end_ns == NO_TIME;
     if (member.end_ns != NO_TIME && member.end_ns < member.begin_ns)
         member.end_ns = member.begin_ns;
@@ -46,11 +47,16 @@ int collectives_read(struct reading *reading)
 {
     struct cursor rows;
     struct pool names = {0};
+    const char *with =
+        "SELECT c.rank, c.function, c.comm, c.bytes, c.root, c.begin_ns, c.end_ns, c.call_ns, c.nonblocking,"
+        " c.callsite, p.function, c.instance FROM collective c LEFT JOIN persistent p ON p.id = c.persistent"
+        " ORDER BY c.rank, c.begin_ns, c.id";
+    const char *without =
+        "SELECT c.rank, c.function, c.comm, c.bytes, c.root, c.begin_ns, c.end_ns, c.call_ns, c.nonblocking,"
+        " c.callsite, p.function, 0 FROM collective c LEFT JOIN persistent p ON p.id = c.persistent"
+        " ORDER BY c.rank, c.begin_ns, c.id";
     cursor_open(&rows, reading->database, reading->path,
-                "SELECT c.rank, c.function, c.comm, c.bytes, c.root, c.begin_ns, c.end_ns, c.call_ns, c.nonblocking,"
-                " c.callsite, p.function FROM collective c LEFT JOIN persistent p ON p.id = c.persistent"
-                " ORDER BY c.rank, c.begin_ns, c.id",
-                reading->error);
+                reading_has_column(reading, "collective", "instance") ? with : without, reading->error);
     while (cursor_next(&rows)) {
         if (add_collective(reading, &rows, &names) != 0)
             rows.result = -1;
@@ -191,6 +197,7 @@ static int add_one_sided(struct reading *reading, struct cursor *rows, struct tr
     struct read_member member = {.begin_ns = item.begin_ns,
                                  .end_ns = item.end_ns,
                                  .rank = rank,
+                                 .nth = cursor_integer(rows, 11),
                                  .member = NO_OBJECT,
                                  .nonblocking = end_ns == NO_TIME};
     item.kind = ITEM_COLLECTIVE;
@@ -202,10 +209,14 @@ int one_sided_read(struct reading *reading)
     struct cursor rows;
     struct pool names = {0};
     struct transfers transfers = {.rank = NO_OBJECT};
-    cursor_open(&rows, reading->database, reading->path,
-                "SELECT rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite"
-                " FROM rma ORDER BY rank, begin_ns, id",
-                reading->error);
+    cursor_open(
+        &rows, reading->database, reading->path,
+        reading_has_column(reading, "rma", "instance")
+            ? "SELECT rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite,"
+              " instance FROM rma ORDER BY rank, begin_ns, id"
+            : "SELECT rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite,"
+              " 0 FROM rma ORDER BY rank, begin_ns, id",
+        reading->error);
     while (cursor_next(&rows)) {
         if (add_one_sided(reading, &rows, &transfers, &names) != 0)
             rows.result = -1;

@@ -236,7 +236,7 @@ static bool join_loop(struct walk *walk, uint32_t from, uint32_t to)
     }
     int64_t short_ns = inside_ns > n * POLL_SHORT_GAP_NS ? inside_ns : n * POLL_SHORT_GAP_NS;
     int64_t between_ns = end->begin_ns - begin_ns - inside_ns;
-    if (between_ns > short_ns && !building->rank->sleeps)
+    if (between_ns > short_ns && !building->sleeps)
         return false;
     end->begin_ns = begin_ns;
     end->between_ns = between_ns > 0 ? between_ns : 0;
@@ -256,7 +256,7 @@ static void lay_failed(const struct walk *walk, uint32_t at, uint32_t to)
     }
     if (to < walk->last && call->end_ns > building->calls[building->order[to]].begin_ns)
         call->end_ns = building->calls[building->order[to]].begin_ns;
-    if (!building->rank->sleeps || call->idle < 2 || at + 1 >= walk->last)
+    if (!building->sleeps || call->idle < 2 || at + 1 >= walk->last)
         return;
     int64_t next_ns = building->calls[building->order[at + 1]].begin_ns;
     int64_t begin_ns = call->end_ns > walk->at_ns ? call->end_ns : walk->at_ns;
@@ -296,18 +296,20 @@ int steps_make(struct building *building, struct places *places)
         walk.first = building->strand_calls[i];
         walk.last = building->strand_calls[i + 1];
         int64_t first_ns = walk.first < walk.last ? building->calls[building->order[walk.first]].begin_ns : INT64_MAX;
-        walk.at_ns = i > 0 || first_ns < building->rank->from_ns ? first_ns : building->rank->from_ns;
-        run_program_strand(program, building->number, reading_seconds(walk.at_ns - building->reading->origin_ns));
+        walk.at_ns = i > 0 || first_ns < building->span->from_ns ? first_ns : building->span->from_ns;
+        run_program_strand(program, building->number,
+                           reading_seconds(walk.at_ns - building->reading->bursts[building->burst].shift_ns));
+        program->strands[program->n_strands - 1].burst = building->burst;
         add_calls(&walk);
         struct run_strand *strand = &program->strands[program->n_strands - 1];
         strand->tail_place = walk.place = step_place(&walk, places->end_site);
-        if (i == 0 && building->rank->to_ns > walk.at_ns)
-            strand->tail_s = reading_seconds(building->rank->to_ns - walk.at_ns);
+        if (i == 0 && building->span->to_ns > walk.at_ns)
+            strand->tail_s = reading_seconds(building->span->to_ns - walk.at_ns);
         if (strand->tail_s > 0)
-            note_computing(&walk, program->n_strands - 1, walk.at_ns, building->rank->to_ns, true);
+            note_computing(&walk, program->n_strands - 1, walk.at_ns, building->span->to_ns, true);
         struct run_parts parts = {{0}};
         parts.part_s[RUN_COMPUTATION] = strand->tail_s;
-        add_measured(&walk, places->end_site, building->rank->to_ns, building->rank->to_ns, &parts);
+        add_measured(&walk, places->end_site, building->span->to_ns, building->span->to_ns, &parts);
     }
     return walk.too_large ? reading_too_large(building->reading) : 0;
 }

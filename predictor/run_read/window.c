@@ -26,14 +26,14 @@ static void sort_items(struct read_rank *rank)
         }
 }
 
-size_t call_of_items(const struct read_rank *rank, size_t first, int64_t *end_ns)
+size_t call_of_items(const struct item *items, size_t n, size_t first, int64_t *end_ns)
 {
-    const struct item *head = &rank->items[first];
+    const struct item *head = &items[first];
     size_t end = first + 1;
     *end_ns = head->end_ns;
-    while (head->kind != ITEM_IDLE && end < rank->n_items && rank->items[end].begin_ns == head->begin_ns &&
-           rank->items[end].site == head->site && rank->items[end].kind != ITEM_IDLE) {
-        *end_ns = rank->items[end].end_ns > *end_ns ? rank->items[end].end_ns : *end_ns;
+    while (head->kind != ITEM_IDLE && end < n && items[end].begin_ns == head->begin_ns &&
+           items[end].site == head->site && items[end].kind != ITEM_IDLE) {
+        *end_ns = items[end].end_ns > *end_ns ? items[end].end_ns : *end_ns;
         end++;
     }
     return end;
@@ -68,44 +68,87 @@ static int64_t bound_rank(struct read_rank *rank)
     return lost_ns;
 }
 
-static void keep_inside(struct read_rank *rank)
+/* How far the items of a rank are read. */
+struct sieve {
+    size_t next, kept;
+    int64_t reached_ns; /* the last end of those before */
+};
+
+/* Keeps what lies in a burst and the window as a whole. */
+static void keep_inside(struct read_rank *rank, const struct read_burst *burst, struct sieve *sieve,
+                        struct read_span *span)
 {
-    int64_t first_ns = rank->from_ns, last_ns = rank->to_ns, end_ns;
-    size_t kept = 0;
-    for (size_t i = 0, end; i < rank->n_items; i = end) {
-        end = call_of_items(rank, i, &end_ns);
-        int64_t begin_ns = rank->items[i].begin_ns;
-        if (begin_ns >= rank->from_ns && end_ns <= rank->to_ns) {
-            for (size_t k = i; k < end; k++)
-                rank->items[kept++] = rank->items[k];
+    bool whole = burst->begin_ns == NO_TIME;
+    int64_t from_ns = whole || rank->from_ns > burst->begin_ns ? rank->from_ns : burst->begin_ns;
+    int64_t to_ns = whole || rank->to_ns < burst->end_ns ? rank->to_ns : burst->end_ns;
+    from_ns = whole || from_ns < burst->end_ns ? from_ns : burst->end_ns;
+    to_ns = to_ns > from_ns ? to_ns : from_ns;
+    int64_t first_ns = sieve->reached_ns > from_ns ? sieve->reached_ns : from_ns, last_ns = to_ns, end_ns;
+    size_t end = sieve->next;
+    span->first_item = sieve->kept;
+    for (; sieve->next < rank->n_items && rank->items[sieve->next].begin_ns <= to_ns; sieve->next = end) {
+        int64_t begin_ns = rank->items[sieve->next].begin_ns;
+        end = call_of_items(rank->items, rank->n_items, sieve->next, &end_ns);
+        sieve->reached_ns = end_ns > sieve->reached_ns ? end_ns : sieve->reached_ns;
+        if (begin_ns >= from_ns && end_ns <= to_ns) {
+            for (size_t k = sieve->next; k < end; k++)
+                rank->items[sieve->kept++] = rank->items[k];
             continue;
         }
-        if (begin_ns < rank->from_ns && end_ns > first_ns)
+        if (begin_ns < from_ns && end_ns > first_ns)
             first_ns = end_ns;
-        if (end_ns > rank->to_ns && begin_ns < last_ns)
+        if (end_ns > to_ns && begin_ns < last_ns)
             last_ns = begin_ns;
     }
-    rank->n_items = kept;
+    span->n_items = sieve->kept - span->first_item;
     /* A call may last from before the window to behind it. */
-    rank->from_ns = first_ns < rank->to_ns ? first_ns : rank->to_ns;
-    rank->to_ns = last_ns > rank->from_ns ? last_ns : rank->from_ns;
+    span->from_ns = first_ns < to_ns ? first_ns : to_ns;
+    span->to_ns = last_ns > span->from_ns ? last_ns : span->from_ns;
 }
 
-enum { POSTED_SEND = 1, POSTED_RECEIVE = 2 };
-
-static void note_posts(struct reading *reading, const struct read_rank *rank, uint8_t *posted)
+/* Keeps what lies in the bursts and the window. Returns for how long the rank is there. */
+static int64_t keep_spans(const struct reading *reading, struct read_rank *rank)
 {
-    for (size_t i = 0; i < rank->n_items; i++) {
-        const struct item *item = &rank->items[i];
-        if (item->kind == ITEM_COLLECTIVE)
-            reading->members[item->object].counts = true;
-        else if (item->kind == ITEM_ONE_SIDED)
-            posted[item->object] = POSTED_SEND | POSTED_RECEIVE;
-        else if (item->kind == ITEM_SEND)
-            posted[item->object] |= POSTED_SEND;
-        else if (item->kind == ITEM_RECEIVE)
-            posted[item->object] |= POSTED_RECEIVE;
+    struct sieve sieve = {.reached_ns = INT64_MIN};
+    int64_t there_ns = 0;
+    rank->spans = xcalloc(reading->n_bursts, sizeof *rank->spans);
+    for (size_t b = 0; b < reading->n_bursts; b++) {
+        keep_inside(rank, &reading->bursts[b], &sieve, &rank->spans[b]);
+        there_ns += rank->spans[b].to_ns - rank->spans[b].from_ns;
     }
+    rank->n_items = sieve.kept;
+    rank->from_ns = rank->spans[0].from_ns;
+    rank->to_ns = rank->spans[reading->n_bursts - 1].to_ns;
+    return there_ns;
+}
+
+enum { POSTED_SEND = 1, POSTED_RECEIVE = 2, POSTED_APART = 4 };
+
+/* Notes an end of a message; `bursts` has the burst of its first one. */
+static void note_post(uint8_t *posted, uint32_t *bursts, uint32_t burst, uint8_t ends)
+{
+    if (*posted != 0 && *bursts != burst)
+        ends |= POSTED_APART;
+    *bursts = burst;
+    *posted |= ends;
+}
+
+static void note_posts(struct reading *reading, const struct read_rank *rank, uint8_t *posted, uint32_t *bursts)
+{
+    for (uint32_t b = 0; b < reading->n_bursts; b++)
+        for (size_t i = 0; i < rank->spans[b].n_items; i++) {
+            const struct item *item = &rank->items[rank->spans[b].first_item + i];
+            uint8_t ends = item->kind == ITEM_ONE_SIDED ? POSTED_SEND | POSTED_RECEIVE
+                           : item->kind == ITEM_SEND    ? POSTED_SEND
+                           : item->kind == ITEM_RECEIVE ? POSTED_RECEIVE
+                                                        : 0;
+            if (ends != 0)
+                note_post(&posted[item->object], &bursts[item->object], b, ends);
+            if (item->kind != ITEM_COLLECTIVE)
+                continue;
+            reading->members[item->object].counts = true;
+            reading->members[item->object].burst = b;
+        }
 }
 
 /* Leaves only messages whose ends both count; numbers[] becomes their new number. */
@@ -136,9 +179,10 @@ static void keep_messages(struct reading *reading)
 {
     size_t n = reading->program->n_messages;
     uint8_t *posted = xcalloc(n + 1, 1);
+    uint32_t *bursts = xcalloc(n + 1, sizeof *bursts);
     bool all = true;
     for (size_t rank = 0; rank < reading->program->n_ranks; rank++)
-        note_posts(reading, &reading->ranks[rank], posted);
+        note_posts(reading, &reading->ranks[rank], posted, bursts);
     for (size_t i = 0; all && i < n; i++)
         all = posted[i] == (POSTED_SEND | POSTED_RECEIVE);
     if (!all) {
@@ -147,6 +191,7 @@ static void keep_messages(struct reading *reading)
         free(numbers);
     }
     free(posted);
+    free(bursts);
 }
 
 void window_apply(struct reading *reading)
@@ -159,11 +204,11 @@ void window_apply(struct reading *reading)
             rank->n_items = 0;
         sort_items(rank);
         program->ranks[i].lost_s = reading_seconds(bound_rank(rank));
-        keep_inside(rank);
+        double there_ns = (double)keep_spans(reading, rank);
         first_ns = rank->from_ns < first_ns ? rank->from_ns : first_ns;
         double whole_ns = rank->observed_ns > 0 ? (double)rank->observed_ns : (double)(rank->end_ns - rank->begin_ns);
-        double share = (double)(rank->to_ns - rank->from_ns) / whole_ns;
-        if ((reading->window != NULL || program->ranks[i].lost_s > 0) && share < 1) {
+        double share = there_ns / whole_ns;
+        if ((reading->window != NULL || !reading->is_whole || program->ranks[i].lost_s > 0) && share < 1) {
             program->ranks[i].run_s *= share;
             program->ranks[i].wait_s *= share;
         }

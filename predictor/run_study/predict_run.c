@@ -254,6 +254,7 @@ static void show_laws_text(FILE *stream, const struct law_runs *runs, const size
 /* Says where the errors that are shown say little. */
 static void show_doubts(FILE *stream, const struct law_runs *runs, size_t best)
 {
+    run_show_bursts(stream, &runs->study.program);
     const char *judgement = judgement_of(runs->results[best].error.error, (int64_t)runs->n_between);
     if (strcmp(judgement, "too few messages") == 0)
         fprintf(stream, "too little to judge a law by: the run has %zu message%s between ranks\n", runs->n_between,
@@ -290,14 +291,15 @@ static int show_laws_json(FILE *stream, const struct law_runs *runs, const size_
     struct json_rows rows = {.stream = stream};
     for (; *order != SIZE_MAX; order++) {
         const struct law_result *result = &runs->results[*order];
-        json_rows_add(
-            &rows, json_pack("{ss ss sf sf sf sI sf sf sf sf sf ss}", "machine", runs->study.before.machine.name, "law",
-                             runs->options->laws[*order].name, "error", result->error.error, "bias", result->error.bias,
-                             "mape", result->error.mape, "worst_rank", (int64_t)result->error.worst_rank,
-                             "worst_measured_s", result->error.worst_measured_s, "worst_modelled_s",
-                             result->error.worst_modelled_s, "measured_run_s", runs->study.program.measured_run_s,
-                             "modelled_run_s", result->run_s, "replicate_error", runs->replicate, "judgement",
-                             judgement_of(result->error.error, (int64_t)runs->n_between)));
+        struct json *row = json_pack(
+            "{ss ss sf sf sf sI sf sf sf sf sf ss}", "machine", runs->study.before.machine.name, "law",
+            runs->options->laws[*order].name, "error", result->error.error, "bias", result->error.bias, "mape",
+            result->error.mape, "worst_rank", (int64_t)result->error.worst_rank, "worst_measured_s",
+            result->error.worst_measured_s, "worst_modelled_s", result->error.worst_modelled_s, "measured_run_s",
+            runs->study.program.measured_run_s, "modelled_run_s", result->run_s, "replicate_error", runs->replicate,
+            "judgement", judgement_of(result->error.error, (int64_t)runs->n_between));
+        run_bursts_json(row, &runs->study.program);
+        json_rows_add(&rows, row);
     }
     return json_rows_end(&rows, error);
 }

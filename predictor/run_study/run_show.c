@@ -344,6 +344,13 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
+void run_show_bursts(FILE *stream, const struct run_program *program)
+{
+    if (program->n_bursts > 0)
+        fprintf(stream, "%zu burst%s, %.3g %% of the run: what is shown is of these alone\n", program->n_bursts,
+                plural(program->n_bursts), 100 * program->burst_share);
+}
+
 void run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names)
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
@@ -352,6 +359,7 @@ void run_show_text(FILE *stream, const struct run_study *study, const struct run
             program->n_ranks, plural(program->n_ranks), program->n_messages, plural(program->n_messages),
             program->n_collectives, plural(program->n_collectives), study->before.machine.name,
             study->options->law.name, run_collectives_name[study->options->collectives]);
+    run_show_bursts(stream, program);
     if (study->n_cached > 0)
         fprintf(stream, "buffers of %zu message%s in caches%s\n", study->n_cached, plural(study->n_cached),
                 study->options->buffers == BUFFERS_RECORDED ? ", as recorded times say" : "");

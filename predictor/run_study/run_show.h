@@ -6,6 +6,7 @@
 #include "interpose/database/cursor.h"
 #include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_study.h"
+#include "share/base/json.h"
 
 /* Names the quantities of `rank,quantity,measured_s,predicted_s` in their order. NaN: not known, or not divided. The
  * last one, not_recorded, is shown where there is any. */
@@ -55,5 +56,9 @@ int run_forget(sqlite3 *database, const char *path, const char *where, const cha
  * says why. */
 int run_store_messages(sqlite3 *database, const struct run_program *program, const struct run_messages *messages,
                        const struct run_parts *predicted, int64_t id);
+
+/* Say how many bursts are known, and their share of the run, where that is not all of it. */
+void run_show_bursts(FILE *stream, const struct run_program *program);
+void run_bursts_json(struct json *object, const struct run_program *program);
 
 #endif

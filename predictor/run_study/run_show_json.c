@@ -126,6 +126,14 @@ static struct json *placement_json(const struct placement *placement)
     return places;
 }
 
+void run_bursts_json(struct json *object, const struct run_program *program)
+{
+    if (program->n_bursts == 0)
+        return;
+    json_set(object, "bursts", json_count(program->n_bursts));
+    json_set(object, "burst_share", json_finite(program->burst_share));
+}
+
 int run_show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
 {
     struct json *run =
@@ -140,6 +148,7 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
         json_pack("{so so}", "measured", efficiencies_json(&study->measured), "predicted",
                   efficiencies_json(&study->predicted)),
         "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities", sensitivities_json(study));
+    run_bursts_json(root, &study->program);
     json_set(root, "whole", json_boolean(study->whole.is_whole));
     json_set(root, "not_whole", study->whole.is_whole ? json_null() : json_string(study->whole.reason));
     char *reason = xasprintf("not given, as what ranks computed is not known: %s", study->whole.reason);

@@ -276,6 +276,20 @@ static bool go_to_parent(struct blaming *blaming, uint32_t *strand, size_t *step
     return true;
 }
 
+/* Goes from the begin of a burst to the end of the one before. Returns false in the first one. */
+static bool go_to_burst_before(struct blaming *blaming, uint32_t *strand, size_t *step, double *at_s)
+{
+    const struct run_strand *told = &blaming->program->strands[*strand];
+    const struct run_burst *bursts = blaming->result->bursts;
+    if (told->burst == 0)
+        return false;
+    walk_path(blaming, *strand, told->first_step, *step, fmax(*at_s - bursts[told->burst].begin_s, 0));
+    *strand = bursts[told->burst - 1].last;
+    *at_s = bursts[told->burst - 1].end_s;
+    *step = blaming->program->strands[*strand].first_step + blaming->program->strands[*strand].n_steps;
+    return true;
+}
+
 /* Walks from the last end to the first begin, over to whoever was waited for, or spawned the rank. It goes from effect
  * to cause only, and so comes by each wait and begin at most once. */
 static void find_critical_path(struct blaming *blaming)
@@ -286,10 +300,14 @@ static void find_critical_path(struct blaming *blaming)
         if (blaming->result->rank_end_s[program->strands[s].rank] >
             blaming->result->rank_end_s[program->strands[strand].rank])
             strand = s;
+    if (program->n_bursts > 0)
+        strand = blaming->result->bursts[program->n_bursts - 1].last;
     size_t step = program->strands[strand].first_step + program->strands[strand].n_steps;
-    double at_s = blaming->result->end_s;
-    for (size_t i = 0; i < blaming->result->n_waits + program->n_ranks; i++) {
+    double at_s = program->n_bursts > 0 ? blaming->result->bursts[program->n_bursts - 1].end_s : blaming->result->end_s;
+    for (size_t i = 0; i < blaming->result->n_waits + program->n_ranks + program->n_bursts; i++) {
         size_t number = last_wait(blaming, strand, step, at_s);
+        if (number == SIZE_MAX && go_to_burst_before(blaming, &strand, &step, &at_s))
+            continue;
         if (number == SIZE_MAX && go_to_parent(blaming, &strand, &step, &at_s))
             continue;
         if (number == SIZE_MAX)

@@ -49,13 +49,13 @@ static bool is_crowded(const struct simulation *sim, const struct machine_cores 
 static void count_cores(const struct simulation *sim, struct plan *plan)
 {
     const struct run_program *program = sim->program;
-    for (size_t s = 0; s < program->n_strands; s++) {
+    for (size_t s = 0; s < program->n_strands;) {
         uint32_t rank = program->strands[s].rank, processors = program->ranks[rank].processors;
         struct machine_cores *machine = &sim->cores.machines[sim->cores.machine_of[rank]];
         /* It may be placed elsewhere than the one whose place it took. */
-        bool follows = run_strand_follows(program, s) &&
-                       sim->cores.machine_of[program->ranks[rank].follows - 1] == sim->cores.machine_of[rank];
-        machine->n_strands += !follows;
+        uint32_t before = program->ranks[rank].follows;
+        bool follows = before > 0 && sim->cores.machine_of[before - 1] == sim->cores.machine_of[rank];
+        machine->n_strands += run_program_threads(program, &s) - follows;
         machine->n = processors > machine->n ? processors : machine->n;
     }
     for (size_t m = 0; m < plan->n_machines; m++) {
@@ -94,19 +94,19 @@ static uint32_t fair_share(const struct machine_cores *machine)
     return (machine->n_strands + machine->n - 1) / machine->n;
 }
 
-/* Gives every strand of a crowded machine a core: the first strand of each rank the recorded one, then all others. */
-static void assign(struct simulation *sim, struct plan *plan)
+void cores_assign(struct simulation *sim, uint32_t burst)
 {
     const struct run_program *program = sim->program;
     struct run_cores *cores = &sim->cores;
-    for (size_t c = 0; c < plan->n_cores; c++)
+    for (size_t c = 0; c < cores->n_cores; c++)
         cores->cores[c] = (struct run_core){.first = RUN_NOBODY, .last = RUN_NOBODY, .computing = RUN_NOBODY};
     for (int recorded = 1; recorded >= 0; recorded--)
         for (uint32_t s = 0; s < program->n_strands; s++) {
             uint32_t rank = program->strands[s].rank;
             const struct machine_cores *machine = &sim->cores.machines[sim->cores.machine_of[rank]];
-            bool is_first = s == 0 || program->strands[s - 1].rank != rank;
-            if (!is_crowded(sim, machine) || cores->strands[s].core != RUN_NOBODY || (recorded && !is_first))
+            bool is_first = s == 0 || program->strands[s - 1].rank != rank || program->strands[s - 1].burst != burst;
+            if (program->strands[s].burst != burst || !is_crowded(sim, machine) ||
+                cores->strands[s].core != RUN_NOBODY || (recorded && !is_first))
                 continue;
             uint32_t core = recorded ? recorded_core(sim, rank, program->ranks[rank].processor)
                                      : emptiest_core(cores->cores, machine);
@@ -129,8 +129,8 @@ void cores_init(struct simulation *sim)
     for (size_t s = 0; s < program->n_strands; s++)
         cores->strands[s] = (struct strand_core){.core = RUN_NOBODY, .since_s = -1, .left_s = -1};
     count_cores(sim, &plan);
+    cores->n_cores = plan.n_cores;
     cores->cores = xmalloc((plan.n_cores + 1) * sizeof *cores->cores);
-    assign(sim, &plan);
 }
 
 void cores_release(struct simulation *sim)

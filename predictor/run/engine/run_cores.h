@@ -5,6 +5,9 @@
 #include "predictor/run/engine/simulation_state.h"
 
 void cores_init(struct simulation *sim);
+/* Gives every strand of a burst on a crowded machine a core: the first one of each rank the recorded one, then all
+ * others. */
+void cores_assign(struct simulation *sim, uint32_t burst);
 void cores_release(struct simulation *sim);
 /* Lets a strand go on where it was recorded at a step. */
 void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor);

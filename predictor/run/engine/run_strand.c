@@ -123,6 +123,10 @@ static void end_strand(struct simulation *sim, uint32_t number)
     sim->n_done++;
     sim->result->rank_end_s[rank] = fmax(sim->result->rank_end_s[rank], sim->events.now_s);
     sim->result->end_s = fmax(sim->result->end_s, sim->events.now_s);
+    if (sim->result->bursts != NULL) {
+        struct run_burst *burst = &sim->result->bursts[sim->program->strands[number].burst];
+        *burst = (struct run_burst){burst->begin_s, sim->events.now_s, number};
+    }
     if (--sim->ranks[rank].n_going == 0)
         enter(sim, number);
     cores_leave(sim, number);
@@ -319,22 +323,50 @@ void strand_turn_event(struct simulation *sim, uint32_t number)
     end_computation(sim, number);
 }
 
-void strands_begin(struct simulation *sim)
+/* Takes the strands of a burst that is over out of the counts of their ranks. */
+static void forget_burst(struct simulation *sim, uint32_t burst)
+{
+    for (uint32_t s = 0; s < sim->program->n_strands; s++)
+        if (sim->program->strands[s].burst == burst) {
+            strand_leave(sim, s);
+            set_polls(sim, s, false);
+        }
+}
+
+void strands_begin(struct simulation *sim, uint32_t burst)
 {
     const struct run_program *program = sim->program;
     struct simulation_result *result = sim->result;
-    result->begin_s = program->n_strands > 0 ? INFINITY : 0;
-    for (size_t rank = 0; rank < program->n_ranks; rank++) {
+    double after_s = 0, begin_s = INFINITY;
+    if (burst > 0) {
+        forget_burst(sim, burst - 1);
+        sim->between_s += sim->events.now_s - result->end_s;
+        after_s = sim->events.now_s - program->burst_s[burst];
+    }
+    for (size_t rank = 0; burst == 0 && rank < program->n_ranks; rank++) {
         result->rank_begin_s[rank] = INFINITY;
         result->rank_end_s[rank] = -INFINITY;
     }
+    cores_assign(sim, burst);
     for (uint32_t s = 0; s < program->n_strands; s++) {
         const struct run_strand *strand = &program->strands[s];
+        if (strand->burst != burst)
+            continue;
+        double at_s = fmax(strand->begin_s + after_s, sim->events.now_s);
+        bool is_first = s == 0 || strand[-1].rank != strand->rank || strand[-1].burst != burst;
+        if (burst > 0 && is_first)
+            sim->ranks[strand->rank].absent_s += at_s - result->rank_end_s[strand->rank];
         sim->strands[s].step = strand->first_step;
         sim->ranks[strand->rank].n_going++;
-        result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], strand->begin_s);
-        result->begin_s = fmin(result->begin_s, strand->begin_s);
-        events_schedule(&sim->events, strand->begin_s, EVENT_STRAND, s);
+        sim->n_begun++;
+        result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], at_s);
+        begin_s = fmin(begin_s, at_s);
+        events_schedule(&sim->events, at_s, EVENT_STRAND, s);
     }
-    sim->result->end_s = sim->events.now_s = result->begin_s;
+    if (sim->n_begun == 0)
+        begin_s = 0;
+    if (burst == 0)
+        result->begin_s = result->end_s = sim->events.now_s = begin_s;
+    if (result->bursts != NULL)
+        result->bursts[burst].begin_s = result->bursts[burst].end_s = begin_s;
 }

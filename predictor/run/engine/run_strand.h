@@ -4,8 +4,8 @@
 
 #include "predictor/run/engine/simulation_state.h"
 
-/* Puts every strand at its begin. */
-void strands_begin(struct simulation *sim);
+/* Puts every strand of a burst at its begin; the burst before is over. */
+void strands_begin(struct simulation *sim, uint32_t burst);
 /* Handle EVENT_STRAND, EVENT_TURN. */
 void strand_event(struct simulation *sim, uint32_t strand);
 void strand_turn_event(struct simulation *sim, uint32_t strand);

@@ -34,11 +34,18 @@ struct run_wait {
     double end_s;            /* of the wait, transfer included */
 };
 
+/* Says when a burst began and ended, and which strand ended last. */
+struct run_burst {
+    double begin_s, end_s;
+    uint32_t last;
+};
+
 struct simulation_result {
     double begin_s, end_s;       /* first begin of a strand, last end */
     double *rank_begin_s;        /* [n_ranks] */
     double *rank_end_s;          /* [n_ranks] */
     struct run_parts *predicted; /* [program->n_places] */
+    struct run_burst *bursts;    /* [program->n_bursts] with begins and ends one after the other; NULL: the whole run */
     size_t n_events;
     struct run_wait *waits; /* [n_waits] by end_s, where they were to be kept */
     size_t n_waits;

@@ -25,6 +25,8 @@ static void allocate(struct simulation *sim)
     result->predicted = xcalloc(program->n_places, sizeof *result->predicted);
     result->rank_begin_s = xcalloc(program->n_ranks, sizeof *result->rank_begin_s);
     result->rank_end_s = xcalloc(program->n_ranks, sizeof *result->rank_end_s);
+    if (program->n_bursts > 0)
+        result->bursts = xcalloc(program->n_bursts, sizeof *result->bursts);
 }
 
 static void simulation_release(struct simulation *sim)
@@ -218,13 +220,13 @@ static void run_events(struct simulation *sim)
 }
 
 /* Names some of the ranks that wait for ever, with the call that each is in. */
-static int report_deadlock(const struct simulation *sim, struct error *error)
+static int report_deadlock(const struct simulation *sim, uint32_t burst, struct error *error)
 {
     char ranks[512] = "";
     size_t length = 0, n = 0;
     const struct run_program *program = sim->program;
     for (uint32_t s = 0; s < program->n_strands; s++) {
-        if (sim->strands[s].phase == STRAND_IS_DONE)
+        if (sim->strands[s].phase == STRAND_IS_DONE || program->strands[s].burst != burst)
             continue;
         const struct run_site *site = &program->sites[program->places[program->steps[sim->strands[s].step].place].site];
         if (n++ >= 6)
@@ -255,6 +257,27 @@ static unsigned levels_used(const struct simulation *sim, const struct machine *
     return levels;
 }
 
+/* Runs the bursts one after the other, or the whole run. */
+static int run_bursts(struct simulation *sim, struct error *error)
+{
+    uint32_t burst = 0;
+    do {
+        strands_begin(sim, burst);
+        run_events(sim);
+        if (sim->no_level)
+            return error_set(error, "the machine has no values for level %s, which the messages need",
+                             level_name[sim->missing_level]);
+        if (sim->n_done < sim->n_begun)
+            return report_deadlock(sim, burst, error);
+    } while (++burst < sim->program->n_bursts);
+    /* What is under way when all strands of a burst have ended is no part of the run's time, nor is it part of a rank's
+     * that others go on in a burst. */
+    sim->result->end_s -= sim->between_s;
+    for (size_t rank = 0; rank < sim->program->n_ranks; rank++)
+        sim->result->rank_end_s[rank] -= sim->ranks[rank].absent_s;
+    return 0;
+}
+
 int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
              const struct simulation_options *options, struct simulation_result *result, struct error *error)
 {
@@ -283,13 +306,7 @@ int simulate(const struct run_program *program, const struct machine *machine, c
         code = init_terms(&sim, machine, error);
     if (code == 0) {
         simulation_classify(&sim);
-        strands_begin(&sim);
-        run_events(&sim);
-        if (sim.no_level)
-            code = error_set(error, "the machine has no values for level %s, which the messages need",
-                             level_name[sim.missing_level]);
-        else if (sim.n_done < program->n_strands)
-            code = report_deadlock(&sim, error);
+        code = run_bursts(&sim, error);
         if (sim.memory.computed_s > 0)
             result->compute_slowdown = sim.memory.slowed_s / sim.memory.computed_s;
     }
@@ -302,6 +319,7 @@ void simulation_result_release(struct simulation_result *result)
     free(result->predicted);
     free(result->rank_begin_s);
     free(result->rank_end_s);
+    free(result->bursts);
     free(result->waits);
     free(result->searches);
     *result = (struct simulation_result){0};

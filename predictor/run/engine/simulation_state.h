@@ -159,6 +159,7 @@ struct rank_state {
     uint32_t n_inside;            /* strands inside MPI */
     uint32_t n_polling;           /* strands that wait in MPI, or have ended */
     uint32_t n_going;             /* strands that have not ended */
+    double absent_s;              /* between its strands of a burst and those of the next one */
     uint32_t n_threads;           /* that compute for each strand that does; of the term memory */
     struct transfer_list needing; /* those that move only while the rank is inside MPI */
     struct transfer_list coming;  /* those to it that move after a handshake by steps */
@@ -183,7 +184,8 @@ struct strand_core {
     uint16_t at;    /* the processor on which it was recorded last, as of run_step */
 };
 struct run_cores {
-    struct run_core *cores;
+    struct run_core *cores; /* [n_cores] */
+    size_t n_cores;
     struct machine_cores *machines;
     uint32_t *machine_of; /* [n_ranks] */
     struct map known;     /* (machine, number of a processor) to its place among the machine's */
@@ -215,7 +217,8 @@ struct simulation {
     void (*member_complete)(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last);
     uint32_t active; /* the strand that goes on now */
     struct strand *strands;
-    size_t n_done; /* strands */
+    size_t n_begun, n_done; /* strands */
+    double between_s;       /* from ends of bursts to the begins of the next ones */
     struct message_state *messages;
     const struct run_message *told; /* the program's messages, or those of merged */
     struct run_message *merged;     /* with all bytes of a partitioned message in its last piece; NULL: none is so */
