@@ -6,8 +6,8 @@
  * it, without computation. A blocking MPI_Send is a STEP_SEND and a STEP_WAIT for it, both one call; MPI_Sendrecv
  * has three steps.
  *
- * Of a long run only *bursts* may be known, parts with time between that nobody knows. Each thread of a rank has a strand
- * in each burst; a burst begins on all ranks when the one before is over, and nothing goes from one to the next.
+ * Of a long run only *bursts* may be known, parts with time between that nobody knows. Each thread of a rank has a
+ * strand in each burst; a burst begins on all ranks when the one before is over, and nothing goes from one to the next.
  *
  * Structures stand in arrays and name each other by indices. Times are seconds since the begin of the run, without the
  * time between bursts. */
