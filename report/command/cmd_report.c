@@ -15,12 +15,14 @@ struct report_options {
     int format; /* enum output_format */
     struct report_choice choice;
     section_set sections; /* by name; empty: none was named */
-    bool all, all_ranks;
+    bool all, all_ranks, list;
+    uint64_t explain; /* 0: none */
 };
 
 static const char report_usage[] =
     "usage: mpistair report TRACE [--format text|csv|json|html] [-o FILE] [--machine NAME] [--model NAME] [--section "
-    "NAME[,NAME...]] [--all] [--all-ranks]\n"
+    "NAME[,NAME...]] [--explain N] [--all] [--all-ranks]\n"
+    "       mpistair report --list-findings\n"
     "\n"
     "Prints what was recorded, where its time went, and which rank the others waited for. TRACE is a trace.db, or a "
     "folder\n"
@@ -54,6 +56,10 @@ static int parse_report(int argc, char **argv, struct report_options *options)
         {'s', "section", "NAME[,NAME...]", "print only these sections of text and html, see below",
          .take = take_sections},
         {'a', "all", NULL, "print all sections", .flag = &options->all},
+        {0, "explain", "N", "show the evidence of finding N: what to do, its calls by rank and over time",
+         .whole = &options->explain, .least = 1, .most = 1000},
+        {0, "list-findings", NULL, "list the kinds of finding, with their names in the literature",
+         .flag = &options->list},
         {0, "all-ranks", NULL, "show all ranks; default: of more than 64 the 16 with the largest error",
          .flag = &options->all_ranks},
     };
@@ -68,6 +74,8 @@ static int parse_report(int argc, char **argv, struct report_options *options)
     int code = options_read(&table, &argc, &argv);
     if (code != OPTIONS_READ)
         return code;
+    if (options->list)
+        return OPTIONS_READ;
     if (argc < 1)
         return wrong_usage("report", "expected a trace: trace.db or a folder of spools");
     if (argc > 1)
@@ -99,10 +107,13 @@ static int render_report(FILE *stream, const struct report *report, sqlite3 *dat
         break;
     default:
         document.all_ranks = options->all_ranks;
-        sections_present(&document, report, options->sections, !options->all);
-        if (options->format == FORMAT_TEXT)
-            render_text(stream, &document);
+        if (options->explain > 0)
+            result = present_explanation(&document, report, (size_t)options->explain, error);
         else
+            sections_present(&document, report, options->sections, !options->all);
+        if (result == 0 && options->format == FORMAT_TEXT)
+            render_text(stream, &document);
+        else if (result == 0)
             result = page_write_report(stream, &document, report, database, error);
         document_release(&document);
     }

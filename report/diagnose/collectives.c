@@ -17,7 +17,7 @@
 /* How many times the mean the bytes of the rank with most must be: half of what they can be at most. */
 #define JOINT_LEAST_UNEVEN 0.5
 
-enum { JOINT_SMALL_BYTES = 1024, JOINT_LEAST_CALLS = 32, JOINT_LEAST_BARRIERS = 8 };
+enum { JOINT_SMALL_BYTES = 1024, JOINT_LEAST_CALLS = 32, JOINT_LEAST_BARRIERS = 16 };
 
 /* One execution of a collective. */
 struct joint_execution {

@@ -66,7 +66,7 @@ static void sum_places(struct diagnosis *diagnosis)
  * fit. */
 static void divide_calls(struct diagnosis *diagnosis)
 {
-    const struct run_program *program = &diagnosis->program;
+    struct run_program *program = &diagnosis->program;
     struct run_timed_calls *calls = diagnosis->calls;
     if (run_retime_begin(program, calls) != 0)
         calls->n = 0;

@@ -8,8 +8,9 @@
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
 
-/* Least share of the run. */
-#define END_TENTH 0.1
+/* Least share of the run, and least length: MPI itself takes some time to begin. */
+#define END_TENTH   0.1
+#define END_LEAST_S 0.05
 
 enum { END_LEAST_CALLS = 8 };
 
@@ -58,7 +59,7 @@ static int ends_judge(struct diagnosis *diagnosis, enum finding_number kind, dou
     double run_s = diagnosis->recorded.end_s - diagnosis->recorded.begin_s;
     uint32_t rank = 0, site = UINT32_MAX;
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if (!(to_s - from_s >= END_TENTH * run_s))
+    if (!(to_s - from_s >= fmax(END_TENTH * run_s, END_LEAST_S)))
         return 0;
     double cost_s = ends_sum_waits(diagnosis, from_s, to_s, &rank, &site);
     struct finding finding = diagnosis_finding(kind, cost_s);

@@ -100,29 +100,32 @@ static bool by_chance(const struct diagnosis *diagnosis, const struct site_sums 
     return !(chance * pow(n, (double)n_late) < LATE_CHANCE);
 }
 
-/* An event of one rank: when, and what it cost. */
+/* An event of one rank: when, in which of its calls of the site, and what it cost. */
 struct late_moment {
+    size_t step;
     double at_s, cost_s;
+    uint32_t nth;
 };
 
 static int compare_moments(const void *left, const void *right)
 {
     const struct late_moment *a = left, *b = right;
-    return ORDER(a->at_s, b->at_s);
+    return ORDER(a->step, b->step);
 }
 
-/* Part of the cost that a stretch of the run must have, and part of the run that it may take. */
-#define STRETCH_COST 0.9
-#define STRETCH_TIME 0.5
+/* Part of the cost that a stretch of the run must have, and part of the calls that it may take. */
+#define STRETCH_COST  0.9
+#define STRETCH_CALLS 0.5
 /* How many times what the first half of a run costs its second half must cost, to be a trend. */
 #define TREND 2.0
 
 enum { LEAST_MOMENTS = 8, QUARTERS = 4 };
 
-/* Finds the shortest stretch with most of the cost. Returns whether the rank is late in that one only. */
-static bool find_stretch(const struct late_moment *moments, size_t n, double run_s, struct finding *finding)
+/* Finds the shortest stretch of calls with most of the cost. Returns whether the rank is late in that one only. */
+static bool find_stretch(const struct late_moment *moments, size_t n, uint32_t calls, struct finding *finding)
 {
-    double sum_s = 0, least_s = INFINITY, part_s = 0;
+    double sum_s = 0, part_s = 0;
+    uint32_t least = UINT32_MAX;
     for (size_t i = 0; i < n; i++)
         sum_s += moments[i].cost_s;
     for (size_t i = 0, end = 0; i < n; part_s -= moments[i++].cost_s) {
@@ -130,13 +133,13 @@ static bool find_stretch(const struct late_moment *moments, size_t n, double run
             part_s += moments[end++].cost_s;
         if (part_s < STRETCH_COST * sum_s)
             break;
-        if (moments[end - 1].at_s - moments[i].at_s < least_s && end - i >= LEAST_MOMENTS) {
-            least_s = moments[end - 1].at_s - moments[i].at_s;
+        if (moments[end - 1].nth - moments[i].nth < least && end - i >= LEAST_MOMENTS) {
+            least = moments[end - 1].nth - moments[i].nth;
             finding->begin_s = moments[i].at_s;
             finding->end_s = moments[end - 1].at_s;
         }
     }
-    if (n >= LEAST_MOMENTS && least_s <= STRETCH_TIME * run_s)
+    if (n >= LEAST_MOMENTS && least < STRETCH_CALLS * calls)
         return true;
     finding->begin_s = finding->end_s = NAN;
     return false;
@@ -154,19 +157,38 @@ static bool is_trend(const struct late_moment *moments, size_t n)
     return n >= 2 * LEAST_MOMENTS && quarter_s[2] + quarter_s[3] >= TREND * (quarter_s[0] + quarter_s[1]);
 }
 
-/* Fills moments with the events of a rank at a site, in the order of time. */
-static size_t find_moments(const struct diagnosis *diagnosis, uint32_t site, uint32_t rank, struct late_moment *moments)
+/* Counts the calls of a place before each moment. */
+static void number_moments(const struct diagnosis *diagnosis, uint32_t place, struct late_moment *moments, size_t n)
+{
+    uint32_t nth = 0;
+    size_t at = n > 0 ? run_timed_call_of(diagnosis->calls, moments[0].step) : 0;
+    while (at > 0 &&
+           diagnosis->program.places[diagnosis->program.steps[diagnosis->calls->rows[at - 1].first_step].place].rank ==
+               diagnosis->program.places[place].rank)
+        at--;
+    for (size_t i = 0; i < n; i++) {
+        size_t call = run_timed_call_of(diagnosis->calls, moments[i].step);
+        for (; at <= call; at++)
+            nth += diagnosis->program.steps[diagnosis->calls->rows[at].first_step].place == place;
+        moments[i].nth = nth;
+    }
+}
+
+/* Fills moments with the events of a rank at a site, in the order of its steps. */
+static size_t find_moments(const struct diagnosis *diagnosis, uint32_t site, const struct site_rank *rank,
+                           struct late_moment *moments)
 {
     size_t n = 0;
     for (size_t i = 0; diagnosis->calls->n > 0 && i < diagnosis->n_events; i++) {
         const struct diagnosis_event *event = &diagnosis->events[i];
-        if (event->site != site || event->rank != rank || event->step >= diagnosis->program.n_steps)
+        if (event->site != site || event->rank != rank->rank || event->step >= diagnosis->program.n_steps)
             continue;
         const struct run_timed_call *call = &diagnosis->calls->rows[run_timed_call_of(diagnosis->calls, event->step)];
-        moments[n++] = (struct late_moment){call->begin_s - diagnosis->recorded.begin_s, event->cost_s};
+        moments[n++] = (struct late_moment){event->step, call->begin_s - diagnosis->recorded.begin_s, event->cost_s, 0};
     }
     if (n > 0)
         qsort(moments, n, sizeof *moments, compare_moments);
+    number_moments(diagnosis, rank->place, moments, n);
     return n;
 }
 
@@ -214,9 +236,9 @@ static int add_late_rank(struct diagnosis *diagnosis, const struct site_sums *su
     uint32_t calls = diagnosis->places[rank->place].calls, late = rank->late < calls ? rank->late : calls;
     double others_s = diagnosis->all_s - diagnosis->rank_s[rank->rank];
     double percent = 100 * fmin(rank->cost_s / others_s, 1);
-    size_t n = find_moments(diagnosis, sums->site, rank->rank, moments);
+    size_t n = find_moments(diagnosis, sums->site, rank, moments);
     finding.rank = rank->rank;
-    if (find_stretch(moments, n, diagnosis->recorded.end_s - diagnosis->recorded.begin_s, &finding)) {
+    if (find_stretch(moments, n, calls, &finding)) {
         finding.kind = FINDING_LATE_STRETCH;
         snprintf(when, sizeof when, ", all from %.3g to %.3g s", finding.begin_s, finding.end_s);
     } else if (is_trend(moments, n)) {
@@ -301,6 +323,16 @@ static bool is_lasting(const struct diagnosis *diagnosis, const struct site_sums
     return mean_s > error_s * student_quantile(UNEVEN_CHANCE / (double)sums->n_ranks, (double)(used - 1));
 }
 
+/* Returns how much more a rank computes than the mean of all, anywhere: where ranks go different ways through the
+ * program, less work before one call may be more before another one. */
+static double more_than_all(const struct diagnosis *diagnosis, uint32_t rank)
+{
+    double sum_s = 0;
+    for (uint32_t i = 0; i < diagnosis->program.n_places; i++)
+        sum_s += diagnosis_computed(diagnosis, i);
+    return computed_by(diagnosis, rank) - sum_s / (double)diagnosis->program.n_ranks;
+}
+
 /* Gives the ranks that compute more than the mean so much. */
 static struct run_mend *mend_uneven(const struct diagnosis *diagnosis, const struct site_sums *sums)
 {
@@ -325,6 +357,7 @@ static int imbalance_find(struct diagnosis *diagnosis, const struct site_sums *s
         return 0;
     double cost_s = fmin((most->computed_s - mean_s) * (double)sums->n_ranks, sums->cost_s);
     if (!(cost_s >= LASTING * sums->cost_s) || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s ||
+        more_than_all(diagnosis, most->rank) < LASTING * (most->computed_s - mean_s) ||
         !is_lasting(diagnosis, sums, most))
         return 0;
     struct finding finding = diagnosis_finding(FINDING_IMBALANCE, cost_s);

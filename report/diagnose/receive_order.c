@@ -95,8 +95,9 @@ static size_t order_find_arrivals(const struct diagnosis *diagnosis, struct foun
     return n;
 }
 
-/* Takes the search from all calls that send or receive at that time: senders wait for it as long as receivers. */
-static struct run_mend *order_mend_search(const struct diagnosis *diagnosis, uint32_t site, double search_s)
+/* Takes the search from all calls that send or receive at that time: senders wait for it as long as receivers.
+ * *search_s becomes half of these at most. */
+static struct run_mend *order_mend_search(const struct diagnosis *diagnosis, uint32_t site, double *search_s)
 {
     const struct run_program *program = &diagnosis->program;
     struct run_mend *mend = mend_new();
@@ -117,9 +118,10 @@ static struct run_mend *order_mend_search(const struct diagnosis *diagnosis, uin
     for (size_t i = 0; i < diagnosis->calls->n; i++)
         if (is_place[program->steps[diagnosis->calls->rows[i].first_step].place])
             rest_s += fmax((double)diagnosis->calls->rows[i].rest_s, 0);
+    *search_s = fmin(*search_s, rest_s / 2);
     for (uint32_t i = 0; i < program->n_places && rest_s > 0; i++)
         if (is_place[i])
-            mend_rest(&diagnosis->program, mend, i, fmax(1 - 2 * search_s / rest_s, 0));
+            mend_rest(&diagnosis->program, mend, i, fmax(1 - 2 * *search_s / rest_s, 0));
     free(is_object);
     free(is_place);
     return mend;
@@ -133,7 +135,7 @@ static int order_judge(struct diagnosis *diagnosis, uint32_t site, const struct 
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
-    finding.mend = order_mend_search(diagnosis, site, finding.cost_s);
+    finding.mend = order_mend_search(diagnosis, site, &finding.cost_s);
     return diagnosis_add(diagnosis, finding,
                          "messages come in another order than %s posts receives: each passes %.0f others, which takes "
                          "about %s",

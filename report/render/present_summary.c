@@ -15,7 +15,6 @@ enum {
     SCREEN_LINES = 40,
     SCREEN_COLUMNS = 80,
     SITES_SHOWN = 5,
-    SENTENCES = 4,
     SITE_COLUMNS = 36,
     PROGRAMS_SHOWN = 6
 };
@@ -99,18 +98,6 @@ static void summary_recording(struct document *document, const struct report *re
         document_warning(document, "%" PRId64 " call site%s without lines: %s%s", unnamed, words_plural(unnamed),
                          report->unnamed[0].name, report->n_unnamed > 1 ? "; ..." : "");
     present_processors(document, report);
-}
-
-/* Returns the line for a run without findings. */
-static const char *summary_nothing_found(const struct report *report)
-{
-    if (report->activities.unknown != NULL)
-        return "none: when ranks were inside MPI is not known";
-    if (report->no_findings != NULL)
-        return report->no_findings;
-    if (strncmp(report->completeness.verdict, "complete", 8) != 0)
-        return "nothing that costs 3 % of the ranks' time or more, in what was recorded";
-    return "nothing that costs 3 % of the ranks' time or more";
 }
 
 /* Says what the best model's error allows to say, in a few words; "" for nothing. */
@@ -328,44 +315,6 @@ static void present_summary_rest(struct document *document, const struct report 
     summary_models(document, report);
     if (!document->all_sections)
         document_line(document, "Details: --all, or --section NAME,... (--help lists them)");
-}
-
-/* Adds the findings as far as there is room in so many lines. */
-static void present_diagnosis(struct document *document, const struct report *report, size_t lines)
-{
-    const struct findings *findings = &report->findings;
-    size_t told = 0, used = 2; /* the heading and the blank line before it */
-    document_heading(document, "Diagnosis");
-    if (findings->n == 0)
-        document_line(document, "%s", summary_nothing_found(report));
-    for (size_t i = 0; i < findings->n && told < SENTENCES; i++) {
-        size_t height = render_height(findings->rows[i].sentence);
-        if (used + height > lines - (i + 1 < findings->n ? 1 : 0) && told > 0)
-            break;
-        document_line(document, "%s", findings->rows[i].sentence);
-        used += height;
-        told++;
-    }
-    if (told < findings->n)
-        document_line(document, "%zu more: --section findings", findings->n - told);
-}
-
-void present_findings(struct document *document, const struct report *report)
-{
-    const struct findings *findings = &report->findings;
-    if (findings->n == 0 && report->no_findings != NULL)
-        document_line(document, "not known: %s", report->no_findings);
-    if (findings->n == 0)
-        return;
-    for (size_t i = 0; i < findings->n; i++)
-        document_line(document, "%zu. %s", i + 1, findings->rows[i].sentence);
-    document_table(document, "finding|cost>|share>");
-    for (size_t i = 0; i < findings->n; i++) {
-        document_cell(document, "%zu. %s", i + 1, finding_name(findings->rows[i].kind));
-        document_cells(document, "s", findings->rows[i].cost_s);
-        document_cell(document, "%.0f %%", 100 * findings->rows[i].share);
-    }
-    document_line(document, "cost: time of all ranks, of which share is a part");
 }
 
 void present_summary(struct document *document, const struct report *report)

@@ -264,12 +264,19 @@ static struct json *activity_object(const struct report *report)
 static struct json *findings_array(const struct findings *findings)
 {
     const struct fields fields =
-        FIELDS(finding, FIELD_OR_NULL(finding, rank), FIELD_OR_NULL(finding, partner), FIELD(finding, cost_s),
-               FIELD(finding, share), FIELD(finding, function), FIELD(finding, place), FIELD(finding, sentence));
+        FIELDS(finding, FIELD_OR_NULL(finding, rank), FIELD_OR_NULL(finding, partner), FIELD(finding, gain_s),
+               FIELD(finding, gain), FIELD(finding, cost_s), FIELD(finding, share), FIELD(finding, begin_s),
+               FIELD(finding, end_s), FIELD(finding, function), FIELD(finding, place), FIELD_OR_NULL(finding, callsite),
+               FIELD_AS("explained_by", finding, under), FIELD(finding, sentence));
     struct json *array = json_array();
     for (size_t i = 0; i < findings->n; i++) {
-        struct json *object = json_pack("{ss}", "kind", finding_name(findings->rows[i].kind));
-        fields_add(&fields, &findings->rows[i], object);
+        const struct finding_kind *kind = finding_kind(findings->rows[i].kind);
+        struct json *object = json_pack("{ss ss ss ss}", "kind", kind->name, "literature", kind->literature, "what",
+                                        kind->what, "advice", kind->advice);
+        struct finding finding = findings->rows[i];
+        finding.under += finding.under >= 0; /* numbers as in the text, from 1 on; 0: none */
+        finding.under = finding.under < 0 ? 0 : finding.under;
+        fields_add(&fields, &finding, object);
         json_add(array, object);
     }
     return array;

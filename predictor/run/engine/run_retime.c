@@ -31,7 +31,6 @@ struct timing {
     uint32_t *blocked; /* [2 n_messages + n_collectives] the last strand that waits for it */
     uint32_t *next;    /* [n_strands] the one before it; of those that can go on as well */
     uint32_t going;
-    float *rests; /* to be made, or NULL */
 };
 
 size_t run_timed_call_of(const struct run_timed_calls *calls, size_t step)
@@ -194,14 +193,10 @@ static void timing_enter(struct timing *timing, uint32_t strand, size_t first, s
 {
     const struct run_program *program = timing->program;
     const struct run_timed_call *call = &timing->calls->rows[timing->at[strand]];
-    if (timing->rests != NULL) {
-        timing->now_s[strand] = call->begin_s;
-    } else {
-        double seconds = fmax(call->begin_s - timing_before_s(timing, strand, timing->at[strand]), 0);
-        timing->now_s[strand] += timing_computed_s(timing, strand, program->steps[first].place, seconds);
-        timing->now_s[strand] = fmax(timing->now_s[strand], timing->later_s[strand]);
-        timing->later_s[strand] = -INFINITY;
-    }
+    double seconds = fmax(call->begin_s - timing_before_s(timing, strand, timing->at[strand]), 0);
+    timing->now_s[strand] += timing_computed_s(timing, strand, program->steps[first].place, seconds);
+    timing->now_s[strand] = fmax(timing->now_s[strand], timing->later_s[strand]);
+    timing->later_s[strand] = -INFINITY;
     for (size_t i = first; i < end; i++)
         timing_post(timing, &program->steps[i], timing->now_s[strand]);
     timing->posted[strand] = true;
@@ -220,11 +215,6 @@ static bool timing_do_call(struct timing *timing, uint32_t strand, size_t end)
     if (!timing_await_call(timing, strand, call->first_step, end, how, &awaited_s))
         return false;
     timing->posted[strand] = false;
-    if (timing->rests != NULL) {
-        timing->rests[timing->at[strand]] =
-            (float)(call->begin_s + (double)call->length_s - fmax(call->begin_s, awaited_s));
-        return true;
-    }
     double rest_s = (double)call->rest_s;
     if (timing->mend != NULL && timing->mend->rest_scale != NULL && rest_s > 0)
         rest_s *= (double)timing->mend->rest_scale[place];
@@ -332,15 +322,168 @@ static bool timing_run_all(struct timing *timing)
     return true;
 }
 
-int run_retime_begin(const struct run_program *program, struct run_timed_calls *calls)
+/* The recording itself: when everything was posted. */
+struct timing_recording {
+    struct run_program *program;
+    const struct run_timed_calls *calls;
+    double *post_s[2]; /* [n_messages] of send and receive; NaN: never */
+    double *arrival_s; /* [n_members] */
+    double *last_s;    /* [n_collectives] */
+};
+
+/* Returns the end of a call's steps. */
+static size_t timing_steps_end(const struct run_program *program, const struct run_timed_calls *calls, size_t call)
 {
-    struct timing timing = {.program = program, .calls = calls, .rests = xcalloc(calls->n, sizeof *timing.rests)};
-    bool done = timing_run_all(&timing);
-    for (size_t i = 0; done && i < calls->n; i++)
-        calls->rows[i].rest_s = timing.rests[i];
-    timing_release(&timing);
-    free(timing.rests);
-    return done ? 0 : -1;
+    return call + 1 < calls->n ? calls->rows[call + 1].first_step : program->n_steps;
+}
+
+static void timing_note_posts(struct timing_recording *recording)
+{
+    const struct run_program *program = recording->program;
+    for (size_t i = 0; i < recording->calls->n; i++) {
+        double now_s = recording->calls->rows[i].begin_s;
+        size_t end = timing_steps_end(program, recording->calls, i);
+        for (size_t k = recording->calls->rows[i].first_step; k < end; k++) {
+            const struct run_step *step = &program->steps[k];
+            if (step->kind == STEP_SEND || step->kind == STEP_RECEIVE) {
+                recording->post_s[step->kind == STEP_RECEIVE][step->object] = now_s;
+            } else if (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN) {
+                double *last_s = &recording->last_s[program->members[step->object].collective];
+                recording->arrival_s[step->object] = now_s;
+                *last_s = fmax(*last_s, now_s);
+            }
+        }
+    }
+}
+
+static double timing_member_awaited_s(const struct timing_recording *recording, uint32_t member)
+{
+    const struct run_program *program = recording->program;
+    uint32_t number = program->members[member].collective;
+    const struct run_collective *collective = &program->collectives[number];
+    uint32_t first = collective->first_member;
+    double awaited_s = -INFINITY;
+    switch ((enum run_dependence)collective->dependence) {
+    case DEPENDS_ON_NOBODY:
+        break;
+    case DEPENDS_OF_ROOT:
+        return member == first + collective->root ? recording->last_s[number] : awaited_s;
+    case DEPENDS_ON_ALL:
+        return recording->last_s[number];
+    case DEPENDS_ON_ROOT:
+        return collective->root < collective->n_members ? recording->arrival_s[first + collective->root] : awaited_s;
+    case DEPENDS_ON_LOWER:
+        for (uint32_t m = first; m < member; m++)
+            awaited_s = fmax(awaited_s, recording->arrival_s[m]);
+        break;
+    }
+    return awaited_s;
+}
+
+/* Finds what an operation waited for. *receive_s: the post of the receive of a send that had no need to wait for it, if
+ * that came while the call lasted. */
+static double timing_awaited_s(const struct timing_recording *recording, uint32_t operation,
+                               const struct run_timed_call *call, double *receive_s)
+{
+    uint32_t object = run_operation_object(operation);
+    enum run_operation_kind kind = run_operation_kind(operation);
+    if (kind == OPERATION_MEMBER)
+        return timing_member_awaited_s(recording, object);
+    const struct run_message *message = &recording->program->messages[object];
+    if ((message->flags & MESSAGE_ONE_SIDED) != 0)
+        return -INFINITY;
+    if (kind == OPERATION_RECEIVE || (message->flags & MESSAGE_AWAITED) != 0)
+        return recording->post_s[kind == OPERATION_SEND][object];
+    double post_s = recording->post_s[1][object];
+    if ((message->flags & MESSAGE_BUFFERED) == 0 && post_s > call->begin_s &&
+        post_s <= call->begin_s + (double)call->length_s)
+        *receive_s = fmax(*receive_s, post_s);
+    return -INFINITY;
+}
+
+/* Part of what is left of a call that may remain if it waited for the receive of a send that need not wait. */
+#define TIMING_EXPLAINED 0.25
+
+/* Lets the sends of a call wait for the receives posted until then. */
+static void timing_mark_awaited(struct timing_recording *recording, size_t first, size_t end, double until_s)
+{
+    struct run_program *program = recording->program;
+    for (size_t i = first; i < end; i++)
+        for (uint32_t k = 0; program->steps[i].kind == STEP_WAIT && k < program->steps[i].count; k++) {
+            uint32_t operation = program->waits[program->steps[i].object + k];
+            struct run_message *message = &program->messages[run_operation_object(operation)];
+            if (run_operation_kind(operation) == OPERATION_SEND &&
+                (message->flags & (MESSAGE_ONE_SIDED | MESSAGE_BUFFERED)) == 0 &&
+                recording->post_s[1][run_operation_object(operation)] <= until_s)
+                message->flags |= (uint16_t)MESSAGE_AWAITED;
+        }
+}
+
+/* Finds what is left of a call behind what it waited for. Some transports end an eager send only when its receiver has
+ * taken it: where that receive explains most of what is left, the send has waited for it. */
+static float timing_rest_s(struct timing_recording *recording, size_t number)
+{
+    const struct run_program *program = recording->program;
+    const struct run_timed_call *call = &recording->calls->rows[number];
+    size_t end = timing_steps_end(program, recording->calls, number);
+    double awaited_s = call->begin_s, receive_s = -INFINITY, end_s = call->begin_s + (double)call->length_s;
+    for (size_t i = call->first_step; i < end; i++) {
+        const struct run_step *step = &program->steps[i];
+        uint32_t object = step->kind == STEP_SPEND ? 0 : step->object;
+        if (step->kind == STEP_PROBE)
+            awaited_s = fmax(awaited_s,
+                             timing_awaited_s(recording, run_operation(object, OPERATION_RECEIVE), call, &receive_s));
+        else if (step->kind == STEP_COLLECTIVE)
+            awaited_s = fmax(awaited_s, timing_member_awaited_s(recording, object));
+        for (uint32_t k = 0; step->kind == STEP_WAIT && k < step->count; k++)
+            awaited_s = fmax(awaited_s, timing_awaited_s(recording, program->waits[object + k], call, &receive_s));
+    }
+    if (receive_s > awaited_s && end_s - receive_s <= TIMING_EXPLAINED * (end_s - awaited_s)) {
+        timing_mark_awaited(recording, call->first_step, end, receive_s);
+        awaited_s = receive_s;
+    }
+    return (float)(end_s - awaited_s);
+}
+
+/* Says whether calls begin where strands do, and each has steps. */
+static bool timing_fits(const struct run_program *program, const struct run_timed_calls *calls)
+{
+    size_t call = 0;
+    for (size_t i = 0; i < program->n_strands; i++) {
+        size_t last = program->strands[i].first_step + program->strands[i].n_steps;
+        if (program->strands[i].n_steps > 0 &&
+            (call == calls->n || calls->rows[call].first_step != program->strands[i].first_step))
+            return false;
+        while (call < calls->n && calls->rows[call].first_step < last)
+            call++;
+    }
+    return call == calls->n;
+}
+
+int run_retime_begin(struct run_program *program, struct run_timed_calls *calls)
+{
+    struct timing_recording recording = {.program = program, .calls = calls};
+    if (!timing_fits(program, calls))
+        return -1;
+    for (size_t side = 0; side < 2; side++) {
+        recording.post_s[side] = xmalloc((program->n_messages + 1) * sizeof *recording.post_s[side]);
+        for (size_t i = 0; i < program->n_messages; i++)
+            recording.post_s[side][i] = NAN;
+    }
+    recording.arrival_s = xmalloc((program->n_members + 1) * sizeof *recording.arrival_s);
+    for (size_t i = 0; i < program->n_members; i++)
+        recording.arrival_s[i] = NAN;
+    recording.last_s = xmalloc((program->n_collectives + 1) * sizeof *recording.last_s);
+    for (size_t i = 0; i < program->n_collectives; i++)
+        recording.last_s[i] = -INFINITY;
+    timing_note_posts(&recording);
+    for (size_t i = 0; i < calls->n; i++)
+        calls->rows[i].rest_s = timing_rest_s(&recording, i);
+    free(recording.post_s[0]);
+    free(recording.post_s[1]);
+    free(recording.arrival_s);
+    free(recording.last_s);
+    return 0;
 }
 
 double run_retime(const struct run_program *program, const struct run_timed_calls *calls, const double *tail_s,

@@ -1,0 +1,160 @@
+/* Shows findings: some on the first screen, all in their section, one with its evidence, and the kinds that there are. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "report/diagnose/evidence.h"
+#include "report/render/render.h"
+#include "report/render/sections.h"
+#include "share/base/help_text.h"
+
+enum { FINDINGS_ON_SCREEN = 4, FINDINGS_TEXT = 1200 };
+
+/* Prints the sentence with its number and what mending gains. */
+static const char *findings_sentence(const struct findings *findings, size_t at, char *text, size_t size)
+{
+    const struct finding *finding = &findings->rows[at];
+    char gain[32] = "";
+    if (!isnan(finding->gain))
+        snprintf(gain, sizeof gain, finding->gain < 0.005 ? "; gain below 1 %%" : "; gain %.0f %%",
+                 100 * finding->gain);
+    snprintf(text, size, "%zu. %s%s", at + 1, finding->sentence, gain);
+    return text;
+}
+
+/* Returns the line for a run without findings. */
+static const char *findings_none(const struct report *report)
+{
+    if (report->activities.unknown != NULL)
+        return "none: when ranks were inside MPI is not known";
+    if (report->no_findings != NULL)
+        return report->no_findings;
+    if (strncmp(report->completeness.verdict, "complete", 8) != 0)
+        return "nothing that costs 3 % of the ranks' time or more, in what was recorded";
+    return "nothing that costs 3 % of the ranks' time or more";
+}
+
+void present_diagnosis(struct document *document, const struct report *report, size_t lines)
+{
+    const struct findings *findings = &report->findings;
+    size_t told = 0, used = 2; /* the heading and the blank line before it */
+    char text[FINDINGS_TEXT];
+    document_heading(document, "Diagnosis");
+    if (findings->n == 0)
+        document_line(document, "%s", findings_none(report));
+    for (size_t i = 0; i < findings->n && told < FINDINGS_ON_SCREEN; i++) {
+        if (findings->rows[i].under >= 0)
+            continue;
+        size_t height = render_height(findings_sentence(findings, i, text, sizeof text));
+        if (used + height > lines - (i + 1 < findings->n ? 1 : 0) && told > 0)
+            break;
+        document_line(document, "%s", text);
+        used += height;
+        told++;
+    }
+    if (told < findings->n)
+        document_line(document, "%zu more: --section findings", findings->n - told);
+}
+
+void present_findings(struct document *document, const struct report *report)
+{
+    const struct findings *findings = &report->findings;
+    char text[FINDINGS_TEXT];
+    if (findings->n == 0 && report->no_findings != NULL)
+        document_line(document, "not known: %s", report->no_findings);
+    if (findings->n == 0)
+        return;
+    for (size_t i = 0; i < findings->n; i++)
+        document_line(document, "%s", findings_sentence(findings, i, text, sizeof text));
+    document_table(document, "finding|gain>|of the run>|cost>|of all time>|explained by>");
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->rows[i];
+        document_cell(document, "%zu. %s", i + 1, finding_name(finding->kind));
+        document_cells(document, "sp", finding->gain_s, finding->gain);
+        document_cells(document, "s", finding->cost_s);
+        document_cell(document, "%.0f %%", 100 * finding->share);
+        if (finding->under >= 0)
+            document_cell(document, "%" PRId64, finding->under + 1);
+        else
+            document_cell(document, "-");
+    }
+    document_line(
+        document,
+        "gain: by how much the run is shorter if it is replayed with that mended (- not known); cost: time of "
+        "all ranks; explained by: with that one mended, this one gains little more");
+    document_line(document, "--explain N shows the evidence of one, --list-findings all kinds");
+}
+
+/* Draws the shares of a rank's time as characters. */
+static void findings_draw(struct document *document, const struct evidence *evidence)
+{
+    static const char levels[] = " .:-=+*#%@";
+    char line[EVIDENCE_COLUMNS + 1];
+    document_table(document, "rank>|calls>|inside>|longest>|over the run, time inside the calls");
+    for (size_t i = 0; i < evidence->n_ranks; i++) {
+        const struct evidence_rank *rank = &evidence->ranks[i];
+        for (size_t k = 0; k < EVIDENCE_COLUMNS / 2; k++) {
+            double share = fmin((rank->columns[2 * k] + rank->columns[2 * k + 1]) / 2, 1);
+            line[k] = levels[share > 0 && share < 0.1 ? 1 : (size_t)(share * (sizeof levels - 2))];
+        }
+        line[EVIDENCE_COLUMNS / 2] = '\0';
+        document_cells(document, "ii", rank->rank, rank->calls);
+        document_cells(document, "ss", rank->time_s, rank->longest_s);
+        document_cell(document, "|%s|", line);
+    }
+    if (evidence->all_ranks > evidence->n_ranks)
+        document_line(document, "and %zu more ranks", evidence->all_ranks - evidence->n_ranks);
+}
+
+int present_explanation(struct document *document, const struct report *report, size_t number, struct error *error)
+{
+    const struct findings *findings = &report->findings;
+    struct evidence evidence;
+    char text[FINDINGS_TEXT];
+    if (number == 0 || number > findings->n)
+        return error_set(error, "%s: there is no finding %zu; it has %zu", report->path, number, findings->n);
+    const struct finding *finding = &findings->rows[number - 1];
+    const struct finding_kind *kind = finding_kind(finding->kind);
+    int result = evidence_collect(&evidence, finding, &document->pool, report->database, report->path, error);
+    document_heading(document, "Finding %zu: %s", number, kind->name);
+    document_line(document, "%s", findings_sentence(findings, number - 1, text, sizeof text));
+    document_line(document, "what it is: %s", kind->what);
+    document_line(document, "what to do: %s", kind->advice);
+    if (kind->literature[0] != '\0')
+        document_line(document, "in the literature: %s", kind->literature);
+    if (finding->under >= 0)
+        document_line(document, "finding %" PRId64 " explains it: with that mended, this one gains little more",
+                      finding->under + 1);
+    if (result == 0 && evidence.n_ranks > 0) {
+        document_heading(document, "Calls of %s at %s", finding->function,
+                         finding->place[0] != '\0' ? finding->place : "?");
+        findings_draw(document, &evidence);
+        document_heading(document, "The longest");
+        document_table(document, "rank>|begins at>|lasts>");
+        for (size_t i = 0; i < evidence.n_calls; i++)
+            document_cells(document, "iss", evidence.calls[i].rank, evidence.calls[i].begin_s,
+                           evidence.calls[i].length_s);
+        document_heading(document, "All of them");
+        document_line(document, "mpistair query %s \"%s\"", report->path, evidence.query);
+    } else if (result == 0) {
+        document_line(document, "it is of no single line of the program");
+    }
+    evidence_release(&evidence);
+    return result;
+}
+
+void findings_list(FILE *stream)
+{
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind((enum finding_number)i);
+        fprintf(stream, "%s%s\n", i > 0 ? "\n" : "", kind->name);
+        fputs("  ", stream);
+        help_text_fill(stream, kind->what, 2, 2, 80);
+        fputs("  what to do: ", stream);
+        help_text_fill(stream, kind->advice, 14, 4, 80);
+        if (kind->literature[0] != '\0') {
+            fputs("  in the literature: ", stream);
+            help_text_fill(stream, kind->literature, 21, 4, 80);
+        }
+    }
+}
