@@ -130,6 +130,10 @@ int cmd_report(int argc, char **argv)
     int result = parse_report(argc, argv, &options);
     if (result != OPTIONS_READ)
         return result;
+    if (options.list) {
+        findings_list(stdout);
+        return EXIT_DONE;
+    }
     result = open_trace(&trace, options.trace);
     if (result != EXIT_DONE)
         goto out;

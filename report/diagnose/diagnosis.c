@@ -111,6 +111,21 @@ static void sum_ranks(struct diagnosis *diagnosis)
     free(computed_s);
 }
 
+/* Sums what ranks compute by eighths of the run: each computation counts where it ends. */
+static void sum_courses(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    double begin_s = diagnosis->recorded.begin_s, run_s = diagnosis->recorded.end_s - begin_s;
+    for (uint32_t strand = 0; run_s > 0 && strand < program->n_strands; strand++)
+        for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++) {
+            double share = (diagnosis->calls->rows[i].begin_s - begin_s) / run_s;
+            int block = (int)fmin(fmax(share * DIAGNOSIS_BLOCKS, 0), DIAGNOSIS_BLOCKS - 1);
+            uint32_t rank = program->strands[strand].rank;
+            diagnosis->courses[rank].block_s[block] +=
+                diagnosis_before_s(diagnosis, strand, i) * (1 - diagnosis->busy_share[rank]);
+        }
+}
+
 static int compare_events(const void *left, const void *right)
 {
     const struct diagnosis_event *a = left, *b = right;
@@ -177,6 +192,7 @@ void diagnosis_init(struct diagnosis *diagnosis, struct run_program *read, struc
     diagnosis->rank_s = xcalloc(program->n_ranks, sizeof *diagnosis->rank_s);
     diagnosis->busy_share = xcalloc(program->n_ranks, sizeof *diagnosis->busy_share);
     diagnosis->places = xcalloc(program->n_places, sizeof *diagnosis->places);
+    diagnosis->courses = xcalloc(program->n_ranks, sizeof *diagnosis->courses);
     diagnosis->sites = xcalloc(program->n_sites, sizeof *diagnosis->sites);
     diagnosis->first_call = xcalloc(program->n_strands + 1, sizeof *diagnosis->first_call);
     diagnosis->tail_s = xcalloc(program->n_ranks, sizeof *diagnosis->tail_s);
@@ -185,6 +201,7 @@ void diagnosis_init(struct diagnosis *diagnosis, struct run_program *read, struc
     sum_places(diagnosis);
     sum_ranks(diagnosis);
     divide_calls(diagnosis);
+    sum_courses(diagnosis);
     if (run_blame(program, &options, &diagnosis->recorded, &diagnosis->blame) != 0)
         no_memory(0);
     make_events(diagnosis);
@@ -199,6 +216,7 @@ void diagnosis_release(struct diagnosis *diagnosis)
     free(diagnosis->busy_share);
     free(diagnosis->places);
     free(diagnosis->sites);
+    free(diagnosis->courses);
     free(diagnosis->first_call);
     free(diagnosis->tail_s);
     free(diagnosis->events);

@@ -22,6 +22,11 @@ struct diagnosis_place {
     double block_s[DIAGNOSIS_BLOCKS]; /* computation before its calls: the first eighth of them, the second ... */
 };
 
+/* Computation of a rank by eighths of the run's time. */
+struct diagnosis_course {
+    double block_s[DIAGNOSIS_BLOCKS];
+};
+
 /* A call for which others waited, and what its computation cost them all. */
 struct diagnosis_event {
     size_t step; /* that they waited for */
@@ -50,14 +55,15 @@ struct diagnosis {
     struct run_timed_calls *calls; /* the caller's; none where they do not fit the program */
     size_t *first_call;            /* [n_strands + 1] */
     struct run_blame blame;
-    double all_s;                   /* time of all ranks */
-    double run_s;                   /* first begin to last end, as run_retime has it */
-    double *rank_s;                 /* [n_ranks] */
-    double *tail_s;                 /* [n_ranks] computation behind the last call */
-    double *busy_share;             /* [n_ranks] of its computation it waited for a processor; 0: not known */
-    struct diagnosis_place *places; /* [n_places] */
-    struct diagnosis_site *sites;   /* [n_sites] */
-    struct diagnosis_event *events; /* [n_events] by site, the costliest first */
+    double all_s;                     /* time of all ranks */
+    double run_s;                     /* first begin to last end, as run_retime has it */
+    double *rank_s;                   /* [n_ranks] */
+    double *tail_s;                   /* [n_ranks] computation behind the last call */
+    double *busy_share;               /* [n_ranks] of its computation it waited for a processor; 0: not known */
+    struct diagnosis_course *courses; /* [n_ranks] less what it waited for a processor */
+    struct diagnosis_place *places;   /* [n_places] */
+    struct diagnosis_site *sites;     /* [n_sites] */
+    struct diagnosis_event *events;   /* [n_events] by site, the costliest first */
     size_t n_events;
 };
 

@@ -35,11 +35,14 @@ struct site_sums {
 /* Finds a rank, or few, for which the others wait at a call site, because of what they do before it.
  *
  * It must be the same rank more often than it would be by chance: of the events that cost most, so many are its own
- * that the binomial distribution gives that less than LATE_CHANCE, whichever rank it might have been. And it must stand
- * apart from the others that come to the same site; else the work is uneven. */
+ * that the binomial distribution gives that less than LATE_CHANCE, whichever rank it might have been. What disturbs a
+ * processor may last for many events; so a wait of less than ONCE_SHARE must be there in all blocks of the run. And the
+ * rank must stand apart from the others that come to the same site; else the work is uneven. */
 #define LATE_CHANCE 0.01
 /* Share of all ranks' time from which on a wait is reported even if it is too rare to exclude chance. */
 #define ONCE_SHARE 0.1
+/* Share from which on it may do as much as the others, only before another call. */
+#define ELSEWHERE_SHARE 0.2
 /* How many times further a rank must be from the others than they are from each other, to stand apart; of two ranks,
  * how many times as long it must compute. */
 #define APART        2.0
@@ -57,24 +60,24 @@ static double computed_by(const struct diagnosis *diagnosis, uint32_t rank)
     return sum_s;
 }
 
-/* Returns whether the only rank that comes to the site computes so much longer than the median of all, anywhere. */
-static bool stands_alone(const struct diagnosis *diagnosis, const struct site_sums *sums)
+/* Returns whether a rank computes longer than the median of all, anywhere: ranks may go different ways through the
+ * program, so that what one does before a call another one does before another call. */
+static bool does_more(const struct diagnosis *diagnosis, const struct site_sums *sums, const struct site_rank *late,
+                      size_t n_late)
 {
     size_t n_ranks = diagnosis->program.n_ranks;
-    double *all_s = xcalloc(n_ranks, sizeof *all_s), own_s = computed_by(diagnosis, sums->ranks[0].rank);
+    double *all_s = xcalloc(n_ranks, sizeof *all_s), own_s = computed_by(diagnosis, late->rank);
     for (uint32_t i = 0; i < diagnosis->program.n_places; i++)
         all_s[diagnosis->program.places[i].rank] += diagnosis_computed(diagnosis, i);
     double median_s = unsorted_median(all_s, n_ranks);
     free(all_s);
-    return own_s - median_s >= EXPLAINED * sums->direct_s;
+    return own_s - median_s >= EXPLAINED * sums->direct_s / (double)n_late;
 }
 
 /* Returns whether the first n_late ranks compute so much longer than the others that come to the site. */
-static bool stand_apart(const struct diagnosis *diagnosis, const struct site_sums *sums, size_t n_late)
+static bool stand_apart(const struct site_sums *sums, size_t n_late)
 {
     size_t n = sums->n_ranks - n_late;
-    if (sums->n_ranks == 1)
-        return stands_alone(diagnosis, sums);
     double least_s = INFINITY, *others_s = xcalloc(n, sizeof *others_s);
     for (size_t i = 0; i < n_late; i++)
         least_s = fmin(least_s, sums->ranks[i].computed_s);
@@ -86,6 +89,49 @@ static bool stand_apart(const struct diagnosis *diagnosis, const struct site_sum
                             (n == 1 ? least_s >= APART_OF_TWO * high_s : least_s - high_s >= APART * (high_s - low_s)));
     free(others_s);
     return apart;
+}
+
+/* Says whether values[n] are above 0 beyond chance of that probability, by Student's t. */
+static bool is_above(const double *values, size_t n, double chance)
+{
+    if (n < 2)
+        return false;
+    double error_s = sqrt(variance_of(values, n) / (double)n);
+    return mean_of(values, n) > error_s * student_quantile(chance, (double)(n - 1));
+}
+
+/* Says whether the rank computes more than the mean of all in all of the run, whichever rank it might have been. */
+static bool is_lasting(const struct diagnosis *diagnosis, uint32_t rank, double chance)
+{
+    size_t n_ranks = diagnosis->program.n_ranks;
+    double more_s[DIAGNOSIS_BLOCKS];
+    for (size_t block = 0; block < DIAGNOSIS_BLOCKS; block++) {
+        double sum_s = 0;
+        for (size_t i = 0; i < n_ranks; i++)
+            sum_s += diagnosis->courses[i].block_s[block];
+        more_s[block] = diagnosis->courses[rank].block_s[block] - sum_s / (double)n_ranks;
+    }
+    return is_above(more_s, DIAGNOSIS_BLOCKS, chance / (double)n_ranks);
+}
+
+/* Says the same of what ranks compute before their calls of a site, in the first of them, the second ... */
+static bool is_lasting_there(const struct diagnosis *diagnosis, const struct site_sums *sums,
+                             const struct site_rank *most, double chance)
+{
+    size_t calls = diagnosis->places[most->place].calls, n = 0;
+    double more_s[DIAGNOSIS_BLOCKS];
+    for (size_t block = 0; block < DIAGNOSIS_BLOCKS; block++) {
+        double sum_s = 0, own_s = 0;
+        for (size_t i = 0; i < sums->n_ranks; i++) {
+            const struct site_rank *rank = &sums->ranks[i];
+            double seconds = diagnosis->places[rank->place].block_s[block] * (1 - diagnosis->busy_share[rank->rank]);
+            sum_s += seconds;
+            own_s = rank == most ? seconds : own_s;
+        }
+        if (sum_s > 0 && n < calls)
+            more_s[n++] = own_s - sum_s / (double)sums->n_ranks;
+    }
+    return is_above(more_s, n, chance / (double)sums->n_ranks);
 }
 
 static bool by_chance(const struct diagnosis *diagnosis, const struct site_sums *sums, size_t n_late)
@@ -276,10 +322,16 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
         cost_s += sums->ranks[i].cost_s;
     if (by_chance(diagnosis, sums, n_late) && cost_s < ONCE_SHARE * diagnosis->all_s)
         return 0;
-    if (!stand_apart(diagnosis, sums, n_late))
+    if (!stand_apart(sums, n_late))
         return 0;
     for (size_t i = 0; i < n_late; i++) {
-        if (diagnosis->busy_share[sums->ranks[i].rank] >= 0.5) /* the scheduler's doing as much as its own */
+        const struct site_rank *late = &sums->ranks[i];
+        if (diagnosis->busy_share[late->rank] >= 0.5) /* the scheduler's doing as much as its own */
+            continue;
+        if (late->cost_s < ELSEWHERE_SHARE * diagnosis->all_s && !is_root(diagnosis, sums->site, late->rank) &&
+            !does_more(diagnosis, sums, late, n_late))
+            continue;
+        if (late->cost_s < ONCE_SHARE * diagnosis->all_s && !is_lasting(diagnosis, late->rank, LATE_CHANCE))
             continue;
         *found = true;
         if (add_late_rank(diagnosis, sums, &sums->ranks[i]) != 0)
@@ -299,29 +351,6 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
 #define UNEVEN_CHANCE 0.001
 
 enum { LEAST_CALLS = 4 };
-
-/* Says whether the rank computes more than the others in all of the run, beyond chance. */
-static bool is_lasting(const struct diagnosis *diagnosis, const struct site_sums *sums, const struct site_rank *most)
-{
-    size_t calls = diagnosis->places[most->place].calls;
-    size_t n = calls < DIAGNOSIS_BLOCKS ? calls : DIAGNOSIS_BLOCKS, used = 0;
-    double more_s[DIAGNOSIS_BLOCKS] = {0};
-    for (size_t block = 0; block < DIAGNOSIS_BLOCKS; block++) {
-        double sum_s = 0, own_s = 0;
-        for (size_t i = 0; i < sums->n_ranks; i++) {
-            const struct site_rank *rank = &sums->ranks[i];
-            double seconds = diagnosis->places[rank->place].block_s[block] * (1 - diagnosis->busy_share[rank->rank]);
-            sum_s += seconds;
-            own_s = rank == most ? seconds : own_s;
-        }
-        if (sum_s > 0 && used < n)
-            more_s[used++] = own_s - sum_s / (double)sums->n_ranks;
-    }
-    if (used < 2)
-        return false;
-    double mean_s = mean_of(more_s, used), error_s = sqrt(variance_of(more_s, used) / (double)used);
-    return mean_s > error_s * student_quantile(UNEVEN_CHANCE / (double)sums->n_ranks, (double)(used - 1));
-}
 
 /* Returns how much more a rank computes than the mean of all, anywhere: where ranks go different ways through the
  * program, less work before one call may be more before another one. */
@@ -358,7 +387,7 @@ static int imbalance_find(struct diagnosis *diagnosis, const struct site_sums *s
     double cost_s = fmin((most->computed_s - mean_s) * (double)sums->n_ranks, sums->cost_s);
     if (!(cost_s >= LASTING * sums->cost_s) || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s ||
         more_than_all(diagnosis, most->rank) < LASTING * (most->computed_s - mean_s) ||
-        !is_lasting(diagnosis, sums, most))
+        !is_lasting_there(diagnosis, sums, most, UNEVEN_CHANCE))
         return 0;
     struct finding finding = diagnosis_finding(FINDING_IMBALANCE, cost_s);
     finding.rank = most->rank;

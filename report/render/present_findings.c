@@ -1,4 +1,5 @@
-/* Shows findings: some on the first screen, all in their section, one with its evidence, and the kinds that there are. */
+/* Shows findings: some on the first screen, all in their section, one with its evidence, and the kinds that there are.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

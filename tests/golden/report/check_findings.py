@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from made_trace import check, database, end
+from made_trace import check, database, end, run
 
 SHOW = sys.argv[3]
 MS, US = 1000000, 1000
@@ -23,17 +23,55 @@ class Made:
         self.ranks, self.per_node = ranks, per_node or ranks
         self.at = [0] * ranks
         self.messages, self.collectives, self.forms = [], [], {}
+        self.functions = {"MPI_Send": 1, "MPI_Recv": 2, "MPI_Allreduce": 3}
+        self.waiting, self.transfers, self.accesses = [], [], []  # calls of MPI_Waitall, rows of rma and file_call
         self.waits = {}
         self.eager = eager
 
     def compute(self, rank, time_ns):
         self.at[rank] += time_ns
 
-    def meet(self, site, transfer_ns=10 * US):
+    def function(self, name):
+        return self.functions.setdefault(name, len(self.functions) + 1)
+
+    def meet(self, site, transfer_ns=10 * US, function="MPI_Allreduce", sizes=None, root=None):
+        """A collective in which all wait for the last one, or for the root."""
         begin = list(self.at)
-        leave = max(begin) + transfer_ns
-        self.collectives += [(rank, begin[rank], leave, site) for rank in range(self.ranks)]
-        self.at = [leave] * self.ranks
+        leave = [(max(begin) if root is None else max(begin[rank], begin[root])) + transfer_ns for rank in range(self.ranks)]
+        self.collectives += [(rank, begin[rank], leave[rank], site, function, sizes[rank] if sizes else 8, root) for rank in range(self.ranks)]
+        self.function(function)
+        self.at = leave
+
+    def rendezvous(self, src, dst, size, site, recv_site, transfer_ns=MS, function="MPI_Send"):
+        """A blocking send that waits for its receive."""
+        post, recv = self.at[src], self.at[dst]
+        self.at[src] = self.at[dst] = max(post, recv) + transfer_ns
+        self.messages.append((src, dst, size, site, recv_site, post, self.at[src], recv, self.at[dst], function))
+
+    def post(self, messages, wait_site, site=50, recv_site=60, transfer_ns=10 * US, work=None):
+        """All ranks post the messages (src, dst, bytes), nonblocking, work, and wait for theirs, which come then."""
+        posts = list(self.at)
+        self.at = [at + US for at in posts]
+        for rank in range(self.ranks):
+            self.compute(rank, work[rank] if work else 0)
+        begin = list(self.at)
+        for rank in range(self.ranks):
+            last = max([begin[rank]] + [posts[src] + US // 2 for src, dst, _ in messages if dst == rank])
+            self.at[rank] = last + transfer_ns
+            own = sum((src == rank) + (dst == rank) for src, dst, _ in messages)
+            self.waiting.append((rank, begin[rank], self.at[rank], own, wait_site))
+        self.messages += [(src, dst, size, site, recv_site, posts[src] + US // 2, self.at[src], posts[dst], self.at[dst], "MPI_Isend")
+                          for src, dst, size in messages]
+
+    def access(self, rank, function, size, offset, time_ns, site):
+        begin = self.at[rank]
+        self.at[rank] += time_ns
+        self.accesses.append((rank, function, size, offset, begin, time_ns, site))
+
+    def one_sided(self, rank, function, target, size, until_ns, site, collective=False):
+        begin = self.at[rank]
+        self.at[rank] = max(until_ns, begin + US)
+        self.transfers.append((rank, function, target, size, begin, self.at[rank] - begin, site))
 
     def send(self, src, dst, size, site, recv_site, transfer_ns=10 * US, call_ns=0):
         """A blocking send and its receive, which is posted at once."""
@@ -47,7 +85,6 @@ class Made:
         last = max(self.at) + MS
         sql = [f"INSERT INTO run VALUES (1, 'k', '0', 0, {last}, 'Open MPI', 'Open MPI v4', 'MPI_THREAD_SINGLE', 'made', {self.ranks}, "
                f"{self.ranks}, {self.eager}, {self.eager}, NULL, 'MPI_Init', 'all');",
-               "INSERT INTO function VALUES (1, 'MPI_Send'), (2, 'MPI_Recv'), (3, 'MPI_Allreduce');",
                f"INSERT INTO communicator VALUES (0, 'MPI_COMM_WORLD', NULL, NULL, {self.ranks}, NULL, 1);"]
         sql += [f"INSERT INTO node VALUES ({n}, 'node{n}', 1, {self.per_node}, NULL, {n}, {self.per_node});" for n in range(nodes)]
         sql += [f"INSERT INTO callsite VALUES ({n}, 'm', {n}, NULL, 'work', 'made.c', {n});" for n in range(1, 100)]
@@ -57,18 +94,33 @@ class Made:
         sql += ["INSERT INTO process(rank, node, socket, core, place, ended, begin_ns, end_ns, observed_ns, run_ns, wait_ns) VALUES "
                 f"({r}, {r // self.per_node}, 0, {r % self.per_node}, 'observed', 'finalize', 0, {last}, {last}, {last}, {self.waits.get(r, 0)});"
                 for r in range(self.ranks)]
-        for src, dst, size, site, recv_site, post, sent, recv, done in self.messages:
+        for src, dst, size, site, recv_site, post, sent, recv, done, *function in self.messages:
+            function = function[0] if function else "MPI_Send"
             level = 1 if src // self.per_node == dst // self.per_node else 3
-            form = self.forms.setdefault((level, site, recv_site), len(self.forms) + 1)
+            form = self.forms.setdefault((level, site, recv_site, function), len(self.forms) + 1)
+            inside = (US // 10, US // 10) if function == "MPI_Isend" else (sent - post, done - recv)
             sql.append("INSERT INTO message_row(src, dst, comm, tag, bytes, form, send_post_ns, send_ns, late_ns, recv_ns, room_bytes, "
                        f"send_call_ns, recv_call_ns) VALUES ({src}, {dst}, 0, 0, {size}, {form}, {post}, {sent - post}, {recv - post}, "
-                       f"{done - recv}, 0, {sent - post}, {done - recv});")
-        sql += [f"INSERT INTO form VALUES ({n}, {level}, 1, 2, {site}, {recv_site}, 0, 0, 0, 1, 1, NULL, NULL);"
-                for (level, site, recv_site), n in self.forms.items()]
-        for rank, begin, leave, site in self.collectives:
-            sql.append("INSERT INTO collective(rank, function, comm, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite) VALUES "
-                       f"({rank}, 'MPI_Allreduce', 0, 8, {begin}, {leave}, {leave - begin}, 0, {site});"
-                       f"INSERT INTO call_row VALUES ({rank}, 3, {begin}, {leave - begin}, 0, 0, {site});")
+                       f"{done - recv}, 0, {inside[0]}, {inside[1]});")
+        for (level, site, recv_site, function), n in self.forms.items():
+            blocking = int(function != "MPI_Isend")
+            sql.append(f"INSERT INTO form VALUES ({n}, {level}, {self.function(function)}, {self.function('MPI_Recv' if blocking else 'MPI_Irecv')}, "
+                       f"{site}, {recv_site}, 0, 0, 0, {blocking}, {blocking}, NULL, NULL);")
+        for rank, begin, leave, site, function, size, root in self.collectives:
+            sql.append("INSERT INTO collective(rank, function, comm, bytes, root, begin_ns, end_ns, call_ns, nonblocking, callsite) VALUES "
+                       f"({rank}, '{function}', 0, {size}, {'NULL' if root is None else root}, {begin}, {leave}, {leave - begin}, 0, {site});"
+                       f"INSERT INTO call_row VALUES ({rank}, {self.function(function)}, {begin}, {leave - begin}, 0, 0, {site});")
+        for rank, begin, end_ns, completed, site in self.waiting:
+            sql.append(f"INSERT INTO call_row VALUES ({rank}, {self.function('MPI_Waitall')}, {begin}, {end_ns - begin}, {completed}, 0, {site});")
+        for rank, function, target, size, begin, length, site in self.transfers:
+            sql.append("INSERT INTO rma(rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite) VALUES "
+                       f"({rank}, '{function}', 0, 1, {'NULL' if target is None else target}, {size}, {begin}, {begin + length}, {length}, 0, {site});"
+                       f"INSERT INTO call_row VALUES ({rank}, {self.function(function)}, {begin}, {length}, 0, 0, {site});")
+        for rank, function, size, offset, begin, length, site in self.accesses:
+            sql.append("INSERT INTO file_call(rank, function, comm, file, bytes, offset, begin_ns, end_ns, call_ns, nonblocking, collective, "
+                       f"failed, callsite) VALUES ({rank}, '{function}', 0, 1, {size}, {offset}, {begin}, {begin + length}, {length}, 0, 0, 0, "
+                       f"{site}); INSERT INTO call_row VALUES ({rank}, {self.function(function)}, {begin}, {length}, 0, 0, {site});")
+        sql += [f"INSERT INTO function VALUES ({n}, '{name}');" for name, n in self.functions.items()]
         return database(path, "BEGIN;" + "".join(sql) + "".join(more) + "COMMIT;")
 
 
@@ -256,6 +308,359 @@ def places(folder):
         check(name, "placement" not in kinds(made.write(folder / "a.db", more)), findings(folder / "a.db"))
 
 
+def expect_kind(name, folder, made, kind, *words):
+    """The kind is found once, first or under nothing else, with a gain; returns its row."""
+    found = findings(made.write(folder / "a.db"))
+    rows = [row for row in found if row[0] == kind]
+    check(name, len(rows) == 1 and rows[0][10] == "-1" and all(word in rows[0][7] for word in words), found)
+    check(name + ": two lines", all(len(row[7]) <= 160 for row in found), found)
+    return rows[0] if rows else [""] * 11
+
+
+def expect_none(name, folder, made, *kinds_of):
+    found = kinds(made.write(folder / "a.db"))
+    check(name, not set(kinds_of) & set(found), findings(folder / "a.db"))
+
+
+def expect_gain(name, row, made, mended):
+    """The replay gains what the mended run is shorter by."""
+    gain_ns = max(made.at) - max(mended.at)
+    check(f"{name}: gain", row[8] and abs(float(row[8]) * 1e9 - gain_ns) < 0.1 * max(made.at), (row, gain_ns, max(made.at)))
+
+
+def late_in_time(folder):
+    def made_late(late_ns):
+        made = Made(4)
+        for step in range(60):
+            for rank in range(4):
+                made.compute(rank, MS + (late_ns(step) if rank == 2 else 0))
+            made.meet(31)
+        return made
+    balanced = made_late(lambda step: 0)
+    for kind, late_ns, words in (("late-rank", lambda step: 5 * MS, ("in 60 of 60 calls;",)),
+                                 ("late-stretch", lambda step: 5 * MS * (20 <= step < 40), ("all from 0.02", " to 0.1")),
+                                 ("late-trend", lambda step: step * MS // 5, ("more and more",))):
+        made = made_late(late_ns)
+        row = expect_kind(kind, folder, made, kind, "rank 2 arrives last at", *words)
+        expect_gain(kind, row, made, balanced)
+    made = Made(4)
+    for _ in range(20):
+        for rank in range(4):
+            made.compute(rank, MS)
+        made.meet(30)
+        made.compute(1, 4 * MS)
+        made.meet(31, function="MPI_Bcast", root=1)
+    expect_kind("root's part", folder, made, "root-part", "rank 1, the root, works before MPI_Bcast (work made.c:31)")
+
+
+def turns(folder):
+    def token(at_once):
+        made = Made(4)
+        for _ in range(20):
+            for rank in range(4):
+                if at_once:
+                    made.compute(rank, 3 * MS)
+            if not at_once:
+                made.compute(0, 3 * MS)
+            for rank in range(3):
+                made.send(rank, rank + 1, 8, 10, 20)
+                if not at_once:
+                    made.compute(rank + 1, 3 * MS)
+            made.send(3, 0, 8, 10, 20)
+        return made
+    row = expect_kind("a token", folder, token(False), "chain", "4 ranks work one after the other, from rank 0 on", "MPI_Recv (work made.c:20)")
+    expect_gain("a token", row, token(False), token(True))
+    expect_none("all at once", folder, token(True), "chain", "late-rank")
+
+    def shift(size):
+        made = Made(4)
+        for _ in range(20):
+            for rank in range(4):
+                made.compute(rank, MS // 2)
+            posts, recv = list(made.at), list(made.at)
+            for src in (2, 1, 0):  # rank 3 sends nothing, and receives at once
+                large = size > 65536
+                done = max(posts[src], recv[src + 1]) + MS if large else posts[src] + 10 * US
+                made.messages.append((src, src + 1, size, 10, 20, posts[src], done, recv[src + 1], max(done, recv[src + 1] + 10 * US)))
+                recv[src] = done
+                made.at[src + 1] = max(done, recv[src + 1] + 10 * US)
+            made.at[0] = recv[0]
+        return made
+    expect_kind("sends in turn", folder, shift(1 << 20), "sends-in-turn", "MPI_Send (work made.c:10) sends in turn")
+    expect_none("sends that need not wait", folder, shift(1000), "sends-in-turn", "late-receiver", "chain")
+
+
+def receivers(folder):
+    chance = random.Random(5)
+
+    def pairs(late_ns, function="MPI_Send", size=1 << 20):
+        made = Made(4)
+        for _ in range(30):
+            for src in (0, 2):
+                lateness = late_ns()
+                made.compute(src, 2 * MS + max(-lateness, 0))
+                made.compute(src + 1, 2 * MS + max(lateness, 0))
+                if size > 65536 or function == "MPI_Ssend":
+                    made.rendezvous(src, src + 1, size, 10, 20, 100 * US, function)
+                else:
+                    made.send(src, src + 1, size, 10, 20)
+        return made
+    expect_kind("late receivers", folder, pairs(lambda: 5 * MS), "late-receiver", "MPI_Send (work made.c:10) waits for receives",
+                "in 60 of 60 messages")
+    expect_none("late by chance", folder, pairs(lambda: chance.choice((-1, 1)) * chance.randrange(2 * MS)), "late-receiver", "late-rank", "chain")
+    expect_kind("synchronous", folder, pairs(lambda: 5 * MS, "MPI_Ssend", 100), "synchronous", "MPI_Ssend (work made.c:10) waits for receivers",
+                "messages of 100 B")
+    expect_none("not synchronous", folder, pairs(lambda: 5 * MS, "MPI_Send", 100), "synchronous", "late-receiver")
+    made = Made(5)
+    for _ in range(20):
+        for rank in range(1, 5):
+            made.compute(rank, MS)
+        for src in range(1, 5):
+            made.compute(0, 2 * MS)
+            made.rendezvous(src, 0, 1 << 20, 10, 20, 100 * US)
+    expect_kind("a hot receiver", folder, made, "hot-receiver", "rank 0 receives from 4 ranks")
+
+
+def order_of_receives(folder):
+    for reverse in (True, False):
+        made = Made(2)
+        for _ in range(3):
+            n, base = 2000, list(made.at)
+            sent = [base[0] + 3 * MS + i * US for i in range(n)]
+            recv = [base[1] + i * US for i in range(n)]
+            end_ns = sent[-1] + MS
+            order = reversed(range(n)) if reverse else range(n)
+            for i, k in enumerate(order):
+                made.messages.append((0, 1, 8, 10, 20, sent[k], sent[k] + 500, recv[i], end_ns, "MPI_Isend"))
+            made.waiting += [(0, sent[-1] + 600, sent[-1] + 700, n, 40), (1, base[1] + n * US + 100, end_ns, n, 40)]
+            made.at = [end_ns, end_ns]
+        if reverse:
+            expect_kind("reversed order", folder, made, "receive-order", "MPI_Irecv (work made.c:20) posts receives: each passes 1000 others")
+        else:
+            expect_none("in order", folder, made, "receive-order")
+
+
+def overlap(folder):
+    def halo(works, behind, transfer_ns, size):
+        made = Made(4)
+        for step in range(40):
+            swapped = [(rank + step) % 2 for rank in range(4)]
+            for rank in range(4):
+                made.compute(rank, behind[swapped[rank]])
+            made.post([(rank, (rank + 1) % 4, size) for rank in range(4)], 40, transfer_ns=transfer_ns, work=[works] * 4)
+            for rank in range(4):
+                made.compute(rank, behind[1 - swapped[rank]])
+        return made
+    expect_kind("waits too early", folder, halo(0, (MS, 5 * MS), 10 * US, 1000), "early-wait", "MPI_Waitall (work made.c:40) waits right behind")
+    expect_none("waits that cost nothing", folder, halo(0, (3 * MS, 3 * MS), 10 * US, 1000), "early-wait")
+    expect_kind("no progress", folder, halo(4 * MS, (0, 0), 2 * MS, 1 << 22), "no-progress", "messages of 4.2 MB move only in MPI_Waitall")
+    expect_none("progress", folder, halo(4 * MS, (0, 0), 20 * US, 1 << 22), "no-progress")
+
+
+def collectives(folder):
+    def sums(work):
+        made = Made(4)
+        for _ in range(50):
+            for _ in range(20):
+                for rank in range(4):
+                    made.compute(rank, work)
+                made.meet(31, 20 * US)
+            for rank in range(4):
+                made.compute(rank, MS)
+            made.meet(32, 20 * US)
+        return made
+    expect_kind("small collectives", folder, sums(2 * US), "small-collectives", "MPI_Allreduce (work made.c:31) is called 1000 times by a rank for 8 B")
+    expect_none("with work between", folder, sums(200 * US), "small-collectives")
+
+    def barriers(differs, barrier):
+        made = Made(4)
+        for step in range(40):
+            for rank in range(4):
+                made.compute(rank, (6 * MS if (rank + step) % 2 else MS) if differs else 3 * MS)
+            if barrier or step == 39:
+                made.meet(31, function="MPI_Barrier")
+        return made
+    row = expect_kind("barriers", folder, barriers(True, True), "barriers", "in 40 calls of MPI_Barrier (work made.c:31)")
+    expect_gain("barriers", row, barriers(True, True), barriers(True, False))
+    expect_none("barriers that cost nothing", folder, barriers(False, True), "barriers")
+    for kind, sizes in (("uneven", [10, 10, 100000, 10]), ("even", [1000, 1000, 1300, 1000])):
+        made = Made(4)
+        for _ in range(20):
+            for rank in range(4):
+                made.compute(rank, MS)
+            made.meet(31, MS, "MPI_Allgatherv", sizes)
+        if kind == "uneven":
+            expect_kind("uneven counts", folder, made, "uneven-counts", "rank 2 has 100 % of the bytes of MPI_Allgatherv (work made.c:31)")
+        else:
+            expect_none("even counts", folder, made, "uneven-counts")
+
+
+def windows(folder):
+    def locks(at_once):
+        made, free = Made(4), 0
+        for _ in range(10):
+            for rank in range(4):
+                if not at_once:
+                    made.compute(rank, 20 * MS if rank == 0 else 100 * US)
+                made.one_sided(rank, "MPI_Win_lock", 0, 0, free if at_once else 0, 10)
+                made.one_sided(rank, "MPI_Put", 0, 64, 0, 11)
+                made.compute(rank, 4 * MS if at_once else 0)
+                made.one_sided(rank, "MPI_Win_unlock", 0, 0, 0, 12)
+                free = made.at[rank]
+            if not at_once:
+                made.at = [max(made.at) + rank * MS for rank in range(4)]
+        return made
+    expect_kind("locks", folder, locks(True), "serial-locks", "locks of rank 0's window meet others", "MPI_Win_lock (work made.c:10)")
+    expect_none("locks apart", folder, locks(False), "serial-locks")
+    for each in (1, 50):
+        made = Made(2)
+        for i in range(4000):
+            made.one_sided(0, "MPI_Put", 1, 8, 0, 11)
+            made.one_sided(1, "MPI_Put", 0, 8, 0, 11)
+            for rank in range(2) if i % each == each - 1 else ():
+                made.one_sided(rank, "MPI_Win_flush", 1 - rank, 0, made.at[rank] + 5 * US, 12)
+        if each == 1:
+            expect_kind("flushes", folder, made, "many-flushes", "MPI_Win_flush (work made.c:12) comes 8000 times, behind 1 transfer each")
+        else:
+            expect_none("few flushes", folder, made, "many-flushes")
+    for origins in ((0,), range(4)):
+        made = Made(4)
+        for step in range(40):
+            for rank in range(4):
+                made.compute(rank, 6 * MS if (rank + step) % 4 == 0 else MS)
+            for rank in origins:
+                made.one_sided(rank, "MPI_Put", (rank + 1) % 4, 64, 0, 11)
+            last = max(made.at) + 10 * US
+            for rank in range(4):
+                made.one_sided(rank, "MPI_Win_fence", None, 0, last, 12)
+        if len(origins) == 1:
+            expect_kind("fences", folder, made, "wide-fence", "4 ranks meet in MPI_Win_fence (work made.c:12), but only 2 transfer")
+        else:
+            expect_none("fences for all", folder, made, "wide-fence")
+
+
+def files(folder):
+    for writers in ((0,), range(4)):
+        made = Made(4)
+        for step in range(20):
+            for rank in range(4):
+                made.compute(rank, MS)
+            for rank in writers:
+                made.access(rank, "MPI_File_write_at", 1 << 20, (step * 4 + rank) << 20, 4 * MS // len(writers), 10)
+            made.meet(31)
+        if len(writers) == 1:
+            expect_kind("one writer", folder, made, "one-writer", "rank 0 alone accesses files, at MPI_File_write_at (work made.c:10)")
+        else:
+            expect_none("four writers", folder, made, "one-writer", "small-accesses", "interleaved-accesses")
+    for kind, size, stride in (("small-accesses", 64, 1), ("interleaved-accesses", 4096, 2), (None, 1 << 20, 1)):
+        made = Made(2)
+        for i in range(400):
+            for rank in range(2):
+                offset = (i * 2 + rank) * size if stride == 2 else (rank * 400 + i) * size
+                made.access(rank, "MPI_File_write_at", size, offset, 20 * US, 10)
+                made.compute(rank, 20 * US)
+        if kind:
+            expect_kind(kind, folder, made, kind, "MPI_File_write_at (work made.c:10)")
+        else:
+            expect_none("large accesses", folder, made, "small-accesses", "interleaved-accesses")
+
+
+def threads(folder):
+    for at_once in (True, False):
+        made = Made(2)
+        for step in range(200):
+            for thread in range(2):
+                begin = step * 200 * US + (0 if at_once else thread * 100 * US)
+                length = 80 * US if at_once else 40 * US
+                for src in range(2):
+                    made.accesses.append((src, "MPI_File_sync", 0, 0, begin + thread * 100, length, 10))
+        made.at = [200 * 200 * US] * 2
+        if at_once:
+            expect_kind("threads", folder, made, "threads-in-turn", "threads of a rank are in MPI_File_sync (work made.c:10) at the same time")
+        else:
+            expect_none("threads in turn", folder, made, "threads-in-turn")
+
+
+def machine(folder):
+    for kind, factors in (("slow-core", (130, 130, 130)), ("more work", (100, 100, 260))):
+        made = Made(4)
+        for _ in range(20):
+            for site in range(3):
+                for rank in range(4):
+                    made.compute(rank, MS * (factors[site] if rank == 2 else 100) // 100)
+                made.meet(30 + site)
+        if kind == "slow-core":
+            expect_kind("a slow core", folder, made, "slow-core", "rank 2 takes 1.30 times as long as the others at each of 3 lines: a slow core")
+        else:
+            expect_none("more work at one line", folder, made, "slow-core")
+    made = Made(4)
+    for _ in range(10):
+        for rank in range(4):
+            made.compute(rank, 10 * MS)
+        made.meet(31)
+    made.waits = {rank: 30 * MS for rank in range(4)}
+    expect_kind("more ranks than processors", folder, made, "busy-processors", "for processors that others had")
+    crowded = made.write(folder / "a.db", "UPDATE node SET processors = 2;")
+    check("crowded", kinds(crowded) == ["crowded"] and "4 ranks share 2" in findings(crowded)[0][7], findings(crowded))
+
+
+def ends(folder):
+    for kind, before, behind in (("start-up", 100 * MS, 0), ("shut-down", 0, 100 * MS), (None, 20 * MS, 20 * MS)):
+        made = Made(4)
+        made.compute(0, before)
+        made.meet(30)
+        for _ in range(40):
+            for rank in range(4):
+                made.compute(rank, 4 * MS)
+            made.meet(31)
+        made.compute(1, behind)
+        made.meet(32)
+        if kind:
+            expect_kind(kind, folder, made, kind, f"the {kind} takes 10", "most for rank " + ("0" if before else "1"))
+        else:
+            expect_none("short ends", folder, made, "start-up", "shut-down")
+
+
+def balanced(folder):
+    """Work that differs by chance, and by a drift that lasts: nothing is named."""
+    chance, named = random.Random(11), []
+    for trial in range(40):
+        ranks, steps = chance.choice((2, 4, 8)), chance.choice((20, 60, 150))
+        made, drift = Made(ranks), [0] * ranks
+        for step in range(steps):
+            for rank in range(ranks):
+                drift[rank] = 0.9 * drift[rank] + chance.gauss(0, 0.02)
+                made.compute(rank, int(MS * max(1 + drift[rank] + chance.gauss(0, 0.04), 0.1)))
+            for src in range(ranks) if trial % 2 else ():
+                made.send(src, (src + 1) % ranks, 1000, 10, 20)
+            if trial % 2 == 0 or step % 10 == 9:
+                made.meet(31)
+        named += [(trial, row[0], row[7]) for row in findings(made.write(folder / "a.db"))]
+    check("40 balanced jobs: one at most names something", len({trial for trial, *_ in named}) <= 1, named)
+
+
+def shown(folder):
+    """What the report makes of findings: gains, evidence, kinds."""
+    made = Made(4)
+    for _ in range(10):
+        for rank in range(4):
+            made.compute(rank, MS + (rank == 2) * 9 * MS)
+        made.meet(31)
+    path = made.write(folder / "a.db")
+    code, text, _ = run("report", path)
+    check("the first screen", code == 0 and "1. rank 2 arrives last at" in text and "gain 89 %" in " ".join(text.split()), text)
+    code, text, errors = run("report", path, "--explain", "1")
+    check("explained", code == 0 and "Finding 1: late-rank" in text and "what to do: " in text and text.count("10  ") >= 4 and "mpistair query" in text,
+          (text, errors))
+    query = " ".join(text[text.index('"SELECT') + 1:].split('"')[0].split())
+    code, rows, errors = run("query", path, query, "--format", "csv")
+    check("its query", code == 0 and len(rows.splitlines()) == 41, (query, rows, errors))
+    code, text, errors = run("report", path, "--explain", "9")
+    check("no such finding", code == 1 and "there is no finding 9; it has 1" in errors, errors)
+    code, text, _ = run("report", "--list-findings")
+    check("all kinds", code == 0 and text.count("what to do: ") == 32 and "\nchain\n" in text and all(len(line) <= 80 for line in text.splitlines()), text)
+
+
 def damaged(folder):
     for made in (ring(20 * MS), apart(2)):
         for statement in ("UPDATE message_row SET bytes = -9223372036854775807 - 1", "UPDATE message_row SET bytes = 9223372036854775807",
@@ -310,7 +715,8 @@ def large(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, places, damaged, odd, large):
+        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, places, late_in_time, turns, receivers,
+                     order_of_receives, overlap, collectives, windows, files, threads, machine, ends, balanced, shown, damaged, odd, large):
             part(pathlib.Path(name))
     end("findings")
 
