@@ -13,20 +13,21 @@
 #include "share/base/placement.h"
 
 static const char import_usage[] =
-    "usage: mpistair import FILE... -o trace.db [--from otf2|goal|tit] [--placement L.csv] [--no-calls]\n"
+    "usage: mpistair import FILE... -o trace.db [--from otf2|goal|dumpi|tit] [--placement L.csv] [--no-calls]\n"
     "\n"
     "Makes a trace of what another tool recorded: an OTF2 archive (its anchor, traces.otf2; of Score-P, or of Extrae\n"
-    "by its converter), GOAL of LogGOPSim, or time-independent traces of SimGrid. The trace has what the format has: "
+    "by its converter), GOAL of LogGOPSim, DUMPI of SST (a file a rank), or time-independent traces of SimGrid. The "
+    "trace has what the format has: "
     "no\n"
     "call sites; places only of an OTF2 archive or by --placement; and GOAL and SimGrid's have no clock, so "
     "computation is\n"
     "as written, and time inside MPI is waiting for others alone.\n";
 
-enum format { FORMAT_OTF2, FORMAT_GOAL, FORMAT_TIT, FORMATS };
+enum format { FORMAT_OTF2, FORMAT_GOAL, FORMAT_DUMPI, FORMAT_TIT, FORMATS };
 
 static const struct {
     const char *name, *suffix;
-} formats[FORMATS] = {{"otf2", ".otf2"}, {"goal", ".goal"}, {"tit", ".tit"}};
+} formats[FORMATS] = {{"otf2", ".otf2"}, {"goal", ".goal"}, {"dumpi", ".bin"}, {"tit", ".tit"}};
 
 /* Returns the format that was asked for, or that the first file's name has; FORMATS: neither. */
 static enum format format_of(const char *asked, const char *path)
@@ -46,9 +47,10 @@ static int read_files(enum format format, char **paths, size_t n, struct import_
     const char *const *files = (const char *const *)paths;
     if (n > 1 && (format == FORMAT_OTF2 || format == FORMAT_GOAL))
         return error_set(error, "%s: a trace of this format is one file", paths[1]);
-    return format == FORMAT_OTF2   ? import_otf2(paths[0], run, error)
-           : format == FORMAT_GOAL ? import_goal(paths[0], run, error)
-                                   : import_tit(files, n, run, error);
+    return format == FORMAT_OTF2    ? import_otf2(paths[0], run, error)
+           : format == FORMAT_DUMPI ? import_dumpi(files, n, run, error)
+           : format == FORMAT_GOAL  ? import_goal(paths[0], run, error)
+                                    : import_tit(files, n, run, error);
 }
 
 static int import_files(enum format format, char **paths, size_t n, struct ingest_options *options, struct error *error)
@@ -78,7 +80,7 @@ int cmd_import(int argc, char **argv)
     const struct option_row rows[] = {
         {'o', "output", "FILE", "the trace; an existing file is replaced once the new one is complete",
          .text = &options.output},
-        {0, "from", "FORMAT", "otf2, goal, tit; default: by the first file's suffix: .otf2, .goal, .tit",
+        {0, "from", "FORMAT", "otf2, goal, dumpi, tit; default: by the first file's suffix: .otf2, .goal, .bin, .tit",
          .text = &asked},
         {0, "placement", "L.csv", "node and socket of each rank (columns rank,node,socket)", .text = &placement_path},
         {0, "no-calls", NULL, "omit the table of single calls, for a smaller file", .flag = &no_calls},
@@ -95,8 +97,8 @@ int cmd_import(int argc, char **argv)
     enum format format = format_of(asked, argv[0]);
     if (format == FORMATS)
         return wrong_usage("import",
-                           asked ? "--from %s: expected otf2, goal or tit"
-                                 : "%s: its suffix is none of .otf2, .goal, .tit; give --from FORMAT",
+                           asked ? "--from %s: expected otf2, goal, dumpi or tit"
+                                 : "%s: its suffix is none of .otf2, .goal, .bin, .tit; give --from FORMAT",
                            asked ? asked : argv[0]);
     options.calls = !no_calls;
     struct placement placement = {0};

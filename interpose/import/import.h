@@ -88,6 +88,7 @@ int import_function(const char *name);
  * or offset, and the reason. */
 int import_otf2(const char *path, struct import_run *run, struct error *error);
 int import_goal(const char *path, struct import_run *run, struct error *error);
+int import_dumpi(const char *const *paths, size_t n, struct import_run *run, struct error *error);
 int import_tit(const char *const *paths, size_t n, struct import_run *run, struct error *error);
 
 #endif

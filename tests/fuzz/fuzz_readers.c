@@ -16,6 +16,7 @@ enum { MAX_ARGUMENTS = 24, MAX_PATHS = 32 };
 const struct reader readers[] = {
     {"arrivals", read_arrivals},
     {"database", read_database},
+    {"dumpi", read_dumpi},
     {"goal", read_goal},
     {"machine", read_machine},
     {"maps", read_maps},

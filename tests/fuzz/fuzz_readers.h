@@ -19,6 +19,7 @@ extern const struct reader readers[];
 
 void read_arrivals(const uint8_t *data, size_t size);
 void read_database(const uint8_t *data, size_t size);
+void read_dumpi(const uint8_t *data, size_t size);
 void read_goal(const uint8_t *data, size_t size);
 void read_machine(const uint8_t *data, size_t size);
 void read_maps(const uint8_t *data, size_t size);

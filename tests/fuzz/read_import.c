@@ -1,4 +1,4 @@
-/* Reads traces of other tools, as text, through the whole command: what it lets pass is a trace that can be read. */
+/* Reads traces of other tools through the whole command: what it lets pass is a trace that can be read. */
 #include "interpose/record_commands.h"
 #include "report/command/commands.h"
 #include "tests/fuzz/fuzz_readers.h"
@@ -19,4 +19,9 @@ void read_goal(const uint8_t *data, size_t size)
 void read_tit(const uint8_t *data, size_t size)
 {
     import("tit", "x.tit", data, size);
+}
+
+void read_dumpi(const uint8_t *data, size_t size)
+{
+    import("dumpi", "x-0.bin", data, size);
 }

@@ -10,6 +10,8 @@ import struct
 import sys
 import tempfile
 
+import dumpi_file
+
 SOURCE = sys.argv[3]
 sys.path.insert(0, os.path.join(SOURCE, "tests/golden/trace"))
 import spool
@@ -46,6 +48,7 @@ RESULTS = ("interface,rma,mpi,ranks,buffers_per_rank,peers,bytes,threads,parts,c
 TEXTS = {
     "arrivals": ["rank,thread,seconds\n0,0,1e-3\n0,1,2e-3\n1,0,3e-3\n1,1,4e-3\n", "seconds\n1e-3\n2e-3\n# more\n2.5e-3\n",
                  "1,1,0.2\r\n0,0,0.1\r\n 1, 0,.3\r\n0,0,0.5\r\n", "5e-3\n5e-3\n5e-3\n7e-3\n"],
+    "dumpi": dumpi_file.pair(),
     "goal": ["num_ranks 2\n\nrank 0 {\nl1: calc 100\nl2: send 10b to 1 tag 3\nl2 requires l1\n}\n"
              "rank 1 {\nl1: recv 10b from 0 tag 3 cpu 1 nic 0\nl2: calc 50 cpu 0\nl2 irequires l1 // begun\n}\n"],
     "tit": ["0 init\n1 init\n0 compute 1e6\n0 isend 1 5 100 6\n0 waitall\n1 recv 0 5 100 6\n0 allreduce 8 0\n1 allreduce 8 0\n",

@@ -1,4 +1,4 @@
-"""`mpistair import` of GOAL and time-independent traces: what is right, and what is wrong with its line and reason.
+"""`mpistair import` of GOAL, DUMPI and time-independent traces: what is right, and what is wrong with its line and reason.
 
 usage: test_import_malformed.py MPISTAIR
 """
@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import dumpi_file
 
 MPISTAIR = os.path.abspath(sys.argv[1])
 
@@ -161,6 +163,46 @@ class Import(unittest.TestCase):
 
     def test_wrong_tit(self):
         self.check("x.tit", TIT, WRONG_TIT)
+
+    def import_dumpi(self, files, limit_s=60):
+        self.trace.unlink(missing_ok=True)
+        paths = []
+        for rank, content in enumerate(files):
+            paths.append(self.folder / f"dumpi-{rank:04d}.bin")
+            paths[-1].write_bytes(content)
+        return subprocess.run([MPISTAIR, "import", *paths, "-o", self.trace], capture_output=True, text=True, timeout=limit_s,
+                              errors="replace", env=dict(os.environ, TMPDIR=str(self.folder)))
+
+    def test_dumpi(self):
+        done = self.import_dumpi(dumpi_file.pair())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.query("SELECT src, dst, comm > 0, tag, bytes FROM message ORDER BY 5 DESC, 1"),
+                         [(0, 1, 0, 7, 80), (1, 0, 1, 9, 4), (0, 1, 1, 9, 4), (0, 1, 0, 5, 3), (1, 0, 0, 5, 3)][:1] +
+                         [(0, 1, 1, 9, 4), (1, 0, 1, 9, 4), (0, 1, 0, 5, 3), (1, 0, 0, 5, 3)])
+        self.assertEqual(self.query("SELECT count(*) FROM unmatched"), [(0,)])
+        self.assertEqual(self.query("SELECT function, comm > 0, bytes, root FROM collective WHERE rank = 1 ORDER BY begin_ns"),
+                         [("MPI_Allreduce", 1, 16, None), ("MPI_Gather", 0, 6, 0)])
+        self.assertEqual(self.query("SELECT count(*) FROM node"), [(2,)])
+        self.assertEqual(self.query("SELECT rank, world_rank FROM communicator_member WHERE communicator = "
+                                    "(SELECT max(comm) FROM message) ORDER BY 1"), [(0, 1), (1, 0)])
+
+    def test_cut_dumpi(self):
+        """However a file is cut, and whatever byte of it is another one, nothing is written that cannot be read."""
+        first, second = dumpi_file.pair()
+        for length in range(0, len(second), 41):
+            done = self.import_dumpi([first, second[:length]])
+            self.assertEqual((done.returncode, self.trace.exists()), (1, False), (length, done.stderr))
+            self.assertIn("dumpi-0001.bin", done.stderr)
+        for at in range(0, len(second), 29):
+            done = self.import_dumpi([first, second[:at] + bytes([second[at] ^ 0x55]) + second[at + 1:]])
+            self.assertIn(done.returncode, (0, 1), (at, done.stderr))
+
+    def test_files_of_ranks(self):
+        path = self.folder / "dumpi-0001.bin"
+        path.write_bytes(dumpi_file.pair()[1])
+        done = subprocess.run([MPISTAIR, "import", path, "-o", self.trace], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected the files of all ranks", done.stderr)
 
     def test_usage(self):
         for arguments, says in ((["x.xyz", "-o", "t.db"], "its suffix is none of"), ([], "no file"), (["x.goal"], "expected -o FILE"),

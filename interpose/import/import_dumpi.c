@@ -1,0 +1,635 @@
+/* Reads traces of SST's DUMPI, a file a rank. They are read twice: which communicators there are, who their members are
+ * and when the run began follows from the files of all ranks. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/import/dumpi.h"
+#include "interpose/import/import.h"
+#include "share/base/array.h"
+#include "share/base/map.h"
+#include "share/base/memory.h"
+#include "share/base/order.h"
+
+enum { MOST_RANKS = 1 << 16, MOST_HANDLES = 1 << 15 };
+
+/* A call that made a communicator. */
+struct creation {
+    uint16_t function;
+    int64_t old, made, colour, key;
+    uint32_t communicator; /* what it made, of all ranks; MAP_ABSENT: not known, or none */
+};
+
+struct communicator {
+    int32_t *members; /* [n] */
+    int32_t n;
+    uint64_t hash;
+};
+
+struct rank {
+    const char *path;
+    struct creation *creations; /* [n_creations] in order */
+    size_t n_creations;
+    size_t next;       /* first that is not resolved */
+    uint32_t *handles; /* [MOST_HANDLES] number of the communicator that a handle stands for; MAP_ABSENT: not known */
+};
+
+struct request {
+    struct spool_operation *record;
+    struct persistent {
+        enum spool_direction direction;
+        uint32_t communicator;
+        int32_t peer, tag;
+        uint64_t bytes;
+    } * persistent; /* NULL: of a single operation */
+};
+
+struct reader {
+    struct import_run *run;
+    struct rank *ranks;
+    struct communicator *communicators;
+    size_t n_communicators;
+    uint64_t first_ns;
+    uint64_t not_read; /* operations on communicators whose members are not known */
+    /* Of the rank that is written. */
+    struct import_process *process;
+    const struct dumpi_file *file;
+    int32_t rank;
+    size_t creation;
+    uint32_t n_indices;
+    uint32_t *indices; /* [MOST_HANDLES] by handle */
+    struct map request_numbers;
+    struct request *requests;
+    size_t n_requests;
+    uint64_t last_ns;
+};
+
+static bool is_creation(const char *name)
+{
+    static const char *const names[] = {"MPI_Comm_dup",    "MPI_Comm_create", "MPI_Comm_split",
+                                        "MPI_Cart_create", "MPI_Cart_sub",    "MPI_Graph_create"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static struct creation creation_of(const struct dumpi_record *record)
+{
+    const char *name = dumpi_functions[record->function].name;
+    const int64_t *values = record->values;
+    struct creation creation = {.function = record->function, .communicator = MAP_ABSENT};
+    bool old_is_second = strcmp(name, "MPI_Cart_sub") == 0 || strcmp(name, "MPI_Graph_create") == 0;
+    creation.old = values[old_is_second ? 1 : 0];
+    creation.made = values[record->n_values - 1];
+    if (strcmp(name, "MPI_Comm_split") == 0) {
+        creation.colour = values[1];
+        creation.key = values[2];
+    }
+    return creation;
+}
+
+static int read_creations(struct reader *reader, struct rank *rank, struct error *error)
+{
+    struct dumpi_file file;
+    if (dumpi_open(&file, rank->path, error) != 0)
+        return -1;
+    int result = dumpi_rewind(&file, error) != 0 ? -1 : 1;
+    if (reader->run->started_unix_ns == 0 && file.started_s < UINT32_MAX)
+        reader->run->started_unix_ns = file.started_s * UINT64_C(1000000000);
+    while (result == 1 && (result = dumpi_next(&file, error)) == 1) {
+        if (file.record.begin_ns > 0 && file.record.begin_ns < reader->first_ns)
+            reader->first_ns = file.record.begin_ns;
+        if (is_creation(dumpi_functions[file.record.function].name) && file.record.n_values >= 2)
+            ARRAY_ADD(rank->creations, rank->n_creations, creation_of(&file.record));
+    }
+    dumpi_close(&file);
+    return result;
+}
+
+static uint32_t add_communicator(struct reader *reader, int32_t *members, int32_t n)
+{
+    struct communicator made = {members, n, 0};
+    for (int32_t i = 0; i < n; i++)
+        made.hash = import_hash(made.hash, members[i]);
+    ARRAY_ADD(reader->communicators, reader->n_communicators, made);
+    return (uint32_t)(reader->n_communicators - 1);
+}
+
+static bool is_handle(int64_t handle)
+{
+    return handle >= 0 && handle < MOST_HANDLES;
+}
+
+/* Returns the communicator on which the rank's next creation is; MAP_ABSENT: none, or not known. */
+static uint32_t next_parent(const struct rank *rank)
+{
+    if (rank->next == rank->n_creations)
+        return MAP_ABSENT;
+    int64_t old = rank->creations[rank->next].old;
+    return is_handle(old) ? rank->handles[old] : MAP_ABSENT;
+}
+
+struct member {
+    int64_t colour, key;
+    int32_t place, rank; /* place in the parent */
+};
+
+static int compare_members(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    int by_colour = ORDER(a->colour, b->colour), by_key = ORDER(a->key, b->key);
+    return by_colour != 0 ? by_colour : by_key != 0 ? by_key : ORDER(a->place, b->place);
+}
+
+/* Makes the communicators of one creation, at which all members are. */
+static void make(struct reader *reader, uint32_t parent)
+{
+    struct communicator of = reader->communicators[parent];
+    struct member *members = xcalloc((size_t)of.n, sizeof *members);
+    int32_t n = 0;
+    bool is_sub = false;
+    for (int32_t i = 0; i < of.n; i++) {
+        struct rank *rank = &reader->ranks[of.members[i]];
+        const struct creation *creation = &rank->creations[rank->next];
+        is_sub = is_sub || strcmp(dumpi_functions[creation->function].name, "MPI_Cart_sub") == 0;
+        if (creation->made > DUMPI_COMM_NULL)
+            members[n++] = (struct member){creation->colour, creation->key, i, of.members[i]};
+    }
+    qsort(members, (size_t)n, sizeof *members, compare_members);
+    for (int32_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && members[end].colour == members[first].colour; end++)
+            ;
+        int32_t *ranks = xcalloc((size_t)(end - first), sizeof *ranks);
+        for (int32_t i = first; i < end; i++)
+            ranks[i - first] = members[i].rank;
+        uint32_t made = add_communicator(reader, ranks, end - first);
+        for (int32_t i = first; i < end && !is_sub; i++) { /* who shares a line of a grid is not in the trace */
+            struct rank *rank = &reader->ranks[members[i].rank];
+            struct creation *creation = &rank->creations[rank->next];
+            creation->communicator = made;
+            if (is_handle(creation->made))
+                rank->handles[creation->made] = made;
+        }
+    }
+    for (int32_t i = 0; i < of.n; i++)
+        reader->ranks[of.members[i]].next++;
+    free(members);
+}
+
+static bool is_complete(const struct reader *reader, uint32_t parent)
+{
+    const struct communicator *of = &reader->communicators[parent];
+    for (int32_t i = 0; i < of->n; i++)
+        if (next_parent(&reader->ranks[of->members[i]]) != parent)
+            return false;
+    return true;
+}
+
+/* Resolves creations in an order in which they can have happened. */
+static void resolve(struct reader *reader)
+{
+    int32_t *world = xcalloc((size_t)reader->run->n_ranks, sizeof *world);
+    for (int32_t i = 0; i < reader->run->n_ranks; i++)
+        world[i] = i;
+    uint32_t all = add_communicator(reader, world, reader->run->n_ranks);
+    for (int32_t i = 0; i < reader->run->n_ranks; i++) {
+        int32_t *self = xcalloc(1, sizeof *self);
+        *self = i;
+        reader->ranks[i].handles[DUMPI_COMM_WORLD] = all;
+        reader->ranks[i].handles[DUMPI_COMM_SELF] = add_communicator(reader, self, 1);
+    }
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (int32_t i = 0; i < reader->run->n_ranks; i++) {
+            uint32_t parent = next_parent(&reader->ranks[i]);
+            if (parent != MAP_ABSENT && reader->communicators[parent].members[0] == i && is_complete(reader, parent)) {
+                make(reader, parent);
+                goes_on = true;
+            } else if (parent == MAP_ABSENT && reader->ranks[i].next < reader->ranks[i].n_creations) {
+                reader->ranks[i].next++; /* on one that is not known: neither is what it makes */
+                goes_on = true;
+            }
+        }
+    }
+}
+
+static uint32_t index_of(struct reader *reader, int64_t handle)
+{
+    uint32_t index = is_handle(handle) ? reader->indices[handle] : SPOOL_NO_COMMUNICATOR;
+    reader->not_read += index == SPOOL_NO_COMMUNICATOR;
+    return index;
+}
+
+static int32_t peer_of(int64_t peer)
+{
+    return peer == DUMPI_ANY ? SPOOL_ANY : peer >= 0 && peer <= INT32_MAX ? (int32_t)peer : SPOOL_PROC_NULL;
+}
+
+static int32_t tag_of(int64_t tag)
+{
+    return tag == DUMPI_ANY ? SPOOL_ANY : tag >= 0 && tag <= INT32_MAX ? (int32_t)tag : 0;
+}
+
+static uint64_t bytes_of(const struct reader *reader, int64_t count, int64_t type)
+{
+    uint64_t each = dumpi_type_bytes(reader->file, type);
+    return count > 0 ? (uint64_t)count * each : 0;
+}
+
+/* Resolves a wildcard from the i-th status of the call. */
+static void set_source(const struct reader *reader, struct spool_operation *record, size_t i)
+{
+    const struct dumpi_record *call = &reader->file->record;
+    if (!record || record->direction != SPOOL_RECEIVE || !(record->flags & (SPOOL_ANY_SOURCE | SPOOL_ANY_TAG)))
+        return;
+    bool is_there = call->has_status && i < call->sources.n;
+    if (record->flags & SPOOL_ANY_SOURCE)
+        record->peer = is_there && call->sources.values[i] >= 0 ? call->sources.values[i] : SPOOL_UNKNOWN;
+    if (record->flags & SPOOL_ANY_TAG && is_there && call->tags.values[i] >= 0)
+        record->tag = call->tags.values[i];
+}
+
+static struct spool_operation *post(struct reader *reader, const struct import_call *call,
+                                    enum spool_direction direction, const int64_t *values, int64_t comm, bool blocking)
+{
+    uint32_t index = index_of(reader, comm);
+    return index == SPOOL_NO_COMMUNICATOR
+               ? NULL
+               : import_post(reader->process, call, direction, index, peer_of(values[2]), tag_of(values[3]),
+                             bytes_of(reader, values[0], values[1]), blocking);
+}
+
+static void open_request(struct reader *reader, int64_t handle, struct request request)
+{
+    *map_at(&reader->request_numbers, (struct map_key){(uint64_t)handle, 0, 0}) = (uint32_t)reader->n_requests;
+    ARRAY_ADD(reader->requests, reader->n_requests, request);
+}
+
+static struct request *find_request(const struct reader *reader, int64_t handle)
+{
+    uint32_t number = map_find(&reader->request_numbers, (struct map_key){(uint64_t)handle, 0, 0});
+    return number == MAP_ABSENT ? NULL : &reader->requests[number];
+}
+
+/* Completes one request of a call, with the i-th status. Returns whether an operation of ours ended. */
+static bool complete(struct reader *reader, int64_t handle, size_t i, uint64_t end_ns)
+{
+    struct request *request = find_request(reader, handle);
+    if (!request || !request->record)
+        return false;
+    set_source(reader, request->record, i);
+    import_complete(request->record, end_ns);
+    request->record = NULL;
+    return true;
+}
+
+static void start(struct reader *reader, const struct import_call *call, int64_t handle)
+{
+    struct request *request = find_request(reader, handle);
+    if (!request || !request->persistent || request->persistent->communicator == SPOOL_NO_COMMUNICATOR)
+        return;
+    const struct persistent *of = request->persistent;
+    request->record =
+        import_post(reader->process, call, of->direction, of->communicator, of->peer, of->tag, of->bytes, false);
+}
+
+static void make_persistent(struct reader *reader, const struct dumpi_record *record, enum spool_direction direction)
+{
+    struct persistent *persistent = xcalloc(1, sizeof *persistent);
+    *persistent =
+        (struct persistent){direction, index_of(reader, record->values[4]), peer_of(record->values[2]),
+                            tag_of(record->values[3]), bytes_of(reader, record->values[0], record->values[1])};
+    open_request(reader, record->values[5], (struct request){NULL, persistent});
+}
+
+static uint32_t complete_all(struct reader *reader, const struct dumpi_record *record, uint64_t end_ns)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; record->n_arrays > 0 && i < record->arrays[0].n; i++)
+        n += complete(reader, record->arrays[0].values[i], i, end_ns);
+    return n;
+}
+
+static uint32_t complete_some(struct reader *reader, const struct dumpi_record *record, uint64_t end_ns)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; record->n_arrays > 1 && i < record->arrays[1].n; i++) {
+        int32_t at = record->arrays[1].values[i];
+        if (at >= 0 && (size_t)at < record->arrays[0].n)
+            n += complete(reader, record->arrays[0].values[at], i, end_ns);
+    }
+    return n;
+}
+
+static uint32_t complete_any(struct reader *reader, const struct dumpi_record *record, uint64_t end_ns)
+{
+    int64_t at = record->values[1];
+    bool is_one = record->n_arrays > 0 && at >= 0 && (uint64_t)at < record->arrays[0].n;
+    return is_one && complete(reader, record->arrays[0].values[at], 0, end_ns);
+}
+
+static uint64_t sum_of(const struct dumpi_array *array)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < array->n; i++)
+        sum += array->values[i] > 0 ? (uint64_t)array->values[i] : 0;
+    return sum;
+}
+
+/* Stores a collective: its communicator, the bytes that this rank hands in, and its root. Returns whether it is one. */
+static bool take_collective(struct reader *reader, const struct import_call *call, const struct dumpi_record *record)
+{
+    const int64_t *v = record->values;
+    int64_t comm, root = -1;
+    uint64_t bytes;
+    switch ((int)call->function) {
+    case FN_Barrier:
+        comm = v[0];
+        bytes = 0;
+        break;
+    case FN_Bcast:
+        comm = v[3];
+        root = v[2];
+        bytes = bytes_of(reader, v[0], v[1]);
+        break;
+    case FN_Gather:
+    case FN_Scatter:
+        comm = v[4];
+        root = v[3];
+        bytes = bytes_of(reader, v[1], v[2]);
+        break;
+    case FN_Gatherv:
+        comm = v[5];
+        root = v[4];
+        bytes = bytes_of(reader, v[2], v[3]);
+        break;
+    case FN_Scatterv:
+        comm = v[6];
+        root = v[5];
+        bytes = bytes_of(reader, v[3], v[4]);
+        break;
+    case FN_Allgather:
+    case FN_Alltoall:
+        comm = v[4];
+        bytes = bytes_of(reader, v[0], v[1]);
+        break;
+    case FN_Allgatherv:
+        comm = v[4];
+        bytes = bytes_of(reader, v[1], v[2]);
+        break;
+    case FN_Alltoallv:
+        comm = v[3];
+        bytes = sum_of(&record->arrays[0]) * dumpi_type_bytes(reader->file, v[1]);
+        break;
+    case FN_Reduce:
+        comm = v[4];
+        root = v[3];
+        bytes = bytes_of(reader, v[0], v[1]);
+        break;
+    case FN_Allreduce:
+    case FN_Scan:
+    case FN_Exscan:
+        comm = v[3];
+        bytes = bytes_of(reader, v[0], v[1]);
+        break;
+    case FN_Reduce_scatter:
+        comm = v[3];
+        bytes = sum_of(&record->arrays[0]) * dumpi_type_bytes(reader->file, v[1]);
+        break;
+    default:
+        return false;
+    }
+    uint32_t index = index_of(reader, comm);
+    if (index != SPOOL_NO_COMMUNICATOR)
+        import_collective(reader->process, call, index, bytes, root >= 0 && root <= INT32_MAX ? (int32_t)root : -1);
+    return true;
+}
+
+/* Takes messages posted by a call. Returns whether it posts any. */
+static bool take_message(struct reader *reader, const struct import_call *call, const struct dumpi_record *record)
+{
+    const int64_t *v = record->values;
+    struct spool_operation *receive = NULL;
+    switch ((int)call->function) {
+    case FN_Send:
+    case FN_Bsend:
+    case FN_Ssend:
+    case FN_Rsend:
+        post(reader, call, SPOOL_SEND, v, v[4], true);
+        return true;
+    case FN_Recv:
+        receive = post(reader, call, SPOOL_RECEIVE, v, v[4], true);
+        break;
+    case FN_Isend:
+    case FN_Ibsend:
+    case FN_Issend:
+    case FN_Irsend:
+        open_request(reader, v[5], (struct request){post(reader, call, SPOOL_SEND, v, v[4], false), NULL});
+        return true;
+    case FN_Irecv:
+        open_request(reader, v[5], (struct request){post(reader, call, SPOOL_RECEIVE, v, v[4], false), NULL});
+        return true;
+    case FN_Sendrecv:
+        post(reader, call, SPOOL_SEND, v, v[8], true);
+        receive = post(reader, call, SPOOL_RECEIVE, v + 4, v[8], true);
+        break;
+    case FN_Sendrecv_replace: {
+        const int64_t back[] = {v[0], v[1], v[4], v[5]};
+        post(reader, call, SPOOL_SEND, v, v[6], true);
+        receive = post(reader, call, SPOOL_RECEIVE, back, v[6], true);
+        break;
+    }
+    case FN_Send_init:
+    case FN_Bsend_init:
+    case FN_Ssend_init:
+    case FN_Rsend_init:
+    case FN_Recv_init:
+        make_persistent(reader, record, call->function == FN_Recv_init ? SPOOL_RECEIVE : SPOOL_SEND);
+        return true;
+    case FN_Start:
+        start(reader, call, v[0]);
+        return true;
+    case FN_Startall:
+        for (size_t i = 0; record->n_arrays > 0 && i < record->arrays[0].n; i++)
+            start(reader, call, record->arrays[0].values[i]);
+        return true;
+    default:
+        return false;
+    }
+    set_source(reader, receive, 0);
+    return true;
+}
+
+static void take_completion(struct reader *reader, const struct import_call *call, const struct dumpi_record *record)
+{
+    const int64_t *v = record->values;
+    uint32_t n = 0;
+    switch ((int)call->function) {
+    case FN_Wait:
+        n = complete(reader, v[0], 0, call->end_ns);
+        break;
+    case FN_Test:
+        n = v[1] != 0 && complete(reader, v[0], 0, call->end_ns);
+        break;
+    case FN_Waitany:
+        n = complete_any(reader, record, call->end_ns);
+        break;
+    case FN_Testany:
+        n = v[2] != 0 ? complete_any(reader, record, call->end_ns) : 0;
+        break;
+    case FN_Waitall:
+        n = complete_all(reader, record, call->end_ns);
+        break;
+    case FN_Testall:
+        n = v[1] != 0 ? complete_all(reader, record, call->end_ns) : 0;
+        break;
+    case FN_Waitsome:
+    case FN_Testsome:
+        n = complete_some(reader, record, call->end_ns);
+        break;
+    case FN_Probe:
+    case FN_Iprobe:
+        break;
+    default:
+        return;
+    }
+    import_timed_call(reader->process, call, n);
+}
+
+/* Tells the spool of a communicator that the call made. */
+static void take_creation(struct reader *reader, const struct import_call *call)
+{
+    const struct creation *creation = &reader->ranks[reader->rank].creations[reader->creation++];
+    if (!is_handle(creation->made))
+        return;
+    reader->indices[creation->made] = SPOOL_NO_COMMUNICATOR;
+    if (creation->communicator == MAP_ABSENT)
+        return;
+    const struct communicator *made = &reader->communicators[creation->communicator];
+    struct import_communicator is = {.index = reader->n_indices++,
+                                     .identity = creation->communicator,
+                                     .leader = made->members[0],
+                                     .size = made->n,
+                                     .members_hash = made->hash};
+    while (is.rank < made->n && made->members[is.rank] != reader->rank)
+        is.rank++;
+    import_communicator(reader->process, &is, call->begin_ns);
+    reader->indices[creation->made] = is.index;
+}
+
+static void take_record(struct reader *reader, const struct dumpi_record *record)
+{
+    int function = import_function(dumpi_functions[record->function].name);
+    uint64_t begin = record->begin_ns > reader->first_ns ? record->begin_ns - reader->first_ns : 0;
+    uint64_t end = record->end_ns > reader->first_ns ? record->end_ns - reader->first_ns : 0;
+    struct import_call call = {(enum mpistair_function)function, begin, end > begin ? end : begin + 1};
+    reader->last_ns = call.end_ns > reader->last_ns ? call.end_ns : reader->last_ns;
+    if (is_creation(dumpi_functions[record->function].name) && record->n_values >= 2)
+        take_creation(reader, &call);
+    if (function < 0)
+        return;
+    import_thread(reader->process, record->thread < 64 ? record->thread : 63);
+    if (!take_message(reader, &call, record) && !take_collective(reader, &call, record))
+        take_completion(reader, &call, record);
+}
+
+static int write_rank(struct reader *reader, int32_t rank, struct error *error)
+{
+    struct dumpi_file file;
+    if (dumpi_open(&file, reader->ranks[rank].path, error) != 0)
+        return -1;
+    int result = dumpi_rewind(&file, error);
+    reader->process = result == 0 ? import_begin(reader->run, rank, file.host[0] ? file.host : NULL, error) : NULL;
+    reader->file = &file;
+    reader->rank = rank;
+    reader->creation = 0;
+    reader->n_indices = 2;
+    reader->last_ns = 0;
+    map_clear(&reader->request_numbers);
+    for (uint32_t i = 0; i < MOST_HANDLES; i++)
+        reader->indices[i] = SPOOL_NO_COMMUNICATOR;
+    reader->indices[DUMPI_COMM_WORLD] = 0;
+    reader->indices[DUMPI_COMM_SELF] = 1;
+    result = reader->process ? 1 : -1;
+    while (result == 1 && (result = dumpi_next(&file, error)) == 1)
+        take_record(reader, &file.record);
+    for (size_t i = 0; i < reader->n_requests; i++)
+        free(reader->requests[i].persistent);
+    reader->n_requests = 0;
+    dumpi_close(&file);
+    if (result != 0 && reader->process)
+        import_cancel(reader->process);
+    return result != 0 ? -1 : import_end(reader->process, reader->last_ns + 1, error);
+}
+
+/* Returns the number at the end of a name, before its suffix: that of the rank; -1: there is none. */
+static long number_of(const char *path)
+{
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    const char *at = dot && (!slash || dot > slash) ? dot : path + strlen(path);
+    const char *end = at;
+    while (at > path && isdigit((unsigned char)at[-1]))
+        at--;
+    return at < end && end - at < 10 ? strtol(at, NULL, 10) : -1;
+}
+
+/* Puts the files in the order of ranks. */
+static int sort_files(struct reader *reader, const char *const *paths, size_t n, struct error *error)
+{
+    if (n > MOST_RANKS)
+        return error_set(error, "%zu files: expected at most %d", n, MOST_RANKS);
+    reader->run->n_ranks = (int32_t)n;
+    reader->ranks = xcalloc(n, sizeof *reader->ranks);
+    for (size_t i = 0; i < n; i++) {
+        long rank = number_of(paths[i]);
+        if (rank < 0 || (size_t)rank >= n || reader->ranks[rank].path)
+            return error_set(error,
+                             "%s: expected the files of all ranks, once each, their names ending in the rank: 0 to %zu",
+                             paths[i], n - 1);
+        reader->ranks[rank].path = paths[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        reader->ranks[i].handles = xcalloc(MOST_HANDLES, sizeof *reader->ranks[i].handles);
+        for (int32_t k = 0; k < MOST_HANDLES; k++)
+            reader->ranks[i].handles[k] = MAP_ABSENT;
+    }
+    return 0;
+}
+
+static void release(struct reader *reader)
+{
+    for (int32_t i = 0; reader->ranks && i < reader->run->n_ranks; i++) {
+        free(reader->ranks[i].creations);
+        free(reader->ranks[i].handles);
+    }
+    for (size_t i = 0; i < reader->n_communicators; i++)
+        free(reader->communicators[i].members);
+    free(reader->ranks);
+    free(reader->communicators);
+    free(reader->indices);
+    free(reader->requests);
+    map_release(&reader->request_numbers);
+}
+
+int import_dumpi(const char *const *paths, size_t n, struct import_run *run, struct error *error)
+{
+    struct reader reader = {
+        .run = run, .first_ns = UINT64_MAX, .indices = xcalloc(MOST_HANDLES, sizeof *reader.indices)};
+    int result = sort_files(&reader, paths, n, error);
+    for (size_t i = 0; i < n && result == 0; i++)
+        result = read_creations(&reader, &reader.ranks[i], error);
+    if (result == 0) {
+        resolve(&reader);
+        run->format = "DUMPI";
+    }
+    for (int32_t i = 0; i < run->n_ranks && result == 0; i++)
+        result = write_rank(&reader, i, error);
+    if (result == 0 && reader.not_read > 0)
+        inform("%s: %" PRIu64
+               " operations and collectives are not imported: the members of their communicators are not in the traces",
+               paths[0], reader.not_read);
+    release(&reader);
+    return result;
+}
