@@ -178,7 +178,7 @@ int pattern_options_parse(int argc, char **argv, struct pattern_options *options
         {0, "spread", "S", "mesh: variation of the permeability; a larger one scatters the parts; default: 0",
          .real = &request->spread, .most = MAX_SPREAD, .given = &making},
         {0, "from", "TRACE.db", NULL, .text = &options->trace},
-        {0, "kind", "K", "extract the first round of kind K, with places and post times", .whole = &options->round_kind,
+        {0, "kind", "K", "extract the first round of kind K, with places", .whole = &options->round_kind,
          .most = INT64_MAX, .given = &options->round_kind_given},
         {'p', "pattern", "P.csv", NULL, .text = &options->pattern},
         {'l', "placement", "L.csv", "", .text = &options->placement},

@@ -99,19 +99,9 @@ int pattern_statistics(const struct pattern *pattern, const struct placement *pl
 
 static void write_messages(FILE *stream, const struct pattern *pattern)
 {
-    const double *send_s = pattern->send_s, *recv_s = pattern->recv_s;
-    fprintf(stream, "src,dst,bytes%s%s%s\n", send_s != NULL ? ",send_s" : "", recv_s != NULL ? ",recv_s" : "",
-            pattern->match != NULL ? ",comm,any_source" : "");
-    for (size_t i = 0; i < pattern->n_messages; i++) {
-        fprintf(stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64, pattern->src[i], pattern->dst[i], pattern->bytes[i]);
-        if (send_s != NULL)
-            fprintf(stream, ",%.9f", send_s[i]);
-        if (recv_s != NULL)
-            fprintf(stream, ",%.9f", recv_s[i]);
-        if (pattern->match != NULL)
-            fprintf(stream, ",%" PRIu32 ",%" PRIu32, pattern->match[i] / 2, pattern->match[i] % 2);
-        fputc('\n', stream);
-    }
+    fputs("src,dst,bytes\n", stream);
+    for (size_t i = 0; i < pattern->n_messages; i++)
+        fprintf(stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 "\n", pattern->src[i], pattern->dst[i], pattern->bytes[i]);
 }
 
 static void write_places(FILE *stream, const struct placement *placement)

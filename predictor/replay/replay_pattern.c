@@ -1,12 +1,8 @@
-/* Puts messages in the order in which their sends were posted, as they will be posted again. */
+/* Puts the messages of each sender in the order in which their sends were posted, as they will be posted again. */
 #include "predictor/replay/replay_pattern.h"
-
-#include <stdlib.h>
 
 #include "interpose/database/cursor.h"
 #include "predictor/replay/replay_place.h"
-#include "predictor/replay/replay_round.h"
-#include "share/base/memory.h"
 
 /* Reads one row of numbers; NULL becomes 0. */
 static int select_numbers(sqlite3 *database, const char *path, const char *sql, int64_t parameter, int n,
@@ -45,50 +41,27 @@ static int find_round(sqlite3 *database, const char *path, bool kind_given, int6
     return 0;
 }
 
-/* Compares messages of one sender by the order of their posts; those of one time stay as they were read. */
-static int compare_posts(const void *left, const void *right, void *context)
+static int read_pattern_messages(sqlite3 *database, const char *path, int64_t round_id, size_t n_ranks,
+                                 struct pattern *pattern, struct error *error)
 {
-    const struct pattern *pattern = context;
-    size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    if (pattern->src[a] != pattern->src[b])
-        return pattern->src[a] < pattern->src[b] ? -1 : 1;
-    if (pattern->send_s[a] != pattern->send_s[b])
-        return pattern->send_s[a] < pattern->send_s[b] ? -1 : 1;
-    return (a > b) - (a < b);
-}
-
-/* Appends the messages of `from` in that order. */
-static void append_by_posts(struct pattern *from, struct pattern *pattern)
-{
-    size_t n = from->n_messages, *order = xmalloc((n + 1) * sizeof *order);
-    for (size_t i = 0; i < n; i++)
-        order[i] = i;
-    if (n > 1)
-        qsort_r(order, n, sizeof *order, compare_posts, from);
-    for (size_t i = 0; i < n; i++) {
-        size_t k = order[i];
-        pattern_append(pattern, from->src[k], from->dst[k], from->bytes[k]);
-        pattern_set_posts(pattern, &from->send_s[k], &from->recv_s[k]);
-        if (from->match != NULL)
-            pattern_set_match(pattern, from->match[k] / 2, from->match[k] % 2 != 0);
+    struct cursor rows;
+    cursor_open(
+        &rows, database, path,
+        "SELECT src, dst, bytes FROM message_row WHERE round_id = ? AND src <> dst ORDER BY src, send_post_ns, id",
+        error);
+    sqlite3_bind_int64(rows.statement, 1, round_id);
+    while (cursor_next(&rows)) {
+        int64_t src = cursor_integer(&rows, 0), dst = cursor_integer(&rows, 1), bytes = cursor_integer(&rows, 2);
+        int64_t wrong = src < 0 || (size_t)src >= n_ranks ? src : dst;
+        if (wrong < 0 || (size_t)wrong >= n_ranks)
+            rows.result = error_set(error, "%s: rank %lld of a message is not in the world of %zu ranks", path,
+                                    (long long)wrong, n_ranks);
+        else if (bytes < 0)
+            rows.result = error_set(error, "%s: a message of %lld bytes", path, (long long)bytes);
+        else if (pattern_append(pattern, (uint32_t)src, (uint32_t)dst, (uint64_t)bytes) != 0)
+            rows.result = error_set(error, "%s: a round of more than %zu messages", path, pattern->n_messages);
     }
-    free(order);
-}
-
-static int read_pattern_messages(sqlite3 *database, const char *path, int64_t round_id,
-                                 const struct recorded_places *places, struct pattern *pattern, struct error *error)
-{
-    struct replay_round round = {0};
-    int result = replay_round_init(&round, database, path, places, error);
-    if (result == 0)
-        result = replay_round_read(&round, round_id, error);
-    if (result == 0) {
-        struct pattern messages = replay_round_take(&round);
-        append_by_posts(&messages, pattern);
-        pattern_release(&messages);
-    }
-    replay_round_release(&round);
-    return result;
+    return cursor_close(&rows);
 }
 
 int replay_pattern(sqlite3 *database, const char *path, bool kind_given, int64_t kind, struct pattern *pattern,
@@ -101,7 +74,7 @@ int replay_pattern(sqlite3 *database, const char *path, bool kind_given, int64_t
     if (find_round(database, path, kind_given, kind, &round, error) != 0 ||
         recorded_places_read(database, path, &places, error) != 0)
         return -1;
-    int result = read_pattern_messages(database, path, round, &places, pattern, error);
+    int result = read_pattern_messages(database, path, round, places.placement.n_ranks, pattern, error);
     if (result == 0) {
         *placement = places.placement;
         places.placement = (struct placement){0};

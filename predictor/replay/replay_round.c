@@ -2,7 +2,6 @@
  * Groups of models hold competitors only, so nothing changes by that. */
 #include "predictor/replay/replay_round.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "interpose/database/cursor.h"
@@ -11,12 +10,9 @@
 
 static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
     /* Selects as the view message does, without the columns that cost it a look-up each. */
-    [ROUND_MESSAGES] = "SELECT src, dst, bytes, f.level, (send_post_ns - begin_ns) * 1e-9, "
-                       "(send_post_ns + late_ns - begin_ns) * 1e-9, comm, f.any_source "
-                       "FROM (SELECT begin_ns FROM round WHERE id = ?1) CROSS JOIN message_row m "
-                       "LEFT JOIN form f ON f.id = m.form WHERE m.round_id = ?1 AND src <> dst",
-    [ROUND_RANKS] = "SELECT rank, (p.begin_ns - r.begin_ns) * 1e-9 FROM round_process p JOIN round r ON r.id = "
-                    "p.round_id WHERE round_id = ?",
+    [ROUND_MESSAGES] = "SELECT src, dst, bytes, f.level FROM message_row m LEFT JOIN form f ON f.id = m.form "
+                       "WHERE m.round_id = ? AND src <> dst",
+    [ROUND_RANKS] = "SELECT rank FROM round_process WHERE round_id = ?",
 };
 
 static int round_failed(const struct replay_round *round, struct error *error)
@@ -31,7 +27,6 @@ int replay_round_init(struct replay_round *round, sqlite3 *database, const char 
     *round = (struct replay_round){.database = database, .path = path, .places = places};
     round->world_rank = xcalloc(n_ranks, sizeof *round->world_rank);
     round->number = xcalloc(n_ranks, sizeof *round->number);
-    round->begin_s = xcalloc(n_ranks, sizeof *round->begin_s);
     placement_init(&round->placement, n_ranks);
     round->placement.n_ranks = 0;
     for (int which = 0; which < REPLAY_ROUND_STATEMENTS; which++)
@@ -48,7 +43,6 @@ void replay_round_release(struct replay_round *round)
     placement_release(&round->placement);
     free(round->world_rank);
     free(round->number);
-    free(round->begin_s);
     *round = (struct replay_round){0};
 }
 
@@ -68,7 +62,6 @@ static int number_of(struct replay_round *round, sqlite3_int64 world_rank, uint3
         round->placement.socket[n] = places->placement.socket[world_rank];
         round->world_rank[n] = (uint32_t)world_rank;
         round->number[world_rank] = (uint32_t)n + 1;
-        round->begin_s[n] = 0;
     }
     *number = round->number[world_rank] - 1;
     return 0;
@@ -86,25 +79,9 @@ static int read_round_message(struct replay_round *round, sqlite3_stmt *statemen
     bool level_known = sqlite3_column_type(statement, 3) != SQLITE_NULL;
     if (level_known && sqlite3_column_int(statement, 3) != (int)placement_level(&round->placement, src, dst))
         round->moved++;
-    sqlite3_int64 comm = sqlite3_column_int64(statement, 6);
-    if (comm < 0 || comm > PATTERN_COMMUNICATOR_MAX)
-        return error_set(error, "%s: a message of communicator %lld", round->path, (long long)comm);
-    double send_s = sqlite3_column_double(statement, 4), recv_s = sqlite3_column_double(statement, 5);
     if (pattern_append(&round->pattern, src, dst, (uint64_t)bytes) != 0)
         return error_set(error, "%s: a round of more than %zu messages", round->path, round->pattern.n_messages);
-    pattern_set_posts(&round->pattern, &send_s, &recv_s);
-    pattern_set_match(&round->pattern, (uint32_t)comm, sqlite3_column_int(statement, 7) != 0);
     return 0;
-}
-
-/* Makes a receive that was posted before its rank's round, a standing one, count from there. */
-static void begin_with_round(struct replay_round *round)
-{
-    struct pattern *pattern = &round->pattern;
-    for (size_t k = 0; k < pattern->n_messages; k++) {
-        pattern->send_s[k] = fmax(pattern->send_s[k], round->begin_s[pattern->src[k]]);
-        pattern->recv_s[k] = fmax(pattern->recv_s[k], round->begin_s[pattern->dst[k]]);
-    }
 }
 
 int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error)
@@ -112,7 +89,7 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
     for (size_t i = 0; i < round->placement.n_ranks; i++)
         round->number[round->world_rank[i]] = 0;
     round->placement.n_ranks = 0;
-    pattern_clear(&round->pattern);
+    round->pattern.n_messages = 0;
     round->moved = 0;
     for (int which = ROUND_MESSAGES; which <= ROUND_RANKS; which++) {
         sqlite3_stmt *statement = round->statements[which];
@@ -122,8 +99,6 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
         while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
             result = which == ROUND_MESSAGES ? read_round_message(round, statement, error)
                                              : number_of(round, sqlite3_column_int64(statement, 0), &number, error);
-            if (which == ROUND_RANKS && result == 0)
-                round->begin_s[number] = sqlite3_column_double(statement, 1);
         }
         if (result == 0 && step != SQLITE_DONE)
             result = round_failed(round, error);
@@ -131,17 +106,5 @@ int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct
         if (result != 0)
             return -1;
     }
-    begin_with_round(round);
     return 0;
-}
-
-struct pattern replay_round_take(struct replay_round *round)
-{
-    struct pattern pattern = round->pattern;
-    round->pattern = (struct pattern){0};
-    for (size_t k = 0; k < pattern.n_messages; k++) {
-        pattern.src[k] = round->world_rank[pattern.src[k]];
-        pattern.dst[k] = round->world_rank[pattern.dst[k]];
-    }
-    return pattern;
 }

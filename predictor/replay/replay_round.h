@@ -10,7 +10,7 @@
 enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
 
 struct replay_round {
-    struct pattern pattern;     /* of the round read last, with post times; its ranks are numbered anew */
+    struct pattern pattern;     /* of the round read last; its ranks are numbered anew */
     struct placement placement; /* places of these ranks; arrays of the world's size */
     uint32_t *world_rank;       /* [world] world rank of a new number */
     size_t moved;               /* messages recorded at another level than the places of their ranks give */
@@ -19,7 +19,6 @@ struct replay_round {
     const char *path;
     const struct recorded_places *places;
     uint32_t *number; /* [world] new number of a world rank, plus one; 0: not in this round */
-    double *begin_s;  /* [world] begin of the rank with a new number */
     sqlite3_stmt *statements[REPLAY_ROUND_STATEMENTS];
 };
 
@@ -29,9 +28,6 @@ int replay_round_init(struct replay_round *round, sqlite3 *database, const char 
                       const struct recorded_places *places, struct error *error);
 /* Puts a round in the place of the one before. Returns 0, or -1 with the reason. */
 int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error);
-/* Returns the pattern of the round read last, with ranks of the world; it is the caller's to release, and no longer the
- * round's. */
-struct pattern replay_round_take(struct replay_round *round);
 void replay_round_release(struct replay_round *round);
 
 #endif

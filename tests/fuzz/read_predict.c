@@ -11,9 +11,8 @@ static const char table[] = "name m\nsource s\n"
                             "inter_node any tau - 5e-6 s\ninter_node any bw 1 1e9 B/s\n"
                             "inter_node any injection - 2e9 B/s\nany any gamma - 1e-8 s\nany any delta - 1e-10 s/B\n"
                             "any any cores - 4 1\n";
-static const char pattern[] =
-    "src,dst,bytes,send_s,recv_s\n0,1,100,0,0\n1,2,8000,0,1e-6\n2,3,100000,1e-6,0\n3,0,0,0,0\n"
-    "0,2,5000,2e-6,0\n3,3,64,0,0\n";
+static const char pattern[] = "src,dst,bytes\n0,1,100\n1,2,8000\n2,3,100000\n3,0,0\n"
+                              "0,2,5000,2e-6,0\n3,3,64,0,0\n";
 static const char placement[] = "rank,node,socket\n0,0,0\n1,0,0\n2,0,1\n3,1,0\n";
 
 /* Runs all models on one round; the files are those of the scratch folder. */

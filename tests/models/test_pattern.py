@@ -169,12 +169,8 @@ def check_recorded():
     messages, places, _ = pattern("--from", "t.db", "--kind", 4)
     assert messages == [(0, 1, 50), (0, 2, 60), (2, 0, 70)] and places == [(0, 0, 0), (1, 0, 1), (2, 5, 0)]
     with open("made.P.csv") as file:
-        assert file.read() == ("src,dst,bytes,send_s,recv_s\n0,1,50,0.000000000,0.000000100\n"
-                               "0,2,60,0.000000200,0.000000100\n2,0,70,0.000000500,0.000000001\n")
+        assert file.read() == "src,dst,bytes\n0,1,50\n0,2,60\n2,0,70\n"
     assert pattern("--from", "t.db", "--kind", 9)[0] == [(2, 1, 3), (2, 1, 4)]
-    with open("made.P.csv") as file:
-        assert file.read() == ("src,dst,bytes,send_s,recv_s,comm,any_source\n2,1,3,0.000000000,0.000000001,0,0\n"
-                               "2,1,4,0.000000000,0.000000001,3,1\n")
     done = subprocess.run([MPISTAIR, "pattern", "--from", "t.db"], capture_output=True, text=True)
     assert done.returncode == 1 and "holds 3 kinds of round, 0 to 9: choose with --kind K" in done.stderr
 
