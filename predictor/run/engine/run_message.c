@@ -128,15 +128,6 @@ static double message_room_bytes(const struct simulation *sim, uint32_t message)
     return message_is_rendezvous(sim, message) ? 0 : (double)INFINITY;
 }
 
-/* Tells what a message took, where that is asked for. */
-static void note_seconds(struct simulation *sim, uint32_t message)
-{
-    if (sim->options->message_s == NULL || message >= sim->program->n_messages)
-        return;
-    const double *post_s = message_state(sim, message)->post_s;
-    sim->options->message_s[message] = (float)(isnan(post_s[1]) ? 0 : sim->events.now_s - fmax(post_s[0], post_s[1]));
-}
-
 static void complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
 {
     struct message_state *state = message_state(sim, message);
@@ -144,8 +135,6 @@ static void complete(struct simulation *sim, uint32_t message, enum run_operatio
     if ((state->done & bit) != 0)
         return;
     state->done |= bit;
-    if (side == OPERATION_RECEIVE)
-        note_seconds(sim, message);
     if (message < sim->program->n_messages)
         sim->message_complete(sim, message, side, rest);
     else

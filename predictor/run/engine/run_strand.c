@@ -245,6 +245,18 @@ static bool do_step(struct simulation *sim, uint32_t number)
     return false;
 }
 
+/* Tells what the messages took whose receives the wait completed, where that is asked for. */
+static void note_seconds(struct simulation *sim, const struct run_step *step)
+{
+    for (uint32_t i = 0; sim->options->message_s != NULL && step->kind == STEP_WAIT && i < step->count; i++) {
+        uint32_t operation = sim->program->waits[step->object + i], message = run_operation_object(operation);
+        if (run_operation_kind(operation) != OPERATION_RECEIVE)
+            continue;
+        const double *post_s = sim->messages[message].post_s;
+        sim->options->message_s[message] = (float)(sim->events.now_s - fmax(post_s[0], post_s[1]));
+    }
+}
+
 static bool leaves_recorded_collective(const struct simulation *sim, const struct run_step *step)
 {
     return step->kind == STEP_COLLECTIVE &&
@@ -288,6 +300,7 @@ static void strand_go_on(struct simulation *sim, uint32_t number)
             strand->phase = STRAND_ENDS;
             break;
         case STRAND_ENDS:
+            note_seconds(sim, step_of(sim, number));
             set_polls(sim, number, false);
             strand->step++;
             strand->phase = STRAND_COMPUTES;

@@ -15,7 +15,8 @@ struct simulation_options {
     bool model_collectives; /* as messages of the algorithms that the MPI takes; else of recorded length */
     unsigned terms;         /* set of enum run_term; the memory term goes by the rows memory_... of the machine */
     const struct topology *topology; /* of the term contention, borrowed; NULL: a cube */
-    float *message_s; /* [program->n_messages] get what messages took, as run_message.seconds; borrowed, or NULL */
+    float *message_s; /* [program->n_messages] get what messages took that a wait completed, as run_message.seconds;
+                         borrowed, or NULL */
     double turn_s;    /* longest wait for a core where ranks outnumber them; 0: everybody has one */
 };
 
