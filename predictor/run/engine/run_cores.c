@@ -202,7 +202,7 @@ double cores_computed(struct simulation *sim, uint32_t strand)
     return took_s;
 }
 
-/* Takes the first strand out of the queue, which goes on now. */
+/* Takes the first strand out of the queue, which goes on now, or moves messages while it waits. */
 static void give_turn(struct simulation *sim, struct run_core *core)
 {
     uint32_t strand = core->first;
@@ -211,7 +211,21 @@ static void give_turn(struct simulation *sim, struct run_core *core)
         core->last = RUN_NOBODY;
     sim->cores.strands[strand].since_s = -1;
     take_core(sim, strand);
-    events_schedule(&sim->events, sim->events.now_s, EVENT_STRAND, strand);
+    events_schedule(&sim->events, sim->events.now_s,
+                    sim->strands[strand].phase == STRAND_WAITS ? EVENT_TURN : EVENT_STRAND, strand);
+}
+
+static void join_queue(struct simulation *sim, struct run_core *core, uint32_t strand)
+{
+    struct strand_core *own = &sim->cores.strands[strand];
+    if (core->first == RUN_NOBODY)
+        core->first = strand;
+    else
+        sim->cores.strands[core->last].next = strand;
+    core->last = strand;
+    own->next = RUN_NOBODY;
+    own->since_s = sim->events.now_s;
+    events_schedule(&sim->events, sim->events.now_s + sim->options->turn_s, EVENT_TURN, strand);
 }
 
 void cores_take(struct simulation *sim, uint32_t strand)
@@ -255,15 +269,33 @@ bool cores_await(struct simulation *sim, uint32_t strand)
         take_core(sim, strand);
         return false;
     }
-    if (core->first == RUN_NOBODY)
-        core->first = strand;
-    else
-        sim->cores.strands[core->last].next = strand;
-    core->last = strand;
-    own->next = RUN_NOBODY;
-    own->since_s = sim->events.now_s;
-    events_schedule(&sim->events, sim->events.now_s + sim->options->turn_s, EVENT_TURN, strand);
+    if (own->since_s < 0)
+        join_queue(sim, core, strand);
     return true;
+}
+
+bool cores_are_shared(const struct simulation *sim, uint32_t strand)
+{
+    return core_of(sim, strand) != NULL;
+}
+
+bool cores_have(const struct simulation *sim, uint32_t strand)
+{
+    return sim->cores.strands[strand].has;
+}
+
+void cores_want(struct simulation *sim, uint32_t strand)
+{
+    const struct strand_core *own = &sim->cores.strands[strand];
+    struct run_core *core = core_of(sim, strand);
+    if (core == NULL || own->has || own->since_s >= 0)
+        return;
+    if (core->n_busy > 0) {
+        join_queue(sim, core, strand);
+        return;
+    }
+    take_core(sim, strand);
+    events_schedule(&sim->events, sim->events.now_s, EVENT_TURN, strand);
 }
 
 void cores_turn(struct simulation *sim, uint32_t strand)

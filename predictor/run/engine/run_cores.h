@@ -17,6 +17,11 @@ void cores_take(struct simulation *sim, uint32_t strand);
 void cores_leave(struct simulation *sim, uint32_t strand);
 /* Says whether a strand whose wait is over must wait for its core; then it goes on by itself. */
 bool cores_await(struct simulation *sim, uint32_t strand);
+/* Says whether a strand may have to wait for a core. */
+bool cores_are_shared(const struct simulation *sim, uint32_t strand);
+bool cores_have(const struct simulation *sim, uint32_t strand);
+/* Lets a strand that waits in MPI have its core, for messages, when its turn comes; EVENT_TURN says so. */
+void cores_want(struct simulation *sim, uint32_t strand);
 void cores_turn(struct simulation *sim, uint32_t strand);
 /* Lets a strand compute for so long of a core that others may share. Returns false where it has one for itself, or its
  * computation holds that of others. */

@@ -165,13 +165,35 @@ bool message_await(struct simulation *sim, uint32_t message, enum run_operation_
     return false;
 }
 
+/* Says whether one of the two ranks copies the bytes of a class from the other one's memory: that takes its processor. */
+static bool is_copied(const struct run_class *class)
+{
+    return class->level != LEVEL_INTER_NODE && class->needs_sender != class->needs_receiver;
+}
+
 static bool may_move(const struct simulation *sim, const struct transfer *transfer)
 {
     const struct run_class *class = &sim->rates.classes[transfer->mover.class];
+    const struct rank_state *src = &sim->ranks[transfer->mover.src], *dst = &sim->ranks[transfer->mover.dst];
     if ((message_told(sim, transfer->message)->flags & MESSAGE_TENDED) != 0)
         return true;
-    return (!class->needs_sender || sim->ranks[transfer->mover.src].n_inside > 0) &&
-           (!class->needs_receiver || sim->ranks[transfer->mover.dst].n_inside > 0);
+    if (is_copied(class))
+        return (class->needs_sender ? src : dst)->n_tending > 0;
+    return (!class->needs_sender || src->n_inside > 0) && (!class->needs_receiver || dst->n_inside > 0);
+}
+
+/* Returns the rank that copies the bytes of a class. */
+static uint32_t copier(const struct run_class *class, const struct run_mover *mover)
+{
+    return class->needs_sender ? mover->src : mover->dst;
+}
+
+/* Lets a rank that waits in MPI without a processor have one for a message that stands still. */
+static void want_processor(struct simulation *sim, const struct transfer *transfer)
+{
+    const struct run_class *class = &sim->rates.classes[transfer->mover.class];
+    if (transfer->phase == TRANSFER_STOPS && is_copied(class))
+        sim->rank_wanted(sim, copier(class, &transfer->mover));
 }
 
 static void append(struct transfer_list *list, uint32_t number)
@@ -419,6 +441,7 @@ static void transfer_begin_to_move(struct simulation *sim, uint32_t number)
         transfer->phase = TRANSFER_STOPS;
         transfer->stopped_s = sim->events.now_s;
         transfer->rest = bytes;
+        want_processor(sim, transfer);
     }
 }
 
@@ -555,9 +578,13 @@ void transfer_mark(struct simulation *sim, uint32_t mark)
             note_needs(sim, number, false);
         return;
     }
+    const struct run_class *class = &sim->rates.classes[transfer->mover.class];
+    uint32_t rank = is_copied(class) ? copier(class, &transfer->mover) : RUN_NOBODY;
     run_share_remove(&sim->share, sim->events.now_s, &transfer->mover);
     note_needs(sim, number, false);
     through(sim, number);
+    if (rank != RUN_NOBODY && !rank_copies(sim, rank))
+        sim->rank_unwanted(sim, rank);
 }
 
 static bool is_probing(const struct simulation *sim, uint32_t strand)
@@ -626,15 +653,39 @@ double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
     return NAN;
 }
 
-void rank_enters(struct simulation *sim, uint32_t rank)
+bool rank_copies(const struct simulation *sim, uint32_t rank)
 {
-    struct transfer_list *list = &sim->ranks[rank].needing;
-    if (sim->ranks[rank].n_inside++ > 0)
+    const struct transfer_list *list = &sim->ranks[rank].needing;
+    for (size_t i = 0; i < list->n; i++)
+        if (is_copied(&sim->rates.classes[sim->transfers[list->transfers[i]].mover.class]))
+            return true;
+    return false;
+}
+
+static void stop(struct simulation *sim, struct transfer *transfer)
+{
+    transfer->rest = run_share_rest(&sim->share, sim->events.now_s, &transfer->mover);
+    run_share_remove(&sim->share, sim->events.now_s, &transfer->mover);
+    transfer->phase = TRANSFER_STOPS;
+    transfer->stopped_s = sim->events.now_s;
+    want_processor(sim, transfer);
+}
+
+void rank_changes(struct simulation *sim, uint32_t rank, int inside, int tending)
+{
+    struct rank_state *state = &sim->ranks[rank];
+    bool was_inside = state->n_inside > 0, was_tending = state->n_tending > 0;
+    state->n_inside += (uint32_t)inside;
+    state->n_tending += (uint32_t)tending;
+    if (was_inside == (state->n_inside > 0) && was_tending == (state->n_tending > 0))
         return;
-    for (size_t i = 0; i < list->n; i++) {
-        uint32_t number = list->transfers[i];
+    for (size_t i = 0; i < state->needing.n; i++) {
+        uint32_t number = state->needing.transfers[i];
         struct transfer *transfer = &sim->transfers[number];
-        if (transfer->phase != TRANSFER_STOPS || !may_move(sim, transfer))
+        bool may = may_move(sim, transfer);
+        if (transfer->phase == TRANSFER_MOVES && !may)
+            stop(sim, transfer);
+        if (transfer->phase != TRANSFER_STOPS || !may)
             continue;
         transfer->stalled_s += sim->events.now_s - transfer->stopped_s;
         move(sim, number, transfer->rest);
@@ -642,22 +693,5 @@ void rank_enters(struct simulation *sim, uint32_t rank)
             note_needs(sim, number, false);
             i--; /* another one has come to this place */
         }
-    }
-}
-
-void rank_leaves(struct simulation *sim, uint32_t rank)
-{
-    struct transfer_list *list = &sim->ranks[rank].needing;
-    if (--sim->ranks[rank].n_inside > 0)
-        return;
-    for (size_t i = 0; i < list->n; i++) {
-        uint32_t number = list->transfers[i];
-        struct transfer *transfer = &sim->transfers[number];
-        if (transfer->phase != TRANSFER_MOVES)
-            continue;
-        transfer->rest = run_share_rest(&sim->share, sim->events.now_s, &transfer->mover);
-        run_share_remove(&sim->share, sim->events.now_s, &transfer->mover);
-        transfer->phase = TRANSFER_STOPS;
-        transfer->stopped_s = sim->events.now_s;
     }
 }

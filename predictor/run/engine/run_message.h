@@ -33,8 +33,10 @@ bool handshake_has_steps(const struct simulation *sim, uint32_t message);
 /* Returns the latency of a step. */
 double handshake_step_s(const struct simulation *sim, const struct transfer *transfer);
 
-void rank_enters(struct simulation *sim, uint32_t rank);
-void rank_leaves(struct simulation *sim, uint32_t rank);
+/* Lets strands of a rank enter (> 0) or leave MPI, and so many of these have or lose a processor. */
+void rank_changes(struct simulation *sim, uint32_t rank, int inside, int tending);
+/* Says whether a message needs the rank's processor, or will once the rank has it. */
+bool rank_copies(const struct simulation *sim, uint32_t rank);
 /* Lets a rank that begins to wait take what has arrived. */
 void rank_polls(struct simulation *sim, uint32_t rank);
 

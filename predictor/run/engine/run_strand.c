@@ -77,18 +77,15 @@ static bool pause_strand(struct simulation *sim, uint32_t number, double seconds
     return true;
 }
 
-static void strand_leave(struct simulation *sim, uint32_t number)
+/* Says whether a strand is inside MPI, and has a processor there. */
+static void set_inside(struct simulation *sim, uint32_t number, bool inside, bool tends)
 {
-    if (sim->strands[number].inside)
-        rank_leaves(sim, sim->program->strands[number].rank);
-    sim->strands[number].inside = false;
-}
-
-static void enter(struct simulation *sim, uint32_t number)
-{
-    if (!sim->strands[number].inside)
-        rank_enters(sim, sim->program->strands[number].rank);
-    sim->strands[number].inside = true;
+    struct strand *strand = &sim->strands[number];
+    int entering = (int)inside - (int)strand->inside, tending = (int)tends - (int)strand->tends;
+    strand->inside = inside;
+    strand->tends = tends;
+    if (entering != 0 || tending != 0)
+        rank_changes(sim, sim->program->strands[number].rank, entering, tending);
 }
 
 /* Tells messages to the strand's socket that it computes, with the threads that never call MPI, or does so no longer.
@@ -128,7 +125,7 @@ static void end_strand(struct simulation *sim, uint32_t number)
         *burst = (struct run_burst){burst->begin_s, sim->events.now_s, number};
     }
     if (--sim->ranks[rank].n_going == 0)
-        enter(sim, number);
+        set_inside(sim, number, true, true);
     cores_leave(sim, number);
     set_polls(sim, number, sim->ranks[rank].n_going == 0);
 }
@@ -145,7 +142,7 @@ static bool strand_compute(struct simulation *sim, uint32_t number)
         seconds *= sim->options->scale[place];
     strand->phase = STRAND_ACTS;
     if (seconds > 0 || tail)
-        strand_leave(sim, number);
+        set_inside(sim, number, false, false);
     if (!tail)
         cores_move(sim, number, step_of(sim, number)->processor);
     cores_take(sim, number);
@@ -154,6 +151,36 @@ static bool strand_compute(struct simulation *sim, uint32_t number)
         return true;
     add_part(sim, place, RUN_COMPUTATION, seconds);
     return pause_strand(sim, number, seconds);
+}
+
+/* Lets others have the processor of a strand that waits. */
+static void yield(struct simulation *sim, uint32_t number)
+{
+    cores_leave(sim, number);
+    if (cores_are_shared(sim, number))
+        set_inside(sim, number, true, false);
+}
+
+void strands_wanted(struct simulation *sim, uint32_t rank)
+{
+    for (uint32_t s = sim->ranks[rank].first_strand; s < sim->program->n_strands; s++) {
+        if (sim->program->strands[s].rank != rank)
+            return;
+        if (sim->strands[s].phase == STRAND_WAITS && sim->strands[s].n_missing > 0) {
+            cores_want(sim, s);
+            return;
+        }
+    }
+}
+
+void strands_unwanted(struct simulation *sim, uint32_t rank)
+{
+    for (uint32_t s = sim->ranks[rank].first_strand; s < sim->program->n_strands; s++) {
+        if (sim->program->strands[s].rank != rank)
+            return;
+        if (sim->strands[s].phase == STRAND_WAITS && sim->strands[s].n_missing > 0 && sim->strands[s].tends)
+            yield(sim, s);
+    }
 }
 
 /* Begins a wait for n operations. Returns true if any of them is missing. */
@@ -172,7 +199,8 @@ static bool await(struct simulation *sim, uint32_t number, const uint32_t *opera
     strand->phase = STRAND_WAITS;
     if (strand->n_missing == 0)
         return false;
-    cores_leave(sim, number);
+    if (!cores_are_shared(sim, number) || !rank_copies(sim, sim->program->strands[number].rank))
+        yield(sim, number);
     set_polls(sim, number, true);
     return true;
 }
@@ -219,7 +247,7 @@ static bool do_step(struct simulation *sim, uint32_t number)
 {
     const struct run_step *step = step_of(sim, number);
     uint32_t member = run_operation(step->object, OPERATION_MEMBER);
-    enter(sim, number);
+    set_inside(sim, number, true, true);
     switch ((enum run_step_kind)step->kind) {
     case STEP_SEND:
     case STEP_RECEIVE:
@@ -332,8 +360,14 @@ static void end_computation(struct simulation *sim, uint32_t number)
 
 void strand_turn_event(struct simulation *sim, uint32_t number)
 {
+    const struct strand *strand = &sim->strands[number];
     cores_turn(sim, number);
     end_computation(sim, number);
+    if (strand->phase == STRAND_WAITS && strand->n_missing > 0 && cores_have(sim, number)) {
+        set_inside(sim, number, true, true);
+        if (!rank_copies(sim, sim->program->strands[number].rank))
+            yield(sim, number);
+    }
 }
 
 /* Takes the strands of a burst that is over out of the counts of their ranks. */
@@ -341,7 +375,7 @@ static void forget_burst(struct simulation *sim, uint32_t burst)
 {
     for (uint32_t s = 0; s < sim->program->n_strands; s++)
         if (sim->program->strands[s].burst == burst) {
-            strand_leave(sim, s);
+            set_inside(sim, s, false, false);
             set_polls(sim, s, false);
         }
 }
@@ -370,7 +404,8 @@ void strands_begin(struct simulation *sim, uint32_t burst)
         if (burst > 0 && is_first)
             sim->ranks[strand->rank].absent_s += at_s - result->rank_end_s[strand->rank];
         sim->strands[s].step = strand->first_step;
-        sim->ranks[strand->rank].n_going++;
+        if (sim->ranks[strand->rank].n_going++ == 0)
+            sim->ranks[strand->rank].first_strand = s;
         sim->n_begun++;
         result->rank_begin_s[strand->rank] = fmin(result->rank_begin_s[strand->rank], at_s);
         begin_s = fmin(begin_s, at_s);

@@ -12,5 +12,8 @@ void strand_turn_event(struct simulation *sim, uint32_t strand);
 /* Are simulation.message_complete, member_complete. */
 void strand_message_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
 void strand_member_complete(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last);
+/* Are simulation.rank_wanted, rank_unwanted. */
+void strands_wanted(struct simulation *sim, uint32_t rank);
+void strands_unwanted(struct simulation *sim, uint32_t rank);
 
 #endif

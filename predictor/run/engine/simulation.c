@@ -292,7 +292,9 @@ int simulate(const struct run_program *program, const struct machine *machine, c
                                                  [EVENT_TURN] = strand_turn_event},
                              .message_complete = strand_message_complete,
                              .collective_message_complete = collective_message_complete,
-                             .member_complete = strand_member_complete};
+                             .member_complete = strand_member_complete,
+                             .rank_wanted = strands_wanted,
+                             .rank_unwanted = strands_unwanted};
     *result = (struct simulation_result){0};
     if (placement->n_ranks < program->n_ranks)
         return error_set(error, "a placement of %zu ranks, but the run has %zu", placement->n_ranks, program->n_ranks);

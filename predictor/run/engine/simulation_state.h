@@ -35,6 +35,7 @@ struct strand {
     uint32_t n_missing;
     uint8_t phase;
     bool inside;         /* counts in ranks inside MPI */
+    bool tends;          /* counts in those of them that have a processor */
     bool polls;          /* counts in ranks that wait in MPI */
     bool computes;       /* takes memory bandwidth from messages */
     double wait_begin_s; /* since when it waits */
@@ -156,7 +157,9 @@ struct transfer_list {
 };
 
 struct rank_state {
+    uint32_t first_strand;        /* those of a rank lie together */
     uint32_t n_inside;            /* strands inside MPI */
+    uint32_t n_tending;           /* of these, that have a processor */
     uint32_t n_polling;           /* strands that wait in MPI, or have ended */
     uint32_t n_going;             /* strands that have not ended */
     double absent_s;              /* between its strands of a burst and those of the next one */
@@ -215,6 +218,9 @@ struct simulation {
                                         double rest);
     /* Tells whoever waits that a member leaves its collective, and the last arrival, at last_s, that it depended on. */
     void (*member_complete)(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last);
+    /* Tell a rank that messages need its processor while it waits, and that none does any more. */
+    void (*rank_wanted)(struct simulation *sim, uint32_t rank);
+    void (*rank_unwanted)(struct simulation *sim, uint32_t rank);
     uint32_t active; /* the strand that goes on now */
     struct strand *strands;
     size_t n_begun, n_done; /* strands */
