@@ -213,6 +213,8 @@ struct run_program {
     struct run_shared *shared; /* [n_shared] computation that was shared out among ranks on one processor; or NULL */
     size_t n_shared;
     double measured_run_s; /* first begin to last end, of each burst; NaN: not measured */
+    double handover_s;     /* recorded: from the end of a rank's computation to the begin of the next one on its processor,
+                              at least; 0: not known */
     size_t n_bursts;       /* 0: the whole run */
     double *burst_s;       /* [n_bursts + 1] begins, as measured; the last end; NULL: the whole run */
     double burst_share;    /* of the run's time */

@@ -8,6 +8,9 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
+/* Is how often ranks must have followed each other on a processor for that to be looked at. */
+enum { LEAST_HANDOVERS = 100 };
+
 /* Holds a begin or an end of a computation. */
 struct edge {
     uint64_t core;
@@ -93,6 +96,30 @@ static void divide_computing(const struct edge *edges, size_t n, uint32_t *activ
     }
 }
 
+static int compare_seconds(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Returns what a processor takes from the computation of a rank to that of another one: the first decile of the times
+ * between two, in which nobody computed. The longer ones hold waits and copies as well. */
+static double handover_s(const struct reading *reading, const struct edge *edges, size_t n)
+{
+    double *between_s = xmalloc((n + 1) * sizeof *between_s);
+    size_t n_between = 0, n_active = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        n_active += edges[i].is_end ? SIZE_MAX : 1;
+        if (n_active == 0 && edges[i].core == edges[i + 1].core &&
+            reading->computings[edges[i].computation].rank != reading->computings[edges[i + 1].computation].rank)
+            between_s[n_between++] = reading_seconds(edges[i + 1].at_ns - edges[i].at_ns);
+    }
+    qsort(between_s, n_between, sizeof *between_s, compare_seconds);
+    double first_decile_s = n_between >= LEAST_HANDOVERS ? between_s[n_between / 10] : 0;
+    free(between_s);
+    return first_decile_s;
+}
+
 /* Says of whose computation what is known. */
 static void mark_ranks(const struct reading *reading)
 {
@@ -122,6 +149,7 @@ void computing_divide(struct reading *reading)
     make_edges(reading, edges);
     qsort(edges, 2 * n, sizeof *edges, compare);
     divide_computing(edges, 2 * n, active, own_s);
+    program->handover_s = handover_s(reading, edges, 2 * n);
     program->shared = xmalloc((n + 1) * sizeof *program->shared);
     program->n_shared = n;
     for (size_t i = 0; i < n; i++)

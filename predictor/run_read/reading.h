@@ -99,7 +99,7 @@ enum { POLL_SHORT_GAP_NS = 2000 };
 struct computing {
     int64_t begin_ns, end_ns;
     size_t of; /* the step that it comes before, or the strand that it ends */
-    uint32_t machine;
+    uint32_t machine, rank;
     uint16_t processor; /* as of run_step */
     bool is_tail;
 };

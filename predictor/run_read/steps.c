@@ -44,8 +44,9 @@ static uint32_t step_place(struct walk *walk, uint32_t site)
 static void note_computing(struct walk *walk, size_t of, int64_t begin_ns, int64_t end_ns, bool is_tail)
 {
     struct reading *reading = walk->building->reading;
+    uint32_t rank = walk->building->number;
     const struct computing computing = {
-        begin_ns, end_ns, of, reading->program->ranks[walk->building->number].machine, walk->processor, is_tail};
+        begin_ns, end_ns, of, reading->program->ranks[rank].machine, rank, walk->processor, is_tail};
     if (walk->is_shared && walk->processor != 0 && end_ns > begin_ns && computing_note(reading, &computing) != 0)
         walk->too_large = true;
 }

@@ -165,8 +165,18 @@ static void share(struct simulation *sim, struct run_core *core, int change)
 
 static void take_core(struct simulation *sim, uint32_t strand)
 {
-    sim->cores.strands[strand].has = true;
+    struct strand_core *own = &sim->cores.strands[strand];
+    own->has = true;
+    own->ready_s = sim->events.now_s;
     share(sim, core_of(sim, strand), 1);
+}
+
+/* Gives a strand its core once those that poll there have yielded it. */
+static void take_over(struct simulation *sim, uint32_t strand)
+{
+    take_core(sim, strand);
+    if (core_of(sim, strand)->n_strands > 1)
+        sim->cores.strands[strand].ready_s += sim->program->handover_s;
 }
 
 bool cores_compute(struct simulation *sim, uint32_t strand, double seconds)
@@ -210,8 +220,8 @@ static void give_turn(struct simulation *sim, struct run_core *core)
     if (core->first == RUN_NOBODY)
         core->last = RUN_NOBODY;
     sim->cores.strands[strand].since_s = -1;
-    take_core(sim, strand);
-    events_schedule(&sim->events, sim->events.now_s,
+    take_over(sim, strand);
+    events_schedule(&sim->events, sim->cores.strands[strand].ready_s,
                     sim->strands[strand].phase == STRAND_WAITS ? EVENT_TURN : EVENT_STRAND, strand);
 }
 
@@ -259,16 +269,26 @@ void cores_leave(struct simulation *sim, uint32_t strand)
         give_turn(sim, core);
 }
 
+/* Says whether a strand that has its core must wait until it has been handed over; then it goes on by itself. */
+static bool await_handover(struct simulation *sim, uint32_t strand)
+{
+    double ready_s = sim->cores.strands[strand].ready_s;
+    if (ready_s <= sim->events.now_s)
+        return false;
+    events_schedule(&sim->events, ready_s, EVENT_STRAND, strand);
+    return true;
+}
+
 bool cores_await(struct simulation *sim, uint32_t strand)
 {
     struct strand_core *own = &sim->cores.strands[strand];
     struct run_core *core = core_of(sim, strand);
-    if (core == NULL || own->has)
+    if (core == NULL)
         return false;
-    if (core->n_busy == 0) {
-        take_core(sim, strand);
-        return false;
-    }
+    if (!own->has && core->n_busy == 0)
+        take_over(sim, strand);
+    if (own->has)
+        return await_handover(sim, strand);
     if (own->since_s < 0)
         join_queue(sim, core, strand);
     return true;
@@ -281,7 +301,7 @@ bool cores_are_shared(const struct simulation *sim, uint32_t strand)
 
 bool cores_have(const struct simulation *sim, uint32_t strand)
 {
-    return sim->cores.strands[strand].has;
+    return sim->cores.strands[strand].has && sim->cores.strands[strand].ready_s <= sim->events.now_s;
 }
 
 void cores_want(struct simulation *sim, uint32_t strand)
@@ -294,8 +314,8 @@ void cores_want(struct simulation *sim, uint32_t strand)
         join_queue(sim, core, strand);
         return;
     }
-    take_core(sim, strand);
-    events_schedule(&sim->events, sim->events.now_s, EVENT_TURN, strand);
+    take_over(sim, strand);
+    events_schedule(&sim->events, own->ready_s, EVENT_TURN, strand);
 }
 
 void cores_turn(struct simulation *sim, uint32_t strand)

@@ -184,6 +184,7 @@ struct strand_core {
     double left_s;  /* of the core alone until what it computes is done, -1: it does not */
     double due_s;   /* when it is done if nothing changes */
     bool has;       /* its core */
+    double ready_s; /* when it has it in its hands, after what others did there */
     uint16_t at;    /* the processor on which it was recorded last, as of run_step */
 };
 struct run_cores {
