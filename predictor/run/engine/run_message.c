@@ -216,8 +216,10 @@ static void note_needs(struct simulation *sim, uint32_t number, bool note)
 {
     const struct run_mover *mover = &sim->transfers[number].mover;
     const struct run_class *class = &sim->rates.classes[mover->class];
-    if ((message_told(sim, sim->transfers[number].message)->flags & MESSAGE_TENDED) != 0)
+    if ((message_told(sim, sim->transfers[number].message)->flags & MESSAGE_TENDED) != 0 ||
+        sim->transfers[number].noted == note)
         return;
+    sim->transfers[number].noted = note;
     for (int end = 0; end < 2; end++) {
         struct transfer_list *list = &sim->ranks[end == 0 ? mover->src : mover->dst].needing;
         if (end == 0 ? !class->needs_sender : !class->needs_receiver)
@@ -546,10 +548,13 @@ static void begin(struct simulation *sim, uint32_t message)
     const struct run_class *class = &sim->rates.classes[transfer->mover.class];
     if (wait_s > 0)
         transfer->queued_s = sim->events.now_s + wait_s + (double)told->bytes / class->bytes_per_s[1];
-    if (rendezvous && class->tau_s > 0)
+    if (rendezvous && class->tau_s > 0) {
+        if (is_copied(class))
+            note_needs(sim, number, true); /* who copies it and is there goes on to do so */
         events_schedule(&sim->events, sim->events.now_s + class->tau_s, EVENT_TRANSFER, number);
-    else
+    } else {
         transfer_begin_to_move(sim, number);
+    }
 }
 
 void transfer_event(struct simulation *sim, uint32_t number)

@@ -71,6 +71,7 @@ struct transfer {
     struct run_mover mover;
     uint32_t message; /* the next free one where it is not used */
     uint8_t phase;
+    bool noted;                               /* with the ranks that it needs */
     double rest;                              /* while it stops */
     double stopped_s;                         /* since when it stops */
     double stalled_s;                         /* how long it stopped before */
