@@ -12,7 +12,7 @@
 #include "predictor/what_if/places.h"
 
 /* The longest wait for a core: a tick of Linux at 250 Hz, at which one thread gives way to another. */
-static const double TURN_S = 0.004;
+static const double TURN_S = 0.0027;
 
 static void run_side_release(struct run_side *side)
 {
