@@ -20,10 +20,14 @@ struct caches {
     struct run_rates rates; /* of the levels whose buffers may be in caches */
 };
 
-/* Says whether the table has a rate for the message from caches. */
+/* Says whether the table has a rate for the message from caches: for those that these hold whole, and where a share of
+ * the recorded ones is asked for, for larger ones, of which they hold a part. */
 static bool is_served(const struct caches *caches, const struct run_message *message)
 {
     enum level level = placement_level(&caches->study->before.placement, message->src, message->dst);
+    if (caches->study->options->buffers != BUFFERS_RECORDED &&
+        (double)message->bytes > caches->rates.cached_bytes[level])
+        return false;
     return caches->rates.known[level] && run_rates_class(&caches->rates, level, message->bytes, true) !=
                                              run_rates_class(&caches->rates, level, message->bytes, false);
 }

@@ -427,6 +427,7 @@ static void transfer_begin_to_move(struct simulation *sim, uint32_t number)
         complete(sim, transfer->message, OPERATION_SEND, bytes);
     const struct run_class *class = &sim->rates.classes[transfer->mover.class];
     if (!(bytes > 0) || isinf(class->bytes_per_s[1])) {
+        note_needs(sim, number, false);
         through(sim, number);
         return;
     }

@@ -152,7 +152,7 @@ size_t run_rates_class(const struct run_rates *rates, enum level level, uint64_t
 {
     enum machine_protocol protocol = machine_protocol_of(&rates->protocols[level], bytes);
     size_t class = rates->cached_of[level][protocol];
-    if (cached && class != RUN_NO_CLASS && (double)bytes <= rates->cached_bytes[level])
+    if (cached && class != RUN_NO_CLASS)
         return class;
     return rates->class_of[level][protocol];
 }
