@@ -662,9 +662,13 @@ double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand)
 bool rank_copies(const struct simulation *sim, uint32_t rank)
 {
     const struct transfer_list *list = &sim->ranks[rank].needing;
-    for (size_t i = 0; i < list->n; i++)
-        if (is_copied(&sim->rates.classes[sim->transfers[list->transfers[i]].mover.class]))
+    for (size_t i = 0; i < list->n; i++) {
+        const struct transfer *transfer = &sim->transfers[list->transfers[i]];
+        const struct run_class *class = &sim->rates.classes[transfer->mover.class];
+        double seen_s = message_state(sim, transfer->message)->post_s[OPERATION_SEND] + class->tau_s;
+        if (is_copied(class) && (transfer->phase != TRANSFER_BEGINS || seen_s <= sim->events.now_s))
             return true;
+    }
     return false;
 }
 
