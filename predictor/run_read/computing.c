@@ -102,7 +102,7 @@ static int compare_seconds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns what a processor takes from the computation of a rank to that of another one: the first decile of the times
+/* Returns what a processor takes from the computation of a rank to that of another one: the twentieth part of the times
  * between two, in which nobody computed. The longer ones hold waits and copies as well. */
 static double handover_s(const struct reading *reading, const struct edge *edges, size_t n)
 {
@@ -115,9 +115,9 @@ static double handover_s(const struct reading *reading, const struct edge *edges
             between_s[n_between++] = reading_seconds(edges[i + 1].at_ns - edges[i].at_ns);
     }
     qsort(between_s, n_between, sizeof *between_s, compare_seconds);
-    double first_decile_s = n_between >= LEAST_HANDOVERS ? between_s[n_between / 10] : 0;
+    double least_s = n_between >= LEAST_HANDOVERS ? between_s[n_between / 20] : 0;
     free(between_s);
-    return first_decile_s;
+    return least_s;
 }
 
 /* Says of whose computation what is known. */
