@@ -102,8 +102,8 @@ static int compare_seconds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns what a processor takes from the computation of a rank to that of another one: the twentieth part of the times
- * between two, in which nobody computed. The longer ones hold waits and copies as well. */
+/* Returns what a processor takes from the computation of a rank to that of another one: of the times between two, in
+ * which nobody computed, the one than which a twentieth are shorter. The longer ones hold waits and copies as well. */
 static double handover_s(const struct reading *reading, const struct edge *edges, size_t n)
 {
     double *between_s = xmalloc((n + 1) * sizeof *between_s);
