@@ -82,7 +82,8 @@ static void print_objects(const struct run_program *p)
                    p->between_polls_s[i]);
             comma = ", ";
         }
-    printf("],\n\"run\": %.9f, \"open_mpi\": %d", p->measured_run_s, p->mpi_family == MPI_FAMILY_OPEN_MPI);
+    printf("],\n\"run\": %.9f, \"handover\": %.9f, \"open_mpi\": %d", p->measured_run_s, p->handover_s,
+           p->mpi_family == MPI_FAMILY_OPEN_MPI);
 }
 
 /* Prints for each rank what its parts come to, and the numbers of what was read. */

@@ -89,6 +89,21 @@ def from_caches():
     return job
 
 
+def one_is_late():
+    """Two of 1 MB cross five times from caches, in 0.25 ms each. Rank 1 takes part 1 ms later, so that rank 0 sees both complete
+    late."""
+    job = Job([(0, 0)] * 2, [0] * 2, [0] * 2)
+    for number in range(0, 10, 2):
+        job.messages += [Message(0, 1, 1000000), Message(1, 0, 1000000)]
+        for rank in range(2):
+            posts = [("send", number + rank), ("receive", number + 1 - rank)]
+            job.calls[rank].append(Call("MPI_Isend", 0, 0, posts[:1]))
+            job.calls[rank].append(Call("MPI_Irecv", 0, 0, posts[1:]))
+            job.calls[rank].append(Call("MPI_Waitall", MS * (1 + rank), MS * (2 - rank) - 3 * MS // 4, completes=posts))
+    job.finish()
+    return job
+
+
 CACHED = "".join(f"intra_socket any {row}\n" for row in ("bw_cached 1 4e9 B/s", "cached_bytes - 5000000 B"))
 
 
@@ -143,6 +158,20 @@ class ReplayCommand(unittest.TestCase):
         stored = {row[0] for row in connection.execute("SELECT options FROM replay_run")}
         connection.close()
         self.assertEqual(stored, {"", "buffers memory", "buffers cached"})
+
+    def test_buffers_of_what_is_seen_late(self):
+        """What a message took ends with the call that completed its receive, which waits for others as well."""
+        self.write(one_is_late())
+        self.machine.write_text(MACHINE + CACHED + "intra_socket any progress - 2 1\n")
+        result = json.loads(self.replay("--json"))
+        self.assertEqual(result["cached_messages"], 10)
+        self.assertAlmostEqual(result["run"]["predicted_s"], result["run"]["measured_s"], delta=1e-6)
+
+    def test_buffers_of_large_messages(self):
+        """Of messages that caches do not hold whole they have a part: the same share of the messages is taken from there."""
+        self.write(from_caches())
+        self.machine.write_text(MACHINE + CACHED.replace("5000000", "2000000"))
+        self.assertEqual(json.loads(self.replay("--json"))["cached_messages"], 5)
 
     def replay(self, *options):
         done = self.tool("replay", self.trace, "--machine", self.machine, *options)

@@ -176,6 +176,72 @@ static void rank_moves(void **state)
     }
 }
 
+/* Rank 2 shares a core with rank 1, which copies 1 MB from rank 0 and then ends. */
+static void copy_beside(struct run_case *run, double turn_ms, const char *sender, const char *copier, const char *other)
+{
+    static const int32_t processor[] = {7, 9, 9};
+    *run = (struct run_case){.options.law = LAW_STAIRCASE, .options.turn_s = turn_ms * 1e-3};
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "tau", 0, 1e-4, "s");
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "bw", 1, 1e9, "B/s");
+    case_value(&run->c, LEVEL_INTRA_SOCKET, PROTOCOL_ANY, "progress", 0, 2, "1");
+    run_ranks(run, 3, NULL);
+    for (size_t rank = 0; rank < 3; rank++) {
+        run->program.ranks[rank].processors = 2;
+        run->program.ranks[rank].processor = processor[rank];
+    }
+    run_message(run, 0, 1, MB, 0);
+    run_message(run, 0, 2, 0, 0);
+    run_rank(run, sender);
+    run_rank(run, copier);
+    run_rank(run, other);
+    run_replay(run);
+}
+
+/* What its receiver copies waits for a turn of the receiver on its processor, and holds the sender up meanwhile. The
+ * receiver goes on at once where it finds the announcement, and has the processor until it is done: what rank 2 waits for
+ * is there at 0.8. An announcement that takes until 0.35 is not found at 0.3, and rank 2 goes on first. */
+static void copies_take_the_core(void **state)
+{
+    (void)state;
+    static const struct {
+        double turn_ms;
+        const char *sender, *copier, *other;
+        double end_ms[3];
+    } cases[] = {
+        {10, "S0", "R0", "c5", {6, 6, 5}},
+        {2, "S0", "R0", "c5", {3.1, 3.1, 5}},
+        {10, "s0 c0.7 S1 w:s0", "c0.3 R0", "R1 c1", {1.4, 1.4, 2.4}},
+        {10, "c0.25 s1 s0 w:s0:s1", "c0.3 R0 c1", "R1 c3", {4.35, 5.35, 3.35}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct run_case run;
+        copy_beside(&run, cases[i].turn_ms, cases[i].sender, cases[i].copier, cases[i].other);
+        for (uint32_t rank = 0; rank < 3; rank++)
+            assert_end(&run, rank, cases[i].end_ms[rank]);
+        run_release(&run);
+    }
+}
+
+/* Rank 1 goes on 0.05 after rank 0 has left their core, and 0.05 after what it waits for is there where both wait. */
+static void handover(void **state)
+{
+    (void)state;
+    struct run_case run = {.options.law = LAW_STAIRCASE, .options.turn_s = 1};
+    run_eager_machine(&run);
+    run_ranks(&run, 2, NULL);
+    run.program.ranks[0].processors = run.program.ranks[1].processors = 1;
+    run.program.handover_s = 5e-5;
+    run_message(&run, 0, 1, MB, 0);
+    run_message(&run, 0, 1, MB, 0);
+    run_rank(&run, "S0 c5 S1");
+    run_rank(&run, "R0 c1 R1");
+    run_replay(&run);
+    assert_end(&run, 0, 5);
+    assert_end(&run, 1, 6.1 + 0.05);
+    assert_part(&run, 1, RUN_OTHER, 3.9 + 0.05 + 0.05);
+    run_release(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +251,8 @@ int main(void)
         cmocka_unit_test(core_of_each),
         cmocka_unit_test(core_of_one_that_spends),
         cmocka_unit_test(core_behind_a_collective),
+        cmocka_unit_test(copies_take_the_core),
+        cmocka_unit_test(handover),
     };
     return cmocka_run_group_tests_name("run_cores", tests, NULL, NULL);
 }

@@ -127,6 +127,18 @@ class RunRead(unittest.TestCase):
             self.assertEqual((*computed, *tails), expected, (processors, send_cpu))
             self.assertEqual(self.parts(program, 0, "MPI_Send")["computation"], 5)
 
+    def test_handover(self):
+        """From one rank's computation to the other one's on a processor take 1 us six times of 240, 2 us 114 times, then 3 us back. A
+        hundred are too few to say."""
+        for n, cpu, expected in (120, 3, 2e-6), (50, 3, 0), (120, 4, 0):
+            self.start()
+            for i in range(n):
+                at_ns, k = 100 * US * i, self.message(0, 1, 8)
+                self.call(0, at_ns + 40 * US, at_ns + 100 * US, "MPI_Send", [("send", k)], [("send", k)])
+                self.call(1, at_ns - 3 * US if i else 0, at_ns + (41 if i < 6 else 42) * US, "MPI_Recv", [("receive", k)], [("receive", k)])
+            program = self.read("UPDATE node SET processors = 1", f"UPDATE message_row SET send_cpu = {cpu}, recv_cpu = 3")
+            self.assertAlmostEqual(program["handover"], expected, delta=1e-12)
+
     def test_late_receiver(self):
         """Only a send that lasted beyond the post of its receive waited for it; MPI_Isend does above the eager limit."""
         for function, limit, wait in ("MPI_Send", "NULL", 3), ("MPI_Isend", "1000", 3), ("MPI_Isend", "2000000", 0), ("MPI_Isend", "NULL", 0):
