@@ -94,7 +94,8 @@ struct run_message {
     uint32_t src, dst; /* ranks */
     uint16_t flags;    /* enum run_message_flag */
     uint16_t kind;     /* those of one call site that sends, one that receives, sizes within a factor of two; 0: any */
-    float seconds;     /* recorded, from the later of its posts to the end of the call that completed its receive; NaN: not known */
+    float
+        seconds; /* recorded, from the later of its posts to the end of the call that completed its receive; NaN: not known */
 };
 enum { RUN_MAX_KINDS = UINT16_MAX + 1 };
 
@@ -213,12 +214,12 @@ struct run_program {
     struct run_shared *shared; /* [n_shared] computation that was shared out among ranks on one processor; or NULL */
     size_t n_shared;
     double measured_run_s; /* first begin to last end, of each burst; NaN: not measured */
-    double handover_s;     /* recorded: from the end of a rank's computation to the begin of the next one on its processor,
+    double handover_s;  /* recorded: from the end of a rank's computation to the begin of the next one on its processor,
                               at least; 0: not known */
-    size_t n_bursts;       /* 0: the whole run */
-    double *burst_s;       /* [n_bursts + 1] begins, as measured; the last end; NULL: the whole run */
-    double burst_share;    /* of the run's time */
-    void *texts;           /* owns the sites' names (a struct pool of the reader), or NULL */
+    size_t n_bursts;    /* 0: the whole run */
+    double *burst_s;    /* [n_bursts + 1] begins, as measured; the last end; NULL: the whole run */
+    double burst_share; /* of the run's time */
+    void *texts;        /* owns the sites' names (a struct pool of the reader), or NULL */
     void (*release_texts)(void *texts);
 };
 

@@ -185,20 +185,28 @@ static int store_laws(sqlite3 *database, const struct law_runs *runs, struct err
     return transaction_end(database, path, code, error);
 }
 
-/* Sorts the numbers of the laws by their error, the best one first; those without one last. */
+/* Says whether a law comes before another one: by its error to nine digits, none last, of equal ones in the order of the
+ * table. So does the report (report/collect/collect_rounds.c). */
+static bool comes_before(const struct law_runs *runs, size_t law, size_t other)
+{
+    double own = round(runs->results[law].error.error * 1e9), its = round(runs->results[other].error.error * 1e9);
+    if (isnan(own) != isnan(its))
+        return isnan(its);
+    if (own < its || own > its)
+        return own < its;
+    return runs->options->laws[law].law < runs->options->laws[other].law;
+}
+
+/* Sorts the numbers of the laws, the best one first. */
 static void order_laws(const struct law_runs *runs, size_t *order)
 {
     size_t n = 0;
     for (size_t i = 0; runs->results != NULL && i < runs->options->n_laws; i++) {
-        double own = runs->results[i].error.error;
         if (runs->results[i].predicted == NULL)
             continue;
         size_t at = n++;
-        while (at > 0 && !isnan(own) &&
-               (isnan(runs->results[order[at - 1]].error.error) || runs->results[order[at - 1]].error.error > own)) {
+        for (; at > 0 && comes_before(runs, i, order[at - 1]); at--)
             order[at] = order[at - 1];
-            at--;
-        }
         order[at] = i;
     }
     order[n] = SIZE_MAX;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "interpose/sums/concurrent_rounds.h"
+#include "predictor/run/laws/run_choice.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
@@ -356,6 +357,24 @@ static const char *view_of_rounds(struct report *report, const char *name)
     return report_has_table(report, name) || report->result != 0 ? name : name + strlen("round_");
 }
 
+/* Returns the query for the laws, those of equal errors in the order of the table as predict has them. */
+static char *laws_query(void)
+{
+    char *names = xstrdup(",");
+    for (int law = 0; law < LAW_COUNT; law++) {
+        char *longer = xasprintf("%s%s,", names, run_law_table[law].name);
+        free(names);
+        names = longer;
+    }
+    char *query = xasprintf(
+        "SELECT machine, model, options, trim(model || ' ' || options), 0, error, mape, bias, worst_rank, "
+        "  worst_actual_s, worst_model_s FROM model_error ORDER BY machine, error IS NULL, "
+        "  round(error, 9), instr('%s', ',' || substr(model, 1, instr(model || '+', '+') - 1) || ','), model, options",
+        names);
+    free(names);
+    return query;
+}
+
 static void collect_models(struct report *report, const struct report_choice *choice)
 {
     const char *wanted = choice->model != NULL ? choice->model : choice->machine;
@@ -366,12 +385,10 @@ static void collect_models(struct report *report, const struct report_choice *ch
         "FROM %s e JOIN prediction_run q USING (machine, model, options) "
         "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options",
         view_of_rounds(report, "round_model_error"));
+    char *laws = laws_query();
     if (report_has_table(report, "message_time"))
-        add_models(report,
-                   "SELECT machine, model, options, trim(model || ' ' || options), 0, error, mape, bias, worst_rank, "
-                   "  worst_actual_s, worst_model_s FROM model_error "
-                   "ORDER BY machine, error IS NULL, error, model, options",
-                   false, choice, &nearest);
+        add_models(report, laws, false, choice, &nearest);
+    free(laws);
     add_models(report, rounds, true, choice, &nearest);
     free(rounds);
     if (report->result != 0 || report->n_models > 0 || wanted == NULL)

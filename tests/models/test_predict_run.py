@@ -110,6 +110,15 @@ class PredictRun(unittest.TestCase):
         self.assertAlmostEqual(report["ranks"][1]["models"][0]["actual_s"], 0.005, delta=1e-9)
         self.assertIsNotNone(report["replay"])
 
+    def test_order_of_laws(self):
+        """Laws of equal errors, as all are of one message at a time, come in the order of the table, here and in the report."""
+        self.write(made.chain())
+        done = json.loads(self.predict("--json", "--model", "fair,flow,staircase,max-rate,postal").stdout)
+        expected = ["postal", "max-rate", "staircase", "flow", "fair"]
+        self.assertEqual([row["law"] for row in done], expected)
+        report = json.loads(self.tool("report", self.trace, "--json").stdout)
+        self.assertEqual([model["model"] for model in report["models"]], expected)
+
     def test_the_story_of_one_law(self):
         """A what-if, --sensitivity and --interval are answered as by replay, by the law of --model; that is what is stored."""
         for law, options in (("staircase", ["--what-if", "--no-latency"]), ("flow", ["--sensitivity", "--to", "0.0062"]),
