@@ -45,8 +45,8 @@ static void note_computing(struct walk *walk, size_t of, int64_t begin_ns, int64
 {
     struct reading *reading = walk->building->reading;
     uint32_t rank = walk->building->number;
-    const struct computing computing = {
-        begin_ns, end_ns, of, reading->program->ranks[rank].machine, rank, walk->processor, is_tail};
+    const struct computing computing = {begin_ns, end_ns,          of,     reading->program->ranks[rank].machine,
+                                        rank,     walk->processor, is_tail};
     if (walk->is_shared && walk->processor != 0 && end_ns > begin_ns && computing_note(reading, &computing) != 0)
         walk->too_large = true;
 }
