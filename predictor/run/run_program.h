@@ -94,8 +94,7 @@ struct run_message {
     uint32_t src, dst; /* ranks */
     uint16_t flags;    /* enum run_message_flag */
     uint16_t kind;     /* those of one call site that sends, one that receives, sizes within a factor of two; 0: any */
-    float
-        seconds; /* recorded, from the later of its posts to the end of the call that completed its receive; NaN: not known */
+    float seconds; /* recorded, from the later post to the end of the call that completed the receive; NaN: not known */
 };
 enum { RUN_MAX_KINDS = UINT16_MAX + 1 };
 

@@ -185,8 +185,8 @@ static int store_laws(sqlite3 *database, const struct law_runs *runs, struct err
     return transaction_end(database, path, code, error);
 }
 
-/* Says whether a law comes before another one: by its error to nine digits, none last, of equal ones in the order of the
- * table. So does the report (report/collect/collect_rounds.c). */
+/* Says whether a law comes before another one: by its error to nine digits, none last, of equal ones in the order of
+ * the table. So does the report (report/collect/collect_rounds.c). */
 static bool comes_before(const struct law_runs *runs, size_t law, size_t other)
 {
     double own = round(runs->results[law].error.error * 1e9), its = round(runs->results[other].error.error * 1e9);

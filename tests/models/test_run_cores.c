@@ -198,8 +198,8 @@ static void copy_beside(struct run_case *run, double turn_ms, const char *sender
 }
 
 /* What its receiver copies waits for a turn of the receiver on its processor, and holds the sender up meanwhile. The
- * receiver goes on at once where it finds the announcement, and has the processor until it is done: what rank 2 waits for
- * is there at 0.8. An announcement that takes until 0.35 is not found at 0.3, and rank 2 goes on first. */
+ * receiver goes on at once where it finds the announcement, and has the processor until it is done: what rank 2 waits
+ * for is there at 0.8. An announcement that takes until 0.35 is not found at 0.3, and rank 2 goes on first. */
 static void copies_take_the_core(void **state)
 {
     (void)state;

@@ -165,7 +165,7 @@ bool message_await(struct simulation *sim, uint32_t message, enum run_operation_
     return false;
 }
 
-/* Says whether one of the two ranks copies the bytes of a class from the other one's memory: that takes its processor. */
+/* Says whether one of both ranks copies the bytes of a class from the other one's memory: that takes its processor. */
 static bool is_copied(const struct run_class *class)
 {
     return class->level != LEVEL_INTER_NODE && class->needs_sender != class->needs_receiver;
