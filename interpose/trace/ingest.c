@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/gather/nodes.h"
 #include "share/base/memory.h"
 #include "share/base/progress.h"
@@ -72,6 +73,7 @@ static int build(struct trace *trace, const struct spools *spools, const struct 
 {
     if (nodes_build(spools, trace, error) != 0)
         return -1;
+    bursts_find(trace);
     trace_load(trace);
     clock_align(trace);
     if (places_find(trace, options->placement, error) != 0)

@@ -181,7 +181,8 @@ CREATE TABLE message_row(
 
 -- Operations without a partner. reason: partner_lost (its process left no spool or lost records), cancelled, failed (MPI
 -- rejected the call, or it was left by a jump), proc_null, pending (never completed), freed (its request was freed, so that
--- nobody knows whether it ever completed), unmatched.
+-- nobody knows whether it ever completed), cut_off (its partner lies outside
+-- the burst, or it is not known), unmatched.
 CREATE TABLE unmatched(
   id INTEGER PRIMARY KEY,
   rank INTEGER NOT NULL,
@@ -222,7 +223,8 @@ CREATE TABLE collective(
   nonblocking INTEGER NOT NULL,        -- 1: nonblocking or persistent, another call waited for it
   persistent INTEGER,                  -- NULL: not of a persistent request
   stack INTEGER,
-  callsite INTEGER
+  callsite INTEGER,
+  instance INTEGER                     -- number among the calls of its rank that meet the same ones of others; NULL: not known
 );
 
 -- Requests made by MPI_..._init. Their starts are operations (table origin) and collectives.
@@ -280,7 +282,8 @@ CREATE TABLE rma(
   call_ns INTEGER NOT NULL,
   stack INTEGER,
   nonblocking INTEGER NOT NULL,
-  callsite INTEGER
+  callsite INTEGER,
+  instance INTEGER                     -- as in collective, of joint calls
 );
 
 -- Calls on files, by MPI_File_open, _close and what lies between; also MPI_File_delete.
@@ -299,7 +302,8 @@ CREATE TABLE file_call(
   collective INTEGER NOT NULL,         -- 1: all ranks of comm call it; both halves of a split one
   failed INTEGER NOT NULL,             -- 1: it returned an error
   stack INTEGER,
-  callsite INTEGER
+  callsite INTEGER,
+  instance INTEGER                     -- as in collective, of joint calls
 );
 
 -- Calls without rows of their own: of a kind of which a rank made more than MPISTAIR_DETAIL, and all while recording was off.
@@ -682,7 +686,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
   WITH c AS (
     SELECT 2 * (SELECT count(*) FROM message_row) AS matched,
            (SELECT count(*) FROM unmatched) AS other,
-           (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled', 'failed')) AS unmatched,
+           (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled', 'failed', 'cut_off')) AS unmatched,
            (SELECT count(*) FROM unmatched JOIN process USING (rank)
             WHERE reason = 'pending' AND ended = 'finalize') AS open, -- the program never asked for their end
            (SELECT coalesce(sum(n), 0) FROM loss WHERE cause NOT IN ('no_spool', 'at_once', 'not_joined')) AS lost,
@@ -702,6 +706,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            (SELECT max(launched) FROM process) AS launched,
            (SELECT coalesce(sum(operations + partners), 0) FROM recording_off) AS left_out,
            (SELECT count(*) FROM recording_off) AS times_off,
+           (SELECT detail FROM run) AS detail,
            (SELECT count(*) FROM unmatched WHERE reason = 'failed') AS failed,
            (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown,
            (SELECT coalesce(sum(calls), 0) FROM call_sum WHERE NOT off) AS summed),
@@ -733,7 +738,12 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'
               WHEN summed > 0 THEN 'complete, ' || summed || ' calls as sums'
-              ELSE 'complete' END AS found
+              ELSE 'complete' END ||
+         CASE detail WHEN 'bursts'
+              THEN (SELECT '; totals of all, detail in ' || count(*) || ' burst' || iif(count(*) = 1, ', ', 's, ') ||
+                           printf('%.3g', 100.0 * total(end_ns - begin_ns) / max((SELECT duration_ns FROM run), 1)) || ' % of the run'
+                    FROM burst)
+              WHEN 'none' THEN '; totals only' ELSE '' END AS found
     FROM c, short)
   SELECT matched + other, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out,
          CASE WHEN how IS NULL THEN found
@@ -996,14 +1006,16 @@ CREATE VIEW kind_wait(kind_id, rounds, ranks, wait_s, mean_s, longest_s, share, 
   FROM total t JOIN last l ON l.kind_id = t.kind_id AND l.place = 1;
 
 -- Calls of one-sided communication by what they are: transfer, synchronisation. joint: all ranks of comm make it together.
-CREATE VIEW rma_call(id, rank, function, comm, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite, kind, joint) AS
+CREATE VIEW rma_call(id, rank, function, comm, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite, kind, joint,
+                     instance) AS
   SELECT id, rank, function, comm, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite,
          CASE WHEN function GLOB 'MPI_Win_*' THEN 'synchronisation' ELSE 'transfer' END,
-         function IN ('MPI_Win_fence', 'MPI_Win_free') OR function GLOB 'MPI_Win_create*' OR function GLOB 'MPI_Win_allocate*'
+         function IN ('MPI_Win_fence', 'MPI_Win_free') OR function GLOB 'MPI_Win_create*' OR function GLOB 'MPI_Win_allocate*',
+         instance
   FROM rma;
 
 -- Calls that all ranks of a communicator make together; source: collective, one-sided, file. The n-th call of a function on
--- a communicator is the same instance on all of its ranks. wait_ns: until the last of those that the call depends on had
+-- a communicator is the same instance on all of its ranks; ingest counts, also calls that have no row. wait_ns: until the last of those that the call depends on had
 -- arrived, last_rank (of a broadcast or scatter the root; of a reduction to a root or a gather the root alone waits). It is
 -- NULL where not all ranks of comm are there, where nobody reported the end, and of scans, neighbourhoods and
 -- intercommunicators, which depend on ranks that the trace does not name. The rest of the call's time is transfer.
@@ -1012,18 +1024,21 @@ CREATE VIEW joint_call(source, id, rank, function, comm, bytes, callsite, nonblo
   WITH every AS (
     SELECT 'collective' AS source, id, rank, function,
            coalesce((SELECT function FROM persistent p WHERE p.id = c.persistent), function) AS name, comm, bytes, root, callsite,
-           nonblocking, begin_ns, end_ns, call_ns, 0 AS failed
+           nonblocking, begin_ns, end_ns, call_ns, 0 AS failed, instance AS known
     FROM collective c
     UNION ALL
-    SELECT 'one-sided', id, rank, function, function, comm, bytes, NULL, callsite, nonblocking, begin_ns, end_ns, call_ns, 0
+    SELECT 'one-sided', id, rank, function, function, comm, bytes, NULL, callsite, nonblocking, begin_ns, end_ns, call_ns, 0,
+           instance
     FROM rma_call WHERE joint
     UNION ALL
-    SELECT 'file', id, rank, function, function, comm, bytes, NULL, callsite, nonblocking, begin_ns, end_ns, call_ns, failed
+    SELECT 'file', id, rank, function, function, comm, bytes, NULL, callsite, nonblocking, begin_ns, end_ns, call_ns, failed,
+           instance
     FROM file_call WHERE collective),
        named AS (
     SELECT *, CASE WHEN substr(name, -2) = '_c' THEN substr(name, 1, length(name) - 2) ELSE name END AS what FROM every),
        numbered AS (
-    SELECT *, row_number() OVER (PARTITION BY rank, comm, what, source ORDER BY begin_ns, id) AS instance FROM named),
+    SELECT *, iif(known IS NULL AND (SELECT detail FROM run) = 'all',
+                  row_number() OVER (PARTITION BY rank, comm, what, source ORDER BY begin_ns, id), known) AS instance FROM named),
        met AS (
     SELECT *, count(*) OVER together AS members, first_value(rank) OVER together AS latest,
            first_value(begin_ns) OVER together AS latest_ns, max(CASE WHEN rank = root THEN begin_ns END) OVER together AS root_ns
@@ -1031,7 +1046,7 @@ CREATE VIEW joint_call(source, id, rank, function, comm, bytes, callsite, nonblo
     WINDOW together AS (PARTITION BY instance, comm, what, source ORDER BY begin_ns DESC, rank
                         ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)),
        awaited AS (
-    SELECT *, CASE WHEN members IS NOT (SELECT size FROM communicator c WHERE c.id = met.comm AND remote IS NULL) THEN NULL
+    SELECT *, CASE WHEN instance IS NULL OR members IS NOT (SELECT size FROM communicator c WHERE c.id = met.comm AND remote IS NULL) THEN NULL
                    WHEN what GLOB 'MPI_*[Nn]eighbor*' OR what GLOB 'MPI_*[Ss]can' THEN NULL
                    WHEN source <> 'collective' AND end_ns < latest_ns THEN begin_ns -- it need not wait, and did not
                    WHEN root IS NULL THEN latest_ns

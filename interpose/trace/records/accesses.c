@@ -44,27 +44,31 @@ bool access_is_collective(uint16_t function)
 
 int accesses_write(const struct trace *trace, sqlite3 *database, bool calls)
 {
-    struct row rma = row_prepare(database, "rma", 13), file_call = row_prepare(database, "file_call", 15);
+    struct row rma = row_prepare(database, "rma", 14), file_call = row_prepare(database, "file_call", 16);
     struct row call_row = row_prepare(database, "call_row", 7);
     int64_t n_rma = 0, n_file_calls = 0;
     for (size_t i = 0; i < trace->n_accesses; i++) {
         const struct trace_access *call = &trace->accesses[i];
+        if (call->flags & SPOOL_OFF)
+            continue;
         const char *name = function_name(call->function);
         int64_t begin_ns = trace_run_ns(trace, call->rank, call->begin_ns);
         int64_t end_ns = trace_run_ns(trace, call->rank, call->end_ns);
         int64_t call_ns = trace_run_ns(trace, call->rank, call->call_end_ns) - begin_ns;
         bool nonblocking = (call->flags & SPOOL_NONBLOCKING) != 0, failed = (call->flags & SPOOL_FAILED) != 0;
         if (function_is_of_file(call->function))
-            row_insert(&file_call, "iutuzioioibbbku", ++n_file_calls, call->rank, name, call->communicator,
+            row_insert(&file_call, "iutuzioioibbbkuz", ++n_file_calls, call->rank, name, call->communicator,
                        (int64_t)call->object, failed ? (uint64_t)0 : call->bytes,
                        call->offset < 0 ? TRACE_NO_TIME : call->offset, begin_ns, end_ns, call_ns, nonblocking,
-                       access_is_collective(call->function), failed, call->stack, call->callsite);
+                       access_is_collective(call->function), failed, call->stack, call->callsite,
+                       (int64_t)call->instance);
         else
-            row_insert(&rma, "iutuzniioikbu", ++n_rma, call->rank, name, call->communicator, (int64_t)call->object,
+            row_insert(&rma, "iutuzniioikbuz", ++n_rma, call->rank, name, call->communicator, (int64_t)call->object,
                        call->communicator == TRACE_NONE
                            ? -1
                            : communicator_world_rank(trace, call->communicator, call->target),
-                       call->bytes, begin_ns, end_ns, call_ns, call->stack, nonblocking, call->callsite);
+                       call->bytes, begin_ns, end_ns, call_ns, call->stack, nonblocking, call->callsite,
+                       (int64_t)call->instance);
         if (calls)
             row_insert(&call_row, "uiiibbu", call->rank, function_id(call->function), begin_ns, call_ns, 0, 0,
                        call->callsite);

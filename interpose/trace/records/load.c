@@ -75,7 +75,7 @@ static void note_operation(struct loader *loader, const struct spool_operation *
     }
     communicator_of(&loader->communicators, trace, record->communicator);
     callsite_of(&loader->callsites, trace, record->site, record->post_ticks);
-    uint32_t origin = origin_load(loader, record);
+    uint32_t origin = loader->left_out ? TRACE_NONE : origin_load(loader, record);
     if (record->flags & SPOOL_PARTITIONED)
         loader->partitioned = origin;
     if (record->cpu_post >= 0)
@@ -144,6 +144,27 @@ static void sort_new(void *array, size_t first, size_t end, size_t element_bytes
         }
 }
 
+bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
+                  uint64_t *ticks)
+{
+    const struct spool_operation *operation = (const void *)record;
+    const struct spool_call *call = (const void *)record;
+    const struct spool_idle *idle = (const void *)record;
+    switch (*record) {
+    case SPOOL_OPERATION:
+        *ticks = operation->post_ticks + (operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0);
+        return operation_known(trace, process, operation);
+    case SPOOL_CALL:
+        *ticks = call->begin_ticks;
+        return true;
+    case SPOOL_IDLE:
+        *ticks = idle->begin_ticks;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void add_rare(struct loader *loader, const uint8_t *record)
 {
     if (*record == SPOOL_COLLECTIVE)
@@ -189,17 +210,40 @@ static void find_lanes(struct loader *loader)
     }
 }
 
+/* Notes what the totals name of a call that becomes no row. */
+static void note_outside(struct loader *loader, const uint8_t *record)
+{
+    const struct spool_collective *collective = (const void *)record;
+    const struct spool_access *access = (const void *)record;
+    if (*record == SPOOL_COLLECTIVE) {
+        communicator_of(&loader->communicators, loader->trace, collective->communicator);
+        callsite_of(&loader->callsites, loader->trace, collective->site, collective->begin_ticks);
+        live_until(loader, collective->end_ticks);
+    } else if (*record == SPOOL_ACCESS) {
+        callsite_of(&loader->callsites, loader->trace, access->site, access->begin_ticks);
+        live_until(loader, access->end_ticks);
+    }
+}
+
 static void load_lane(struct loader *loader, struct trace_lane *lane)
 {
     struct spool_cursor cursor = {
         .spool = loader->process->spool, .span = lane->first_span, .end_span = lane->end_span};
     lane->first_origin = loader->trace->n_origins;
     loader->lane = lane->number;
+    bool thinned = loader->trace->bursts.thinned;
+    if (thinned)
+        joint_begin_lane(loader, lane);
     for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
-        if (*record == SPOOL_PARTITIONS)
+        if (*record == SPOOL_PARTITIONS && !loader->left_out)
             partitions_load(loader, (const void *)record);
         loader->partitioned = TRACE_NONE;
-        if (*record == SPOOL_OPERATION)
+        bool inside = !thinned || joint_take(loader, record, cursor.span);
+        loader->left_out = !inside && *record == SPOOL_OPERATION;
+        if (!inside && (*record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION ||
+                        *record == SPOOL_SUM))
+            note_outside(loader, record);
+        else if (*record == SPOOL_OPERATION)
             note_operation(loader, (const void *)record);
         else if (*record == SPOOL_CALL)
             note_call(loader, (const void *)record);
@@ -208,6 +252,8 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
         else
             add_rare(loader, record);
     }
+    if (thinned)
+        joint_end_lane(loader, lane);
     loader->process->damaged += cursor.damaged;
     if (cursor.damaged > 0)
         lose_from(loader->process, 0);
@@ -244,20 +290,33 @@ static void find_losses(struct loader *loader)
     const struct spool *spool = process->spool;
     bool stopped = false;
     process->lost_ticks = TRACE_NOT_LOST;
-    process->stopped_ns = TRACE_NO_TIME;
+    process->stopped_ns = process->uncounted_ns = TRACE_NO_TIME;
     for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
         if (spool->header.lost[i] > 0) {
             lose_from(process, spool->header.lost_ticks);
             stopped = stopped || i != SPOOL_LOSS_MEMORY;
         }
     if (spool->cut_off > 0) {
-        lose_from(process, last_chunk_ticks(spool));
+        /* Chunks that are used again lie in any order. */
+        lose_from(process, spool->header.folded_chunks > 0 ? 0 : last_chunk_ticks(spool));
         stopped = true;
     }
     if (stopped && process->lost_ticks > 0)
         process->stopped_ns = clock_ns(loader->node, process, process->lost_ticks, &loader->clock_hint);
     if (spool->damaged > 0)
         lose_from(process, 0);
+}
+
+/* Notes call sites that only the totals of the recorder name. */
+static void note_totals(struct loader *loader)
+{
+    struct spool_folded folded;
+    spool_folded_read(loader->process->spool, &folded);
+    for (uint32_t i = 0; folded.totals.slots != NULL && i < folded.totals.n_slots; i++)
+        if (folded.totals.slots[i].calls > 0)
+            callsite_of_any(&loader->callsites, loader->trace, folded.totals.slots[i].site);
+    loader->process->damaged += folded.damaged;
+    spool_folded_free(&folded);
 }
 
 static void load_process(struct loader *loader)
@@ -282,10 +341,15 @@ static void load_process(struct loader *loader)
     find_losses(loader);
     keep_communicators(loader);
     find_lanes(loader);
+    if (trace->bursts.thinned)
+        joint_begin_process(loader);
     for (size_t i = 0; i < process->n_lanes; i++)
         load_lane(loader, &process->lanes[i]);
+    if (trace->bursts.thinned)
+        joint_end_process(loader);
     loader_ns(loader, loader->last_ticks);
     resolve_numbers(loader);
+    note_totals(loader);
     process->callsites = callsites_take(&loader->callsites);
     if (trace->n_accesses > process->first_access)
         sort_new(trace->accesses, process->first_access, trace->n_accesses, sizeof *trace->accesses);

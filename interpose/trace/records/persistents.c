@@ -71,7 +71,7 @@ void persistents_resolve(struct loader *loader)
     for (size_t i = loader->process->first_collective; i < trace->n_collectives; i++) {
         struct trace_collective *collective = &trace->collectives[i];
         collective->persistent = loader_resolve(loader, &loader->persistents, collective->persistent);
-        if (collective->persistent != TRACE_NONE)
+        if (collective->persistent != TRACE_NONE && !(collective->flags & SPOOL_OFF))
             trace->persistents[collective->persistent].starts++;
     }
 }

@@ -53,6 +53,6 @@ uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t n
     uint64_t lost = spool->cut_off;
     for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
         lost += spool->header.lost[i] > 0;
-    loader->process->damaged += lost == 0;
+    loader->process->damaged += lost == 0 && !loader->trace->bursts.thinned;
     return TRACE_NONE;
 }

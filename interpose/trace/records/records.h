@@ -9,9 +9,25 @@
 #include <sqlite3.h>
 
 #include "interpose/trace/communicators/communicators.h"
+#include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/gather/nodes.h"
 #include "interpose/trace/site/callsite.h"
 #include "interpose/trace/state/trace.h"
+
+struct skipped_call; /* joint.c */
+
+/* The joint calls of a lane that lie outside of bursts: what has been read since the last time that they were added. */
+struct outside {
+    struct skipped_call *calls; /* [n_calls] */
+    size_t n_calls;
+    struct map numbers;
+    int64_t place;          /* of the last record */
+    int64_t at_ns;          /* latest time that is known to lie before what comes next */
+    uint64_t ticks;         /* of the last record that the last reading takes */
+    size_t span;            /* the next one to be noted */
+    uint32_t next_sequence; /* of the chunk behind those before */
+    struct spool_folded folded;
+};
 
 struct loader {
     struct trace *trace;
@@ -26,6 +42,8 @@ struct loader {
     uint32_t rank;
     uint32_t lane;
     uint32_t partitioned; /* origin of the record just read if that was a partitioned operation, else TRACE_NONE */
+    bool left_out;        /* the record just read was an operation outside of all bursts */
+    struct outside outside;
     size_t clock_hint;
     uint64_t last_ticks; /* the latest ticks of the process so far */
     size_t first_origin; /* the process's first origin */
@@ -41,6 +59,19 @@ void trace_load(struct trace *trace);
 /* True if the communicator and the peer that the record names exist; if not, the record is damaged. */
 bool operation_known(const struct trace *trace, const struct trace_process *process,
                      const struct spool_operation *record);
+
+/* True if the last reading takes the record; *ticks is its place in the order of time of its lane. */
+bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
+                  uint64_t *ticks);
+
+/* Where a run is thinned, joint calls outside of bursts become no rows, but count: as calls in trace.collectives and
+ * trace.accesses with SPOOL_OFF, each for many. */
+void joint_begin_process(struct loader *loader);
+void joint_begin_lane(struct loader *loader, const struct trace_lane *lane);
+/* Takes the next record of the lane, from that span. Returns whether it lies inside a burst. */
+bool joint_take(struct loader *loader, const uint8_t *record, size_t span);
+void joint_end_lane(struct loader *loader, const struct trace_lane *lane);
+void joint_end_process(struct loader *loader);
 
 /* True if MPI rejected the call, since it does not know its communicator either. */
 bool operation_rejected(const struct spool_operation *record);

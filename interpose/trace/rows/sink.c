@@ -245,7 +245,7 @@ static const char *unmatched_text(int column, int64_t value)
     static const char *const reasons[] = {
         [REASON_MATCHED] = "unmatched", [REASON_PARTNER_LOST] = "partner_lost", [REASON_CANCELLED] = "cancelled",
         [REASON_FAILED] = "failed",     [REASON_PROC_NULL] = "proc_null",       [REASON_FREED] = "freed",
-        [REASON_PENDING] = "pending",   [REASON_UNMATCHED] = "unmatched"};
+        [REASON_PENDING] = "pending",   [REASON_UNMATCHED] = "unmatched",       [REASON_CUT_OFF] = "cut_off"};
     switch (column) {
     case UNMATCHED_DIRECTION:
         return value == SPOOL_SEND ? "send" : "receive";

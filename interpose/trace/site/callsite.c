@@ -143,6 +143,30 @@ uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint
     return *id;
 }
 
+void callsite_of_any(struct callsite_table *table, struct trace *trace, uint64_t address)
+{
+    struct process_callsites *process = &table->process;
+    bool settled;
+    if (address == 0)
+        return;
+    uint32_t *id = map_at(&process->sites, (struct map_key){address, 0, 0});
+    if (*id != MAP_ABSENT && *id != BY_TIME)
+        return;
+    const struct module_stay *stay = module_at(&process->modules, address - 1, 0, &settled);
+    if (settled) {
+        *id = add_callsite(table, trace, address, stay, false);
+        return;
+    }
+    *id = BY_TIME;
+    process->by_time = true;
+    stay = module_only(&process->modules, address - 1);
+    if (stay == NULL)
+        return;
+    id = map_at(&process->sites, key_by_time(address, stay));
+    if (*id == MAP_ABSENT)
+        *id = add_callsite(table, trace, address, stay, true);
+}
+
 struct process_callsites callsites_take(struct callsite_table *table)
 {
     struct process_callsites process = table->process;

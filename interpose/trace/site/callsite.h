@@ -21,6 +21,9 @@ uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t
 uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t first_ticks,
                          uint64_t last_ticks);
 
+/* Does that for calls at any time, as callsite_find_any finds it. */
+void callsite_of_any(struct callsite_table *table, struct trace *trace, uint64_t address);
+
 /* Hands over what is needed to find the call sites of the process again. */
 struct process_callsites callsites_take(struct callsite_table *table);
 

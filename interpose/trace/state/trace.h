@@ -49,6 +49,7 @@ enum trace_reason {
     REASON_FREED,
     REASON_PENDING,
     REASON_UNMATCHED,
+    REASON_CUT_OFF, /* its partner lies outside the burst, or may */
 };
 
 /* Why the order of a message is not certain: bits, as in the column `uncertain`. */
@@ -170,6 +171,8 @@ struct trace_access {
     int32_t target;        /* rank in the communicator, -1: none */
     uint32_t object;       /* number of the window or file in the process, 0: not known */
     int64_t offset;        /* in the file's view, -1: none was given */
+    uint64_t instance;     /* as in trace_collective */
+    uint32_t further;
     uint32_t callsite;
     uint32_t stack;
     uint16_t function;
@@ -214,8 +217,10 @@ struct trace_collective {
     uint32_t callsite;
     uint32_t persistent; /* index in trace.persistents, TRACE_NONE: none; while loading as in trace_origin */
     uint32_t stack;
-    int32_t root;     /* rank in the communicator, -1: none */
-    uint32_t further; /* collectives that it stands for besides itself */
+    int32_t root;      /* rank in the communicator, -1: none */
+    uint32_t further;  /* collectives that it stands for besides itself */
+    uint64_t instance; /* number of the call among those that its rank made with the same others, from 1; 0: not known,
+                        * or none */
     uint16_t function;
     uint16_t flags; /* enum spool_operation_flag */
 };
@@ -328,7 +333,9 @@ struct trace_process {
     int64_t stopped_ns; /* from there on, on its node's clock, nothing was recorded; TRACE_NO_TIME: it was to its end */
     size_t first_collective; /* index in trace.collectives; they end where those of the next rank begin */
     size_t first_access;
-    int64_t ahead_ns; /* its CLOCK_MONOTONIC against the node's, where ticks are that clock */
+    int64_t uncounted_ns; /* from there on, on its node's clock, it is not known how many calls went before;
+                           * TRACE_NO_TIME: it always is */
+    int64_t ahead_ns;     /* its CLOCK_MONOTONIC against the node's, where ticks are that clock */
     int64_t begin_ns;
     int64_t end_ns;
     struct trace_lane *lanes; /* [n_lanes] */
@@ -393,8 +400,16 @@ struct trace_kind {
     uint32_t family; /* 0, 1, ... in the order of their first rounds */
 };
 
+/* Which parts of a run have records of single calls: see bursts.h. */
+struct trace_bursts {
+    bool thinned; /* not all */
+    uint32_t level;
+    uint32_t cut;
+};
+
 struct trace {
     int32_t world_size; /* processes of all worlds */
+    struct trace_bursts bursts;
     const struct worlds *worlds;
     size_t n_spools;
     bool apart; /* processes went on without those that did not join the recording */

@@ -19,6 +19,9 @@
  * threads whose calls on one envelope overlap, a wildcard that was resolved through a shared request handle, a
  * communicator whose creation was not seen, and times on one node that contradict the pair.
  *
+ * Of a thinned run (gather/bursts.h) the operations of a burst are matched by their numbers: what each side had counted
+ * before the burst, and the order in it. One whose number the other side has not in the burst is cut off.
+ *
  * Operations of a rank come in the order of posting, those of different ranks in any order: an operation without a
  * partner yet waits in its envelope. */
 #include "interpose/trace/stream/match.h"
@@ -53,17 +56,32 @@ static void doubt_note_open(struct open_wildcards *open, const struct trace_oper
         ARRAY_ADD(open->posts_ns, open->n, operation->post_ns);
 }
 
-static void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns)
+/* Returns when the earliest wildcard receive was posted that fits the envelope; DOUBT_NEVER: there is none. */
+static int64_t doubt_since(const struct open_wildcards *open, const struct envelope *envelope)
 {
     uint32_t communicator = (uint32_t)(envelope->key.b >> 32), destination = (uint32_t)envelope->key.a;
     int32_t source = (int32_t)(envelope->key.a >> 32), tag = (int32_t)(uint32_t)envelope->key.b;
     const int32_t fits[][2] = {{SPOOL_ANY, SPOOL_ANY}, {SPOOL_ANY, tag}, {source, SPOOL_ANY}};
-    for (size_t i = 0; envelope->key.c == 0 && i < sizeof fits / sizeof *fits; i++) {
+    int64_t since_ns = DOUBT_NEVER;
+    for (size_t i = 0; envelope->key.c == 0 && open->n > 0 && i < sizeof fits / sizeof *fits; i++) {
         uint32_t number = map_find(&open->numbers, open_key(communicator, destination, fits[i][0], fits[i][1]));
-        int64_t post_ns = number == MAP_ABSENT ? DOUBT_NEVER : open->posts_ns[number];
-        if (post_ns < before_ns && post_ns < envelope->doubt_ns)
-            envelope->doubt_ns = post_ns;
+        if (number != MAP_ABSENT && open->posts_ns[number] < since_ns)
+            since_ns = open->posts_ns[number];
     }
+    return since_ns;
+}
+
+static void doubt_left_over(const struct open_wildcards *open, struct envelope *envelope, int64_t before_ns)
+{
+    int64_t since_ns = doubt_since(open, envelope);
+    if (since_ns < before_ns && since_ns < envelope->doubt_ns)
+        envelope->doubt_ns = since_ns;
+}
+
+/* Returns the doubt about a receive of a thinned run, in which what is left over at the end says nothing. */
+static uint8_t doubt_before(const struct open_wildcards *open, const struct envelope *envelope, int64_t post_ns)
+{
+    return doubt_since(open, envelope) < post_ns ? DOUBT_WILDCARD : 0;
 }
 
 static int execute(sqlite3 *database, const char *sql)
@@ -146,7 +164,7 @@ static enum trace_reason leftover_reason(const struct trace *trace, const struct
     if (has_lost(trace, operation->peer_world))
         return REASON_PARTNER_LOST;
     if (operation->complete_ns != TRACE_NO_TIME)
-        return REASON_UNMATCHED;
+        return trace->bursts.thinned ? REASON_CUT_OFF : REASON_UNMATCHED;
     return operation->flags & SPOOL_FREED ? REASON_FREED : REASON_PENDING;
 }
 
@@ -164,13 +182,16 @@ static uint32_t partitioned_as(struct trace *trace, struct trace_operation *oper
     return persistent->ordinal == TRACE_NONE ? TRACE_NONE : persistent->ordinal + 1;
 }
 
-static struct envelope *envelope_of(struct matcher *matcher, const struct trace_operation *operation, uint32_t domain)
+struct map_key match_key(uint32_t rank, unsigned direction, int32_t peer_world, uint32_t communicator, int32_t tag,
+                         uint32_t domain)
 {
-    bool send = operation->direction == SPOOL_SEND;
-    uint32_t source = send ? operation->rank : (uint32_t)operation->peer_world;
-    uint32_t destination = send ? (uint32_t)operation->peer_world : operation->rank;
-    struct map_key key = {(uint64_t)source << 32 | destination,
-                          (uint64_t)operation->communicator << 32 | (uint32_t)operation->tag, domain};
+    uint32_t source = direction == SPOOL_SEND ? rank : (uint32_t)peer_world;
+    uint32_t destination = direction == SPOOL_SEND ? (uint32_t)peer_world : rank;
+    return (struct map_key){(uint64_t)source << 32 | destination, (uint64_t)communicator << 32 | (uint32_t)tag, domain};
+}
+
+static struct envelope *envelope_at(struct matcher *matcher, struct map_key key)
+{
     uint32_t found = map_number(&matcher->index, key, matcher->n_envelopes);
     if (found == matcher->n_envelopes)
         TRACE_ADD(matcher->envelopes, matcher->n_envelopes,
@@ -178,8 +199,23 @@ static struct envelope *envelope_of(struct matcher *matcher, const struct trace_
                                     .first = {TRACE_NONE, TRACE_NONE},
                                     .last = {TRACE_NONE, TRACE_NONE},
                                     .latest = {TRACE_NONE, TRACE_NONE},
-                                    .doubt_ns = DOUBT_NEVER});
+                                    .doubt_ns = DOUBT_NEVER,
+                                    .until_place = {INT64_MIN, INT64_MIN}});
     return &matcher->envelopes[found];
+}
+
+static struct envelope *envelope_of(struct matcher *matcher, const struct trace_operation *operation, uint32_t domain)
+{
+    return envelope_at(matcher, match_key(operation->rank, operation->direction, operation->peer_world,
+                                          operation->communicator, operation->tag, domain));
+}
+
+void match_count(struct matcher *matcher, struct map_key key, unsigned direction, uint64_t n, int64_t until_place)
+{
+    struct envelope *envelope = envelope_at(matcher, key);
+    envelope->n[direction] += n;
+    if (until_place > envelope->until_place[direction])
+        envelope->until_place[direction] = until_place;
 }
 
 /* Marks operations of two threads that were on one envelope at once: which of them came first is not certain. An
@@ -213,6 +249,7 @@ static void append(struct trace *trace, struct envelope *envelope, uint32_t inde
     else
         trace->operations[envelope->last[side]].next = index;
     envelope->last[side] = index;
+    envelope->n_waiting[side]++;
 }
 
 static void pair(struct trace *trace, unsigned doubts, uint32_t send_index, uint32_t receive_index)
@@ -251,16 +288,36 @@ static void match_first(struct matcher *matcher, struct envelope *envelope)
     const struct trace_operation *sender = &trace->operations[send], *taker = &trace->operations[receive];
     envelope->doubts |= lasting_doubts(taker);
     envelope->first[SPOOL_RECEIVE] = taker->next;
+    envelope->n_waiting[SPOOL_RECEIVE]--;
     if (taker->unsure && sender->bytes <= taker->bytes) { /* the message was hardly too long for the receive */
+        envelope->n[SPOOL_RECEIVE]--;
         stay_alone(matcher, receive);
         return;
     }
     envelope->doubts |= lasting_doubts(sender);
     envelope->first[SPOOL_SEND] = sender->next;
-    if (taker->complete_ns == TRACE_NO_TIME)
+    envelope->n_waiting[SPOOL_SEND]--;
+    if (trace->bursts.thinned)
+        envelope->doubts |= doubt_before(&matcher->open, envelope, taker->post_ns);
+    else if (taker->complete_ns == TRACE_NO_TIME)
         doubt_left_over(&matcher->open, envelope, taker->post_ns);
     pair(trace, envelope->doubts, send, receive);
     matcher->paired(matcher->context, send, receive);
+}
+
+/* Returns whether the first that wait on both sides have one number; if not, the lower one is cut off. */
+static bool cut_first(struct matcher *matcher, struct envelope *envelope)
+{
+    uint64_t send = envelope->n[SPOOL_SEND] - envelope->n_waiting[SPOOL_SEND];
+    uint64_t receive = envelope->n[SPOOL_RECEIVE] - envelope->n_waiting[SPOOL_RECEIVE];
+    if (send == receive)
+        return true;
+    unsigned side = send < receive ? SPOOL_SEND : SPOOL_RECEIVE;
+    uint32_t index = envelope->first[side];
+    envelope->first[side] = matcher->trace->operations[index].next;
+    envelope->n_waiting[side]--;
+    stay_alone(matcher, index);
+    return false;
 }
 
 /* True if it may have taken a message of an envelope that is not known. */
@@ -283,17 +340,40 @@ void match_operation(struct matcher *matcher, uint32_t index)
         return;
     }
     struct envelope *envelope = envelope_of(matcher, operation, domain);
+    envelope->n[operation->direction]++;
     check_overlap(trace, envelope, index);
+    if (trace->bursts.thinned &&
+        (matcher->place < envelope->until_place[operation->direction] || matcher->is_uncounted)) {
+        stay_alone(matcher, index);
+        return;
+    }
     /* Nothing can meet the operation any more if its partner's process has no more records. */
     if (trace->processes[operation->peer_world].exhausted && envelope->first[1 - operation->direction] == TRACE_NONE) {
-        if (operation->direction == SPOOL_SEND)
+        if (operation->direction == SPOOL_SEND && !trace->bursts.thinned)
             doubt_left_over(&matcher->open, envelope, DOUBT_NEVER);
         stay_alone(matcher, index);
         return;
     }
     append(trace, envelope, index);
     while (envelope->first[SPOOL_SEND] != TRACE_NONE && envelope->first[SPOOL_RECEIVE] != TRACE_NONE)
-        match_first(matcher, envelope);
+        if (!trace->bursts.thinned || cut_first(matcher, envelope))
+            match_first(matcher, envelope);
+}
+
+void match_note_open(struct matcher *matcher, const struct trace_operation *operation)
+{
+    struct trace_operation noted = *operation;
+    noted.reason = (uint8_t)envelope_reason(operation);
+    if (is_open(&noted))
+        doubt_note_open(&matcher->open, &noted);
+}
+
+/* True if it makes no difference for what comes whether the counts of a thinned run begin with 0. */
+static bool counts_agree(const struct matcher *matcher, const struct envelope *envelope)
+{
+    return envelope->n[SPOOL_SEND] == envelope->n[SPOOL_RECEIVE] &&
+           envelope->until_place[SPOOL_SEND] <= matcher->place &&
+           envelope->until_place[SPOOL_RECEIVE] <= matcher->place;
 }
 
 void match_tidy(struct matcher *matcher)
@@ -305,7 +385,8 @@ void match_tidy(struct matcher *matcher)
     for (size_t i = 0; i < matcher->n_envelopes; i++) {
         const struct envelope *envelope = &matcher->envelopes[i];
         if (envelope->first[SPOOL_SEND] == TRACE_NONE && envelope->first[SPOOL_RECEIVE] == TRACE_NONE &&
-            envelope->doubts == 0 && envelope->doubt_ns == DOUBT_NEVER)
+            envelope->doubts == 0 && envelope->doubt_ns == DOUBT_NEVER &&
+            (!matcher->trace->bursts.thinned || counts_agree(matcher, envelope)))
             continue;
         *map_at(&matcher->index, envelope->key) = (uint32_t)kept;
         matcher->envelopes[kept++] = *envelope;
@@ -318,12 +399,13 @@ void match_end(struct matcher *matcher)
 {
     for (size_t i = 0; i < matcher->n_envelopes; i++) {
         struct envelope *envelope = &matcher->envelopes[i];
-        if (envelope->first[SPOOL_SEND] != TRACE_NONE)
+        if (envelope->first[SPOOL_SEND] != TRACE_NONE && !matcher->trace->bursts.thinned)
             doubt_left_over(&matcher->open, envelope, DOUBT_NEVER);
         for (unsigned side = SPOOL_SEND; side <= SPOOL_RECEIVE; side++)
             while (envelope->first[side] != TRACE_NONE) {
                 uint32_t index = envelope->first[side];
                 envelope->first[side] = matcher->trace->operations[index].next;
+                envelope->n_waiting[side]--;
                 stay_alone(matcher, index);
             }
     }

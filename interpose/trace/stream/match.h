@@ -25,6 +25,10 @@ struct envelope {
     /* Post of the earliest wildcard receive that may have taken a message of the envelope, as one of them has no known
      * receive; DOUBT_NEVER: none. */
     int64_t doubt_ns;
+    /* Of a thinned run: operations so far, and those of them that wait, which are the last ones. */
+    uint64_t n[2];
+    uint64_t n_waiting[2];
+    int64_t until_place[2]; /* before this place it is not known how many there were */
 };
 
 /* Keeps wildcard receives that may have taken a message and have no envelope; starts as zeroes. */
@@ -45,6 +49,8 @@ struct matcher {
     size_t n_envelopes;
     size_t live_envelopes; /* envelopes that had something waiting when they were looked at last */
     struct open_wildcards open;
+    int64_t place;     /* of a thinned run: the burst that is read */
+    bool is_uncounted; /* it is not known how many operations went before the one that is taken, on any envelope */
     /* Called when an operation is paired (with both sides), or is certain to stay alone. */
     void (*paired)(void *context, uint32_t send, uint32_t receive);
     void (*alone)(void *context, uint32_t operation);
@@ -53,9 +59,18 @@ struct matcher {
 
 /* Takes the next operation of its rank, its reason and partner not set yet. */
 void match_operation(struct matcher *matcher, uint32_t operation);
+/* Returns the key of the envelope of an operation of a rank; its peer is known. domain: 0, or the number of its request
+ * among the partitioned ones of the envelope, from 1. */
+struct map_key match_key(uint32_t rank, unsigned direction, int32_t peer_world, uint32_t communicator, int32_t tag,
+                         uint32_t domain);
+/* Counts n operations of one side that are not read; before until_place it is not known how many of them there were. */
+void match_count(struct matcher *matcher, struct map_key key, unsigned direction, uint64_t n, int64_t until_place);
+/* Notes an operation outside of bursts that may have taken a message of an envelope which is not known. */
+void match_note_open(struct matcher *matcher, const struct trace_operation *operation);
+
 /* Forgets envelopes in which nothing waits, where they have become many. */
 void match_tidy(struct matcher *matcher);
-/* Ends the matching when all operations were read: what still waits stays alone. */
+/* Ends the matching when all operations, or all of a burst, were read: what still waits stays alone. */
 void match_end(struct matcher *matcher);
 void match_release(struct matcher *matcher);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "interpose/trace/communicators/communicators.h"
+#include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/gather/nodes.h"
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/site/callsite.h"
@@ -15,6 +16,7 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 #include "interpose/trace/stream/match.h"
+#include "interpose/trace/stream/outside.h"
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/stream/step.h"
 #include "interpose/trace/state/trace.h"
@@ -31,32 +33,64 @@ struct lane {
     size_t next_origin;  /* origin of the next operation that has one */
     int64_t idle_end_ns; /* end of the unsuccessful tests so far; each sum is laid behind the one before */
     uint32_t number;
+    /* Of a thinned run: */
+    int64_t place;     /* of the record */
+    int64_t before;    /* of the one before */
+    size_t span;       /* the next one to be looked at */
+    uint32_t sequence; /* of the chunk that should come next */
 };
 
 struct lanes {
     const struct trace_process *process;
+    struct outside_calls outside;
     struct lane *lanes; /* [n_lanes] that have records left */
     size_t n_lanes;
 };
 
-/* Finds the next record of the lane that matters here. */
-static void find_record(struct lane *lane, const struct trace *trace, const struct trace_process *process)
+/* Notes chunks of the lane that are gone before that span. */
+static void note_gap(struct lanes *lanes, struct lane *lane, uint32_t sequence)
 {
-    while ((lane->record = spool_next(&lane->cursor)) != NULL) {
-        const struct spool_operation *operation = (const void *)lane->record;
-        if (*lane->record == SPOOL_CALL) {
-            lane->ticks = ((const struct spool_call *)(const void *)lane->record)->begin_ticks;
-            return;
-        }
-        if (*lane->record == SPOOL_IDLE) {
-            lane->ticks = ((const struct spool_idle *)(const void *)lane->record)->begin_ticks;
-            return;
-        }
-        if (*lane->record == SPOOL_OPERATION && operation_known(trace, process, operation)) {
-            lane->ticks = operation->post_ticks + (operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0);
-            return;
-        }
+    /* Where the lane was silent in a burst it is not known what of the gap lies before it. */
+    int64_t next = (lane->before | 1) + (place_is_inside(lane->before) ? 2 : 0);
+    if (sequence != lane->sequence)
+        outside_pass(&lanes->outside, (struct passed_gap){lane->number, lane->sequence, sequence,
+                                                          lane->place > next ? lane->place : INT64_MIN});
+}
+
+/* Finds the place of the lane's next record, and the gap before it. Times of a lane do not go back there. */
+static void find_place(struct lanes *lanes, struct lane *lane, const struct trace *trace, uint64_t before_ticks)
+{
+    const struct trace_process *process = lanes->process;
+    const struct spool_span *spans = process->spool->spans;
+    lane->before = lane->place;
+    lane->place = INT64_MAX;
+    if (lane->record != NULL) {
+        lane->ticks = lane->ticks > before_ticks ? lane->ticks : before_ticks;
+        lane->place = burst_place(trace, process,
+                                  clock_ns(&trace->nodes[process->node], process, lane->ticks, &lane->clock_hint));
     }
+    for (; lane->record != NULL && lane->span <= lane->cursor.span; lane->span++) {
+        note_gap(lanes, lane, spans[lane->span].sequence);
+        lane->sequence = spans[lane->span].sequence + 1;
+    }
+    if (lane->record == NULL) {
+        for (; lane->span < lane->cursor.end_span; lane->span++) {
+            note_gap(lanes, lane, spans[lane->span].sequence);
+            lane->sequence = spans[lane->span].sequence + 1;
+        }
+        note_gap(lanes, lane, UINT32_MAX);
+    }
+}
+
+/* Finds the next record of the lane that matters here. */
+static void find_record(struct lanes *lanes, struct lane *lane, const struct trace *trace)
+{
+    uint64_t before_ticks = lane->ticks;
+    while ((lane->record = spool_next(&lane->cursor)) != NULL &&
+           !record_order(trace, lanes->process, lane->record, &lane->ticks))
+        ;
+    if (trace->bursts.thinned)
+        find_place(lanes, lane, trace, before_ticks);
 }
 
 /* Returns the entry of the record's call, 0 if it belongs to no call. */
@@ -94,7 +128,7 @@ static bool lane_left_call(const struct lane *lane)
 /* Begins with the first record of each lane. */
 static void lanes_begin(struct lanes *lanes, const struct trace *trace, const struct trace_process *process)
 {
-    *lanes = (struct lanes){.process = process};
+    lanes->process = process;
     lanes->lanes = xcalloc(process->n_lanes, sizeof *lanes->lanes);
     for (size_t i = 0; i < process->n_lanes; i++) {
         const struct trace_lane *known = &process->lanes[i];
@@ -103,8 +137,10 @@ static void lanes_begin(struct lanes *lanes, const struct trace *trace, const st
             (struct lane){.cursor = {.spool = process->spool, .span = known->first_span, .end_span = known->end_span},
                           .next_origin = known->first_origin,
                           .idle_end_ns = INT64_MIN,
-                          .number = known->number};
-        find_record(lane, trace, process);
+                          .number = known->number,
+                          .place = INT64_MIN / 2,
+                          .span = known->first_span};
+        find_record(lanes, lane, trace);
         lanes->n_lanes += lane->record != NULL;
     }
 }
@@ -123,9 +159,10 @@ static struct lane *lanes_first(const struct lanes *lanes)
 /* Goes on behind the record of that lane. */
 static void lanes_take(struct lanes *lanes, const struct trace *trace, struct lane *lane)
 {
-    if (*lane->record == SPOOL_OPERATION && record_has_origin((const void *)lane->record))
+    if (*lane->record == SPOOL_OPERATION && record_has_origin((const void *)lane->record) &&
+        (!trace->bursts.thinned || place_is_inside(lane->place)))
         lane->next_origin++;
-    find_record(lane, trace, lanes->process);
+    find_record(lanes, lane, trace);
     if (lane->record != NULL)
         return;
     /* The other lanes keep their order, which decides between equal times. */
@@ -145,6 +182,7 @@ struct stream_rank {
     size_t next_access;
     uint32_t last; /* the operation before, TRACE_NONE: none */
     int64_t next_ns;
+    int64_t bounds_until_ns; /* before this, collectives go onto the timeline */
 };
 
 struct stream {
@@ -161,6 +199,7 @@ struct stream {
     size_t n_alone;
     size_t alone_capacity;
     int64_t until_ns; /* end of the window */
+    int64_t place;    /* of a thinned run: the burst that is read */
     size_t n_read;    /* operations and calls in it */
     int64_t n_paired; /* messages that must be written */
 };
@@ -213,13 +252,16 @@ static void advance(struct stream *stream, struct stream_rank *rank, int64_t unt
             rank->next_collective++;
         int64_t collective_ns =
             rank->next_collective < end ? trace->collectives[rank->next_collective].begin_ns : INT64_MAX;
+        bool bounds = rank->next_collective < end && collective_ns < rank->bounds_until_ns;
+        if (!bounds)
+            collective_ns = INT64_MAX;
         const struct timeline_due *due = rank->timeline.n_due > 0 ? &rank->timeline.due[0] : NULL;
         if (due != NULL && due->at_ns <= until_ns && due->at_ns <= collective_ns) {
             struct timeline_event event = {due->at_ns, due->operation, EVENT_COMPLETE};
             timeline_arrived(&rank->timeline);
             background_complete(&rank->background, trace, event.index);
             timeline_add(&rank->timeline, event);
-        } else if (rank->next_collective < end && collective_ns <= until_ns) {
+        } else if (bounds && collective_ns <= until_ns) {
             background_collective(&rank->background, trace);
             timeline_add(&rank->timeline, (struct timeline_event){collective_ns, 0, EVENT_COLLECTIVE});
             rank->next_collective++;
@@ -290,29 +332,24 @@ static void judge_failure(struct trace_operation *operation, const struct lane *
     operation->unsure = receives && !(operation->flags & SPOOL_TOOK) && (blocking ? left : failed_later);
 }
 
-static void take_operation(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+static struct trace_operation read_operation(const struct trace *trace, uint32_t rank, struct lane *lane)
 {
-    struct trace *trace = stream->trace;
-    struct trace_process *process = &trace->processes[rank->rank];
+    const struct trace_process *process = &trace->processes[rank];
     const struct spool_operation *record = (const void *)lane->record;
-    uint32_t index = operation_new(trace);
     uint32_t communicator = process->communicators[record->communicator];
-    uint32_t callsite = callsite_find(&process->callsites, record->site, record->post_ticks);
-    struct trace_operation *operation = &trace->operations[index];
-    *operation = (struct trace_operation){
+    return (struct trace_operation){
         .post_ns = run_ns(trace, process, lane, record->post_ticks),
         .post_end_ns = run_ns(trace, process, lane, post_end_ticks(record)),
         .complete_ns =
             record->complete_ticks == 0 ? TRACE_NO_TIME : run_ns(trace, process, lane, record->complete_ticks),
         .bytes = record->bytes,
-        .sequence = ++rank->n_operations,
-        .rank = rank->rank,
+        .rank = rank,
         .communicator = communicator_context(trace, communicator),
         .peer = record->peer,
         .peer_world = communicator_world_rank(trace, communicator, record->peer),
         .tag = record->tag,
         .partner = TRACE_NONE,
-        .callsite = callsite,
+        .callsite = callsite_find(&process->callsites, record->site, record->post_ticks),
         .step = TRACE_NONE,
         .lane = lane->number,
         .origin = record_has_origin(record) ? (uint32_t)lane->next_origin : TRACE_NONE,
@@ -328,12 +365,24 @@ static void take_operation(struct stream *stream, struct stream_rank *rank, stru
                                (trace->communicators[communicator].known ? 0 : DOUBT_COMMUNICATOR) |
                                (record->post_ticks >= process->lost_ticks ? DOUBT_LOST : 0)),
     };
+}
+
+static void take_operation(struct stream *stream, struct stream_rank *rank, struct lane *lane)
+{
+    struct trace *trace = stream->trace;
+    struct trace_process *process = &trace->processes[rank->rank];
+    const struct spool_operation *record = (const void *)lane->record;
+    uint32_t index = operation_new(trace);
+    struct trace_operation *operation = &trace->operations[index];
+    *operation = read_operation(trace, rank->rank, lane);
+    operation->sequence = ++rank->n_operations;
     judge_failure(operation, lane);
     bool off = (record->flags & SPOOL_OFF) != 0;
     operation->counts = !off && operation->peer_world >= 0 && operation->peer_world != (int32_t)rank->rank;
     operation->completed = completed_by(trace, rank, operation);
     rank->last = index;
     operation->passed = stream->sink == NULL || off;
+    stream->matcher.is_uncounted = rank->lanes.outside.is_uncounted;
     if (stream->sink == NULL) {
         match_operation(&stream->matcher, index);
         return;
@@ -394,6 +443,15 @@ static void take_idle(struct stream *stream, struct stream_rank *rank, struct la
     time_in_mpi_add(&process->in_mpi, begin_ns, begin_ns + length_ns);
 }
 
+/* Ends what is read of the rank now: the run, or a burst. */
+static void end_records(struct stream *stream, struct stream_rank *rank)
+{
+    stream->trace->processes[rank->rank].exhausted = true;
+    rank->next_ns = INT64_MAX;
+    if (stream->sink != NULL)
+        advance(stream, rank, INT64_MAX);
+}
+
 static void take_records(struct stream *stream, struct stream_rank *rank, size_t limit)
 {
     struct trace *trace = stream->trace;
@@ -402,6 +460,8 @@ static void take_records(struct stream *stream, struct stream_rank *rank, size_t
     struct lane *lane;
     for (size_t n = 0; (lane = lanes_first(&rank->lanes)) != NULL; n++) {
         const struct spool_operation *record = (const void *)lane->record;
+        if (trace->bursts.thinned && lane->place != stream->place)
+            break;
         rank->next_ns = run_ns(trace, process, lane, lane->ticks) - start_ns;
         if (rank->next_ns > stream->until_ns)
             return;
@@ -419,10 +479,7 @@ static void take_records(struct stream *stream, struct stream_rank *rank, size_t
         stream->n_read++;
         lanes_take(&rank->lanes, trace, lane);
     }
-    process->exhausted = true;
-    rank->next_ns = INT64_MAX;
-    if (stream->sink != NULL)
-        advance(stream, rank, INT64_MAX);
+    end_records(stream, rank);
 }
 
 /* A window holds about so many operations, and at least so many for each rank: windows that fit a second-level cache
@@ -490,12 +547,15 @@ static void stream_begin(struct stream *stream)
         struct stream_rank *rank = &stream->ranks[i];
         rank->rank = i;
         rank->last = TRACE_NONE;
+        rank->bounds_until_ns = INT64_MAX;
         rank->next_collective = rank->next_in_mpi = process->first_collective;
         rank->next_access = process->first_access;
         steps_begin(&rank->stepper, i);
         process->exhausted = process->spool == NULL;
         if (process->exhausted)
             continue;
+        if (trace->bursts.thinned)
+            outside_begin(&rank->lanes.outside, trace, &stream->matcher, i);
         lanes_begin(&rank->lanes, trace, process);
         /* Before clock_align the process knows its begin only by its node's own clock. */
         size_t hint = 0;
@@ -511,6 +571,7 @@ static void stream_release(struct stream *stream)
     for (int32_t i = 0; i < stream->trace->world_size; i++) {
         struct stream_rank *rank = &stream->ranks[i];
         free(rank->lanes.lanes);
+        outside_release(&rank->lanes.outside);
         timeline_release(&rank->timeline);
         background_release(&rank->background);
         steps_release(&rank->stepper);
@@ -609,10 +670,11 @@ static int64_t first_length_ns(const struct trace *trace)
     return windows <= 1 ? longest_ns : longest_ns / (int64_t)windows + 1;
 }
 
-/* Reads to the end of all spools and finishes what is open there. Returns 0, or -1: the database says why. */
-static int read_all(struct stream *stream)
+/* Reads from next_ns on to the end of all spools, or of the burst, and finishes what is open there. Returns 0, or -1:
+ * the database says why. */
+static int read_part(struct stream *stream, int64_t next_ns)
 {
-    int64_t length_ns = first_length_ns(stream->trace), next_ns = 0;
+    int64_t length_ns = first_length_ns(stream->trace);
     size_t wanted = window_operations(stream->trace);
     for (bool left = true; left;) {
         if (__builtin_add_overflow(next_ns, length_ns, &stream->until_ns))
@@ -629,6 +691,86 @@ static int read_all(struct stream *stream)
     for (int32_t i = 0; stream->sink != NULL && i < stream->trace->world_size; i++)
         steps_advance(&stream->ranks[i].stepper, &stream->rounds, &stream->ranks[i].timeline, true);
     return stream->sink == NULL ? 0 : write_window(stream);
+}
+
+/* Counts the records of the rank that lie before its next burst. */
+static void skip_outside(struct stream *stream, struct stream_rank *rank)
+{
+    struct lane *lane;
+    outside_count_passed(&rank->lanes.outside, &stream->matcher);
+    while ((lane = lanes_first(&rank->lanes)) != NULL && !place_is_inside(lane->place)) {
+        if (*lane->record == SPOOL_OPERATION &&
+            !outside_count_record(&rank->lanes.outside, &stream->matcher, rank->rank, (const void *)lane->record)) {
+            struct trace_operation operation = read_operation(stream->trace, rank->rank, lane);
+            match_note_open(&stream->matcher, &operation);
+        }
+        lanes_take(&rank->lanes, stream->trace, lane);
+        outside_count_passed(&rank->lanes.outside, &stream->matcher);
+    }
+}
+
+/* Begins to read the burst on a rank; returns when its first record comes, INT64_MAX: it has none. */
+static int64_t begin_burst(struct stream *stream, struct stream_rank *rank)
+{
+    struct trace *trace = stream->trace;
+    struct trace_process *process = &trace->processes[rank->rank];
+    struct lane *lane = lanes_first(&rank->lanes);
+    process->exhausted = lane == NULL || lane->place != stream->place;
+    rank->next_ns = INT64_MAX;
+    if (process->exhausted)
+        return INT64_MAX;
+    const struct trace_node *node = &trace->nodes[process->node];
+    rank->bounds_until_ns = clock_run_ns(node, burst_end_ns(trace, process, stream->place));
+    return rank->next_ns = run_ns(trace, process, lane, lane->ticks) - stream->starts_ns[process->node];
+}
+
+/* Forgets what is open at the end of a burst: nothing goes on behind it. */
+static void end_burst(struct stream_rank *rank)
+{
+    uint32_t n_barriers = rank->stepper.n_barriers;
+    timeline_release(&rank->timeline);
+    background_release(&rank->background);
+    steps_release(&rank->stepper);
+    steps_begin(&rank->stepper, rank->rank);
+    rank->stepper.n_barriers = n_barriers;
+    rank->last = TRACE_NONE;
+}
+
+/* Reads the bursts, one after the other. Returns 0, or -1: the database says why. */
+static int read_bursts(struct stream *stream)
+{
+    int32_t n = stream->trace->world_size;
+    for (;;) {
+        stream->place = INT64_MAX;
+        for (int32_t i = 0; i < n; i++) {
+            struct stream_rank *rank = &stream->ranks[i];
+            if (rank->lanes.process == NULL)
+                continue;
+            skip_outside(stream, rank);
+            const struct lane *lane = lanes_first(&rank->lanes);
+            if (lane != NULL && lane->place < stream->place)
+                stream->place = lane->place;
+        }
+        if (stream->place == INT64_MAX)
+            return 0;
+        stream->matcher.place = stream->place;
+        int64_t next_ns = INT64_MAX;
+        for (int32_t i = 0; i < n; i++) {
+            int64_t begin_ns =
+                stream->ranks[i].lanes.process == NULL ? INT64_MAX : begin_burst(stream, &stream->ranks[i]);
+            next_ns = begin_ns < next_ns ? begin_ns : next_ns;
+        }
+        if (read_part(stream, next_ns) != 0)
+            return -1;
+        for (int32_t i = 0; i < n; i++)
+            end_burst(&stream->ranks[i]);
+    }
+}
+
+/* Returns 0, or -1: the database says why. */
+static int read_all(struct stream *stream)
+{
+    return stream->trace->bursts.thinned ? read_bursts(stream) : read_part(stream, 0);
 }
 
 void stream_messages(struct trace *trace, stream_message *message, void *context)

@@ -13,6 +13,8 @@ int write_collectives(const struct trace *trace, sqlite3 *database);
 /* Rows of the table call. */
 int write_collective_calls(const struct trace *trace, sqlite3 *database);
 int write_kinds(const struct trace *trace, sqlite3 *database);
+/* Numbers the joint calls of all ranks, before they are written. */
+void number_joint_calls(struct trace *trace);
 /* The table joint_sum: the view joint_call of share/sql/schema.sql, added up by call site and by whom the others waited
  * for. */
 int write_joint_sums(const struct trace *trace, sqlite3 *database);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "interpose/database/database.h"
+#include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/rows/sink.h"
 #include "share/base/installation.h"
 #include "interpose/trace/records/records.h"
@@ -74,14 +75,15 @@ static char *drop_indexes(sqlite3 *database)
 }
 
 /* Writes what is known once all operations were read. */
-static int write_rest(const struct trace *trace, sqlite3 *database, bool calls)
+static int write_rest(struct trace *trace, sqlite3 *database, bool calls)
 {
-    if (write_run(trace, database) != 0 || write_collectives(trace, database) != 0 ||
-        (calls && write_collective_calls(trace, database) != 0) || persistents_write(trace, database) != 0 ||
-        partitions_write(trace, database) != 0 || accesses_write(trace, database, calls) != 0 ||
-        write_joint_sums(trace, database) != 0 || sums_write(trace, database) != 0 ||
-        stacks_write(trace, database) != 0 || rejected_write(trace, database) != 0 ||
-        marks_write(trace, database) != 0 || write_totals(trace, database) != 0)
+    number_joint_calls(trace);
+    if (write_run(trace, database) != 0 || bursts_write(trace, database) != 0 ||
+        write_collectives(trace, database) != 0 || (calls && write_collective_calls(trace, database) != 0) ||
+        persistents_write(trace, database) != 0 || partitions_write(trace, database) != 0 ||
+        accesses_write(trace, database, calls) != 0 || write_joint_sums(trace, database) != 0 ||
+        sums_write(trace, database) != 0 || stacks_write(trace, database) != 0 ||
+        rejected_write(trace, database) != 0 || marks_write(trace, database) != 0 || write_totals(trace, database) != 0)
         return -1;
     return write_kinds(trace, database);
 }

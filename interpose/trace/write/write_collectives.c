@@ -36,17 +36,17 @@ static int32_t collective_root(const struct trace *trace, const struct trace_col
 
 int write_collectives(const struct trace *trace, sqlite3 *database)
 {
-    struct row row = row_prepare(database, "collective", 13);
+    struct row row = row_prepare(database, "collective", 14);
     int64_t id = 0;
     for (size_t i = 0; i < trace->n_collectives; i++) {
         const struct trace_collective *collective = &trace->collectives[i];
         if (collective->function == FN_Pcontrol || (collective->flags & SPOOL_OFF))
             continue;
-        row_insert(&row, "iutuinioibkku", ++id, collective->rank, function_name(collective->function),
+        row_insert(&row, "iutuinioibkkuz", ++id, collective->rank, function_name(collective->function),
                    collective->communicator, collective->bytes, collective_root(trace, collective),
                    collective->begin_ns, collective->end_ns, collective->call_end_ns - collective->begin_ns,
                    (collective->flags & SPOOL_NONBLOCKING) != 0, collective->persistent, collective->stack,
-                   collective->callsite);
+                   collective->callsite, (int64_t)collective->instance);
     }
     return row_finish(&row);
 }
@@ -85,7 +85,7 @@ struct kind {
 
 struct call {
     int64_t begin_ns, end_ns, call_ns;
-    uint64_t bytes;
+    uint64_t bytes, instance;
     uint32_t rank, communicator, callsite, gathering;
     int32_t root; /* rank of the run, -1: none */
     uint16_t function, alike;
@@ -116,7 +116,7 @@ struct joint {
     size_t n_gatherings;
     struct sum *sums;
     size_t n_sums;
-    struct map numbers, gathered, summed;
+    struct map gathered, summed;
 };
 
 static bool matches(const char *name, const char *pattern)
@@ -149,9 +149,10 @@ static uint16_t without_suffix(uint16_t function)
     return function;
 }
 
-static const struct kind *kind_of(struct joint *joint, uint16_t function)
+/* Returns what the table kinds[FN_COUNT], which is filled as it is asked, has of the function. */
+static const struct kind *kind_of(struct kind *kinds, uint16_t function)
 {
-    struct kind *kind = &joint->kinds[function];
+    struct kind *kind = &kinds[function];
     if (!kind->known) {
         const char *name = function_name(function);
         kind->known = true;
@@ -163,13 +164,75 @@ static const struct kind *kind_of(struct joint *joint, uint16_t function)
     return kind;
 }
 
+/* Returns the function that the start of a persistent request stands for. */
+static uint16_t collective_named(const struct trace *trace, const struct trace_collective *made)
+{
+    return made->persistent == TRACE_NONE ? made->function : trace->persistents[made->persistent].function;
+}
+
+static bool access_is_joint(struct kind *kinds, uint16_t function)
+{
+    return function_is_of_file(function) ? access_is_collective(function) : kind_of(kinds, function)->joint;
+}
+
+/* Counts joint calls of each rank, communicator and function. */
+struct numbering {
+    struct trace *trace;
+    struct kind kinds[FN_COUNT];
+    struct map indexes;
+    struct numbered {
+        uint64_t n;       /* calls so far */
+        int64_t until_ns; /* before this it is not known how many */
+    } * numbered;
+    size_t n_numbered;
+};
+
+/* Returns the number of the next call, 0 where it is not known. Calls of a rank come in the order of time. Calls that
+ * have no record come as one, with SPOOL_OFF. */
+static uint64_t next_number(struct numbering *numbering, uint32_t rank, uint32_t communicator, uint16_t named,
+                            int64_t begin_ns, int64_t end_ns, uint16_t flags, uint32_t further)
+{
+    struct map_key key = {rank, communicator, kind_of(numbering->kinds, named)->alike};
+    uint32_t index = map_number(&numbering->indexes, key, numbering->n_numbered);
+    if (index == numbering->n_numbered)
+        TRACE_ADD(numbering->numbered, numbering->n_numbered, (struct numbered){0, INT64_MIN});
+    struct numbered *numbered = &numbering->numbered[index];
+    numbered->n += (uint64_t)further + 1;
+    if (flags & SPOOL_OFF) {
+        numbered->until_ns = end_ns > numbered->until_ns ? end_ns : numbered->until_ns;
+        return 0;
+    }
+    int64_t uncounted_ns = trace_run_ns(numbering->trace, rank, numbering->trace->processes[rank].uncounted_ns);
+    bool is_known = begin_ns >= numbered->until_ns && (uncounted_ns == TRACE_NO_TIME || begin_ns < uncounted_ns);
+    return is_known ? numbered->n : 0;
+}
+
+void number_joint_calls(struct trace *trace)
+{
+    struct numbering *numbering = xcalloc(1, sizeof *numbering);
+    numbering->trace = trace;
+    for (size_t i = 0; i < trace->n_collectives; i++) {
+        struct trace_collective *made = &trace->collectives[i];
+        if (made->function != FN_Pcontrol)
+            made->instance = next_number(numbering, made->rank, made->communicator, collective_named(trace, made),
+                                         made->begin_ns, made->end_ns, made->flags, made->further);
+    }
+    for (size_t i = 0; i < trace->n_accesses; i++) {
+        struct trace_access *made = &trace->accesses[i];
+        if (access_is_joint(numbering->kinds, made->function))
+            made->instance = next_number(numbering, made->rank, made->communicator, made->function,
+                                         trace_run_ns(trace, made->rank, made->begin_ns),
+                                         trace_run_ns(trace, made->rank, made->end_ns), made->flags, made->further);
+    }
+    map_release(&numbering->indexes);
+    free(numbering->numbered);
+    free(numbering);
+}
+
 /* Returns the gathering of the call, a new one where it is the first to come. */
 static struct gathering *gathering_of(struct joint *joint, struct call *call)
 {
-    struct map_key key = {call->rank, call->communicator, call->alike};
-    uint32_t *instance = map_at(&joint->numbers, key);
-    *instance = *instance == MAP_ABSENT ? 0 : *instance + 1;
-    key.a = *instance;
+    struct map_key key = {call->instance, call->communicator, call->alike};
     call->gathering = map_number(&joint->gathered, key, joint->n_gatherings);
     if (call->gathering == joint->n_gatherings)
         TRACE_ADD(joint->gatherings, joint->n_gatherings,
@@ -180,7 +243,7 @@ static struct gathering *gathering_of(struct joint *joint, struct call *call)
 /* Adds a call. Those of a rank come in the order of time. */
 static void add_call(struct joint *joint, struct call call, uint16_t named)
 {
-    call.alike = kind_of(joint, named)->alike;
+    call.alike = kind_of(joint->kinds, named)->alike;
     struct gathering *gathering = gathering_of(joint, &call);
     gathering->members++;
     if (call.begin_ns > gathering->latest_ns ||
@@ -200,13 +263,12 @@ static void add_collectives(struct joint *joint)
         const struct trace_collective *made = &trace->collectives[i];
         if (made->function == FN_Pcontrol || (made->flags & SPOOL_OFF))
             continue;
-        uint16_t named =
-            made->persistent == TRACE_NONE ? made->function : trace->persistents[made->persistent].function;
         add_call(joint,
                  (struct call){.begin_ns = made->begin_ns,
                                .end_ns = made->end_ns,
                                .call_ns = made->call_end_ns - made->begin_ns,
                                .bytes = made->bytes,
+                               .instance = made->instance,
                                .rank = made->rank,
                                .communicator = made->communicator,
                                .callsite = made->callsite,
@@ -214,7 +276,7 @@ static void add_collectives(struct joint *joint)
                                .function = made->function,
                                .source = SOURCE_COLLECTIVE,
                                .nonblocking = (made->flags & SPOOL_NONBLOCKING) != 0},
-                 named);
+                 collective_named(trace, made));
     }
 }
 
@@ -224,7 +286,7 @@ static void add_accesses(struct joint *joint)
     for (size_t i = 0; i < trace->n_accesses; i++) {
         const struct trace_access *made = &trace->accesses[i];
         bool file = function_is_of_file(made->function), failed = file && (made->flags & SPOOL_FAILED) != 0;
-        if (file ? !access_is_collective(made->function) : !kind_of(joint, made->function)->joint)
+        if (!access_is_joint(joint->kinds, made->function) || (made->flags & SPOOL_OFF))
             continue;
         int64_t begin_ns = trace_run_ns(trace, made->rank, made->begin_ns);
         add_call(joint,
@@ -232,6 +294,7 @@ static void add_accesses(struct joint *joint)
                                .end_ns = trace_run_ns(trace, made->rank, made->end_ns),
                                .call_ns = trace_run_ns(trace, made->rank, made->call_end_ns) - begin_ns,
                                .bytes = failed ? 0 : made->bytes,
+                               .instance = made->instance,
                                .rank = made->rank,
                                .communicator = made->communicator,
                                .callsite = made->callsite,
@@ -250,8 +313,8 @@ static int64_t waited_until(struct joint *joint, const struct call *call)
     const struct gathering *gathering = &joint->gatherings[call->gathering];
     const struct trace_communicator *communicator =
         call->communicator == TRACE_NONE ? NULL : &joint->trace->communicators[call->communicator];
-    enum awaited awaited = kind_of(joint, call->alike)->awaited;
-    if (communicator == NULL || communicator->remote != TRACE_NONE ||
+    enum awaited awaited = kind_of(joint->kinds, call->alike)->awaited;
+    if (communicator == NULL || communicator->remote != TRACE_NONE || call->instance == 0 ||
         (int64_t)communicator->size != (int64_t)gathering->members || awaited == AWAIT_UNKNOWN)
         return TRACE_NO_TIME;
     if (call->source != SOURCE_COLLECTIVE && call->end_ns != TRACE_NO_TIME && call->end_ns < gathering->latest_ns)
@@ -343,7 +406,6 @@ int write_joint_sums(const struct trace *trace, sqlite3 *database)
     for (size_t i = 0; i < joint->n_calls; i++)
         sum_call(joint, (uint32_t)i);
     int result = write_sums(joint, database);
-    map_release(&joint->numbers);
     map_release(&joint->gathered);
     map_release(&joint->summed);
     free(joint->calls);

@@ -114,12 +114,28 @@ static void add_summed(struct totals *totals, const struct spool_sum *sum)
     totals_pass(totals, sum_family(sum), sum->begin_ticks, sum->ticks, sum->calls, 0);
 }
 
+/* Adds what the recorder has added up of records that it dropped. */
+static void add_folded(struct sums *sums, const struct trace_process *process)
+{
+    struct spool_folded folded;
+    spool_folded_read(process->spool, &folded);
+    for (uint32_t i = 0; folded.totals.slots != NULL && i < folded.totals.n_slots; i++) {
+        sums_reserve(sums);
+        totals_add(&sums->totals, &folded.totals.slots[i]);
+    }
+    if (folded.totals.slots != NULL) {
+        folded.totals.n_slots = 0;
+        totals_join(&sums->totals, &folded.totals);
+    }
+    spool_folded_free(&folded);
+}
+
 /* Adds up all records of the process. */
 static void add_records(struct sums *sums, const struct trace *trace, const struct trace_process *process)
 {
     struct spool_cursor cursor = {.spool = process->spool};
     for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
-        if (!is_sound(trace, process, record))
+        if (cursor.is_folded || !is_sound(trace, process, record))
             continue;
         sums_reserve(sums);
         if (*record == SPOOL_SUM)
@@ -244,6 +260,7 @@ int write_totals(const struct trace *trace, sqlite3 *database)
             continue;
         struct sums sums;
         sums_begin(&sums, process->spool->header.start.ticks, SLOTS_FIRST);
+        add_folded(&sums, process);
         add_records(&sums, trace, process);
         struct process_clock clock = {.node = &trace->nodes[process->node], .process = process};
         uint64_t start = sums.totals.start_ticks;

@@ -34,7 +34,7 @@ def trace(path, reduce_us=1000, send_line=20, ranks=2, rounds=64, extra="", slow
         left = max(at) + 100_000
         for rank in range(ranks):
             rows.append(f"INSERT INTO collective VALUES (NULL, {rank}, 'MPI_Allreduce', 0, 8, NULL, {at[rank]}, {left}, "
-                        f"{left - at[rank]}, 0, NULL, NULL, 1);")
+                        f"{left - at[rank]}, 0, NULL, NULL, 1, NULL);")
             rows.append(f"INSERT INTO call_row VALUES ({rank}, {2 + rank % 2}, {left + 500_000}, 50000, 0, 0, {2 + rank % 2});")
             at[rank] = left + 550_000
     rows.append(f"UPDATE run SET duration_ns = {max(at)}; UPDATE process SET end_ns = {max(at)};")

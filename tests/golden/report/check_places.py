@@ -31,7 +31,7 @@ INSERT INTO function VALUES (1, 'MPI_Allreduce');
 CREATE TEMP TABLE rank AS SELECT column1 AS rank FROM (VALUES (0), (1));
 CREATE TEMP TABLE step AS SELECT column1 AS step FROM (VALUES (0), (1), (2));
 INSERT INTO collective SELECT NULL, rank, 'MPI_Allreduce', 0, 80, NULL, 1000000 * (10 * step + iif(rank = 1, 4, 1)),
-                              1000000 * (10 * step + 5), 1000000 * (5 - iif(rank = 1, 4, 1)), 0, NULL, step, step FROM rank, step;
+                              1000000 * (10 * step + 5), 1000000 * (5 - iif(rank = 1, 4, 1)), 0, NULL, step, step, NULL FROM rank, step;
 INSERT INTO call_row SELECT rank, 1, 1000000 * (10 * step + iif(rank = 1, 4, 1)), 1000000 * (5 - iif(rank = 1, 4, 1)), 0, 0, step
                      FROM rank, step;
 INSERT INTO stack VALUES (0, 0, 0), (0, 1, 2);

@@ -22,14 +22,14 @@ INSERT INTO callsite VALUES (0, 'app', 16, NULL, 'dot', '/src/halo.c', 119), (1,
 CREATE TEMP TABLE rank AS SELECT column1 AS rank FROM (VALUES (0), (1), (2));
 CREATE TEMP TABLE step AS SELECT column1 AS step FROM (VALUES (0), (1), (2), (3));
 INSERT INTO collective SELECT NULL, rank, 'MPI_Allreduce', 0, 80, NULL, 1000000 * (10 * step + iif(rank = 2, 4, 1)),
-                              1000000 * (10 * step + 5), 0, 0, NULL, NULL, 0 FROM rank, step;
-INSERT INTO collective VALUES (NULL, 0, 'MPI_Ibarrier', 2, 0, NULL, 50000000, 50500000, 1000, 1, NULL, NULL, 1);
+                              1000000 * (10 * step + 5), 0, 0, NULL, NULL, 0, NULL FROM rank, step;
+INSERT INTO collective VALUES (NULL, 0, 'MPI_Ibarrier', 2, 0, NULL, 50000000, 50500000, 1000, 1, NULL, NULL, 1, NULL);
 INSERT INTO rma SELECT NULL, rank, 'MPI_Win_fence', 0, 1, NULL, 0, 1000000 * (60 + 10 * step + (rank = 1)), 1000000 * (62 + 10 * step),
-                       1000000 * (2 - (rank = 1)), NULL, 0, 3 FROM rank, step WHERE step < 2;
-INSERT INTO rma VALUES (NULL, 0, 'MPI_Put', 0, 1, 1, 4096, 63000000, 63500000, 500000, NULL, 0, 3);
+                       1000000 * (2 - (rank = 1)), NULL, 0, 3, NULL FROM rank, step WHERE step < 2;
+INSERT INTO rma VALUES (NULL, 0, 'MPI_Put', 0, 1, 1, 4096, 63000000, 63500000, 500000, NULL, 0, 3, NULL);
 INSERT INTO file_call SELECT NULL, rank, 'MPI_File_write_at_all', 0, 1, 1000, 0, 80000000 + 1000000 * (rank = 0), 82000000,
-                             2000000 - 1000000 * (rank = 0), 0, 1, 0, NULL, 2 FROM rank;
-INSERT INTO file_call VALUES (NULL, 1, 'MPI_File_open', NULL, NULL, 0, NULL, 83000000, 83100000, 100000, 0, 1, 1, NULL, 2);
+                             2000000 - 1000000 * (rank = 0), 0, 1, 0, NULL, 2, NULL FROM rank;
+INSERT INTO file_call VALUES (NULL, 1, 'MPI_File_open', NULL, NULL, 0, NULL, 83000000, 83100000, 100000, 0, 1, 1, NULL, 2, NULL);
 """
 SECTIONS = ("--section", "collectives,rma,files")
 

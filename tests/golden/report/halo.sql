@@ -39,7 +39,7 @@ INSERT INTO message VALUES
    0, 0);
 INSERT INTO unmatched VALUES (1, 0, 'send', NULL, 0, 7, 0, 'proc_null', 10000000, 10000100, 'MPI_Isend', 1);
 INSERT INTO collective SELECT NULL, rank, 'MPI_Allreduce', 0, 8, NULL, 60000000, 60000000 + 1000 * (4 - rank),
-  1000 * (4 - rank), 0, NULL, NULL, 2
+  1000 * (4 - rank), 0, NULL, NULL, 2, NULL
   FROM process;
 INSERT INTO untracked SELECT rank, 'MPI_Wtime', 12, 0 FROM process;
 INSERT INTO machine VALUES ('toy', 'by hand'), ('other', 'by hand');

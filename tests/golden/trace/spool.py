@@ -6,6 +6,7 @@ A line of a script, times in nanoseconds since the run's start:
                                                    link_init and link_finalize (at,offset,rtt,parent), calls, lost_disk,
                                                    lost_limit, lost_memory, lost_refused, refused_error (errno), lost_at (0),
                                                    finish (its last record), command (%20: a blank), eager, eager_network, own_cost_ps,
+                                                   burst_level, burst_cut, burst_offset: chunks are dropped as by the recorder,
                                                    started_by, launched, use_init and use_finalize (at,run,wait,switches; a
                                                    wait of -1: not known), kernel (0: not known); begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
@@ -33,6 +34,8 @@ import importlib.util
 import os
 import shutil
 import struct
+
+import thin
 
 HEADER_BYTES = 65536
 AREA_BYTES = 1 << 20
@@ -109,30 +112,44 @@ class Process:
         return self.clock(ns), self.clock(ns) - int(self.options["ahead"])
 
     def add(self, record, lane=0):
-        self.lanes.setdefault(lane, bytearray()).extend(record)
+        """Adds a record of a call; those of other records lie in lane 0."""
+        self.lanes.setdefault(lane + 1, bytearray()).extend(record)
 
-    def write(self, folder, functions, table_hash):
+    def define(self, record):
+        self.lanes.setdefault(0, bytearray()).extend(record)
+
+    def chunks(self):
+        """(lane, sequence, records) of each chunk, by lane."""
+        found = []
+        for lane, records in sorted(self.lanes.items()):
+            at, sequence, room, chunk = 0, 0, 0, []
+            while at < len(records):
+                step = record_bytes(records, at)
+                # A partitioned operation and what is known of its partitions lie in one chunk.
+                needed = step + (64 if records[at + step:at + step + 1] == b"\6" else 0)
+                if needed > room:
+                    chunk, room = [], CHUNK_BYTES - 64
+                    found.append((lane, sequence, chunk))
+                    sequence += 1
+                chunk.append(bytes(records[at:at + step]))
+                at += step
+                room -= step
+        return found
+
+    def write(self, folder, functions, families, table_hash):
         """Lays the records out in chunks and the header before them; returns the path."""
         options = self.options
+        laid = self.chunks()
+        n_dropped, area = 0, bytes(AREA_BYTES)
+        level, cut, offset = (int(options.get("burst_" + key, 0)) for key in ("level", "cut", "offset"))
+        if level or cut:
+            names = {number: name for name, number in functions.items()}
+            laid, area, n_dropped = thin.thin(laid, self.clock(0), int(options["ahead"]), offset, level, cut, names, families)
         chunks = bytearray()
-        n_chunks = 0
-        for lane, records in sorted(self.lanes.items()):
-            sequence = 0
-            at = 0
-            while at < len(records):
-                room = CHUNK_BYTES - 64
-                taken = 0
-                while at + taken < len(records):
-                    step = record_bytes(records, at + taken)
-                    if taken + step > room:
-                        break
-                    taken += step
-                chunk = struct.pack("<IIIIQQ32x", 0x4B4E4843, lane, sequence, 0, *self.pair(0))
-                chunk += records[at:at + taken]
-                chunks += chunk + bytes(CHUNK_BYTES - len(chunk))
-                at += taken
-                sequence += 1
-                n_chunks += 1
+        for lane, sequence, records in laid:
+            chunk = struct.pack("<IIIIQQ32x", 0x4B4E4843, lane, sequence, 0, *self.pair(0)) + b"".join(records)
+            chunks += chunk + bytes(CHUNK_BYTES - len(chunk))
+        n_chunks = len(laid)
         ended = options["end"] != "none"
         finish = self.pair(int(options.get("finish", self.last_ns))) if ended else (0, 0)
         lost = [int(options.get("lost_" + cause, 0)) for cause in ("disk", "limit", "memory")]
@@ -160,10 +177,11 @@ class Process:
         for key in ("use_init", "use_finalize"):
             header += struct.pack("<4Q", *(int(part) % 2**64 for part in options.get(key, "0,0,0,0").split(",")))
         header += struct.pack("<QI", int(options.get("kernel", 0)), int(options.get("refused_error", 0)))
+        header += struct.pack("<IIIIIqQII", AREA_BYTES, 0, level, cut, 1, offset, n_dropped, 0, 0)
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
-        content = header.ljust(HEADER_BYTES + AREA_BYTES, b"\0") + chunks
+        content = header.ljust(HEADER_BYTES, b"\0") + area + chunks
         with open(path, "wb") as file:
             file.write(cut_short(content, options["begun"]) if "begun" in options else content)
         return path
@@ -219,12 +237,12 @@ class Script:
         n = {key: int(value) for key, value in values.items()}
         if found is not None:
             identity, n["hash"] = 1, int(found)
-        process.add(struct.pack("<BBHIIIiiiiQQQQ", 4, identity, self.functions[words[2]], int(words[1]),
+        process.define(struct.pack("<BBHIIIiiiiQQQQ", 4, identity, self.functions[words[2]], int(words[1]),
                                 n["parent"] & 0xffffffff, n["creation"], n["leader"], n["size"], n["rank"], n["remote_size"],
                                 process.clock(n["begin"] + shift), process.clock(n["end"] + shift), n["hash"], 0))
 
     def name(self, process, words, _):
-        process.add(struct.pack("<B3xI152s", 10, int(words[1]), " ".join(words[2:]).encode()))
+        process.define(struct.pack("<B3xI152s", 10, int(words[1]), " ".join(words[2:]).encode()))
 
     def operation(self, process, words, shift):
         function, peer, tag, size, times = words[:5]
@@ -251,10 +269,10 @@ class Script:
         options = dict(word.split("=") for word in words[7:] if "=" in word)
         begin = process.clock(int(time) + shift)
         direction = 255 if "collective" in words else "receive" in words or "recv" in function.lower()
-        process.add(struct.pack("<BBHIiiQQQIIII8x", 5, direction, self.functions[function], int(options.get("comm", 0)),
+        process.define(struct.pack("<BBHIiiQQQIIII8x", 5, direction, self.functions[function], int(options.get("comm", 0)),
                                 {"any": -2, "null": -1}.get(peer) or int(peer), -2 if tag == "any" else int(tag), int(size),
                                 begin, int(options.get("site", 0)), int(options.get("call", 1)), int(number),
-                                int(options.get("partitions", 0)), 0), int(options.get("lane", 0)))
+                                int(options.get("partitions", 0)), int(options.get("lane", 0)) + 1))
 
     def partitions(self, process, words, shift):
         first, last = (process.clock(int(time) + shift) if time else 0 for time in words[2].split("-"))
@@ -282,7 +300,7 @@ class Script:
     def mark(self, process, words, shift):
         number = int(words[1])
         process.off = {0: FLAGS["off"], 1: 0}.get(number, process.off)
-        process.add(struct.pack("<BBHiQQQ", 9, 0, process.off | (WINDOW if "window" in words else 0), number,
+        process.define(struct.pack("<BBHiQQQ", 9, 0, process.off | (WINDOW if "window" in words else 0), number,
                                 process.clock(int(words[2]) + shift), 0, 0))
 
     def sum(self, process, words, shift):
@@ -307,7 +325,7 @@ class Script:
     def stack(self, process, words, _):
         sites = [int(site, 0) for site in words[2].split(",")]
         record = struct.pack("<BBHI", STACK, 0, int(words[1]), len(sites)) + struct.pack(f"<{len(sites)}Q", *sites)
-        process.add(record + bytes(-len(record) % 32))
+        process.define(record + bytes(-len(record) % 32))
 
     def call(self, process, words, shift):
         begin, end = (process.clock(int(time) + shift) if time else 0 for time in words[1].split("-"))
@@ -323,4 +341,4 @@ class Script:
                                     int(options.get("started", 0)), 0))
 
     def write(self, folder):
-        return [process.write(folder, self.functions, self.table_hash) for process in self.processes.values()]
+        return [process.write(folder, self.functions, self.families, self.table_hash) for process in self.processes.values()]

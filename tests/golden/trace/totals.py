@@ -61,6 +61,8 @@ def wrong(database):
                 found.append(f"{what}: in total alone {[item for item in totals.items() if rows.get(item[0]) != item[1]]}, "
                              f"in rows alone {[item for item in rows.items() if totals.get(item[0]) != item[1]]}")
 
+        if ask("SELECT detail FROM run")[0][0] != "all":
+            return wrong_course(ask)
         left_out = ask("SELECT coalesce(sum(partners), 0) FROM recording_off")[0][0]
         objects = {row[0] for row in ask("SELECT id FROM function WHERE name GLOB 'MPI_Win_*' OR name GLOB 'MPI_File_*'")}
         if not left_out:
