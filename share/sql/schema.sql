@@ -338,7 +338,7 @@ CREATE TABLE total(
   calls INTEGER NOT NULL,
   bytes INTEGER NOT NULL,
   time_ns INTEGER NOT NULL,            -- inside the calls
-  longest_ns INTEGER NOT NULL,         -- of one call; 0 with idle
+  longest_ns INTEGER NOT NULL,         -- of one call; idle: of the first ones of a row
   off INTEGER NOT NULL,                -- 1: while recording was off
   idle INTEGER NOT NULL,               -- 1: tests and probes without a result
   error_ns INTEGER                     -- standard error of time_ns, where only some idle calls were timed; NULL: exact

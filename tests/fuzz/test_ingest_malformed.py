@@ -63,7 +63,8 @@ RARE = {}  # record of RARE_SCRIPT's rank 1 -> its place in the file
 LOST = 200  # in the header: lost[]
 TOPOLOGY, MAPS = LOST + 64 + 64 + 256 + 512 + 1024, LOST + 64 + 64 + 256 + 512 + 1024 + 512
 CHUNKS = 65536 + (1 << 20)  # where chunks begin
-FIRST = CHUNKS + 64  # the first record of a spool; that of rank 1 is a communicator, then operations of 64 bytes
+FIRST = CHUNKS + 64  # the first record of a spool; that of rank 1 is a communicator
+OPERATIONS = FIRST + spool.CHUNK_BYTES  # the first of the lane of its calls, operations of 64 bytes
 
 
 def patch(at, form, *values):
@@ -102,18 +103,18 @@ CASES = [
     ("another table", patch(56, "<Q", 1), 1, "another build", None),
     ("cut in mid chunk", cut(CHUNKS + 4096 + 1000), 0, "", "cut_off"),
     ("chunk without magic", patch(CHUNKS, "<I", 5), 0, "", "damaged"),
-    ("unknown record type", patch(FIRST + 64, "<B", 200), 0, "", "damaged"),
-    ("function out of range", patch(FIRST + 66, "<H", 60000), 0, "", "damaged"),
-    ("unknown communicator", patch(FIRST + 68, "<I", 77), 0, "", "damaged"),
-    ("peer beyond its communicator", patch(FIRST + 72, "<i", 2), 0, "", "damaged"),
-    ("peer of no meaning", patch(FIRST + 72, "<i", -9), 0, "", "damaged"),
-    ("negative tag", patch(FIRST + 76, "<i", -7), 0, "", "damaged"),
-    ("negative size", patch(FIRST + 80, "<q", -1), 0, "", "damaged"),
-    ("posted before the start", patch(FIRST + 88, "<Q", 1), 0, "", "damaged"),
-    ("completed before its post", patch(FIRST + 96, "<Q", 2), 0, "", "damaged"),
-    ("completed in 500 years", patch(FIRST + 96, "<Q", 1 << 63), 0, "", "damaged"),
-    ("completed in 70 years", patch(FIRST + 96, "<Q", 1 << 61), 0, "", "damaged"),
-    ("2^63 - 1 bytes", patch(FIRST + 80, "<q", 2**63 - 1), 0, "", None),
+    ("unknown record type", patch(OPERATIONS, "<B", 200), 0, "", "damaged"),
+    ("function out of range", patch(OPERATIONS + 2, "<H", 60000), 0, "", "damaged"),
+    ("unknown communicator", patch(OPERATIONS + 4, "<I", 77), 0, "", "damaged"),
+    ("peer beyond its communicator", patch(OPERATIONS + 8, "<i", 2), 0, "", "damaged"),
+    ("peer of no meaning", patch(OPERATIONS + 8, "<i", -9), 0, "", "damaged"),
+    ("negative tag", patch(OPERATIONS + 12, "<i", -7), 0, "", "damaged"),
+    ("negative size", patch(OPERATIONS + 16, "<q", -1), 0, "", "damaged"),
+    ("posted before the start", patch(OPERATIONS + 24, "<Q", 1), 0, "", "damaged"),
+    ("completed before its post", patch(OPERATIONS + 32, "<Q", 2), 0, "", "damaged"),
+    ("completed in 500 years", patch(OPERATIONS + 32, "<Q", 1 << 63), 0, "", "damaged"),
+    ("completed in 70 years", patch(OPERATIONS + 32, "<Q", 1 << 61), 0, "", "damaged"),
+    ("2^63 - 1 bytes", patch(OPERATIONS + 16, "<q", 2**63 - 1), 0, "", None),
     ("lost more than all", patch(LOST, "<QQ", 2**64 - 1, 2**64 - 1), 0, "", "disk"),
     ("communicator of no size", patch(FIRST + 20, "<i", 0), 0, "", "damaged"),
     ("communicator without parent", patch(FIRST + 8, "<I", 55), 0, "", "damaged"),
@@ -198,10 +199,11 @@ def write_script(folder, text):
 
 def find_rare(data):
     """Fills RARE; `last` is the room behind the last record."""
-    at = FIRST
-    for name in ("stack", "persistent", "start", "partitions", "partition", "persistent 2", "start 2", "rma", "file", "mark"):
-        RARE[name] = at
-        at += spool.record_bytes(data, at)
+    for at, names in ((FIRST, ("stack", "persistent", "persistent 2", "mark")),
+                      (OPERATIONS, ("start", "partitions", "partition", "start 2", "rma", "file"))):
+        for name in names:
+            RARE[name] = at
+            at += spool.record_bytes(data, at)
     while data[at] != 0:
         at += spool.record_bytes(data, at)
     RARE["last"] = at

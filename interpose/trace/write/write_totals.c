@@ -225,7 +225,7 @@ static void write_total(struct row *row, const struct trace *trace, int64_t rank
                !posts                         ? NULL
                : total->flags & TOTAL_RECEIVE ? "receive"
                                               : "send",
-               total->bin, bounded(total->calls), idle ? (int64_t)0 : bounded(total->bytes), time.time_ns,
+               idle ? 0 : total->bin, bounded(total->calls), idle ? (int64_t)0 : bounded(total->bytes), time.time_ns,
                ticks_ns(total->longest_ticks, rate), (total->flags & TOTAL_OFF) != 0, idle, time.error_ns);
 }
 

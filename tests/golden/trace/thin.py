@@ -24,7 +24,7 @@ class Record:
         self.function, = struct.unpack_from("<H", data, 2)
         self.name = functions[self.function]
         self.family = families[self.name]
-        self.total = self.ghost = None
+        self.totals, self.ghost = [], None  # (key, [calls, bytes, ticks, longest, square])
         self.window, self.calls, self.sent, self.open = None, 0, 0, False
         self.begin = None
         comm, peer, flags, bytes_, ticks = NO_COMMUNICATOR, NO_PEER, 0, 0, 0
@@ -43,8 +43,14 @@ class Record:
             self.begin, site, ticks = struct.unpack_from("<QQQ", data, 8)
             self.window = WAIT
         elif self.type == IDLE:
-            self.begin, site, ticks = struct.unpack_from("<QQQ", data, 8)
-            self.window, flags = WAIT_IDLE, 4
+            self.calls, self.begin, site, first, others, square, timed = struct.unpack_from("<IQQQQdI", data, 4)
+            self.window, rest = WAIT_IDLE, self.calls - 1
+            self.end = self.begin + first + (others if timed >= rest and timed else int(rest * (others / timed if timed else first)))
+            key = (site, comm, peer, self.function)
+            self.totals = [((*key, 0, 4), [1, 1, first, first, float(first) ** 2])]
+            if rest:
+                self.totals.append(((*key, 1, 4), [rest, timed, others, 0, square]))
+            return
         elif self.type == COLLECTIVE:
             comm, bytes_, self.begin, end, site, _, call_ticks, own, _, persistent = struct.unpack_from("<IQQQQiIHHI", data, 4)
             ticks = call_ticks if own & NONBLOCKING else max(end - self.begin, 0)
@@ -64,11 +70,8 @@ class Record:
                 self.ghost = (comm, 0, 0, JOINT + self.function)
         else:
             return
-        n = struct.unpack_from("<I", data, 4)[0] if self.type == IDLE else 1
-        size = 0 if self.type == IDLE else bytes_.bit_length()
-        self.calls = n
-        self.end = self.begin + ticks
-        self.total = ((site, comm, peer, self.function, size, flags), [n, n if self.type == IDLE else bytes_, ticks, 0 if self.type == IDLE else ticks])
+        self.calls, self.end = 1, self.begin + ticks
+        self.totals = [((site, comm, peer, self.function, bytes_.bit_length(), flags), [1, bytes_, ticks, ticks, 0.0])]
 
 
 class Folded:
@@ -79,13 +82,13 @@ class Folded:
         self.gaps = []  # [lane, first sequence, last sequence, {entry: count}]
 
     def add(self, record):
-        if record.total is None:
+        if not record.totals:
             return
-        key, values = record.total
-        known = self.totals.setdefault(key, [0, 0, 0, 0])
-        for i in range(3):
-            known[i] += values[i]
-        known[3] = max(known[3], values[3])
+        for key, values in record.totals:
+            known = self.totals.setdefault(key, [0, 0, 0, 0, 0.0])
+            for i in (0, 1, 2, 4):
+                known[i] += values[i]
+            known[3] = max(known[3], values[3])
         self.reach(record.end - self.start)
         begin, end = record.begin - self.start, record.end - self.start
         window = self.windows.setdefault(begin >> self.shift, [0] * 9)
@@ -126,7 +129,7 @@ class Folded:
             struct.pack_into("<10Q", area, COURSE_AT + 8 + 80 * number, *window, 0)
         assert len(self.totals) <= SLOTS // 2
         for i, (key, values) in enumerate(self.totals.items()):
-            struct.pack_into("<QIiHBBIQQQQd", area, SLOTS_AT + 64 * (i * 7 % SLOTS), *key, 0, *values, 0.0)
+            struct.pack_into("<QIiHBBIQQQQd", area, SLOTS_AT + 64 * (i * 7 % SLOTS), *key, 0, *values)
         at = 0
         for lane, first, last, counts in self.gaps:
             struct.pack_into("<IIII", area, GHOSTS_AT + at, lane, first, last, len(counts))
