@@ -1,5 +1,5 @@
-/* Levels and cuts only grow, and a process at a higher level keeps a part of what those at a lower one keep. So what all
- * have are the bursts of the highest level, with the strongest cut. */
+/* Levels and cuts only grow, and a process at a higher level keeps a part of what those at a lower one keep. So what
+ * all have are the bursts of the highest level, with the strongest cut. */
 #include "interpose/trace/gather/bursts.h"
 
 #include "interpose/database/row.h"

@@ -38,28 +38,6 @@ static void lose_from(struct trace_process *process, uint64_t ticks)
         process->lost_ticks = ticks;
 }
 
-/* True if MPI may have rejected the call after a look at what it named. */
-static bool may_be_rejected(const struct spool_operation *record)
-{
-    return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);
-}
-
-bool operation_known(const struct trace *trace, const struct trace_process *process,
-                     const struct spool_operation *record)
-{
-    uint32_t communicator =
-        record->communicator < process->n_communicators ? process->communicators[record->communicator] : TRACE_NONE;
-    if (communicator == TRACE_NONE)
-        return false;
-    const struct trace_communicator *known = &trace->communicators[communicator];
-    return record->peer < (known->remote_size > 0 ? known->remote_size : known->size) || may_be_rejected(record);
-}
-
-bool operation_rejected(const struct spool_operation *record)
-{
-    return record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record);
-}
-
 /* Notes what has to be known of an operation before any is read for good. */
 static void note_operation(struct loader *loader, const struct spool_operation *record)
 {
@@ -142,27 +120,6 @@ static void sort_new(void *array, size_t first, size_t end, size_t element_bytes
             qsort(begin, end - first, element_bytes, compare_begin);
             return;
         }
-}
-
-bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
-                  uint64_t *ticks)
-{
-    const struct spool_operation *operation = (const void *)record;
-    const struct spool_call *call = (const void *)record;
-    const struct spool_idle *idle = (const void *)record;
-    switch (*record) {
-    case SPOOL_OPERATION:
-        *ticks = operation->post_ticks + (operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0);
-        return operation_known(trace, process, operation);
-    case SPOOL_CALL:
-        *ticks = call->begin_ticks;
-        return true;
-    case SPOOL_IDLE:
-        *ticks = idle->begin_ticks;
-        return true;
-    default:
-        return false;
-    }
 }
 
 static void add_rare(struct loader *loader, const uint8_t *record)

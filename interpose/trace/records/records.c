@@ -1,4 +1,4 @@
-/* Times, communicators and numbers of the process whose records are read. */
+/* Times, communicators and numbers of the process whose records are read, and what these say of themselves. */
 #include "interpose/trace/records/records.h"
 
 int64_t loader_ns(struct loader *loader, uint64_t ticks)
@@ -55,4 +55,47 @@ uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t n
         lost += spool->header.lost[i] > 0;
     loader->process->damaged += lost == 0 && !loader->trace->bursts.thinned;
     return TRACE_NONE;
+}
+
+/* True if MPI may have rejected the call after a look at what it named. */
+static bool may_be_rejected(const struct spool_operation *record)
+{
+    return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);
+}
+
+bool operation_known(const struct trace *trace, const struct trace_process *process,
+                     const struct spool_operation *record)
+{
+    uint32_t communicator =
+        record->communicator < process->n_communicators ? process->communicators[record->communicator] : TRACE_NONE;
+    if (communicator == TRACE_NONE)
+        return false;
+    const struct trace_communicator *known = &trace->communicators[communicator];
+    return record->peer < (known->remote_size > 0 ? known->remote_size : known->size) || may_be_rejected(record);
+}
+
+bool operation_rejected(const struct spool_operation *record)
+{
+    return record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record);
+}
+
+bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
+                  uint64_t *ticks)
+{
+    const struct spool_operation *operation = (const void *)record;
+    const struct spool_call *call = (const void *)record;
+    const struct spool_idle *idle = (const void *)record;
+    switch (*record) {
+    case SPOOL_OPERATION:
+        *ticks = operation->post_ticks + (operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0);
+        return operation_known(trace, process, operation);
+    case SPOOL_CALL:
+        *ticks = call->begin_ticks;
+        return true;
+    case SPOOL_IDLE:
+        *ticks = idle->begin_ticks;
+        return true;
+    default:
+        return false;
+    }
 }
