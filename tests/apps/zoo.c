@@ -2,8 +2,8 @@
  *
  * usage: zoo KIND [mended] [STEPS]
  *
- * Work is sleep, so that ranks may outnumber processors. The line that a diagnosis should name ends in `fault: KIND`;
- * tests look it up. 4 ranks or more, an even number. */
+ * Work is sleep, so that ranks may outnumber processors. The line that waits ends in `fault: KIND`. 4 ranks or more, an
+ * even number. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

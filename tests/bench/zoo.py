@@ -1,0 +1,96 @@
+"""Whether the diagnosis names the faults of tests/apps/zoo.c, leaves the mended jobs alone, and says what mending gains.
+
+usage: zoo.py MPISTAIR ZOO REPEATS --machine TABLE [--kind KIND ...] -- MPIEXEC [OPTIONS]
+
+Records each job with its fault and without it, REPEATS times each, and prints how often the first finding was one of the
+kinds that stand for the fault, in its function; what else came first; how often that kind was named in the mended job; and the
+gain that the finding predicts, beside the measured one: the shorter run time of the mended job. Findings that another
+one explains (`explained_by`) come after it. A benchmark, not a test: other load makes ranks late. Needs 4 ranks.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+EXPECTED = {
+    "chain": {"chain"}, "ordered_sends": {"sends-in-turn"}, "late_receiver": {"late-receiver"}, "late_sender": {"late-rank"},
+    "hot_receiver": {"hot-receiver"}, "receive_order": {"receive-order"}, "small_messages": {"small-messages"},
+    "synchronous": {"synchronous"}, "no_progress": {"no-progress"}, "early_wait": {"early-wait"}, "late_collective": {"late-rank"},
+    "uneven": {"imbalance"}, "small_collectives": {"small-collectives"}, "barriers": {"barriers"}, "root_part": {"root-part"},
+    "uneven_counts": {"uneven-counts"}, "sparse_all": {"small-collectives", "sparse-collective"}, "serial_locks": {"serial-locks"},
+    "many_flushes": {"many-flushes"}, "wide_fence": {"wide-fence"}, "one_writer": {"one-writer"}, "small_writes": {"small-accesses"},
+    "apart_writes": {"interleaved-accesses", "small-accesses"}, "threads_in_turn": {"threads-in-turn"},
+    "start_up": {"start-up", "root-part"}, "shut_down": {"shut-down"}, "stretch": {"late-stretch"}, "trend": {"late-trend"},
+    "outliers": {"outliers", "late-stretch", "late-rank"}, "healthy": set(), "healthy_noise": set(),
+}
+# What the machine does to a job, not the job.
+OF_THE_MACHINE = {"crowded", "busy-processors"}
+OPTIONS = None
+
+
+def record(kind, mended):
+    trace = pathlib.Path("zoo.db")
+    trace.unlink(missing_ok=True)
+    words = [OPTIONS.mpistair, "run", "--machine", OPTIONS.machine, "-o", trace, "--", *OPTIONS.launcher, "-n", "4", OPTIONS.zoo, kind]
+    done = subprocess.run([*map(str, words), *(["mended"] if mended else [])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=300, env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+    if done.returncode != 0:
+        raise RuntimeError(f"{kind}: exit {done.returncode}\n{done.stderr[-1000:]}")
+    shown = subprocess.run([OPTIONS.mpistair, "report", trace, "--format", "json"], stdout=subprocess.PIPE, text=True, timeout=300)
+    report = json.loads(shown.stdout)
+    findings = [finding for finding in report["findings"] if finding["kind"] not in OF_THE_MACHINE]
+    return findings, report["run"]["duration_s"]
+
+
+def is_right(finding, kind):
+    """A finding of the kind, at a line of the fault's function or of what it calls."""
+    words = re.split(r"[ :]", finding["place"])
+    return finding["kind"] in EXPECTED[kind] and (not finding["place"] or kind in words or "send_some" in words)
+
+
+def main():
+    global OPTIONS
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mpistair", type=os.path.abspath)
+    parser.add_argument("zoo", type=os.path.abspath)
+    parser.add_argument("repeats", type=int)
+    parser.add_argument("--machine", type=os.path.abspath, required=True)
+    parser.add_argument("--kind", action="append")
+    parser.add_argument("launcher", nargs="+")
+    OPTIONS = parser.parse_args()
+    right_of_all, of_all, false_of_all = 0, 0, 0
+    print(f"load {os.getloadavg()[0]:.1f}\n{'job':18} first finding right  gain: predicted, measured  named when mended; what else came first")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for kind in OPTIONS.kind or EXPECTED:
+            right, false, others, gains, times = 0, 0, collections.Counter(), [], ([], [])
+            for _ in range(OPTIONS.repeats):
+                for mended in (False, True):
+                    findings, duration_s = record(kind, mended)
+                    times[mended].append(duration_s)
+                    if mended or not EXPECTED[kind]:
+                        false += any(finding["kind"] in EXPECTED[kind] for finding in findings) if EXPECTED[kind] else bool(findings)
+                        others.update(f"mended: {finding['kind']}" for finding in findings[:1])
+                    elif findings and is_right(findings[0], kind):
+                        right += 1
+                        gains.append(findings[0]["gain"] or 0)
+                    else:
+                        others[findings[0]["kind"] + " " + findings[0]["place"] if findings else "nothing"] += 1
+            measured = 1 - statistics.median(times[1]) / statistics.median(times[0])
+            gain = f"{100 * statistics.median(gains):.0f} %, {100 * measured:.0f} %" if gains else f"-, {100 * measured:.0f} %"
+            shown = f"{right} of {OPTIONS.repeats}" if EXPECTED[kind] else "-"
+            print(f"{kind:18} {shown:>19}  {gain:>25}  {false} of {OPTIONS.repeats * (1 if EXPECTED[kind] else 2)}; {dict(others) or ''}", flush=True)
+            right_of_all, of_all = right_of_all + right, of_all + (OPTIONS.repeats if EXPECTED[kind] else 0)
+            false_of_all += false
+        os.chdir("/")
+    print(f"{right_of_all} of {of_all} first findings right; {false_of_all} mended or healthy jobs named; load {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
