@@ -5,6 +5,5 @@
 int cmd_predict(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_pattern(int argc, char **argv);
-int machine_command_memory(int argc, char **argv); /* mpistair machine memory */
 
 #endif

@@ -1,5 +1,5 @@
-/* A user asks by numbers that a table or a file may not have: the limits are checked and named here, for `predict
- * --memory` and `machine memory` alike. Papers are named as in share/doc/MODELS.md. */
+/* A user asks by numbers that a table or a file may not have: the limits are checked and named here. Papers are named
+ * as in share/doc/MODELS.md. */
 #include "predictor/memory/memory_choice.h"
 
 #include <stdlib.h>
@@ -99,34 +99,35 @@ static int check_nodes(const struct memory_model *model, const char *name, const
 }
 
 static int check_memory_cores(const struct memory_model *model, const char *name, const struct memory_options *options,
-                              const char *cores_option, struct error *error)
+                              struct error *error)
 {
     if (!options->cores_given ||
         (options->cores <= MEMORY_MAX_CORES && (model->cores == 0 || options->cores <= model->cores)))
         return 0;
-    return error_set(error, "%s %llu: the model covers the cores of one socket, of which machine '%s' has %u",
-                     cores_option, (unsigned long long)options->cores, name, model->cores);
+    return error_set(error,
+                     "--compute-cores %llu: the model covers the cores of one socket, of which machine '%s' has %u",
+                     (unsigned long long)options->cores, name, model->cores);
 }
 
 /* Takes the number of cores that the options say, else 1 to all. */
 static int choose_cores(const struct memory_model *model, const char *name, const struct memory_options *options,
-                        const char *cores_option, struct memory_choice *choice, struct error *error)
+                        struct memory_choice *choice, struct error *error)
 {
     if (!options->cores_given && model->cores == 0)
-        return error_set(error, "machine '%s' has no row `any any cores - N 1`: add it, or give a number with %s N",
-                         name, cores_option);
+        return error_set(
+            error, "machine '%s' has no row `any any cores - N 1`: add it, or give a number with --compute-cores N",
+            name);
     choice->least_cores = options->cores_given ? (uint32_t)options->cores : 1;
     choice->most_cores = options->cores_given ? choice->least_cores : model->cores;
-    return check_memory_cores(model, name, options, cores_option, error);
+    return check_memory_cores(model, name, options, error);
 }
 
 int memory_choice_make(const struct memory_model *model, const char *name, const struct memory_options *options,
-                       const char *cores_option, struct memory_choice *choice, struct error *error)
+                       struct memory_choice *choice, struct error *error)
 {
     uint32_t nodes = 2 * model->numa_nodes;
     *choice = (struct memory_choice){0};
-    if (choose_cores(model, name, options, cores_option, choice, error) != 0 ||
-        check_nodes(model, name, options, nodes, error) != 0)
+    if (choose_cores(model, name, options, choice, error) != 0 || check_nodes(model, name, options, nodes, error) != 0)
         return -1;
     if (options->computation_given || options->message_given)
         return add_asked(model, name, options, nodes, choice, error);
@@ -156,7 +157,7 @@ int memory_choice_measured(const struct memory_model *model, const char *name, c
                          "%s: method %s, but the table of machine '%s' is of %s: expected the samples of that table",
                          path, samples->cpu_copy ? "cpu-copy" : "nic", name,
                          model->cpu_copy ? "copies by a processor (cpu-copy)" : "messages from the network (nic)");
-    if (check_memory_cores(model, name, options, "--compute-cores", error) != 0 ||
+    if (check_memory_cores(model, name, options, error) != 0 ||
         check_nodes(model, name, options, samples->numa_all, error) != 0)
         return -1;
     for (size_t i = 0; i < samples->n_points; i++) {

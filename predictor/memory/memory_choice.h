@@ -36,10 +36,10 @@ struct memory_choice {
 };
 
 /* Takes what the options say; of placements that the model does not tell apart one, but where an option names one NUMA
- * node, all pairs with it. cores_option is what the command calls the number of cores. Returns 0, or -1 with the
+ * node, all pairs with it. Returns 0, or -1 with the
  * reason: beyond the cores or NUMA nodes of the machine, which is called name. */
 int memory_choice_make(const struct memory_model *model, const char *name, const struct memory_options *options,
-                       const char *cores_option, struct memory_choice *choice, struct error *error);
+                       struct memory_choice *choice, struct error *error);
 /* Takes what was measured together, as far as the options ask for it and the model covers it. Returns 0, or -1 with the
  * reason: the samples, of the file path, are those of another machine, or nothing is left. */
 int memory_choice_measured(const struct memory_model *model, const char *name, const struct memory_options *options,

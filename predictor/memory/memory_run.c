@@ -1,5 +1,5 @@
 /* A prediction of memory contention takes a table alone, neither trace nor pattern; so it has a way of its own through
- * `mpistair predict`, and `machine memory` shows the same rows. The numbers say how much is lost; where it begins, and
+ * `mpistair predict`. The numbers say how much is lost; where it begins, and
  * whether the model has the shape of what was measured, shows a chart: after D Fig. 3, the message on the left axis and
  * computation on the right one, both from n = 0 cores on. Papers are named as in share/doc/MODELS.md. */
 #include "predictor/memory/memory_run.h"
@@ -36,39 +36,24 @@ static bool next(const struct memory_model *model, const struct memory_choice *c
     return true;
 }
 
-static void text_sides(struct text_table *table, const struct memory_model *model, const struct memory_placement *at)
-{
-    bool computing_remote = at->computation_numa >= model->numa_nodes, remote = at->message_numa >= model->numa_nodes;
-    text_table_text(table, computing_remote ? "remote" : "local");
-    text_table_text(table, at->computation_numa == at->message_numa ? "the same"
-                           : remote == computing_remote             ? "its neighbour"
-                           : remote                                 ? "remote"
-                                                                    : "local");
-}
-
 static void text_numa(struct text_table *table, const struct memory_model *model, uint32_t numa)
 {
     text_table_cell(table, "%u, %s", numa, numa >= model->numa_nodes ? "remote" : "local");
 }
 
-static void text_row(struct text_table *table, const struct memory_model *model, const struct memory_row *row,
-                     enum memory_words words)
+static void text_row(struct text_table *table, const struct memory_model *model, const struct memory_row *row)
 {
     const double rates[] = {row->is.computation, row->is.computation_alone, row->is.message, row->is.message_alone};
     text_table_cell(table, "%u", row->cores);
-    if (words == MEMORY_SIDES) {
-        text_sides(table, model, &row->at);
-    } else {
-        text_numa(table, model, row->at.computation_numa);
-        text_numa(table, model, row->at.message_numa);
-    }
+    text_numa(table, model, row->at.computation_numa);
+    text_numa(table, model, row->at.message_numa);
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
         text_table_cell(table, "%.1f", rates[i] * 1e-6);
 }
 
 /* Prints text, in MB/s; name is that of the machine. */
 static int memory_show_text(FILE *stream, const struct memory_model *model, const char *name,
-                            const struct memory_choice *choice, enum memory_words words)
+                            const struct memory_choice *choice)
 {
     static const char *const titles[] = {"cores", "computed on", "received in", "computation",
                                          "alone", "message",     "alone"};
@@ -77,7 +62,7 @@ static int memory_show_text(FILE *stream, const struct memory_model *model, cons
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
         text_table_column(table, titles[i], i == 1 || i == 2 ? TEXT_LEFT : TEXT_RIGHT);
     for (size_t i = 0; next(model, choice, &i, &row);)
-        text_row(table, model, &row, words);
+        text_row(table, model, &row);
     fprintf(stream, "machine %s: memory bandwidth, MB/s, of cores and of a message\n", name);
     text_table_end(table, stream);
     return 0;
@@ -211,8 +196,10 @@ static int plot(const struct machine *machine, const struct memory_model *model,
 
 /* Holds what is predicted, and what it is held against. */
 struct memory_job {
-    const struct memory_question *question;
-    const struct machine *machine;
+    const struct memory_options *options;
+    enum output_format format;
+    const char *output; /* NULL: standard output */
+    struct machine machine;
     struct memory_model model;
     struct memory_samples samples; /* empty without --samples */
     struct memory_choice choice;
@@ -220,11 +207,11 @@ struct memory_job {
 
 static int show_rows(FILE *stream, const struct memory_job *job, struct error *error)
 {
-    if (job->question->format == FORMAT_CSV)
+    if (job->format == FORMAT_CSV)
         return memory_show_csv(stream, &job->model, &job->choice);
-    if (job->question->format == FORMAT_JSON)
+    if (job->format == FORMAT_JSON)
         return memory_show_json(stream, &job->model, &job->choice, error);
-    return memory_show_text(stream, &job->model, job->machine->name, &job->choice, job->question->words);
+    return memory_show_text(stream, &job->model, job->machine.name, &job->choice);
 }
 
 static int show_mapes(FILE *stream, const struct memory_job *job, struct error *error)
@@ -236,19 +223,19 @@ static int show_mapes(FILE *stream, const struct memory_job *job, struct error *
             stderr,
             "mpistair: note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were "
             "left out\n",
-            job->choice.n_left_out, job->question->options->samples, job->machine->name);
-    if (job->question->format == FORMAT_CSV)
-        return memory_mapes_show_csv(stream, &mapes, job->machine->name);
-    if (job->question->format == FORMAT_JSON)
-        return memory_mapes_show_json(stream, &mapes, job->machine->name, error);
-    return memory_mapes_show_text(stream, &mapes, job->machine->name);
+            job->choice.n_left_out, job->options->samples, job->machine.name);
+    if (job->format == FORMAT_CSV)
+        return memory_mapes_show_csv(stream, &mapes, job->machine.name);
+    if (job->format == FORMAT_JSON)
+        return memory_mapes_show_json(stream, &mapes, job->machine.name, error);
+    return memory_mapes_show_text(stream, &mapes, job->machine.name);
 }
 
 static int print_memory(const struct memory_job *job, struct error *error)
 {
-    bool measured = job->question->options->samples != NULL;
+    bool measured = job->options->samples != NULL;
     struct output_file output;
-    if (output_file_open(&output, job->question->output, error) != 0)
+    if (output_file_open(&output, job->output, error) != 0)
         return -1;
     if ((measured ? show_mapes : show_rows)(output.stream, job, error) == 0)
         return output_file_commit(&output, error);
@@ -258,10 +245,10 @@ static int print_memory(const struct memory_job *job, struct error *error)
 
 static int choose(struct memory_job *job, struct error *error)
 {
-    const struct memory_options *options = job->question->options;
-    const char *name = job->machine->name;
+    const struct memory_options *options = job->options;
+    const char *name = job->machine.name;
     if (options->samples == NULL)
-        return memory_choice_make(&job->model, name, options, job->question->cores_option, &job->choice, error);
+        return memory_choice_make(&job->model, name, options, &job->choice, error);
     if (memory_samples_read_csv(options->samples, &job->samples, error) != 0)
         return -1;
     return memory_choice_measured(&job->model, name, options, options->samples, &job->samples, &job->choice, error);
@@ -269,37 +256,29 @@ static int choose(struct memory_job *job, struct error *error)
 
 static int answer(struct memory_job *job, struct error *error)
 {
-    const struct memory_options *options = job->question->options;
+    const struct memory_options *options = job->options;
     const struct memory_samples *samples = options->samples != NULL ? &job->samples : NULL;
-    if (memory_model_read(job->machine, &job->model, error) != 0 || choose(job, error) != 0)
+    if (memory_model_read(&job->machine, &job->model, error) != 0 || choose(job, error) != 0)
         return -1;
-    if (job->model.cpu_copy && job->question->words == MEMORY_NUMA_NODES)
+    if (job->model.cpu_copy)
         fprintf(stderr,
                 "mpistair: note: the table of '%s' was measured with messages that a processor copied (cpu-copy): it "
                 "applies only to messages within a node\n",
-                job->machine->name);
-    if (options->plot != NULL && plot(job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
+                job->machine.name);
+    if (options->plot != NULL && plot(&job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
         return -1;
     return options->plot != NULL && strcmp(options->plot, "-") == 0 ? 0 : print_memory(job, error);
-}
-
-int memory_answer(const struct memory_question *question, const struct machine *machine, struct error *error)
-{
-    struct memory_job job = {.question = question, .machine = machine};
-    int result = answer(&job, error);
-    memory_choice_release(&job.choice);
-    memory_samples_release(&job.samples);
-    return result;
 }
 
 int memory_run(const struct memory_options *options, const char *machine_name, enum output_format format,
                const char *output, struct error *error)
 {
-    const struct memory_question question = {options, "--compute-cores", MEMORY_NUMA_NODES, format, output};
-    struct machine machine;
-    if (machine_find(machine_name, &machine, error) != 0)
+    struct memory_job job = {.options = options, .format = format, .output = output};
+    if (machine_find(machine_name, &job.machine, error) != 0)
         return -1;
-    int result = memory_answer(&question, &machine, error);
-    machine_release(&machine);
+    int result = answer(&job, error);
+    memory_choice_release(&job.choice);
+    memory_samples_release(&job.samples);
+    machine_release(&job.machine);
     return result;
 }

@@ -49,7 +49,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/models/models.h"
+#include "predictor/models/model.h"
 #include "predictor/pattern/size_order.h"
 #include "predictor/models/staircase.h"
 #include "share/base/memory.h"

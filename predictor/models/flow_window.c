@@ -45,7 +45,7 @@
  * times as long: it is not kept. Cost: flow's, and O(M) for each r that is looked at. Papers are named as in
  * share/doc/MODELS.md. */
 #include "predictor/models/flow.h"
-#include "predictor/models/models.h"
+#include "predictor/models/model.h"
 
 #define SEGMENT_BYTES        1448.
 #define SLOW_START_BYTES     (2 * 10 * SEGMENT_BYTES)

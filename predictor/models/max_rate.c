@@ -21,7 +21,7 @@
  * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
 #include "predictor/models/critical.h"
 #include "predictor/pattern/group.h"
-#include "predictor/models/models.h"
+#include "predictor/models/model.h"
 #include "predictor/pattern/traffic.h"
 
 static void predict_group(const struct traffic *traffic, const uint32_t *members, size_t n_members, unsigned level,

@@ -89,6 +89,10 @@ struct model {
     int (*predict)(const struct model_input *input, struct prediction *prediction, struct error *error);
 };
 
+/* Each is defined in the file named after it. */
+extern const struct model postal_model, max_rate_model, node_aware_model, staircase_model, staircase_max_model,
+    serial_model, flow_model, flow_window_model;
+
 /* Lists the models, NULL-terminated, in the order in which `--model all` prints them. */
 extern const struct model *const model_table[];
 
@@ -117,6 +121,9 @@ struct model_term {
     int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                const struct model_options *options, struct prediction *prediction, struct error *error);
 };
+
+/* Each is defined in the file named after it. */
+extern const struct model_term queue_term, contention_term, memory_term;
 
 /* Lists the terms, NULL-terminated. */
 extern const struct model_term *const term_table[];

@@ -22,7 +22,7 @@
 
 #include "predictor/models/critical.h"
 #include "predictor/pattern/group.h"
-#include "predictor/models/models.h"
+#include "predictor/models/model.h"
 #include "predictor/pattern/traffic.h"
 #include "share/base/memory.h"
 

@@ -13,7 +13,7 @@
  * Domain: a rank with one message at a time. If a rank has several, their times are added up, incoming and outgoing
  * apart, and the larger sum counts (share/doc/MODELS.md, postal). The model knows no contention, so it is a lower bound
  * where ranks share a bandwidth. */
-#include "predictor/models/models.h"
+#include "predictor/models/model.h"
 #include "predictor/pattern/traffic.h"
 
 static int postal_predict(const struct model_input *input, struct prediction *prediction, struct error *error)

@@ -38,7 +38,7 @@
  * Domain: as the staircase's, single-copy transports. Limits: where both sides copy through shared memory in fragments
  * messages do advance together; the order of posts is not used. Cost: O(M log M), 28 bytes a message within nodes, 16
  * more for each of the rank that receives most. */
-#include "predictor/models/models.h"
+#include "predictor/models/model.h"
 #include "predictor/models/staircase.h"
 
 static int serial_predict(const struct model_input *input, struct prediction *prediction, struct error *error)

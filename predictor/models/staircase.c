@@ -30,7 +30,7 @@
 #include <stdlib.h>
 
 #include "predictor/pattern/group.h"
-#include "predictor/models/models.h"
+#include "predictor/models/model.h"
 #include "predictor/models/serial_orders.h"
 #include "share/base/memory.h"
 

@@ -7,7 +7,7 @@
  *
  * which is what remains if nothing of one slows down the other: a lower bound of T18's sum, and at least half of it.
  * What is measured should lie between the two. Symbols and domain: staircase.c. */
-#include "predictor/models/models.h"
+#include "predictor/models/model.h"
 #include "predictor/models/staircase.h"
 
 /* Takes for each rank the part with the larger time; both come with their sums. */

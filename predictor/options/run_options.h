@@ -6,7 +6,7 @@
 #include "predictor/run/engine/simulate.h"
 #include "predictor/run_read/run_read.h"
 #include "predictor/terms/topology.h"
-#include "predictor/options/what_if_options.h"
+#include "share/base/options.h"
 
 enum run_collectives { COLLECTIVES_RECORDED, COLLECTIVES_MODELLED };
 extern const char *const run_collectives_name[];
@@ -21,6 +21,20 @@ enum { MAX_SCALES = 16, RUN_OPTIONS_BYTES = 512 };
 struct run_scale {
     int64_t rank, callsite; /* -1: all */
     double factor;
+};
+
+/* Options that ask what would be if something were different. */
+struct what_if_options {
+    bool asked;            /* any of them was given */
+    const char *machine;   /* as given, or NULL: the same */
+    const char *placement; /* L.csv or the name of an arrangement, or NULL */
+    bool best_placement;   /* search for one */
+    bool eager_given;
+    uint64_t eager_bytes;
+    double seconds; /* limit of the search */
+    uint64_t seed;
+    bool search_option;    /* seconds or seed was given */
+    const char *rank_file; /* prefix, or NULL */
 };
 
 struct run_options {
@@ -43,10 +57,13 @@ struct run_options {
 };
 
 /* Sets the defaults, and writes the table of the options into rows; its context begins with the run_options. */
-enum { RUN_ROWS = 17 + WHAT_IF_ROWS };
+enum { WHAT_IF_ROWS = 9, RUN_ROWS = 17 + WHAT_IF_ROWS };
 void run_option_rows(const char *command, struct run_options *options, struct option_row rows[RUN_ROWS]);
 /* Checks them once all are read, of the whole run. Returns 0, or the exit code after the reason was printed. */
 int run_options_check(struct run_options *options);
+/* Checks those of a what-if. command: whose errors they are; others: there are other changes. Returns as
+ * run_options_check does. */
+int what_if_options_check(struct what_if_options *options, const char *command, bool others);
 /* Returns an option that was given and is for the whole run alone, or NULL. */
 const char *run_options_whole(const struct run_options *options);
 

@@ -10,7 +10,6 @@
 #include "share/base/progress.h"
 #include "predictor/replay/replay_place.h"
 #include "predictor/replay/replay_round.h"
-#include "predictor/replay/replay_runs.h"
 #include "share/base/side_by_side.h"
 
 /* Rounds with fewer messages are predicted before a second thread has begun. */
@@ -142,6 +141,57 @@ static int prepare_replay(struct replay_state *state, struct error *error)
     return 0;
 }
 
+/* Runs one statement, with the machine and, if model is not NULL, model and options as parameters 1 to 3, then n as the
+ * 4th. */
+static int execute_for(const struct replay *replay, const char *sql, const struct model_choice *model, sqlite3_int64 n,
+                       struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    struct model_options_text text;
+    int result = 0;
+    bool ready = sqlite3_prepare_v2(replay->database, sql, -1, &statement, NULL) == SQLITE_OK;
+    if (ready && model != NULL) {
+        sqlite3_bind_text(statement, 1, replay->machine->name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 2, model->name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(statement, 3, model_options_text(model, replay->options, &text), -1, SQLITE_TRANSIENT);
+        sqlite3_bind_int64(statement, 4, n);
+    }
+    if (!ready || sqlite3_step(statement) != SQLITE_DONE)
+        result = database_error(replay->database, replay->path, "predictions cannot be stored", error);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+/* Replaces the prediction_run of every model, before anything is stored; their ids go into run_ids[n_models]. */
+static int open_runs(const struct replay *replay, sqlite3_int64 *run_ids, struct error *error)
+{
+    for (size_t m = 0; m < replay->n_models; m++) {
+        if (execute_for(replay,
+                        "DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?1 AND "
+                        "model = ?2 AND options = ?3)",
+                        &replay->models[m], 0, error) != 0 ||
+            execute_for(replay, "DELETE FROM prediction_run WHERE machine = ?1 AND model = ?2 AND options = ?3",
+                        &replay->models[m], 0, error) != 0 ||
+            execute_for(replay,
+                        "INSERT INTO prediction_run(machine, model, options, extrapolated) VALUES (?1, ?2, ?3, ?4)",
+                        &replay->models[m], 0, error) != 0)
+            return -1;
+        run_ids[m] = sqlite3_last_insert_rowid(replay->database);
+    }
+    return 0;
+}
+
+static int close_runs(const struct replay *replay, const size_t *extrapolated, struct error *error)
+{
+    for (size_t m = 0; m < replay->n_models; m++)
+        if (execute_for(
+                replay,
+                "UPDATE prediction_run SET extrapolated = ?4 WHERE machine = ?1 AND model = ?2 AND options = ?3",
+                &replay->models[m], (sqlite3_int64)extrapolated[m], error) != 0)
+            return -1;
+    return 0;
+}
+
 int replay_run(const struct replay *replay, struct replay_summary *summary, struct error *error)
 {
     struct replay_state state = {.replay = replay, .summary = summary};
@@ -152,13 +202,13 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
     if (result == 0)
         result = prepare_replay(&state, error);
     if (result == 0)
-        result = replay_open_runs(replay, state.run_ids, error);
+        result = open_runs(replay, state.run_ids, error);
     for (size_t m = 0; m < replay->n_models; m++)
         summary->extrapolated[m] = 0;
     if (result == 0)
         result = predict_kinds(&state, error);
     if (result == 0)
-        result = replay_close_runs(replay, summary->extrapolated, error);
+        result = close_runs(replay, summary->extrapolated, error);
     sqlite3_finalize(state.insert);
     replay_round_release(&state.round);
     result = transaction_end(replay->database, replay->path, result, error);

@@ -3,7 +3,21 @@
 #ifndef MPISTAIR_PREDICTOR_REPLAY_H
 #define MPISTAIR_PREDICTOR_REPLAY_H
 
-#include "predictor/replay/replay_with.h"
+#include <sqlite3.h>
+
+#include "predictor/terms/interval.h"
+
+/* Says with what a recorded run is replayed. Borrows all that it names. */
+struct replay {
+    sqlite3 *database;
+    const char *path; /* names the database in messages */
+    const struct machine *machine;
+    const struct placement *placement; /* NULL: the recorded places */
+    const struct model_choice *models; /* [n_models] */
+    size_t n_models;
+    const struct model_options *options;
+    const struct machine_draws *draws; /* for intervals, or NULL: none are stored */
+};
 
 /* Holds what the user should know of the result. */
 struct replay_summary {

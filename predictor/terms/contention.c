@@ -25,7 +25,7 @@
 
 #include "predictor/pattern/group.h"
 #include "predictor/terms/links.h"
-#include "predictor/terms/terms.h"
+#include "predictor/models/model.h"
 #include "share/base/memory.h"
 
 /* Holds the messages between nodes, by the node that sends them. */

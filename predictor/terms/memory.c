@@ -31,7 +31,7 @@
 #include "predictor/pattern/group.h"
 #include "predictor/pattern/traffic.h"
 #include "predictor/terms/memory_share.h"
-#include "predictor/terms/terms.h"
+#include "predictor/models/model.h"
 #include "share/base/memory.h"
 
 struct memory_sums {

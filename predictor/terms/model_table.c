@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/models/models.h"
 #include "predictor/pattern/traffic.h"
-#include "predictor/terms/terms.h"
 #include "predictor/terms/topology.h"
 
 const struct model *const model_table[] = {&postal_model,    &max_rate_model,      &node_aware_model,

@@ -13,7 +13,7 @@
  * the order of arrival nor an MPI that finds messages by hashing. */
 #include <stdlib.h>
 
-#include "predictor/terms/terms.h"
+#include "predictor/models/model.h"
 #include "share/base/memory.h"
 
 static int queue_add(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,

@@ -18,7 +18,6 @@ static const struct command machine_subcommands[] = {
     {"export", machine_command_export, "write a table of a trace, or a shipped one, as text", NULL},
     {"fit", machine_command_fit, "fit a table to samples", NULL},
     {"check", machine_command_check, "what a table can be used for, and what is suspicious", NULL},
-    {"memory", machine_command_memory, "memory bandwidth of computing cores and messages together", NULL},
     {.name = NULL},
 };
 

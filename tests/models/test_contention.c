@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tests/models/cases.h"
-#include "predictor/terms/terms.h"
+#include "predictor/models/model.h"
 #include "predictor/terms/topology.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

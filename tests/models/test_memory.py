@@ -1,4 +1,4 @@
-"""`mpistair predict --memory` as its users call it: placements, what it shares with `machine memory`,
+"""`mpistair predict --memory` as its users call it: placements,
 errors against samples, and what a user gives wrongly. Papers are named as in share/doc/MODELS.md.
 
 usage: test_memory.py MPISTAIR MACHINES
@@ -86,7 +86,6 @@ class Memory(PredictTest):
             rows = json.loads(self.call("predict", "--memory", "--machine", name, "--format", "json"))
             self.assertEqual({tuple(row[column] for column in COLUMNS[:3]): tuple(row[column] for column in COLUMNS[3:])
                               for row in rows}, self.rows(name))
-            self.assertEqual(rows, json.loads(self.call("machine", "memory", name, "--json")))
         lines = self.call("predict", "--memory", "--machine", "henri-subnuma", "--compute-cores", 12, "--comp-numa", 2).splitlines()
         self.assertIn("henri-subnuma", lines[0])
         self.assertEqual([line.split() for line in lines[2:]],
@@ -104,7 +103,6 @@ class Memory(PredictTest):
         local = self.write_table(self.path("local.tbl"), {"local": sides["local"]}, 6, 2, "cpu-copy")
         self.assertEqual({key[1:] for key in self.rows(local)}, {(0, 0), (0, 1)})
         self.assertEqual({key[1:] for key in self.rows(local, "--comp-numa", 1)}, {(1, 0), (1, 1)})
-        self.assertEqual(self.call("machine", "memory", local).count("\n"), 2 + 2 * 6)
         self.call("predict", "--memory", "--machine", local, says="cpu-copy")
         self.call("predict", "--memory", "--machine", local, "--comp-numa", 0, "--comm-numa", 2, code=1,
                   says="machine 'm' has no memory_... at level inter_socket")

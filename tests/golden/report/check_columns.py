@@ -62,7 +62,7 @@ with tempfile.TemporaryDirectory() as folder:
     trace = database(pathlib.Path(folder) / "t.db", (HERE / "halo.sql").read_text())
     commands = [[name] for name in names(on_terminal(80, folder, "--help"))]
     machine = [["machine", name] for name in names(on_terminal(80, folder, "machine", "--help"))]
-    check("the commands", len(commands) >= 10 and len(machine) >= 7, commands)
+    check("the commands", len(commands) >= 10 and len(machine) >= 6, commands)
     for command in [[], *commands, *machine]:
         for columns in (40, 80, 100):
             fits(" ".join([*command, "--help"]), on_terminal(columns, folder, *command, "--help"), columns)
@@ -82,7 +82,7 @@ with tempfile.TemporaryDirectory() as folder:
     pattern = ("predict", "--pattern", "p.P.csv", "--placement", "p.L.csv", "--machine", "toy.tbl")
     subprocess.run([MPISTAIR, "machine", "export", "toy", "t.db", "-o", "toy.tbl"], cwd=folder, env=environment, check=True)
     shown = [["machine", "list"], ["machine", "check", "summit"], ["machine", "show", "summit"], ["machine", "show", "toy.tbl"],
-             ["machine", "memory", "henri"], ["predict", "--memory", "--machine", "henri-subnuma"], ["doctor"], ["query", "--list"], ["pattern", "pairs", "--ranks", "8"],
+             ["predict", "--memory", "--machine", "henri-subnuma"], ["doctor"], ["query", "--list"], ["pattern", "pairs", "--ranks", "8"],
              [*pattern, "--model", "postal,flow-window"], ["predict", "t.db", "--rounds", "--machine", "summit", "--model", "postal,flow-window"],
              ["predict", "run.db", "--machine", "summit", "--to-placement", "fill", "--model", "postal"],
              ["replay", "run.db", "--machine", "summit", "--sensitivity", "--no-latency"],
@@ -94,7 +94,7 @@ with tempfile.TemporaryDirectory() as folder:
     check("a row that is too wide", records.startswith("row 1\n  column_number_0  1\n  column_number_1  2\n"), records)
     for arguments in shown:
         fits(" ".join(arguments), on_terminal(80, folder, *arguments), 80)
-    for arguments in (["machine", "list"], ["machine", "check", "summit"], ["query", "--list"], ["machine", "memory", "henri"]):
+    for arguments in (["machine", "list"], ["machine", "check", "summit"], ["query", "--list"], ["predict", "--memory", "--machine", "henri"]):
         fits(" ".join(arguments), subprocess.run([MPISTAIR, *arguments], env=environment, capture_output=True, text=True).stdout, 80)
     bold = on_terminal(80, folder, "query", "t.db", "SELECT 1 AS one")
     check("headings are bold on a terminal", "\033[1m" in bold, bold)

@@ -14,7 +14,7 @@ from made_trace import MPISTAIR, SQL, check, database, end
 COMMANDS = [
     ["--help"], ["--version"], ["report", "--help"], ["doctor"],
     ["machine", "list"], ["machine", "show", "summit"], ["machine", "check", "summit", "--json"],
-    ["machine", "memory", "henri", "--computing", "2"], ["predict", "--memory", "--machine", "henri", "--format", "csv"],
+    ["predict", "--memory", "--machine", "henri", "--compute-cores", "2"], ["predict", "--memory", "--machine", "henri", "--format", "csv"],
     ["predict", "--finegrain", "--machine", "blue-waters", "--bytes", "4096", "--threads", "4"],
     ["pattern", "pairs", "--ranks", "8"], ["pattern", "pairs", "--ranks", "8", "--json"], ["pattern", "pairs", "--ranks", "4096"],
     ["report", "t.db"], ["report", "t.db", "--format", "json"], ["report", "t.db", "--format", "csv"], ["report", "t.db", "--format", "html"],
