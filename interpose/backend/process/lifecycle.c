@@ -259,8 +259,9 @@ static void close_together(void)
     if (ends)
         __atomic_store_n(&recorder.recording, 0, __ATOMIC_RELAXED);
     struct spool_clock_link link = {.parent_rank = -1};
+    int64_t root_ahead_ns;
     if (own_run->n_leaders > 1 && world_comm_separate() == 0 && own_run->node_leader == own_run->rank)
-        link = node_measure_clock_link(own_run);
+        link = node_measure_clock_link(own_run, &root_ahead_ns);
     if (recorded)
         recorder.spool.header->link_finalize = link;
     own_run->alone = !ends;
@@ -388,15 +389,20 @@ static void begin_together(enum mpistair_function function)
                 strerror(error));
     tell_if_alone();
     struct spool_clock_link link = {.parent_rank = -1};
+    int64_t root_ahead_ns = own_run->n_leaders == 1 ? 0 : NODE_CLOCK_UNKNOWN;
     if ((own_run->node_leader == own_run->rank || own_run->apart) && error == 0)
         node_write_topology(own_run);
     if (own_run->n_leaders > 1 && own_run->node_leader == own_run->rank)
-        link = node_measure_clock_link(own_run);
+        link = node_measure_clock_link(own_run, &root_ahead_ns);
+    if (own_run->n_leaders > 1 && !own_run->apart)
+        root_ahead_ns = node_agree_root_ahead(own_run, root_ahead_ns);
     if (error == 0) {
         struct spool_header *header = recorder.spool.header;
         process_spool_describe(own_run, thread_level > header->thread_level ? thread_level : header->thread_level,
                                was_alone ? header->started_by : function);
         header->link_init = link;
+        if (!was_alone)
+            process_spool_set_bursts(own_run, root_ahead_ns);
         if (!was_alone)
             process_spool_count();
     }
@@ -528,6 +534,7 @@ static void begin_alone(enum mpistair_function function, MPI_Info info)
         process_spool_set_marker(own_run);
     node_write_topology(own_run);
     process_spool_describe(own_run, thread_level, function);
+    process_spool_set_bursts(own_run, NODE_CLOCK_UNKNOWN);
     recorder.spool.header->link_init.parent_rank = -1;
     recorder.spool.header->link_finalize.parent_rank = -1;
     process_spool_count();

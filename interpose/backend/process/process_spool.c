@@ -147,6 +147,17 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
         header->use_init = node_processor_use();
 }
 
+void process_spool_set_bursts(const struct run *run, int64_t root_ahead_ns)
+{
+    struct spool_header *header = recorder.spool.header;
+    int is_known = root_ahead_ns != NODE_CLOCK_UNKNOWN, is_one_node = run->node_ranks == run->size;
+    int64_t offset_ns = is_known      ? root_ahead_ns
+                        : is_one_node ? 0
+                                      : (int64_t)(header->started_unix_ns - header->start.monotonic_ns);
+    header->burst_clock = is_known ? SPOOL_BURST_RANK_0 : is_one_node ? SPOOL_BURST_OWN : SPOOL_BURST_REALTIME;
+    __atomic_store_n(&header->burst_offset_ns, offset_ns, __ATOMIC_RELAXED);
+}
+
 void process_spool_note_end(struct run *run, enum spool_end end)
 {
     struct spool_header *header = recorder.spool.header;

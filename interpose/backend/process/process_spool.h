@@ -16,6 +16,10 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world);
 /* Writes into the header what the run says. */
 void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by);
 
+/* Says on which clock bursts are cut: that of rank 0's node, which is so much ahead of this node's; NODE_CLOCK_UNKNOWN:
+ * one that all nodes have. Before much is recorded. */
+void process_spool_set_bursts(const struct run *run, int64_t root_ahead_ns);
+
 /* Counts passed-through calls in the spool from now on. */
 void process_spool_count(void);
 

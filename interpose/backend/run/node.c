@@ -85,51 +85,78 @@ void node_write_topology(struct run *run)
 #define TAG_PING          1
 #define TAG_PONG          2
 
-static struct spool_clock_link ask_parent(int parent)
+/* What a parent answers: its clock, and by how much that of rank 0's node is ahead of it. */
+struct clock_answer {
+    uint64_t now_ns;
+    int64_t root_ahead_ns;
+};
+
+static struct spool_clock_link ask_parent(int parent, int64_t *root_ahead_ns)
 {
     struct spool_clock_link best = {.rtt_ns = UINT64_MAX, .parent_rank = -1};
     uint64_t begin_ns = spool_clock_node_ns();
     for (int i = 0, more = 1; more; i++) {
-        uint64_t sent_ns = spool_clock_node_ns(), parent_ns;
+        struct clock_answer answer;
+        uint64_t sent_ns = spool_clock_node_ns();
         uint64_t limit_ns = best.rtt_ns > GOOD_RTT_NS ? LINK_TIME_MOST_NS : LINK_TIME_NS;
         more = (i + 1 < PINGS || best.rtt_ns > GOOD_RTT_NS) && sent_ns - begin_ns < limit_ns;
         if (PMPI(Send)(&more, 1, MPI_INT, parent, TAG_PING, run_comm) != MPI_SUCCESS ||
-            PMPI(Recv)(&parent_ns, 8, MPI_BYTE, parent, TAG_PONG, run_comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            PMPI(Recv)(&answer, sizeof answer, MPI_BYTE, parent, TAG_PONG, run_comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             break;
         uint64_t received_ns = spool_clock_node_ns(), rtt_ns = received_ns - sent_ns;
         if (rtt_ns < best.rtt_ns) {
             best.rtt_ns = rtt_ns;
             best.at_ns = sent_ns + rtt_ns / 2;
-            best.offset_ns = (int64_t)(parent_ns - best.at_ns);
+            best.offset_ns = (int64_t)(answer.now_ns - best.at_ns);
             best.parent_rank = parent;
         }
+        *root_ahead_ns = answer.root_ahead_ns;
     }
+    if (best.parent_rank < 0)
+        *root_ahead_ns = NODE_CLOCK_UNKNOWN;
+    else if (*root_ahead_ns != NODE_CLOCK_UNKNOWN)
+        *root_ahead_ns += best.offset_ns;
     return best;
 }
 
-static void answer_child(int child)
+static void answer_child(int child, int64_t root_ahead_ns)
 {
     for (int more = 1; more;) {
         if (PMPI(Recv)(&more, 1, MPI_INT, child, TAG_PING, run_comm, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return;
-        uint64_t now_ns = spool_clock_node_ns();
-        if (PMPI(Send)(&now_ns, 8, MPI_BYTE, child, TAG_PONG, run_comm) != MPI_SUCCESS)
+        struct clock_answer answer = {spool_clock_node_ns(), root_ahead_ns};
+        if (PMPI(Send)(&answer, sizeof answer, MPI_BYTE, child, TAG_PONG, run_comm) != MPI_SUCCESS)
             return;
     }
 }
 
-struct spool_clock_link node_measure_clock_link(const struct run *run)
+struct spool_clock_link node_measure_clock_link(const struct run *run, int64_t *root_ahead_ns)
 {
     struct spool_clock_link link = {.parent_rank = -1};
     int i = 0;
+    *root_ahead_ns = 0;
     while (run->leaders[i] != run->rank)
         i++;
     if (i > 0)
-        link = ask_parent(run->leaders[(i - 1) / 2]);
+        link = ask_parent(run->leaders[(i - 1) / 2], root_ahead_ns);
     for (int child = 2 * i + 1; child <= 2 * i + 2; child++)
         if (child < run->n_leaders)
-            answer_child(run->leaders[child]);
+            answer_child(run->leaders[child], *root_ahead_ns);
     return link;
+}
+
+int64_t node_agree_root_ahead(const struct run *run, int64_t root_ahead_ns)
+{
+    int64_t *all = malloc((size_t)run->size * sizeof *all), mine = NODE_CLOCK_UNKNOWN;
+    int64_t room = all ? 1 : NODE_CLOCK_UNKNOWN, every = NODE_CLOCK_UNKNOWN;
+    /* The least of all: where one does not know its clock or has no memory, nobody does. */
+    if (run->node_leader == run->rank && root_ahead_ns == NODE_CLOCK_UNKNOWN)
+        room = NODE_CLOCK_UNKNOWN;
+    if (PMPI(Allreduce)(&room, &every, 1, MPI_INT64_T, MPI_MIN, run_comm) == MPI_SUCCESS && every == 1 &&
+        PMPI(Allgather)(&root_ahead_ns, 1, MPI_INT64_T, all, 1, MPI_INT64_T, run_comm) == MPI_SUCCESS)
+        mine = all[run->node_leader];
+    free(all);
+    return mine;
 }
 
 /* Ranks spin while they wait, so a rank without a processor of its own looks like one that waits for messages. The
