@@ -42,7 +42,7 @@ static const char run_usage[] =
     "could not be written. A script that starts several MPI jobs gives one trace per job: t.db, t-2.db, ...\n";
 static const char run_notes[] =
     "Environment:\n"
-    "  MPISTAIR_SPOOL_LIMIT  maximum size of the spools of a node (K, M, G; default 1G)\n"
+    "  MPISTAIR_SPOOL_LIMIT  as --room\n"
     "  MPISTAIR_PREALLOCATE  spool room that a node reserves in MPI_Init (K, M, G; default: grow as needed)\n"
     "  MPISTAIR_STACK        stack frames to keep with each operation (0 to 63; default 0)\n"
     "  MPISTAIR_WINDOW       when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always)\n"
@@ -55,9 +55,18 @@ struct job_options {
     const char *machine;
     const char *placement;
     const char *spool;
+    const char *room;
     bool keep_spools;
     char **command;
 };
+
+/* True for a size as the recorder takes it (interpose/backend/run/run.c). */
+static bool is_size(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text + digits;
+    return digits > 0 && digits < 16 && (*unit == '\0' || (strchr("KMGkmg", *unit) != NULL && unit[1] == '\0'));
+}
 
 /* Returns OPTIONS_READ, or the exit code. */
 static int read_options(int argc, char **argv, struct job_options *options)
@@ -79,6 +88,10 @@ static int read_options(int argc, char **argv, struct job_options *options)
          "the folder in which the processes record, on every node; no other run may use it; default: FILE.spool, or a "
          "folder in TMPDIR if FILE is on a network file system",
          .text = &options->spool},
+        {0, "room", "BYTES",
+         "how much the spools of a node may take at most (K, M, G; default 1G): of a job that records more, single "
+         "calls and messages are kept for parts of the run, and the totals of all",
+         .text = &options->room},
         {0, "keep-spools", NULL, "keep the spools after they are ingested", .flag = &options->keep_spools},
     };
     const struct option_table table = {
@@ -92,6 +105,8 @@ static int read_options(int argc, char **argv, struct job_options *options)
         return wrong_usage("run", "-o: expected a file name; a trace cannot be written to standard output");
     if (options->spool != NULL && options->spool[0] == '\0')
         return wrong_usage("run", "--spool: expected a folder name");
+    if (options->room != NULL && !is_size(options->room))
+        return wrong_usage("run", "--room: expected a number of bytes with K, M or G, not '%s'", options->room);
     options->command = argv;
     return OPTIONS_READ;
 }
@@ -563,6 +578,8 @@ int cmd_run(int argc, char **argv)
         return error_report(&error);
     if (output.is_given)
         replaced_note(output.path, "will be replaced");
+    if (options.room != NULL)
+        setenv("MPISTAIR_SPOOL_LIMIT", options.room, 1);
     struct launch job = {.command = options.command, .preload = preload, .spool = folder.path, .output = output.path};
     int status = launch(&job, &error);
     if (status < 0) {
