@@ -82,6 +82,11 @@ static int left_widen(struct left_chunks *chunks, uint32_t number)
     return 0;
 }
 
+int left_chunk_is_open(struct left_chunk *chunk)
+{
+    return find_open(chunk);
+}
+
 void left_chunks_open(struct left_chunks *chunks, struct spool_header *header)
 {
     *chunks = (struct left_chunks){.header = header};

@@ -34,6 +34,9 @@ struct left_chunks {
     uint32_t fixed;  /* those with lower numbers stay mapped: the process may not be allowed to map again */
 };
 
+/* Returns whether a call may still store into the chunk, which must be mapped. */
+int left_chunk_is_open(struct left_chunk *chunk);
+
 void left_chunks_open(struct left_chunks *chunks, struct spool_header *header);
 
 /* Takes over a chunk that its lane left so long ago that no call is in it unless a record says so. Looks at some of the

@@ -14,7 +14,7 @@
 #include "interpose/spool/readers.h"
 
 /* A process needs a few chunks, however small its room is. */
-enum { LEAST_CHUNKS = 4 };
+enum { LEAST_CHUNKS = 4, LAST_PART_BYTES = 2048 };
 
 /* Returns how many chunks fit beside the area. */
 static uint32_t chunks_within(uint64_t limit_bytes)
@@ -117,6 +117,9 @@ uint64_t spool_writer_close(struct spool_writer *writer)
         /* The file ends with the last record if the last chunk is still this lane's current one. */
         if (lane->chunk && lane->chunk_number + 1 == writer->header->chunks)
             bytes = supply_offset(lane->chunk_number) + (lane->next - lane->chunk);
+        if (lane->ahead.map)
+            munmap(lane->ahead.map, SPOOL_CHUNK_BYTES);
+        lane->ahead.map = NULL;
         lane->stopped = 1;
         lane->end = lane->next;
     }
@@ -131,14 +134,6 @@ uint64_t spool_writer_close(struct spool_writer *writer)
     return (uint64_t)bytes;
 }
 
-/* Counts n lost records, the first of them after `ticks`. */
-static void lose_after(struct spool_writer *writer, enum spool_loss cause, uint64_t n, uint64_t ticks)
-{
-    uint64_t none = 0;
-    __atomic_compare_exchange_n(&writer->header->lost_ticks, &none, ticks, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&writer->header->lost[cause], n, __ATOMIC_RELAXED);
-}
-
 /* Keeps the first error for which the system refused room. */
 static void note_refused(struct spool_writer *writer, int error)
 {
@@ -149,7 +144,13 @@ static void note_refused(struct spool_writer *writer, int error)
 
 void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint64_t n)
 {
-    lose_after(writer, cause, n, clock_ticks((enum spool_clock_source)writer->header->clock_source));
+    struct spool_header *header = writer->header;
+    uint64_t none = __atomic_load_n(&header->lost_ticks, __ATOMIC_RELAXED);
+    if (none == 0)
+        __atomic_compare_exchange_n(&header->lost_ticks, &none,
+                                    clock_ticks((enum spool_clock_source)header->clock_source), 0, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+    __atomic_fetch_add(&header->lost[cause], n, __ATOMIC_RELAXED);
 }
 
 struct spool_lane *spool_lane_acquire(struct spool_writer *writer)
@@ -200,40 +201,54 @@ static uint32_t resident_chunks(const struct spool_writer *writer)
     return share < SPOOL_RESIDENT_CHUNKS ? share : SPOOL_RESIDENT_CHUNKS;
 }
 
-/* Leaves the current chunk of the lane, now. Of those left before so many stay with it. Those of definitions stay
- * mapped for good, as a record may be completed by the thread that stored it while others fill many a chunk. */
-static void leave_chunk(struct spool_lane *lane, int64_t now_ns, uint32_t resident)
+/* Gives back the oldest of the chunks that the lane has left, but so many. */
+static void leave_residents(struct spool_lane *lane, uint32_t resident)
 {
-    struct spool_writer *writer = lane->writer;
-    if (!lane->chunk)
-        return;
-    if (lane == &writer->definitions) {
-        madvise(lane->chunk, SPOOL_CHUNK_BYTES, MADV_DONTNEED);
-        return;
-    }
-    lane->left[lane->n_left++] = (struct left_chunk){.map = lane->chunk,
-                                                     .number = lane->chunk_number,
-                                                     .at = sizeof(struct spool_chunk),
-                                                     .used = (uint32_t)(lane->next - lane->chunk),
-                                                     .begin_ns = lane->chunk_begin_ns,
-                                                     .end_ns = now_ns};
-    lane->chunk = NULL;
     while (lane->n_left > resident) {
-        supply_leave(&writer->supply, lane->left[0]);
+        supply_leave(&lane->writer->supply, lane->left[0]);
         memmove(lane->left, lane->left + 1, --lane->n_left * sizeof *lane->left);
     }
 }
 
-/* Takes a chunk for the lane. Where there is none it leaves all that it has, as one of these may be used again. */
+static struct left_chunk current_chunk(const struct spool_lane *lane, int64_t now_ns)
+{
+    return (struct left_chunk){.map = lane->chunk,
+                               .number = lane->chunk_number,
+                               .at = sizeof(struct spool_chunk),
+                               .used = (uint32_t)(lane->next - lane->chunk),
+                               .begin_ns = lane->chunk_begin_ns,
+                               .end_ns = now_ns};
+}
+
+/* Leaves the current chunk of the lane, now. Chunks of definitions stay mapped for good, as a record may be completed
+ * by the thread that stored it while others fill many a chunk. */
+static void leave_chunk(struct spool_lane *lane, int64_t now_ns)
+{
+    if (lane->chunk && lane == &lane->writer->definitions)
+        madvise(lane->chunk, SPOOL_CHUNK_BYTES, MADV_DONTNEED);
+    else if (lane->chunk)
+        lane->left[lane->n_left++] = current_chunk(lane, now_ns);
+    lane->chunk = lane->next = lane->end = NULL;
+}
+
+/* Takes a chunk for the lane. Where there is none it leaves what it has, as one of these may be used again; the current
+ * one only where no record in it is open. Returns 0, or -1 with lane->cause and errno. */
 static int take_chunk(struct spool_lane *lane, struct supply_chunk *next)
 {
     struct spool_writer *writer = lane->writer;
+    if (lane == &writer->definitions && lane->sequence >= writer->definitions_limit) {
+        lane->cause = SPOOL_LOSS_LIMIT;
+        return -1;
+    }
     if (supply_take(&writer->supply, next, &lane->cause) == 0)
         return 0;
     if (!lane->chunk || lane == &writer->definitions || !writer->fold.area)
         return -1;
-    leave_chunk(lane, (int64_t)spool_clock_pair((enum spool_clock_source)writer->header->clock_source).monotonic_ns, 0);
-    lane->end = lane->next;
+    uint64_t now_ns = spool_clock_pair((enum spool_clock_source)writer->header->clock_source).monotonic_ns;
+    struct left_chunk current = current_chunk(lane, (int64_t)now_ns);
+    if (!left_chunk_is_open(&current))
+        leave_chunk(lane, (int64_t)now_ns);
+    leave_residents(lane, 0);
     return supply_take(&writer->supply, next, &lane->cause);
 }
 
@@ -251,22 +266,16 @@ static uint32_t publish_chunk(struct spool_writer *writer, struct spool_chunk *c
     return n_long_lanes;
 }
 
-/* Makes the next chunk of the lane its current one. Returns 0, or -1 with lane->cause and errno. */
-static int open_chunk(struct spool_lane *lane)
+/* Makes a chunk the lane's current one. */
+static void open_chunk(struct spool_lane *lane, struct supply_chunk next)
 {
     struct spool_writer *writer = lane->writer;
-    struct supply_chunk next;
-    if (lane == &writer->definitions && lane->sequence >= writer->definitions_limit) {
-        lane->cause = SPOOL_LOSS_LIMIT;
-        return -1;
-    }
-    if (take_chunk(lane, &next) != 0)
-        return -1;
     struct spool_chunk *chunk = (struct spool_chunk *)next.map;
     chunk->lane = lane->number;
     chunk->sequence = lane->sequence++;
     chunk->clock = spool_clock_pair((enum spool_clock_source)writer->header->clock_source);
-    leave_chunk(lane, (int64_t)chunk->clock.monotonic_ns, resident_chunks(writer));
+    leave_chunk(lane, (int64_t)chunk->clock.monotonic_ns);
+    leave_residents(lane, resident_chunks(writer));
     lane->chunk_begin_ns = (int64_t)chunk->clock.monotonic_ns;
     uint32_t n_long_lanes = publish_chunk(writer, chunk, next.number);
     if (chunk->sequence == 1 && n_long_lanes > 0)
@@ -274,25 +283,53 @@ static int open_chunk(struct spool_lane *lane)
     lane->chunk = next.map;
     lane->chunk_number = next.number;
     lane->next = next.map + sizeof *chunk;
-    lane->end = next.map + SPOOL_CHUNK_BYTES;
-    return 0;
+    lane->end = next.map + SPOOL_CHUNK_BYTES - (lane == &writer->definitions ? 0 : LAST_PART_BYTES);
+}
+
+/* Gets no further chunk: what is stored from now on has the rest of the current one. */
+static void stop_lane(struct spool_lane *lane, int error)
+{
+    struct spool_writer *writer = lane->writer;
+    if (lane->cause == SPOOL_LOSS_REFUSED)
+        note_refused(writer, error);
+    lane->stopped = 1;
+    if (!lane->chunk)
+        lane->sequence++; /* nobody takes the chunk that was left for the current one */
+    void (*exhausted)(void) = __atomic_exchange_n(&writer->exhausted, NULL, __ATOMIC_ACQ_REL);
+    if (exhausted && writer->fold.area && lane != &writer->definitions) {
+        exhausted();
+        spool_writer_lose(writer, lane->cause, 1);
+    }
+}
+
+/* Takes the next chunk where the last part of the current one begins, so that what is under way has room if there is
+ * none. */
+static void look_ahead(struct spool_lane *lane)
+{
+    if (take_chunk(lane, &lane->ahead) != 0)
+        stop_lane(lane, errno);
+    if (lane->chunk)
+        lane->end = lane->chunk + SPOOL_CHUNK_BYTES;
 }
 
 void *spool_lane_reserve_chunk(struct spool_lane *lane, size_t bytes)
 {
     int saved_errno = errno;
-    uint64_t ticks = lane->stopped ? 0 : clock_ticks((enum spool_clock_source)lane->writer->header->clock_source);
-    if (!lane->stopped && open_chunk(lane) != 0) {
-        if (lane->cause == SPOOL_LOSS_REFUSED)
-            note_refused(lane->writer, errno);
-        lane->stopped = 1;
-        lane->end = lane->next; /* no room for a smaller record either: what follows a loss would be out of order */
+    if (!lane->stopped && lane->chunk && lane->end != lane->chunk + SPOOL_CHUNK_BYTES)
+        look_ahead(lane);
+    if ((size_t)(lane->end - lane->next) < bytes) {
+        if (!lane->stopped && !lane->ahead.map && take_chunk(lane, &lane->ahead) != 0)
+            stop_lane(lane, errno);
+        if (lane->stopped) {
+            lane->end = lane->next; /* no room for a smaller record either: what follows a loss would be out of order */
+            spool_writer_lose(lane->writer, lane->cause, 1);
+            errno = saved_errno;
+            return NULL;
+        }
+        open_chunk(lane, lane->ahead);
+        lane->ahead.map = NULL;
     }
     errno = saved_errno;
-    if (lane->stopped) {
-        lose_after(lane->writer, lane->cause, 1, ticks);
-        return NULL;
-    }
     void *record = lane->next;
     lane->next += bytes;
     return record;

@@ -23,7 +23,7 @@
 
 struct spool_lane {
     uint8_t *next; /* where the next record goes */
-    uint8_t *end;  /* end of the current chunk */
+    uint8_t *end;  /* of the current chunk, or, until its last part, where the next one is to be taken */
     struct spool_writer *writer;
     struct spool_lane *following; /* all lanes of the writer */
     uint8_t *chunk;               /* current chunk, NULL before the first */
@@ -32,7 +32,8 @@ struct spool_lane {
     uint32_t number;
     uint32_t sequence; /* sequence of the next chunk */
     int in_use;
-    int stopped; /* no further chunk: records are counted as lost */
+    int stopped;               /* no further chunk: records beyond this one are counted as lost */
+    struct supply_chunk ahead; /* the next chunk, taken in the last part of the current one; map NULL: none */
     enum spool_loss cause;
     uint32_t n_left;
     struct left_chunk left[SPOOL_RESIDENT_CHUNKS + 1]; /* [n_left] before the current one, the oldest first */
@@ -44,6 +45,9 @@ struct spool_writer {
     pthread_mutex_t lock; /* guards lanes and header->chunks */
     struct supply supply; /* makes the chunks */
     struct fold fold;
+    /* Called once, when a lane gets no further chunk: from now on calls should be added to fold without records. What
+     * is under way has room in the last part of each lane's chunk. NULL: not wanted. */
+    void (*exhausted)(void);
     pthread_mutex_t definitions_lock;
     struct spool_lane definitions; /* of all threads */
     uint32_t definitions_limit;    /* chunks */

@@ -13,8 +13,8 @@ void node_write_topology(struct run *run);
 
 /* Measures this leader's clock against that of its parent in the binary tree of leaders, and serves its children. All
  * leaders must call it (run->rank is in run->leaders). Takes about 10 ms a link, 60 ms where round trips are bad, and
- * at most twice that for each level of the tree. *root_ahead_ns becomes by how much the clock of rank 0's node is ahead,
- * NODE_CLOCK_UNKNOWN where that is not known. */
+ * at most twice that for each level of the tree. *root_ahead_ns becomes by how much the clock of rank 0's node is
+ * ahead, NODE_CLOCK_UNKNOWN where that is not known. */
 #define NODE_CLOCK_UNKNOWN INT64_MIN
 struct spool_clock_link node_measure_clock_link(const struct run *run, int64_t *root_ahead_ns);
 
