@@ -681,14 +681,9 @@ static void stop(struct simulation *sim, struct transfer *transfer)
     want_processor(sim, transfer);
 }
 
-void rank_changes(struct simulation *sim, uint32_t rank, int inside, int tending)
+void rank_changes(struct simulation *sim, uint32_t rank)
 {
-    struct rank_state *state = &sim->ranks[rank];
-    bool was_inside = state->n_inside > 0, was_tending = state->n_tending > 0;
-    state->n_inside += (uint32_t)inside;
-    state->n_tending += (uint32_t)tending;
-    if (was_inside == (state->n_inside > 0) && was_tending == (state->n_tending > 0))
-        return;
+    const struct rank_state *state = &sim->ranks[rank];
     for (size_t i = 0; i < state->needing.n; i++) {
         uint32_t number = state->needing.transfers[i];
         struct transfer *transfer = &sim->transfers[number];

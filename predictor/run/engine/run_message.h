@@ -33,8 +33,8 @@ bool handshake_has_steps(const struct simulation *sim, uint32_t message);
 /* Returns the latency of a step. */
 double handshake_step_s(const struct simulation *sim, const struct transfer *transfer);
 
-/* Lets strands of a rank enter (> 0) or leave MPI, and so many of these have or lose a processor. */
-void rank_changes(struct simulation *sim, uint32_t rank, int inside, int tending);
+/* Lets messages that need a rank move or stop, as it has entered or left MPI, got or lost a processor there. */
+void rank_changes(struct simulation *sim, uint32_t rank);
 /* Says whether a message needs the rank's processor, or will once the rank has it. */
 bool rank_copies(const struct simulation *sim, uint32_t rank);
 /* Lets a rank that begins to wait take what has arrived. */

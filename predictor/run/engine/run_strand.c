@@ -81,11 +81,16 @@ static bool pause_strand(struct simulation *sim, uint32_t number, double seconds
 static void set_inside(struct simulation *sim, uint32_t number, bool inside, bool tends)
 {
     struct strand *strand = &sim->strands[number];
-    int entering = (int)inside - (int)strand->inside, tending = (int)tends - (int)strand->tends;
+    if (strand->inside == inside && strand->tends == tends)
+        return;
+    struct rank_state *rank = &sim->ranks[sim->program->strands[number].rank];
+    bool was_inside = rank->n_inside > 0, was_tending = rank->n_tending > 0;
+    rank->n_inside += (uint32_t)inside - (uint32_t)strand->inside;
+    rank->n_tending += (uint32_t)tends - (uint32_t)strand->tends;
     strand->inside = inside;
     strand->tends = tends;
-    if (entering != 0 || tending != 0)
-        rank_changes(sim, sim->program->strands[number].rank, entering, tending);
+    if (rank->needing.n > 0 && (was_inside != (rank->n_inside > 0) || was_tending != (rank->n_tending > 0)))
+        rank_changes(sim, sim->program->strands[number].rank);
 }
 
 /* Tells messages to the strand's socket that it computes, with the threads that never call MPI, or does so no longer.
