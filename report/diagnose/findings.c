@@ -70,8 +70,7 @@ int findings_watch_init(struct findings_watch *watch, sqlite3 *database, const c
 void findings_watch_release(struct findings_watch *watch)
 {
     pair_sums_release(&watch->pairs);
-    free(watch->calls.rows);
-    watch->calls = (struct run_timed_calls){0};
+    run_timed_calls_release(&watch->calls);
 }
 
 int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *database, struct error *error)

@@ -21,7 +21,7 @@ enum { OVERLAP_LEAST_CALLS = 8, OVERLAP_LARGE_BYTES = 65536 };
 struct overlap_site {
     uint64_t calls, direct, still;
     double hidden_s; /* waiting that work behind the wait could hide */
-    double still_s, bytes;
+    double bytes;
     bool waits_only; /* its calls post nothing */
 };
 
@@ -61,10 +61,8 @@ static void overlap_sum_call(const struct diagnosis *diagnosis, uint32_t strand,
         site->direct++;
         site->hidden_s += fmin(late_s, behind_s);
     }
-    if (whole && bytes >= OVERLAP_LARGE_BYTES && before_s >= rest_s && late_s < before_s) {
+    if (whole && bytes >= OVERLAP_LARGE_BYTES && before_s >= rest_s && late_s < before_s)
         site->still++;
-        site->still_s += rest_s;
-    }
 }
 
 static int overlap_judge_early(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
@@ -88,7 +86,8 @@ static int overlap_judge_early(struct diagnosis *diagnosis, uint32_t site, const
 
 static int overlap_judge_still(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
 {
-    struct finding finding = diagnosis_finding(FINDING_NO_PROGRESS, sums->still_s);
+    double still_s = diagnosis->sites[site].measured.part_s[RUN_BANDWIDTH] * (double)sums->still / (double)sums->calls;
+    struct finding finding = diagnosis_finding(FINDING_NO_PROGRESS, still_s);
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT];
     if ((double)sums->still < OVERLAP_MOST_CALLS * (double)sums->calls ||
         finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
@@ -96,6 +95,7 @@ static int overlap_judge_still(struct diagnosis *diagnosis, uint32_t site, const
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.mend = mend_new();
+    mend_site(&diagnosis->program, finding.mend, site, MEND_POSTED);
     mend_rests(&diagnosis->program, finding.mend, site, 0);
     return diagnosis_add(
         diagnosis, finding,

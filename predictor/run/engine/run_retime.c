@@ -5,7 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 #define TIMING_NOBODY UINT32_MAX
 
@@ -24,12 +26,14 @@ struct timing {
     struct timing_gathering *gatherings; /* [n_collectives] */
     size_t *at;                          /* [n_strands] the call */
     size_t *end;                         /* [n_strands] behind its last one */
-    double *now_s;     /* [n_strands] end of the call before, or, once the call has posted, its begin */
-    double *carried_s; /* [n_strands] computation that goes behind the next call */
-    double *later_s;   /* [n_strands] until when a wait that was put off lasts, -INFINITY: none */
-    bool *posted;      /* [n_strands] whether the call has */
-    uint32_t *blocked; /* [2 n_messages + n_collectives] the last strand that waits for it */
-    uint32_t *next;    /* [n_strands] the one before it; of those that can go on as well */
+    double *now_s;         /* [n_strands] end of the call before, or, once the call has posted, its begin */
+    double *carried_s;     /* [n_strands] computation that goes behind the next call */
+    double *later_s;       /* [n_strands] until when a wait that was put off lasts, -INFINITY: none */
+    bool *posted;          /* [n_strands] whether the call has */
+    uint32_t *blocked;     /* [2 n_messages + n_collectives + n_edges] the last strand that waits for it */
+    double *edge_s;        /* [n_edges] when the cause began; NaN: not yet */
+    size_t *edge, *caused; /* [n_strands] the next of edges that ends there, of by_cause that begins there */
+    uint32_t *next;        /* [n_strands] the one before it; of those that can go on as well */
     uint32_t going;
 };
 
@@ -188,6 +192,34 @@ static double timing_before_s(const struct timing *timing, uint32_t strand, size
     return first ? timing->program->strands[strand].begin_s : rows[call - 1].begin_s + (double)rows[call - 1].length_s;
 }
 
+/* Lets those go on that wait for the begin of the call at hand. */
+static void timing_cause(struct timing *timing, uint32_t strand)
+{
+    const struct run_timed_calls *calls = timing->calls;
+    size_t *at = &timing->caused[strand];
+    for (; *at < calls->n_edges && calls->edges[calls->by_cause[*at]].cause <= timing->at[strand]; ++*at) {
+        timing->edge_s[calls->by_cause[*at]] = timing->now_s[strand];
+        timing_wake(timing, 2 * timing->program->n_messages + timing->program->n_collectives + calls->by_cause[*at]);
+    }
+}
+
+/* Finds until when the call at hand waits for another rank to call MPI. Returns false where that is not known yet. */
+static bool timing_await_edges(struct timing *timing, uint32_t strand, uint8_t how, double *awaited_s)
+{
+    const struct run_timed_calls *calls = timing->calls;
+    size_t *at = &timing->edge[strand];
+    while (*at < calls->n_edges && calls->edges[*at].call < timing->at[strand])
+        ++*at;
+    for (size_t i = *at; i < calls->n_edges && calls->edges[i].call == timing->at[strand]; i++) {
+        if ((how & (MEND_POSTED | MEND_APART)) != 0)
+            continue;
+        if (isnan(timing->edge_s[i]))
+            return timing_block(timing, strand, 2 * timing->program->n_messages + timing->program->n_collectives + i);
+        *awaited_s = fmax(*awaited_s, timing->edge_s[i]);
+    }
+    return true;
+}
+
 /* Begins the call: it comes after its computation, and posts. */
 static void timing_enter(struct timing *timing, uint32_t strand, size_t first, size_t end)
 {
@@ -199,6 +231,7 @@ static void timing_enter(struct timing *timing, uint32_t strand, size_t first, s
     timing->later_s[strand] = -INFINITY;
     for (size_t i = first; i < end; i++)
         timing_post(timing, &program->steps[i], timing->now_s[strand]);
+    timing_cause(timing, strand);
     timing->posted[strand] = true;
 }
 
@@ -212,7 +245,8 @@ static bool timing_do_call(struct timing *timing, uint32_t strand, size_t end)
     double awaited_s = -INFINITY;
     if (!timing->posted[strand])
         timing_enter(timing, strand, call->first_step, end);
-    if (!timing_await_call(timing, strand, call->first_step, end, how, &awaited_s))
+    if (!timing_await_call(timing, strand, call->first_step, end, how, &awaited_s) ||
+        !timing_await_edges(timing, strand, how, &awaited_s))
         return false;
     timing->posted[strand] = false;
     double rest_s = (double)call->rest_s;
@@ -239,6 +273,29 @@ static void timing_go(struct timing *timing, uint32_t strand)
     }
 }
 
+/* Finds the first edges of a strand's calls, and the first that they cause. */
+static void timing_find_edges(struct timing *timing, size_t strand)
+{
+    const struct run_timed_calls *calls = timing->calls;
+    size_t low = 0, high = calls->n_edges, first = timing->at[strand];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (calls->edges[middle].call < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    timing->edge[strand] = low;
+    for (low = 0, high = calls->n_edges; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (calls->edges[calls->by_cause[middle]].cause < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    timing->caused[strand] = low;
+}
+
 /* Finds the calls of each strand. Returns false where they do not fit. */
 static bool timing_divide(struct timing *timing)
 {
@@ -253,6 +310,7 @@ static bool timing_divide(struct timing *timing)
         while (call < timing->calls->n && timing->calls->rows[call].first_step < last)
             call++;
         timing->end[i] = call;
+        timing_find_edges(timing, i);
     }
     return call == timing->calls->n;
 }
@@ -260,7 +318,8 @@ static bool timing_divide(struct timing *timing)
 static void timing_init(struct timing *timing)
 {
     const struct run_program *program = timing->program;
-    size_t n_objects = 2 * program->n_messages + program->n_collectives;
+    size_t n_edges = timing->calls->n_edges;
+    size_t n_objects = 2 * program->n_messages + program->n_collectives + n_edges;
     for (size_t side = 0; side < 2; side++) {
         timing->post_s[side] = xmalloc((program->n_messages + 1) * sizeof *timing->post_s[side]);
         for (size_t i = 0; i < program->n_messages; i++)
@@ -276,6 +335,11 @@ static void timing_init(struct timing *timing)
     timing->carried_s = xcalloc(program->n_strands, sizeof *timing->carried_s);
     timing->later_s = xcalloc(program->n_strands, sizeof *timing->later_s);
     timing->posted = xcalloc(program->n_strands, sizeof *timing->posted);
+    timing->edge = xcalloc(program->n_strands, sizeof *timing->edge);
+    timing->caused = xcalloc(program->n_strands, sizeof *timing->caused);
+    timing->edge_s = xmalloc((n_edges + 1) * sizeof *timing->edge_s);
+    for (size_t i = 0; i < n_edges; i++)
+        timing->edge_s[i] = NAN;
     timing->next = xcalloc(program->n_strands, sizeof *timing->next);
     timing->blocked = xmalloc((n_objects + 1) * sizeof *timing->blocked);
     for (size_t i = 0; i < n_objects; i++)
@@ -301,6 +365,9 @@ static void timing_release(struct timing *timing)
     free(timing->carried_s);
     free(timing->later_s);
     free(timing->posted);
+    free(timing->edge);
+    free(timing->caused);
+    free(timing->edge_s);
     free(timing->next);
     free(timing->blocked);
 }
@@ -326,9 +393,13 @@ static bool timing_run_all(struct timing *timing)
 struct timing_recording {
     struct run_program *program;
     const struct run_timed_calls *calls;
-    double *post_s[2]; /* [n_messages] of send and receive; NaN: never */
-    double *arrival_s; /* [n_members] */
-    double *last_s;    /* [n_collectives] */
+    double *post_s[2];  /* [n_messages] of send and receive; NaN: never */
+    double *arrival_s;  /* [n_members] */
+    double *last_s;     /* [n_collectives] */
+    size_t *first_call; /* [n_ranks + 1] of each rank; SIZE_MAX: it has several strands */
+    size_t *end_call;
+    struct run_timed_edge *edges;
+    size_t n_edges;
 };
 
 /* Returns the end of a call's steps. */
@@ -419,6 +490,56 @@ static void timing_mark_awaited(struct timing_recording *recording, size_t first
         }
 }
 
+/* Shortest rest of a call for which a cause is looked for. */
+#define TIMING_LEAST_REST_S 50e-6
+
+/* Returns the call of a rank that explains what is left of one between two times: the rank computed for most of it, and
+ * then called MPI. SIZE_MAX: none does. */
+static size_t timing_progress(const struct timing_recording *recording, uint32_t rank, double from_s, double end_s)
+{
+    const struct run_timed_call *rows = recording->calls->rows;
+    size_t low = recording->first_call[rank], first = low, high = recording->end_call[rank];
+    double most_s = TIMING_EXPLAINED * (end_s - from_s);
+    if (low == SIZE_MAX)
+        return SIZE_MAX;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rows[middle].begin_s <= end_s)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low <= first + 1)
+        return SIZE_MAX;
+    const struct run_timed_call *call = &rows[low - 1], *before = &rows[low - 2];
+    bool explains = end_s - call->begin_s <= most_s && before->begin_s + (double)before->length_s <= from_s + most_s;
+    return explains ? low - 1 : SIZE_MAX;
+}
+
+/* Looks for such a call of the ranks with whom a call exchanges messages, and notes it. Returns its begin, or -INFINITY. */
+static double timing_find_progress(struct timing_recording *recording, size_t number, size_t end, double from_s,
+                                   double end_s)
+{
+    const struct run_program *program = recording->program;
+    for (size_t i = recording->calls->rows[number].first_step; i < end; i++)
+        for (uint32_t k = 0; program->steps[i].kind == STEP_WAIT && k < program->steps[i].count; k++) {
+            uint32_t operation = program->waits[program->steps[i].object + k];
+            if (run_operation_kind(operation) == OPERATION_MEMBER)
+                continue;
+            const struct run_message *message = &program->messages[run_operation_object(operation)];
+            if (message->src == message->dst)
+                continue;
+            size_t cause = timing_progress(
+                recording, run_operation_kind(operation) == OPERATION_SEND ? message->dst : message->src, from_s,
+                end_s);
+            if (cause == SIZE_MAX)
+                continue;
+            ARRAY_ADD(recording->edges, recording->n_edges, (struct run_timed_edge){number, cause});
+            return recording->calls->rows[cause].begin_s;
+        }
+    return -INFINITY;
+}
+
 /* Finds what is left of a call behind what it waited for. Some transports end an eager send only when its receiver has
  * taken it: where that receive explains most of what is left, the send has waited for it. */
 static float timing_rest_s(struct timing_recording *recording, size_t number)
@@ -442,6 +563,8 @@ static float timing_rest_s(struct timing_recording *recording, size_t number)
         timing_mark_awaited(recording, call->first_step, end, receive_s);
         awaited_s = receive_s;
     }
+    if (end_s - awaited_s >= TIMING_LEAST_REST_S)
+        awaited_s = fmax(awaited_s, timing_find_progress(recording, number, end, awaited_s, end_s));
     return (float)(end_s - awaited_s);
 }
 
@@ -458,6 +581,51 @@ static bool timing_fits(const struct run_program *program, const struct run_time
             call++;
     }
     return call == calls->n;
+}
+
+/* Finds the calls of ranks with one strand. */
+static void timing_note_ranks(struct timing_recording *recording)
+{
+    const struct run_program *program = recording->program;
+    recording->first_call = xmalloc((program->n_ranks + 1) * sizeof *recording->first_call);
+    recording->end_call = xcalloc(program->n_ranks, sizeof *recording->end_call);
+    for (size_t i = 0; i < program->n_ranks; i++)
+        recording->first_call[i] = SIZE_MAX;
+    for (size_t i = 0, call = 0; i < program->n_strands; i++) {
+        const struct run_strand *strand = &program->strands[i];
+        size_t first = call;
+        bool alone = (i == 0 || program->strands[i - 1].rank != strand->rank) &&
+                     (i + 1 == program->n_strands || program->strands[i + 1].rank != strand->rank);
+        while (call < recording->calls->n &&
+               recording->calls->rows[call].first_step < strand->first_step + strand->n_steps)
+            call++;
+        recording->first_call[strand->rank] = alone ? first : SIZE_MAX;
+        recording->end_call[strand->rank] = call;
+    }
+}
+
+static int timing_compare_causes(const void *left, const void *right, void *context)
+{
+    const struct run_timed_calls *calls = context;
+    size_t a = *(const size_t *)left, b = *(const size_t *)right;
+    return ORDER(calls->edges[a].cause, calls->edges[b].cause) ?: ORDER(a, b);
+}
+
+static void timing_sort_causes(struct run_timed_calls *calls)
+{
+    calls->by_cause = xcalloc(calls->n_edges, sizeof *calls->by_cause);
+    for (size_t i = 0; i < calls->n_edges; i++)
+        calls->by_cause[i] = i;
+    if (calls->n_edges > 0)
+        qsort_r(calls->by_cause, calls->n_edges, sizeof *calls->by_cause, timing_compare_causes, calls);
+}
+
+void run_timed_calls_release(struct run_timed_calls *calls)
+{
+    free(calls->rows);
+    free(calls->edges);
+    free(calls->by_cause);
+    *calls = (struct run_timed_calls){0};
 }
 
 int run_retime_begin(struct run_program *program, struct run_timed_calls *calls)
@@ -477,8 +645,14 @@ int run_retime_begin(struct run_program *program, struct run_timed_calls *calls)
     for (size_t i = 0; i < program->n_collectives; i++)
         recording.last_s[i] = -INFINITY;
     timing_note_posts(&recording);
+    timing_note_ranks(&recording);
     for (size_t i = 0; i < calls->n; i++)
         calls->rows[i].rest_s = timing_rest_s(&recording, i);
+    calls->edges = recording.edges;
+    calls->n_edges = recording.n_edges;
+    timing_sort_causes(calls);
+    free(recording.first_call);
+    free(recording.end_call);
     free(recording.post_s[0]);
     free(recording.post_s[1]);
     free(recording.arrival_s);

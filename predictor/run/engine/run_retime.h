@@ -15,10 +15,18 @@ struct run_timed_call {
     size_t first_step;
 };
 
+/* A call that was over only when another rank called MPI again, since the transfer needed that rank. */
+struct run_timed_edge {
+    size_t call, cause; /* cause: the call of the other rank */
+};
+
 /* Calls in the order of strands, then time; those of a strand have all its steps. */
 struct run_timed_calls {
     struct run_timed_call *rows; /* [n] */
     size_t n;
+    struct run_timed_edge *edges; /* [n_edges] by call; made by run_retime_begin */
+    size_t n_edges;
+    size_t *by_cause; /* [n_edges] edges in the order of their causes */
 };
 
 /* What is mended at the calls of a site. */
@@ -37,13 +45,16 @@ struct run_mend {
     uint8_t *site;         /* [n_sites] set of enum run_mending */
 };
 
-/* Makes rest_s of the calls, and marks messages as MESSAGE_AWAITED whose send waited though it need not. Returns 0, or
+/* Makes rest_s and edges of the calls, and marks messages as MESSAGE_AWAITED whose send waited though it need not. Returns 0, or
  * -1 where calls and steps do not fit together. */
 int run_retime_begin(struct run_program *program, struct run_timed_calls *calls);
 /* Returns the seconds from the first begin to the last end of a rank; NaN where ranks wait for each other for ever.
  * tail_s[n_ranks]: computation behind the last call of each rank. */
 double run_retime(const struct run_program *program, const struct run_timed_calls *calls, const double *tail_s,
                   const struct run_mend *mend);
+
+/* Frees the rows as well. */
+void run_timed_calls_release(struct run_timed_calls *calls);
 
 /* Returns the call that has a step. */
 size_t run_timed_call_of(const struct run_timed_calls *calls, size_t step);
