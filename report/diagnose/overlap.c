@@ -100,8 +100,8 @@ static int overlap_judge_still(struct diagnosis *diagnosis, uint32_t site, const
     return diagnosis_add(
         diagnosis, finding,
         "messages of %s move only in %s, not during the longer work before it: %s, %.0f %% of all time",
-        diagnosis_bytes(bytes, sums->bytes / (double)sums->calls), text, diagnosis_seconds(took, sums->still_s),
-        100 * sums->still_s / diagnosis->all_s);
+        diagnosis_bytes(bytes, sums->bytes / (double)sums->calls), text, diagnosis_seconds(took, still_s),
+        100 * still_s / diagnosis->all_s);
 }
 
 int diagnose_overlap(struct diagnosis *diagnosis)
