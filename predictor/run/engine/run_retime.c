@@ -516,7 +516,8 @@ static size_t timing_progress(const struct timing_recording *recording, uint32_t
     return explains ? low - 1 : SIZE_MAX;
 }
 
-/* Looks for such a call of the ranks with whom a call exchanges messages, and notes it. Returns its begin, or -INFINITY. */
+/* Looks for such a call of the ranks with whom a call exchanges messages, and notes it. Returns its begin, or
+ * -INFINITY. */
 static double timing_find_progress(struct timing_recording *recording, size_t number, size_t end, double from_s,
                                    double end_s)
 {

@@ -45,8 +45,8 @@ struct run_mend {
     uint8_t *site;         /* [n_sites] set of enum run_mending */
 };
 
-/* Makes rest_s and edges of the calls, and marks messages as MESSAGE_AWAITED whose send waited though it need not. Returns 0, or
- * -1 where calls and steps do not fit together. */
+/* Makes rest_s and edges of the calls, and marks messages as MESSAGE_AWAITED whose send waited though it need not.
+ * Returns 0, or -1 where calls and steps do not fit together. */
 int run_retime_begin(struct run_program *program, struct run_timed_calls *calls);
 /* Returns the seconds from the first begin to the last end of a rank; NaN where ranks wait for each other for ever.
  * tail_s[n_ranks]: computation behind the last call of each rank. */
