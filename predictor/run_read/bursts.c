@@ -6,19 +6,11 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
-bool reading_has_column(const struct reading *reading, const char *table, const char *column)
-{
-    return sqlite3_table_column_metadata(reading->database, NULL, table, column, NULL, NULL, NULL, NULL, NULL) ==
-           SQLITE_OK;
-}
-
-/* Checks that there are such rows at all. Earlier traces have all. */
+/* Checks that there are such rows at all. */
 static int check_detail(struct reading *reading)
 {
     struct cursor rows;
     int64_t none = 0;
-    if (!reading_has_column(reading, "run", "detail"))
-        return 0;
     cursor_open(&rows, reading->database, reading->path, "SELECT detail = 'none' FROM run", reading->error);
     if (cursor_next(&rows))
         none = cursor_integer(&rows, 0);
@@ -37,27 +29,25 @@ int bursts_read(struct reading *reading)
     struct cursor rows;
     if (check_detail(reading) != 0)
         return -1;
-    if (reading_has_column(reading, "burst", "begin_ns")) {
-        cursor_open(&rows, reading->database, reading->path, "SELECT begin_ns, end_ns FROM burst ORDER BY begin_ns",
-                    reading->error);
-        while (cursor_next(&rows)) {
-            struct read_burst burst = {0};
-            int64_t after_ns = reading->n_bursts > 0 ? reading->bursts[reading->n_bursts - 1].end_ns : INT64_MIN;
-            if (row_time(reading, &rows, 0, "burst.begin_ns", &burst.begin_ns) != 0 ||
-                row_time(reading, &rows, 1, "burst.end_ns", &burst.end_ns) != 0)
-                rows.result = -1;
-            else if (burst.begin_ns == NO_TIME || burst.end_ns < burst.begin_ns || burst.begin_ns < after_ns)
-                rows.result =
-                    error_set(reading->error, "%s: burst: from %lld to %lld ns, behind one to %lld ns", reading->path,
-                              (long long)burst.begin_ns, (long long)burst.end_ns, (long long)after_ns);
-            else {
-                array_grow(&reading->bursts, reading->n_bursts, sizeof burst);
-                reading->bursts[reading->n_bursts++] = burst;
-            }
+    cursor_open(&rows, reading->database, reading->path, "SELECT begin_ns, end_ns FROM burst ORDER BY begin_ns",
+                reading->error);
+    while (cursor_next(&rows)) {
+        struct read_burst burst = {0};
+        int64_t after_ns = reading->n_bursts > 0 ? reading->bursts[reading->n_bursts - 1].end_ns : INT64_MIN;
+        if (row_time(reading, &rows, 0, "burst.begin_ns", &burst.begin_ns) != 0 ||
+            row_time(reading, &rows, 1, "burst.end_ns", &burst.end_ns) != 0) {
+            rows.result = -1;
+        } else if (burst.begin_ns == NO_TIME || burst.end_ns < burst.begin_ns || burst.begin_ns < after_ns) {
+            rows.result =
+                error_set(reading->error, "%s: burst: from %lld to %lld ns, behind one to %lld ns", reading->path,
+                          (long long)burst.begin_ns, (long long)burst.end_ns, (long long)after_ns);
+        } else {
+            array_grow(&reading->bursts, reading->n_bursts, sizeof burst);
+            reading->bursts[reading->n_bursts++] = burst;
         }
-        if (cursor_close(&rows) != 0)
-            return -1;
     }
+    if (cursor_close(&rows) != 0)
+        return -1;
     reading->is_whole = reading->n_bursts == 0;
     if (!reading->is_whole)
         return 0;

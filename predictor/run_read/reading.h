@@ -192,9 +192,7 @@ int collectives_make(struct reading *reading);
 /* recorded.c: makes what a replay would keep of what was recorded, once the program is whole. */
 void recorded_make(const struct reading *reading);
 
-/* bursts.c. */
-bool reading_has_column(const struct reading *reading, const char *table, const char *column);
-/* Reads the bursts. */
+/* bursts.c: reads the bursts. */
 int bursts_read(struct reading *reading);
 /* Puts them one behind the other, once the spans of ranks are known. */
 void bursts_join(struct reading *reading);

@@ -47,16 +47,11 @@ int collectives_read(struct reading *reading)
 {
     struct cursor rows;
     struct pool names = {0};
-    const char *with =
-        "SELECT c.rank, c.function, c.comm, c.bytes, c.root, c.begin_ns, c.end_ns, c.call_ns, c.nonblocking,"
-        " c.callsite, p.function, c.instance FROM collective c LEFT JOIN persistent p ON p.id = c.persistent"
-        " ORDER BY c.rank, c.begin_ns, c.id";
-    const char *without =
-        "SELECT c.rank, c.function, c.comm, c.bytes, c.root, c.begin_ns, c.end_ns, c.call_ns, c.nonblocking,"
-        " c.callsite, p.function, 0 FROM collective c LEFT JOIN persistent p ON p.id = c.persistent"
-        " ORDER BY c.rank, c.begin_ns, c.id";
     cursor_open(&rows, reading->database, reading->path,
-                reading_has_column(reading, "collective", "instance") ? with : without, reading->error);
+                "SELECT c.rank, c.function, c.comm, c.bytes, c.root, c.begin_ns, c.end_ns, c.call_ns, c.nonblocking,"
+                " c.callsite, p.function, c.instance FROM collective c LEFT JOIN persistent p ON p.id = c.persistent"
+                " ORDER BY c.rank, c.begin_ns, c.id",
+                reading->error);
     while (cursor_next(&rows)) {
         if (add_collective(reading, &rows, &names) != 0)
             rows.result = -1;
@@ -209,14 +204,10 @@ int one_sided_read(struct reading *reading)
     struct cursor rows;
     struct pool names = {0};
     struct transfers transfers = {.rank = NO_OBJECT};
-    cursor_open(
-        &rows, reading->database, reading->path,
-        reading_has_column(reading, "rma", "instance")
-            ? "SELECT rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite,"
-              " instance FROM rma ORDER BY rank, begin_ns, id"
-            : "SELECT rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite,"
-              " 0 FROM rma ORDER BY rank, begin_ns, id",
-        reading->error);
+    cursor_open(&rows, reading->database, reading->path,
+                "SELECT rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite,"
+                " instance FROM rma ORDER BY rank, begin_ns, id",
+                reading->error);
     while (cursor_next(&rows)) {
         if (add_one_sided(reading, &rows, &transfers, &names) != 0)
             rows.result = -1;

@@ -48,8 +48,6 @@ class Bursts(unittest.TestCase):
     def write(self, job):
         made.ReplayCommand.write(self, job)
         with sqlite3.connect(self.trace) as database:
-            if "instance" not in [row[1] for row in database.execute("PRAGMA table_info(collective)")]:
-                database.execute("ALTER TABLE collective ADD COLUMN instance INTEGER")
             database.execute("UPDATE collective SET instance = (SELECT count(*) FROM collective c WHERE c.rank = collective.rank "
                              "AND c.begin_ns <= collective.begin_ns)")
 
