@@ -45,8 +45,9 @@ struct site_sums {
 #define ELSEWHERE_SHARE 0.2
 /* How many times further a rank must be from the others than they are from each other, to stand apart; of two ranks,
  * how many times as long it must compute. */
-#define APART        2.0
-#define APART_OF_TWO 4.0
+#define APART          2.0
+#define APART_OF_TWO   4.0
+#define APART_AT_TIMES 1.5 /* of two, where it is late in half of its calls at most */
 /* Least share of the waiting that its longer computation must explain. */
 #define EXPLAINED 0.25
 
@@ -75,9 +76,11 @@ static bool does_more(const struct diagnosis *diagnosis, const struct site_sums 
 }
 
 /* Returns whether the first n_late ranks compute so much longer than the others that come to the site. */
-static bool stand_apart(const struct site_sums *sums, size_t n_late)
+static bool stand_apart(const struct diagnosis *diagnosis, const struct site_sums *sums, size_t n_late)
 {
     size_t n = sums->n_ranks - n_late;
+    bool seldom = sums->ranks[0].strong <= diagnosis->places[sums->ranks[0].place].calls / 2;
+    double of_two = seldom ? APART_AT_TIMES : APART_OF_TWO;
     double least_s = INFINITY, *others_s = xcalloc(n, sizeof *others_s);
     for (size_t i = 0; i < n_late; i++)
         least_s = fmin(least_s, sums->ranks[i].computed_s);
@@ -86,7 +89,7 @@ static bool stand_apart(const struct site_sums *sums, size_t n_late)
     sort_doubles(others_s, n);
     double low_s = n > 0 ? others_s[n / 10] : 0, high_s = n > 0 ? others_s[n - 1 - n / 10] : 0;
     bool apart = n == 0 || (least_s - high_s >= EXPLAINED * sums->direct_s / (double)n_late &&
-                            (n == 1 ? least_s >= APART_OF_TWO * high_s : least_s - high_s >= APART * (high_s - low_s)));
+                            (n == 1 ? least_s >= of_two * high_s : least_s - high_s >= APART * (high_s - low_s)));
     free(others_s);
     return apart;
 }
@@ -322,7 +325,7 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
         cost_s += sums->ranks[i].cost_s;
     if (by_chance(diagnosis, sums, n_late) && cost_s < ONCE_SHARE * diagnosis->all_s)
         return 0;
-    if (!stand_apart(sums, n_late))
+    if (!stand_apart(diagnosis, sums, n_late))
         return 0;
     for (size_t i = 0; i < n_late; i++) {
         const struct site_rank *late = &sums->ranks[i];
@@ -384,8 +387,10 @@ static int imbalance_find(struct diagnosis *diagnosis, const struct site_sums *s
     if (sums->n_ranks < 2 || sums->n_ranks < diagnosis->program.n_ranks / 2 ||
         diagnosis->places[most->place].calls < LEAST_CALLS)
         return 0;
-    double cost_s = fmin((most->computed_s - mean_s) * (double)sums->n_ranks, sums->cost_s);
-    if (!(cost_s >= LASTING * sums->cost_s) || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s ||
+    double cost_s = fmin((most->computed_s - mean_s) * (double)sums->n_ranks, sums->cost_s), own_s = 0;
+    for (size_t i = 0; i < sums->n_ranks; i++) /* what the scheduler does is another finding */
+        own_s += sums->ranks[i].cost_s * (1 - diagnosis->busy_share[sums->ranks[i].rank]);
+    if (!(cost_s >= LASTING * own_s) || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s ||
         more_than_all(diagnosis, most->rank) < LASTING * (most->computed_s - mean_s) ||
         !is_lasting_there(diagnosis, sums, most, UNEVEN_CHANCE))
         return 0;

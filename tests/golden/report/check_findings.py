@@ -329,11 +329,11 @@ def expect_gain(name, row, made, mended):
 
 
 def late_in_time(folder):
-    def made_late(late_ns):
-        made = Made(4)
+    def made_late(late_ns, ranks=4):
+        made = Made(ranks)
         for step in range(60):
-            for rank in range(4):
-                made.compute(rank, MS + (late_ns(step) if rank == 2 else 0))
+            for rank in range(ranks):
+                made.compute(rank, MS + (late_ns(step) if rank == ranks // 2 else 0))
             made.meet(31)
         return made
     balanced = made_late(lambda step: 0)
@@ -343,6 +343,7 @@ def late_in_time(folder):
         made = made_late(late_ns)
         row = expect_kind(kind, folder, made, kind, "rank 2 arrives last at", *words)
         expect_gain(kind, row, made, balanced)
+    expect_kind("a stretch of two", folder, made_late(lambda step: 3 * MS * (20 <= step < 40), 2), "late-stretch", "rank 1 arrives last at")
     made = Made(4)
     for _ in range(20):
         for rank in range(4):
@@ -674,6 +675,24 @@ def damaged(folder):
             check("damaged: " + statement, done.returncode in (0, 1) and (done.returncode == 0 or done.stderr.startswith("mpistair: ")), done)
 
 
+def damaged_accesses(folder):
+    made = Made(2)
+    for i in range(20):
+        for rank in range(2):
+            made.access(rank, "MPI_File_write_at", 64, i * 64, 20 * US, 10)
+            made.one_sided(rank, "MPI_Win_lock", 0, 0, 0, 11)
+            made.one_sided(rank, "MPI_Put", 0, 64, 0, 12)
+            made.one_sided(rank, "MPI_Win_unlock", 0, 0, 0, 13)
+    for statement in ("UPDATE rma SET begin_ns = 9223372036854775807", "UPDATE rma SET call_ns = 9223372036854775807", "UPDATE rma SET rank = 77",
+                      "UPDATE rma SET target = -7, window = NULL, comm = 'x'", "UPDATE rma SET function = x'ff00', callsite = -1",
+                      "UPDATE file_call SET rank = 77", "UPDATE file_call SET rank = -1, begin_ns = -9223372036854775807",
+                      "UPDATE file_call SET bytes = 9223372036854775807, call_ns = 9223372036854775807, offset = -9223372036854775807",
+                      "UPDATE file_call SET offset = 'x', function = NULL, callsite = 12345", "DELETE FROM call_row"):
+        done = subprocess.run([SHOW, made.write(folder / "a.db", statement.replace("NULL, callsite", "'', callsite") + ";")], capture_output=True,
+                              text=True, errors="replace", timeout=60)
+        check("damaged: " + statement, done.returncode in (0, 1) and (done.returncode == 0 or done.stderr.startswith("mpistair: ")), done)
+
+
 def odd(folder):
     check("nothing recorded", kinds(Made(2).write(folder / "a.db", "DELETE FROM process;")) == [], findings(folder / "a.db"))
     alone = Made(1)
@@ -716,7 +735,7 @@ def large(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, places, late_in_time, turns, receivers,
-                     order_of_receives, overlap, collectives, windows, files, threads, machine, ends, balanced, shown, damaged, odd, large):
+                     order_of_receives, overlap, collectives, windows, files, threads, machine, ends, balanced, shown, damaged, damaged_accesses, odd, large):
             part(pathlib.Path(name))
     end("findings")
 
