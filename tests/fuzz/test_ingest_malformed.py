@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, sys.argv[4])
 import spool
+import thin
 
 MPISTAIR = sys.argv[1]
 INGEST_SECONDS = 60
@@ -118,6 +119,59 @@ CASES = [
     ("lost more than all", patch(LOST, "<QQ", 2**64 - 1, 2**64 - 1), 0, "", "disk"),
     ("communicator of no size", patch(FIRST + 20, "<i", 0), 0, "", "damaged"),
     ("communicator without parent", patch(FIRST + 8, "<I", 55), 0, "", "damaged"),
+]
+
+AREA = 65536  # interpose/spool/area.h, beside the header's burst_level, burst_cut, burst_offset_ns and folded_chunks
+SLOT, COURSE = AREA + thin.SLOTS_AT, AREA + thin.COURSE_AT
+LEVEL, CUT, OFFSET, DROPPED = 11636, 11640, 11648, 11656
+
+
+def many(*changes):
+    def change(data):
+        for one in changes:
+            data = one(data)
+        return data
+    return change
+
+
+def total(*values):
+    return patch(SLOT, "<QIiHBBIQQQQd", *values)
+
+
+def ghost(lane, first, last, n, *entry):
+    return many(patch(AREA, "<II", 0, 40), patch(AREA + thin.GHOSTS_AT, "<IIII", lane, first, last, n),
+                patch(AREA + thin.GHOSTS_AT + 16, "<IiiIQ", *entry), patch(LEVEL, "<I", 1), patch(DROPPED, "<Q", 1))
+
+
+# What a damaged recorder, or a damaged file, may say of records that were dropped.
+CASES += [
+    ("bursts ages apart", patch(LEVEL, "<I", 0xFFFFFFFF), 0, "", None),
+    ("bursts of no length", patch(CUT, "<I", 0xFFFFFFFF), 0, "", None),
+    ("bursts of another age", many(patch(LEVEL, "<I", 3), patch(OFFSET, "<q", 2**63 - 1)), 0, "", None),
+    ("bursts of an age before", many(patch(LEVEL, "<I", 3), patch(OFFSET, "<q", -2**63)), 0, "", None),
+    ("total of no function", total(1, 0, 0, 60000, 0, 0, 0, 1, 0, 0, 0, 0.0), 0, "", "damaged"),
+    ("total of 2^64 calls", total(1, 0, 0, 9, 0, 0, 0, 2**64 - 1, 0, 0, 0, 0.0), 0, "", "damaged"),
+    ("total of 2^64 ticks", total(1, 0, 0, 9, 0, 0, 0, 1, 0, 2**64 - 1, 0, 0.0), 0, "", "damaged"),
+    ("total of a bin beyond all", total(1, 0, 0, 9, 200, 0, 0, 1, 0, 0, 0, 0.0), 0, "", "damaged"),
+    ("total of no square", total(1, 0, 0, 9, 0, 4, 0, 9, 1, 7, 7, float("nan")), 0, "", "damaged"),
+    ("total of no communicator", total(1, 77, 5, 9, 0, 0, 0, 1, 0, 0, 0, 0.0), 0, "", None),
+    ("total with a peer beyond its communicator", total(1, 0, 99, 9, 0, 0, 0, 1, 0, 0, 0, 0.0), 0, "", None),
+    ("course of windows without end", patch(COURSE, "<II", 200, 3), 0, "", "damaged"),
+    ("course of 2^32 windows", patch(COURSE, "<II", 30, 0xFFFFFFFF), 0, "", "damaged"),
+    ("course of the longest windows", patch(COURSE, "<II", 63, 512), 0, "", None),
+    ("ghost of 2^32 entries", ghost(1, 0, 0, 0xFFFFFFFF, 0, 0, 1, 0, 1), 0, "", "damaged"),
+    ("ghost that ends before it begins", ghost(1, 5, 4, 1, 0, 0, 1, 0, 1), 0, "", "damaged"),
+    ("ghost of chunks that are there", ghost(1, 0, 0xFFFFFFFF, 1, 0, 0, 1, 0, 7), 0, "", None),
+    ("ghost of 2^64 sends", ghost(9, 0, 4, 1, 0, 0, 1, 0, 2**64 - 1), 0, "", None),
+    ("ghost of no communicator", ghost(9, 0, 4, 1, 99, 0, 1, 0, 3), 0, "", None),
+    ("ghost of no function", ghost(9, 0, 4, 1, 0, 0, 0, 0xFFFFFFFF, 3), 0, "", "damaged"),
+    ("ghost of no request", ghost(9, 0, 4, 1, 0, 99, 0, 2, 3), 0, "", None),
+    ("ghost of 2^64 collectives", ghost(9, 0, 4, 1, 0, 0, 0, 3 + 100, 2**64 - 1), 0, "", None),
+    ("ghosts beyond the area", many(patch(AREA, "<II", 7, 0xFFFFFFFF), patch(LEVEL, "<I", 1)), 0, "", None),
+    ("journal that puts back what is nowhere", many(patch(AREA + 64, "<IIIIII", 1, 0, 0, 512, 9, 0xFFFFFFFF),
+                                                    patch(AREA + 88, "<I", 0xFFFFFFFF)), 0, "", None),
+    ("journal of a chunk far away", patch(AREA + 64, "<IIIIII", 2, 0xFFFFFFFF, 0xFFFFFFFF, 0, 0, 0), 0, "", None),
+    ("journal of a chunk that is being wiped out", patch(AREA + 64, "<IIIIII", 2, 1, 0xFFFFFFFF, 0, 0, 0), 0, "", None),
 ]
 
 # The same for RARE_SCRIPT. A number that names nothing is damage, and what it belonged to is kept.
