@@ -149,7 +149,7 @@ void import_cancel(struct import_process *process)
 
 void import_communicator(struct import_process *process, const struct import_communicator *communicator, uint64_t at_ns)
 {
-    struct spool_communicator *record = spool_lane_reserve(process->lane, sizeof *record);
+    struct spool_communicator *record = spool_definition_reserve(&process->writer, sizeof *record);
     if (!record)
         return;
     record->identity = SPOOL_BY_MEMBERS;
@@ -162,7 +162,7 @@ void import_communicator(struct import_process *process, const struct import_com
     record->rank = communicator->rank;
     record->begin_ticks = record->end_ticks = FIRST_NS + at_ns;
     record->members_hash = communicator->members_hash;
-    spool_record_publish(record, SPOOL_COMMUNICATOR);
+    spool_definition_publish(&process->writer, record, SPOOL_COMMUNICATOR);
 }
 
 static uint32_t length_ns(const struct import_call *call)

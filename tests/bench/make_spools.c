@@ -119,7 +119,8 @@ static void write_spool(const char *folder, int rank, int ranks, int ranks_a_nod
         uint64_t first = i * steps_a_chunk, end = first + steps_a_chunk < steps ? first + steps_a_chunk : steps;
         uint64_t at_ns = START_NS + STEP_NS * first + 1;
         memset(chunk, 0, sizeof chunk);
-        struct spool_chunk head = {.magic = SPOOL_CHUNK_MAGIC, .sequence = i, .clock = {at_ns, at_ns}};
+        struct spool_chunk head = {
+            .magic = SPOOL_CHUNK_MAGIC, .lane = SPOOL_DEFINITIONS_LANE + 1, .sequence = i, .clock = {at_ns, at_ns}};
         memcpy(chunk, &head, sizeof head);
         char *at = chunk + sizeof head;
         for (uint64_t step = first; step < end; step++)

@@ -159,9 +159,11 @@ static void append_member(const void ***array, size_t *n, const void *record)
 /* Reads the records; the caller frees both arrays. */
 static struct records read_records(const struct spool *spool)
 {
-    struct spool_cursor cursor = {.spool = spool};
     struct records records = {0};
-    for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
+    struct spool_cursor cursor = {.spool = spool};
+    while (cursor.end_span < spool->n_spans && spool->spans[cursor.end_span].lane == SPOOL_DEFINITIONS_LANE)
+        cursor.end_span++;
+    for (const uint8_t *record; cursor.end_span > 0 && (record = spool_next(&cursor)) != NULL;) {
         if (*record == SPOOL_COMMUNICATOR)
             append_member(&records.made, &records.n_made, record);
         else if (*record == SPOOL_NAME)
