@@ -82,7 +82,7 @@ static int make_next(struct supply *supply, uint32_t limit, struct supply_chunk 
 }
 
 /* Takes a chunk that is used again: folds one that need not stay. Returns 0 or -1. */
-static int take_used(struct supply *supply, struct supply_chunk *chunk)
+static int take_used(struct supply *supply, struct supply_chunk *chunk, enum left_choice choice)
 {
     struct left_chunk left;
     enum spool_loss cause;
@@ -91,7 +91,7 @@ static int take_used(struct supply *supply, struct supply_chunk *chunk)
         left_chunks_keep_less(&supply->given_back);
         fold_relieved(supply->fold);
     }
-    if (supply->fold->area && left_chunks_take(&supply->given_back, &left) == 0) {
+    if (supply->fold->area && left_chunks_take(&supply->given_back, &left, choice) == 0) {
         if (!left.map)
             left.map = spool_file_map(supply->file, supply_offset(left.number), SPOOL_CHUNK_BYTES, 1, &cause);
         taken = left.map ? fold_chunk(supply->fold, left.map, left.number) : -1;
@@ -103,19 +103,20 @@ static int take_used(struct supply *supply, struct supply_chunk *chunk)
     return taken;
 }
 
-/* Gets a chunk: a new one until half of the room is used, or the system refuses more; then one that is used again; and
- * where none can be, one of the other half. Returns 0, or -1 with *cause and errno set. The caller does not hold the
- * lock. */
-static int obtain(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause)
+/* Gets a chunk: a new one until half of the room is used, or the system refuses more; then one that is used again;
+ * where none can be, one of the other half; and at last, by choice, one of the last burst. Returns 0, or -1 with *cause
+ * and errno set. The caller does not hold the lock. */
+static int obtain(struct supply *supply, struct supply_chunk *chunk, enum left_choice choice, enum spool_loss *cause)
 {
     if (make_next(supply, __atomic_load_n(&supply->half, __ATOMIC_RELAXED), chunk, cause) == 0)
         return 0;
     int refused = *cause != SPOOL_LOSS_LIMIT;
     if (refused)
         __atomic_store_n(&supply->half, 0, __ATOMIC_RELAXED);
-    if (take_used(supply, chunk) == 0)
+    if (take_used(supply, chunk, LEFT_SHORTER) == 0 ||
+        (!refused && make_next(supply, supply->limit, chunk, cause) == 0))
         return 0;
-    return refused ? -1 : make_next(supply, supply->limit, chunk, cause);
+    return choice == LEFT_ANY ? take_used(supply, chunk, LEFT_ANY) : -1;
 }
 
 /* Takes the oldest of the chunks that lanes left; its map is NULL if there is none. The caller holds the lock. */
@@ -152,7 +153,7 @@ static void work(struct supply *supply)
     struct supply_chunk chunk = {0};
     enum spool_loss cause = SPOOL_LOSS_LIMIT;
     accept_left(supply);
-    int made = making && obtain(supply, &chunk, &cause) == 0;
+    int made = making && obtain(supply, &chunk, LEFT_SHORTER, &cause) == 0;
     pthread_mutex_lock(&supply->lock);
     if (made)
         supply->ready[supply->n_ready++] = chunk;
@@ -241,7 +242,7 @@ static int take_ready(struct supply *supply, struct supply_chunk *chunk)
     return 1;
 }
 
-int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause)
+int supply_take(struct supply *supply, struct supply_chunk *chunk, enum left_choice choice, enum spool_loss *cause)
 {
     for (int again = 1; again;) {
         pthread_mutex_lock(&supply->lock);
@@ -250,7 +251,7 @@ int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_lo
         if (is_ready)
             return 0;
         accept_left(supply);
-        if (obtain(supply, chunk, cause) == 0)
+        if (obtain(supply, chunk, choice, cause) == 0)
             return 0;
         int error = errno;
         pthread_mutex_lock(&supply->lock);

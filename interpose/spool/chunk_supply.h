@@ -62,8 +62,8 @@ void supply_open(struct supply *supply, const struct spool_file *file, uint32_t 
  * made. */
 int supply_make_first(struct supply *supply, uint32_t n, enum spool_loss *cause);
 
-/* Takes the next chunk, ready or made now. Returns 0, or -1 with *cause and errno set. */
-int supply_take(struct supply *supply, struct supply_chunk *chunk, enum spool_loss *cause);
+/* Takes the next chunk: ready, made now, or used again by choice. Returns 0, or -1 with *cause and errno set. */
+int supply_take(struct supply *supply, struct supply_chunk *chunk, enum left_choice choice, enum spool_loss *cause);
 
 /* From now on every recording thread makes its chunks itself. */
 void supply_without_thread(struct supply *supply);

@@ -126,12 +126,14 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* Returns whether the chunk overlaps a burst that stays; if so *first and *last become the numbers of those. */
-static int left_stays(const struct left_chunks *chunks, const struct left_chunk *chunk, int64_t *first, int64_t *last)
+/* Returns whether the chunk overlaps a burst that stays with this cut; if so *first and *last become the numbers of
+ * those. */
+static int left_stays(const struct left_chunks *chunks, const struct left_chunk *chunk, uint32_t cut, int64_t *first,
+                      int64_t *last)
 {
     const struct spool_header *header = chunks->header;
     int64_t offset = __atomic_load_n(&header->burst_offset_ns, __ATOMIC_RELAXED);
-    int64_t period = SPOOL_BURST_NS << header->burst_level, length = SPOOL_BURST_NS >> header->burst_cut;
+    int64_t period = SPOOL_BURST_NS << header->burst_level, length = SPOOL_BURST_NS >> cut;
     int64_t margin = length < SPOOL_BURST_MARGIN_NS ? length : SPOOL_BURST_MARGIN_NS;
     int64_t begin = chunk->begin_ns + offset - length - margin, end = chunk->end_ns + offset + margin;
     if (header->burst_level == SPOOL_NO_BURSTS)
@@ -145,6 +147,7 @@ static int left_stays(const struct left_chunks *chunks, const struct left_chunk 
 struct left_found {
     int64_t first, last; /* bursts of those that stay and have no open record */
     int stays;
+    int is_cuttable; /* a stronger cut would spare one */
 };
 
 /* Returns whether the chunk may be taken. */
@@ -153,11 +156,12 @@ static int left_may_go(const struct left_chunks *chunks, struct left_chunk *chun
     int64_t first, last;
     if (!chunk->is_left || (chunk->map && find_open(chunk)))
         return 0;
-    if (!left_stays(chunks, chunk, &first, &last))
+    if (!left_stays(chunks, chunk, chunks->header->burst_cut, &first, &last))
         return 1;
     found->first = !found->stays || first < found->first ? first : found->first;
     found->last = !found->stays || last > found->last ? last : found->last;
     found->stays = 1;
+    found->is_cuttable |= !left_stays(chunks, chunk, MOST_CUT, &first, &last);
     return 0;
 }
 
@@ -173,8 +177,8 @@ static struct left_chunk *left_find(struct left_chunks *chunks, struct left_foun
     return NULL;
 }
 
-/* Makes fewer bursts stay, of a single one its beginning, or none. Returns whether that may help. */
-static int left_keep_less(struct left_chunks *chunks, const struct left_found *found)
+/* Makes fewer bursts stay, of a single one its beginning, or none. Returns whether that helps sooner or later. */
+static int left_keep_less(struct left_chunks *chunks, const struct left_found *found, enum left_choice choice)
 {
     struct spool_header *header = chunks->header;
     uint32_t level = header->burst_level;
@@ -182,19 +186,21 @@ static int left_keep_less(struct left_chunks *chunks, const struct left_found *f
         return 0;
     if (found->first < found->last && level < MOST_LEVEL)
         __atomic_store_n(&header->burst_level, level + 1, __ATOMIC_RELAXED);
-    else if (header->burst_cut < MOST_CUT)
+    else if (found->is_cuttable && header->burst_cut < MOST_CUT)
         __atomic_store_n(&header->burst_cut, header->burst_cut + 1, __ATOMIC_RELAXED);
-    else
+    else if (choice == LEFT_ANY)
         __atomic_store_n(&header->burst_level, SPOOL_NO_BURSTS, __ATOMIC_RELAXED);
+    else
+        return 0;
     return 1;
 }
 
-int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken)
+int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken, enum left_choice choice)
 {
     struct left_found found;
     pthread_mutex_lock(&chunks->lock);
     struct left_chunk *chunk = left_find(chunks, &found);
-    while (!chunk && left_keep_less(chunks, &found))
+    while (!chunk && left_keep_less(chunks, &found, choice))
         chunk = left_find(chunks, &found);
     if (chunk) {
         *taken = *chunk;
@@ -210,6 +216,6 @@ void left_chunks_keep_less(struct left_chunks *chunks)
     struct left_found found;
     pthread_mutex_lock(&chunks->lock);
     if (!left_find(chunks, &found))
-        left_keep_less(chunks, &found);
+        left_keep_less(chunks, &found, LEFT_SHORTER);
     pthread_mutex_unlock(&chunks->lock);
 }

@@ -43,9 +43,13 @@ void left_chunks_open(struct left_chunks *chunks, struct spool_header *header);
  * others, and unmaps what can be. soon: it may be taken at once, so stays mapped. */
 void left_chunks_add(struct left_chunks *chunks, struct left_chunk chunk, int soon);
 
-/* Takes a chunk that need not stay. Where there is none fewer or shorter bursts stay from now on. Returns 0, or -1
- * where all have open records. */
-int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken);
+enum left_choice {
+    LEFT_SHORTER, /* where there is none fewer or shorter bursts stay from now on */
+    LEFT_ANY,     /* the same, and none where a chunk of the last one is all that there is */
+};
+
+/* Takes a chunk that need not stay. Returns 0, or -1 where there is none without open records. */
+int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken, enum left_choice choice);
 
 /* Makes fewer or shorter bursts stay from now on. */
 void left_chunks_keep_less(struct left_chunks *chunks);

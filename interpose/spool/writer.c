@@ -240,16 +240,18 @@ static int take_chunk(struct spool_lane *lane, struct supply_chunk *next)
         lane->cause = SPOOL_LOSS_LIMIT;
         return -1;
     }
-    if (supply_take(&writer->supply, next, &lane->cause) == 0)
+    if (supply_take(&writer->supply, next, LEFT_SHORTER, &lane->cause) == 0)
         return 0;
-    if (!lane->chunk || lane == &writer->definitions || !writer->fold.area)
-        return -1;
-    uint64_t now_ns = spool_clock_pair((enum spool_clock_source)writer->header->clock_source).monotonic_ns;
-    struct left_chunk current = current_chunk(lane, (int64_t)now_ns);
-    if (!left_chunk_is_open(&current))
-        leave_chunk(lane, (int64_t)now_ns);
-    leave_residents(lane, 0);
-    return supply_take(&writer->supply, next, &lane->cause);
+    if (lane->chunk && lane != &writer->definitions && writer->fold.area) {
+        uint64_t now_ns = spool_clock_pair((enum spool_clock_source)writer->header->clock_source).monotonic_ns;
+        struct left_chunk current = current_chunk(lane, (int64_t)now_ns);
+        if (!left_chunk_is_open(&current))
+            leave_chunk(lane, (int64_t)now_ns);
+        leave_residents(lane, 0);
+        if (supply_take(&writer->supply, next, LEFT_SHORTER, &lane->cause) == 0)
+            return 0;
+    }
+    return supply_take(&writer->supply, next, LEFT_ANY, &lane->cause);
 }
 
 /* Makes a chunk of this lane count for readers. Returns how many lanes have a second chunk. */
