@@ -47,8 +47,7 @@ static const char run_notes[] =
     "  MPISTAIR_STACK        stack frames to keep with each operation (0 to 63; default 0)\n"
     "  MPISTAIR_WINDOW       when to record (10s-1.5m since MPI_Init, or mark 3-5 of MPI_Pcontrol; default: always)\n"
     "  MPISTAIR_JOIN_S       seconds that MPI_Init waits for processes without the library (default 60)\n"
-    "  MPISTAIR_DETAIL       collectives and one-sided calls with records; later ones are only summed (default "
-    "100000)\n";
+    "  MPISTAIR_DETAIL       none: as --sums; full: the default\n";
 
 struct job_options {
     const char *output;
@@ -56,7 +55,7 @@ struct job_options {
     const char *placement;
     const char *spool;
     const char *room;
-    bool keep_spools;
+    bool keep_spools, sums;
     char **command;
 };
 
@@ -92,6 +91,11 @@ static int read_options(int argc, char **argv, struct job_options *options)
          "how much the spools of a node may take at most (K, M, G; default 1G): of a job that records more, single "
          "calls and messages are kept for parts of the run, and the totals of all",
          .text = &options->room},
+        {0, "sums", NULL,
+         "record no single calls and messages: the trace has the totals of all, by call site, communicator, partner "
+         "and "
+         "size, and the course of each rank's time, in a megabyte a rank however long the job runs",
+         .flag = &options->sums},
         {0, "keep-spools", NULL, "keep the spools after they are ingested", .flag = &options->keep_spools},
     };
     const struct option_table table = {
@@ -580,6 +584,8 @@ int cmd_run(int argc, char **argv)
         replaced_note(output.path, "will be replaced");
     if (options.room != NULL)
         setenv("MPISTAIR_SPOOL_LIMIT", options.room, 1);
+    if (options.sums)
+        setenv("MPISTAIR_DETAIL", "none", 1);
     struct launch job = {.command = options.command, .preload = preload, .spool = folder.path, .output = output.path};
     int status = launch(&job, &error);
     if (status < 0) {

@@ -195,6 +195,19 @@ KIND_ROLES = {
 }
 
 
+# What the wrappers of hot functions do where calls are only added up: the end function of a family, which takes result and
+# arguments as in RECORDED_FAMILIES.
+OPERATION = "count datatype rank comm"
+SUMMED_FAMILIES = {
+    **{family: ("summed_operation", "=SPOOL_SEND " + OPERATION) for family in ("send", "isend")},
+    **{family: ("summed_operation", "=SPOOL_RECEIVE " + OPERATION) for family in ("recv", "irecv")},
+    **{family: ("summed_exchange", "count datatype rank count2 datatype2 rank2 comm") for family in ("sendrecv", "isendrecv")},
+    **{family: ("summed_call", "") for family in ("wait", "waitall", "waitany", "waitsome", "probe")},
+    **{family: ("summed_test", "out") for family in ("test", "testall", "testsome", "iprobe")},
+    "testany": ("summed_test", "out2"),
+}
+
+
 def pick(function, role):
     """The C expression of a role in RECORDED_FAMILIES."""
     if role[0] == "=":
@@ -346,13 +359,15 @@ def plain(c_type):
     return re.sub(r"\s*\*\s*", " *", " ".join(text.split())) if "*" in text else bare(text)
 
 
-def wrapper(kinds, function, declared):
+def wrapper(kinds, function, declared, is_summed=False):
     """The C text of one wrapper, with the types that the header declares. Raises ValueError where they mean another call.
 
     What the recorder reads it gets in the table's type: an argument that the header declares otherwise is `given_...`.
     """
     name, family = function.name, function.family
     call_type, begin, end = RECORDED_FAMILIES[family]
+    if is_summed:
+        call_type, begin, end = "struct recorded_call", None, SUMMED_FAMILIES[family][1]
     begin_picks = [pick(function, role) for role in (begin or "").split() if role != "arguments"]
     lines = []
     if family in ARGUMENT_STRUCTS:
@@ -360,7 +375,7 @@ def wrapper(kinds, function, declared):
         lines.append(f"    const struct {make.__name__} arguments = {{{make(function)}}};")
         begin_picks = ["&arguments"]
     begin_list = ["&call"] + begin_picks
-    end_list = ["&call", "result"] + [pick(function, role) for role in (end or "").split()]
+    end_list = ["&call", *([f"FN_{name}"] if is_summed else []), "result"] + [pick(function, role) for role in (end or "").split()]
     read = set(re.findall(r"\w+", " ".join(begin_list + end_list + lines)))
     problem = disagreement(kinds, function, declared, read.__contains__)
     if problem:
@@ -388,19 +403,22 @@ def wrapper(kinds, function, declared):
     lines = converted + lines
     call = f"call{CALL_IN.get(call_type, '.call')}"
     begin_call = f"{BEGINS_AS.get(family, family)}_begin({', '.join(begin_list)});"
-    end_call = f"{ENDS_AS.get(family, family)}_end({', '.join(end_list)});"
+    end_call = f"{SUMMED_FAMILIES[family][0] if is_summed else ENDS_AS.get(family, family)}_end({', '.join(end_list)});"
     if family in LIFECYCLE:
         lines += [f"    {call_type} call = {{.function = FN_{name}}};"] + [f"    {begin_call}"] * (begin is not None)
     else:
-        begun = f"call_begin{'_test' if name in HOT_TESTS else '' if name in HOT else '_rare'}(&{call}, FN_{name}, __builtin_return_address(0))"
+        begin_as = "summed_test_begin" if is_summed and SUMMED_FAMILIES[family][0] == "summed_test" else \
+                   "call_begin_test" if name in HOT_TESTS else "call_begin" if name in HOT else "call_begin_rare"
+        begun = f"{begin_as}(&{call}, FN_{name}, __builtin_return_address(0))"
         lines += [f"    {call_type} call;"]
         lines += [f"    {begun};"] if begin is None else [f"    if ({begun})", f"        {begin_call}"]
-        end_call = f"if ({f'{call}.thread' if family in ENDS_ALWAYS else f'call_recorded(&{call})'})\n        {end_call}"
+        end_call = f"if ({f'{call}.thread' if family in ENDS_ALWAYS and not is_summed else f'call_recorded(&{call})'})\n        {end_call}"
     lines += [f"    {function.result} result = NEXT({name})({', '.join(passed)});"] + [f"    {end_call}"] * (end is not None)
     lines += ["    return result;"]
     static = "" if name in HOT else "static "
-    return f"{static}__typeof__(MPI_{name}) wrap_{name};\n" \
-           f"{static}{function.result} wrap_{name}({', '.join(parameters) or 'void'})\n{{\n" + "\n".join(lines) + "\n}\n\n"
+    wrapped = f"{'sum' if is_summed else 'wrap'}_{name}"
+    return f"{static}__typeof__(MPI_{name}) {wrapped};\n" \
+           f"{static}{function.result} {wrapped}({', '.join(parameters) or 'void'})\n{{\n" + "\n".join(lines) + "\n}\n\n"
 
 
 def write_wrappers(table, out, *compiler):
@@ -417,13 +435,20 @@ def write_wrappers(table, out, *compiler):
     for f in wrapped:
         try:
             texts[f.name in HOT].append(wrapper(kinds, f, declared[f.name]))
+            if f.family in SUMMED_FAMILIES:
+                texts[f.name in HOT].append(wrapper(kinds, f, declared[f.name], True))
         except ValueError as problem:
             sys.exit(f"{sys.argv[2]} and <mpi.h> (as '{' '.join(compiler)}' finds it) disagree on MPI_{f.name}: {problem}; "
                      f"give the function a kind or family that fits")
     out.write("#ifndef WRAPPERS\n#define WRAPPERS 3\n#endif\n\n#if WRAPPERS & 1\n" + "".join(texts[True]) + "#endif\n\n")
-    out.write("#if WRAPPERS & 2\n" + "".join(f"__typeof__(MPI_{f.name}) wrap_{f.name};\n" for f in wrapped if f.name in HOT))
+    hot = [f.name for f in wrapped if f.name in HOT]
+    out.write("#if WRAPPERS & 2\n" + "".join(f"__typeof__(MPI_{name}) wrap_{name};\n" for name in hot))
+    out.write("".join(f"__typeof__(MPI_{f.name}) sum_{f.name};\n" for f in wrapped if f.name in HOT and f.family in SUMMED_FAMILIES))
     out.write("\n" + "".join(texts[False]) + "mpistair_code *const recorder_wrappers[FN_COUNT] = {\n")
-    out.write("".join(f"    [FN_{f.name}] = (mpistair_code *)wrap_{f.name},\n" for f in wrapped) + "};\n#endif\n")
+    out.write("".join(f"    [FN_{f.name}] = (mpistair_code *)wrap_{f.name},\n" for f in wrapped) + "};\n\n")
+    out.write("mpistair_code *const recorder_sum_wrappers[FN_COUNT] = {\n")
+    out.write("".join(f"    [FN_{f.name}] = (mpistair_code *){'sum' if f.family in SUMMED_FAMILIES else 'wrap'}_{f.name},\n"
+                      for f in wrapped) + "};\n#endif\n")
 
 
 def read_abi_table(path):

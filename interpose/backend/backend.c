@@ -2,13 +2,21 @@
 #include "interpose/backend/wrappers.h"
 #include "interpose/backend/site/modules.h"
 
-extern const struct mpistair_backend mpistair_backend_v1;
+extern struct mpistair_backend mpistair_backend_v1;
 
-__attribute__((visibility("default"))) const struct mpistair_backend mpistair_backend_v1 = {
+static int start_backend(const struct mpistair_host *host)
+{
+    int result = lifecycle_start(host);
+    if (recorder.sums)
+        mpistair_backend_v1.wrappers = recorder_sum_wrappers;
+    return result;
+}
+
+__attribute__((visibility("default"))) struct mpistair_backend mpistair_backend_v1 = {
     .table_hash = MPISTAIR_TABLE_HASH,
     .n_functions = FN_COUNT,
     .wrappers = recorder_wrappers,
-    .start = lifecycle_start,
+    .start = start_backend,
     .note_modules = modules_note,
     .expect_change = modules_expect_change,
 };

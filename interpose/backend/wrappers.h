@@ -10,9 +10,12 @@
 #include "interpose/backend/family/operation.h"
 #include "interpose/backend/family/persistent.h"
 #include "interpose/backend/family/probe.h"
+#include "interpose/backend/family/summed.h"
 #include "interpose/backend/process/lifecycle.h"
 
 /* The wrappers by function number; NULL where the function is not recorded or this MPI lacks it. */
 extern mpistair_code *const recorder_wrappers[FN_COUNT];
+/* The same where no call has a record. */
+extern mpistair_code *const recorder_sum_wrappers[FN_COUNT];
 
 #endif

@@ -160,7 +160,7 @@ struct spool_header {
     int64_t burst_offset_ns; /* to be added to the node's CLOCK_MONOTONIC */
     uint64_t folded_chunks;  /* how often a chunk was folded */
     uint32_t ghosts_full;    /* 1: what was dropped is no longer counted for matching (area.h) */
-    uint32_t pad2;
+    uint32_t only_totals;    /* 1: MPISTAIR_DETAIL=none: no call has a record, all are in the totals */
 };
 
 struct spool_chunk {

@@ -92,17 +92,19 @@ static void slot_add(struct totals *totals, uint32_t at, const struct spool_tota
     slot->calls += one->calls;
 }
 
-void totals_add(struct totals *totals, const struct spool_total *one)
+struct spool_total *totals_add(struct totals *totals, const struct spool_total *one)
 {
     if (one->calls == 0)
-        return;
+        return NULL;
     uint32_t at = total_slot(totals, one);
     if (totals->slots[at].calls == 0 && totals->n_used >= totals->n_slots / 2) {
         struct spool_total key = total_narrowed(totals, one);
-        slot_add(totals, total_slot(totals, &key), &key);
+        at = total_slot(totals, &key);
+        slot_add(totals, at, &key);
     } else {
         slot_add(totals, at, one);
     }
+    return &totals->slots[at];
 }
 
 static void window_add(struct spool_window *window, const struct spool_window *other)

@@ -89,9 +89,10 @@ static inline uint8_t total_bin(uint64_t bytes)
     return bytes == 0 ? 0 : (uint8_t)(64 - __builtin_clzll(bytes));
 }
 
-/* Adds `one`, which may stand for many calls, to the entry of its key. Where the table is half full, a new key gives up
- * its peer, at three quarters its communicator, at seven eighths its site, then what else it has. */
-void totals_add(struct totals *totals, const struct spool_total *one);
+/* Adds `one`, which may stand for many calls, to the entry of its key, and returns that; NULL for no calls. Where the
+ * table is half full, a new key gives up its peer, at three quarters its communicator, at seven eighths its site, then
+ * what else it has. */
+struct spool_total *totals_add(struct totals *totals, const struct spool_total *one);
 
 /* Adds the time from begin_ticks on to the windows of the course, and one call with its bytes to the first. */
 void totals_pass(struct totals *totals, enum spool_window_family family, uint64_t begin_ticks, uint64_t ticks,

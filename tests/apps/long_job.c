@@ -2,7 +2,6 @@
  *
  *     long_job polls    rank 0 keeps rank 1 waiting, which asks until its messages are there
  *     long_job late     rank 0 receives what rank 1 has long sent, then sends what rank 1 has long been waiting for
- *     long_job detail   a million one-sided calls, probes that find nothing and, where quick, barriers
  *     long_job window   rounds of messages, collectives and one-sided calls between marks 3 to 6, twice
  */
 #include "tests/apps/app.h"
@@ -93,31 +92,6 @@ static void late(int rank)
         printf("rank=1 send_s=%.9f receive_s=%.9f\n", send_s, receive_s);
 }
 
-/* Each rank puts into its own part of a window; a barrier of MPI_COMM_SELF waits for nobody. */
-static void detail(int rank)
-{
-    enum { CALLS = 500000 };
-    int value = 1, flag, *memory;
-    double put_s = 0, barrier_s = 0;
-    MPI_Win window;
-    MPI_Win_allocate(sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
-    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window);
-    for (int i = 0; i < CALLS; i++) {
-        double begin_s = MPI_Wtime();
-        MPI_Put(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, window);
-        MPI_Accumulate(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_SUM, window);
-        double middle_s = MPI_Wtime();
-        put_s += middle_s - begin_s;
-        MPI_Iprobe(1 - rank, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-        MPI_Barrier(MPI_COMM_SELF);
-        MPI_Allreduce(&value, &flag, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF);
-        barrier_s += MPI_Wtime() - middle_s;
-    }
-    MPI_Win_unlock(rank, window);
-    MPI_Win_free(&window);
-    printf("rank=%d calls=%d put_s=%.9f barrier_s=%.9f\n", rank, CALLS, put_s, barrier_s);
-}
-
 static void exchange(int rank)
 {
     MPI_Request request;
@@ -150,12 +124,10 @@ int main(int argc, char **argv)
         polls(rank);
     else if (strcmp(what, "late") == 0)
         late(rank);
-    else if (strcmp(what, "detail") == 0)
-        detail(rank);
     else if (strcmp(what, "window") == 0)
         window(rank);
     else
-        app_fail("'%s' is none of: polls, late, detail, window", what);
+        app_fail("'%s' is none of: polls, late, window", what);
     MPI_Finalize();
     return 0;
 }

@@ -66,7 +66,6 @@ static void thread_ended(void *memory)
         spool_lane_release(thread->lane);
     shared_queue_release(thread);
     free(thread->scratch.memory);
-    free(thread->sums);
     free(thread);
 }
 

@@ -6,7 +6,7 @@
 #ifndef MPISTAIR_BACKEND_CALL_H
 #define MPISTAIR_BACKEND_CALL_H
 
-#include "interpose/backend/call/sum.h"
+#include "interpose/backend/call/timed_call.h"
 #include "interpose/backend/call/window.h"
 #include "interpose/backend/recorder/state.h"
 #include "interpose/backend/site/stack.h"

@@ -9,8 +9,6 @@
 
 #include "interpose/backend/site/modules.h"
 
-#define DEFAULT_DETAIL 100000
-
 enum { LEVEL_OFF = 0, LEVEL_ON = 1, FIRST_MARK = 3 };
 
 static struct {
@@ -27,8 +25,7 @@ static void store_mark(const struct recorded_call *call, int number, unsigned fl
 {
     unsigned off = recording_window.closed || recording_window.program_off ? (unsigned)SPOOL_OFF : 0U;
     struct spool_mark *mark = spool_definition_reserve(&recorder.spool, sizeof *mark);
-    sum_end_all();
-    __atomic_store_n(&recorder.off, off, __ATOMIC_RELAXED);
+    __atomic_store_n(&recorder.off, off | (recorder.sums ? RECORDER_SUMS : 0U), __ATOMIC_RELAXED);
     if (!mark)
         return;
     mark->number = number;
@@ -137,27 +134,10 @@ static int parse(const char *text)
                : -1;
 }
 
-static uint64_t read_detail(int rank)
-{
-    const char *text = getenv("MPISTAIR_DETAIL");
-    char *end;
-    if (!text || !*text)
-        return DEFAULT_DETAIL;
-    errno = 0;
-    uint64_t detail = strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && errno == 0 && !*end)
-        return detail;
-    if (rank == 0)
-        fprintf(stderr, "mpistair: MPISTAIR_DETAIL must be a number of calls, not '%s'; using %d\n", text,
-                DEFAULT_DETAIL);
-    return DEFAULT_DETAIL;
-}
-
 void window_open(int rank, struct recorder_thread *thread)
 {
     const char *text = getenv("MPISTAIR_WINDOW");
     int saved_errno = errno;
-    recorder.detail = read_detail(rank);
     __atomic_store_n(&recorder.window_ticks, UINT64_MAX, __ATOMIC_RELAXED);
     memset(&recording_window, 0, sizeof recording_window);
     if (text && *text && parse(text) != 0) {

@@ -1,4 +1,4 @@
-/* Bounds a long recording: MPISTAIR_WINDOW, outside of which recording is off, and MPISTAIR_DETAIL.
+/* Bounds a long recording: MPISTAIR_WINDOW, outside of which recording is off.
  *
  * A window is `FROM-TO`, times since MPI_Init with a unit (ms, s, m, h), or `mark FROM-TO`, numbers of MPI_Pcontrol
  * from 3 on: recording is on from each call with the first number to the next one with the second. Without FROM it

@@ -1,6 +1,6 @@
-/* The record is stored before MPI is called, so that a process that is killed in the call leaves it behind. Calls
- * beyond MPISTAIR_DETAIL are added to sums instead. A transfer of one-sided communication has no partner that could
- * be matched, so all that its arguments say goes into its own record. See access.h. */
+/* The record is stored before MPI is called, so that a process that is killed in the call leaves it behind. While
+ * recording is off calls are added to the totals instead. A transfer of one-sided communication has no partner that
+ * could be matched, so all that its arguments say goes into its own record. See access.h. */
 #include "interpose/backend/family/access.h"
 
 #include "interpose/backend/table/communicator.h"
@@ -21,15 +21,9 @@ static void reserve_access(struct access_call *access, enum access_sort sort, ui
     uint32_t communicator = object ? (uint32_t)(object >> 32) : SPOOL_NO_COMMUNICATOR;
     access->sort = sort;
     access->object = object;
-    access->summed =
-        __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) || access->call.thread->n_accesses[sort]++ >= recorder.detail;
-    if (access->summed) {
-        access->key = sum_key_of(&access->call);
-        access->key.communicator = communicator;
-        access->bytes = 0;
-    } else {
+    access->summed = __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0;
+    if (!access->summed)
         record = spool_lane_reserve(access->call.thread->lane, sizeof *record);
-    }
     access->record = record;
     if (!record)
         return;
@@ -44,10 +38,8 @@ static void reserve_access(struct access_call *access, enum access_sort sort, ui
 /* Stores the record of a reserved call; target is -1 if there is none, and so is offset. */
 static void publish_access(struct access_call *access, int32_t target, uint64_t bytes, int64_t offset)
 {
-    if (access->summed) {
-        access->key.target = target;
-        access->bytes = bytes;
-    }
+    access->target = target;
+    access->bytes = bytes;
     if (!access->record)
         return;
     access->record->target = target;
@@ -71,10 +63,27 @@ static void end_access_record(struct access_call *access, int result)
     __atomic_store_n(&access->record->end_ticks, now_ticks(), __ATOMIC_RELEASE);
 }
 
+/* Adds the call to the totals. */
+static void sum_access(const struct access_call *access, uint64_t bytes)
+{
+    const struct recorded_call *call = &access->call;
+    uint32_t communicator = access->object ? (uint32_t)(access->object >> 32) : SPOOL_NO_COMMUNICATOR;
+    const struct total_call one = {
+        .site = call->site,
+        .partner = total_partner(communicator, access->target >= 0 ? access->target : TOTAL_NO_PEER),
+        .rest = total_rest(call->function, bytes, total_off()),
+        .bytes = bytes,
+        .begin_ticks = call->begin_ticks,
+        .ticks = now_ticks() - call->begin_ticks};
+    if (call->thread->n_places != 0)
+        total_end_row(call->thread);
+    total_add(access->sort == ACCESS_FILE ? WINDOW_FILE : WINDOW_ONE_SIDED, &one, 0);
+}
+
 void access_end(struct access_call *access, int result)
 {
     if (access->summed)
-        sum_add(&access->call, &access->key, result == MPI_SUCCESS ? access->bytes : 0, now_ticks());
+        sum_access(access, result == MPI_SUCCESS ? access->bytes : 0);
     else if (access->record)
         end_access_record(access, result);
 }

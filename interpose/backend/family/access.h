@@ -9,15 +9,15 @@
 
 #include <mpi.h>
 
-#include "interpose/backend/call/sum.h"
+#include "interpose/backend/call/timed_call.h"
 
 enum access_sort { ACCESS_WINDOW = 0, ACCESS_FILE = 1 };
 
 struct access_call {
     struct recorded_call call;
     struct spool_access *record; /* NULL: lost, not recorded, or summed */
-    int summed;                  /* added to a sum, with key and bytes, when it ends */
-    struct sum_key key;
+    int summed;                  /* added to the totals, with target and bytes, when it ends */
+    int32_t target;
     uint64_t bytes;
     uintptr_t object; /* number in the lower half, communicator in the upper one; 0: not known */
     uint64_t handle;  /* its key, where the call frees it */

@@ -112,8 +112,7 @@ uint64_t collective_bytes(const struct collective_arguments *a, int rank)
 static void sum(struct collective_call *collective, uint32_t communicator)
 {
     collective->summed = 1;
-    collective->key = sum_key_of(&collective->call);
-    collective->key.communicator = communicator;
+    collective->communicator = communicator;
     collective->bytes = 0;
 }
 
@@ -143,12 +142,7 @@ void collective_begin(struct collective_call *collective, const struct collectiv
     collective->summed = 0;
     if (communicator == COMMUNICATOR_NONE)
         return;
-    if (communicator_count_collective(communicator) >= recorder.detail) {
-        sum(collective, communicator);
-        collective->key.flags = 0; /* whether recording is off or not: all ranks of comm count the same calls */
-    } else {
-        collective_reserve(collective, communicator);
-    }
+    collective_reserve(collective, communicator);
     struct spool_collective *record = collective->record;
     uint64_t bytes = record || collective->summed ? collective_bytes(arguments, communicator_rank(communicator)) : 0;
     collective->bytes = bytes;
@@ -165,7 +159,8 @@ void collective_end(struct collective_call *collective, int result)
     (void)result;
     uint64_t now = now_ticks();
     if (collective->summed)
-        sum_add(&collective->call, &collective->key, collective->bytes, now);
+        total_add_call(&collective->call, collective->call.function, WINDOW_COLLECTIVE, collective->communicator,
+                       collective->bytes, now);
     if (collective->record)
         __atomic_store_n(&collective->record->end_ticks, now, __ATOMIC_RELEASE);
 }

@@ -5,7 +5,7 @@
 #ifndef MPISTAIR_BACKEND_COLLECTIVE_H
 #define MPISTAIR_BACKEND_COLLECTIVE_H
 
-#include "interpose/backend/call/sum.h"
+#include "interpose/backend/call/timed_call.h"
 #include "interpose/backend/recorder/state.h"
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
@@ -31,13 +31,13 @@ struct collective_arguments {
 struct collective_call {
     struct recorded_call call;
     struct spool_collective *record; /* NULL: lost, not recorded, or summed */
-    int summed;                      /* added to a sum, with key and bytes, when it ends */
-    struct sum_key key;
+    int summed;                      /* added to the totals, with communicator and bytes, when it ends */
+    uint32_t communicator;
     uint64_t bytes;
 };
 
 /* Reserves the call's record; root and bytes remain to be filled in before it is published. While
- * recording is off it prepares instead that collective_end adds the call to a sum. */
+ * recording is off it prepares instead that collective_end adds the call to the totals. */
 void collective_reserve(struct collective_call *collective, uint32_t communicator);
 
 /* Returns the bytes that this rank, of this number in the communicator, hands in; for Bcast and Scatter what it gets

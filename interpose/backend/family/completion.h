@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_COMPLETION_H
 #define MPISTAIR_BACKEND_COMPLETION_H
 
-#include "interpose/backend/call/sum.h"
+#include "interpose/backend/call/timed_call.h"
 #include "interpose/backend/family/operation.h"
 #include "interpose/backend/family/persistent.h"
 #include "interpose/backend/table/pending.h"

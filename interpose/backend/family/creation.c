@@ -178,7 +178,8 @@ void comm_idup_end(struct creation_call *creation, int result, const MPI_Comm *m
         collective_end(&creation->collective, result);
     if (record)
         record->call_ticks = saturate_ticks(now - call->begin_ticks);
-    struct idup *idup = result == MPI_SUCCESS ? idup_new(creation, *made) : NULL;
+    /* With sums no call looks for what its request stands for: the communicator is known once it is used. */
+    struct idup *idup = result == MPI_SUCCESS && !recorder.sums ? idup_new(creation, *made) : NULL;
     if (idup) {
         request_table_add(call->thread, HANDLE_KEY(*request), idup);
     } else if (result != MPI_SUCCESS && record) {

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "interpose/backend/call/sum.h"
+#include "interpose/backend/call/timed_call.h"
 #include "interpose/backend/table/pending.h"
 
 static uint32_t n_persistent;
@@ -107,21 +107,45 @@ static void post_starts(struct start_call *start)
         struct persistent *persistent = request_table_persistent(HANDLE_KEY(start->before[i]));
         if (!persistent)
             continue;
+        if (recorder.sums)
+            continue;
         if (persistent->active) /* it was not seen to end */
             pending_abandon(persistent->active, start->call.thread, 0);
         persistent->active = persistent->start(persistent, &start->call);
     }
 }
 
+/* Adds the start of a request to the totals; the first of a call has its time. */
+static void sum_start(const struct recorded_call *call, const struct spool_persistent *facts, uint64_t end_ticks)
+{
+    int is_collective = facts->direction == UINT8_MAX, receives = facts->direction == SPOOL_RECEIVE;
+    const struct total_call one = {
+        .site = call->site,
+        .partner = total_partner(facts->communicator, is_collective ? TOTAL_NO_PEER : facts->peer),
+        .rest = total_rest(call->function, facts->bytes, (receives ? (unsigned)TOTAL_RECEIVE : 0U) | total_off()),
+        .bytes = facts->bytes,
+        .begin_ticks = call->begin_ticks,
+        .ticks = end_ticks - call->begin_ticks};
+    total_add(is_collective ? WINDOW_COLLECTIVE : WINDOW_POINT_TO_POINT, &one,
+              is_collective || receives ? 0 : facts->bytes);
+}
+
 /* Ends the starts. Open MPI exchanges the request where an earlier start of it is not done inside. */
 static void end_starts(struct start_call *start, int result, const MPI_Request *requests)
 {
     struct moment now = moment_now();
+    if (start->call.thread->n_places != 0)
+        total_end_row(start->call.thread);
+    uint64_t ends = now.ticks;
     for (int i = 0; i < start->n; i++) {
         uint64_t before = HANDLE_KEY(start->before[i]), after = HANDLE_KEY(requests[i]);
         struct persistent *persistent = request_table_persistent(before);
         if (!persistent)
             continue;
+        if (recorder.sums) {
+            sum_start(&start->call, &persistent->facts, ends);
+            ends = start->call.begin_ticks;
+        }
         if (persistent->active)
             pending_posted(persistent->active, now.ticks - start->call.begin_ticks);
         if (persistent->active && result != MPI_SUCCESS) {

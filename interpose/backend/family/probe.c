@@ -2,6 +2,8 @@
  * where the message is received. See probe.h. */
 #include "interpose/backend/family/probe.h"
 
+#include <stdlib.h>
+
 #include "interpose/backend/table/handle_table.h"
 
 static struct live_table messages = LIVE_TABLE_INITIALIZER;
@@ -36,12 +38,34 @@ void mprobe_begin(struct matched_probe *probe, int source, int tag, MPI_Comm com
         watch_status(&probe->watched, status);
 }
 
+/* Returns the receive that a probe matched; NULL: it is lost. With sums it is memory of our own until its bytes are
+ * known. */
+static struct spool_operation *post_matched(const struct matched_probe *probe)
+{
+    const struct recorded_call *call = &probe->call;
+    if (!recorder.sums)
+        return operation_post(call, SPOOL_RECEIVE, NULL, 0, MPI_BYTE, probe->source, probe->tag, probe->comm,
+                              SPOOL_MATCHED_PROBE);
+    struct spool_operation *operation = recorder_allocate(sizeof *operation);
+    if (!operation) {
+        spool_writer_lose(&recorder.spool, SPOOL_LOSS_MEMORY, 1);
+        return NULL;
+    }
+    operation->function = (uint16_t)call->function;
+    operation->post_ticks = call->begin_ticks;
+    operation->site = call->site;
+    operation->flags = (uint16_t)__atomic_load_n(&recorder.off, __ATOMIC_RELAXED);
+    operation_fill(operation, SPOOL_RECEIVE, communicator_index(call->thread, probe->comm), 0, probe->source,
+                   probe->tag, SPOOL_MATCHED_PROBE);
+    operation->type = SPOOL_OPERATION;
+    return operation;
+}
+
 /* Stores the receive that the probe matched. */
 static void store_matched(struct matched_probe *probe, const MPI_Status *status, MPI_Message message)
 {
     uint64_t now = now_ticks();
-    struct spool_operation *operation = operation_post(&probe->call, SPOOL_RECEIVE, NULL, 0, MPI_BYTE, probe->source,
-                                                       probe->tag, probe->comm, SPOOL_MATCHED_PROBE);
+    struct spool_operation *operation = post_matched(probe);
     if (!operation)
         return;
     operation_resolve(operation, status, 1);
@@ -86,7 +110,10 @@ void mrecv_end(struct matched_receive *receive, int result, const MPI_Message *m
     uint64_t now = now_ticks();
     uint32_t completed = 0;
     if (receive->operation && !still_matched(receive, result, message)) {
-        if (request && result == MPI_SUCCESS) {
+        if (recorder.sums) {
+            total_add_record(receive->operation);
+            free(receive->operation);
+        } else if (request && result == MPI_SUCCESS) {
             request_table_add(receive->call.thread, HANDLE_KEY(*request), receive->operation);
         } else {
             operation_complete(receive->operation, NULL, result, now, current_processor());

@@ -7,7 +7,7 @@
 #ifndef MPISTAIR_BACKEND_PROBE_H
 #define MPISTAIR_BACKEND_PROBE_H
 
-#include "interpose/backend/call/sum.h"
+#include "interpose/backend/call/timed_call.h"
 #include "interpose/backend/family/operation.h"
 
 /* flag is NULL, here and below, where the call waits for a message. */

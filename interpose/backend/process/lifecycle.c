@@ -200,6 +200,8 @@ int lifecycle_start(const struct mpistair_host *host)
     recorder.pid = getpid();
     recorder.clock_source = spool_clock_detect();
     run_read_environment(own_run, host->folder);
+    const char *detail = getenv("MPISTAIR_DETAIL");
+    recorder.sums = detail && strcmp(detail, "none") == 0;
     const char *shifted = getenv("MPISTAIR_TEST_CLOCK");
     if (shifted)
         spool_clock_test(shifted, own_run->host);

@@ -86,6 +86,13 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
         close(folder);
     if (error != 0)
         return error;
+    if (recorder.sums && !recorder.spool.fold.area) { /* there is nothing to add to */
+        unlink(run->spool);
+        spool_writer_close(&recorder.spool);
+        recorder.spool.header = NULL;
+        return ENOSPC;
+    }
+    recorder.spool.header->only_totals = recorder.sums != 0;
     preallocate(run);
     identify_process(run);
     spool_writer_publish(&recorder.spool);
@@ -95,6 +102,10 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
     const char *wants_thread = getenv("MPISTAIR_THREAD");
     if (wants_thread && strcmp(wants_thread, "0") == 0)
         supply_without_thread(&recorder.spool.supply);
+    const char *detail = getenv("MPISTAIR_DETAIL");
+    if (detail && *detail && !recorder.sums && strcmp(detail, "full") != 0 && run->rank == 0)
+        say_line("MPISTAIR_DETAIL must be full or none, not '%s'; recording all", detail);
+    recorder.off = recorder.sums ? RECORDER_SUMS : 0;
     recorder.multiple = thread_level == 3;
     datatype_init();
     struct recorder_thread *thread = recorder_thread_own();
@@ -107,7 +118,8 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
         return ENOMEM;
     }
     modules_open(run);
-    stack_open(run->rank);
+    if (!recorder.sums)
+        stack_open(run->rank);
     window_open(run->rank, thread);
     return 0;
 }

@@ -37,6 +37,18 @@ struct scratch {
     int busy; /* an outer call of this thread uses it */
 };
 
+/* Calls from so many places make up rows of tests without a result at once; the last row takes what comes from further
+ * ones. */
+enum { IDLE_ROWS = 8 };
+
+/* A place from which a row of such tests is added to the totals (total.h). */
+struct idle_place {
+    uint64_t site;
+    enum mpistair_function function;
+    uint32_t untimed;          /* counted since the last one that was timed */
+    struct spool_total *entry; /* of all but the first; NULL: none yet, or several threads add to it */
+};
+
 struct recorder_thread {
     struct spool_lane *lane;
     struct spool_idle *idle; /* [n_idle] rows of unsuccessful tests, the last that the lane holds */
@@ -45,11 +57,8 @@ struct recorder_thread {
     uint8_t *idle_end;      /* where these rows end; NULL: there are none */
     uint32_t untimed_left;  /* tests until the next one whose time is taken */
     uint64_t random;        /* not 0 */
-    struct sums *sums;      /* sum.h; NULL: none yet */
-    uint64_t
-        n_calls; /* calls that completed nothing, and those on windows and files: they have records of their own until
-                       * MPISTAIR_DETAIL */
-    uint64_t n_accesses[2];      /* by enum access_sort */
+    unsigned n_places;      /* of the row that goes on, 0: none */
+    struct idle_place places[IDLE_ROWS];
     uint32_t communicator_epoch; /* the cached communicator is right while recorder.communicator_epoch is this */
     uint64_t communicator_key;   /* the last communicator looked up */
     uint32_t communicator_index;
@@ -72,6 +81,9 @@ enum recording_kind {
     RECORDING_OTHERWISE = 3,
 };
 
+/* Of recorder.off, above all flags of records: no call has a record, whether recording is off or not. */
+#define RECORDER_SUMS 0x10000U
+
 struct recorder {
     const struct mpistair_host *host; /* NULL: not started */
     int recording;                    /* enum recording_kind: wrappers record */
@@ -81,9 +93,8 @@ struct recorder {
     int statuses_matter;              /* stays set: a wildcard was posted, or something cancelled */
     int cancelled;                    /* stays set: MPI_Cancel was called */
     int stack_frames;                 /* how many to keep of each operation's stack; 0: none, see stack.h */
-    unsigned off;        /* SPOOL_OFF while MPI_Pcontrol or the window has switched recording off, else 0 */
-    uint32_t sums_ended; /* how many times */
-    uint64_t detail;     /* MPISTAIR_DETAIL: calls of a kind that have records of their own, further ones are summed */
+    int sums;                         /* MPISTAIR_DETAIL=none: no call has a record */
+    unsigned off; /* SPOOL_OFF while MPI_Pcontrol or the window has switched recording off, RECORDER_SUMS with sums */
     uint64_t
         window_ticks; /* when to look whether the recording window begins or ends; 0: now, as a module may be gone */
     enum spool_clock_source clock_source;
@@ -108,7 +119,10 @@ struct recorded_call {
     uint64_t begin_ticks;           /* 0: a test that goes on with a row, whose time is not taken */
     uint64_t site;
     enum mpistair_function function;
-    struct spool_idle *row; /* with begin_ticks 0 */
+    union {
+        struct spool_idle *row;   /* with begin_ticks 0 */
+        struct idle_place *place; /* the same with sums */
+    };
 };
 
 static inline uint64_t now_ticks(void)
@@ -181,11 +195,5 @@ void *recorder_allocate(size_t bytes);
  * one with a control character must neither move the cursor nor look like a line of its own, so a terminal sees
  * harmless ones. */
 void say_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Ends the sums of all threads (sum.h): later calls are added to new ones. */
-static inline void sum_end_all(void)
-{
-    __atomic_add_fetch(&recorder.sums_ended, 1, __ATOMIC_RELAXED);
-}
 
 #endif

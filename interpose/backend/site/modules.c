@@ -265,9 +265,10 @@ static void add_changes(const struct module_look *look)
         history.is_loose = 0;
     if (went > 0) {
         history.text.owes_loss = 1;
-        sum_end_all();
-        if (recorder_thread)
+        if (recorder_thread) {
             recorder_thread->idle_end = NULL;
+            recorder_thread->n_places = 0;
+        }
     }
 }
 

@@ -133,7 +133,6 @@ static uint64_t members_hash_in(MPI_Comm comm, MPI_Comm parent)
 struct facts {
     uint32_t index;
     uint32_t creations;
-    uint64_t collectives;
     int rank;
     uint8_t is_inter;
     uint8_t foreign; /* has members of another MPI_COMM_WORLD */
@@ -379,11 +378,6 @@ uint32_t communicator_look_up(struct recorder_thread *thread, MPI_Comm comm)
 int communicator_rank(uint32_t index)
 {
     return facts_of(index)->rank;
-}
-
-uint64_t communicator_count_collective(uint32_t index)
-{
-    return __atomic_fetch_add(&facts_of(index)->collectives, 1, __ATOMIC_RELAXED);
 }
 
 uint32_t communicator_count_creation(uint32_t parent)

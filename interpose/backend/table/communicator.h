@@ -45,10 +45,6 @@ static inline uint32_t communicator_index(struct recorder_thread *thread, MPI_Co
 /* Returns this process's rank in it. */
 int communicator_rank(uint32_t index);
 
-/* Returns the number of the collective that now begins on the communicator, and counts it: the same on all of its
- * ranks. */
-uint64_t communicator_count_collective(uint32_t index);
-
 /* Returns the number of the creation that now begins on the parent, and counts it; for calls that are collective over
  * the parent. */
 uint32_t communicator_count_creation(uint32_t parent);

@@ -64,14 +64,6 @@ def main():
     recorded_s = test.value("SELECT sum(call_ns) * 1e-9 FROM file_call")
     if abs(time_s["files"] - recorded_s) > 1e-6 * recorded_s:
         job.fail(f"files in the report: {time_s}, recorded {recorded_s} s")
-    # Only sums of what is beyond MPISTAIR_DETAIL.
-    all_calls = test.query("SELECT function, count(*), sum(bytes) FROM file_call GROUP BY 1 ORDER BY 1")
-    test.record(test.program("files"), str(test.folder), MPISTAIR_DETAIL="7")
-    job.expect_equal(test.query("SELECT rank, count(*) FROM file_call GROUP BY 1 ORDER BY 1"),
-                     [(rank, 7) for rank in range(test.ranks)], "calls with rows of their own")
-    job.expect_equal(test.query("""SELECT function, sum(calls), sum(bytes) FROM (SELECT function, 1 AS calls, bytes FROM file_call
-                     UNION ALL SELECT function, calls, bytes FROM call_sum WHERE kind = 'file') GROUP BY 1 ORDER BY 1"""),
-                     all_calls, "calls and sums of calls")
 
 
 if __name__ == "__main__":

@@ -34,10 +34,6 @@ def main():
     for name in ("perfetto", "csv", "dot", "goal", "simgrid"):
         test.must([test.mpistair, "export", test.trace, "--to", name, "-o", test.folder / name])
     test.must([test.mpistair, "diff", test.trace, test.trace])
-    # Of those beyond MPISTAIR_DETAIL there are sums, which stop there, too.
-    test.record(test.program("huge"), MPISTAIR_DETAIL="0")
-    job.expect_equal(test.value("SELECT verdict FROM completeness").split(",")[0], "complete", "verdict with sums")
-    job.expect_equal(test.value("SELECT max(bytes) FROM call_sum WHERE function = 'MPI_Bcast'"), MOST, "bytes of a sum")
 
 
 main()

@@ -1,40 +1,14 @@
 /* Records of calls that are no operation of their own and whose time counts.
  *
  * Completion calls, probes, MPI_Mrecv and MPI_Cancel have one short record each. Programs call in loops what comes back
- * without a result, so such calls are summed (spool_idle).
- *
- * A sum (spool_sum) counts calls by function, call site, communicator and target: calls that come by the million in
- * long jobs (MPISTAIR_DETAIL), and everything while recording is off. It is counted up in place, in the chunk that
- * its thread fills: a killed job keeps it. It ends with the chunk, when recording is switched, and after a 64th of
- * the process's time so far, so that long jobs have few and short ones many. */
-#ifndef MPISTAIR_BACKEND_SUM_H
-#define MPISTAIR_BACKEND_SUM_H
+ * without a result, so such calls are summed (spool_idle). While recording is off all are added to the totals. */
+#ifndef MPISTAIR_BACKEND_TIMED_CALL_H
+#define MPISTAIR_BACKEND_TIMED_CALL_H
 
-#include "interpose/backend/recorder/state.h"
-
-struct sum_key {
-    uint64_t site;
-    uint32_t communicator; /* SPOOL_NO_COMMUNICATOR: none */
-    int32_t target;        /* -1: none */
-    uint16_t function;
-    uint16_t flags; /* SPOOL_OFF */
-};
-
-/* Returns the key of a call without communicator and target; flags tell whether recording is on now. */
-static inline struct sum_key sum_key_of(const struct recorded_call *call)
-{
-    return (struct sum_key){.site = call->site,
-                            .communicator = SPOOL_NO_COMMUNICATOR,
-                            .target = -1,
-                            .function = (uint16_t)call->function,
-                            .flags = (uint16_t)__atomic_load_n(&recorder.off, __ATOMIC_RELAXED)};
-}
+#include "interpose/backend/call/total.h"
 
 /* Tests come by the million, many of them without a result: MPI_Test in a loop until it says yes. Those that a thread
  * makes without storing anything else make up a row for each place, and rows lie behind each other. */
-
-/* Calls from so many places have rows of their own at once; the last row takes what comes from further ones. */
-enum { IDLE_ROWS = 8 };
 
 static inline int is_of_row(const struct spool_idle *row, enum mpistair_function function, uint64_t site)
 {
@@ -61,18 +35,16 @@ static inline uint32_t next_untimed(struct recorder_thread *thread)
     return 1 + (uint32_t)(thread->random >> 32) % 127;
 }
 
-/* Adds one call. Without room it is counted as lost. */
-void sum_add(const struct recorded_call *call, const struct sum_key *key, uint64_t bytes, uint64_t end_ticks);
+/* Adds a call to the totals. */
+void timed_call_sum(const struct recorded_call *call, uint64_t end_ticks);
 
 /* Stores the record of a call that reported so many operations; is_estimated says that its begin is not known. */
 static inline void timed_call_store_as(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks,
                                        int is_estimated)
 {
     struct recorder_thread *thread = call->thread;
-    if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0) ||
-        (completed == 0 && __builtin_expect(thread->n_calls++ >= recorder.detail, 0))) {
-        const struct sum_key key = sum_key_of(call);
-        sum_add(call, &key, 0, end_ticks);
+    if (__builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0, 0)) {
+        timed_call_sum(call, end_ticks);
         return;
     }
     struct spool_call *record = spool_lane_reserve(thread->lane, sizeof *record);

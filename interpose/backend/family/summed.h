@@ -1,0 +1,95 @@
+/* What wrappers of hot functions do with MPISTAIR_DETAIL=none, where calls are only added up (total.h): all of it after
+ * the call, whose arguments still say what they said before. Requests stand for nothing, so that a receive with a
+ * wildcard has no peer. */
+#ifndef MPISTAIR_BACKEND_SUMMED_H
+#define MPISTAIR_BACKEND_SUMMED_H
+
+#include "interpose/backend/call/call.h"
+#include "interpose/backend/family/operation.h"
+
+/* Adds one operation, with the time that its call took up to end_ticks. */
+IN_WRAPPER void summed_add(const struct recorded_call *call, enum mpistair_function function,
+                           enum spool_direction direction, int64_t count, MPI_Datatype datatype, int peer,
+                           MPI_Comm comm, uint64_t end_ticks)
+{
+    unsigned flags = direction == SPOOL_RECEIVE ? (unsigned)TOTAL_RECEIVE : 0U;
+    uint64_t bytes = message_bytes(call->thread, count, datatype);
+    const struct total_call one = {
+        .site = call->site,
+        .partner = total_partner(communicator_index(call->thread, comm), recorded_peer(peer)),
+        .rest = total_rest(function, bytes, flags | total_off()),
+        .bytes = bytes,
+        .begin_ticks = call->begin_ticks,
+        .ticks = end_ticks - call->begin_ticks,
+    };
+    total_add(WINDOW_POINT_TO_POINT, &one, direction == SPOOL_SEND ? bytes : 0);
+}
+
+/* Families send, isend, recv, irecv. */
+IN_WRAPPER void summed_operation_end(const struct recorded_call *call, enum mpistair_function function, int result,
+                                     enum spool_direction direction, int64_t count, MPI_Datatype datatype, int peer,
+                                     MPI_Comm comm)
+{
+    (void)result;
+    uint64_t now = now_ticks();
+    if (__builtin_expect(call->thread->n_places != 0, 0))
+        total_end_row(call->thread);
+    summed_add(call, function, direction, count, datatype, peer, comm, now);
+}
+
+/* Families sendrecv and isendrecv. The receive has no time. */
+static inline void summed_exchange_end(const struct recorded_call *call, enum mpistair_function function, int result,
+                                       int64_t send_count, MPI_Datatype send_type, int dest, int64_t receive_count,
+                                       MPI_Datatype receive_type, int source, MPI_Comm comm)
+{
+    summed_operation_end(call, function, result, SPOOL_SEND, send_count, send_type, dest, comm);
+    summed_add(call, function, SPOOL_RECEIVE, receive_count, receive_type, source, comm, call->begin_ticks);
+}
+
+/* Families wait..., probe. */
+IN_WRAPPER void summed_call_end(const struct recorded_call *call, enum mpistair_function function, int result)
+{
+    (void)result;
+    total_add_call(call, function, WINDOW_WAIT, SPOOL_NO_COMMUNICATOR, 0, now_ticks());
+}
+
+/* Families test..., iprobe: one in 64 of those without a result is timed, as in records. */
+static inline __attribute__((always_inline)) int
+summed_test_begin(struct recorded_call *call, enum mpistair_function function, const void *return_address)
+{
+    struct recorder_thread *thread = recorder_thread;
+    if (__builtin_expect(thread && is_recording_plainly() && thread->n_places != 0 && thread->fortran_note->site == 0,
+                         1)) {
+        struct idle_place *place = idle_place_find(thread, function, (uint64_t)(uintptr_t)return_address);
+        if (place && place->entry && --thread->untimed_left != 0 && total_off() == 0 &&
+            __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED) != 0) {
+            call->thread = thread;
+            call->function = function;
+            call->site = (uint64_t)(uintptr_t)return_address;
+            call->begin_ticks = 0;
+            call->place = place;
+            return 1;
+        }
+        if (thread->untimed_left == 0)
+            thread->untimed_left = next_untimed(thread);
+    }
+    return call_begin(call, function, return_address);
+}
+
+/* found: the number of requests or messages that it found, or a flag. */
+static inline void summed_test_end(const struct recorded_call *call, enum mpistair_function function, int result,
+                                   const int *found)
+{
+    (void)function;
+    int is_idle = result == MPI_SUCCESS && *found <= 0;
+    if (is_idle && call->begin_ticks == 0) {
+        call->place->untimed++;
+        call->place->entry->calls++;
+    } else if (is_idle) {
+        total_timed_idle(call, now_ticks());
+    } else {
+        total_add_test(call, now_ticks());
+    }
+}
+
+#endif
