@@ -1,19 +1,20 @@
-/* Holds a recorded run between the spools and trace.db. The spools are read twice, or three times:
+/* Holds a recorded run between the spools and trace.db. The spools are read three times, or four:
  *
  *     spools_gather   which files make up the run                        gather/spools.h
  *     nodes_build     hosts, the clock of each                           gather/nodes.h
+ *     bursts_find     which parts of a thinned run become rows           gather/bursts.h
  *     trace_load      first reading: what there is little of, whole      records/
  *                     (communicators, collectives, marks, call sites)    site/callsite.h
  *     clock_align     all times on one clock; with several nodes a       clock/clock_align.c
  *                     reading of its own for what their messages say
  *     places_find     node, socket, ... of processes; message levels     gather/place.h
- *     stream_run      last reading: operations and completion calls      stream/stream.h
+ *     stream_run      next reading: operations and completion calls      stream/stream.h
  *                     in windows of time; finds
  *         which send met which receive                                   stream/match.h
  *         what each rank did together                                    stream/step.h
  *         which ranks did it together; kinds                             stream/round.h
  *         rows of what nothing can change any more                       rows/sink.h
- *     trace_write     all other rows                                     write/write.h
+ *     trace_write     all other rows; last reading: the totals           write/write.h
  *
  * So memory depends on the number of ranks and on what is open at one time, not on the length of the run, except for
  * what trace_load keeps.
