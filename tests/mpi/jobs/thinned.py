@@ -11,7 +11,7 @@ import job
 STEPS = {"halo": 100000, "wavefront": 150000, "master_worker": 60000, "communicators": 60000, "threads": 6000, "persistent": 100000,
          "one_sided": 150000, "files": 100000, "collectives": 50000, "changing": 100000, "polls": 100000}
 WILDCARDS = {"master_worker"}
-LEAST_ROOM = 2 << 20  # of a process
+LEAST_ROOM = 6 << 20  # of a process
 
 
 def own_counts(output):
@@ -25,10 +25,10 @@ def traced_counts(test):
         "SELECT rank, f.name, sum(calls), sum(iif(idle, 0, bytes)) FROM total t JOIN function f ON f.id = t.function GROUP BY 1, 2")}
 
 
-def record(test, kind, room):
+def record(test, kind, steps, room):
     test.trace.unlink(missing_ok=True)
     done = test.must([test.mpistair, "run", "--room", str(room), "-o", test.trace, "--",
-                      *test.launch(test.program("numbered"), kind, str(STEPS[kind]))], limit_s=300)
+                      *test.launch(test.program("numbered"), kind, str(steps))], limit_s=300)
     own, traced = own_counts(done.stdout), traced_counts(test)
     job.expect_equal({key: traced.get(key) for key in own}, own, f"{kind}: calls and bytes by rank and function")
     wrong = test.value("SELECT count(*) FROM loss WHERE cause NOT IN ('at_once')")
@@ -62,13 +62,18 @@ def expect_unmatched(test, kind):
 
 
 def main():
-    test = job.Job(__doc__, lambda parser: parser.add_argument("--kind", action="append"))
+    def add_arguments(parser):
+        parser.add_argument("--kind", action="append")
+        parser.add_argument("--factor", type=int, default=1, help="how many times as many steps")
+
+    test = job.Job(__doc__, add_arguments)
     for kind in test.arguments.kind or STEPS:
-        record(test, kind, 4 << 30)
+        steps = STEPS[kind] * test.arguments.factor
+        record(test, kind, steps, 4 << 30)
         job.expect_equal(test.value("SELECT detail FROM run"), "all", f"{kind}: detail with room for all")
         messages, operations = test.value("SELECT count(*) FROM message"), test.value("SELECT sum(calls) FROM total WHERE NOT idle")
         room = max(operations * 64 // 20, LEAST_ROOM * test.ranks)
-        record(test, kind, room)
+        record(test, kind, steps, room)
         if operations * 64 < 2 * room:
             continue
         job.expect_equal(test.value("SELECT detail FROM run"), "bursts", f"{kind}: detail with room for a part")
