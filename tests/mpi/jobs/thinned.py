@@ -79,7 +79,8 @@ def main():
         job.expect_equal(test.value("SELECT detail FROM run"), "bursts", f"{kind}: detail with room for a part")
         bursts, kept = test.value("SELECT count(*) FROM burst"), test.value("SELECT count(*) FROM message")
         print(f"{kind}: {kept} of {messages} messages in {bursts} bursts, room {room}", flush=True)
-        if bursts == 0 or kept > messages or (messages > 0 and kept == 0):
+        # The bursts of a job that changes may all lie where it sends no messages.
+        if bursts == 0 or kept > messages or (messages > 0 and kept == 0 and kind != "changing"):
             job.fail(f"{kind}: {kept} of {messages} messages in {bursts} bursts")
         expect_course(test, kind)
         expect_pairs(test, kind)
