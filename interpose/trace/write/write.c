@@ -131,8 +131,14 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
     if (result != 0)
         goto out;
     result = STREAM_DATABASE;
-    if (write_rest(trace, database, calls) == 0 && sqlite3_exec(database, indexes, NULL, NULL, NULL) == SQLITE_OK &&
-        read_summary(database, summary) == 0 && sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+    if (write_rest(trace, database, calls) != 0)
+        goto out;
+    if (!were_whole(trace, error)) {
+        result = -1;
+        goto out;
+    }
+    if (sqlite3_exec(database, indexes, NULL, NULL, NULL) == SQLITE_OK && read_summary(database, summary) == 0 &&
+        sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         result = 0;
 out:
     free(indexes);
