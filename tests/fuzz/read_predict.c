@@ -30,7 +30,7 @@ void read_machine(const uint8_t *data, size_t size)
     if (command(cmd_machine, "show", path, NULL) != 0)
         return;
     command(cmd_machine, "check", path, NULL);
-    command(cmd_machine, "memory", path, NULL);
+    command(cmd_predict, "--memory", "--machine", path, NULL);
     predict();
 }
 

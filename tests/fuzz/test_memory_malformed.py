@@ -147,6 +147,11 @@ def run(*words):
     return subprocess.run([MPISTAIR, "machine", *words], capture_output=True, text=True, timeout=60)
 
 
+def predict(table):
+    return subprocess.run([MPISTAIR, "predict", "--memory", "--machine", table, "--compute-cores", "2"], capture_output=True, text=True,
+                          timeout=60)
+
+
 def judge(what, done, message):
     good = done.returncode == 0 if message is None else (
         done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1 and done.stdout == "")
@@ -164,7 +169,7 @@ def check_samples():
         if os.path.exists("out.tbl") != (done.returncode == 0):
             failures.append(f"{what}: a table is there after exit {done.returncode}")
         elif done.returncode == 0:
-            judge(f"the table of {what}", run("memory", "./out.tbl", "--computing", "2"), None)
+            judge(f"the table of {what}", predict("./out.tbl"), None)
             os.remove("out.tbl")
     write("raw.csv", GOOD)
     for words, code, message in ((["fit", "raw.csv", "--name", "n"], 1, "raw.csv:6: a sample of memory contention: 'mpistair machine fit --memory'"),
@@ -185,7 +190,7 @@ def check_tables():
         if old not in table:
             failures.append(f"{what}: henri.tbl has no {old}")
         write("t.tbl", table.replace(old, new) if old == b"\n" else table.replace(old, new, 1))
-        judge(what, run("memory", "./t.tbl", "--computing", "2"), message)
+        judge(what, predict("./t.tbl"), message)
     for what, old, new, message in DOUBTS:
         if old not in table:
             failures.append(f"{what}: henri.tbl has no {old}")
