@@ -457,6 +457,10 @@ static void totals_hold_when_the_process_is_killed(void **state)
             continue;
         uint64_t n = check_killed();
         most = n > most ? n : most;
+        if (n == 0) { /* the file may end before the area */
+            unlink(path);
+            continue;
+        }
         int fd = open(path, O_RDONLY);
         struct spool_area *area = mmap(NULL, SPOOL_CHUNKS_BEGIN, PROT_READ, MAP_SHARED, fd, 0);
         n_in_a_step +=
