@@ -53,7 +53,7 @@ void timed_call_idle(const struct recorded_call *call, uint64_t end_ticks)
         return;
     }
     struct spool_idle *row = idle_row(thread, call->function, call->site);
-    if (!row && thread->n_idle == IDLE_ROWS && thread->lane->next == thread->idle_end &&
+    if (!row && thread->idle_end && thread->n_idle == IDLE_ROWS && thread->lane->next == thread->idle_end &&
         thread->lane->sequence == thread->idle_sequence)
         row = (struct spool_idle *)(void *)thread->idle_end - 1;
     if (row && row->calls < ROW_CALLS_MAX) {

@@ -20,7 +20,7 @@ struct spool_idle *idle_row_any(const struct recorder_thread *thread, enum mpist
 static inline struct spool_idle *idle_row(const struct recorder_thread *thread, enum mpistair_function function,
                                           uint64_t site)
 {
-    if (thread->lane->next != thread->idle_end || thread->lane->sequence != thread->idle_sequence)
+    if (!thread->idle_end || thread->lane->next != thread->idle_end || thread->lane->sequence != thread->idle_sequence)
         return NULL; /* something else was stored; a later chunk may lie where that of the rows lay */
     struct spool_idle *newest = (struct spool_idle *)(void *)thread->idle_end - 1;
     return __builtin_expect(is_of_row(newest, function, site), 1) ? newest : idle_row_any(thread, function, site);
