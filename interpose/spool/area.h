@@ -43,7 +43,7 @@ enum spool_journal_state {
                           * is gone, whatever it holds */
 };
 
-enum { TOTALS_SLOTS = 8192, JOURNAL_STEP = 512, GHOST_BYTES = 192 << 10 };
+enum { TOTALS_SLOTS = 8192, JOURNAL_STEP = 512, GHOST_BYTES = 704 << 10 };
 
 struct spool_journal {
     uint32_t state; /* stored last (release) */

@@ -38,7 +38,7 @@ import struct
 import thin
 
 HEADER_BYTES = 65536
-AREA_BYTES = 1 << 20
+AREA_BYTES = 2 << 20
 CHUNK_BYTES = 4096
 START_NS = 1_000_000
 FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 32, "uncertain": 64, "same_call": 128,
