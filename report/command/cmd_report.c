@@ -4,6 +4,7 @@
 #include "report/command/commands.h"
 #include "share/base/error.h"
 #include "report/command/open_trace.h"
+#include "report/command/report_jobs.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "report/html/page.h"
@@ -12,6 +13,8 @@
 
 struct report_options {
     const char *trace, *output;
+    char **traces; /* [n_traces] */
+    size_t n_traces;
     int format; /* enum output_format */
     struct report_choice choice;
     section_set sections; /* by name; empty: none was named */
@@ -22,11 +25,13 @@ struct report_options {
 static const char report_usage[] =
     "usage: mpistair report TRACE [--format text|csv|json|html] [-o FILE] [--machine NAME] [--model NAME] [--section "
     "NAME[,NAME...]] [--explain N] [--all] [--all-ranks]\n"
+    "       mpistair report TRACE TRACE... [--format text|csv|json] [-o FILE]\n"
     "       mpistair report --list-findings\n"
     "\n"
     "Prints what was recorded, where its time went, and which rank the others waited for. TRACE is a trace.db, or a "
     "folder\n"
-    "of spools, which is ingested first. --all adds measured against modelled time of each rank.\n";
+    "of spools, which is ingested first. --all adds measured against modelled time of each rank.\n"
+    "Of several traces it prints a line each: when, ranks, time, share inside MPI, command, largest call.\n";
 static const char report_notes[] =
     "Error of a model: sum of |measured - modelled| over the ranks, divided by the sum of measured. Replicate error: "
     "the\n"
@@ -78,8 +83,11 @@ static int parse_report(int argc, char **argv, struct report_options *options)
         return OPTIONS_READ;
     if (argc < 1)
         return wrong_usage("report", "expected a trace: trace.db or a folder of spools");
-    if (argc > 1)
-        return wrong_usage("report", "%s: expected only one trace", argv[1]);
+    options->traces = argv;
+    options->n_traces = (size_t)argc;
+    if (argc > 1 && (options->format == FORMAT_HTML || options->sections != 0 || options->all || options->explain > 0))
+        return wrong_usage(
+            "report", "%s: expected only one trace; of several there is a line each, as text, csv or json", argv[1]);
     options->trace = argv[0];
     if (options->all || (options->format == FORMAT_HTML && options->sections == 0)) {
         options->all = true;
@@ -134,6 +142,8 @@ int cmd_report(int argc, char **argv)
         findings_list(stdout);
         return EXIT_DONE;
     }
+    if (options.n_traces > 1)
+        return report_jobs(options.traces, options.n_traces, options.format, options.output);
     result = open_trace(&trace, options.trace);
     if (result != EXIT_DONE)
         goto out;
