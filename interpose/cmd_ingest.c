@@ -8,6 +8,7 @@
 #include "interpose/trace/ingest.h"
 #include "share/base/options.h"
 #include "share/base/placement.h"
+#include "share/base/settings.h"
 
 static const char ingest_usage[] =
     "usage: mpistair ingest SPOOLDIR... [-o trace.db] [--placement L.csv] [--run KEY] [--no-calls] [--quiet]\n"
@@ -21,7 +22,7 @@ static const char placement_help[] = "node and socket of each rank (columns rank
 int cmd_ingest(int argc, char **argv)
 {
     struct ingest_options options = {0};
-    const char *placement_path = getenv("MPISTAIR_PLACEMENT");
+    const char *placement_path = setting("MPISTAIR_PLACEMENT");
     bool no_calls = false;
     const struct option_row rows[] = {
         {'o', "output", "FILE",

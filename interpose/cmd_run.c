@@ -27,6 +27,7 @@
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "share/base/placement.h"
+#include "share/base/settings.h"
 #include "interpose/run/launch.h"
 #include "interpose/run/spool_folder.h"
 #include "interpose/run/unrecorded.h"
@@ -448,7 +449,7 @@ static void predict_runs(const struct run_keys *keys, const char *machine)
 static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *keys, size_t number, const char *output,
                       const struct job_options *options)
 {
-    const char *path = options->placement != NULL ? options->placement : getenv("MPISTAIR_PLACEMENT");
+    const char *path = options->placement != NULL ? options->placement : setting("MPISTAIR_PLACEMENT");
     struct placement placement = {0};
     struct error error;
     struct ingest_options ingest_options = {.folders = folders,

@@ -18,6 +18,7 @@
 #include "interpose/preload/look_up.h"
 #include "interpose/preload/mpi_library.h"
 #include "interpose/preload/recording.h"
+#include "share/base/settings.h"
 
 /* A line from each of thousands of processes would bury what it says, so only rank 0 speaks, as far as the launcher's
  * environment tells which process that is. */
@@ -103,7 +104,7 @@ static bool is_file(char *path, size_t size, const char *folder, const char *rel
  * the folder where it was expected in path. */
 static int find_backend(const char *name, char *path, size_t size)
 {
-    const char *given = getenv("MPISTAIR_LIB");
+    const char *given = setting("MPISTAIR_LIB");
     if (given != NULL && given[0] != '\0') {
         if (is_file(path, size, given, "", name))
             return 0;
@@ -201,6 +202,7 @@ static void attach_backend(void)
 {
     if (!recording_claim())
         return;
+    settings_read(started_in);
     const struct mpistair_backend *backend = recording_is_disabled() || is_second_copy() ? NULL : choose_backend();
     if (backend == NULL) {
         recording_stop();

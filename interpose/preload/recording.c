@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "interpose/preload/cells.h"
+#include "share/base/settings.h"
 
 static _Atomic int state;
 static const struct mpistair_backend *recording_backend;
@@ -17,7 +18,7 @@ static const struct mpistair_host *recording_host;
 
 bool recording_is_disabled(void)
 {
-    const char *value = getenv("MPISTAIR_DISABLE");
+    const char *value = setting("MPISTAIR_DISABLE");
     return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
 }
 

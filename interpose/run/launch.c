@@ -18,6 +18,7 @@
 
 #include "share/base/installation.h"
 #include "share/base/memory.h"
+#include "share/base/settings.h"
 
 #define LIST            "OMPI_MCA_mca_base_env_list"
 #define LIST_DELIMITER  "OMPI_MCA_mca_base_env_list_delimiter"
@@ -29,7 +30,7 @@ extern char **environ;
 
 bool launch_wants_ingest(void)
 {
-    const char *given = getenv(INGEST_VARIABLE);
+    const char *given = setting(INGEST_VARIABLE);
     return given == NULL || strcmp(given, "0") != 0;
 }
 

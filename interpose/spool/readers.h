@@ -7,11 +7,13 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "share/base/settings.h"
+
 /* Returns the mode bits with which others than the owner may read; 0 also where the variable has a value that is
  * refused. */
 static inline mode_t readers_of(mode_t group, mode_t all)
 {
-    const char *readers = getenv("MPISTAIR_READERS");
+    const char *readers = setting("MPISTAIR_READERS");
     return !readers ? 0 : strcmp(readers, "group") == 0 ? group : strcmp(readers, "all") == 0 ? all : 0;
 }
 
@@ -28,7 +30,7 @@ static inline mode_t readers_folder_mode(void)
 /* Returns whether the variable has a value that is refused. */
 static inline int readers_is_wrong(void)
 {
-    const char *readers = getenv("MPISTAIR_READERS");
+    const char *readers = setting("MPISTAIR_READERS");
     return readers && *readers && strcmp(readers, "owner") != 0 && readers_of(1, 1) == 0;
 }
 

@@ -37,12 +37,13 @@
 #include "share/base/memory.h"
 #include "share/base/monotonic.h"
 #include "share/base/options.h"
+#include "share/base/settings.h"
 #include "share/base/terminal.h"
 
 static const char doctor_usage[] =
     "usage: mpistair doctor [--json]\n"
     "\n"
-    "Checks what recording needs on this machine: processors, clock, room for spools, "
+    "Checks what recording needs on this machine: processors, clock, the site's defaults, room for spools, "
     "LD_PRELOAD, libdw for source lines,\n"
     "GPUs, and each MPI's launcher, library and backend. Exits with 0 if jobs of at least one "
     "MPI can be recorded, else\n"
@@ -232,7 +233,7 @@ static const char *file_system(long magic, bool *remote)
 
 static void look_at_spools(struct doctor *doctor)
 {
-    const char *folder = getenv("MPISTAIR_SPOOL"), *variable = "MPISTAIR_SPOOL";
+    const char *folder = setting("MPISTAIR_SPOOL"), *variable = "MPISTAIR_SPOOL";
     if (folder == NULL || folder[0] == '\0') {
         folder = getenv("TMPDIR");
         variable = "TMPDIR";
@@ -271,6 +272,23 @@ static void look_at_spools(struct doctor *doctor)
         advise(doctor, "a network file system: set MPISTAIR_SPOOL to a folder on the node, as /tmp");
     else if (free_bytes < 1e9)
         advise(doctor, "less than the 1 GB that a node may fill: set MPISTAIR_SPOOL or MPISTAIR_SPOOL_LIMIT");
+}
+
+static void look_at_defaults(struct doctor *doctor)
+{
+    char complaint[1536], keys[400] = "";
+    const char *file = settings_file(), *name, *value;
+    size_t used = 0;
+    if (settings_complaint(complaint, sizeof complaint)) {
+        add_check(doctor, "defaults", DOCTOR_NOTE, "%.500s", complaint);
+        advise(doctor, "mend the file; its keys are in mpistair(1), FILES");
+        return;
+    }
+    for (size_t at = 0; value = settings_default(at, &name), name != NULL; at++)
+        if (value != NULL && used < sizeof keys)
+            used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s=%s%s", used > 0 ? ", " : ": ", name, value,
+                                     getenv(name) != NULL ? " (the environment has another value)" : "");
+    add_check(doctor, "defaults", DOCTOR_OK, "%.100s%s", file != NULL ? file : "none", keys);
 }
 
 static void look_at_preload(struct doctor *doctor)
@@ -339,6 +357,7 @@ static void look_at_host(struct doctor *doctor)
 {
     look_at_processors(doctor);
     look_at_clock(doctor);
+    look_at_defaults(doctor);
     look_at_spools(doctor);
     look_at_preload(doctor);
     look_at_call_sites(doctor);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/settings.h"
+
 /* Lists folders relative to that of the program: [0] in a build folder (tests lie deeper, their environment says
  * where), [1] installed. MPISTAIR_TO_LIB and MPISTAIR_TO_SHARE lead from bindir. MPISTAIR_SOURCE_SHARE is the source
  * tree's share folder, used in a build folder only. */
@@ -24,7 +26,7 @@ static int find(const char *folder, const char *name, char *path, size_t size)
 
 int installation_find(enum installation_part part, const char *name, char *path, size_t size, struct error *error)
 {
-    const char *given = getenv(part == INSTALLATION_SHARE ? "MPISTAIR_SHARE" : "MPISTAIR_LIB");
+    const char *given = setting(part == INSTALLATION_SHARE ? "MPISTAIR_SHARE" : "MPISTAIR_LIB");
     if (part == INSTALLATION_PRELOAD)
         name = "libmpistair.so";
     if (given != NULL && given[0] != '\0') {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "interpose/backend/site/modules.h"
+#include "share/base/settings.h"
 
 enum { LEVEL_OFF = 0, LEVEL_ON = 1, FIRST_MARK = 3 };
 
@@ -136,7 +137,7 @@ static int parse(const char *text)
 
 void window_open(int rank, struct recorder_thread *thread)
 {
-    const char *text = getenv("MPISTAIR_WINDOW");
+    const char *text = setting("MPISTAIR_WINDOW");
     int saved_errno = errno;
     __atomic_store_n(&recorder.window_ticks, UINT64_MAX, __ATOMIC_RELAXED);
     memset(&recording_window, 0, sizeof recording_window);

@@ -6,6 +6,7 @@
 
 #include "interpose/backend/call/timed_call.h"
 #include "interpose/backend/table/pending.h"
+#include "share/base/settings.h"
 
 static uint32_t n_persistent;
 
@@ -253,7 +254,7 @@ void partitioned_init_begin(struct persistent_call *init, const void *buffer, in
                             MPI_Datatype datatype, int peer, int tag, MPI_Comm comm)
 {
     int receives = init->call.function == FN_Precv_init || init->call.function == FN_Precv_init_c;
-    const char *each = getenv("MPISTAIR_PARTITIONS");
+    const char *each = setting("MPISTAIR_PARTITIONS");
     __atomic_store_n(&each_partition, each && strcmp(each, "1") == 0, __ATOMIC_RELAXED);
     const struct spool_persistent facts = {
         .direction = receives ? SPOOL_RECEIVE : SPOOL_SEND,

@@ -22,6 +22,7 @@
 #include "interpose/backend/run/run.h"
 #include "interpose/backend/run/start_ingest.h"
 #include "interpose/backend/table/communicator.h"
+#include "share/base/settings.h"
 
 static struct run the_run;
 static struct run *const own_run = &the_run;
@@ -199,8 +200,9 @@ int lifecycle_start(const struct mpistair_host *host)
     recorder.host = host;
     recorder.pid = getpid();
     recorder.clock_source = spool_clock_detect();
+    settings_read(host->folder);
     run_read_environment(own_run, host->folder);
-    const char *detail = getenv("MPISTAIR_DETAIL");
+    const char *detail = setting("MPISTAIR_DETAIL");
     recorder.sums = detail && strcmp(detail, "none") == 0;
     const char *shifted = getenv("MPISTAIR_TEST_CLOCK");
     if (shifted)

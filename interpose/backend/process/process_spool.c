@@ -22,6 +22,7 @@
 #include "interpose/backend/table/request_table.h"
 #include "interpose/spool/error_name.h"
 #include "interpose/spool/readers.h"
+#include "share/base/settings.h"
 
 static void read_command(char *command, size_t size)
 {
@@ -71,7 +72,7 @@ static void preallocate(const struct run *run)
         fprintf(stderr,
                 "mpistair: rank %d: MPISTAIR_PREALLOCATE=%s: no room for %" PRIu64
                 " bytes a process in %s on %s: %s; its spools grow as they need it\n",
-                run->rank, getenv("MPISTAIR_PREALLOCATE"), bytes, run->folder, run->host, strerror(error));
+                run->rank, setting("MPISTAIR_PREALLOCATE"), bytes, run->folder, run->host, strerror(error));
 }
 
 int process_spool_open(struct run *run, int thread_level, MPI_Group world)
@@ -96,13 +97,16 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
     preallocate(run);
     identify_process(run);
     spool_writer_publish(&recorder.spool);
+    char complaint[1536];
+    if (run->rank == 0 && settings_complaint(complaint, sizeof complaint))
+        say_line("%s", complaint);
     if (readers_is_wrong() && run->rank == 0)
         fprintf(stderr, "mpistair: MPISTAIR_READERS must be owner, group or all, not '%s'; using owner\n",
-                getenv("MPISTAIR_READERS"));
-    const char *wants_thread = getenv("MPISTAIR_THREAD");
+                setting("MPISTAIR_READERS"));
+    const char *wants_thread = setting("MPISTAIR_THREAD");
     if (wants_thread && strcmp(wants_thread, "0") == 0)
         supply_without_thread(&recorder.spool.supply);
-    const char *detail = getenv("MPISTAIR_DETAIL");
+    const char *detail = setting("MPISTAIR_DETAIL");
     if (detail && *detail && !recorder.sums && strcmp(detail, "full") != 0 && run->rank == 0)
         say_line("MPISTAIR_DETAIL must be full or none, not '%s'; recording all", detail);
     recorder.off = recorder.sums ? RECORDER_SUMS : 0;
@@ -207,7 +211,7 @@ uint64_t process_spool_close(struct run *run)
     process_spool_note_end(run, SPOOL_END_FINALIZE);
     uint64_t bytes = spool_writer_close(&recorder.spool);
     /* A process that began alone knows the others' output only if the environment gives it to all. */
-    int has_place = !run->alone || getenv("MPISTAIR_OUTPUT");
+    int has_place = !run->alone || setting("MPISTAIR_OUTPUT");
     if (has_place && run->host_key != run->facts.host_key && !process_spool_sees_marker(run) && run_collect(run) == 0) {
         unlink(run->spool);
         unlink(run->maps);

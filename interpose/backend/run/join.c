@@ -25,6 +25,7 @@
 #include "interpose/backend/recorder/state.h"
 #include "interpose/backend/run/comm.h"
 #include "interpose/backend/run/launcher_environment.h"
+#include "share/base/settings.h"
 
 /* A process that was started without the recorder would find a message of ours where the application takes any, and
  * a collective of ours would wait for it for ever. So each process says that it is here by a socket whose name is
@@ -114,7 +115,7 @@ struct wait {
 
 static int join_s(int rank)
 {
-    const char *text = getenv("MPISTAIR_JOIN_S");
+    const char *text = setting("MPISTAIR_JOIN_S");
     char *end;
     if (!text || !*text)
         return DEFAULT_JOIN_S;

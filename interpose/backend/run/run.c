@@ -15,6 +15,7 @@
 #include "share/base/hash.h"
 #include "share/base/order.h"
 #include "interpose/backend/run/launcher_environment.h"
+#include "share/base/settings.h"
 
 MPI_Comm run_comm;
 
@@ -38,7 +39,7 @@ static void absolute(char out[PATH_MAX], const struct run *run, const char *path
 
 static const char *variable_of(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = setting(name);
     return value && value[0] ? value : NULL;
 }
 

@@ -14,6 +14,7 @@
 #include "interpose/backend/run/start_ingest.h"
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/recorder/state.h"
+#include "share/base/settings.h"
 
 #define LARGE_BYTES (UINT64_C(256) << 20) /* beyond this the job does not wait for its trace */
 
@@ -25,7 +26,7 @@ static const char *const dropped[] = {"LD_PRELOAD=", "OMPI_", "PMI_",   "PMI2_",
 static int is_dropped(const char *variable)
 {
     if (strncmp(variable, "MPISTAIR_PLACEMENT=", 19) == 0 || strncmp(variable, "MPISTAIR_SHARE=", 15) == 0 ||
-        strncmp(variable, "MPISTAIR_READERS=", 17) == 0)
+        strncmp(variable, "MPISTAIR_READERS=", 17) == 0 || strncmp(variable, "MPISTAIR_CONF=", 14) == 0)
         return 0;
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)
@@ -56,7 +57,7 @@ static void find_program(char program[PATH_MAX])
 {
     static const char *const relative[] = {"../../bin/mpistair", "../../../bin/mpistair", "../bin/mpistair",
                                            "../../mpistair"};
-    const char *given = getenv("MPISTAIR_BIN");
+    const char *given = setting("MPISTAIR_BIN");
     Dl_info info;
     if (given && given[0]) {
         snprintf(program, PATH_MAX, "%s", given);
@@ -153,7 +154,7 @@ static void say_command(const struct run *run, const struct command *command, co
  * does. */
 static int is_wanted(void)
 {
-    const char *value = getenv("MPISTAIR_INGEST");
+    const char *value = setting("MPISTAIR_INGEST");
     return !value || (strcmp(value, "0") != 0 && strcmp(value, "run") != 0);
 }
 

@@ -19,6 +19,7 @@
 #include "interpose/backend/site/modules.h"
 #include "share/base/hash.h"
 #include "share/base/one_of.h"
+#include "share/base/settings.h"
 
 #define STACK_SLOTS 65536U
 #define TRIES       64
@@ -49,7 +50,7 @@ static int load_unwinder(void)
 
 void stack_open(int rank)
 {
-    const char *text = getenv("MPISTAIR_STACK");
+    const char *text = setting("MPISTAIR_STACK");
     if (!text || !*text || strcmp(text, "0") == 0)
         return;
     char *end;

@@ -16,6 +16,7 @@ failures = []
 def look(name, *arguments, expect=None, **changes):
     """The report as JSON and the exit code; expect: {check: state}, of which one check of that name must be so."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("MPISTAIR_", "OMPI_"))}
+    environment["MPISTAIR_CONF"] = ""
     environment.update(changes)
     done = subprocess.run([mpistair, "doctor", "--json", *arguments], capture_output=True, timeout=100, env=environment)
     report = json.loads(done.stdout)
@@ -41,6 +42,16 @@ with tempfile.TemporaryDirectory() as folder:
     if os.listdir(folder):
         failures.append(f"left behind: {os.listdir(folder)}")
     look("no spool folder", MPISTAIR_SPOOL="/proc/no/folder", expect={"spools": "missing"})
+    conf = os.path.join(folder, "site.conf")
+    with open(conf, "w") as file:
+        file.write("MPISTAIR_SPOOL=/proc/no/folder\nMPISTAIR_DETAIL=none\n")
+    defaults = look("defaults of a site", MPISTAIR_CONF=conf, MPISTAIR_DETAIL="full",
+                    expect={"defaults": "ok", "spools": "missing"})
+    found = next(check["found"] for check in defaults["checks"] if check["check"] == "defaults")
+    if found != f"{conf}: MPISTAIR_DETAIL=none (the environment has another value), MPISTAIR_SPOOL=/proc/no/folder":
+        failures.append(f"defaults of a site: {found}")
+    look("defaults that are a folder", MPISTAIR_CONF=folder, expect={"defaults": "note", "spools": "ok"})
+    os.remove(conf)
     look("no library", MPISTAIR_LIB=folder, expect={"preload": "missing"})
     open(os.path.join(folder, "libdw.so.1"), "w").close()
     look("a libdw that is none", LD_LIBRARY_PATH=folder, expect={"call sites": "note"})

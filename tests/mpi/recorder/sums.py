@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """MPISTAIR_DETAIL=none: no call has a record, and the totals are what programs counted (tests/apps/numbered.c), to the last
-unit, with several threads as well; of a job that is killed they go up to the last calls."""
+unit, with several threads as well; of a job that is killed they go up to the last calls. Defaults of a site say the same."""
 import argparse
 import collections
+import contextlib
 import os
 import pathlib
 import re
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -114,9 +116,42 @@ def case_wrong(job):
     require(all(RECORDS.search(text) for text in job.dumps().values()), "nothing was recorded")
 
 
+def case_defaults(job):
+    """MPISTAIR_CONF names a file: its keys count where the environment has none, rank 0 tells of what is wrong, and the
+    application's environment stays."""
+    file, trace = job.folder / "site.conf", job.folder / "trace.db"
+    told = lambda done: [line for line in done.stderr.splitlines() if file.name in line]
+    for key in ("MPISTAIR_DETAIL", "MPISTAIR_INGEST"):
+        del job.environment[key]
+    job.environment["MPISTAIR_CONF"] = str(file)
+    file.write_text(f"# of a site\nMPISTAIR_DETAIL = none\nMPISTAIR_OUTPUT={trace}\nMPISTAIR_READERS=all\n")
+    done = job.run("halo", "10")
+    require(not told(done), done.stderr)
+    with contextlib.closing(sqlite3.connect(trace)) as database:
+        calls, = database.execute("SELECT sum(calls) FROM total").fetchone()
+        records, = database.execute("SELECT (SELECT count(*) FROM message) + (SELECT count(*) FROM call)").fetchone()
+    require(calls and not records, f"the trace has totals of {calls} calls, {records} records\n{done.stderr}")
+    require(trace.stat().st_mode & 0o077 == 0o044, f"{trace.stat().st_mode:o}: MPISTAIR_READERS is for the trace, too")
+    job.environment["MPISTAIR_INGEST"] = "0"
+    file.write_text("MPISTAIR_DETAIL=none\nMPISTAIR_STAKC=3\nMPISTAIR_KEY=1\n")
+    lines = told(job.run("halo", "10"))
+    require(len(lines) == 1 and f"{file}:2: 'MPISTAIR_STAKC' is not a key" in lines[0] and "1 more line is wrong" in lines[0], f"{lines}")
+    require(not any(RECORDS.search(text) for text in job.dumps().values()), "the lines that are right do not count")
+    job.environment["MPISTAIR_DETAIL"] = "full"
+    job.run("halo", "10")
+    require(all(RECORDS.search(text) for text in job.dumps().values()), "the environment does not win")
+    file.unlink()
+    lines = told(job.run("halo", "10"))
+    require(len(lines) == 1 and "No such file" in lines[0], f"{lines}")
+    require(all(RECORDS.search(text) for text in job.dumps().values()), "nothing is recorded without the file")
+    file.write_text("MPISTAIR_DISABLE=1\n")
+    done = job.run("halo", "10")
+    require(not job.dumps() and not done.stderr, f"recorded in spite of MPISTAIR_DISABLE: {done.stderr}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("case", choices=("counts", "killed", "wrong"))
+    parser.add_argument("case", choices=("counts", "killed", "wrong", "defaults"))
     for name in ("--preload", "--dump", "--program"):
         parser.add_argument(name, type=pathlib.Path, required=True)
     parser.add_argument("launcher", nargs="+")
