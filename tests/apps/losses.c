@@ -4,7 +4,8 @@
  *
  * Rank 0 sends to rank 1 with recording off, probes in vain, cancels a receive and opens a file; rank 1 frees the
  * request of a receive that nothing is sent to. Then all do STEPS ring exchanges, which are to be more than the spool
- * may hold, rank 2 ends by SIGKILL, and the others wait until the launcher ends them. */
+ * may hold: so often that every chunk has one, a receive is posted that stays open, so that records cannot be added up
+ * to make room. Rank 2 ends by SIGKILL, and the others wait until the launcher ends them. */
 #include "tests/apps/app.h"
 
 #include <mpi.h>
@@ -13,7 +14,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { RANKS = 4, UNRECORDED = 3, VAIN_PROBES = 5, TAG_RING, TAG_UNRECORDED, TAG_PROBED, TAG_NEVER };
+enum {
+    RANKS = 4,
+    UNRECORDED = 3,
+    VAIN_PROBES = 5,
+    EVERY = 500,
+    TAG_RING,
+    TAG_UNRECORDED,
+    TAG_PROBED,
+    TAG_NEVER,
+    TAG_OPEN
+};
 
 static void lose_on_rank_0(void)
 {
@@ -52,6 +63,13 @@ static void lose_on_rank_1(void)
     MPI_Request_free(&request);
 }
 
+static void leave_open(void)
+{
+    static int never;
+    MPI_Request request;
+    MPI_Irecv(&never, 1, MPI_INT, (app_rank() + 1) % RANKS, TAG_OPEN, MPI_COMM_WORLD, &request);
+}
+
 static void exchange(void)
 {
     static char out[64], in[64];
@@ -73,8 +91,11 @@ int main(int argc, char **argv)
     if (app_rank() == 1)
         lose_on_rank_1();
     long steps = strtol(argv[1], NULL, 10);
-    for (long i = 0; i < steps; i++)
+    for (long i = 0; i < steps; i++) {
+        if (i % EVERY == 0)
+            leave_open();
         exchange();
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     if (app_rank() == 2)
         raise(SIGKILL);

@@ -24,7 +24,7 @@ def record(test, *words, **environment):
 def main():
     test = job.Job(__doc__)
     test.ranks = 2
-    # A chunk for each of rank 0's two threads.
+    # The least room: a chunk for the definitions, one for the thread that begins, two for the other.
     rows, _ = record(test, "full", MPISTAIR_SPOOL_LIMIT="4M")
     job.expect_equal([row[3] & 128 for row in rows], [0, 128, 128], "doubts of messages of two threads, one of which is cut off")
     rows, truth = record(test)
