@@ -278,17 +278,19 @@ static void look_at_defaults(struct doctor *doctor)
 {
     char complaint[1536], keys[400] = "";
     const char *file = settings_file(), *name, *value;
+    bool is_wrong = settings_complaint(complaint, sizeof complaint);
     size_t used = 0;
-    if (settings_complaint(complaint, sizeof complaint)) {
-        add_check(doctor, "defaults", DOCTOR_NOTE, "%.500s", complaint);
-        advise(doctor, "mend the file; its keys are in mpistair(1), FILES");
-        return;
-    }
     for (size_t at = 0; value = settings_default(at, &name), name != NULL; at++)
         if (value != NULL && used < sizeof keys)
             used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s=%s%s", used > 0 ? ", " : ": ", name, value,
-                                     getenv(name) != NULL ? " (the environment has another value)" : "");
-    add_check(doctor, "defaults", DOCTOR_OK, "%.100s%s", file != NULL ? file : "none", keys);
+                                     getenv(name) != NULL ? " (the environment has it, too, and wins)" : "");
+    add_check(doctor, "defaults", is_wrong ? DOCTOR_NOTE : DOCTOR_OK, "%.300s%s",
+              is_wrong       ? complaint
+              : file != NULL ? file
+                             : "none",
+              keys);
+    if (is_wrong)
+        advise(doctor, "mend the file; its keys are in mpistair(1), FILES");
 }
 
 static void look_at_preload(struct doctor *doctor)

@@ -202,7 +202,7 @@ bool settings_complaint(char *text, size_t size)
             snprintf(more, sizeof more, "; %u more line%s wrong", settings.n_bad - 1,
                      settings.n_bad > 2 ? "s are" : " is");
         if (settings.bad_key[0] != '\0')
-            snprintf(text, size, "%.1000s:%u: '%s' is not a key that it may have%s", settings.path, settings.bad_line,
+            snprintf(text, size, "%.1000s:%u: '%s' is not a known key%s", settings.path, settings.bad_line,
                      settings.bad_key, more);
         else
             snprintf(text, size, "%.1000s:%u: not understood, as it is not KEY=VALUE%s", settings.path,

@@ -18,7 +18,7 @@ failures = []
 
 def run(*command, **environment):
     known = {name: value for name, value in os.environ.items() if not name.startswith("MPISTAIR_")}
-    done = subprocess.run(command, capture_output=True, timeout=60, text=True, env=dict(known, **environment))
+    done = subprocess.run(command, capture_output=True, timeout=60, text=True, env=dict(known, MPISTAIR_CONF="", **environment))
     return done.returncode, done.stdout, done.stderr
 
 

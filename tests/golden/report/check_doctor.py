@@ -48,8 +48,14 @@ with tempfile.TemporaryDirectory() as folder:
     defaults = look("defaults of a site", MPISTAIR_CONF=conf, MPISTAIR_DETAIL="full",
                     expect={"defaults": "ok", "spools": "missing"})
     found = next(check["found"] for check in defaults["checks"] if check["check"] == "defaults")
-    if found != f"{conf}: MPISTAIR_DETAIL=none (the environment has another value), MPISTAIR_SPOOL=/proc/no/folder":
+    if found != f"{conf}: MPISTAIR_DETAIL=none (the environment has it, too, and wins), MPISTAIR_SPOOL=/proc/no/folder":
         failures.append(f"defaults of a site: {found}")
+    with open(conf, "a") as file:
+        file.write("MPISTAIR_SUMS=1\n")
+    defaults = look("wrong defaults of a site", MPISTAIR_CONF=conf, expect={"defaults": "note"})
+    found = next(check["found"] for check in defaults["checks"] if check["check"] == "defaults")
+    if found != f"{conf}:3: 'MPISTAIR_SUMS' is not a known key: MPISTAIR_DETAIL=none, MPISTAIR_SPOOL=/proc/no/folder":
+        failures.append(f"wrong defaults of a site: {found}")
     look("defaults that are a folder", MPISTAIR_CONF=folder, expect={"defaults": "note", "spools": "ok"})
     os.remove(conf)
     look("no library", MPISTAIR_LIB=folder, expect={"preload": "missing"})

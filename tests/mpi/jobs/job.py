@@ -73,7 +73,7 @@ class Job:
     def environment(self, **more):
         """The environment without what a caller set for the recorder."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith("MPISTAIR_") and k != "LD_PRELOAD"}
-        return clean | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
+        return clean | {"MPISTAIR_CONF": "", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
 
     def run(self, command, limit_s=120, tries=1, **more):
         """Runs a command in the scratch folder, prints it and its output, and returns the finished process. tries: how often it may

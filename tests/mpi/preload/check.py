@@ -33,7 +33,8 @@ def part(name):
 def environment(**more):
     env = {name: value for name, value in os.environ.items() if not name.startswith(("MPISTAIR_", "LD_PRELOAD"))}
     env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl="self,vader,tcp",
-               OMPI_MCA_mpi_yield_when_idle="1", **more)
+               OMPI_MCA_mpi_yield_when_idle="1", MPISTAIR_CONF="")
+    env.update(more)
     return env
 
 

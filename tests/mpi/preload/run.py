@@ -28,7 +28,9 @@ def expect(condition, text):
 def environment(**more):
     env = {name: value for name, value in os.environ.items()
            if not name.startswith(("MPISTAIR_", "LD_PRELOAD", "SLURM_", "OMPI_MCA_mca_base_env_list"))}
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1", **more)
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1",
+               MPISTAIR_CONF="")
+    env.update(more)
     return env
 
 

@@ -135,7 +135,7 @@ def case_defaults(job):
     job.environment["MPISTAIR_INGEST"] = "0"
     file.write_text("MPISTAIR_DETAIL=none\nMPISTAIR_STAKC=3\nMPISTAIR_KEY=1\n")
     lines = told(job.run("halo", "10"))
-    require(len(lines) == 1 and f"{file}:2: 'MPISTAIR_STAKC' is not a key" in lines[0] and "1 more line is wrong" in lines[0], f"{lines}")
+    require(len(lines) == 1 and f"{file}:2: 'MPISTAIR_STAKC' is not a known key" in lines[0] and "1 more line is wrong" in lines[0], f"{lines}")
     require(not any(RECORDS.search(text) for text in job.dumps().values()), "the lines that are right do not count")
     job.environment["MPISTAIR_DETAIL"] = "full"
     job.run("halo", "10")
