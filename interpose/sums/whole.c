@@ -8,9 +8,13 @@
 
 /* Counts ranks that ended early itself, because the verdicts of older traces do not include them. */
 static const char sql[] =
-    "SELECT verdict, verdict = 'complete' OR verdict GLOB 'complete but for * operations that the program left open', "
+    "SELECT verdict, verdict = 'complete' OR verdict GLOB 'complete; totals *' OR "
+    "  verdict GLOB 'complete but for * operations that the program left open*', "
     "  missing_processes = 0 AND lost = 0, "
-    "  (SELECT count(*) FROM process WHERE ended IN ('killed', 'abort', 'exit')) FROM completeness";
+    "  (SELECT count(*) FROM process WHERE ended IN ('killed', 'abort', 'exit')), "
+    "  (SELECT CASE detail WHEN 'all' THEN 0 WHEN 'none' THEN 2 ELSE 1 END FROM run), "
+    "  (SELECT count(*) FROM burst), "
+    "  (SELECT 100.0 * total(end_ns - begin_ns) / max((SELECT duration_ns FROM run), 1) FROM burst) FROM completeness";
 
 int whole_read(struct whole *whole, sqlite3 *database, const char *path, struct error *error)
 {
@@ -24,6 +28,11 @@ int whole_read(struct whole *whole, sqlite3 *database, const char *path, struct 
         bool complete = cursor_integer(&rows, 1) != 0;
         whole->is_whole = complete && unfinished == 0;
         whole->times_known = cursor_integer(&rows, 2) != 0;
+        whole->detail = (enum whole_detail)cursor_integer(&rows, 4);
+        long long bursts = (long long)cursor_integer(&rows, 5);
+        if (whole->detail == WHOLE_BURSTS)
+            snprintf(whole->of_bursts, sizeof whole->of_bursts, "%lld burst%s, %.2g %% of the run", bursts,
+                     bursts == 1 ? "" : "s", cursor_real(&rows, 6));
         if (!whole->is_whole && complete)
             snprintf(whole->reason, sizeof whole->reason, "%lld rank%s ended without MPI_Finalize", unfinished,
                      unfinished == 1 ? "" : "s");

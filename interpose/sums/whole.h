@@ -8,10 +8,15 @@
 
 #include "share/base/error.h"
 
+/* Of which calls a trace has rows; totals are of all calls. */
+enum whole_detail { WHOLE_ALL, WHOLE_BURSTS, WHOLE_TOTALS };
+
 struct whole {
-    bool is_whole;    /* nothing is missing, and no detail was summed away */
+    bool is_whole;    /* nothing is missing */
     bool times_known; /* no process and no record is missing: what ranks spent outside MPI they computed */
-    char reason[512]; /* the verdict of the view completeness; "" where it is whole */
+    enum whole_detail detail;
+    char of_bursts[64]; /* "31 bursts, 4 % of the run"; "" without bursts */
+    char reason[512];   /* the verdict of the view completeness; "" where it is whole */
 };
 
 /* Returns 0, or -1 with the reason. */

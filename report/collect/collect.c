@@ -10,7 +10,8 @@
  * round.
  *
  *     temp.pair(src, dst, messages, bytes, level)   the view traffic; of messages to or from a GPU the level of the
- *                                                   processes
+ *                                                   processes; where messages have rows of bursts alone, or none, the
+ *                                                   sends of the totals
  *     temp.halves                                   the view kind_halves
  *     temp.replicate(rank, first_s, second_s,       the view rank_replicate without its error
  *       off_s)
@@ -19,7 +20,11 @@
 static const char working_tables[] =
     "CREATE TEMP TABLE pair AS SELECT src, dst, messages, bytes, "
     "  CASE level WHEN 'gpu_on_socket' THEN iif(src = dst, 'self', 'intra_socket') WHEN 'gpu_on_node' THEN "
-    "  'inter_socket' WHEN 'gpu_off_node' THEN 'inter_node' ELSE level END AS level FROM traffic;"
+    "  'inter_socket' WHEN 'gpu_off_node' THEN 'inter_node' ELSE level END AS level FROM traffic "
+    "  WHERE (SELECT detail FROM run) = 'all' UNION ALL "
+    "  SELECT rank, peer, sum(calls), sum(bytes), CASE level WHEN 0 THEN 'self' WHEN 1 THEN 'intra_socket' WHEN 2 THEN "
+    "  'inter_socket' WHEN 3 THEN 'inter_node' END FROM total WHERE (SELECT detail FROM run) <> 'all' AND "
+    "  direction = 'send' AND NOT off AND (peer IS NOT NULL OR several) GROUP BY rank, peer, level;"
     "CREATE TEMP TABLE halves AS SELECT * FROM kind_halves;"
     "CREATE TEMP TABLE replicate AS SELECT rank, sum(rounds * first_s) AS first_s, sum(rounds * second_s) AS second_s, "
     "  sum(rounds * abs(first_s - second_s)) AS off_s FROM temp.halves GROUP BY rank;"

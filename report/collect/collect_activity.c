@@ -201,15 +201,17 @@ static struct report_call_site *site_of(struct report *report, struct activity_s
     return &sums->sites[*near];
 }
 
-/* Adds the calls of which there are sums alone. They are no part of the program, which takes their time for
- * computation. */
+/* Adds the calls of which there are sums alone, as those while recording was off. They are no part of the program,
+ * which takes their time for computation. */
 static void activity_add_calls(struct report *report, struct activity_sums *sums)
 {
     struct cursor rows;
     size_t near = 0;
     report_query(report, &rows,
-                 "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM call_sum "
-                 "GROUP BY function, callsite, rank ORDER BY function, callsite");
+                 "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM "
+                 "(SELECT function, callsite, rank, time_ns FROM call_sum UNION ALL "
+                 " SELECT f.name, callsite, rank, time_ns FROM total t JOIN function f ON f.id = t.function "
+                 " WHERE off AND direction IS NULL) GROUP BY function, callsite, rank ORDER BY function, callsite");
     while (cursor_next(&rows)) {
         const char *function = cursor_text(&rows, 0, &report->pool);
         int64_t rank = cursor_integer(&rows, 2);
@@ -225,6 +227,87 @@ static void activity_add_calls(struct report *report, struct activity_sums *sums
     report_query_end(report, &rows);
 }
 
+/* Gives the ranks their times out of the course of the run, which is of all calls. */
+static void take_courses(struct report *report, struct activity_sums *sums)
+{
+    struct cursor rows;
+    report_query(
+        report, &rows,
+        "SELECT p.rank, max(p.end_ns - p.begin_ns, 0) * 1e-9, "
+        "total(c.point_to_point_ns + c.wait_ns + c.idle_ns) * 1e-9, total(c.collective_ns) * 1e-9, "
+        "total(c.one_sided_ns) * 1e-9, total(c.file_ns) * 1e-9, total(c.other_ns) * 1e-9 "
+        "FROM process p LEFT JOIN course c USING (rank) WHERE p.begin_ns IS NOT NULL GROUP BY p.rank ORDER BY p.rank");
+    while (cursor_next(&rows)) {
+        static const enum report_activity_kind kinds[] = {SPENT_MESSAGES, SPENT_COLLECTIVES, SPENT_ONE_SIDED,
+                                                          SPENT_FILES, SPENT_OTHER};
+        int64_t rank = cursor_integer(&rows, 0);
+        if (rank < 0 || (size_t)rank >= sums->n_ranks)
+            continue;
+        struct activity_rank *own = &sums->ranks[rank];
+        double outside_s = cursor_real(&rows, 1);
+        memset(own->time_s, 0, sizeof own->time_s);
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            own->time_s[kinds[i]] = fmax(cursor_real(&rows, 2 + (int)i), 0);
+            outside_s -= own->time_s[kinds[i]];
+        }
+        own->time_s[SPENT_COMPUTATION] = fmax(outside_s, 0);
+    }
+    report_query_end(report, &rows);
+}
+
+/* Gives the sites their times out of the totals. What a site waits for is known of the bursts: its shares are taken for
+ * those of all its time. */
+static void take_totals(struct report *report, struct activity_sums *sums)
+{
+    struct report_call_site *of_bursts = sums->sites;
+    size_t n_of_bursts = sums->n_sites;
+    struct cursor rows;
+    sums->sites = NULL;
+    sums->n_sites = 0;
+    report_query(report, &rows,
+                 "SELECT f.name, coalesce(t.callsite, -1), sum(1.0 * t.time_ns) * 1e-9 FROM total t "
+                 "JOIN function f ON f.id = t.function GROUP BY 1, 2 ORDER BY 1, 2");
+    while (cursor_next(&rows)) {
+        const char *function = cursor_text(&rows, 0, &report->pool);
+        struct report_call_site site = {.function = function,
+                                        .callsite = cursor_integer(&rows, 1),
+                                        .awaited_rank = -1,
+                                        .kind = activity_kind(function)};
+        for (size_t i = 0; i < n_of_bursts; i++)
+            if (of_bursts[i].callsite == site.callsite && strcmp(of_bursts[i].function, function) == 0)
+                site = of_bursts[i];
+        double time_s = cursor_real(&rows, 2), known_s = site.time_s + site.between_s;
+        double scale = known_s > 0 ? time_s / known_s : 0;
+        for (size_t i = 0; i < sizeof site.waiting_s / sizeof *site.waiting_s; i++)
+            site.waiting_s[i] *= scale;
+        site.awaited_s *= scale;
+        site.between_s = 0;
+        site.time_s = time_s;
+        ARRAY_ADD(sums->sites, sums->n_sites, site);
+    }
+    report_query_end(report, &rows);
+    free(of_bursts);
+    take_courses(report, sums);
+    report->activities.run_s = report->run.duration_s;
+}
+
+/* The efficiencies of ranks that all last as long as the run. */
+static struct run_efficiencies efficiencies_of_totals(const double *computed_s, size_t n, double run_s)
+{
+    struct run_efficiencies found = RUN_EFFICIENCIES_UNKNOWN;
+    double sum_s = 0, most_s = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum_s += computed_s[i];
+        most_s = fmax(most_s, computed_s[i]);
+    }
+    if (n > 0 && most_s > 0 && run_s >= most_s) {
+        found.share[EFFICIENCY_LOAD_BALANCE] = sum_s / (double)n / most_s;
+        found.share[EFFICIENCY_COMMUNICATION] = most_s / run_s;
+        found.share[EFFICIENCY_PARALLEL] = sum_s / (double)n / run_s;
+    }
+    return found;
+}
+
 /* What ranks computed is known only where no process and no record is missing. */
 static void find_efficiencies(struct report *report, const struct activity_sums *sums,
                               const struct run_program *program)
@@ -233,9 +316,10 @@ static void find_efficiencies(struct report *report, const struct activity_sums 
     double *computed_s = xcalloc(sums->n_ranks, sizeof *computed_s);
     for (size_t rank = 0; rank < sums->n_ranks; rank++)
         computed_s[rank] = sums->ranks[rank].time_s[SPENT_COMPUTATION];
-    const struct run_efficiencies found = report->whole.times_known
+    const struct run_efficiencies found = !report->whole.times_known ? RUN_EFFICIENCIES_UNKNOWN
+                                          : program->n_ranks > 0
                                               ? run_efficiencies_of(program, computed_s, activities->run_s, NAN)
-                                              : RUN_EFFICIENCIES_UNKNOWN;
+                                              : efficiencies_of_totals(computed_s, sums->n_ranks, activities->run_s);
     activities->load_balance = found.share[EFFICIENCY_LOAD_BALANCE];
     activities->communication = found.share[EFFICIENCY_COMMUNICATION];
     activities->parallel = found.share[EFFICIENCY_PARALLEL];
@@ -398,7 +482,10 @@ static void judge_run(struct report *report, struct run_program *program, struct
     struct error reason;
     add_program(report, &sums, program);
     find_awaited(&sums, program, recorded);
-    activity_add_calls(report, &sums);
+    if (report->whole.detail == WHOLE_ALL)
+        activity_add_calls(report, &sums);
+    else
+        take_totals(report, &sums);
     if (sums.n_ranks > 0) {
         sum_rows(report, &sums, program);
         note_ranks(report, &sums);
@@ -418,6 +505,52 @@ static void judge_run(struct report *report, struct run_program *program, struct
     }
 }
 
+/* Shows what totals alone say: who spent how long where. */
+static void judge_totals(struct report *report)
+{
+    struct run_program none = {0};
+    struct activity_sums sums = {.n_ranks = (size_t)report->run.world_size,
+                                 .ranks = xcalloc((size_t)report->run.world_size, sizeof *sums.ranks)};
+    take_totals(report, &sums);
+    sum_rows(report, &sums, &none);
+    note_ranks(report, &sums);
+    keep_sites(report, &sums);
+    find_out_of_line(report, &sums);
+    if (!(report->activities.ranks_s > 0))
+        report->activities.unknown = "no time of any rank is recorded";
+    report->no_findings =
+        "the trace has totals alone: late ranks and waits need single calls, which a recording without "
+        "--sums has";
+    free(sums.ranks);
+    free(sums.sites);
+}
+
+/* Adds up the windows of all ranks by the parts of the run in which they lie. */
+static void collect_course(struct report *report)
+{
+    double inside_s[REPORT_COURSE] = {0}, all_s[REPORT_COURSE] = {0}, part_s = report->run.duration_s / REPORT_COURSE;
+    struct cursor rows;
+    report_query(
+        report, &rows,
+        "SELECT begin_ns * 1e-9, end_ns * 1e-9, 1e-9 * (point_to_point_ns + wait_ns + idle_ns + collective_ns + "
+        "one_sided_ns + file_ns + other_ns) FROM course WHERE end_ns > begin_ns");
+    while (cursor_next(&rows)) {
+        double begin_s = fmax(cursor_real(&rows, 0), 0), end_s = fmin(cursor_real(&rows, 1), report->run.duration_s);
+        double inside = fmin(cursor_real(&rows, 2) / (end_s - begin_s), 1);
+        for (size_t i = (size_t)(begin_s / part_s); end_s > begin_s && i < REPORT_COURSE && (double)i * part_s < end_s;
+             i++) {
+            double from_s = fmax(begin_s, (double)i * part_s), to_s = fmin(end_s, (double)(i + 1) * part_s);
+            inside_s[i] += inside * fmax(to_s - from_s, 0);
+            all_s[i] += fmax(to_s - from_s, 0);
+        }
+    }
+    report_query_end(report, &rows);
+    for (size_t i = 0; i < REPORT_COURSE; i++) {
+        report->course[i] = all_s[i] > 0 ? inside_s[i] / all_s[i] : NAN;
+        report->has_course = report->has_course || (all_s[i] > 0 && report->run.duration_s >= REPORT_COURSE_S);
+    }
+}
+
 void report_collect_activity(struct report *report)
 {
     struct run_program program = {0};
@@ -425,6 +558,11 @@ void report_collect_activity(struct report *report)
     struct findings_watch watch;
     struct error reason;
     report->activities = (struct report_activities){.load_balance = NAN, .communication = NAN, .parallel = NAN};
+    collect_course(report);
+    if (report->whole.detail == WHOLE_TOTALS) {
+        judge_totals(report);
+        return;
+    }
     if (findings_watch_init(&watch, report->database, report->path, &reason) == 0 &&
         run_program_read_recorded(report->database, report->path, &watch.messages, &watch.watch, &program, &recorded,
                                   &reason) == 0)

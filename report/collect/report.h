@@ -69,7 +69,9 @@ struct report_call_site {
     double awaited_s;
 };
 
-enum { REPORT_CALL_SITES = 20, REPORT_OUT_OF_LINE = 3 };
+enum { REPORT_CALL_SITES = 20, REPORT_OUT_OF_LINE = 3, REPORT_COURSE = 60 };
+/* Least length of a run whose course is shown, s. */
+#define REPORT_COURSE_S 0.5
 
 /* A rank whose computation, or whose time inside MPI, is far from that of the others. */
 struct report_out_of_line {
@@ -453,6 +455,9 @@ struct report {
     struct report_fine_grained fine_grained;
     struct report_gpu gpu;
     struct report_activities activities;
+    /* Course of the run: share of the ranks' time inside MPI, by parts of equal length; NaN where no rank was. */
+    double course[REPORT_COURSE];
+    bool has_course; /* the run is long enough for one */
     struct findings findings;
     const char *no_findings;                                  /* why none were looked for; NULL: they were */
     struct report_site_error site_errors[REPORT_SITE_ERRORS]; /* the furthest off first */

@@ -56,6 +56,8 @@ void present_diagnosis(struct document *document, const struct report *report, s
     }
     if (told < findings->n)
         document_line(document, "%zu more: --section findings", findings->n - told);
+    if (report->whole.of_bursts[0] != '\0')
+        document_line(document, "findings, waits and models are of %s; times are of all", report->whole.of_bursts);
 }
 
 void present_findings(struct document *document, const struct report *report)

@@ -300,12 +300,27 @@ static void present_out_of_line(struct document *document, const struct report *
         document_line(document, "and %zu more ranks", activities->all_out_of_line - activities->n_out_of_line);
 }
 
+/* Shows the course of the run, a character a part of it: tenths of the ranks' time inside MPI. */
+static void present_course(struct document *document, const struct report *report)
+{
+    char strip[REPORT_COURSE + 1] = "", end[32];
+    if (!report->has_course)
+        return;
+    for (size_t i = 0; i < REPORT_COURSE; i++) {
+        double tenths = fmin(fmax(floor(10 * report->course[i]), 0), 9);
+        strip[i] = isnan(report->course[i]) ? ' ' : (char)('0' + (int)tenths);
+    }
+    document_line(document, "in MPI, tenths: %s", strip);
+    document_line(document, "from 0 to %s", words_seconds(end, sizeof end, report->run.duration_s));
+}
+
 /* Presents all but the diagnosis, which comes between head and rest. */
 static void present_summary_rest(struct document *document, const struct report *report)
 {
     document_heading(document, "Time of all ranks");
     present_time(document, report);
     present_summary_efficiency(document, report);
+    present_course(document, report);
     if (report->activities.unknown == NULL && report->activities.n_sites > 0) {
         document_heading(document, "Call sites that cost most");
         present_sites(document, report, SITES_SHOWN, SITE_COLUMNS);

@@ -303,11 +303,16 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
         sites_object(&report->rma), "files", sites_object(&report->files));
     json_set(all, "site_errors", fields_array(&report_site_error_fields, report->site_errors, report->n_site_errors));
     json_set(all, "whole", json_boolean(report->whole.is_whole));
+    json_set(all, "detail", report->whole.of_bursts[0] != '\0' ? json_string(report->whole.of_bursts) : json_null());
     json_set(all, "not_whole", report->whole.is_whole ? json_null() : json_string(report->whole.reason));
     json_set(all, "partitions", partitions_object(&report->partitions));
     json_set(all, "fine_grained", fine_grained_object(&report->fine_grained));
     json_set(all, "gpu", gpu_object(&report->gpu));
     json_set(all, "time", activity_object(report));
+    struct json *course = json_array();
+    for (size_t i = 0; i < REPORT_COURSE; i++)
+        json_add(course, json_finite(report->course[i]));
+    json_set(all, "course", course);
     json_set(all, "findings", findings_array(&report->findings));
     if (report->no_findings != NULL)
         json_set(all, "no_findings", json_string(report->no_findings));

@@ -9,37 +9,39 @@
 #include "share/base/nearest.h"
 
 static const struct section sections[] = {
-    {"summary", NULL, "the first screen, printed by default", "", present_summary},
+    {"summary", NULL, "the first screen, printed by default", "", present_summary, true},
     {"findings", "Findings", "what costs the ranks time, in sentences", "nothing costs 3 % of the ranks' time or more",
-     present_findings},
-    {"run", "Run", "command, MPI, ranks, time, waiting for processors", "", present_run},
+     present_findings, false},
+    {"run", "Run", "command, MPI, ranks, time, waiting for processors", "", present_run, true},
     {"whole-run", "Whole run", "the stored replay: blame, critical path, efficiencies",
-     "no replay is stored; run 'mpistair replay TRACE --machine NAME'", present_replay},
-    {"completeness", "Completeness", "what is missing in the recording, and why", "", present_completeness},
+     "no replay is stored; run 'mpistair replay TRACE --machine NAME'", present_replay, false},
+    {"completeness", "Completeness", "what is missing in the recording, and why", "", present_completeness, true},
     {"collectives", "Collectives", "call sites of collectives, and for which rank they wait",
-     "no collective was recorded", present_collectives},
+     "no collective was recorded", present_collectives, false},
     {"rma", "One-sided communication", "call sites of transfers and synchronisations", "no one-sided call was recorded",
-     present_rma},
+     present_rma, false},
     {"partitions", "Partitioned messages", "call sites of partitioned messages, and what arrived early",
-     "no partitioned message was recorded", present_partitions},
+     "no partitioned message was recorded", present_partitions, false},
     {"fine-grained", "Fine-grained messages", "time saved by sending parts of buffers as threads finish",
      "the trace has no machine table, or no rank sent in a round; 'mpistair predict TRACE --machine NAME' stores a "
      "table",
-     present_fine_grained},
+     present_fine_grained, false},
     {"gpu", "GPUs", "the best path for data between GPUs, by kind of round",
      "no message between GPUs was recorded, or the trace has no machine table; 'mpistair predict TRACE --machine NAME' "
      "stores a table",
-     present_gpu},
-    {"files", "Files", "call sites of file calls: bytes, time, rate", "no call on a file was recorded", present_files},
+     present_gpu, false},
+    {"files", "Files", "call sites of file calls: bytes, time, rate", "no call on a file was recorded", present_files,
+     false},
     {"call-sites", "Call sites", "time inside MPI by call site, and what it waits for",
-     "when ranks were inside MPI is not known", present_call_sites},
-    {"levels", "Levels", "messages inside sockets, between them, between nodes", "", present_levels},
-    {"rounds", "Rounds", "kinds of rounds of messages, and their time", "", present_rounds},
-    {"models", "Models", "errors of the models, and the replicate error", "", present_models},
-    {"ranks", "Ranks", "measured and modelled time of ranks", "", present_ranks},
+     "when ranks were inside MPI is not known", present_call_sites, true},
+    {"levels", "Levels", "messages inside sockets, between them, between nodes", "", present_levels, true},
+    {"rounds", "Rounds", "kinds of rounds of messages, and their time", "", present_rounds, false},
+    {"models", "Models", "errors of the models, and the replicate error", "", present_models, false},
+    {"ranks", "Ranks", "measured and modelled time of ranks", "", present_ranks, false},
     {"overlap", "Overlap", "communication while ranks compute", "no rank computes long between post and wait",
-     present_overlap},
-    {"why", "Why", "parts of the modelled time, partners, waits", "no rank spends time in messages", present_why},
+     present_overlap, false},
+    {"why", "Why", "parts of the modelled time, partners, waits", "no rank spends time in messages", present_why,
+     false},
 };
 enum { N_SECTIONS = sizeof sections / sizeof sections[0] };
 
@@ -119,6 +121,8 @@ void sections_present(struct document *document, const struct report *report, se
             document_line(document, "%s", sections[i].empty);
         else if (document->n_blocks == heading)
             document->n_blocks--;
+        if (document->n_blocks > heading && !sections[i].of_all && report->whole.of_bursts[0] != '\0')
+            document_line(document, "of %s", report->whole.of_bursts);
         if (document->n_first == 0) {
             document_explain_mark(document, report->whole.reason);
             document->n_first = document->n_blocks;

@@ -16,6 +16,7 @@ struct section {
     const char *empty;          /* the line of a section that was asked for by name and is empty */
     /* Adds what is below the heading; where it adds nothing, the heading is left out as well. */
     void (*present)(struct document *document, const struct report *report);
+    bool of_all; /* of all calls, also where single ones have rows of bursts alone */
 };
 
 /* A set of sections: bit i stands for the i-th of the table. */

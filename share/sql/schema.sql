@@ -627,7 +627,12 @@ CREATE VIEW call(rank, function, begin_ns, end_ns, completed, idle_calls, callsi
 CREATE VIEW call_total(rank, function, calls, time_s) AS
   SELECT rank, function, sum(calls), sum(1.0 * time_ns) * 1e-9
   FROM (SELECT rank, function, max(idle_calls, 1) AS calls, end_ns - begin_ns AS time_ns FROM call
-        UNION ALL SELECT rank, function, calls, time_ns FROM call_sum)
+          WHERE (SELECT detail FROM run) = 'all'
+        UNION ALL SELECT rank, function, calls, time_ns FROM call_sum
+        UNION ALL
+        SELECT t.rank, f.name, iif(t.direction = 'receive' AND f.name GLOB 'MPI_*endrecv*', 0, t.calls), t.time_ns
+          FROM total t JOIN function f ON f.id = t.function
+          WHERE (SELECT detail FROM run) <> 'all' OR (t.off AND t.direction IS NULL))
   GROUP BY rank, function;
 
 -- One row a side of a message, and one an unmatched operation.

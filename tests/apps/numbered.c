@@ -66,8 +66,8 @@ static void exchange(MPI_Comm comm, int tag, long k)
 static void halo(long steps)
 {
     for (long k = 0; k < steps; k++) {
-        if (k % 1000 == 0 && rank == size - 1)
-            pause_us(2000); /* late: the last rank */
+        if (k % 50 == 0 && rank == size - 1)
+            pause_us(300); /* late: the last rank */
         exchange(MPI_COMM_WORLD, 0, k);
     }
 }

@@ -166,7 +166,9 @@ static int write_run_row(const struct trace *trace, sqlite3 *database)
                level_known ? levels[header->thread_level] : "unknown", programs, trace->world_size, trace->n_spools,
                eager_bytes[0], eager_bytes[1], own_cost_ns(trace),
                header->started_by < FN_COUNT ? function_name((uint16_t)header->started_by) : NULL,
-               trace->bursts.thinned ? "bursts" : "all");
+               header->only_totals     ? "none"
+               : trace->bursts.thinned ? "bursts"
+                                       : "all");
     return row_finish(&row);
 }
 
