@@ -81,20 +81,33 @@ static int make_next(struct supply *supply, uint32_t limit, struct supply_chunk 
     return has_room ? make(supply, number, extent, chunk, cause) : -1;
 }
 
+/* Takes a chunk that need not stay, mapped. Where none can be mapped any more, as the program has closed the file or
+ * has no addresses left, only those do that still are. Returns 0 or -1. */
+static int take_left(struct supply *supply, struct left_chunk *left, enum left_choice choice)
+{
+    enum spool_loss cause;
+    if (left_chunks_take(&supply->given_back, left, choice, 0) != 0)
+        return -1;
+    if (!left->map)
+        left->map = spool_file_map(supply->file, supply_offset(left->number), SPOOL_CHUNK_BYTES, 1, &cause);
+    if (left->map)
+        return 0;
+    left_chunks_stay_mapped(&supply->given_back);
+    left_chunks_add(&supply->given_back, *left, 0);
+    return left_chunks_take(&supply->given_back, left, choice, 1);
+}
+
 /* Takes a chunk that is used again: folds one that need not stay. Returns 0 or -1. */
 static int take_used(struct supply *supply, struct supply_chunk *chunk, enum left_choice choice)
 {
     struct left_chunk left;
-    enum spool_loss cause;
     int saved_errno = errno, taken = -1;
     if (fold_is_tight(supply->fold)) { /* longer gaps take less room */
         left_chunks_keep_less(&supply->given_back);
         fold_relieved(supply->fold);
     }
-    if (supply->fold->area && left_chunks_take(&supply->given_back, &left, choice) == 0) {
-        if (!left.map)
-            left.map = spool_file_map(supply->file, supply_offset(left.number), SPOOL_CHUNK_BYTES, 1, &cause);
-        taken = left.map ? fold_chunk(supply->fold, left.map, left.number) : -1;
+    if (supply->fold->area && take_left(supply, &left, choice) == 0) {
+        taken = fold_chunk(supply->fold, left.map, left.number);
         if (taken != 0)
             left_chunks_add(&supply->given_back, left, 0);
         *chunk = (struct supply_chunk){left.map, left.number};
@@ -113,6 +126,8 @@ static int obtain(struct supply *supply, struct supply_chunk *chunk, enum left_c
     int refused = *cause != SPOOL_LOSS_LIMIT;
     if (refused)
         __atomic_store_n(&supply->half, 0, __ATOMIC_RELAXED);
+    if (refused && (*cause == SPOOL_LOSS_CLOSED || *cause == SPOOL_LOSS_ADDRESS_SPACE || *cause == SPOOL_LOSS_MEMORY))
+        left_chunks_stay_mapped(&supply->given_back);
     if (take_used(supply, chunk, LEFT_SHORTER) == 0 ||
         (!refused && make_next(supply, supply->limit, chunk, cause) == 0))
         return 0;

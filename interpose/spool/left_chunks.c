@@ -93,6 +93,13 @@ void left_chunks_open(struct left_chunks *chunks, struct spool_header *header)
     pthread_mutex_init(&chunks->lock, NULL);
 }
 
+void left_chunks_stay_mapped(struct left_chunks *chunks)
+{
+    pthread_mutex_lock(&chunks->lock);
+    chunks->fixed = UINT32_MAX;
+    pthread_mutex_unlock(&chunks->lock);
+}
+
 /* Looks at some of the chunks that are mapped. */
 static void left_look_again(struct left_chunks *chunks)
 {
@@ -143,8 +150,9 @@ static int left_stays(const struct left_chunks *chunks, const struct left_chunk 
     return *first <= *last;
 }
 
-/* What was found on the way through the chunks. */
+/* What is looked for, and what was found on the way through the chunks. */
 struct left_found {
+    int is_mapped;       /* 1: those that are not mapped do not count */
     int64_t first, last; /* bursts of those that stay and have no open record */
     int stays;
     int is_cuttable; /* a stronger cut would spare one */
@@ -154,7 +162,7 @@ struct left_found {
 static int left_may_go(const struct left_chunks *chunks, struct left_chunk *chunk, struct left_found *found)
 {
     int64_t first, last;
-    if (!chunk->is_left || (chunk->map && find_open(chunk)))
+    if (!chunk->is_left || (chunk->map ? find_open(chunk) : found->is_mapped))
         return 0;
     if (!left_stays(chunks, chunk, chunks->header->burst_cut, &first, &last))
         return 1;
@@ -168,7 +176,7 @@ static int left_may_go(const struct left_chunks *chunks, struct left_chunk *chun
 /* Finds a chunk that may be taken; NULL: none. */
 static struct left_chunk *left_find(struct left_chunks *chunks, struct left_found *found)
 {
-    *found = (struct left_found){.stays = 0};
+    *found = (struct left_found){.is_mapped = found->is_mapped};
     for (uint32_t i = 0; i < chunks->n; i++) {
         struct left_chunk *chunk = &chunks->chunks[(chunks->latest + i) % chunks->n];
         if (left_may_go(chunks, chunk, found))
@@ -195,9 +203,9 @@ static int left_keep_less(struct left_chunks *chunks, const struct left_found *f
     return 1;
 }
 
-int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken, enum left_choice choice)
+int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken, enum left_choice choice, int is_mapped)
 {
-    struct left_found found;
+    struct left_found found = {.is_mapped = is_mapped};
     pthread_mutex_lock(&chunks->lock);
     struct left_chunk *chunk = left_find(chunks, &found);
     while (!chunk && left_keep_less(chunks, &found, choice))
@@ -213,7 +221,7 @@ int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken, enum 
 
 void left_chunks_keep_less(struct left_chunks *chunks)
 {
-    struct left_found found;
+    struct left_found found = {.is_mapped = 0};
     pthread_mutex_lock(&chunks->lock);
     if (!left_find(chunks, &found))
         left_keep_less(chunks, &found, LEFT_SHORTER);

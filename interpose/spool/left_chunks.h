@@ -39,6 +39,9 @@ int left_chunk_is_open(struct left_chunk *chunk);
 
 void left_chunks_open(struct left_chunks *chunks, struct spool_header *header);
 
+/* None is unmapped any more, as the process cannot map it again. */
+void left_chunks_stay_mapped(struct left_chunks *chunks);
+
 /* Takes over a chunk that its lane left so long ago that no call is in it unless a record says so. Looks at some of the
  * others, and unmaps what can be. soon: it may be taken at once, so stays mapped. */
 void left_chunks_add(struct left_chunks *chunks, struct left_chunk chunk, int soon);
@@ -48,8 +51,9 @@ enum left_choice {
     LEFT_ANY,     /* the same, and none where a chunk of the last one is all that there is */
 };
 
-/* Takes a chunk that need not stay. Returns 0, or -1 where there is none without open records. */
-int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken, enum left_choice choice);
+/* Takes a chunk that need not stay, of all or of those that are mapped. Returns 0, or -1 where there is none without
+ * open records. */
+int left_chunks_take(struct left_chunks *chunks, struct left_chunk *taken, enum left_choice choice, int is_mapped);
 
 /* Makes fewer or shorter bursts stay from now on. */
 void left_chunks_keep_less(struct left_chunks *chunks);

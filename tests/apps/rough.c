@@ -6,17 +6,18 @@
  *     close   a thread closes all descriptors of files that have a name, opens FILE.RANK, puts it at every number
  *             that it closed, and writes 4 MiB there; before and after MPI_Finalize FILE.RANK must hold those and
  *             no more
- *     limits  with no descriptor left to open, and an address space of 40 MiB more than there is: 64 MiB of
- *             operations, then 30 MiB of memory; then with 4 MiB more, 8 MiB of operations; then with files of
- *             64 KiB at most, until the end, 8 MiB of operations. A line "sent N" of each rank tells how many
- *             operations there were.
+ *     space   4 MiB of operations; with no descriptor left to open, and an address space of 40 MiB more than there
+ *             is, 48 MiB of operations, then 30 MiB of memory; then with 4 MiB more, 8 MiB of operations
+ *     size    4 MiB of operations; then with files of 64 KiB at most, until the end, 8 MiB of operations
  *     forbid  4 MiB of operations; then a filter of seccomp refuses fallocate and ftruncate with the error number FILE;
  *             24 MiB more
  *     refuse  the same, and the filter refuses pwrite, too
+ *     cling   the same, and of each 1024 operations a request is open until the end
  *     links   after MPI_Init rank 0 puts links to FILE where the names of the files in MPISTAIR_SPOOL are, but for
  *             spools
  *     held    some requests of each 1 MiB of operations are completed only at the end, some are asked for by
- *             MPI_Request_get_status first, and some never; 64 MiB of operations */
+ *             MPI_Request_get_status first, and some never; 64 MiB of operations
+ * A line "sent N" of each rank tells how many sends to nobody there were. */
 #include "tests/apps/app.h"
 
 #include <dirent.h>
@@ -41,7 +42,8 @@ enum {
     MIB = 1 << 20,
     A_MIB = MIB / 64, /* operations */
     OWN_BYTES = 4 * MIB,
-    HELD = 12, /* MiB of operations of the way held */
+    HELD = 12,          /* MiB of operations of the way held */
+    CLINGING = 28 * 16, /* requests of the way cling */
 };
 
 static uint64_t n_sent;
@@ -155,7 +157,7 @@ static void lower_space(void)
     memset(memory, 1, 30 * MIB);
     free(memory);
     setrlimit(RLIMIT_NOFILE, &files);
-    printf("whole %llu\n", (unsigned long long)n_sent);
+    puts("whole");
     set_limit(RLIMIT_AS, address_space_bytes() + 4 * MIB);
     send_to_nobody(8 * A_MIB);
     setrlimit(RLIMIT_AS, &before);
@@ -186,13 +188,22 @@ static void refuse(int error, const int *calls, size_t n)
         app_fail("the kernel takes no filter");
 }
 
-static void send_refused(int error, size_t n_calls)
+static void send_refused(int error, size_t n_calls, int n_open)
 {
     static const int calls[] = {SYS_fallocate, SYS_ftruncate, SYS_pwrite64};
-    send_to_nobody(4 * A_MIB);
-    refuse(error, calls, n_calls);
-    send_to_nobody(24 * A_MIB);
-    printf("sent %llu\n", (unsigned long long)n_sent);
+    static MPI_Request open_ones[CLINGING];
+    static int values[CLINGING];
+    for (int i = 0; i < CLINGING; i++) {
+        if (i == CLINGING / 7)
+            refuse(error, calls, n_calls);
+        if (i < n_open)
+            MPI_Irecv(&values[i], 1, MPI_INT, app_rank(), i, MPI_COMM_WORLD, &open_ones[i]);
+        send_to_nobody(28 * A_MIB / CLINGING);
+    }
+    for (int i = 0; i < n_open; i++) {
+        MPI_Cancel(&open_ones[i]);
+        MPI_Wait(&open_ones[i], MPI_STATUS_IGNORE);
+    }
 }
 
 static void plant_links(const char *path)
@@ -256,13 +267,17 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "size") == 0)
         lower_size();
     else if (strcmp(argv[1], "forbid") == 0)
-        send_refused(atoi(argv[2]), 2);
+        send_refused(atoi(argv[2]), 2, 0);
     else if (strcmp(argv[1], "refuse") == 0)
-        send_refused(atoi(argv[2]), 3);
+        send_refused(atoi(argv[2]), 3, 0);
+    else if (strcmp(argv[1], "cling") == 0)
+        send_refused(atoi(argv[2]), 3, CLINGING);
     else if (strcmp(argv[1], "links") == 0)
         plant_links(argv[2]);
     else if (strcmp(argv[1], "held") == 0)
         hold_requests();
+    if (n_sent > 0)
+        printf("sent %llu\n", (unsigned long long)n_sent);
     fflush(stdout);
     MPI_Finalize();
     return strcmp(argv[1], "close") == 0 && !own_is_whole();
