@@ -4,6 +4,7 @@ records are missing, from one rank, and what was recorded until then is in the t
 import contextlib
 import os
 import pathlib
+import shutil
 import subprocess
 
 import job
@@ -61,10 +62,22 @@ def file_system(test, *options):
 
 
 def fault_full(test):
-    """The disk of the spools is full."""
-    with file_system(test, "-o", "size=5m"):
+    """The disk of the spools is full: with room for the totals nothing is lost; without it, it is said."""
+    with file_system(test, "-o", "size=7m"):
         expect_same(test, [], STEPS)
         expect_totals(test)
+    shutil.rmtree(test.spools)
+    test.trace.unlink()
+    with file_system(test, "-o", "size=3m"):  # the totals of one process fit, or, at once, of none
+        expect_same(test, ["of 2 processes are lost: the disk of the spools is full ("], STEPS)
+        test.ingest()
+        test.expect_sound()
+        losses = test.query("SELECT cause, sum(n) FROM loss GROUP BY cause")
+        there = test.query("SELECT sum(calls) FROM total WHERE direction IS NOT NULL GROUP BY rank")
+        print(f"operations in the totals: {there}, lost: {losses}")
+        job.expect_equal([cause for cause, _ in losses], ["disk"], "causes")
+        if not losses[0][1] + sum(n for n, in there) >= 2 * STEPS * 2:
+            job.fail("operations are neither in the totals nor counted as lost")
 
 
 def fault_readonly(test):

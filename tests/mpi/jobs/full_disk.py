@@ -28,7 +28,7 @@ def main():
         job.skip("only root may mount a small file system")
     command = test.launch(test.program("abrupt"), "finish", "40000", "{traffic}")
     variables = test.preloaded(MPISTAIR_INGEST="0")
-    with small_file_system(test.spools, "4m"):
+    with small_file_system(test.spools, "6m"):
         test.must(command, **variables)
         test.ingest()
     test.expect_sound()

@@ -199,9 +199,9 @@ def case_bad_limit(job):
 
 
 def case_full(job):
-    """A file system with room for two chunks and a bit a process."""
+    """A file system with room for the totals of both processes, and two chunks and a bit each."""
     os.mkdir(job.spools)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3500k", "none", job.spools], stderr=subprocess.PIPE,
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=5548k", "none", job.spools], stderr=subprocess.PIPE,
                              text=True)
     if mounted.returncode != 0:
         print("skipped: a small file system needs root:", mounted.stderr.strip())
