@@ -48,7 +48,8 @@ static struct polling polling_of(const struct reading *reading, size_t number)
         return polling;
     for (size_t b = 0; b < reading->n_bursts; b++) {
         there_s += reading_seconds(rank->spans[b].to_ns - rank->spans[b].from_ns);
-        between_s += between_polls_s(rank->items + rank->spans[b].first_item, &rank->spans[b]);
+        if (rank->items)
+            between_s += between_polls_s(rank->items + rank->spans[b].first_item, &rank->spans[b]);
     }
     if ((reading->window != NULL || !reading->is_whole) && whole_s > 0)
         share = fmin(there_s / whole_s, 1);

@@ -42,7 +42,7 @@ static int make_burst(struct reading *reading, uint32_t rank, uint32_t burst, st
     const struct read_rank *r = &reading->ranks[rank];
     struct building building = {.reading = reading,
                                 .span = &r->spans[burst],
-                                .items = r->items + r->spans[burst].first_item,
+                                .items = r->items ? r->items + r->spans[burst].first_item : NULL,
                                 .number = rank,
                                 .burst = burst,
                                 .sleeps = r->sleeps};

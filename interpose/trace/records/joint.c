@@ -129,7 +129,9 @@ static void pass_gap(struct loader *loader, uint32_t lane, uint32_t sequence, in
     bool whole = gaps_between(outside->folded.gaps, outside->folded.n_gaps, lane, outside->next_sequence, sequence,
                               &begin, &end);
     bool silent = place > (outside->place | 1) + (place_is_inside(outside->place) ? 2 : 0);
-    count_gaps(loader, outside->folded.gaps + begin, end - begin, outside->at_ns, silent ? next_ns : outside->at_ns);
+    if (end > begin)
+        count_gaps(loader, outside->folded.gaps + begin, end - begin, outside->at_ns,
+                   silent ? next_ns : outside->at_ns);
     if (!whole)
         lose_count(loader->process, outside->at_ns);
 }
