@@ -628,7 +628,7 @@ CREATE VIEW call_total(rank, function, calls, time_s) AS
   SELECT rank, function, sum(calls), sum(1.0 * time_ns) * 1e-9
   FROM (SELECT rank, function, max(idle_calls, 1) AS calls, end_ns - begin_ns AS time_ns FROM call
           WHERE (SELECT detail FROM run) = 'all'
-        UNION ALL SELECT rank, function, calls, time_ns FROM call_sum
+        UNION ALL SELECT rank, function, calls, time_ns FROM call_sum WHERE NOT off OR kind IN ('send', 'receive')
         UNION ALL
         SELECT t.rank, f.name, iif(t.direction = 'receive' AND f.name GLOB 'MPI_*endrecv*', 0, t.calls), t.time_ns
           FROM total t JOIN function f ON f.id = t.function

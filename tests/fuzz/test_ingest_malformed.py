@@ -63,7 +63,7 @@ RARE_SCRIPT = """world 2
 RARE = {}  # record of RARE_SCRIPT's rank 1 -> its place in the file
 LOST = 200  # in the header: lost[]
 TOPOLOGY, MAPS = LOST + 64 + 64 + 256 + 512 + 1024, LOST + 64 + 64 + 256 + 512 + 1024 + 512
-CHUNKS = 65536 + (1 << 20)  # where chunks begin
+CHUNKS = spool.HEADER_BYTES + spool.AREA_BYTES  # where chunks begin
 FIRST = CHUNKS + 64  # the first record of a spool; that of rank 1 is a communicator
 OPERATIONS = FIRST + spool.CHUNK_BYTES  # the first of the lane of its calls, operations of 64 bytes
 
@@ -121,7 +121,7 @@ CASES = [
     ("communicator without parent", patch(FIRST + 8, "<I", 55), 0, "", "damaged"),
 ]
 
-AREA = 65536  # interpose/spool/area.h, beside the header's burst_level, burst_cut, burst_offset_ns and folded_chunks
+AREA = spool.HEADER_BYTES  # interpose/spool/area.h, beside the header's burst_level, burst_cut, burst_offset_ns and folded_chunks
 SLOT, COURSE = AREA + thin.SLOTS_AT, AREA + thin.COURSE_AT
 LEVEL, CUT, OFFSET, DROPPED = 11636, 11640, 11648, 11656
 
