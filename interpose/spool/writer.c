@@ -297,11 +297,6 @@ static void stop_lane(struct spool_lane *lane, int error)
     lane->stopped = 1;
     if (!lane->chunk)
         lane->sequence++; /* nobody takes the chunk that was left for the current one */
-    void (*exhausted)(void) = __atomic_exchange_n(&writer->exhausted, NULL, __ATOMIC_ACQ_REL);
-    if (exhausted && writer->fold.area && lane != &writer->definitions) {
-        exhausted();
-        spool_writer_lose(writer, lane->cause, 1);
-    }
 }
 
 /* Takes the next chunk where the last part of the current one begins, so that what is under way has room if there is

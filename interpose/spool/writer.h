@@ -45,9 +45,6 @@ struct spool_writer {
     pthread_mutex_t lock; /* guards lanes and header->chunks */
     struct supply supply; /* makes the chunks */
     struct fold fold;
-    /* Called once, when a lane gets no further chunk: from now on calls should be added to fold without records. What
-     * is under way has room in the last part of each lane's chunk. NULL: not wanted. */
-    void (*exhausted)(void);
     pthread_mutex_t definitions_lock;
     struct spool_lane definitions; /* of all threads */
     uint32_t definitions_limit;    /* chunks */
