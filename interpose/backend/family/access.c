@@ -21,7 +21,8 @@ static void reserve_access(struct access_call *access, enum access_sort sort, ui
     uint32_t communicator = object ? (uint32_t)(object >> 32) : SPOOL_NO_COMMUNICATOR;
     access->sort = sort;
     access->object = object;
-    access->summed = __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0;
+    unsigned off = __atomic_load_n(&recorder.off, __ATOMIC_RELAXED);
+    access->summed = (off & RECORDER_SUMS) != 0;
     if (!access->summed)
         record = spool_lane_reserve(access->call.thread->lane, sizeof *record);
     access->record = record;
@@ -30,6 +31,7 @@ static void reserve_access(struct access_call *access, enum access_sort sort, ui
     record->function = (uint16_t)access->call.function;
     record->communicator = communicator;
     record->object = (uint32_t)object;
+    record->flags = (uint16_t)off; /* joint calls count for the numbers of those that follow */
     record->begin_ticks = access->call.begin_ticks;
     record->site = access->call.site;
     record->stack = access->call.thread->stack;

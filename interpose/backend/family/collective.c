@@ -120,11 +120,13 @@ void collective_reserve(struct collective_call *collective, uint32_t communicato
 {
     struct spool_collective *record = NULL;
     collective->summed = 0;
-    if (__atomic_load_n(&recorder.off, __ATOMIC_RELAXED))
+    unsigned off = __atomic_load_n(&recorder.off, __ATOMIC_RELAXED);
+    if (off & RECORDER_SUMS)
         sum(collective, communicator);
     else
         record = spool_lane_reserve(collective->call.thread->lane, sizeof *record);
     if (record) {
+        record->flags = (uint16_t)off; /* it counts for the numbers of those that follow */
         record->function = (uint16_t)collective->call.function;
         record->communicator = communicator;
         record->begin_ticks = collective->call.begin_ticks;
