@@ -3,6 +3,7 @@
  *     long_job polls    rank 0 keeps rank 1 waiting, which asks until its messages are there
  *     long_job late     rank 0 receives what rank 1 has long sent, then sends what rank 1 has long been waiting for
  *     long_job window   rounds of messages, collectives and one-sided calls between marks 3 to 6, twice
+ *     long_job uneven   eight barriers and fences; recording is off for two of rank 1's, for three of rank 0's
  */
 #include "tests/apps/app.h"
 
@@ -113,6 +114,21 @@ static void window(int rank)
         }
 }
 
+static void uneven(int rank)
+{
+    int value = rank;
+    MPI_Win win;
+    MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Pcontrol(0);
+    for (int turn = 0; turn < 8; turn++) {
+        if (turn == (rank == 1 ? 2 : 3))
+            MPI_Pcontrol(1);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_fence(0, win);
+    }
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -126,8 +142,10 @@ int main(int argc, char **argv)
         late(rank);
     else if (strcmp(what, "window") == 0)
         window(rank);
+    else if (strcmp(what, "uneven") == 0)
+        uneven(rank);
     else
-        app_fail("'%s' is none of: polls, late, window", what);
+        app_fail("'%s' is none of: polls, late, window, uneven", what);
     MPI_Finalize();
     return 0;
 }

@@ -1,5 +1,5 @@
 /* Adds calls to the totals of the process without a record: all of them with MPISTAIR_DETAIL=none (`mpistair run
- * --sums`), and what is no point-to-point operation while recording is off.
+ * --sums`), and, while recording is off, those that need no partner (pcontrol_begin).
  *
  * A call costs a look into a small table of the entries that were met last, and one at the current window of the
  * course. There is one table of totals for all threads: only under MPI_THREAD_MULTIPLE do several call MPI at once, and

@@ -37,9 +37,9 @@ void session_finalize_begin(struct recorded_call *call);
 /* MPI_Pcontrol switches recording off (0) and on (1), asks the kernel to write the calling thread's newest records to
  * the disk (2), and marks a place in the run with any other number. Every call leaves a SPOOL_MARK.
  *
- * While recording is off, operations keep their records, flagged SPOOL_OFF, since a sender that is off must not
- * shift the matching of a receiver that is on. Pending operations are completed, and of all other calls sums are
- * kept. On and off hold for all threads of the process; a recording window (window.h) may switch recording off
+ * While recording is off, operations, collectives and calls on windows and files keep their records, flagged
+ * SPOOL_OFF: ranks may switch at different times, and what one of them does then must not shift the matching of what
+ * the others do. Other calls are added to the totals. On and off hold for all threads of the process; a recording window (window.h) may switch recording off
  * besides. */
 void pcontrol_begin(struct recorded_call *call, int level);
 

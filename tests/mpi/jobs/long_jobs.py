@@ -100,6 +100,18 @@ def case_window(test):
         test.expect_complete()
 
 
+def case_uneven(test):
+    """Ranks switch recording on at different calls: those made while it was off count for the numbers of the others."""
+    test.record(test.program("long_job"), "uneven")
+    test.expect_sound()
+    for function in ("MPI_Barrier", "MPI_Win_fence"):
+        found = test.query("SELECT instance, rank FROM joint_call WHERE function = ? ORDER BY instance, rank", function)
+        met = [(3, 1)] + [(number, rank) for number in range(4, 9) for rank in range(2)]
+        job.expect_equal(found, met, f"numbers and ranks of {function}")
+        for rank in range(2):
+            job.expect_equal(totals(test, rank)[function], 8, f"all calls of {function} of rank {rank}")
+
+
 def main():
     test = job.Job(__doc__, lambda parser: parser.add_argument("--case", required=True))
     test.ranks = 2
