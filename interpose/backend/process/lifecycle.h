@@ -39,8 +39,8 @@ void session_finalize_begin(struct recorded_call *call);
  *
  * While recording is off, operations, collectives and calls on windows and files keep their records, flagged
  * SPOOL_OFF: ranks may switch at different times, and what one of them does then must not shift the matching of what
- * the others do. Other calls are added to the totals. On and off hold for all threads of the process; a recording window (window.h) may switch recording off
- * besides. */
+ * the others do. Other calls are added to the totals. On and off hold for all threads of the process; a recording
+ * window (window.h) may switch recording off besides. */
 void pcontrol_begin(struct recorded_call *call, int level);
 
 /* mpistair_backend.start, see bind.h. */
