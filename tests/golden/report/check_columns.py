@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -32,16 +33,15 @@ def on_terminal(columns, folder, *arguments, **more):
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([MPISTAIR, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=theirs,
                                stderr=subprocess.DEVNULL, env=environment | more)
-    os.close(theirs)
     shown = b""
+    # This end stays open meanwhile: what lies in a terminal whose other end is closed may be lost.
     while True:
-        try:
-            block = os.read(ours, 65536)
-        except OSError:  # the other end is closed
+        ended = process.poll() is not None
+        if select.select([ours], [], [], 0.05)[0]:
+            shown += os.read(ours, 65536)
+        elif ended:
             break
-        if not block:
-            break
-        shown += block
+    os.close(theirs)
     os.close(ours)
     check(f"{' '.join(arguments)}: exit code", process.wait(timeout=60) in (0, 1))
     return shown.decode().replace("\r\n", "\n")
