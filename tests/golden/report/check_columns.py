@@ -37,7 +37,7 @@ def on_terminal(columns, folder, *arguments, **more):
     # This end stays open meanwhile: what lies in a terminal whose other end is closed may be lost.
     while True:
         ended = process.poll() is not None
-        if select.select([ours], [], [], 0.05)[0]:
+        if select.select([ours], [], [], 0.01)[0]:
             shown += os.read(ours, 65536)
         elif ended:
             break
