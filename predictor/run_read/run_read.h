@@ -38,7 +38,7 @@ int run_program_read(sqlite3 *database, const char *path, const struct run_windo
 /* Describes a call as recorded, for those who want more than the sums of a place. */
 struct run_call {
     uint32_t rank, site;     /* site: in the program's sites */
-    double begin_s, end_s;   /* of the call, since the begin of the run */
+    double begin_s, end_s;   /* of the call, as times of the program are */
     size_t n_steps;          /* steps of the program until its end */
     struct run_parts part_s; /* computation: before it */
 };

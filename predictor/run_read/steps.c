@@ -156,6 +156,7 @@ static void add_measured(struct walk *walk, uint32_t site, int64_t begin_ns, int
                          const struct run_parts *parts)
 {
     const struct reading *reading = walk->building->reading;
+    int64_t shift_ns = reading->bursts[walk->building->burst].shift_ns;
     struct run_parts *measured = &reading->program->measured[walk->place];
     for (int part = 0; part < RUN_PART_COUNT; part++)
         measured->part_s[part] += parts->part_s[part];
@@ -163,8 +164,8 @@ static void add_measured(struct walk *walk, uint32_t site, int64_t begin_ns, int
         reading->watch->call(reading->watch->context, reading->program,
                              &(struct run_call){.rank = walk->building->number,
                                                 .site = site,
-                                                .begin_s = reading_seconds(begin_ns - reading->origin_ns),
-                                                .end_s = reading_seconds(end_ns - reading->origin_ns),
+                                                .begin_s = reading_seconds(begin_ns - shift_ns),
+                                                .end_s = reading_seconds(end_ns - shift_ns),
                                                 .n_steps = reading->program->n_steps,
                                                 .part_s = *parts});
 }

@@ -62,8 +62,7 @@ static void sum_places(struct diagnosis *diagnosis)
     }
 }
 
-/* Finds the calls of each strand, and what ranks compute behind their last one. Forgets the calls where they do not
- * fit. */
+/* Finds the calls of each strand. Forgets the calls where they do not fit. */
 static void divide_calls(struct diagnosis *diagnosis)
 {
     struct run_program *program = &diagnosis->program;
@@ -76,11 +75,6 @@ static void divide_calls(struct diagnosis *diagnosis)
         while (call < calls->n && calls->rows[call].first_step < strand->first_step + strand->n_steps)
             call++;
         diagnosis->first_call[i + 1] = call;
-        if (i > 0 && program->strands[i - 1].rank == strand->rank)
-            continue;
-        double last_s =
-            call > diagnosis->first_call[i] ? diagnosis_call_end_s(&calls->rows[call - 1]) : strand->begin_s;
-        diagnosis->tail_s[strand->rank] = fmax(diagnosis->recorded.rank_end_s[strand->rank] - last_s, 0);
     }
 }
 
@@ -195,7 +189,6 @@ void diagnosis_init(struct diagnosis *diagnosis, struct run_program *read, struc
     diagnosis->courses = xcalloc(program->n_ranks, sizeof *diagnosis->courses);
     diagnosis->sites = xcalloc(program->n_sites, sizeof *diagnosis->sites);
     diagnosis->first_call = xcalloc(program->n_strands + 1, sizeof *diagnosis->first_call);
-    diagnosis->tail_s = xcalloc(program->n_ranks, sizeof *diagnosis->tail_s);
     take_recorded(program);
     keep_longest_waits(&diagnosis->recorded);
     sum_places(diagnosis);
@@ -218,7 +211,6 @@ void diagnosis_release(struct diagnosis *diagnosis)
     free(diagnosis->sites);
     free(diagnosis->courses);
     free(diagnosis->first_call);
-    free(diagnosis->tail_s);
     free(diagnosis->events);
 }
 
@@ -341,6 +333,27 @@ void diagnosis_find_receives(const struct diagnosis *diagnosis, uint32_t site, b
         }
     }
     free(is_sent);
+}
+
+double diagnosis_when_s(const struct diagnosis *diagnosis, double at_s)
+{
+    const struct run_program *program = &diagnosis->program;
+    struct cursor rows;
+    struct error error = {0};
+    int64_t burst = 0;
+    double when_s = at_s - diagnosis->recorded.begin_s;
+    if (program->n_bursts == 0)
+        return when_s;
+    while ((size_t)burst + 1 < program->n_bursts && program->burst_s[burst + 1] <= at_s)
+        burst++;
+    cursor_open(&rows, diagnosis->database, diagnosis->path,
+                "SELECT begin_ns * 1e-9 FROM burst ORDER BY begin_ns LIMIT 1 OFFSET ?1", &error);
+    if (rows.result == 0)
+        sqlite3_bind_int64(rows.statement, 1, burst);
+    if (cursor_next(&rows))
+        when_s = cursor_real(&rows, 0) + at_s - program->burst_s[burst];
+    cursor_close(&rows);
+    return when_s;
 }
 
 double diagnosis_site_s(const struct diagnosis *diagnosis, uint32_t site)

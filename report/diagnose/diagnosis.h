@@ -56,9 +56,8 @@ struct diagnosis {
     size_t *first_call;            /* [n_strands + 1] */
     struct run_blame blame;
     double all_s;                     /* time of all ranks */
-    double run_s;                     /* first begin to last end, as run_retime has it */
+    double run_s;                     /* what was recorded of the run, as run_retime has it */
     double *rank_s;                   /* [n_ranks] */
-    double *tail_s;                   /* [n_ranks] computation behind the last call */
     double *busy_share;               /* [n_ranks] of its computation it waited for a processor; 0: not known */
     struct diagnosis_course *courses; /* [n_ranks] less what it waited for a processor */
     struct diagnosis_place *places;   /* [n_places] */
@@ -112,6 +111,8 @@ uint32_t diagnosis_site_of(const struct diagnosis *diagnosis, const char *functi
 uint32_t diagnosis_place_of(const struct diagnosis *diagnosis, uint32_t rank, uint32_t site);
 /* Marks in is_place[n_places] those where the messages of a site that sends are received or waited for. */
 void diagnosis_find_receives(const struct diagnosis *diagnosis, uint32_t site, bool *is_place);
+/* Returns when in the run a time of the program was: seconds since the run began, with what lies between bursts. */
+double diagnosis_when_s(const struct diagnosis *diagnosis, double at_s);
 /* Returns the time of a site in MPI, all ranks. */
 double diagnosis_site_s(const struct diagnosis *diagnosis, uint32_t site);
 

@@ -56,10 +56,11 @@ static double ends_sum_waits(const struct diagnosis *diagnosis, double from_s, d
 
 static int ends_judge(struct diagnosis *diagnosis, enum finding_number kind, double from_s, double to_s)
 {
-    double run_s = diagnosis->recorded.end_s - diagnosis->recorded.begin_s;
+    double begin_s = diagnosis_when_s(diagnosis, from_s), end_s = diagnosis_when_s(diagnosis, to_s);
+    double length_s = end_s - begin_s, run_s = diagnosis_when_s(diagnosis, diagnosis->recorded.end_s);
     uint32_t rank = 0, site = UINT32_MAX;
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if (!(to_s - from_s >= fmax(END_TENTH * run_s, END_LEAST_S)))
+    if (!(length_s >= fmax(END_TENTH * run_s, END_LEAST_S)))
         return 0;
     double cost_s = ends_sum_waits(diagnosis, from_s, to_s, &rank, &site);
     struct finding finding = diagnosis_finding(kind, cost_s);
@@ -68,8 +69,8 @@ static int ends_judge(struct diagnosis *diagnosis, enum finding_number kind, dou
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.rank = rank;
-    finding.begin_s = from_s - diagnosis->recorded.begin_s;
-    finding.end_s = to_s - diagnosis->recorded.begin_s;
+    finding.begin_s = begin_s;
+    finding.end_s = end_s;
     uint32_t place = diagnosis_place_of(diagnosis, rank, site);
     if (place != UINT32_MAX) {
         finding.mend = mend_new();
@@ -77,8 +78,8 @@ static int ends_judge(struct diagnosis *diagnosis, enum finding_number kind, dou
     }
     return diagnosis_add(diagnosis, finding,
                          "the %s takes %s, %.0f %% of the run; ranks wait %s in it, most for rank %" PRIu32 " at %s",
-                         kind == FINDING_START_UP ? "start-up" : "shut-down", diagnosis_seconds(took, to_s - from_s),
-                         100 * (to_s - from_s) / run_s, diagnosis_seconds(waited, cost_s), rank, text);
+                         kind == FINDING_START_UP ? "start-up" : "shut-down", diagnosis_seconds(took, length_s),
+                         100 * length_s / run_s, diagnosis_seconds(waited, cost_s), rank, text);
 }
 
 int diagnose_ends(struct diagnosis *diagnosis)

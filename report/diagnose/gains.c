@@ -14,7 +14,7 @@ enum { GAIN_MOST_STEPS = 150000000, GAIN_MOST_REPLAYS = 64, GAIN_MOST_COMPARED =
 
 static double gains_of(const struct diagnosis *diagnosis, const struct run_mend *mend)
 {
-    double mended_s = run_retime(&diagnosis->program, diagnosis->calls, diagnosis->tail_s, mend);
+    double mended_s = run_retime(&diagnosis->program, diagnosis->calls, mend);
     return fmax(diagnosis->run_s - mended_s, 0);
 }
 
@@ -131,7 +131,7 @@ void gains_collect(struct diagnosis *diagnosis)
     qsort(findings->rows, findings->n, sizeof *findings->rows, gains_compare_costs);
     diagnosis->run_s = NAN;
     if (diagnosis->calls->n > 0)
-        diagnosis->run_s = run_retime(&diagnosis->program, diagnosis->calls, diagnosis->tail_s, NULL);
+        diagnosis->run_s = run_retime(&diagnosis->program, diagnosis->calls, NULL);
     if (diagnosis->run_s > 0) {
         replays = GAIN_MOST_STEPS / (diagnosis->program.n_steps + 1);
         replays = gains_find(diagnosis, replays < GAIN_MOST_REPLAYS ? replays : GAIN_MOST_REPLAYS);

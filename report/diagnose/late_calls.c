@@ -233,7 +233,7 @@ static size_t find_moments(const struct diagnosis *diagnosis, uint32_t site, con
         if (event->site != site || event->rank != rank->rank || event->step >= diagnosis->program.n_steps)
             continue;
         const struct run_timed_call *call = &diagnosis->calls->rows[run_timed_call_of(diagnosis->calls, event->step)];
-        moments[n++] = (struct late_moment){event->step, call->begin_s - diagnosis->recorded.begin_s, event->cost_s, 0};
+        moments[n++] = (struct late_moment){event->step, call->begin_s, event->cost_s, 0};
     }
     if (n > 0)
         qsort(moments, n, sizeof *moments, compare_moments);
@@ -289,6 +289,8 @@ static int add_late_rank(struct diagnosis *diagnosis, const struct site_sums *su
     finding.rank = rank->rank;
     if (find_stretch(moments, n, calls, &finding)) {
         finding.kind = FINDING_LATE_STRETCH;
+        finding.begin_s = diagnosis_when_s(diagnosis, finding.begin_s);
+        finding.end_s = diagnosis_when_s(diagnosis, finding.end_s);
         snprintf(when, sizeof when, ", all from %.3g to %.3g s", finding.begin_s, finding.end_s);
     } else if (is_trend(moments, n)) {
         finding.kind = FINDING_LATE_TREND;

@@ -661,19 +661,26 @@ int run_retime_begin(struct run_program *program, struct run_timed_calls *calls)
     return 0;
 }
 
-double run_retime(const struct run_program *program, const struct run_timed_calls *calls, const double *tail_s,
-                  const struct run_mend *mend)
+double run_retime(const struct run_program *program, const struct run_timed_calls *calls, const struct run_mend *mend)
 {
     struct timing timing = {.program = program, .calls = calls, .mend = mend};
-    double first_s = INFINITY, last_s = -INFINITY;
+    size_t n_bursts = program->n_bursts > 0 ? program->n_bursts : 1;
+    double sum_s = 0, *first_s = xmalloc(n_bursts * sizeof *first_s), *last_s = xmalloc(n_bursts * sizeof *last_s);
     bool done = timing_run_all(&timing);
+    for (size_t i = 0; i < n_bursts; i++) {
+        first_s[i] = INFINITY;
+        last_s[i] = -INFINITY;
+    }
     for (size_t i = 0; i < program->n_strands; i++) {
         const struct run_strand *strand = &program->strands[i];
-        bool is_first = i == 0 || program->strands[i - 1].rank != strand->rank;
-        first_s = fmin(first_s, strand->begin_s);
-        last_s = fmax(last_s, fmax(timing.now_s[i], timing.later_s[i]) + timing.carried_s[i] +
-                                  (is_first ? tail_s[strand->rank] : 0));
+        double end_s = fmax(timing.now_s[i], timing.later_s[i]) + timing.carried_s[i] + strand->tail_s;
+        first_s[strand->burst] = fmin(first_s[strand->burst], strand->begin_s);
+        last_s[strand->burst] = fmax(last_s[strand->burst], end_s);
     }
+    for (size_t i = 0; i < n_bursts; i++)
+        sum_s += fmax(last_s[i] - first_s[i], 0);
+    free(first_s);
+    free(last_s);
     timing_release(&timing);
-    return done ? last_s - first_s : (double)NAN;
+    return done ? sum_s : (double)NAN;
 }

@@ -48,10 +48,9 @@ struct run_mend {
 /* Makes rest_s and edges of the calls, and marks messages as MESSAGE_AWAITED whose send waited though it need not.
  * Returns 0, or -1 where calls and steps do not fit together. */
 int run_retime_begin(struct run_program *program, struct run_timed_calls *calls);
-/* Returns the seconds from the first begin to the last end of a rank; NaN where ranks wait for each other for ever.
- * tail_s[n_ranks]: computation behind the last call of each rank. */
-double run_retime(const struct run_program *program, const struct run_timed_calls *calls, const double *tail_s,
-                  const struct run_mend *mend);
+/* Returns the seconds from the first begin to the last end of a rank, of each burst, added up; NaN where ranks wait for
+ * each other for ever. */
+double run_retime(const struct run_program *program, const struct run_timed_calls *calls, const struct run_mend *mend);
 
 /* Frees the rows as well. */
 void run_timed_calls_release(struct run_timed_calls *calls);

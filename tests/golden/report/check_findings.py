@@ -343,6 +343,14 @@ def late_in_time(folder):
         made = made_late(late_ns)
         row = expect_kind(kind, folder, made, kind, "rank 2 arrives last at", *words)
         expect_gain(kind, row, made, balanced)
+    made = made_late(lambda step: 5 * MS)
+    for n, lines in enumerate(([(30.5, 60.5)], [(0, 60.5), (90.5, 240.5)])):
+        kept = [(int(begin * MS), int(end_ns * MS)) for begin, end_ns in lines]
+        row = findings(made.write(folder / "a.db", *(f"INSERT INTO burst VALUES ({begin}, {end_ns});" for begin, end_ns in kept)))[0]
+        check(f"share of the gain in bursts {n}", row[0] == "late-rank" and 0.75 < float(row[9]) < 0.87, row)
+    made = made_late(lambda step: 5 * MS * (40 <= step < 50))
+    row = findings(made.write(folder / "a.db", f"INSERT INTO burst VALUES ({4 * MS}, {12 * MS}), ({20 * MS}, {100 * MS});"))[0]
+    check("a stretch in bursts: when in the run", row[0] == "late-stretch" and "all from 0.04" in row[7] and " to 0.09" in row[7], row)
     expect_kind("a stretch of two", folder, made_late(lambda step: 3 * MS * (20 <= step < 40), 2), "late-stretch", "rank 1 arrives last at")
     made = Made(4)
     for _ in range(20):
