@@ -21,13 +21,13 @@ enum { JOINT_SMALL_BYTES = 1024, JOINT_LEAST_CALLS = 32, JOINT_LEAST_BARRIERS = 
 
 /* One execution of a collective. */
 struct joint_execution {
-    uint32_t behind; /* members that come right from another one */
-    double length_s; /* of all members */
+    uint32_t behind;         /* members that come right from another one */
+    double length_s, rest_s; /* of all members; rest: behind the last one's arrival */
 };
 
 struct collective_site {
     uint64_t calls, behind; /* behind: of executions whose members all come right from another one */
-    double behind_s, bytes;
+    double behind_s, behind_rest_s, rest_s, bytes;
     bool one_sided; /* transfers or file calls lie between its calls */
 };
 
@@ -54,6 +54,7 @@ static void joint_sum_call(const struct diagnosis *diagnosis, uint32_t strand, s
     struct joint_execution *execution =
         &executions[program->members[program->steps[call->first_step].object].collective];
     execution->length_s += (double)call->length_s;
+    execution->rest_s += fmax((double)call->rest_s, 0);
     if (at == diagnosis->first_call[strand])
         return;
     size_t before = diagnosis->calls->rows[at - 1].first_step;
@@ -73,9 +74,11 @@ static void joint_sum_executions(const struct diagnosis *diagnosis, const struct
         uint32_t number = program->members[program->steps[i].object].collective;
         const struct run_collective *collective = &program->collectives[number];
         struct collective_site *site = &sites[diagnosis_site_of_step(diagnosis, i)];
+        site->rest_s += executions[number].rest_s / collective->n_members;
         if (executions[number].behind == collective->n_members) {
             site->behind++;
             site->behind_s += executions[number].length_s / collective->n_members;
+            site->behind_rest_s += executions[number].rest_s / collective->n_members;
         }
     }
 }
@@ -93,7 +96,7 @@ static int joint_judge_small(struct diagnosis *diagnosis, uint32_t site, const s
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.mend = mend_new();
-    mend_rests(&diagnosis->program, finding.mend, site, 1 - (double)sums->behind / (double)sums->calls);
+    mend_rests(&diagnosis->program, finding.mend, site, sums->rest_s > 0 ? 1 - sums->behind_rest_s / sums->rest_s : 1);
     return diagnosis_add(diagnosis, finding,
                          "%s is called %" PRIu64
                          " times by a rank for %s each, right behind each other: %s, %.0f %% of all "
@@ -122,12 +125,21 @@ static int joint_judge_barrier(struct diagnosis *diagnosis, uint32_t site, const
                          diagnosis_seconds(waited, wait_s), each, text, 100 * wait_s / diagnosis->all_s);
 }
 
+/* Of MPI_Gatherv and MPI_Scatterv the root handles the sum, however it is divided. */
 static bool joint_has_counts(const char *function)
 {
-    static const char *const names[] = {"gatherv",   "scatterv",  "allgatherv",
-                                        "alltoallv", "alltoallw", "reduce_scatter"};
+    static const char *const names[] = {"allgatherv", "alltoallv", "alltoallw", "reduce_scatter"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (run_collective_named(function, names[i]))
+            return true;
+    return false;
+}
+
+/* Says whether ranks are on several nodes: inside one, all copy from whoever has the bytes, and even shares gain little. */
+static bool joint_spans_nodes(const struct run_program *program)
+{
+    for (size_t i = 1; i < program->n_ranks; i++)
+        if (program->ranks[i].node != program->ranks[0].node)
             return true;
     return false;
 }
@@ -159,8 +171,10 @@ static int joint_judge_counts(struct diagnosis *diagnosis, uint32_t site, double
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.rank = (int64_t)worst;
-    finding.mend = mend_new();
-    mend_rests(&diagnosis->program, finding.mend, site, even / rank_bytes[worst]);
+    if (joint_spans_nodes(program)) {
+        finding.mend = mend_new();
+        mend_rests(&diagnosis->program, finding.mend, site, even / rank_bytes[worst]);
+    }
     return diagnosis_add(diagnosis, finding,
                          "rank %zu has %.0f %% of the bytes of %s, %zu ranks share the rest: %s, %.0f %% of all time",
                          worst, 100 * share, text, n - 1, diagnosis_seconds(took, transfer_s),

@@ -256,15 +256,15 @@ static bool is_root(const struct diagnosis *diagnosis, uint32_t site, uint32_t r
     return false;
 }
 
-/* Lets the rank compute no longer before a call than the others do in the median; where no other rank comes there, it
- * does its part of the work only. */
+/* Lets the rank compute no longer before a call than the others do in the median; where no other rank comes there, or
+ * it is the root, it does its part of the work only. */
 static struct run_mend *mend_late(const struct diagnosis *diagnosis, const struct site_sums *sums,
-                                  const struct site_rank *late)
+                                  const struct site_rank *late, bool is_root)
 {
     struct run_mend *mend = mend_new();
     double most_s = 0, *mean_s = xcalloc(sums->n_ranks, sizeof *mean_s);
     size_t n = 0;
-    for (size_t i = 0; i < sums->n_ranks; i++)
+    for (size_t i = 0; i < sums->n_ranks && !is_root; i++)
         if (&sums->ranks[i] != late && diagnosis->places[sums->ranks[i].place].calls > 0)
             mean_s[n++] = sums->ranks[i].computed_s / diagnosis->places[sums->ranks[i].place].calls;
     if (n > 0)
@@ -301,7 +301,7 @@ static int add_late_rank(struct diagnosis *diagnosis, const struct site_sums *su
     free(moments);
     if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)
         return -1;
-    finding.mend = mend_late(diagnosis, sums, rank);
+    finding.mend = mend_late(diagnosis, sums, rank, finding.kind == FINDING_ROOT_PART);
     if (finding.kind == FINDING_ROOT_PART)
         return diagnosis_add(diagnosis, finding,
                              "rank %" PRIu32

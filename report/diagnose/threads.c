@@ -9,6 +9,7 @@
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
+#include "share/base/statistics.h"
 
 /* How many times as long calls must last as those without another thread beside them. */
 #define THREAD_SLOWED 1.5
@@ -57,6 +58,20 @@ static void threads_sum_rank(const struct thread_call *calls, size_t n, struct t
     free(meets);
 }
 
+/* Returns what the fastest tenth of a site's calls takes at most, as part of the mean. */
+static double threads_fast_part(const struct diagnosis *diagnosis, uint32_t site)
+{
+    double *rest_s = xcalloc(diagnosis->calls->n, sizeof *rest_s);
+    size_t n = 0;
+    for (size_t i = 0; i < diagnosis->calls->n; i++)
+        if (diagnosis_site_of_step(diagnosis, diagnosis->calls->rows[i].first_step) == site)
+            rest_s[n++] = fmax((double)diagnosis->calls->rows[i].rest_s, 0);
+    sort_doubles(rest_s, n);
+    double part = rest_s[n / 10] / mean_of(rest_s, n);
+    free(rest_s);
+    return part;
+}
+
 static int threads_judge(struct diagnosis *diagnosis, uint32_t site, const struct thread_site *sums)
 {
     bool has_like = sums->alone >= THREAD_LEAST_LIKE;
@@ -71,7 +86,8 @@ static int threads_judge(struct diagnosis *diagnosis, uint32_t site, const struc
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.mend = mend_new();
-    mend_rests(&diagnosis->program, finding.mend, site, has_like ? like_s * (double)sums->n / sums->rest_s : 0.5);
+    mend_rests(&diagnosis->program, finding.mend, site,
+               has_like ? like_s * (double)sums->n / sums->rest_s : threads_fast_part(diagnosis, site));
     return diagnosis_add(diagnosis, finding,
                          "threads of a rank are in %s at the same time and wait for each other: %" PRIu64
                          " calls, %s, %.0f %% of "

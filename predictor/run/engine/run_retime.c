@@ -494,7 +494,7 @@ static void timing_mark_awaited(struct timing_recording *recording, size_t first
 #define TIMING_LEAST_REST_S 50e-6
 
 /* Returns the call of a rank that explains what is left of one between two times: the rank computed for most of it, and
- * then called MPI. SIZE_MAX: none does. */
+ * then called MPI, there first. SIZE_MAX: none does. */
 static size_t timing_progress(const struct timing_recording *recording, uint32_t rank, double from_s, double end_s)
 {
     const struct run_timed_call *rows = recording->calls->rows;
@@ -504,16 +504,14 @@ static size_t timing_progress(const struct timing_recording *recording, uint32_t
         return SIZE_MAX;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (rows[middle].begin_s <= end_s)
+        if (rows[middle].begin_s < end_s - most_s)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low <= first + 1)
+    if (low <= first || low == recording->end_call[rank] || rows[low].begin_s > end_s)
         return SIZE_MAX;
-    const struct run_timed_call *call = &rows[low - 1], *before = &rows[low - 2];
-    bool explains = end_s - call->begin_s <= most_s && before->begin_s + (double)before->length_s <= from_s + most_s;
-    return explains ? low - 1 : SIZE_MAX;
+    return rows[low - 1].begin_s + (double)rows[low - 1].length_s <= from_s + most_s ? low : SIZE_MAX;
 }
 
 /* Looks for such a call of the ranks with whom a call exchanges messages, and notes it. Returns its begin, or
