@@ -135,7 +135,7 @@ static bool joint_has_counts(const char *function)
     return false;
 }
 
-/* Says whether ranks are on several nodes: inside one, all copy from whoever has the bytes, and even shares gain little. */
+/* Says whether ranks are on several nodes: inside one, all copy from whoever has the bytes; even shares gain little. */
 static bool joint_spans_nodes(const struct run_program *program)
 {
     for (size_t i = 1; i < program->n_ranks; i++)

@@ -69,7 +69,7 @@ static void ordered_sends(const struct job *job)
     MPI_Recv(job->other, 8 * MIB, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Odd ranks come late to messages of 4 MiB, and even ones send them by MPI_Send before their work; mended: MPI_Isend. */
+/* Odd ranks come late to messages of 4 MiB, and even ones send them by MPI_Send before work; mended: MPI_Isend. */
 static void late_receiver(const struct job *job)
 {
     MPI_Request request = MPI_REQUEST_NULL;
