@@ -358,7 +358,8 @@ static int costlier(const void *left, const void *right)
 static void keep_sites(struct report *report, struct activity_sums *sums)
 {
     struct report_activities *activities = &report->activities;
-    qsort(sums->sites, sums->n_sites, sizeof *sums->sites, costlier);
+    if (sums->n_sites > 0)
+        qsort(sums->sites, sums->n_sites, sizeof *sums->sites, costlier);
     for (size_t i = 0; i < sums->n_sites && sums->sites[i].time_s > 0; i++, activities->all_sites++) {
         if (activities->n_sites == REPORT_CALL_SITES)
             continue;

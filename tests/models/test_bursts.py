@@ -98,7 +98,8 @@ class Bursts(unittest.TestCase):
         for side in story["efficiencies"].values():
             for share in side.values():
                 self.assertTrue(0 < share <= 1 + 1e-9, story["efficiencies"])
-        self.assertTrue(self.tool("report", self.trace).stdout)
+        done = self.tool("report", self.trace)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_each_begins_when_the_one_before_is_over(self):
         """Two bursts in which rank 0 sends 1 MB after 3 ms, which rank 1 awaits: as predicted 3 + 2 ms, and the rest computation."""

@@ -202,8 +202,8 @@ void case_reported(int rank)
     MPI_Request_free(&persistent);
 }
 
-/* Recording is off on one rank alone for a while: its operations keep their places; calls and collectives are not
- * stored. */
+/* Recording is off on one rank alone for a while: its operations and collectives keep a record, marked; calls
+ * have none. */
 void case_control(int rank)
 {
     MPI_Request requests[2];
