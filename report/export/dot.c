@@ -1,202 +1,91 @@
 /* Writes the traffic of a run as a graph for Graphviz: a box a rank, in the clusters of its socket and its node, and an
  * edge a direction with bytes and messages, the wider the more bytes. A graph must stay readable: where there are many
  * ranks a box stands for a socket, a node or several nodes, and only the heaviest edges are drawn; the graph's label
- * says so. The ranks come sorted by place, so that those of one box stand behind each other. */
+ * says so. SQL numbers the boxes by node, socket and rank, and adds up the messages between them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/database/cursor.h"
+#include "interpose/database/database.h"
 #include "report/export/trace_export.h"
 #include "share/base/array.h"
-#include "share/base/map.h"
 #include "share/base/memory.h"
-#include "share/base/order.h"
 #include "share/base/output_file.h"
 
-enum { MAX_GROUPS = 64, MAX_EDGES = 400 };
+enum { MAX_BOXES = 64, MAX_EDGES = 400 };
 
-struct rank_group {
-    int64_t node, socket; /* of its first rank; -1: not known */
-    const char *host;
-    uint32_t n_ranks, first_rank;
-    char *label;
-};
-
-struct rank_groups {
-    struct rank_group *list; /* [n] by node and socket */
-    size_t n;
-    uint32_t *of_rank;   /* [n_ranks] */
-    bool nodes, sockets; /* groups of one node, one socket stand together */
-    const char *what;    /* ", a box: a socket", or "" where a box is a rank */
-    struct pool pool;
-};
-
+/* What a box stands for. */
 enum coarseness { BY_RANK, BY_SOCKET, BY_NODE, BY_NODES };
 
-struct placed_rank {
-    uint32_t rank;
-    int64_t node, socket; /* -1: not known */
-    size_t nth_node;
-    const char *host;
-};
-
-struct placed_ranks {
-    struct placed_rank *list; /* [n] */
-    size_t n, n_nodes;
-};
-
-static int dot_read_places(struct export *export, struct rank_groups *groups, struct placed_ranks *ranks)
-{
-    struct cursor rows;
-    cursor_open(&rows, export->database, export->path,
-                "SELECT rank, coalesce(node, -1), coalesce(socket, -1), coalesce(host, 'node not known') FROM process"
-                " LEFT JOIN node ON node.id = process.node ORDER BY 2, 3, 1",
-                export->error);
-    while (cursor_next(&rows)) {
-        struct placed_rank placed = {.rank = (uint32_t)cursor_integer(&rows, 0),
-                                     .node = cursor_integer(&rows, 1),
-                                     .socket = cursor_integer(&rows, 2)};
-        const struct placed_rank *last = ranks->n > 0 ? &ranks->list[ranks->n - 1] : NULL;
-        if (!export->selection.wanted[placed.rank])
-            continue;
-        bool same_node = last != NULL && last->node == placed.node;
-        placed.host = same_node ? last->host : cursor_text(&rows, 3, &groups->pool);
-        ranks->n_nodes += !same_node;
-        placed.nth_node = ranks->n_nodes - 1;
-        array_grow(&ranks->list, ranks->n, sizeof placed);
-        ranks->list[ranks->n++] = placed;
-    }
-    return cursor_close(&rows);
-}
-
-/* Returns whether two neighbours are in one group. */
-static bool together(const struct placed_ranks *ranks, const struct placed_rank *a, const struct placed_rank *b,
-                     enum coarseness coarseness)
-{
-    size_t stretch = (ranks->n_nodes + MAX_GROUPS - 1) / MAX_GROUPS;
-    switch (coarseness) {
-    case BY_RANK:
-        return false;
-    case BY_SOCKET:
-        return a->node == b->node && a->socket == b->socket;
-    case BY_NODE:
-        return a->node == b->node;
-    default:
-        return a->nth_node / stretch == b->nth_node / stretch;
-    }
-}
-
-static size_t count_groups(const struct placed_ranks *ranks, enum coarseness coarseness)
-{
-    size_t n = ranks->n > 0;
-    for (size_t i = 1; i < ranks->n; i++)
-        n += !together(ranks, &ranks->list[i - 1], &ranks->list[i], coarseness);
-    return n;
-}
-
-static char *group_label(const struct rank_group *group, enum coarseness coarseness)
-{
-    if (coarseness == BY_RANK)
-        return xasprintf("rank %" PRIu32, group->first_rank);
-    if (coarseness == BY_SOCKET && group->socket >= 0)
-        return xasprintf("socket %" PRId64 "\n%" PRIu32 " ranks", group->socket, group->n_ranks);
-    return xasprintf("%s%s\n%" PRIu32 " ranks", group->host, coarseness == BY_NODES ? " ..." : "", group->n_ranks);
-}
-
-/* Makes a group of each wanted rank, or where these are more than MAX_GROUPS of each socket, each node, or several
- * nodes. Returns 0, or -1 with the reason; rank_groups_release in either case. */
-static int rank_groups_make(struct export *export, struct rank_groups *groups)
-{
-    static const char *const what[] = {"", "; a box is a socket", "; a box is a node", "; a box is several nodes"};
-    struct placed_ranks ranks = {0};
-    enum coarseness coarseness = BY_RANK;
-    int result = dot_read_places(export, groups, &ranks);
-    while (coarseness < BY_NODES && count_groups(&ranks, coarseness) > MAX_GROUPS)
-        coarseness++;
-    groups->of_rank = xcalloc(export->selection.n_ranks, sizeof *groups->of_rank);
-    groups->list = xcalloc(count_groups(&ranks, coarseness), sizeof *groups->list);
-    for (size_t i = 0; i < ranks.n; i++) {
-        const struct placed_rank *rank = &ranks.list[i];
-        if (i == 0 || !together(&ranks, rank - 1, rank, coarseness))
-            groups->list[groups->n++] = (struct rank_group){
-                .node = rank->node, .socket = rank->socket, .host = rank->host, .first_rank = rank->rank};
-        groups->list[groups->n - 1].n_ranks++;
-        groups->of_rank[rank->rank] = (uint32_t)groups->n - 1;
-    }
-    for (size_t i = 0; i < groups->n; i++)
-        groups->list[i].label = group_label(&groups->list[i], coarseness);
-    groups->nodes = coarseness <= BY_SOCKET;
-    groups->sockets = coarseness == BY_RANK;
-    groups->what = what[coarseness];
-    free(ranks.list);
-    return result;
-}
-
-static void rank_groups_release(struct rank_groups *groups)
-{
-    for (size_t i = 0; i < groups->n; i++)
-        free(groups->list[i].label);
-    free(groups->list);
-    free(groups->of_rank);
-    pool_release(&groups->pool);
-}
-
 struct edge {
-    uint32_t from, to; /* groups */
-    double bytes, messages;
+    int64_t from, to; /* boxes */
+    double messages, bytes;
 };
 
 struct graph {
     struct export *export;
-    struct rank_groups groups;
-    struct map edge_of;
-    struct edge *edges; /* [n_edges] */
+    enum coarseness coarseness;
+    struct edge *edges; /* [n_edges], the heaviest first */
     size_t n_edges;
-    double bytes, messages; /* of all */
 };
 
-static int add_traffic(struct graph *graph, struct cursor *rows)
+#define PLACES                                                                                                         \
+    "WITH place AS (SELECT rank, coalesce(node, -1) AS node, coalesce(socket, -1) AS socket, host FROM process"        \
+    " LEFT JOIN node ON node.id = process.node WHERE kept(rank)) "
+
+static const char make_boxes_sql[] =
+    "DROP TABLE IF EXISTS temp.export_box;"
+    "CREATE TEMP TABLE export_box(rank INTEGER PRIMARY KEY, node, socket, host, box);" PLACES
+    "INSERT INTO temp.export_box SELECT rank, node, socket, host,"
+    " dense_rank() OVER (ORDER BY nth / %zu, iif(%d, socket, 0), iif(%d, rank, 0)) - 1"
+    " FROM (SELECT *, dense_rank() OVER (ORDER BY node) - 1 AS nth FROM place)";
+
+/* Gives each wanted rank its box, the finest ones of which there are not more than MAX_BOXES. */
+static int make_boxes(struct graph *graph)
 {
-    int64_t src = cursor_integer(rows, 0), dst = cursor_integer(rows, 1);
-    size_t n = graph->export->selection.n_ranks;
-    if (src < 0 || dst < 0 || (size_t)src >= n || (size_t)dst >= n)
-        return error_set(graph->export->error, "%s: message_row: from rank %lld to %lld; the table process has %zu",
-                         graph->export->path, (long long)src, (long long)dst, n);
-    uint32_t from = graph->groups.of_rank[src], to = graph->groups.of_rank[dst];
-    uint32_t *edge = map_at(&graph->edge_of, (struct map_key){from, to, 0});
-    if (*edge == MAP_ABSENT) {
-        array_grow(&graph->edges, graph->n_edges, sizeof *graph->edges);
-        *edge = (uint32_t)graph->n_edges;
-        graph->edges[graph->n_edges++] = (struct edge){.from = from, .to = to};
+    struct export *export = graph->export;
+    struct cursor rows;
+    int64_t nodes = 1;
+    cursor_open(&rows, export->database, export->path,
+                PLACES "SELECT count(*), count(DISTINCT node || ' ' || socket), count(DISTINCT node) FROM place",
+                export->error);
+    if (cursor_next(&rows)) {
+        while (graph->coarseness < BY_NODES && cursor_integer(&rows, (int)graph->coarseness) > MAX_BOXES)
+            graph->coarseness++;
+        nodes = cursor_integer(&rows, 2);
     }
-    double messages = cursor_real(rows, 2), bytes = cursor_real(rows, 3);
-    graph->edges[*edge].messages += messages;
-    graph->edges[*edge].bytes += bytes;
-    graph->messages += messages;
-    graph->bytes += bytes;
-    return 0;
+    if (cursor_close(&rows) != 0)
+        return -1;
+    size_t stretch = graph->coarseness == BY_NODES ? ((size_t)nodes + MAX_BOXES - 1) / MAX_BOXES : 1;
+    char *sql = xasprintf(make_boxes_sql, stretch, graph->coarseness <= BY_SOCKET, graph->coarseness == BY_RANK);
+    int code = sqlite3_exec(export->database, sql, NULL, NULL, NULL);
+    free(sql);
+    return code == SQLITE_OK ? 0 : database_error(export->database, export->path, "cannot be read", export->error);
 }
 
-static int read_traffic(struct graph *graph)
+static int read_edges(struct graph *graph)
 {
     struct export *export = graph->export;
     struct cursor rows;
     cursor_open(&rows, export->database, export->path,
-                "SELECT src, dst, count(*), total(bytes) FROM message_row"
-                " WHERE kept(src, send_post_ns, send_post_ns + send_ns)"
-                " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) GROUP BY src, dst",
+                "SELECT a.box, b.box, sum(n) AS messages, total(bytes) AS bytes, src, dst FROM"
+                " (SELECT src, dst, count(*) AS n, total(bytes) AS bytes FROM message_row"
+                "  WHERE kept(src, send_post_ns, send_post_ns + send_ns)"
+                "  AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) GROUP BY src, dst)"
+                " LEFT JOIN temp.export_box a ON a.rank = src LEFT JOIN temp.export_box b ON b.rank = dst"
+                " GROUP BY 1, 2 ORDER BY 4 DESC, 3 DESC, 1, 2",
                 export->error);
-    while (cursor_next(&rows))
-        if (add_traffic(graph, &rows) != 0)
-            rows.result = -1;
+    while (cursor_next(&rows)) {
+        if (sqlite3_column_type(rows.statement, 0) == SQLITE_NULL ||
+            sqlite3_column_type(rows.statement, 1) == SQLITE_NULL)
+            rows.result = error_set(export->error, "%s: message_row: from rank %lld to %lld; the table process has %zu",
+                                    export->path, (long long)cursor_integer(&rows, 4),
+                                    (long long)cursor_integer(&rows, 5), export->selection.n_ranks);
+        ARRAY_ADD(graph->edges, graph->n_edges,
+                  (struct edge){cursor_integer(&rows, 0), cursor_integer(&rows, 1), cursor_real(&rows, 2),
+                                cursor_real(&rows, 3)});
+    }
     return cursor_close(&rows);
-}
-
-static int heavier(const void *left, const void *right)
-{
-    const struct edge *a = left, *b = right;
-    return ORDER(b->bytes, a->bytes) ?: ORDER(b->messages, a->messages) ?: ORDER(a->from, b->from) ?: ORDER(a->to, b->to);
 }
 
 /* Writes a text between quotes; '\n' in it ends a line. */
@@ -213,12 +102,11 @@ static void print_quoted(FILE *stream, const char *text)
 
 static void print_edges(const struct graph *graph, FILE *stream)
 {
-    size_t n = graph->n_edges < MAX_EDGES ? graph->n_edges : MAX_EDGES;
     double widest = graph->n_edges > 0 && graph->edges[0].bytes > 0 ? graph->edges[0].bytes : 1;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < graph->n_edges && i < MAX_EDGES; i++) {
         const struct edge *edge = &graph->edges[i];
         fprintf(stream,
-                "  g%" PRIu32 " -> g%" PRIu32
+                "  g%" PRId64 " -> g%" PRId64
                 " [label=\"%.1f kB\\n%.0f\", penwidth=%.2f, bytes=%.0f, messages=%.0f];\n",
                 edge->from, edge->to, edge->bytes / 1e3, edge->messages, 0.5 + 4.5 * edge->bytes / widest, edge->bytes,
                 edge->messages);
@@ -227,77 +115,92 @@ static void print_edges(const struct graph *graph, FILE *stream)
 
 static void print_label(const struct graph *graph, FILE *stream)
 {
-    double bytes = 0;
+    static const char *const what[] = {"", "; a box is a socket", "; a box is a node", "; a box is several nodes"};
+    double messages = 0, bytes = 0, left_out_bytes = 0;
     char text[256];
-    for (size_t i = MAX_EDGES; i < graph->n_edges; i++)
+    for (size_t i = 0; i < graph->n_edges; i++) {
+        messages += graph->edges[i].messages;
         bytes += graph->edges[i].bytes;
-    snprintf(text, sizeof text, "%.0f messages, %.1f kB; an edge: bytes, messages%s", graph->messages,
-             graph->bytes / 1e3, graph->groups.what);
-    size_t length = strlen(text);
+        left_out_bytes += i >= MAX_EDGES ? graph->edges[i].bytes : 0;
+    }
+    int length = snprintf(text, sizeof text, "%.0f messages, %.1f kB; an edge: bytes, messages%s", messages,
+                          bytes / 1e3, what[graph->coarseness]);
     if (graph->n_edges > MAX_EDGES)
-        snprintf(text + length, sizeof text - length, "\n%zu lighter edges with %.1f kB are left out",
-                 graph->n_edges - MAX_EDGES, bytes / 1e3);
+        snprintf(text + length, sizeof text - (size_t)length, "\n%zu lighter edges with %.1f kB are left out",
+                 graph->n_edges - MAX_EDGES, left_out_bytes / 1e3);
     fputs("  label=", stream);
     print_quoted(stream, text);
     fputs(";\n", stream);
-    if (graph->groups.what[0] != '\0' || graph->n_edges > MAX_EDGES)
+    if (graph->coarseness != BY_RANK || graph->n_edges > MAX_EDGES)
         fprintf(stderr, "mpistair: note: with so many ranks the graph is coarse: %s\n", text);
 }
 
-static void print_groups(const struct graph *graph, FILE *stream)
+/* Writes the label of a box, of which that is the first rank. */
+static void print_box(const struct graph *graph, FILE *stream, const char *host, int64_t socket, int64_t ranks,
+                      int64_t rank)
 {
-    const struct rank_groups *groups = &graph->groups;
-    const struct rank_group *last = NULL;
-    for (size_t i = 0; i < groups->n; i++) {
-        const struct rank_group *group = &groups->list[i];
-        bool same_node = last != NULL && last->node == group->node,
-             same_socket = same_node && last->socket == group->socket;
-        if (last != NULL && groups->sockets && !same_socket)
-            fputs("    }\n", stream);
-        if (last != NULL && groups->nodes && !same_node)
-            fputs("  }\n", stream);
-        if (groups->nodes && !same_node) {
-            fprintf(stream, "  subgraph cluster_node%zu {\n    label=", i);
-            print_quoted(stream, group->host);
-            fputs(";\n", stream);
-        }
-        if (groups->sockets && !same_socket)
-            fprintf(stream, "    subgraph cluster_socket%zu {\n    label=\"socket %" PRId64 "\";\n", i, group->socket);
-        fprintf(stream, "    g%zu [label=", i);
-        print_quoted(stream, group->label);
-        fputs("];\n", stream);
-        last = group;
-    }
-    if (last != NULL && groups->sockets)
-        fputs("    }\n", stream);
-    if (last != NULL && groups->nodes)
-        fputs("  }\n", stream);
+    char *label = graph->coarseness == BY_RANK ? xasprintf("rank %" PRId64, rank)
+                  : graph->coarseness == BY_SOCKET && socket >= 0
+                      ? xasprintf("socket %" PRId64 "\n%" PRId64 " ranks", socket, ranks)
+                      : xasprintf("%s%s\n%" PRId64 " ranks", host, graph->coarseness == BY_NODES ? " ..." : "", ranks);
+    print_quoted(stream, label);
+    free(label);
 }
 
-static int write_graph(const struct graph *graph)
+static int print_boxes(const struct graph *graph, FILE *stream)
 {
-    struct output_file file;
-    if (output_file_open(&file, graph->export->output, graph->export->error) != 0)
-        return -1;
-    fputs("digraph traffic {\n  node [shape=box, style=rounded];\n", file.stream);
-    print_label(graph, file.stream);
-    print_groups(graph, file.stream);
-    print_edges(graph, file.stream);
-    fputs("}\n", file.stream);
-    return output_file_commit(&file, graph->export->error);
+    bool nodes = graph->coarseness <= BY_SOCKET, sockets = graph->coarseness == BY_RANK;
+    int64_t last_node = 0, last_socket = 0;
+    struct pool pool = {0};
+    struct cursor rows;
+    size_t n = 0;
+    cursor_open(&rows, graph->export->database, graph->export->path,
+                "SELECT min(node), socket, coalesce(host, 'node not known'), count(*), rank FROM temp.export_box"
+                " GROUP BY box ORDER BY box",
+                graph->export->error);
+    for (; cursor_next(&rows); n++) {
+        int64_t node = cursor_integer(&rows, 0), socket = cursor_integer(&rows, 1);
+        const char *host = cursor_text(&rows, 2, &pool);
+        bool same_node = n > 0 && last_node == node, same_socket = same_node && last_socket == socket;
+        if (n > 0 && sockets && !same_socket)
+            fputs("    }\n", stream);
+        if (n > 0 && nodes && !same_node)
+            fputs("  }\n", stream);
+        if (nodes && !same_node) {
+            fprintf(stream, "  subgraph cluster_node%zu {\n    label=", n);
+            print_quoted(stream, host);
+            fputs(";\n", stream);
+        }
+        if (sockets && !same_socket)
+            fprintf(stream, "    subgraph cluster_socket%zu {\n    label=\"socket %" PRId64 "\";\n", n, socket);
+        fprintf(stream, "    g%zu [label=", n);
+        print_box(graph, stream, host, socket, cursor_integer(&rows, 3), cursor_integer(&rows, 4));
+        fputs("];\n", stream);
+        last_node = node;
+        last_socket = socket;
+    }
+    fputs(n > 0 && sockets ? "    }\n" : "", stream);
+    fputs(n > 0 && nodes ? "  }\n" : "", stream);
+    pool_release(&pool);
+    return cursor_close(&rows);
 }
 
 int export_dot(struct export *export)
 {
     struct graph graph = {.export = export};
-    int result = rank_groups_make(export, &graph.groups) != 0 || read_traffic(&graph) != 0 ? -1 : 0;
+    struct output_file file;
+    int result = make_boxes(&graph) != 0 || read_edges(&graph) != 0 ||
+                         output_file_open(&file, export->output, export->error) != 0
+                     ? -1
+                     : 0;
     if (result == 0) {
-        if (graph.n_edges > 1)
-            qsort(graph.edges, graph.n_edges, sizeof *graph.edges, heavier);
-        result = write_graph(&graph);
+        fputs("digraph traffic {\n  node [shape=box, style=rounded];\n", file.stream);
+        print_label(&graph, file.stream);
+        result = print_boxes(&graph, file.stream);
+        print_edges(&graph, file.stream);
+        fputs("}\n", file.stream);
+        result = output_file_end(&file, result, export->error);
     }
     free(graph.edges);
-    map_release(&graph.edge_of);
-    rank_groups_release(&graph.groups);
     return result;
 }

@@ -96,16 +96,18 @@ static int check_window(const struct export *export)
     return 0;
 }
 
-/* A rank that does not exist is kept: the reader of its row reports it. */
+/* kept(rank) and kept(rank, begin_ns, end_ns). A rank that does not exist is kept: the reader of its row reports it. */
 static void kept(sqlite3_context *context, int n, sqlite3_value **values)
 {
-    (void)n;
     const struct selection *selection = sqlite3_user_data(context);
-    int64_t rank = sqlite3_value_int64(values[0]), begin_ns = sqlite3_value_int64(values[1]);
-    int64_t end_ns = sqlite3_value_type(values[2]) == SQLITE_NULL ? begin_ns : sqlite3_value_int64(values[2]);
-    bool unknown = rank < 0 || (size_t)rank >= selection->n_ranks;
-    sqlite3_result_int(context, unknown || (selection->wanted[rank] && begin_ns >= selection->from_ns[rank] &&
-                                            end_ns <= selection->to_ns[rank]));
+    int64_t rank = sqlite3_value_int64(values[0]);
+    bool unknown = rank < 0 || (size_t)rank >= selection->n_ranks, is_kept = unknown || selection->wanted[rank];
+    if (!unknown && n == 3) {
+        int64_t begin_ns = sqlite3_value_int64(values[1]);
+        int64_t end_ns = sqlite3_value_type(values[2]) == SQLITE_NULL ? begin_ns : sqlite3_value_int64(values[2]);
+        is_kept = is_kept && begin_ns >= selection->from_ns[rank] && end_ns <= selection->to_ns[rank];
+    }
+    sqlite3_result_int(context, is_kept);
 }
 
 int selection_make(struct export *export)
@@ -123,7 +125,7 @@ int selection_make(struct export *export)
         return -1;
     selection->all =
         !selection->part_of_ranks && window->from.kind == RUN_BOUND_NONE && window->to.kind == RUN_BOUND_NONE;
-    if (sqlite3_create_function(export->database, "kept", 3, SQLITE_UTF8, selection, kept, NULL, NULL) != SQLITE_OK)
+    if (sqlite3_create_function(export->database, "kept", -1, SQLITE_UTF8, selection, kept, NULL, NULL) != SQLITE_OK)
         no_memory(0);
     return 0;
 }
