@@ -14,18 +14,25 @@
  *
  * libotf2 fails where the disk is full, say. The first failure is kept (wrote), nothing is written after it, and each
  * rank and the definitions end with a look at it (check_otf2). */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <otf2/otf2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "report/export/otf2_folder.h"
 #include "report/export/rank_timeline.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
 enum { EVENT_CHUNK_BYTES = 1 << 18, DEFINITION_CHUNK_BYTES = 1 << 22, REGION_APPLICATION = 0 };
+
+/* The creator in the anchor file of archives that mpistair wrote. */
+#define CREATOR "mpistair export"
 
 /* A function as called from one place. */
 struct region {
@@ -36,6 +43,13 @@ struct region {
 struct location {
     uint32_t rank, lane;
     uint64_t n_events;
+};
+
+/* A communicator of the archive. */
+struct comm {
+    const char *name;
+    size_t first; /* of its members */
+    uint32_t n;   /* members that the trace knows */
 };
 
 /* A communicator, and a rank in it. */
@@ -50,9 +64,11 @@ struct otf2 {
     struct export_names names;
     OTF2_Archive *archive;
     OTF2_CommRef *comm_refs; /* [names.n_comms] both groups of an intercommunicator have one */
-    OTF2_CommRef n_comm_refs;
-    uint32_t *comm_sizes;    /* [names.n_comms] members that the trace knows */
-    struct map rank_in_comm; /* by (id of communicator, rank of MPI_COMM_WORLD) */
+    struct comm *comms;      /* [n_comms] by OTF2_CommRef */
+    OTF2_CommRef n_comms;
+    uint64_t *members; /* [n_members] ranks of MPI_COMM_WORLD, those of a communicator in its order */
+    size_t n_members;
+    struct map rank_in_comm; /* by (OTF2_CommRef, rank of MPI_COMM_WORLD) */
     struct map window_of;    /* by (rank, number of the window in its process) */
     OTF2_CommRef *windows;   /* [n_windows] the communicator of each, the same window on all ranks */
     size_t n_windows;
@@ -88,33 +104,48 @@ static int check_otf2(struct otf2 *out)
                      out->reason[0] != '\0' ? out->reason : "libotf2 does not say why");
 }
 
-/* Returns the index of the other group of an intercommunicator, or NAME_NONE. */
-static uint32_t other_group(const struct export_names *names, size_t i)
+/* Numbers the communicators, an intercommunicator by its group with the smaller id. */
+static void number_comms(struct otf2 *out)
 {
-    int64_t remote = names->comms[i].remote;
-    return remote >= 0 ? names_comm(names, remote) : NAME_NONE;
+    const struct export_names *names = &out->names;
+    out->comm_refs = xcalloc(names->n_comms, sizeof *out->comm_refs);
+    out->comms = xcalloc(names->n_comms, sizeof *out->comms);
+    for (size_t i = 0; i < names->n_comms; i++) {
+        int64_t remote = names->comms[i].remote;
+        uint32_t other = remote >= 0 ? names_comm(names, remote) : NAME_NONE;
+        out->comm_refs[i] = other < i ? out->comm_refs[other] : out->n_comms++;
+        if (other >= i)
+            out->comms[out->comm_refs[i]].name = names->comms[i].name.text;
+    }
 }
 
-/* Counts the members of each communicator. A rank in it is the position among those that the trace knows. */
+/* A rank in a communicator is the position among those that the trace knows. */
+static const char members_sql[] =
+    "SELECT m.communicator, world_rank FROM communicator_member m LEFT JOIN communicator c ON c.id = m.communicator"
+    " LEFT JOIN communicator other ON other.id = c.remote"
+    " ORDER BY min(m.communicator, coalesce(other.id, m.communicator)), m.communicator, m.rank";
+
 static int read_members(struct otf2 *out)
 {
     struct export *export = out->export;
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path,
-                "SELECT communicator, world_rank FROM communicator_member ORDER BY communicator, rank", export->error);
+    cursor_open(&rows, export->database, export->path, members_sql, export->error);
     while (cursor_next(&rows)) {
-        int64_t id = cursor_integer(&rows, 0), world_rank = cursor_integer(&rows, 1);
-        uint32_t comm = names_comm(&out->names, id);
-        struct map_key key = {(uint64_t)id, (uint64_t)world_rank, 0};
-        if (comm == NAME_NONE)
+        uint32_t index = names_comm(&out->names, cursor_integer(&rows, 0));
+        int64_t world_rank = cursor_integer(&rows, 1);
+        if (index == NAME_NONE)
             continue;
-        uint32_t *place = map_at(&out->rank_in_comm, key);
-        if (world_rank < 0 || (size_t)world_rank >= export->selection.n_ranks)
+        struct comm *comm = &out->comms[out->comm_refs[index]];
+        uint32_t *place = map_at(&out->rank_in_comm, (struct map_key){out->comm_refs[index], (uint64_t)world_rank, 0});
+        if (world_rank < 0 || (size_t)world_rank >= export->selection.n_ranks) {
             rows.result =
                 error_set(export->error, "%s: communicator_member: rank %lld; the table process has %zu ranks",
                           export->path, (long long)world_rank, export->selection.n_ranks);
-        else if (*place == MAP_ABSENT)
-            *place = out->comm_sizes[comm]++;
+        } else if (*place == MAP_ABSENT) {
+            comm->first = comm->n == 0 ? out->n_members : comm->first;
+            *place = comm->n++;
+            ARRAY_ADD(out->members, out->n_members, (uint64_t)world_rank);
+        }
     }
     return cursor_close(&rows);
 }
@@ -148,43 +179,17 @@ static int read_windows(struct otf2 *out)
     return cursor_close(&rows);
 }
 
-/* Numbers the communicators, an intercommunicator by its group with the smaller id. */
-static void number_comms(struct otf2 *out)
-{
-    const struct export_names *names = &out->names;
-    out->comm_refs = xcalloc(names->n_comms, sizeof *out->comm_refs);
-    out->comm_sizes = xcalloc(names->n_comms, sizeof *out->comm_sizes);
-    for (size_t i = 0; i < names->n_comms; i++) {
-        uint32_t other = other_group(names, i);
-        out->comm_refs[i] = other < i ? out->comm_refs[other] : out->n_comm_refs++;
-    }
-}
-
-static struct place find_place(const struct otf2 *out, int64_t comm, int64_t world_rank)
-{
-    struct place unknown = {out->n_comm_refs, (uint32_t)world_rank, false};
-    uint32_t index = names_comm(&out->names, comm), before = 0;
-    if (index == NAME_NONE || world_rank < 0)
-        return unknown;
-    uint32_t other = other_group(&out->names, index);
-    uint32_t rank = map_find(&out->rank_in_comm, (struct map_key){(uint64_t)comm, (uint64_t)world_rank, 0});
-    if (rank != MAP_ABSENT) {
-        before = other < index ? out->comm_sizes[other] : 0;
-    } else if (other != NAME_NONE) {
-        uint64_t id = (uint64_t)out->names.comms[other].id;
-        rank = map_find(&out->rank_in_comm, (struct map_key){id, (uint64_t)world_rank, 0});
-        before = other > index ? out->comm_sizes[index] : 0;
-    }
-    return rank == MAP_ABSENT ? unknown : (struct place){out->comm_refs[index], before + rank, true};
-}
-
 /* Returns the communicator of an operation and the rank there of a rank of MPI_COMM_WORLD. One whose members are not
  * known stands for all ranks. */
 static struct place place_of(struct otf2 *out, int64_t comm, int64_t world_rank)
 {
-    struct place place = find_place(out, comm, world_rank);
-    out->unknown_comm = out->unknown_comm || !place.known;
-    return place;
+    uint32_t index = names_comm(&out->names, comm), rank = MAP_ABSENT;
+    if (index != NAME_NONE && world_rank >= 0)
+        rank = map_find(&out->rank_in_comm, (struct map_key){out->comm_refs[index], (uint64_t)world_rank, 0});
+    if (rank != MAP_ABSENT)
+        return (struct place){out->comm_refs[index], rank, true};
+    out->unknown_comm = true;
+    return (struct place){out->n_comms, (uint32_t)world_rank, false};
 }
 
 static OTF2_TimeStamp when(const struct otf2 *out, int64_t ns)
@@ -603,44 +608,19 @@ static void define_group(struct otf2 *out, OTF2_GroupRef group, OTF2_GroupType t
                                                OTF2_GROUP_FLAG_NONE, n, members));
 }
 
-/* Adds the members of a communicator to the n that are there; members[n_ranks]. */
-static int add_members(struct otf2 *out, int64_t id, uint64_t *members, uint32_t *n)
+static void define_groups(struct otf2 *out)
 {
-    struct export *export = out->export;
-    struct cursor rows;
-    cursor_open(&rows, export->database, export->path,
-                "SELECT world_rank FROM communicator_member WHERE communicator = ? ORDER BY rank", export->error);
-    if (rows.result == 0)
-        sqlite3_bind_int64(rows.statement, 1, id);
-    while (cursor_next(&rows))
-        if (*n < export->selection.n_ranks)
-            members[(*n)++] = (uint64_t)cursor_integer(&rows, 0);
-    return cursor_close(&rows);
-}
-
-static int define_groups(struct otf2 *out)
-{
-    const struct export_names *names = &out->names;
     size_t n_ranks = out->export->selection.n_ranks;
-    uint64_t *all = xcalloc(n_ranks, sizeof *all), *members = xcalloc(n_ranks, sizeof *members);
-    int result = 0;
+    uint64_t *all = xcalloc(n_ranks, sizeof *all);
     for (size_t i = 0; i < n_ranks; i++)
         all[i] = i;
     define_group(out, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, (uint32_t)n_ranks, all);
-    for (size_t i = 0; result == 0 && i < names->n_comms; i++) {
-        uint32_t other = other_group(names, i), n = 0;
-        if (other < i)
-            continue; /* is there with its other group */
-        result = add_members(out, names->comms[i].id, members, &n);
-        if (result == 0 && other != NAME_NONE && other != i)
-            result = add_members(out, names->comms[other].id, members, &n);
-        define_group(out, out->comm_refs[i] + 1, OTF2_GROUP_TYPE_COMM_GROUP, n, members);
-    }
+    for (OTF2_CommRef i = 0; i < out->n_comms; i++)
+        define_group(out, i + 1, OTF2_GROUP_TYPE_COMM_GROUP, out->comms[i].n,
+                     out->members != NULL ? out->members + out->comms[i].first : NULL);
     if (out->unknown_comm)
-        define_group(out, out->n_comm_refs + 1, OTF2_GROUP_TYPE_COMM_GROUP, (uint32_t)n_ranks, all);
-    free(members);
+        define_group(out, out->n_comms + 1, OTF2_GROUP_TYPE_COMM_GROUP, (uint32_t)n_ranks, all);
     free(all);
-    return result;
 }
 
 static void define_comm(struct otf2 *out, OTF2_CommRef comm, const char *name)
@@ -651,13 +631,11 @@ static void define_comm(struct otf2 *out, OTF2_CommRef comm, const char *name)
 
 static void define_comms(struct otf2 *out)
 {
-    const struct export_names *names = &out->names;
     char text[64];
-    for (size_t i = 0; i < names->n_comms; i++)
-        if (other_group(names, i) >= i)
-            define_comm(out, out->comm_refs[i], names->comms[i].name.text);
+    for (OTF2_CommRef i = 0; i < out->n_comms; i++)
+        define_comm(out, i, out->comms[i].name);
     if (out->unknown_comm)
-        define_comm(out, out->n_comm_refs, "communicator whose members are not known");
+        define_comm(out, out->n_comms, "communicator whose members are not known");
     for (size_t i = 0; i < out->n_windows; i++) {
         snprintf(text, sizeof text, "window %zu", i + 1);
         wrote(out, OTF2_GlobalDefWriter_WriteRmaWin(out->definitions, (OTF2_RmaWinRef)i, string(out, text),
@@ -679,8 +657,7 @@ static int write_definitions(struct otf2 *out)
         return -1;
     define_locations(out);
     define_regions(out);
-    if (define_groups(out) != 0)
-        return -1;
+    define_groups(out);
     define_comms(out);
     wrote(out, OTF2_Archive_CloseGlobalDefWriter(out->archive, out->definitions));
     return check_otf2(out);
@@ -740,7 +717,7 @@ static int write_archive(struct otf2 *out, const char *folder)
         return check_otf2(out);
     wrote(out, OTF2_Archive_SetFlushCallbacks(out->archive, &callbacks, NULL));
     wrote(out, OTF2_Archive_SetSerialCollectiveCallbacks(out->archive));
-    wrote(out, OTF2_Archive_SetCreator(out->archive, OTF2_FOLDER_CREATOR " " MPISTAIR_VERSION));
+    wrote(out, OTF2_Archive_SetCreator(out->archive, CREATOR " " MPISTAIR_VERSION));
     int result = check_otf2(out) != 0 || write_events(out) != 0 ? -1 : write_definitions(out);
     wrote(out, OTF2_Archive_Close(out->archive));
     return result == 0 ? check_otf2(out) : -1;
@@ -769,11 +746,154 @@ static void otf2_release(struct otf2 *out)
     map_release(&out->window_of);
     map_release(&out->region_of);
     free(out->comm_refs);
-    free(out->comm_sizes);
+    free(out->comms);
+    free(out->members);
     free(out->windows);
     free(out->regions);
     free(out->locations);
     free(out->writers);
+}
+
+/* An archive is a folder. A complete one replaces an older one of mpistair, and nothing else: only a folder whose anchor
+ * file says so, and that holds nothing but files with the names of an archive, is ever removed. */
+struct otf2_folder {
+    char *path, *temporary;
+};
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name), of_end = strlen(end);
+    return length > of_end && strcmp(name + length - of_end, end) == 0;
+}
+
+/* Returns whether an archive has a file of this name, in its folder or (inside) in traces/. */
+static bool is_of_archive(const char *name, bool inside)
+{
+    if (!inside)
+        return strcmp(name, "traces.otf2") == 0 || strcmp(name, "traces.def") == 0 || strcmp(name, "traces") == 0;
+    return strspn(name, "0123456789") > 0 && (ends_with(name, ".evt") || ends_with(name, ".def"));
+}
+
+/* Calls take with the path of each entry until it returns non-zero; returns that, or -1 where the folder cannot be
+ * read. */
+static int each_entry(const char *folder, int (*take)(const char *path, const char *name, bool inside), bool inside)
+{
+    DIR *directory = opendir(folder);
+    int result = directory == NULL ? -1 : 0;
+    const struct dirent *entry;
+    while (result == 0 && (entry = readdir(directory)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char *path = xasprintf("%s/%s", folder, entry->d_name);
+        result = take(path, entry->d_name, inside);
+        free(path);
+    }
+    if (directory != NULL)
+        closedir(directory);
+    return result;
+}
+
+static int check_entry(const char *path, const char *name, bool inside)
+{
+    struct stat status;
+    if (!is_of_archive(name, inside) || lstat(path, &status) != 0)
+        return -1;
+    if (!inside && strcmp(name, "traces") == 0)
+        return S_ISDIR(status.st_mode) ? each_entry(path, check_entry, true) : -1;
+    return S_ISREG(status.st_mode) ? 0 : -1;
+}
+
+static int remove_entry(const char *path, const char *name, bool inside)
+{
+    if (!is_of_archive(name, inside))
+        return -1;
+    if (!inside && strcmp(name, "traces") == 0)
+        return each_entry(path, remove_entry, true) != 0 ? -1 : rmdir(path);
+    return unlink(path);
+}
+
+static int any_entry(const char *path, const char *name, bool inside)
+{
+    (void)path;
+    (void)name;
+    (void)inside;
+    return 1;
+}
+
+static bool is_ours(const char *folder)
+{
+    static const char creator[] = CREATOR;
+    char head[4096];
+    if (each_entry(folder, check_entry, false) != 0)
+        return false;
+    char *path = xasprintf("%s/traces.otf2", folder);
+    FILE *anchor = fopen(path, "r");
+    free(path);
+    if (anchor == NULL)
+        return each_entry(folder, any_entry, false) == 0;
+    size_t n = fread(head, 1, sizeof head, anchor);
+    fclose(anchor);
+    return memmem(head, n, creator, strlen(creator)) != NULL;
+}
+
+static void otf2_folder_release(struct otf2_folder *folder)
+{
+    free(folder->path);
+    free(folder->temporary);
+    *folder = (struct otf2_folder){0};
+}
+
+/* Makes an empty folder beside path, where the archive is written. Refuses what is at path unless it is nothing, an
+ * empty folder, or an archive that mpistair wrote, with nothing else in it. */
+static int otf2_folder_make(struct otf2_folder *folder, const char *path, struct error *error)
+{
+    struct stat status;
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    folder->path = xstrndup(path, length);
+    folder->temporary = xasprintf("%s.XXXXXX", folder->path);
+    int result = 0;
+    if (lstat(folder->path, &status) == 0 && (!S_ISDIR(status.st_mode) || !is_ours(folder->path)))
+        result = error_set(error, "%s: exists and is not an archive of mpistair: expected the name of a new folder",
+                           folder->path);
+    else if (mkdtemp(folder->temporary) == NULL)
+        result = error_set(error, "%s: cannot be written: %s", path, strerror(errno));
+    if (result != 0)
+        otf2_folder_release(folder);
+    return result;
+}
+
+static void remove_archive(const char *folder)
+{
+    if (each_entry(folder, remove_entry, false) == 0)
+        rmdir(folder);
+}
+
+/* Puts it in the place of what is at path, which is removed. Releases the folder either way. */
+static int otf2_folder_commit(struct otf2_folder *folder, struct error *error)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)chmod(folder->temporary, 0777 & ~mask); /* mkdtemp made it for its owner alone */
+    int code = rename(folder->temporary, folder->path);
+    if (code != 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
+        code = renameat2(AT_FDCWD, folder->temporary, AT_FDCWD, folder->path, RENAME_EXCHANGE);
+        if (code == 0)
+            remove_archive(folder->temporary); /* the former one */
+    }
+    if (code != 0) {
+        error_set(error, "%s: cannot be replaced: %s", folder->path, strerror(errno));
+        remove_archive(folder->temporary);
+    }
+    otf2_folder_release(folder);
+    return code == 0 ? 0 : -1;
+}
+
+static void otf2_folder_discard(struct otf2_folder *folder)
+{
+    remove_archive(folder->temporary);
+    otf2_folder_release(folder);
 }
 
 bool export_otf2_is_built(void)
