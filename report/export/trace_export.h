@@ -24,7 +24,8 @@ struct export_wish {
     struct run_window window;
 };
 
-/* The selected part, by rank. */
+/* The selected part, by rank. The SQL function kept(rank, begin_ns, end_ns) says whether something lies inside as a whole,
+ * end_ns may be NULL; kept(rank), whether the rank is wanted. */
 struct selection {
     size_t n_ranks;
     uint8_t *wanted;          /* [n_ranks] */
@@ -42,20 +43,11 @@ struct export
     struct error *error;
 };
 
-/* selection.c: finds what is wanted of each rank, and makes the SQL function kept(rank, begin_ns, end_ns), which says
- * whether something lies inside as a whole; end_ns may be NULL. Return 0, or -1 with the reason. */
-int selection_make(struct export *export);
-void selection_release(struct selection *selection);
-/* Prints on stderr how many messages and calls are left out, if any are. */
-int selection_tell(struct export *export);
-
 /* Write the export. Return 0, or -1 with the reason. A file is complete or untouched. */
 int export_perfetto(struct export *export);
 int export_otf2(struct export *export);
 /* Returns whether mpistair was built with libotf2. */
 bool export_otf2_is_built(void);
-int export_goal(struct export *export);
-int export_simgrid(struct export *export);
 int export_csv(struct export *export);
 int export_dot(struct export *export);
 
