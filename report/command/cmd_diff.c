@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/compare/show_changes.h"
+#include "report/compare/comparison.h"
 #include "report/command/open_trace.h"
 #include "report/html/page.h"
 #include "report/render/render.h"

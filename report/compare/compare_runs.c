@@ -11,8 +11,6 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
-const char *const comparison_table_name[COMPARISON_TABLES] = {"run", "kind", "site", "site on rank", "rank", "level"};
-
 #define SMALL_SHARE    0.005 /* of all time: too little to be named */
 #define SMALL_ON_RANK  0.02  /* of a rank's time */
 #define WAITED_MATTERS 2     /* times the share of time that ranks waited for a processor */
@@ -26,9 +24,10 @@ struct run_sum {
     bool present;
 };
 
+/* The sums of what a row compares. */
 struct sum {
-    struct run_sum *runs; /* [n_a + n_b] */
-    size_t groups;        /* fewest calls of a cell, at most PROFILE_SPANS; 0: no cell has enough */
+    size_t groups;         /* fewest calls of a cell, at most PROFILE_SPANS; 0: no cell has enough */
+    struct run_sum runs[]; /* [n_a + n_b] */
 };
 
 struct work_entry {
@@ -37,12 +36,19 @@ struct work_entry {
     uint32_t run;
 };
 
-struct row_samples {
-    struct noise_sample *samples; /* [n_a + n_b] */
-    size_t groups;
-};
+enum {
+    WORK_WAITING = SPENT_OTHER + 1,
+    WORK_KINDS
+}; /* behind enum report_activity_kind, without what was not recorded */
 
-enum { WORK_KINDS = PROFILE_KINDS + 2 }; /* computation before, waiting behind them */
+/* Which sum is which: of sites, and of them on a rank, first the computation before the call, then the call. */
+enum {
+    SUM_OF_SITE,
+    SUM_OF_CELL = SUM_OF_SITE + PROFILE_WAIT,
+    SUM_OTHER = SUM_OF_CELL + PROFILE_WAIT,
+    SUM_OF_KIND,
+    SUM_OF_RANK = SUM_OF_KIND + WORK_KINDS
+};
 
 struct comparison_work {
     struct comparison *comparison;
@@ -53,11 +59,8 @@ struct comparison_work {
     struct work_entry *entries; /* by number, rank, run */
     size_t n_entries;
     double floor_call; /* of time in calls, with what waiting for processors makes of it */
-    struct sum *site[PROFILE_WAIT], *cell[PROFILE_WAIT]; /* computation before the call, the call */
-    struct sum *kinds[WORK_KINDS], **ranks;              /* ranks[n_ranks] */
-    struct sum *other;                                   /* of a level, of the run */
-    struct row_samples *samples;                         /* [n_samples], as the rows of the comparison */
-    size_t n_samples;
+    char *sums;        /* [SUM_OF_RANK + n_ranks], each of sum_bytes; SUM_OTHER is of a level, of the run */
+    size_t sum_bytes;
 };
 
 /* A call site is known by its names: ids and addresses are others in each trace. A changed source moves lines, so that
@@ -166,17 +169,9 @@ static uint32_t **match_sites(const struct profile *profiles, size_t n_a, size_t
     return numbers;
 }
 
-static struct sum *sum_new(size_t n_runs)
+static struct sum *sum_at(const struct comparison_work *work, size_t number)
 {
-    struct sum *sum = xmalloc(sizeof *sum);
-    *sum = (struct sum){.runs = xcalloc(n_runs, sizeof *sum->runs)};
-    return sum;
-}
-
-static void sum_free(struct sum *sum)
-{
-    free(sum->runs);
-    free(sum);
+    return (struct sum *)(void *)(work->sums + number * work->sum_bytes);
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -203,14 +198,8 @@ static void work_begin(struct comparison_work *work)
     work->numbers = match_sites(comparison->profiles, comparison->n_a, comparison->n_b, &n_numbers);
     work->bytes = xcalloc(n_numbers * work->n_runs + 1, sizeof *work->bytes);
     work->entries = xcalloc(n, sizeof *work->entries);
-    work->ranks = xcalloc(work->n_ranks, sizeof(struct sum *));
-    struct sum **const sums[] = {&work->other, &work->site[0], &work->site[1], &work->cell[0], &work->cell[1]};
-    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
-        *sums[i] = sum_new(work->n_runs);
-    for (size_t i = 0; i < WORK_KINDS; i++)
-        work->kinds[i] = sum_new(work->n_runs);
-    for (size_t i = 0; i < work->n_ranks; i++)
-        work->ranks[i] = sum_new(work->n_runs);
+    work->sum_bytes = sizeof(struct sum) + work->n_runs * sizeof(struct run_sum);
+    work->sums = xcalloc(SUM_OF_RANK + work->n_ranks, work->sum_bytes);
     for (uint32_t run = 0; run < work->n_runs; run++) {
         const struct profile *profile = &comparison->profiles[run];
         for (size_t i = 0; i < profile->n_sites; i++)
@@ -228,25 +217,12 @@ static void work_end(struct comparison_work *work)
     free(work->numbers);
     free(work->bytes);
     free(work->entries);
-    sum_free(work->other);
-    for (enum profile_part part = 0; part < PROFILE_WAIT; part++) {
-        sum_free(work->site[part]);
-        sum_free(work->cell[part]);
-    }
-    for (size_t i = 0; i < WORK_KINDS; i++)
-        sum_free(work->kinds[i]);
-    for (size_t i = 0; i < work->n_ranks; i++)
-        sum_free(work->ranks[i]);
-    free(work->ranks);
-    for (size_t i = 0; i < work->n_samples; i++)
-        free(work->samples[i].samples);
-    free(work->samples);
+    free(work->sums);
 }
 
-static void sum_clear(const struct comparison_work *work, struct sum *sum)
+static struct sum *sum_cleared(const struct comparison_work *work, size_t number)
 {
-    memset(sum->runs, 0, work->n_runs * sizeof *sum->runs);
-    sum->groups = 0;
+    return memset(sum_at(work, number), 0, work->sum_bytes);
 }
 
 /* Adds parts of a cell, first to last, to a run's part of a sum. */
@@ -283,46 +259,41 @@ static void sum_add_cells(struct comparison_work *work, const struct work_entry 
     for (size_t i = 0; i < n; i++)
         fewest = entries[i].cell->calls < fewest ? entries[i].cell->calls : fewest;
     bool few = fewest < PROFILE_FEW_CALLS;
-    struct sum *rank = entries->cell->rank < work->n_ranks ? work->ranks[entries->cell->rank] : NULL;
+    struct sum *rank = entries->cell->rank < work->n_ranks ? sum_at(work, SUM_OF_RANK + entries->cell->rank) : NULL;
     for (size_t i = 0; i < n; i++) {
         const struct profile_cell *cell = entries[i].cell;
         uint32_t run = entries[i].run;
-        enum profile_kind kind = work->comparison->profiles[run].sites[cell->site].kind;
-        for (enum profile_part part = 0; part < PROFILE_WAIT; part++) {
-            add_part(work, &work->site[part]->runs[run], cell, few, part, part);
-            add_part(work, &work->cell[part]->runs[run], cell, few, part, part);
+        enum report_activity_kind kind = work->comparison->profiles[run].sites[cell->site].kind;
+        const struct {
+            struct sum *sum;
+            enum profile_part part;
+            uint64_t calls; /* of which groups are made; 0: none */
+        } into[] = {{sum_at(work, SUM_OF_SITE), PROFILE_COMPUTATION, fewest},
+                    {sum_at(work, SUM_OF_SITE + 1), PROFILE_CALL, fewest},
+                    {sum_at(work, SUM_OF_CELL), PROFILE_COMPUTATION, fewest},
+                    {sum_at(work, SUM_OF_CELL + 1), PROFILE_CALL, fewest},
+                    {sum_at(work, SUM_OF_KIND), PROFILE_COMPUTATION, PROFILE_SPANS},
+                    {sum_at(work, SUM_OF_KIND + kind), PROFILE_CALL, PROFILE_SPANS},
+                    {sum_at(work, SUM_OF_KIND + WORK_WAITING), PROFILE_WAIT, 0}};
+        for (size_t k = 0; k < sizeof into / sizeof into[0]; k++) {
+            add_part(work, &into[k].sum->runs[run], cell, few, into[k].part, into[k].part);
+            add_groups(into[k].sum, into[k].calls, few || into[k].calls == 0);
         }
-        add_part(work, &work->kinds[0]->runs[run], cell, few, PROFILE_COMPUTATION, PROFILE_COMPUTATION);
-        add_part(work, &work->kinds[1 + kind]->runs[run], cell, few, PROFILE_CALL, PROFILE_CALL);
-        add_part(work, &work->kinds[WORK_KINDS - 1]->runs[run], cell, few, PROFILE_WAIT, PROFILE_WAIT);
-        add_groups(work->kinds[1 + kind], PROFILE_SPANS, few);
         if (rank != NULL)
             add_part(work, &rank->runs[run], cell, few, PROFILE_COMPUTATION, PROFILE_CALL);
     }
-    for (enum profile_part part = 0; part < PROFILE_WAIT; part++) {
-        add_groups(work->site[part], fewest, few);
-        add_groups(work->cell[part], fewest, few);
-    }
-    add_groups(work->kinds[0], PROFILE_SPANS, few);
     if (rank != NULL)
         add_groups(rank, PROFILE_SPANS, few);
 }
 
-/* Gives the calls of work->site the bytes of the sites of that number. */
-static void sum_add_bytes(struct comparison_work *work, uint32_t number)
-{
-    for (size_t run = 0; run < work->n_runs; run++)
-        work->site[PROFILE_CALL]->runs[run].bytes = work->bytes[number * work->n_runs + run];
-}
-
-/* Make work->other the sum of a level's messages, or of the run. */
-static void sum_of_level(struct comparison_work *work, int level)
+/* Return the sum of a level's messages, or of the run, valid until the next call. */
+static struct sum *sum_of_level(struct comparison_work *work, int level)
 {
     uint64_t fewest = UINT64_MAX;
-    sum_clear(work, work->other);
+    struct sum *all = sum_cleared(work, SUM_OTHER);
     for (size_t run = 0; run < work->n_runs; run++) {
         const struct profile_level *messages = &work->comparison->profiles[run].levels[level];
-        struct run_sum *sum = &work->other->runs[run];
+        struct run_sum *sum = &all->runs[run];
         sum->present = messages->messages > 0;
         fewest = sum->present && messages->messages < fewest ? messages->messages : fewest;
         sum->calls = (double)messages->messages;
@@ -332,21 +303,22 @@ static void sum_of_level(struct comparison_work *work, int level)
         for (size_t i = 0; i < PROFILE_SPANS; i++)
             sum->floor_s += work->floor_call * messages->span_s[i];
     }
-    add_groups(work->other, fewest, fewest < PROFILE_FEW_CALLS);
+    add_groups(all, fewest, fewest < PROFILE_FEW_CALLS);
+    return all;
 }
 
-static void sum_of_run(struct comparison_work *work)
+static struct sum *sum_of_run(struct comparison_work *work)
 {
     const struct comparison *comparison = work->comparison;
     double least_wait = 1, most_wait = 0;
-    sum_clear(work, work->other);
+    struct sum *all = sum_cleared(work, SUM_OTHER);
     for (size_t run = 0; run < work->n_runs; run++) {
         least_wait = fmin(least_wait, comparison->profiles[run].processor_wait);
         most_wait = fmax(most_wait, comparison->profiles[run].processor_wait);
     }
     for (size_t run = 0; run < work->n_runs; run++) {
         const struct profile *profile = &comparison->profiles[run];
-        struct run_sum *sum = &work->other->runs[run];
+        struct run_sum *sum = &all->runs[run];
         double all_s = 0;
         for (size_t i = 0; i < PROFILE_SPANS; i++)
             all_s += profile->run_span_s[i];
@@ -357,7 +329,8 @@ static void sum_of_run(struct comparison_work *work)
         /* What others took of the processors is in it: a tenth of that may be different by chance. */
         sum->floor_s = profile->duration_s * (comparison->options.floor + most_wait - least_wait + most_wait / 10);
     }
-    work->other->groups = PROFILE_SPANS;
+    all->groups = PROFILE_SPANS;
+    return all;
 }
 
 static bool sum_is_empty(const struct comparison_work *work, const struct sum *sum)
@@ -432,12 +405,10 @@ static void add_sum(struct comparison_work *work, struct comparison_row row, con
         row.state = COMPARISON_SMALL;
     if (row.table == COMPARISON_CELL && row.state != COMPARISON_TESTED)
         return;
-    array_grow(&comparison->rows, comparison->n_rows, sizeof row);
-    comparison->rows[comparison->n_rows++] = row;
-    struct noise_sample *samples = xcalloc(comparison->n_a + comparison->n_b, sizeof *samples);
-    array_grow(&work->samples, work->n_samples, sizeof *work->samples);
-    sum_samples(work, sum, samples);
-    work->samples[work->n_samples++] = (struct row_samples){samples, sum->groups};
+    row.samples = xcalloc(work->n_runs, sizeof *row.samples);
+    row.groups = sum->groups;
+    sum_samples(work, sum, row.samples);
+    ARRAY_ADD(comparison->rows, comparison->n_rows, row);
 }
 
 /* Returns the end of the entries from first on that are of its site, and of its rank where that is asked for. */
@@ -459,71 +430,56 @@ static void add_site(struct comparison_work *work, size_t first, size_t end)
     struct comparison_row row = {.table = COMPARISON_SITE, .rank = -1, .site = site, .name = site->function};
     bool is_end = strcmp(site->function, "end") == 0;
     for (row.part = 0; row.part < PROFILE_WAIT; row.part++)
-        sum_clear(work, work->site[row.part]);
+        sum_cleared(work, SUM_OF_SITE + row.part);
     for (size_t i = first, next; i < end; i = next) {
         struct comparison_row cell = row;
         next = end_of(work, i, true);
         for (cell.part = 0; cell.part < PROFILE_WAIT; cell.part++)
-            sum_clear(work, work->cell[cell.part]);
+            sum_cleared(work, SUM_OF_CELL + cell.part);
         sum_add_cells(work, work->entries + i, next - i);
         cell.table = COMPARISON_CELL;
         cell.rank = work->entries[i].cell->rank;
         for (cell.part = 0; !is_end && cell.part < PROFILE_WAIT; cell.part++)
-            add_sum(work, cell, work->cell[cell.part]);
+            add_sum(work, cell, sum_at(work, SUM_OF_CELL + cell.part));
     }
-    sum_add_bytes(work, entry->number);
+    for (size_t run = 0; run < work->n_runs; run++)
+        sum_at(work, SUM_OF_SITE + PROFILE_CALL)->runs[run].bytes = work->bytes[entry->number * work->n_runs + run];
     for (row.part = 0; !is_end && row.part < PROFILE_WAIT; row.part++)
-        add_sum(work, row, work->site[row.part]);
+        add_sum(work, row, sum_at(work, SUM_OF_SITE + row.part));
 }
 
-static void add_sites(struct comparison_work *work)
+/* Adds all rows, table by table. */
+static void add_rows(struct comparison_work *work)
 {
+    static const char *const kinds[WORK_KINDS] = {"computation", "point-to-point", "collectives",       "one-sided",
+                                                  "files",       "other",          "waiting for others"};
+    add_sum(work, (struct comparison_row){.table = COMPARISON_RUN, .name = "run", .rank = -1}, sum_of_run(work));
     for (size_t i = 0, end; i < work->n_entries; i = end) {
         end = end_of(work, i, false);
         add_site(work, i, end);
     }
-}
-
-static void add_kinds(struct comparison_work *work)
-{
-    for (size_t kind = 0; kind < WORK_KINDS; kind++) {
-        struct comparison_row row = {.table = COMPARISON_KIND, .rank = -1};
-        row.name = kind == 0                ? "computation"
-                   : kind == WORK_KINDS - 1 ? "waiting for others"
-                                            : profile_kind_name[kind - 1];
-        row.state = kind == WORK_KINDS - 1 ? COMPARISON_SHOWN : COMPARISON_TESTED;
-        add_sum(work, row, work->kinds[kind]);
-    }
-}
-
-static void add_ranks(struct comparison_work *work)
-{
+    for (size_t kind = 0; kind < WORK_KINDS; kind++)
+        add_sum(work,
+                (struct comparison_row){.table = COMPARISON_KIND,
+                                        .name = kinds[kind],
+                                        .rank = -1,
+                                        .state = kind == WORK_WAITING ? COMPARISON_SHOWN : COMPARISON_TESTED},
+                sum_at(work, SUM_OF_KIND + kind));
     for (size_t rank = 0; rank < work->n_ranks; rank++)
         add_sum(work, (struct comparison_row){.table = COMPARISON_RANK, .name = "rank", .rank = (int64_t)rank},
-                work->ranks[rank]);
-}
-
-static void add_levels(struct comparison_work *work)
-{
-    for (int level = 0; level < PROFILE_LEVELS; level++) {
-        struct comparison_row row = {.table = COMPARISON_LEVEL, .rank = -1};
-        row.name = level < PROFILE_LEVELS - 1 ? level_text((enum level)level) : "level not known";
-        sum_of_level(work, level);
-        add_sum(work, row, work->other);
-    }
-}
-
-static void add_run(struct comparison_work *work)
-{
-    sum_of_run(work);
-    add_sum(work, (struct comparison_row){.table = COMPARISON_RUN, .name = "run", .rank = -1}, work->other);
+                sum_at(work, SUM_OF_RANK + rank));
+    for (int level = 0; level < PROFILE_LEVELS; level++)
+        add_sum(work,
+                (struct comparison_row){.table = COMPARISON_LEVEL,
+                                        .name = level < LEVEL_COUNT ? level_text((enum level)level) : "level not known",
+                                        .rank = -1},
+                sum_of_level(work, level));
 }
 
 /* Asks for the noise of all rows. Each table has a fifth of 5 %, divided by the number of its comparisons
  * (Bonferroni); sites, and sites on single ranks, are one table. */
-static void judge(struct comparison_work *work)
+static void judge(struct comparison *comparison)
 {
-    struct comparison *comparison = work->comparison;
     size_t tested[COMPARISON_TABLES] = {0};
     for (size_t i = 0; i < comparison->n_rows; i++)
         tested[comparison->rows[i].table] += comparison->rows[i].state == COMPARISON_TESTED;
@@ -531,13 +487,13 @@ static void judge(struct comparison_work *work)
     for (size_t i = 0; i < comparison->n_rows; i++) {
         struct comparison_row *row = &comparison->rows[i];
         size_t n = tested[row->table] > 0 ? tested[row->table] : 1;
-        row->result = noise_compare(work->samples[i].samples, comparison->n_a, comparison->n_b, work->samples[i].groups,
-                                    0.05 / 5 / (double)n);
+        row->result = noise_compare(row->samples, comparison->n_a, comparison->n_b, row->groups, 0.05 / 5 / (double)n);
         if (row->state == COMPARISON_TESTED && isnan(row->result.noise_s))
             row->state = COMPARISON_FEW_CALLS;
         if (row->state != COMPARISON_TESTED)
             row->result.above = false;
         comparison->n_above += row->result.above;
+        free(row->samples);
     }
 }
 
@@ -588,25 +544,72 @@ static void sort_rows(struct comparison *comparison)
     }
 }
 
+#define UNEQUAL_WAIT 0.1 /* share of the ranks' time */
+
+static bool same_run(const struct profile *a, const struct profile *b)
+{
+    return a->started_ns == b->started_ns && strcmp(a->run_key, b->run_key) == 0;
+}
+
+/* Returns whether no run before this one had its command. */
+static bool is_new_command(const struct comparison *comparison, size_t run)
+{
+    for (size_t i = 0; i < run; i++)
+        if (strcmp(comparison->profiles[i].command, comparison->profiles[run].command) == 0)
+            return false;
+    return run > 0;
+}
+
+#define WARN(...) ARRAY_ADD(comparison->warnings, comparison->n_warnings, xasprintf(__VA_ARGS__))
+
+/* Collects the sentences on why the runs are not alike. */
+static void find_warnings(struct comparison *comparison)
+{
+    const struct profile *first = comparison->profiles;
+    for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++) {
+        const struct profile *profile = &comparison->profiles[i];
+        size_t same = 0;
+        while (same < i && !same_run(profile, &comparison->profiles[same]))
+            same++;
+        if (same < i)
+            WARN("%s and %s are the same run: expect no change between them", comparison->profiles[same].path,
+                 profile->path);
+        if (profile->n_ranks != first->n_ranks)
+            WARN("%s has %u ranks, %s has %u: sums over ranks differ by that alone", first->path, first->n_ranks,
+                 profile->path, profile->n_ranks);
+        if (strcmp(profile->mpi, first->mpi) != 0)
+            WARN("%s is of %.40s, %s of %.40s", first->path, first->mpi, profile->path, profile->mpi);
+        if (is_new_command(comparison, i))
+            WARN("%s ran: %.200s", profile->path, profile->command);
+        if (fabs(profile->processor_wait - first->processor_wait) > UNEQUAL_WAIT)
+            WARN("ranks waited for a processor %.0f %% of the time in %s, %.0f %% in %s: others had the machine",
+                 profile->processor_wait * 100, profile->path, first->processor_wait * 100, first->path);
+        if (!profile->whole.is_whole)
+            WARN("%s is not whole: %.200s", profile->path, profile->whole.reason);
+        if (!(profile->duration_s > 0))
+            WARN("%s took no time: nothing of it can be compared", profile->path);
+    }
+}
+
 void comparison_make(struct comparison *comparison, const struct profile *profiles, size_t n_a, size_t n_b,
                      const struct comparison_options *options)
 {
     *comparison = (struct comparison){.profiles = profiles, .n_a = n_a, .n_b = n_b, .options = *options};
     struct comparison_work work = {.comparison = comparison, .all_s = all_time_s(comparison)};
     work_begin(&work);
-    add_run(&work);
-    add_sites(&work);
-    add_kinds(&work);
-    add_ranks(&work);
-    add_levels(&work);
-    judge(&work);
+    add_rows(&work);
+    judge(comparison);
     drop_cells(comparison);
     sort_rows(comparison);
     work_end(&work);
+    find_warnings(comparison);
 }
 
 void comparison_release(struct comparison *comparison)
 {
+    for (size_t i = 0; i < comparison->n_warnings; i++)
+        free(comparison->warnings[i]);
+    free(comparison->warnings);
     free(comparison->rows);
     *comparison = (struct comparison){0};
 }

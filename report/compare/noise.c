@@ -1,5 +1,5 @@
-/* A change counts where it is more than what runs, or parts of one run, differ by anyway: noise.h has the formulas. */
-#include "report/compare/noise.h"
+/* A change counts where it is more than what runs, or parts of one run, differ by anyway: comparison.h has the formulas. */
+#include "report/compare/comparison.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,31 +1,18 @@
 /* Reads what `mpistair diff` compares of a run. The reader of whole runs (predictor/run_read) gives each call with the
  * parts of its time; a rank's calls are kept until its last one, then sorted by site and summed up. */
-#include "report/compare/profile.h"
+#include "report/compare/comparison.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/run_read/run_read.h"
-#include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
 #include "share/base/progress.h"
 #include "share/base/saturating.h"
 #include "share/base/statistics.h"
-
-const char *const profile_kind_name[PROFILE_KINDS] = {"point-to-point", "collectives", "one-sided", "files", "other"};
-
-enum profile_kind profile_kind_of(const char *function)
-{
-    static const enum profile_kind kinds[SPENT_COUNT] = {[SPENT_MESSAGES] = PROFILE_POINT_TO_POINT,
-                                                         [SPENT_COLLECTIVES] = PROFILE_COLLECTIVE,
-                                                         [SPENT_ONE_SIDED] = PROFILE_ONE_SIDED,
-                                                         [SPENT_FILES] = PROFILE_FILE,
-                                                         [SPENT_OTHER] = PROFILE_OTHER};
-    return kinds[activity_kind(function)];
-}
 
 static int read_run(struct profile *profile, sqlite3 *database, struct error *error)
 {
@@ -132,9 +119,9 @@ static void add_cell(struct watching *watching, const struct watched_call *calls
     for (enum profile_part part = 0; part < PROFILE_PARTS; part++)
         sum_part(watching, cell, calls, n, part);
     struct profile_site *site = &profile->sites[calls->site];
-    for (size_t i = 0; i < n && site->kind == PROFILE_POINT_TO_POINT; i++)
+    for (size_t i = 0; i < n && site->kind == SPENT_MESSAGES; i++)
         if (calls[i].collective)
-            site->kind = PROFILE_COLLECTIVE;
+            site->kind = SPENT_COLLECTIVES;
 }
 
 static int compare_calls(const void *left, const void *right)
@@ -158,7 +145,7 @@ static void keep_sites(struct watching *watching)
                                                                  .name = "",
                                                                  .callers = "",
                                                                  .callsite = site->callsite,
-                                                                 .kind = profile_kind_of(function)};
+                                                                 .kind = activity_kind(function)};
     }
 }
 
@@ -229,7 +216,7 @@ static int name_sites(struct profile *profile, sqlite3 *database, struct error *
         if (place == NULL)
             continue;
         const char *function = site->function;
-        enum profile_kind kind = site->kind;
+        enum report_activity_kind kind = site->kind;
         *site = *place;
         site->function = function;
         site->kind = kind;

@@ -1,10 +1,11 @@
 /* Turns a comparison into sentences and tables for people, and into rows with all digits for programs, in the same
  * words. */
-#include "report/compare/show_changes.h"
+#include "report/compare/comparison.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "report/render/words.h"
 #include "share/base/csv.h"
 #include "share/base/json.h"
 
@@ -96,22 +97,6 @@ void show_place(const struct comparison_row *row, bool brief, char *text, size_t
         snprintf(text, size, "%s %s%s%s%s", where, function, blank, name, rank);
 }
 
-#define UNEQUAL_WAIT 0.1 /* share of the ranks' time */
-
-static bool same_run(const struct profile *a, const struct profile *b)
-{
-    return a->started_ns == b->started_ns && strcmp(a->run_key, b->run_key) == 0;
-}
-
-/* Returns whether no run before this one had its command. */
-static bool is_new_command(const struct comparison *comparison, size_t run)
-{
-    for (size_t i = 0; i < run; i++)
-        if (strcmp(comparison->profiles[i].command, comparison->profiles[run].command) == 0)
-            return false;
-    return run > 0;
-}
-
 /* Returns whether all traces have all of their runs. */
 static bool show_is_whole(const struct comparison *comparison)
 {
@@ -121,83 +106,7 @@ static bool show_is_whole(const struct comparison *comparison)
     return true;
 }
 
-/* Calls add with each sentence on why the runs are not alike. */
-static void show_warnings(const struct comparison *comparison, void (*add)(void *context, const char *text),
-                          void *context)
-{
-    const struct profile *first = comparison->profiles;
-    char text[512];
-    for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++) {
-        const struct profile *profile = &comparison->profiles[i];
-        for (size_t k = 0; k < i; k++)
-            if (same_run(profile, &comparison->profiles[k])) {
-                snprintf(text, sizeof text, "%.150s and %.150s are the same run: expect no change between them",
-                         comparison->profiles[k].path, profile->path);
-                add(context, text);
-                break;
-            }
-        if (profile->n_ranks != first->n_ranks) {
-            snprintf(text, sizeof text, "%.150s has %u ranks, %.150s has %u: sums over ranks differ by that alone",
-                     first->path, first->n_ranks, profile->path, profile->n_ranks);
-            add(context, text);
-        }
-        if (strcmp(profile->mpi, first->mpi) != 0) {
-            snprintf(text, sizeof text, "%.150s is of %.40s, %.150s of %.40s", first->path, first->mpi, profile->path,
-                     profile->mpi);
-            add(context, text);
-        }
-        if (is_new_command(comparison, i)) {
-            snprintf(text, sizeof text, "%.150s ran: %.200s", profile->path, profile->command);
-            add(context, text);
-        }
-        if (fabs(profile->processor_wait - first->processor_wait) > UNEQUAL_WAIT) {
-            snprintf(
-                text, sizeof text,
-                "ranks waited for a processor %.0f %% of the time in %.150s, %.0f %% in %.150s: others had the machine",
-                profile->processor_wait * 100, profile->path, first->processor_wait * 100, first->path);
-            add(context, text);
-        }
-        if (!profile->whole.is_whole) {
-            snprintf(text, sizeof text, "%.150s is not whole: %.200s", profile->path, profile->whole.reason);
-            add(context, text);
-        }
-        if (!(profile->duration_s > 0)) {
-            snprintf(text, sizeof text, "%.150s took no time: nothing of it can be compared", profile->path);
-            add(context, text);
-        }
-    }
-}
-
-enum {
-    SHORT_OTHER_WORK = 2,
-    SHORT_SITES = 6,
-    SHORT_RANKS = 2,
-    SHORT_ONE_SIDE = 2,
-    PLACE_WIDTH = 30,
-    PATH_WIDTH = 24,
-    LINE_WIDTH = 74
-};
-
-/* Adds text in lines that fit the page. */
-static void add_wrapped(struct document *document, enum document_kind kind, const char *text)
-{
-    while (*text != '\0') {
-        size_t length = strlen(text), width = kind == DOCUMENT_WARNING ? LINE_WIDTH - 2 : LINE_WIDTH;
-        if (length > width)
-            for (length = width; length > 0 && (text[length] != ' ' || text[length + 1] == '%');)
-                length--;
-        if (length == 0)
-            length = strlen(text) > width ? width : strlen(text);
-        document_add(document, kind, "%.*s", (int)length, text);
-        text += length;
-        text += *text == ' ';
-    }
-}
-
-static void add_warning(void *context, const char *text)
-{
-    add_wrapped(context, DOCUMENT_WARNING, text);
-}
+enum { SHORT_OTHER_WORK = 2, SHORT_SITES = 6, SHORT_RANKS = 2, SHORT_ONE_SIDE = 2, PLACE_WIDTH = 30, PATH_WIDTH = 24 };
 
 static void add_runs(struct document *document, const struct comparison *comparison)
 {
@@ -219,69 +128,55 @@ static void add_runs(struct document *document, const struct comparison *compari
     }
 }
 
-static void seconds_text(double seconds, bool sign, char *text, size_t size)
-{
-    double magnitude = fabs(seconds), value = magnitude >= 0.9995      ? seconds
-                                              : magnitude >= 0.9995e-3 ? seconds * 1e3
-                                                                       : seconds * 1e6;
-    const char *unit = magnitude >= 0.9995 ? "s" : magnitude >= 0.9995e-3 ? "ms" : "us";
-    int digits = fabs(value) >= 99.95 ? 0 : fabs(value) >= 9.995 ? 1 : 2;
-    snprintf(text, size, sign ? "%+.*f %s" : "%.*f %s", digits, value, unit);
-}
-
-static bool has_other_work(const struct comparison *comparison)
+/* Returns whether a row had other work, or is not steady. */
+static bool any_row(const struct comparison *comparison, bool (*has)(const struct comparison_row *row))
 {
     for (size_t i = 0; i < comparison->n_rows; i++)
-        if (fabs(show_other_work(&comparison->rows[i])) > 0)
+        if (has(&comparison->rows[i]))
             return true;
     return false;
 }
 
-static bool any_unsteady(const struct comparison *comparison)
+static bool has_other_work(const struct comparison_row *row)
 {
-    for (size_t i = 0; i < comparison->n_rows; i++)
-        if (show_unsteady(&comparison->rows[i]))
-            return true;
-    return false;
+    return show_other_work(row) != 0;
 }
 
 static void add_verdict(struct document *document, const struct comparison *comparison)
 {
     const struct comparison_row *run = show_run(comparison), *culprit = show_culprit(comparison);
-    char text[640], place[256], change[32], a[32], b[32];
+    char place[256], change[32], a[32], b[32];
     if (run != NULL && run->state == COMPARISON_TESTED && run->result.a_s > 0) {
         double share = show_share(run, run->result.change_s) * 100, noise = show_share(run, run->result.noise_s) * 100;
-        seconds_text(run->result.a_s, false, a, sizeof a);
-        seconds_text(run->result.b_s, false, b, sizeof b);
+        words_seconds(a, sizeof a, run->result.a_s);
+        words_seconds(b, sizeof b, run->result.b_s);
         if (run->result.above)
-            snprintf(text, sizeof text, "The run takes %.1f %% %s: %s, was %s (noise %.1f %%).", fabs(share),
-                     share > 0 ? "longer" : "less", b, a, noise);
+            document_line(document, "The run takes %.1f %% %s: %s, was %s (noise %.1f %%).", fabs(share),
+                          share > 0 ? "longer" : "less", b, a, noise);
         else if (show_unsteady(run))
-            snprintf(text, sizeof text,
-                     "The run takes %s, was %s: %+.1f %%, more than the noise of %.1f %%, but in few of its %d spans "
-                     "only: %+.1f %% without the %d largest and the %d smallest changes.",
-                     b, a, share, noise, PROFILE_SPANS, show_share(run, run->result.steady_s) * 100, NOISE_TRIMMED,
-                     NOISE_TRIMMED);
+            document_line(document,
+                          "The run takes %s, was %s: %+.1f %%, more than the noise of %.1f %%, but in few of its %d "
+                          "spans only: %+.1f %% without the %d largest and the %d smallest changes.",
+                          b, a, share, noise, PROFILE_SPANS, show_share(run, run->result.steady_s) * 100, NOISE_TRIMMED,
+                          NOISE_TRIMMED);
         else
-            snprintf(text, sizeof text, "The run takes %s, was %s: %+.1f %%, within the noise of %.1f %%.", b, a, share,
-                     noise);
-        add_wrapped(document, DOCUMENT_LINE, text);
+            document_line(document, "The run takes %s, was %s: %+.1f %%, within the noise of %.1f %%.", b, a, share,
+                          noise);
     }
     if (culprit != NULL) {
+        bool added = culprit->result.change_s > 0;
         show_place(culprit, false, place, sizeof place);
-        seconds_text(culprit->result.change_s, true, change, sizeof change);
-        snprintf(text, sizeof text, "Time is %s %s: %s, %+.1f %% (noise %.1f %%).",
-                 culprit->result.change_s > 0 ? "added" : "saved", place, change,
-                 show_share(culprit, culprit->result.change_s) * 100,
-                 show_share(culprit, culprit->result.noise_s) * 100);
-        add_wrapped(document, DOCUMENT_LINE, text);
-    } else if (comparison->n_above == 0) {
-        add_wrapped(document, DOCUMENT_LINE,
-                    has_other_work(comparison) ? "No time is above noise, but the work is not the same:"
-                    : any_unsteady(comparison) ? "No time is above noise throughout the run."
-                                               : "Nothing is above noise: the runs may be launches of one job.");
+        document_line(document, "Time is %s %s: %s%s, %+.1f %% (noise %.1f %%).", added ? "added" : "saved", place,
+                      added ? "+" : "", words_seconds(change, sizeof change, culprit->result.change_s),
+                      show_share(culprit, culprit->result.change_s) * 100,
+                      show_share(culprit, culprit->result.noise_s) * 100);
     } else {
-        add_wrapped(document, DOCUMENT_LINE, "No call site is above noise.");
+        document_line(document, "%s",
+                      comparison->n_above > 0               ? "No call site is above noise."
+                      : any_row(comparison, has_other_work) ? "No time is above noise, but the work is not the same:"
+                      : any_row(comparison, show_unsteady)
+                          ? "No time is above noise throughout the run."
+                          : "Nothing is above noise: the runs may be launches of one job.");
     }
 }
 
@@ -291,13 +186,12 @@ static void add_other_work(struct document *document, const struct comparison *c
     size_t n = 0;
     for (size_t i = 0; i < comparison->n_rows; i++) {
         const struct comparison_row *row = &comparison->rows[i];
-        char place[256], text[512];
-        if (!(fabs(show_other_work(row)) > 0) || n++ >= most)
+        char place[256];
+        if (!has_other_work(row) || n++ >= most)
             continue;
         show_place(row, false, place, sizeof place);
-        snprintf(text, sizeof text, "Other work %s: %.6g B in %.6g calls, was %.6g B in %.6g (%+.1f %%).", place,
-                 row->bytes[1], row->calls[1], row->bytes[0], row->calls[0], show_other_work(row) * 100);
-        add_wrapped(document, DOCUMENT_LINE, text);
+        document_line(document, "Other work %s: %.6g B in %.6g calls, was %.6g B in %.6g (%+.1f %%).", place,
+                      row->bytes[1], row->calls[1], row->bytes[0], row->calls[0], show_other_work(row) * 100);
     }
     if (n > most)
         document_line(document, "and other work at %zu more call sites: --all", n - most);
@@ -309,15 +203,11 @@ static void append_bytes(const struct comparison_row *row, char *text, size_t si
     for (int side = 0; side < 2; side++) {
         double bytes = row->bytes[side];
         size_t length = strlen(text);
+        char volume[32];
         if (!isfinite(bytes) || (side == 1 && isfinite(row->bytes[0]) && fabs(bytes - row->bytes[0]) <= bytes / 100))
             continue;
-        snprintf(text + length, size - length, side == 0 ? " %.3g %s" : ", %.3g %s",
-                 bytes >= 1e9   ? bytes * 1e-9
-                 : bytes >= 1e6 ? bytes * 1e-6
-                                : bytes * 1e-3,
-                 bytes >= 1e9   ? "GB"
-                 : bytes >= 1e6 ? "MB"
-                                : "kB");
+        snprintf(text + length, size - length, "%s %s", side == 0 ? "" : ",",
+                 words_bytes(volume, sizeof volume, bytes));
     }
 }
 
@@ -407,7 +297,8 @@ void show_document(struct document *document, const struct comparison *compariso
     document->partial = !show_is_whole(comparison);
     document_heading(document, "B against A");
     add_runs(document, comparison);
-    show_warnings(comparison, add_warning, document);
+    for (size_t i = 0; i < comparison->n_warnings; i++)
+        document_warning(document, "%s", comparison->warnings[i]);
     add_verdict(document, comparison);
     add_other_work(document, comparison, all ? SIZE_MAX : SHORT_OTHER_WORK);
     add_table(document, comparison, COMPARISON_SITE, "Call sites: the computation before their calls, and the calls",
@@ -417,17 +308,19 @@ void show_document(struct document *document, const struct comparison *compariso
     add_table(document, comparison, COMPARISON_RANK, NULL, "|rank|A>|B>|change>|>|noise>", SHORT_RANKS, all);
     add_table(document, comparison, COMPARISON_LEVEL, NULL, "|messages|A>|B>|change>|>|noise>", SIZE_MAX, all);
     add_one_sided(document, comparison, all ? SIZE_MAX : SHORT_ONE_SIDE);
-    add_wrapped(
-        document, DOCUMENT_LINE,
-        comparison->n_a + comparison->n_b == 2
-            ? "* is above noise. Times are undisturbed ones, without waiting for others: the fastest quarter of "
-              "the calls stands for all."
-            : "* is above noise, the spread of the runs. Times are means over runs, without waiting for others.");
-    if (any_unsteady(comparison))
-        add_wrapped(document, DOCUMENT_LINE, "~ exceeds noise in few spans of the run only, which does not count.");
+    document_line(document, "%s",
+                  comparison->n_a + comparison->n_b == 2
+                      ? "* is above noise. Times are undisturbed ones, without waiting for others: the fastest quarter "
+                        "of the calls stands for all."
+                      : "* is above noise, the spread of the runs. Times are means over runs, without waiting for "
+                        "others.");
+    if (any_row(comparison, show_unsteady))
+        document_line(document, "~ exceeds noise in few spans of the run only, which does not count.");
     document_explain_mark(document, "see the warnings above");
 }
 
+static const char *const comparison_table_name[COMPARISON_TABLES] = {"run",          "kind", "site",
+                                                                     "site on rank", "rank", "level"};
 static const char *const state_name[] = {
     [COMPARISON_TESTED] = "tested", [COMPARISON_SMALL] = "small",   [COMPARISON_FEW_CALLS] = "few calls",
     [COMPARISON_ONLY_A] = "only A", [COMPARISON_ONLY_B] = "only B", [COMPARISON_SHOWN] = "follows",
@@ -439,29 +332,28 @@ struct figure {
 };
 
 enum { FIGURES = 14 };
+struct figures {
+    struct figure rows[FIGURES];
+};
 
-static void figures_of(const struct comparison_row *row, struct figure figures[FIGURES])
+static struct figures figures_of(const struct comparison_row *row)
 {
     const struct noise_result *result = &row->result;
     bool bytes = row->table == COMPARISON_LEVEL || (row->table == COMPARISON_SITE && row->part == PROFILE_CALL);
-    const struct figure all[FIGURES] = {
-        {"a_s", result->a_s},
-        {"b_s", result->b_s},
-        {"change_s", result->change_s},
-        {"change", show_share(row, result->change_s)},
-        {"noise_s", row->state == COMPARISON_TESTED ? result->noise_s : NAN},
-        {"a_all_s", row->total_s[0]},
-        {"b_all_s", row->total_s[1]},
-        {"a_waiting_s", row->wait_s[0]},
-        {"b_waiting_s", row->wait_s[1]},
-        {"a_calls", row->calls[0]},
-        {"b_calls", row->calls[1]},
-        {"a_bytes", bytes ? row->bytes[0] : NAN},
-        {"b_bytes", bytes ? row->bytes[1] : NAN},
-        {"steady_s", row->state == COMPARISON_TESTED ? result->steady_s : NAN},
-    };
-    for (size_t i = 0; i < FIGURES; i++)
-        figures[i] = all[i];
+    return (struct figures){{{"a_s", result->a_s},
+                             {"b_s", result->b_s},
+                             {"change_s", result->change_s},
+                             {"change", show_share(row, result->change_s)},
+                             {"noise_s", row->state == COMPARISON_TESTED ? result->noise_s : NAN},
+                             {"a_all_s", row->total_s[0]},
+                             {"b_all_s", row->total_s[1]},
+                             {"a_waiting_s", row->wait_s[0]},
+                             {"b_waiting_s", row->wait_s[1]},
+                             {"a_calls", row->calls[0]},
+                             {"b_calls", row->calls[1]},
+                             {"a_bytes", bytes ? row->bytes[0] : NAN},
+                             {"b_bytes", bytes ? row->bytes[1] : NAN},
+                             {"steady_s", row->state == COMPARISON_TESTED ? result->steady_s : NAN}}};
 }
 
 static const char *part_of(const struct comparison_row *row)
@@ -471,40 +363,37 @@ static const char *part_of(const struct comparison_row *row)
 
 void show_csv(FILE *stream, const struct comparison *comparison)
 {
-    struct figure figures[FIGURES];
+    struct figures figures = figures_of(&(struct comparison_row){.table = COMPARISON_RUN});
     fputs("table,part,name,symbol,file,line,rank,state,above_noise,decision", stream);
-    figures_of(&(struct comparison_row){.table = COMPARISON_RUN}, figures);
     for (size_t i = 0; i < FIGURES; i++)
-        fprintf(stream, ",%s", figures[i].name);
+        fprintf(stream, ",%s", figures.rows[i].name);
     fputs(",whole\n", stream);
     for (size_t i = 0; i < comparison->n_rows; i++) {
         const struct comparison_row *row = &comparison->rows[i];
+        const char *const texts[] = {row->name, row->site != NULL ? row->site->name : "",
+                                     row->site != NULL ? row->site->file : ""};
         fprintf(stream, "%s,%s,", comparison_table_name[row->table], part_of(row));
-        csv_text(stream, row->name);
-        fputc(',', stream);
-        csv_text(stream, row->site != NULL ? row->site->name : "");
-        fputc(',', stream);
-        csv_text(stream, row->site != NULL ? row->site->file : "");
-        fputc(',', stream);
-        if (row->site != NULL && row->site->file[0] != '\0')
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+            csv_text(stream, texts[k]);
+            fputc(',', stream);
+        }
+        if (texts[2][0] != '\0')
             fprintf(stream, "%lld", (long long)row->site->line);
         fputc(',', stream);
         if (row->rank >= 0)
             fprintf(stream, "%lld", (long long)row->rank);
         fprintf(stream, ",%s,%d,%s", state_name[row->state], row->result.above, show_decision(row));
-        figures_of(row, figures);
-        for (size_t k = 0; k < FIGURES; k++) {
-            fputc(',', stream);
-            if (isfinite(figures[k].value))
-                fprintf(stream, "%.17g", figures[k].value);
-        }
+        figures = figures_of(row);
+        for (size_t k = 0; k < FIGURES; k++)
+            csv_number(stream, isfinite(figures.rows[k].value) ? figures.rows[k].value : NAN);
         fprintf(stream, ",%d\n", show_is_whole(comparison));
     }
 }
 
 static struct json *json_row(const struct comparison_row *row)
 {
-    struct figure figures[FIGURES];
+    struct figures figures = figures_of(row);
+    static const char *const kinds[] = {"computation", "point-to-point", "collectives", "one-sided", "files", "other"};
     struct json *object =
         json_pack("{s:s, s:s, s:s, s:b, s:s}", "table", comparison_table_name[row->table], "name", row->name, "state",
                   state_name[row->state], "above_noise", row->result.above, "decision", show_decision(row));
@@ -512,17 +401,10 @@ static struct json *json_row(const struct comparison_row *row)
     if (row->site != NULL)
         json_set(object, "place",
                  json_pack("{s:s, s:s, s:s, s:I, s:s}", "part", part_of(row), "symbol", row->site->name, "file",
-                           row->site->file, "line", (int64_t)row->site->line, "kind",
-                           profile_kind_name[row->site->kind]));
-    figures_of(row, figures);
+                           row->site->file, "line", (int64_t)row->site->line, "kind", kinds[row->site->kind]));
     for (size_t i = 0; i < FIGURES; i++)
-        json_set(object, figures[i].name, json_finite(figures[i].value));
+        json_set(object, figures.rows[i].name, json_finite(figures.rows[i].value));
     return object;
-}
-
-static void add_text(void *context, const char *text)
-{
-    json_add(context, json_string(text));
 }
 
 int show_json(FILE *stream, const struct comparison *comparison, struct error *error)
@@ -536,7 +418,8 @@ int show_json(FILE *stream, const struct comparison *comparison, struct error *e
                                  (int)profile->whole.is_whole, "not_whole",
                                  profile->whole.is_whole ? json_null() : json_string(profile->whole.reason)));
     }
-    show_warnings(comparison, add_text, warnings);
+    for (size_t i = 0; i < comparison->n_warnings; i++)
+        json_add(warnings, json_string(comparison->warnings[i]));
     for (size_t i = 0; i < comparison->n_rows; i++)
         json_add(rows, json_row(&comparison->rows[i]));
     struct json *all = json_pack("{s:o, s:o, s:I, s:o}", "runs", runs, "warnings", warnings, "above_noise",

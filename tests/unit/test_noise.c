@@ -1,5 +1,5 @@
 /* Holds the noise of mpistair diff against values worked by hand, which the comments derive, and against scipy's. */
-#include "report/compare/noise.h"
+#include "report/compare/comparison.h"
 
 #include <math.h>
 #include <setjmp.h>
