@@ -1,10 +1,82 @@
-/* Collects the data of the pictures and puts them and the sections of a document on a page (share/base/html_page.h). */
+/* The page: the sections of a document, and pictures, whose table this is, with what they share: bins of ranks, and
+ * queries with numbers as parameters. share/base/html_page.h puts both on a page. */
 #include "report/html/page.h"
 
+#include <inttypes.h>
+
+#include "interpose/database/database.h"
 #include "report/html/pictures.h"
 #include "report/render/render.h"
 
-enum { PICTURES_MOST = 16, RANK_BINS = 128 };
+static const struct {
+    struct page_picture place;
+    int (*collect)(struct picture *picture, const struct picture_source *source);
+} picture_kinds[] = {
+    {{"timeline", "timeline", "Timeline",
+      "What each rank does over time, and its messages. Drag to move, hold Ctrl and turn the wheel to zoom, drag in "
+      "the "
+      "strip below to choose a time, double-click to see all.",
+      .wide = true},
+     picture_timeline},
+    {{"ranks", "ranks", "Where the time of ranks goes", "A bar a rank, divided by what it spends its time on.",
+      .wide = true},
+     picture_ranks},
+    {{"matrix", "matrix", "Who sends to whom", "Senders from top to bottom, receivers from left to right.",
+      .wide = false},
+     picture_matrix},
+    {{"map", "map", "Nodes and sockets",
+      "The outer ring has the nodes, the inner one their sockets; ribbons are the traffic between them.",
+      .wide = false},
+     picture_map},
+    {{"scatter", "scatter", "Measured against modelled",
+      "Each point is the time of a rank in messages; on the line a model says what was measured.", .wide = false},
+     picture_scatter},
+    {{"sizes", "sizes", "Sizes of messages", "Messages by size, in powers of two.", .wide = false}, picture_sizes},
+    {{"path", "path", "Critical path",
+      "The calls that the length of the run is made of, by the stored replay: shortening anything else does not "
+      "shorten "
+      "it.",
+      .wide = true},
+     picture_path},
+};
+enum { PICTURES = sizeof picture_kinds / sizeof picture_kinds[0], RANK_BINS = 128 };
+
+void picture_note_bins(struct picture *picture, const struct rank_bins *bins, const char *what)
+{
+    if (bins->width > 1)
+        picture_note(picture, "Each %s stands for %" PRId64 " of the %" PRId64 " ranks.", what, bins->width,
+                     bins->ranks);
+}
+
+void picture_bins(struct picture *picture, const struct rank_bins *bins, const char *what)
+{
+    picture_value(picture, "span", json_integer(bins->width));
+    picture_value(picture, "ranks", json_integer(bins->ranks));
+    picture_note_bins(picture, bins, what);
+}
+
+struct rank_bins rank_bins_of(int64_t ranks, int64_t most)
+{
+    int64_t width = ranks > most ? (ranks + most - 1) / most : 1;
+    return (struct rank_bins){.ranks = ranks, .width = width, .n = (ranks + width - 1) / width};
+}
+
+int64_t rank_bins_size(const struct rank_bins *bins, int64_t bin)
+{
+    int64_t rest = bins->ranks - bin * bins->width;
+    return rest < bins->width ? rest : bins->width;
+}
+
+void picture_query(struct cursor *rows, const struct picture_source *source, const char *sql, const int64_t *values,
+                   size_t n)
+{
+    cursor_open(rows, source->database, source->report->path, sql, source->error);
+    for (size_t i = 0; rows->result == 0 && i < n; i++)
+        sqlite3_bind_int64(rows->statement, (int)i + 1, values[i]);
+}
+
+const char *const activity_name[SPENT_COUNT] = {"computation", "point-to-point", "collectives",   "one-sided",
+                                                "files",       "other MPI",      "between polls", "not recorded"};
 
 /* Writes the first section without the title, which the page has already. */
 static void write_summary(FILE *stream, const void *context)
@@ -27,19 +99,27 @@ static void mark_notes(struct picture *picture, const char *reason)
     picture_note(picture, "Of what was recorded alone: %s.", reason);
 }
 
+/* A damaged trace may name any rank: what lies beyond MAX_RANK is left out of pictures. */
 static int collect_pictures(struct page_picture *pictures, const struct report *report, sqlite3 *database,
                             struct error *error)
 {
+    struct picture_source source = {database, report, .error = error};
+    struct cursor rows;
     int64_t ranks = 0;
-    if (rank_bins_count(&ranks, database, report->path, error) != 0 ||
-        activity_tables_make(database, report->path, error) != 0)
+    picture_query(
+        &rows, &source,
+        "SELECT max(coalesce((SELECT max(rank) FROM process), -1) + 1, coalesce((SELECT world_size FROM run), 0))",
+        NULL, 0);
+    if (cursor_next(&rows))
+        ranks = cursor_integer(&rows, 0);
+    if (cursor_close(&rows) != 0)
         return -1;
-    struct picture_source source = {database, report, rank_bins_of(ranks, RANK_BINS)};
-    for (size_t i = 0; i < n_picture_kinds; i++) {
+    source.bins = rank_bins_of(ranks < 0 ? 0 : ranks > MAX_RANK ? MAX_RANK : ranks, RANK_BINS);
+    for (size_t i = 0; i < PICTURES; i++) {
         struct picture *picture = &pictures[i].data;
-        if (ranks == 0)
+        if (source.bins.ranks == 0)
             picture_lacks(picture, "The trace names no ranks.");
-        else if (picture_kinds[i].collect(picture, &source, error) != 0)
+        else if (picture_kinds[i].collect(picture, &source) != 0)
             return -1;
         if (!report->whole.is_whole)
             mark_notes(picture, report->whole.reason);
@@ -57,26 +137,21 @@ int page_write(FILE *stream, const struct document *document, const char *title,
 int page_write_report(FILE *stream, const struct document *document, const struct report *report, sqlite3 *database,
                       struct error *error)
 {
-    struct page_picture pictures[PICTURES_MOST];
+    struct page_picture pictures[PICTURES];
     const struct html_page page = {.title = report->run.command,
                                    .pictures = pictures,
-                                   .n_pictures = n_picture_kinds,
+                                   .n_pictures = PICTURES,
                                    .write_summary = write_summary,
                                    .write_details = write_details,
                                    .context = document};
-    for (size_t i = 0; i < n_picture_kinds; i++) {
-        const struct picture_kind *kind = &picture_kinds[i];
-        pictures[i] = (struct page_picture){.name = kind->name,
-                                            .drawing = kind->name,
-                                            .title = kind->title,
-                                            .caption = kind->caption,
-                                            .wide = kind->wide};
+    for (size_t i = 0; i < PICTURES; i++) {
+        pictures[i] = picture_kinds[i].place;
         picture_init(&pictures[i].data);
     }
     int result = html_page_draws() ? collect_pictures(pictures, report, database, error) : 0;
     if (result == 0)
         result = html_page_write(stream, &page, error);
-    for (size_t i = 0; i < n_picture_kinds; i++)
+    for (size_t i = 0; i < PICTURES; i++)
         picture_release(&pictures[i].data);
     return result;
 }

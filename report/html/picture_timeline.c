@@ -6,15 +6,66 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "interpose/database/database.h"
+#include "interpose/database/row.h"
 #include "report/html/pictures.h"
 #include "share/base/map.h"
+#include "share/base/memory.h"
 
 enum { ROWS = 64, COLUMNS = 240, BARS = 6000, LINES = 1000 };
+
+enum { ID_ROUND = -1, ID_COLLECTIVE = -2 }; /* stand for functions in temp.activity_round */
+
+/* temp.activity_call(rank, function, activity, begin_ns, call_ns, callsite) has all calls, temp.function_activity(id, name,
+ * activity) their functions, and temp.activity_round, with the columns of activity_call, rounds of messages and
+ * collectives, of traces that have no calls. */
+static const char activity_tables[] =
+    "CREATE TEMP TABLE IF NOT EXISTS function_activity(id INTEGER PRIMARY KEY, name TEXT, activity INTEGER);"
+    "DELETE FROM temp.function_activity;"
+    "DROP VIEW IF EXISTS temp.activity_call;"
+    "DROP VIEW IF EXISTS temp.activity_round;"
+    "CREATE TEMP VIEW activity_call AS"
+    "  SELECT rank, a.id AS function, a.activity AS activity, begin_ns, call_ns, callsite"
+    "  FROM main.call_row c CROSS JOIN temp.function_activity a ON a.id = c.function"
+    "  UNION ALL SELECT src, a.id, a.activity, send_post_ns, send_call_ns, f.send_callsite"
+    "  FROM main.message_row m CROSS JOIN main.form f ON f.id = m.form"
+    "    CROSS JOIN temp.function_activity a ON a.id = f.send_function"
+    "  WHERE send_call_ns IS NOT NULL AND f.send_completed IS NOT NULL"
+    "  UNION ALL SELECT dst, a.id, a.activity, send_post_ns + late_ns, recv_call_ns, f.recv_callsite"
+    "  FROM main.message_row m CROSS JOIN main.form f ON f.id = m.form"
+    "    CROSS JOIN temp.function_activity a ON a.id = f.recv_function"
+    "  WHERE recv_call_ns IS NOT NULL AND f.recv_completed IS NOT NULL;"
+    "CREATE TEMP VIEW activity_round AS"
+    "  SELECT rank, -1 AS function, 1 AS activity, begin_ns, end_ns - begin_ns AS call_ns, NULL AS callsite"
+    "  FROM main.round_process"
+    "  UNION ALL SELECT rank, -2, 2, begin_ns, call_ns, callsite FROM main.collective";
+
+static int activity_tables_make(const struct picture_source *source)
+{
+    sqlite3 *database = source->database;
+    const char *path = source->report->path;
+    struct cursor rows;
+    struct pool names = {0};
+    if (sqlite3_exec(database, activity_tables, NULL, NULL, NULL) != SQLITE_OK)
+        return database_error(database, path, "temporary tables of the pictures cannot be made", source->error);
+    struct row insert = row_prepare(database, "temp.function_activity", 3);
+    row_insert(&insert, "iti", (int64_t)ID_ROUND, "round of messages", (int64_t)SPENT_MESSAGES);
+    row_insert(&insert, "iti", (int64_t)ID_COLLECTIVE, "collective", (int64_t)SPENT_COLLECTIVES);
+    cursor_open(&rows, database, path, "SELECT id, name FROM main.function WHERE id >= 0", source->error);
+    while (cursor_next(&rows)) {
+        const char *name = cursor_text(&rows, 1, &names);
+        row_insert(&insert, "iti", cursor_integer(&rows, 0), name, (int64_t)activity_kind(name));
+    }
+    int result = cursor_close(&rows);
+    if (row_finish(&insert) != 0 && result == 0)
+        result = database_error(database, path, "temporary tables of the pictures cannot be filled", source->error);
+    pool_release(&names);
+    return result;
+}
 
 struct timeline {
     const struct picture_source *source;
     struct picture *picture;
-    struct error *error;
     struct rank_bins bins;
     double begin_ns, end_ns;
     const char *view;    /* from which calls are read */
@@ -53,8 +104,7 @@ static int read_shades(struct timeline *timeline, const char *view)
              "SELECT rank / ?1, activity, 1.0 * begin_ns, 1.0 * begin_ns + call_ns FROM temp.%s "
              "WHERE rank >= 0 AND rank < ?2 AND call_ns >= 0",
              view);
-    picture_query(&rows, timeline->source, sql, PICTURE_VALUES(timeline->bins.width, timeline->bins.ranks),
-                  timeline->error);
+    picture_query(&rows, timeline->source, sql, PICTURE_VALUES(timeline->bins.width, timeline->bins.ranks));
     for (; cursor_next(&rows); timeline->calls++) {
         int64_t activity = cursor_integer(&rows, 1);
         timeline->seen[activity] = true;
@@ -110,7 +160,7 @@ static int add_bars(struct timeline *timeline)
     struct json *names = json_array();
     snprintf(sql, sizeof sql, format, timeline->view);
     picture_table(timeline->picture, "bar", "row activity from to name");
-    picture_query(&rows, timeline->source, sql, PICTURE_VALUES(timeline->bins.ranks, BARS), timeline->error);
+    picture_query(&rows, timeline->source, sql, PICTURE_VALUES(timeline->bins.ranks, BARS));
     for (; cursor_next(&rows); timeline->bars++) {
         double begin_ns = cursor_real(&rows, 2), end_ns = begin_ns + cursor_real(&rows, 3);
         picture_row(timeline->picture, "iiddi", cursor_integer(&rows, 0), cursor_integer(&rows, 1),
@@ -134,7 +184,7 @@ static int add_lines(struct timeline *timeline)
                   "SELECT src, dst, 1.0 * send_post_ns, 1.0 * send_post_ns + late_ns + recv_ns, bytes FROM message_row "
                   "WHERE (id & 4294967295) * 2654435761 & 4294967295 < ?3 AND recv_ns >= 0 AND src / ?1 <> dst / ?1 "
                   "AND src >= 0 AND src < ?2 AND dst >= 0 AND dst < ?2 LIMIT 2000",
-                  PICTURE_VALUES(timeline->bins.width, timeline->bins.ranks, below), timeline->error);
+                  PICTURE_VALUES(timeline->bins.width, timeline->bins.ranks, below));
     for (; cursor_next(&rows); lines++)
         picture_row(timeline->picture, "iiddiii", cursor_integer(&rows, 0) / timeline->bins.width,
                     cursor_integer(&rows, 1) / timeline->bins.width, seconds(timeline, cursor_real(&rows, 2)),
@@ -152,7 +202,7 @@ static int read_span(struct timeline *timeline)
     picture_query(&rows, timeline->source,
                   "SELECT coalesce(min(begin_ns), 0), max(coalesce(max(end_ns), 0), "
                   "coalesce((SELECT duration_ns FROM run), 0)) FROM process",
-                  NULL, 0, timeline->error);
+                  NULL, 0);
     if (cursor_next(&rows)) {
         timeline->begin_ns = cursor_real(&rows, 0);
         timeline->end_ns = cursor_real(&rows, 1);
@@ -188,19 +238,16 @@ static int collect_timeline(struct timeline *timeline)
     return add_lines(timeline);
 }
 
-int picture_timeline(struct picture *picture, const struct picture_source *source, struct error *error)
+int picture_timeline(struct picture *picture, const struct picture_source *source)
 {
-    struct timeline timeline = {
-        .source = source, .picture = picture, .error = error, .bins = rank_bins_of(source->bins.ranks, ROWS)};
-    if (read_span(&timeline) != 0)
+    struct timeline timeline = {.source = source, .picture = picture, .bins = rank_bins_of(source->bins.ranks, ROWS)};
+    if (activity_tables_make(source) != 0 || read_span(&timeline) != 0)
         return -1;
     if (!(timeline.end_ns > timeline.begin_ns)) {
         picture_lacks(picture, "It is not known when processes began and ended.");
         return 0;
     }
-    timeline.shades = calloc((size_t)timeline.bins.n * COLUMNS * SPENT_COUNT, sizeof *timeline.shades);
-    if (timeline.shades == NULL)
-        return error_set(error, "%s: no memory for its pictures", source->report->path);
+    timeline.shades = xcalloc((size_t)timeline.bins.n * COLUMNS * SPENT_COUNT, sizeof *timeline.shades);
     int result = collect_timeline(&timeline);
     free(timeline.shades);
     struct json *activities = json_array(), *seen = json_array();
