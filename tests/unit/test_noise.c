@@ -121,31 +121,31 @@ static void kinds_of_functions(void **state)
     (void)state;
     static const struct {
         const char *function;
-        enum profile_kind kind;
+        enum report_activity_kind kind;
     } cases[] = {
-        {"MPI_Isend", PROFILE_POINT_TO_POINT},
-        {"MPI_Ibsend", PROFILE_POINT_TO_POINT},
-        {"MPI_Sendrecv_c", PROFILE_POINT_TO_POINT},
-        {"MPI_Waitall", PROFILE_POINT_TO_POINT},
-        {"MPI_Irecv", PROFILE_POINT_TO_POINT},
-        {"MPI_Ibcast", PROFILE_COLLECTIVE},
-        {"MPI_Ireduce", PROFILE_COLLECTIVE},
-        {"MPI_Allgatherv", PROFILE_COLLECTIVE},
-        {"MPI_Iallreduce", PROFILE_COLLECTIVE},
-        {"MPI_Reduce_scatter", PROFILE_COLLECTIVE},
-        {"MPI_Reduce_local", PROFILE_OTHER},
-        {"MPI_Get", PROFILE_ONE_SIDED},
-        {"MPI_Get_count", PROFILE_OTHER},
-        {"MPI_Get_accumulate", PROFILE_ONE_SIDED},
-        {"MPI_Win_fence", PROFILE_ONE_SIDED},
-        {"MPI_File_write_all", PROFILE_FILE},
-        {"MPI_Init", PROFILE_OTHER},
-        {"end", PROFILE_OTHER},
+        {"MPI_Isend", SPENT_MESSAGES},
+        {"MPI_Ibsend", SPENT_MESSAGES},
+        {"MPI_Sendrecv_c", SPENT_MESSAGES},
+        {"MPI_Waitall", SPENT_MESSAGES},
+        {"MPI_Irecv", SPENT_MESSAGES},
+        {"MPI_Ibcast", SPENT_COLLECTIVES},
+        {"MPI_Ireduce", SPENT_COLLECTIVES},
+        {"MPI_Allgatherv", SPENT_COLLECTIVES},
+        {"MPI_Iallreduce", SPENT_COLLECTIVES},
+        {"MPI_Reduce_scatter", SPENT_COLLECTIVES},
+        {"MPI_Reduce_local", SPENT_OTHER},
+        {"MPI_Get", SPENT_ONE_SIDED},
+        {"MPI_Get_count", SPENT_OTHER},
+        {"MPI_Get_accumulate", SPENT_ONE_SIDED},
+        {"MPI_Win_fence", SPENT_ONE_SIDED},
+        {"MPI_File_write_all", SPENT_FILES},
+        {"MPI_Init", SPENT_OTHER},
+        {"end", SPENT_OTHER},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (profile_kind_of(cases[i].function) != cases[i].kind)
+        if (activity_kind(cases[i].function) != cases[i].kind)
             fail_msg("%s is of kind '%s', expected '%s'", cases[i].function,
-                     profile_kind_name[profile_kind_of(cases[i].function)], profile_kind_name[cases[i].kind]);
+                     report_activity_name[activity_kind(cases[i].function)], report_activity_name[cases[i].kind]);
 }
 
 int main(void)
