@@ -193,8 +193,8 @@ static int parse_export(int argc, char **argv, struct export_options *options, c
     return OPTIONS_READ;
 }
 
-/* The ranks and the window. A mark or a call site comes at another time on each rank, so the window is an array by rank;
- * the SQL function kept() looks rows up in it. */
+/* The ranks and the window. A mark or a call site comes at another time on each rank, so the window is an array by
+ * rank; the SQL function kept() looks rows up in it. */
 enum { MAX_SELECTED = 1 << 24 };
 
 static int count_ranks(struct export *export)

@@ -1,4 +1,5 @@
-/* A change counts where it is more than what runs, or parts of one run, differ by anyway: comparison.h has the formulas. */
+/* A change counts where it is more than what runs, or parts of one run, differ by anyway: comparison.h has the
+ * formulas. */
 #include "report/compare/comparison.h"
 
 #include <math.h>

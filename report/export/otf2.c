@@ -754,8 +754,8 @@ static void otf2_release(struct otf2 *out)
     free(out->writers);
 }
 
-/* An archive is a folder. A complete one replaces an older one of mpistair, and nothing else: only a folder whose anchor
- * file says so, and that holds nothing but files with the names of an archive, is ever removed. */
+/* An archive is a folder. A complete one replaces an older one of mpistair, and nothing else: only a folder whose
+ * anchor file says so, and that holds nothing but files with the names of an archive, is ever removed. */
 struct otf2_folder {
     char *path, *temporary;
 };

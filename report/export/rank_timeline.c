@@ -20,7 +20,8 @@ static int64_t integer_or_nothing(struct cursor *rows, int column)
     return sqlite3_column_type(rows->statement, column) == SQLITE_NULL ? EXPORT_NOTHING : cursor_integer(rows, column);
 }
 
-/* Names are read once, since a row of a message has numbers only, and quoted once, since JSON repeats them by the million. */
+/* Names are read once, since a row of a message has numbers only, and quoted once, since JSON repeats them by the
+ * million. */
 struct name name_of(struct cursor *rows, int column, struct pool *pool)
 {
     struct name name = {.text = cursor_text(rows, column, pool)};

@@ -24,8 +24,8 @@ struct export_wish {
     struct run_window window;
 };
 
-/* The selected part, by rank. The SQL function kept(rank, begin_ns, end_ns) says whether something lies inside as a whole,
- * end_ns may be NULL; kept(rank), whether the rank is wanted. */
+/* The selected part, by rank. The SQL function kept(rank, begin_ns, end_ns) says whether something lies inside as a
+ * whole, end_ns may be NULL; kept(rank), whether the rank is wanted. */
 struct selection {
     size_t n_ranks;
     uint8_t *wanted;          /* [n_ranks] */

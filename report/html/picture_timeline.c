@@ -16,8 +16,8 @@ enum { ROWS = 64, COLUMNS = 240, BARS = 6000, LINES = 1000 };
 
 enum { ID_ROUND = -1, ID_COLLECTIVE = -2 }; /* stand for functions in temp.activity_round */
 
-/* temp.activity_call(rank, function, activity, begin_ns, call_ns, callsite) has all calls, temp.function_activity(id, name,
- * activity) their functions, and temp.activity_round, with the columns of activity_call, rounds of messages and
+/* temp.activity_call(rank, function, activity, begin_ns, call_ns, callsite) has all calls, temp.function_activity(id,
+ * name, activity) their functions, and temp.activity_round, with the columns of activity_call, rounds of messages and
  * collectives, of traces that have no calls. */
 static const char activity_tables[] =
     "CREATE TEMP TABLE IF NOT EXISTS function_activity(id INTEGER PRIMARY KEY, name TEXT, activity INTEGER);"

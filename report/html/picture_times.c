@@ -203,8 +203,8 @@ int picture_path(struct picture *picture, const struct picture_source *source)
     return cursor_close(&rows);
 }
 
-/* The measured and the modelled time of each rank, by model. Of more ranks than POINTS, those that lie together on a grid
- * of logarithms become one point. */
+/* The measured and the modelled time of each rank, by model. Of more ranks than POINTS, those that lie together on a
+ * grid of logarithms become one point. */
 enum { POINTS = 512, STEPS = 40 }; /* of the grid in a decade */
 
 struct point {
