@@ -1,4 +1,5 @@
-/* Finds that ranks waited for processors that others had. Then what looks like a slow rank may be the scheduler.
+/* Finds that ranks waited for processors that others had: other programs, more ranks than there are processors, or
+ * ranks that were bound to the same one. Then what looks like a slow rank may be the scheduler.
  *
  * A rank that polls inside MPI loses nothing by waiting for a processor, so only the computation's part counts
  * (diagnosis.c, busy_share). */
@@ -10,12 +11,24 @@
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
 
+/* Finds two ranks that were on the same processor of a machine: the first two. */
+static bool busy_find_shared(const struct run_program *program, size_t *one, size_t *other)
+{
+    for (*one = 0; *one < program->n_ranks; ++*one)
+        for (*other = *one + 1; program->ranks[*one].processor >= 0 && *other < program->n_ranks; ++*other)
+            if (program->ranks[*one].machine == program->ranks[*other].machine &&
+                program->ranks[*one].processor == program->ranks[*other].processor &&
+                program->ranks[*other].follows != *one + 1)
+                return true;
+    return false;
+}
+
 int diagnose_busy_processors(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
     double *waited_s = xcalloc(program->n_ranks, sizeof *waited_s), sum_s = 0;
     struct crowding crowded;
-    size_t worst = 0;
+    size_t worst = 0, one, other;
     char waited[DIAGNOSIS_TEXT], crowd[DIAGNOSIS_TEXT] = "";
     for (size_t i = 0; i < program->n_places; i++) {
         uint32_t rank = program->places[i].rank;
@@ -33,6 +46,13 @@ int diagnose_busy_processors(struct diagnosis *diagnosis)
     int result = crowding_find(diagnosis->database, diagnosis->path, &crowded, diagnosis->error);
     if (crowded.nodes > 0)
         finding.kind = FINDING_CROWDED;
+    if (crowded.nodes == 0 && busy_find_shared(program, &one, &other)) {
+        finding.kind = FINDING_BINDING;
+        for (uint32_t i = 0; i < program->n_places; i++)
+            mend_rest(program, finding.mend, i, 1 - diagnosis->busy_share[program->places[i].rank]);
+        snprintf(crowd, sizeof crowd, ": ranks %zu and %zu share processor %" PRId32 ", others are free", one, other,
+                 program->ranks[one].processor);
+    }
     if (crowded.nodes > 0)
         snprintf(crowd, sizeof crowd, ": %" PRId64 " ranks share %" PRId64, crowded.ranks, crowded.processors);
     if (result != 0 || !(diagnosis->rank_s[worst] > 0))

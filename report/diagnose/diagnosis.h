@@ -72,9 +72,9 @@ void diagnosis_init(struct diagnosis *diagnosis, struct run_program *program, st
 void diagnosis_release(struct diagnosis *diagnosis);
 
 /* A kind of finding adds as many as it finds. Return 0, or -1 with the error set. */
-int diagnose_late_ranks(struct diagnosis *diagnosis); /* late ranks, late sites, and imbalance */
+int diagnose_late_ranks(struct diagnosis *diagnosis); /* late ranks, outliers, late sites, imbalance */
 int diagnose_turns(struct diagnosis *diagnosis);      /* chains, sends in turn */
-int diagnose_receivers(struct diagnosis *diagnosis);  /* late and hot receivers, synchronous sends */
+int diagnose_receivers(struct diagnosis *diagnosis);  /* late and hot receivers, sends that need not wait */
 int diagnose_receive_order(struct diagnosis *diagnosis);
 int diagnose_small_messages(struct diagnosis *diagnosis);
 int diagnose_overlap(struct diagnosis *diagnosis);     /* early waits, no progress */
@@ -82,7 +82,7 @@ int diagnose_collectives(struct diagnosis *diagnosis); /* small ones, barriers, 
 int diagnose_one_sided(struct diagnosis *diagnosis);
 int diagnose_files(struct diagnosis *diagnosis);
 int diagnose_threads(struct diagnosis *diagnosis);
-int diagnose_slow_links(struct diagnosis *diagnosis);
+int diagnose_slow_links(struct diagnosis *diagnosis); /* slow links, a busy node */
 int diagnose_placement(struct diagnosis *diagnosis);
 int diagnose_slow_cores(struct diagnosis *diagnosis);
 int diagnose_busy_processors(struct diagnosis *diagnosis);

@@ -168,6 +168,9 @@ static int compare_moments(const void *left, const void *right)
 /* How many times what the first half of a run costs its second half must cost, to be a trend. */
 #define TREND 2.0
 
+/* Part of its calls in which a rank may be late at most, for these to be outliers. */
+#define OUTLIER_CALLS 0.25
+
 enum { LEAST_MOMENTS = 8, QUARTERS = 4 };
 
 /* Finds the shortest stretch of calls with most of the cost. Returns whether the rank is late in that one only. */
@@ -297,6 +300,9 @@ static int add_late_rank(struct diagnosis *diagnosis, const struct site_sums *su
         snprintf(when, sizeof when, ", more and more");
     } else if (is_root(diagnosis, sums->site, rank->rank)) {
         finding.kind = FINDING_ROOT_PART;
+    } else if (late > 1 && late < OUTLIER_CALLS * calls) {
+        finding.kind = FINDING_OUTLIERS;
+        snprintf(when, sizeof when, ", all over the run");
     }
     free(moments);
     if (diagnosis_name_site(diagnosis, sums->site, &finding, site) != 0)

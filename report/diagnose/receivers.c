@@ -1,5 +1,5 @@
 /* Finds sends that wait for receivers: receives that are posted late time after time, a rank that receives from many,
- * and synchronous sends of messages that need no receiver.
+ * synchronous sends of messages that need no receiver, and sends of changing sizes that wait above the eager limit.
  *
  * If chance decided who comes first to a message, senders would be late as often and as long as receivers. So a late
  * receiver is told from chance by the sign of the lateness, and by the sums of both signs. */
@@ -17,13 +17,20 @@
 /* Least part of the messages whose receivers are late, and how many times what senders are late they must be. */
 #define RECEIVER_MOST_MESSAGES 0.6
 #define RECEIVER_MORE_LATE     3.0
+/* Least part of the messages on each side of the eager limit, and of the waiting of those above it; how many times the
+ * limit these may be. */
+#define RECEIVER_LEAST_OF_BOTH 0.1
+#define RECEIVER_MOST_ABOVE    0.9
+#define RECEIVER_NEAR_LIMIT    8.0
 
 enum { RECEIVER_LEAST_MESSAGES = 5, RECEIVER_LEAST_SOURCES = 3, RECEIVER_SMALL_BYTES = 4096 };
 
 struct receiver_site {
     uint64_t n, late;
     double late_ns, early_ns, bytes;
-    uint32_t sources, dst, worst; /* worst: the destination that is latest */
+    uint64_t above;                        /* blocking sends above the eager limit */
+    double above_bytes, above_s, waited_s; /* seconds that those, and all, waited for receives */
+    uint32_t sources, dst, worst;          /* worst: the destination that is latest */
     double worst_ns;
     bool several; /* destinations */
 };
@@ -67,6 +74,7 @@ static bool receivers_is_told(const struct diagnosis *diagnosis, enum finding_nu
     return false;
 }
 
+/* Reads the eager limit; 0: not known. */
 static int receivers_eager_limit(struct diagnosis *diagnosis, double *bytes)
 {
     struct cursor rows;
@@ -75,8 +83,37 @@ static int receivers_eager_limit(struct diagnosis *diagnosis, double *bytes)
                 diagnosis->error);
     if (cursor_next(&rows))
         *bytes = (double)cursor_integer(&rows, 0);
-    *bytes = *bytes > 0 ? *bytes : RECEIVER_SMALL_BYTES;
     return cursor_close(&rows);
+}
+
+/* Sums the blocking sends of each site that are above the eager limit. */
+static void receivers_sum_sends(const struct diagnosis *diagnosis, struct receiver_site *sites, double limit_bytes)
+{
+    const struct run_program *program = &diagnosis->program;
+    for (size_t i = 0; i < diagnosis->calls->n; i++) {
+        const struct run_timed_call *call = &diagnosis->calls->rows[i];
+        const struct run_step *step = &program->steps[call->first_step];
+        if (step->kind != STEP_SEND)
+            continue;
+        double waited_s = (double)call->length_s - (double)call->rest_s;
+        double bytes = (double)program->messages[step->object].bytes;
+        struct receiver_site *site = &sites[diagnosis_site_of_step(diagnosis, call->first_step)];
+        site->waited_s += waited_s;
+        if (bytes > limit_bytes) {
+            site->above++;
+            site->above_bytes += bytes;
+            site->above_s += waited_s;
+        }
+    }
+}
+
+/* Says whether a site sends below and above the limit, not far above, and waits there only. */
+static bool receivers_misses_eager(const struct receiver_site *sums, double limit_bytes)
+{
+    double least = RECEIVER_LEAST_OF_BOTH * (double)sums->n;
+    return (double)sums->above >= least && (double)(sums->n - sums->above) >= least &&
+           sums->above_s >= RECEIVER_MOST_ABOVE * sums->waited_s &&
+           sums->above_bytes <= RECEIVER_NEAR_LIMIT * limit_bytes * (double)sums->above;
 }
 
 /* Lets the sends of a site wait for no receive. A rank that receives from many does its part of the work only; others
@@ -119,7 +156,8 @@ static int receivers_judge(struct diagnosis *diagnosis, uint32_t site, const str
         return -1;
     if (receivers_is_told(diagnosis, FINDING_SENDS_IN_TURN, finding.callsite, cost_s))
         return 0;
-    bool synchronous = receivers_is_synchronous(told->function) && sums->bytes <= limit_bytes * (double)sums->n;
+    bool synchronous = receivers_is_synchronous(told->function) &&
+                       sums->bytes <= (limit_bytes > 0 ? limit_bytes : RECEIVER_SMALL_BYTES) * (double)sums->n;
     uint32_t least = (uint32_t)(diagnosis->program.n_ranks / 2);
     bool hot = !sums->several && sums->sources >= RECEIVER_LEAST_SOURCES && sums->sources >= least;
     double chance =
@@ -127,11 +165,15 @@ static int receivers_judge(struct diagnosis *diagnosis, uint32_t site, const str
     bool late = sums->late > 0 && chance < RECEIVER_CHANCE &&
                 (double)sums->late >= RECEIVER_MOST_MESSAGES * (double)sums->n &&
                 sums->late_ns >= RECEIVER_MORE_LATE * sums->early_ns;
-    if (!synchronous && !hot && !late)
+    bool misses = !synchronous && limit_bytes > 0 && receivers_misses_eager(sums, limit_bytes);
+    if (!synchronous && !hot && !late && !misses)
         return 0;
-    finding.kind = synchronous ? FINDING_SYNCHRONOUS : hot ? FINDING_HOT_RECEIVER : FINDING_LATE_RECEIVER;
-    finding.partner = synchronous ? -1 : hot ? (int64_t)sums->dst : (int64_t)sums->worst;
-    if (synchronous) {
+    finding.kind = synchronous ? FINDING_SYNCHRONOUS
+                   : misses    ? FINDING_MISSES_EAGER
+                   : hot       ? FINDING_HOT_RECEIVER
+                               : FINDING_LATE_RECEIVER;
+    finding.partner = synchronous || misses ? -1 : hot ? (int64_t)sums->dst : (int64_t)sums->worst;
+    if (synchronous || misses) {
         finding.mend = mend_new();
         mend_site(&diagnosis->program, finding.mend, site, MEND_POSTED);
     } else {
@@ -143,6 +185,11 @@ static int receivers_judge(struct diagnosis *diagnosis, uint32_t site, const str
             diagnosis, finding,
             "%s waits for receivers, %s, %.0f %% of all time; messages of %s would go without, by MPI_Send", text,
             waited, share, diagnosis_bytes(bytes, sums->bytes / (double)sums->n));
+    if (misses)
+        return diagnosis_add(diagnosis, finding,
+                             "%s waits for receivers, %s, %.0f %% of all time, in its %" PRIu64 " of %" PRIu64
+                             " messages above the eager limit of %s",
+                             text, waited, share, sums->above, sums->n, diagnosis_bytes(bytes, limit_bytes));
     if (hot)
         return diagnosis_add(diagnosis, finding,
                              "rank %" PRIu32 " receives from %" PRIu32
@@ -161,6 +208,7 @@ int diagnose_receivers(struct diagnosis *diagnosis)
     double limit_bytes = 0;
     receivers_sum_pairs(diagnosis, sites);
     int result = receivers_eager_limit(diagnosis, &limit_bytes);
+    receivers_sum_sends(diagnosis, sites, limit_bytes);
     for (uint32_t site = 0; result == 0 && site < n; site++)
         result = receivers_judge(diagnosis, site, &sites[site], limit_bytes);
     free(sites);

@@ -1,4 +1,5 @@
-/* Finds nodes between which messages take longer than like ones between others: a slow link.
+/* Finds nodes between which messages take longer than like ones between others: a slow link; and a node that sends, or
+ * gets, most of what goes between nodes, so that all share its network card.
  *
  * A message takes from the later post of its two sides to the completion of its receive. Like messages are those of
  * other pairs of nodes whose sizes have the same power of two. That completion is the return of the call that reported
@@ -15,7 +16,10 @@
 #define LINK_LEAST_SHARE 0.05
 #define LEAST_FACTOR     2.0
 
-enum { LEAST_PAIRS = 3, LINK_LEAST_MESSAGES = 4, MOST_FOUND = 3 };
+/* Least part of the way from an even share of the bytes between nodes to all of them. */
+#define NODE_LEAST_UNEVEN 0.5
+
+enum { LEAST_NODES_SHARING = 3, LEAST_PAIRS = 3, LINK_LEAST_MESSAGES = 4, MOST_FOUND = 3 };
 
 struct node_pair {
     int64_t class, from, to;
@@ -153,10 +157,51 @@ static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const
                          diagnosis_seconds(like, told.like_s));
 }
 
+/* What leaves a node, or comes to it. */
+struct node_use {
+    double bytes, time_s;
+};
+
+/* Names the node through whose card most bytes go one way. */
+static int find_busy_node(struct diagnosis *diagnosis, bool incoming)
+{
+    const struct pair_sums *sums = diagnosis->pairs;
+    struct node_use *uses = xcalloc(sums->n_nodes, sizeof *uses), worst = {0};
+    double all_bytes = 0, even = 1 / fmax((double)sums->n_nodes, 1);
+    int64_t busy = 0;
+    for (size_t i = 0; i < sums->n_rank_pairs; i++) {
+        const struct rank_pair *pair = &sums->rank_pairs[i];
+        int64_t from = sums->node[pair->src], to = sums->node[pair->dst], node = incoming ? to : from;
+        if (from == to || node < 0 || (size_t)node >= sums->n_nodes)
+            continue;
+        all_bytes += pair->bytes;
+        uses[node].bytes += pair->bytes;
+        uses[node].time_s += pair->between_ns * 1e-9;
+        busy = uses[node].bytes > uses[busy].bytes ? node : busy;
+    }
+    if (sums->n_nodes > 0)
+        worst = uses[busy];
+    free(uses);
+    if (sums->n_nodes < LEAST_NODES_SHARING || worst.time_s < LINK_LEAST_SHARE * diagnosis->all_s ||
+        !(worst.bytes >= (even + NODE_LEAST_UNEVEN * (1 - even)) * all_bytes))
+        return 0;
+    struct finding finding = diagnosis_finding(FINDING_BUSY_NODE, worst.time_s);
+    char name[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT];
+    if (name_node(diagnosis, busy, name, &finding.rank) != 0)
+        return -1;
+    return diagnosis_add(diagnosis, finding,
+                         "%s %s %.0f %% of the bytes between %zu nodes, %s; these messages share its network card and "
+                         "take %s",
+                         name, incoming ? "gets" : "sends", 100 * worst.bytes / all_bytes, sums->n_nodes,
+                         diagnosis_bytes(bytes, worst.bytes), diagnosis_seconds(took, worst.time_s));
+}
+
 int diagnose_slow_links(struct diagnosis *diagnosis)
 {
     struct node_pairs pairs = {0};
-    int result = 0;
+    int result = find_busy_node(diagnosis, true);
+    if (result == 0)
+        result = find_busy_node(diagnosis, false);
     make_pairs(diagnosis, &pairs);
     for (size_t first = 0, end; first < pairs.n; first = end) {
         for (end = first; end < pairs.n && pairs.rows[end].class == pairs.rows[first].class;)

@@ -1,7 +1,7 @@
 /* Finds call sites that send many small messages to the same ranks, each of which costs what one large one would.
  *
  * A message costs what its two calls take once both are posted: what a call waits for its partner is another finding.
- * Those that cannot travel with the one before, as they depend on an answer to it, save nothing. */
+ * Those that cannot travel with the one before, as they need an answer to it or work lies between, save nothing. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +18,9 @@
  * grow by two and more; so messages of one depth hold no answers to each other. A ping-pong has none of these, nor has
  * a halo that is exchanged once a step. Each strand is
  * gone through as far as what it waits for has been. */
+/* Most work between two messages that can be one, in times of what a message takes. */
+#define JOINED_MOST_WORK 2.0
+
 #define NOT_YET UINT32_MAX
 #define NOBODY  UINT32_MAX
 
@@ -34,6 +37,8 @@ struct depths {
     uint32_t *done;           /* [n_strands] what of its step is done: operations that came, 1 for an arrival */
     uint32_t *message_depth;  /* [n_messages] of its sender, NOT_YET until it is sent */
     uint32_t *last_depth;     /* [n_rank_pairs] of the pair's last message */
+    double *computed_s;       /* [n_strands] so far */
+    double *last_s;           /* [n_rank_pairs] computed before the pair's last message */
     struct meeting *meetings; /* [n_collectives] */
     uint32_t *blocked;        /* [n_messages + n_collectives] the last strand that waits for it */
     uint32_t *next;           /* [n_strands] the one before it; of those that can go on as well */
@@ -72,8 +77,12 @@ static void send(struct depths *depths, uint32_t strand, const struct run_step *
     uint32_t pair =
         map_find(&depths->pairs->ranks, (struct map_key){(uint64_t)message->src << 32 | message->dst, site, 0});
     if (pair != MAP_ABSENT) {
-        depths->pairs->rank_pairs[pair].joined += depths->last_depth[pair] == depth;
+        struct rank_pair *sums = &depths->pairs->rank_pairs[pair];
+        double computed_s = depths->computed_s[strand] + step->compute_s;
+        bool is_near = computed_s - depths->last_s[pair] <= JOINED_MOST_WORK * 1e-9 * sums->call_ns / (double)sums->n;
+        sums->joined += depths->last_depth[pair] == depth && is_near;
         depths->last_depth[pair] = depth;
+        depths->last_s[pair] = computed_s;
     }
     depths->message_depth[step->object] = depth;
     wake(depths, step->object);
@@ -181,6 +190,7 @@ static void go_through(struct depths *depths)
             if (!act(depths, strand, &program->steps[depths->step[strand]]))
                 break;
             depths->done[strand] = 0;
+            depths->computed_s[strand] += program->steps[depths->step[strand]].compute_s;
         }
     }
 }
@@ -196,6 +206,8 @@ static void count_joined(const struct run_program *program, struct pair_sums *pa
                             .done = xcalloc(n_strands, sizeof *depths.done),
                             .message_depth = xcalloc(program->n_messages, sizeof *depths.message_depth),
                             .last_depth = xcalloc(pairs->n_rank_pairs, sizeof *depths.last_depth),
+                            .computed_s = xcalloc(n_strands, sizeof *depths.computed_s),
+                            .last_s = xcalloc(pairs->n_rank_pairs, sizeof *depths.last_s),
                             .meetings = xcalloc(program->n_collectives, sizeof *depths.meetings),
                             .blocked = xcalloc(n_objects, sizeof *depths.blocked),
                             .next = xcalloc(n_strands, sizeof *depths.next),
@@ -214,6 +226,8 @@ static void count_joined(const struct run_program *program, struct pair_sums *pa
     free(depths.done);
     free(depths.message_depth);
     free(depths.last_depth);
+    free(depths.computed_s);
+    free(depths.last_s);
     free(depths.meetings);
     free(depths.blocked);
     free(depths.next);

@@ -6,6 +6,7 @@
  * even number. */
 #include <mpi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,24 @@ static void synchronous(const struct job *job)
         work_ms(job->step % 2 ? 1 : 9);
         MPI_Recv(job->other, 100, MPI_BYTE, job->left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+}
+
+/* Sends changing sizes, of which those above the eager limit of 4 KiB wait for a receiver whose work differs from step
+ * to step; mended: MPI_Isend. */
+static void missed_eager(const struct job *job)
+{
+    static MPI_Request request = MPI_REQUEST_NULL;
+    int bytes = job->step % 3 ? 6000 + 4 * job->step : 100 + job->step;
+    work_ms(job->rank % 2 == 0 ? 5 : job->step % 2 ? 1 : 9);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (job->rank % 2 == 1)
+        MPI_Recv(job->other, bytes, MPI_BYTE, job->left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (!job->mended)
+        MPI_Send(job->mine, bytes, MPI_BYTE, job->right, 0, MPI_COMM_WORLD); /* fault: missed_eager */
+    else if (job->step < job->steps - 1)
+        MPI_Isend(job->mine, bytes, MPI_BYTE, job->right, 0, MPI_COMM_WORLD, &request);
+    else
+        MPI_Send(job->mine, bytes, MPI_BYTE, job->right, 0, MPI_COMM_WORLD);
 }
 
 /* Works while 16 MiB should move, which they do only inside MPI; mended: calls MPI meanwhile. */
@@ -415,6 +434,24 @@ static void outliers(const struct job *job)
     exchange(job, 1000); /* fault: outliers */
 }
 
+/* All are bound to the same processor, and work on it; mended: they may use all. Needs as many processors as ranks. */
+static void same_core(const struct job *job)
+{
+    cpu_set_t all, first;
+    size_t cpu = 0;
+    clock_t end = clock() + CLOCKS_PER_SEC / 200;
+    if (job->step == 0 && !job->mended && sched_getaffinity(0, sizeof all, &all) == 0) {
+        while (!CPU_ISSET(cpu, &all))
+            cpu++;
+        CPU_ZERO(&first);
+        CPU_SET(cpu, &first);
+        sched_setaffinity(0, sizeof first, &first);
+    }
+    while (clock() < end)
+        ;
+    exchange(job, 1000);
+}
+
 /* Nothing is wrong: all work alike, and exchange halos. */
 static void healthy(const struct job *job)
 {
@@ -444,6 +481,7 @@ static const struct kind {
     {"receive_order", receive_order, 12},
     {"small_messages", small_messages, 30},
     {"synchronous", synchronous, 60},
+    {"missed_eager", missed_eager, 60},
     {"no_progress", no_progress, 40},
     {"early_wait", early_wait, 60},
     {"late_collective", late_collective, 60},
@@ -465,6 +503,7 @@ static const struct kind {
     {"stretch", stretch, 90},
     {"trend", trend, 90},
     {"outliers", outliers, 96},
+    {"same_core", same_core, 100},
     {"healthy", healthy, 80},
     {"healthy_noise", healthy_noise, 80},
 };

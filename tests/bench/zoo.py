@@ -29,17 +29,18 @@ EXPECTED = {
     "many_flushes": {"many-flushes"}, "wide_fence": {"wide-fence"}, "one_writer": {"one-writer"}, "small_writes": {"small-accesses"},
     "apart_writes": {"interleaved-accesses", "small-accesses"}, "threads_in_turn": {"threads-in-turn"},
     "start_up": {"start-up", "root-part"}, "shut_down": {"shut-down"}, "stretch": {"late-stretch"}, "trend": {"late-trend"},
-    "outliers": {"outliers", "late-stretch", "late-rank"}, "healthy": set(), "healthy_noise": set(),
+    "outliers": {"outliers"}, "missed_eager": {"misses-eager"}, "same_core": {"binding"}, "healthy": set(), "healthy_noise": set(),
 }
 # What the machine does to a job, not the job.
 OF_THE_MACHINE = {"crowded", "busy-processors"}
+RANKS = {"same_core": 2}  # 4 of the others
 OPTIONS = None
 
 
 def record(kind, mended, number):
     trace = pathlib.Path(OPTIONS.traces or ".", f"{kind}-{'mended' if mended else 'fault'}-{number}.db")
     machine = ["--machine", OPTIONS.machine] if OPTIONS.machine else []
-    words = [OPTIONS.mpistair, "run", *machine, "-o", trace, "--", *OPTIONS.launcher, "-n", "4", OPTIONS.zoo, kind]
+    words = [OPTIONS.mpistair, "run", *machine, "-o", trace, "--", *OPTIONS.launcher, "-n", RANKS.get(kind, 4), OPTIONS.zoo, kind]
     done = trace.exists() or subprocess.run(
         [*map(str, words), *(["mended"] if mended else [])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
         env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))

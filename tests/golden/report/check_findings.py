@@ -286,6 +286,18 @@ def slow_links(folder):
         check(name, "slow-link" not in kinds(made.write(folder / "a.db", more)), findings(folder / "a.db"))
 
 
+def busy_nodes(folder):
+    for target in (0, None):
+        made = Made(8, 2)
+        for step in range(10):
+            for src in range(2, 8):
+                made.send(src, (src + 2) % 8 if target is None else src % 2, 1 << 20, 50, 60, MS)
+        if target is None:
+            expect_none("all nodes alike", folder, made, "busy-node")
+        else:
+            expect_kind("a busy node", folder, made, "busy-node", "node0 (2 ranks from 0 to 1) gets 100 % of the bytes between 4 nodes, 63 MB")
+
+
 def apart(partner):
     made = Made(4, 2)
     for _ in range(20):
@@ -339,7 +351,8 @@ def late_in_time(folder):
     balanced = made_late(lambda step: 0)
     for kind, late_ns, words in (("late-rank", lambda step: 5 * MS, ("in 60 of 60 calls;",)),
                                  ("late-stretch", lambda step: 5 * MS * (20 <= step < 40), ("all from 0.02", " to 0.1")),
-                                 ("late-trend", lambda step: step * MS // 5, ("more and more",))):
+                                 ("late-trend", lambda step: step * MS // 5, ("more and more",)),
+                                 ("outliers", lambda step: 20 * MS * (step % 12 == 7), ("in 5 of 60 calls, all over the run",))):
         made = made_late(late_ns)
         row = expect_kind(kind, folder, made, kind, "rank 2 arrives last at", *words)
         expect_gain(kind, row, made, balanced)
@@ -420,6 +433,20 @@ def receivers(folder):
     expect_kind("synchronous", folder, pairs(lambda: 5 * MS, "MPI_Ssend", 100), "synchronous", "MPI_Ssend (work made.c:10) waits for receivers",
                 "messages of 100 B")
     expect_none("not synchronous", folder, pairs(lambda: 5 * MS, "MPI_Send", 100), "synchronous", "late-receiver")
+    for sizes in ((3000, 100000), (70000, 100000), (3000, 4000)):
+        made = Made(2)
+        for step in range(60):
+            made.compute(0, 2 * MS)
+            made.compute(1, (step % 2) * 4 * MS)
+            if sizes[step // 2 % 2] > 65536:
+                made.rendezvous(0, 1, sizes[step // 2 % 2], 10, 20, 100 * US)
+            else:
+                made.send(0, 1, sizes[step // 2 % 2], 10, 20)
+        if sizes == (3000, 100000):
+            expect_kind("eager missed", folder, made, "misses-eager", "MPI_Send (work made.c:10) waits for receivers",
+                        "in its 30 of 60 messages above the eager limit of 66 kB")
+        else:
+            expect_none(f"sizes {sizes}", folder, made, "misses-eager")
     made = Made(5)
     for _ in range(20):
         for rank in range(1, 5):
@@ -609,6 +636,8 @@ def machine(folder):
         made.meet(31)
     made.waits = {rank: 30 * MS for rank in range(4)}
     expect_kind("more ranks than processors", folder, made, "busy-processors", "for processors that others had")
+    row = (findings(made.write(folder / "a.db", "UPDATE process SET processor = min(rank, 2);")) or [[""] * 8])[0]
+    check("two on a processor", row[0] == "binding" and row[7].endswith(": ranks 2 and 3 share processor 2, others are free"), row)
     crowded = made.write(folder / "a.db", "UPDATE node SET processors = 2;")
     check("crowded", kinds(crowded) == ["crowded"] and "4 ranks share 2" in findings(crowded)[0][7], findings(crowded))
 
@@ -667,7 +696,7 @@ def shown(folder):
     code, text, errors = run("report", path, "--explain", "9")
     check("no such finding", code == 1 and "there is no finding 9; it has 1" in errors, errors)
     code, text, _ = run("report", "--list-findings")
-    check("all kinds", code == 0 and text.count("what to do: ") == 32 and "\nchain\n" in text and all(len(line) <= 80 for line in text.splitlines()), text)
+    check("all kinds", code == 0 and text.count("what to do: ") == 36 and "\nchain\n" in text and all(len(line) <= 80 for line in text.splitlines()), text)
 
 
 def damaged(folder):
@@ -742,7 +771,7 @@ def large(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, places, late_in_time, turns, receivers,
+        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, turns, receivers,
                      order_of_receives, overlap, collectives, windows, files, threads, machine, ends, balanced, shown, damaged, damaged_accesses, odd, large):
             part(pathlib.Path(name))
     end("findings")
