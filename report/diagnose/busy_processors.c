@@ -11,6 +11,21 @@
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
 
+/* Least part of its calls that a rank makes on the processor that it is bound to: others move on when they must wait. */
+#define BUSY_BOUND 0.95
+
+static bool busy_is_bound(const struct run_program *program, size_t rank)
+{
+    double there = 0, all = 0;
+    for (size_t i = 0; i < program->n_strands; i++)
+        for (size_t k = 0; program->strands[i].rank == rank && k < program->strands[i].n_steps; k++) {
+            int32_t processor = program->steps[program->strands[i].first_step + k].processor;
+            all += processor > 0;
+            there += processor > 0 && processor == program->ranks[rank].processor + 1;
+        }
+    return there >= BUSY_BOUND * all;
+}
+
 /* Finds two ranks that were on the same processor of a machine: the first two. */
 static bool busy_find_shared(const struct run_program *program, size_t *one, size_t *other)
 {
@@ -18,7 +33,8 @@ static bool busy_find_shared(const struct run_program *program, size_t *one, siz
         for (*other = *one + 1; program->ranks[*one].processor >= 0 && *other < program->n_ranks; ++*other)
             if (program->ranks[*one].machine == program->ranks[*other].machine &&
                 program->ranks[*one].processor == program->ranks[*other].processor &&
-                program->ranks[*other].follows != *one + 1)
+                program->ranks[*other].follows != *one + 1 && busy_is_bound(program, *one) &&
+                busy_is_bound(program, *other))
                 return true;
     return false;
 }

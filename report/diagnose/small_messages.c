@@ -18,8 +18,10 @@
  * grow by two and more; so messages of one depth hold no answers to each other. A ping-pong has none of these, nor has
  * a halo that is exchanged once a step. Each strand is
  * gone through as far as what it waits for has been. */
-/* Most work between two messages that can be one, in times of what a message takes. */
-#define JOINED_MOST_WORK 2.0
+/* Most work between two messages that can be one, in times of what a message takes, and in seconds: a message may take
+ * long because of others on its processor. */
+#define JOINED_MOST_WORK   2.0
+#define JOINED_MOST_WORK_S 1e-4
 
 #define NOT_YET UINT32_MAX
 #define NOBODY  UINT32_MAX
@@ -79,8 +81,8 @@ static void send(struct depths *depths, uint32_t strand, const struct run_step *
     if (pair != MAP_ABSENT) {
         struct rank_pair *sums = &depths->pairs->rank_pairs[pair];
         double computed_s = depths->computed_s[strand] + step->compute_s;
-        bool is_near = computed_s - depths->last_s[pair] <= JOINED_MOST_WORK * 1e-9 * sums->call_ns / (double)sums->n;
-        sums->joined += depths->last_depth[pair] == depth && is_near;
+        double most_s = fmin(JOINED_MOST_WORK * 1e-9 * sums->call_ns / (double)sums->n, JOINED_MOST_WORK_S);
+        sums->joined += depths->last_depth[pair] == depth && computed_s - depths->last_s[pair] <= most_s;
         depths->last_depth[pair] = depth;
         depths->last_s[pair] = computed_s;
     }

@@ -1,6 +1,6 @@
 /* A zoo of faults: jobs that make a textbook mistake, each with the same job mended beside it.
  *
- * usage: zoo KIND [mended] [STEPS]
+ * usage: zoo KIND [mended] [STEPS [BYTES]]; BYTES: of messages of the healthy kinds, of which nothing is to be said
  *
  * Work is sleep, so that ranks may outnumber processors. The line that waits ends in `fault: KIND`. 4 ranks or more, an
  * even number. */
@@ -18,7 +18,7 @@ enum { MIB = 1 << 20, MANY = 2000 };
 struct job {
     int rank, size, left, right;
     int mended;
-    int step, steps;
+    int step, steps, bytes;
     char *mine, *other; /* 16 MiB each */
     MPI_Win window;
     MPI_File file;
@@ -456,14 +456,46 @@ static void same_core(const struct job *job)
 static void healthy(const struct job *job)
 {
     work_ms(4);
-    exchange(job, 10000);
+    exchange(job, job->bytes);
+}
+
+/* Nothing is wrong: halos are exchanged with both neighbours at once. */
+static void healthy_halo(const struct job *job)
+{
+    MPI_Request requests[4];
+    work_ms(3);
+    MPI_Irecv(job->other, job->bytes, MPI_BYTE, job->left, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(job->other + 8 * MIB, job->bytes, MPI_BYTE, job->right, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(job->mine, job->bytes, MPI_BYTE, job->right, 0, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(job->mine, job->bytes, MPI_BYTE, job->left, 1, MPI_COMM_WORLD, &requests[3]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
+
+/* Nothing is wrong: sums over all, and a transposition at times. */
+static void healthy_sums(const struct job *job)
+{
+    work_ms(3);
+    MPI_Allreduce(job->mine, job->other, job->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (job->step % 5 == 0)
+        MPI_Alltoall(job->mine, job->bytes / job->size, MPI_BYTE, job->other, job->bytes / job->size, MPI_BYTE,
+                     MPI_COMM_WORLD);
+}
+
+/* Nothing is wrong: work takes the processor, as alike as that goes, and every rank sends in turn. */
+static void healthy_busy(const struct job *job)
+{
+    volatile double sum = 0;
+    for (int i = 0; i < 1000000; i++)
+        sum += i;
+    exchange(job, job->bytes);
+    MPI_Bcast(job->mine, job->bytes, MPI_BYTE, job->step % job->size, MPI_COMM_WORLD);
 }
 
 /* Nothing is wrong: work differs a little at random, as it does. */
 static void healthy_noise(const struct job *job)
 {
     work_ms(4 + 0.4 * (double)(rand() % 100) / 100);
-    exchange(job, 10000);
+    exchange(job, job->bytes);
     if (job->step % 10 == 0)
         MPI_Allreduce(job->mine, job->other, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
@@ -506,6 +538,9 @@ static const struct kind {
     {"same_core", same_core, 100},
     {"healthy", healthy, 80},
     {"healthy_noise", healthy_noise, 80},
+    {"healthy_halo", healthy_halo, 100},
+    {"healthy_sums", healthy_sums, 100},
+    {"healthy_busy", healthy_busy, 100},
 };
 
 static const struct kind *kind_of(const char *name)
@@ -532,6 +567,7 @@ int main(int argc, char **argv)
     int number = job.mended ? 3 : 2;
     if (argc > number && atoi(argv[number]) > 0)
         job.steps = atoi(argv[number]);
+    job.bytes = argc > number + 1 && atoi(argv[number + 1]) > 0 ? atoi(argv[number + 1]) : 10000;
     MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job.size);
     job.right = (job.rank + 1) % job.size;

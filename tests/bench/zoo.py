@@ -1,12 +1,13 @@
 """Whether the diagnosis names the faults of tests/apps/zoo.c, leaves the mended jobs alone, and says what mending gains.
 
-usage: zoo.py MPISTAIR ZOO REPEATS [--machine TABLE] [--traces FOLDER] [--kind KIND ...] -- MPIEXEC [OPTIONS]
+usage: zoo.py MPISTAIR ZOO REPEATS [--machine TABLE] [--traces FOLDER] [--kind KIND ...] [--balanced] -- MPIEXEC [OPTIONS]
 
 Records each job with its fault and without it, REPEATS times each, and prints how often the first finding was one of the
 kinds that stand for the fault, in its function; what else came first; how often that kind was named in the mended job; and the
 gain that the finding predicts, beside the measured one: by how much the mended job was shorter (the shortest of its
 recordings) than the job that has the finding, and how often these are within 5 points or 20 % of the gain. Findings that another one explains (`explained_by`) come
-after it. --traces keeps the recordings there, and takes those that are there. A benchmark, not a test: other load makes
+after it. --balanced runs REPEATS jobs in which nothing is wrong instead, of different kinds, sizes, lengths and numbers of
+ranks, and counts which name anything. --traces keeps the recordings there, and takes those that are there. A benchmark, not a test: other load makes
 ranks late. Needs 4 ranks.
 """
 import argparse
@@ -33,14 +34,15 @@ EXPECTED = {
 }
 # What the machine does to a job, not the job.
 OF_THE_MACHINE = {"crowded", "busy-processors"}
+HEALTHY = ("healthy", "healthy_noise", "healthy_halo", "healthy_sums", "healthy_busy")
 RANKS = {"same_core": 2}  # 4 of the others
 OPTIONS = None
 
 
-def record(kind, mended, number):
+def record(kind, number, mended=False, ranks=None, more=()):
     trace = pathlib.Path(OPTIONS.traces or ".", f"{kind}-{'mended' if mended else 'fault'}-{number}.db")
     machine = ["--machine", OPTIONS.machine] if OPTIONS.machine else []
-    words = [OPTIONS.mpistair, "run", *machine, "-o", trace, "--", *OPTIONS.launcher, "-n", RANKS.get(kind, 4), OPTIONS.zoo, kind]
+    words = [OPTIONS.mpistair, "run", *machine, "-o", trace, "--", *OPTIONS.launcher, "-n", ranks or RANKS.get(kind, 4), OPTIONS.zoo, kind, *more]
     done = trace.exists() or subprocess.run(
         [*map(str, words), *(["mended"] if mended else [])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
         env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
@@ -58,6 +60,18 @@ def is_right(finding, kind):
     return finding["kind"] in EXPECTED[kind] and (not finding["place"] or kind in words or "send_some" in words)
 
 
+def run_balanced():
+    named = 0
+    for number in range(OPTIONS.repeats):
+        kind, ranks = HEALTHY[number % len(HEALTHY)], (2, 4)[number // len(HEALTHY) % 2]
+        size, steps = (8, 1000, 30000, 400000)[number // 3 % 4], (30, 100, 300)[number // 7 % 3]
+        findings = record(kind, number, ranks=ranks, more=(steps, size))[0]
+        named += bool(findings)
+        for finding in findings:
+            print(f"{kind} {ranks} ranks {steps} steps {size} B: {finding['kind']}: {finding['sentence']}; gain {finding['gain']}", flush=True)
+    print(f"{named} of {OPTIONS.repeats} balanced jobs named; load {os.getloadavg()[0]:.1f}")
+
+
 def main():
     global OPTIONS
     parser = argparse.ArgumentParser()
@@ -67,17 +81,22 @@ def main():
     parser.add_argument("--machine", type=os.path.abspath)
     parser.add_argument("--traces", type=os.path.abspath)
     parser.add_argument("--kind", action="append")
+    parser.add_argument("--balanced", action="store_true")
     parser.add_argument("launcher", nargs="+")
     OPTIONS = parser.parse_args()
     right_of_all, of_all, false_of_all, close_of_all, gains_of_all = 0, 0, 0, 0, 0
     print(f"load {os.getloadavg()[0]:.1f}\n{'job':18} first finding right  gain: predicted, measured, close  named when mended; what else came first")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        if OPTIONS.balanced:
+            run_balanced()
+            os.chdir("/")
+            return
         for kind in OPTIONS.kind or EXPECTED:
             right, false, others, gains, times = 0, 0, collections.Counter(), [], ([], [])
             for number in range(1, OPTIONS.repeats + 1):
                 for mended in (False, True):
-                    findings, duration_s = record(kind, mended, number)
+                    findings, duration_s = record(kind, number, mended)
                     times[mended].append(duration_s)
                     if mended or not EXPECTED[kind]:
                         false += any(finding["kind"] in EXPECTED[kind] for finding in findings) if EXPECTED[kind] else bool(findings)
