@@ -11,7 +11,7 @@
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
 
-/* Least part of its calls that a rank makes on the processor that it is bound to: others move on when they must wait. */
+/* Least part of its calls that a rank makes on a processor that it is bound to: others move when they wait. */
 #define BUSY_BOUND 0.95
 
 static bool busy_is_bound(const struct run_program *program, size_t rank)
