@@ -186,7 +186,6 @@ enum spool_record_type {
     SPOOL_NAME = 10,
     SPOOL_STACK = 11,
     SPOOL_IDLE = 12,
-    SPOOL_SUM = 13,
 };
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
@@ -413,23 +412,6 @@ struct spool_access {
     int64_t offset; /* in the file's view, as given to the call; -1: none was */
 };
 
-/* The calls of one function at one call site that have no record of their own: those beyond MPISTAIR_DETAIL, and,
- * while recording was off, all but point-to-point operations. The record is counted up in place. */
-struct spool_sum {
-    uint8_t type; /* SPOOL_SUM */
-    uint8_t pad;
-    uint16_t function;
-    uint32_t communicator; /* collectives, calls on windows and files: their communicator; else SPOOL_NO_COMMUNICATOR */
-    int32_t target;        /* one-sided calls: rank in communicator; -1: none, or several */
-    uint32_t flags;        /* SPOOL_OFF */
-    uint64_t calls;
-    uint64_t bytes;       /* as in the records of single calls */
-    uint64_t begin_ticks; /* entry of the first */
-    uint64_t end_ticks;   /* return of the last */
-    uint64_t ticks;       /* entry to return, added up */
-    uint64_t site;        /* 0: not known, or several */
-};
-
 /* MPI_Pcontrol(number): 0 off, 1 on, 2 flush, and any other number is a mark that the program set. Also
  * where the recording window begins (1) or ends (0). */
 struct spool_mark {
@@ -484,7 +466,6 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
     case SPOOL_PARTITIONS:
     case SPOOL_ACCESS:
     case SPOOL_IDLE:
-    case SPOOL_SUM:
         bytes = 64;
         break;
     case SPOOL_NAME:
@@ -534,7 +515,6 @@ _Static_assert(sizeof(struct spool_persistent) == 64, "a persistent request is o
 _Static_assert(sizeof(struct spool_partitions) == 64, "partitions are one cache line");
 _Static_assert(sizeof(struct spool_partition) == 32, "a partition is half a cache line");
 _Static_assert(sizeof(struct spool_access) == 64, "a call on a window or file is one cache line");
-_Static_assert(sizeof(struct spool_sum) == 64, "a sum is one cache line");
 _Static_assert(sizeof(struct spool_mark) == 32, "a mark is half a cache line");
 _Static_assert(sizeof(struct spool_name) == 160, "a name is a multiple of 32 bytes");
 

@@ -452,12 +452,6 @@ static bool plausible(const struct spool *spool, const void *record)
         return access->function < FN_COUNT && access->bytes <= SPOOL_BYTES_LIMIT && access->target >= -1 &&
                access->offset >= -1 && plausible_times(spool, access->begin_ticks, access->end_ticks);
     }
-    case SPOOL_SUM: {
-        const struct spool_sum *sum = record;
-        return sum->function < FN_COUNT && sum->bytes <= SPOOL_BYTES_LIMIT && sum->calls <= SPOOL_CALLS_LIMIT &&
-               sum->target >= -1 && sum->ticks < UINT64_C(1) << 62 &&
-               plausible_times(spool, sum->begin_ticks, sum->end_ticks);
-    }
     case SPOOL_PARTITIONS: {
         const struct spool_partitions *partitions = record;
         return partitions->first_ticks <= partitions->last_ticks &&

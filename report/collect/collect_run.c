@@ -83,8 +83,6 @@ const struct fields report_completeness_fields = FIELDS(
 const struct fields report_off_fields =
     FIELDS(report_off, FIELD(report_off, times), FIELD(report_off, ranks), FIELD(report_off, where),
            FIELD(report_off, operations), FIELD(report_off, partners), FIELD(report_off, time_s));
-const struct fields report_sum_fields = FIELDS(report_sum, FIELD(report_sum, kind), FIELD(report_sum, calls),
-                                               FIELD(report_sum, ranks), FIELD(report_sum, from_s));
 const struct fields report_count_fields =
     FIELDS(report_count, FIELD(report_count, name), FIELD(report_count, n), FIELD(report_count, ranks),
            FIELD(report_count, where), FIELD(report_count, affects_messages));
@@ -158,10 +156,6 @@ static void collect_completeness(struct report *report)
                     "left_out, (SELECT count(*) FROM communicator WHERE known = 0), "
                     "(SELECT coalesce(sum(idle_calls), 0) FROM call_row) FROM completeness",
                     &report_completeness_fields, complete);
-    report_read_rows(report,
-                     "SELECT kind, sum(calls), count(DISTINCT rank), min(begin_ns) * 1e-9 FROM call_sum WHERE NOT off "
-                     "GROUP BY kind ORDER BY sum(calls) DESC, kind",
-                     &report_sum_fields, &complete->sums, &complete->n_sums);
     collect_off(report);
     collect_counts(report, "SELECT cause, n, rank, 1 FROM loss ORDER BY cause, rank", &report->losses,
                    &report->n_losses);

@@ -186,7 +186,6 @@ void report_release(struct report *report)
     free(report->models);
     free(report->kinds);
     free(report->ranks);
-    free(report->completeness.sums);
     free(report->waits);
     free(report->late);
     findings_release(&report->findings);

@@ -144,22 +144,12 @@ extern const struct fields report_waited_fields;
 
 #define REPORT_WAITED 0.05
 
-/* Calls of a kind of which only sums are kept, without those made while recording was off. */
-struct report_sum {
-    const char *kind;
-    int64_t calls, ranks;
-    double from_s; /* when the first was made */
-};
-extern const struct fields report_sum_fields;
-
 struct report_completeness {
     int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out;
     int64_t unknown_communicators; /* identified by guess */
     int64_t idle_calls;            /* unsuccessful tests and probes: kept as sums */
     const char *verdict;
     struct report_off off;
-    struct report_sum *sums; /* [n_sums] */
-    size_t n_sums;
 };
 extern const struct fields report_completeness_fields;
 

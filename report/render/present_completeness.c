@@ -183,12 +183,6 @@ void present_completeness(struct document *document, const struct report *report
     present_unnamed(document, report);
     present_doubts(document, report);
     present_off(document, &complete->off);
-    for (size_t i = 0; i < complete->n_sums; i++)
-        document_line(document,
-                      "from %.3g s on only sums are kept of %s calls: %" PRId64 " on %" PRId64
-                      " rank%s (MPISTAIR_DETAIL)",
-                      complete->sums[i].from_s, complete->sums[i].kind, complete->sums[i].calls,
-                      complete->sums[i].ranks, words_plural(complete->sums[i].ranks));
     if (complete->idle_calls > 0)
         document_line(document, "unsuccessful tests and probes: %" PRId64 ", of which only sums are kept",
                       complete->idle_calls);

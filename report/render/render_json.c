@@ -34,7 +34,6 @@ static struct json *completeness_object(const struct report *report)
                  {"rejected_calls", report->rejected, report->n_rejected},
                  {"unnamed_modules", report->unnamed, report->n_unnamed}};
     struct json *object = fields_object(&report_completeness_fields, complete);
-    json_set(object, "sums", fields_array(&report_sum_fields, complete->sums, complete->n_sums));
     json_set(object, "recording_off", fields_object(&report_off_fields, &complete->off));
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         json_set(object, lists[i].name, fields_array(&report_count_fields, lists[i].counts, lists[i].n));

@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 10;
+PRAGMA user_version = 11;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -304,22 +304,6 @@ CREATE TABLE file_call(
   stack INTEGER,
   callsite INTEGER,
   instance INTEGER                     -- as in collective, of joint calls
-);
-
--- Calls without rows of their own: of a kind of which a rank made more than MPISTAIR_DETAIL, and all while recording was off.
-CREATE TABLE call_sum(
-  rank INTEGER NOT NULL,
-  kind TEXT NOT NULL,                  -- one-sided, file, collective, other; with off also send, receive: operations
-  function TEXT NOT NULL,
-  comm INTEGER,                        -- NULL: none
-  target INTEGER,                      -- rank of MPI_COMM_WORLD; NULL: none, or several
-  calls INTEGER NOT NULL,
-  bytes INTEGER NOT NULL,
-  begin_ns INTEGER NOT NULL,           -- of the first
-  end_ns INTEGER NOT NULL,             -- of the last
-  time_ns INTEGER NOT NULL,            -- inside all
-  off INTEGER NOT NULL,                -- 1: while recording was off
-  callsite INTEGER                     -- NULL: not known, or several
 );
 
 -- All calls of all ranks, added up, whatever part of the run has rows of single ones. An operation, one side of a message,
@@ -623,16 +607,15 @@ CREATE VIEW call(rank, function, begin_ns, end_ns, completed, idle_calls, callsi
   FROM message_row m JOIN form f ON f.id = m.form JOIN function n ON n.id = f.recv_function
   WHERE recv_call_ns IS NOT NULL AND f.recv_completed IS NOT NULL;
 
--- All calls of MPI that were recorded, whether as rows or as sums; time_s inside them.
+-- All calls of MPI that were recorded, also those while recording was off; time_s inside them.
 CREATE VIEW call_total(rank, function, calls, time_s) AS
   SELECT rank, function, sum(calls), sum(1.0 * time_ns) * 1e-9
   FROM (SELECT rank, function, max(idle_calls, 1) AS calls, end_ns - begin_ns AS time_ns FROM call
           WHERE (SELECT detail FROM run) = 'all'
-        UNION ALL SELECT rank, function, calls, time_ns FROM call_sum WHERE NOT off OR kind IN ('send', 'receive')
         UNION ALL
         SELECT t.rank, f.name, iif(t.direction = 'receive' AND f.name GLOB 'MPI_*endrecv*', 0, t.calls), t.time_ns
           FROM total t JOIN function f ON f.id = t.function
-          WHERE (SELECT detail FROM run) <> 'all' OR (t.off AND t.direction IS NULL))
+          WHERE (SELECT detail FROM run) <> 'all' OR t.off)
   GROUP BY rank, function;
 
 -- One row a side of a message, and one an unmatched operation.
@@ -713,8 +696,7 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
            (SELECT count(*) FROM recording_off) AS times_off,
            (SELECT detail FROM run) AS detail,
            (SELECT count(*) FROM unmatched WHERE reason = 'failed') AS failed,
-           (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown,
-           (SELECT coalesce(sum(calls), 0) FROM call_sum WHERE NOT off) AS summed),
+           (SELECT coalesce(sum(calls), 0) FROM rejected) AS unknown),
        short(how) AS (
     SELECT group_concat(what, ', ')
     FROM (SELECT iif(count(*) = 1, 'rank ' || min(rank), count(*) || ' ranks') ||
@@ -742,7 +724,6 @@ CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain,
               WHEN open > 0 THEN 'complete but for ' || open || ' operations that the program left open'
               WHEN left_out > 0 THEN 'complete but for ' || left_out || ' operations while recording was off'
               WHEN times_off > 0 THEN 'complete but for what was done while recording was off'
-              WHEN summed > 0 THEN 'complete, ' || summed || ' calls as sums'
               ELSE 'complete' END ||
          CASE detail WHEN 'bursts'
               THEN (SELECT '; totals of all, detail in ' || count(*) || ' burst' || iif(count(*) = 1, ', ', 's, ') ||
@@ -1077,17 +1058,13 @@ CREATE VIEW joint_site(source, function, callsite, comm, nonblocking, last_rank,
        CROSS JOIN joint_call
   GROUP BY source, function, callsite, comm, nonblocking, last_rank;
 
--- Collectives by call site and communicator, with those of which only sums are kept: these have no wait_s and transfer_s,
--- which then do not add up to time_s. last_rank: whom the others waited for longest, last_s of wait_s.
+-- Collectives by call site and communicator. last_rank: whom the others waited for longest, last_s of wait_s.
 CREATE VIEW collective_site(function, callsite, comm, nonblocking, calls, bytes, time_s, wait_s, transfer_s, longest_s, last_rank,
                             last_s) AS
   WITH part AS (
     SELECT function, callsite, comm, nonblocking, last_rank, calls, bytes, time_ns * 1e-9 AS time_s, wait_ns * 1e-9 AS wait_s,
            transfer_ns * 1e-9 AS transfer_s, longest_ns * 1e-9 AS longest_s
-    FROM joint_site WHERE source = 'collective'
-    UNION ALL
-    SELECT function, callsite, comm, 0, NULL, sum(calls), sum(bytes), sum(1.0 * time_ns) * 1e-9, NULL, NULL, NULL
-    FROM call_sum WHERE kind = 'collective' GROUP BY function, callsite, comm),
+    FROM joint_site WHERE source = 'collective'),
        placed AS (
     SELECT *, row_number() OVER (PARTITION BY function, callsite, comm, nonblocking
                                  ORDER BY last_rank IS NULL, wait_s DESC, last_rank) AS place
@@ -1107,11 +1084,7 @@ CREATE VIEW rma_site(kind, function, callsite, comm, target, calls, bytes, time_
         FROM rma_call WHERE NOT joint
         UNION ALL
         SELECT 'synchronisation', function, callsite, comm, NULL, calls, bytes, time_ns, call_ns, wait_ns, transfer_ns
-        FROM joint_site WHERE source = 'one-sided'
-        UNION ALL
-        SELECT iif(function GLOB 'MPI_Win_*', 'synchronisation', 'transfer'), function, callsite, comm, target, calls, bytes,
-               time_ns, time_ns, NULL, NULL
-        FROM call_sum s WHERE s.kind = 'one-sided')
+        FROM joint_site WHERE source = 'one-sided')
   GROUP BY kind, function, callsite, comm, target;
 
 -- Calls on files by call site and communicator, the times as in rma_site. bytes_per_s: of a rank, while it waits for no other.
@@ -1125,9 +1098,7 @@ CREATE VIEW file_site(function, callsite, comm, collective, nonblocking, calls, 
         FROM file_call WHERE NOT collective
         UNION ALL
         SELECT function, callsite, comm, 1, nonblocking, calls, failed, bytes, time_ns, wait_ns, transfer_ns, longest_ns
-        FROM joint_site WHERE source = 'file'
-        UNION ALL
-        SELECT function, callsite, comm, 0, 0, calls, 0, bytes, time_ns, NULL, NULL, NULL FROM call_sum WHERE kind = 'file')
+        FROM joint_site WHERE source = 'file')
   GROUP BY function, callsite, comm, collective, nonblocking;
 
 -- Partitioned messages. ready_ns: from the first to the last partition made ready. arrival_ns: from there until all had been

@@ -329,7 +329,7 @@ end
         failures.append(f"more bytes than there are: exit {done.returncode}: {done.stderr}; lost {lost}; rows {rows}")
     for words in (["report", "--all", database], ["report", "--all", "--format", "json", database], ["report", "--format", "csv", database],
                   ["report", "--format", "html", database], ["replay", database, "--machine", "blue-waters"], ["diff", database, database],
-                  *(["query", database, name] for name in ("traffic", "ranks", "callsites", "collectives", "rma", "sums", "message_sizes",
+                  *(["query", database, name] for name in ("traffic", "ranks", "callsites", "collectives", "rma", "message_sizes",
                                                            "unmatched", "files", "calls")),
                   *(["export", database, "--to", name, "-o", os.path.join(folder, name)] for name in ("perfetto", "csv", "dot"))):
         done = subprocess.run([MPISTAIR, *words], capture_output=True, text=True, timeout=60)

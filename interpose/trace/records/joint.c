@@ -165,9 +165,6 @@ static bool record_time(struct loader *loader, const uint8_t *record, uint64_t *
     case SPOOL_PARTITION:
         *ticks = ((const struct spool_partition *)(const void *)record)->ticks;
         return true;
-    case SPOOL_SUM:
-        *ticks = ((const struct spool_sum *)(const void *)record)->begin_ticks;
-        return true;
     default:
         if (!record_order(loader->trace, loader->process, record, ticks))
             return false;

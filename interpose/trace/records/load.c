@@ -132,8 +132,6 @@ static void add_rare(struct loader *loader, const uint8_t *record)
         partition_load(loader, (const void *)record);
     else if (*record == SPOOL_ACCESS)
         access_load(loader, (const void *)record);
-    else if (*record == SPOOL_SUM)
-        sum_load(loader, (const void *)record);
     else if (*record == SPOOL_MARK)
         mark_load(loader, (const void *)record);
     else if (*record == SPOOL_STACK)
@@ -197,8 +195,7 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
         loader->partitioned = TRACE_NONE;
         bool inside = !thinned || joint_take(loader, record, cursor.span);
         loader->left_out = !inside && *record == SPOOL_OPERATION;
-        if (!inside && (*record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION ||
-                        *record == SPOOL_SUM))
+        if (!inside && (*record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION))
             note_outside(loader, record);
         else if (*record == SPOOL_OPERATION)
             note_operation(loader, (const void *)record);

@@ -173,14 +173,4 @@ void stacks_resolve(struct loader *loader);
 /* Writes the table stack. Returns 0, or -1: the database says why. */
 int stacks_write(const struct trace *trace, sqlite3 *database);
 
-/* Adds the record to trace.sums; collectives without recording that bound rounds go into trace.collectives, too (see
- * there). */
-void sum_load(struct loader *loader, const struct spool_sum *record);
-
-/* Adds an operation that was posted while recording was off. */
-void sums_add_operation(struct trace *trace, const struct trace_operation *operation);
-
-/* Writes the table call_sum. Returns 0, or -1: the database says why. */
-int sums_write(const struct trace *trace, sqlite3 *database);
-
 #endif

@@ -197,11 +197,10 @@ void trace_release(struct trace *trace)
         modules_release(&trace->processes[i].callsites.modules);
         time_in_mpi_release(&trace->processes[i].in_mpi);
     }
-    map_release(&trace->sum_numbers);
     void *const arrays[] = {trace->processes,   trace->nodes,       trace->communicators,
                             trace->operations,  trace->collectives, trace->origins,
                             trace->persistents, trace->partitions,  trace->partition_events,
-                            trace->accesses,    trace->sums,        trace->stacks,
+                            trace->accesses,    trace->stacks,
                             trace->frames,      trace->callsites,   trace->modules,
                             trace->steps,       trace->offs,        trace->rejected,
                             trace->kinds};

@@ -180,24 +180,6 @@ struct trace_access {
     uint16_t flags;
 };
 
-enum trace_sum_kind { SUM_CALL, SUM_SEND, SUM_RECEIVE };
-
-/* Sums calls without rows of their own. */
-struct trace_sum {
-    int64_t begin_ns; /* begin of the first call; on the node's clock for the first n_loaded_sums */
-    int64_t end_ns;   /* end of the last call */
-    int64_t time_ns;  /* time inside all of them */
-    uint64_t calls;
-    uint64_t bytes;
-    uint32_t rank;
-    uint32_t communicator; /* TRACE_NONE: none */
-    int32_t target;        /* rank in the communicator, for operations in MPI_COMM_WORLD; -1: none, or several */
-    uint32_t callsite;
-    uint16_t function;
-    uint16_t flags; /* SPOOL_OFF */
-    enum trace_sum_kind kind;
-};
-
 /* The call sites of a stack, the innermost first. */
 struct trace_stack {
     size_t first; /* index in trace.frames */
@@ -206,8 +188,8 @@ struct trace_stack {
 
 /* A collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so both
  * are kept together in the order of time. For a mark, root is its number and communicator TRACE_NONE, and SPOOL_OFF
- * says that recording is off from there on. Other ones with SPOOL_OFF stand for the collectives of a sum and become no
- * row. */
+ * says that recording is off from there on. Other ones with SPOOL_OFF were made while it was, or outside of bursts, and
+ * become no row. */
 struct trace_collective {
     int64_t begin_ns;
     int64_t call_end_ns; /* return of the call that began it */
@@ -435,10 +417,6 @@ struct trace {
     size_t n_partition_events;
     struct trace_access *accesses; /* by rank */
     size_t n_accesses;
-    struct trace_sum *sums;
-    size_t n_sums;
-    size_t n_loaded_sums;   /* sums that come from the spools; those of operations stand behind them */
-    struct map sum_numbers; /* numbers of the sums of operations */
     struct trace_stack *stacks;
     size_t n_stacks;
     uint32_t *frames; /* call sites */

@@ -387,10 +387,8 @@ static void take_operation(struct stream *stream, struct stream_rank *rank, stru
         match_operation(&stream->matcher, index);
         return;
     }
-    if (off) {
+    if (off)
         marks_count(trace, operation, false);
-        sums_add_operation(trace, operation);
-    }
     add_time_in_mpi_until(stream, rank, operation->post_ns);
     operation->in_mpi_ns = time_in_mpi_before(&process->in_mpi, operation->post_ns);
     time_in_mpi_add(&process->in_mpi, operation->post_ns, operation->post_end_ns);

@@ -64,7 +64,6 @@ static bool is_sound(const struct trace *trace, const struct trace_process *proc
     const struct spool_collective *collective = (const void *)record;
     const struct spool_access *access = (const void *)record;
     const struct spool_persistent *persistent = (const void *)record;
-    const struct spool_sum *sum = (const void *)record;
     switch (*record) {
     case SPOOL_OPERATION:
         return operation_known(trace, process, operation) || operation_rejected(operation);
@@ -75,8 +74,6 @@ static bool is_sound(const struct trace *trace, const struct trace_process *proc
                is_known(trace, process, access->communicator, access->target);
     case SPOOL_PERSISTENT:
         return is_known(trace, process, persistent->communicator, -1);
-    case SPOOL_SUM:
-        return sum->communicator == SPOOL_NO_COMMUNICATOR || is_known(trace, process, sum->communicator, sum->target);
     default:
         return true;
     }
@@ -86,32 +83,6 @@ static bool is_one_sided(uint16_t function)
 {
     return IS_ONE_OF(function_family(function), FAMILY_RMA, FAMILY_RMA_REQUEST, FAMILY_WIN_CREATE, FAMILY_WIN_FREE,
                      FAMILY_WIN_TEST);
-}
-
-static enum spool_window_family sum_family(const struct spool_sum *sum)
-{
-    return is_one_sided(sum->function)                  ? WINDOW_ONE_SIDED
-           : function_is_of_file(sum->function)         ? WINDOW_FILE
-           : sum->communicator != SPOOL_NO_COMMUNICATOR ? WINDOW_COLLECTIVE
-                                                        : WINDOW_WAIT;
-}
-
-/* Adds calls that have no record each. */
-static void add_summed(struct totals *totals, const struct spool_sum *sum)
-{
-    const struct spool_total one = {
-        .site = sum->site,
-        .communicator = sum->communicator,
-        .peer = sum->target >= 0 ? sum->target : TOTAL_NO_PEER,
-        .function = sum->function,
-        .bin = sum->calls > 0 ? total_bin(sum->bytes / sum->calls) : 0,
-        .flags = sum->flags & SPOOL_OFF ? TOTAL_OFF : 0,
-        .calls = sum->calls,
-        .bytes = sum->bytes,
-        .ticks = sum->ticks,
-    };
-    totals_add(totals, &one);
-    totals_pass(totals, sum_family(sum), sum->begin_ticks, sum->ticks, sum->calls, 0);
 }
 
 /* Adds what the recorder has added up of records that it dropped. */
@@ -138,10 +109,7 @@ static void add_records(struct sums *sums, const struct trace *trace, const stru
         if (cursor.is_folded || !is_sound(trace, process, record))
             continue;
         sums_reserve(sums);
-        if (*record == SPOOL_SUM)
-            add_summed(&sums->totals, (const void *)record);
-        else
-            totals_add_record(&sums->totals, record);
+        totals_add_record(&sums->totals, record);
     }
     uint64_t finish = process->spool->header.finish.ticks;
     if (finish != 0)

@@ -38,7 +38,6 @@ INSERT INTO stack VALUES (0, 0, 0), (0, 1, 2);
 INSERT INTO unmatched(rank, direction, comm, bytes, reason, post_ns, function, callsite)
   VALUES (0, 'send', 0, 8, 'unmatched', 40000000, 'MPI_Send', 2), (0, 'send', 0, 8, 'failed', 41000000, 'MPI_Send', 0);
 INSERT INTO origin VALUES (NULL, 1, 'send', NULL, 0);
-INSERT INTO call_sum VALUES (0, 'file', 'MPI_File_read', 0, NULL, 1, 1, 1, 2, 1, 0, 1);
 INSERT INTO mark VALUES (0, 7, 45000000, 1);
 INSERT INTO replay_run VALUES (1, 'm', 'fair', 'recorded', '', 1, 1, NULL);
 INSERT INTO replay_place SELECT 1, rank * 3 + step, rank, 'MPI_Allreduce', step, 0.1, 0.1 FROM rank, step;
@@ -55,7 +54,7 @@ def words(text):
 
 def check_one_way(folder):
     trace = database(folder / "made.db", TRACE)
-    for name, places in (("callsites", (STRIPPED, INLINED)), ("collective_sites", (STRIPPED, CPP, INLINED)), ("sums", (CPP,)),
+    for name, places in (("callsites", (STRIPPED, INLINED)), ("collective_sites", (STRIPPED, CPP, INLINED)),
                          ("stacks", (f"{INLINED} > {STRIPPED}",)), ("blame", (STRIPPED, CPP)), ("critical_path", (STRIPPED, CPP))):
         code, text, err = run("query", trace, name)
         check(name, code == 0 and err == "" and all(place in text for place in places), text + err)

@@ -79,12 +79,6 @@ def figures(folder):
     check("out of line", [row["rank"] for row in report["time"]["ranks_out_of_line"]] == [5], report["time"]["ranks_out_of_line"])
     same = database(folder / "same.db", made_run(8, 20, -1))
     check("in line", json.loads(run("report", same, "--json")[1])["time"]["ranks_out_of_line"] == [])
-    # What is known as sums alone counts as much as rows do.
-    sums = database(folder / "sums.db", made_run(8, 20, 5), "INSERT INTO call_sum SELECT rank, 'collective', function, comm, NULL, count(*), "
-                    "0, min(begin_ns), max(end_ns), sum(call_ns), 0, callsite FROM collective GROUP BY rank;"
-                    "DELETE FROM collective; DELETE FROM call_row WHERE function = 4;")
-    summed = {row["activity"]: row["time_s"] for row in json.loads(run("report", sums, "--json")[1])["time"]["activities"]}
-    check("sums", all(abs(summed[name] - times[name]["time_s"]) < 1e-9 for name in summed), (summed, times))
 
 
 def kinds(folder):

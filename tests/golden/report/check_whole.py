@@ -30,7 +30,6 @@ CASES = {
     "one full": ["process 0 lost_disk=9000 lost_at=10000000 finish=100000000", "process 1 finish=100000000"],
     "absent": ["absent 1"],
     "killed": ["process 1 end=none"],
-    "summed": ["0 sum Allreduce 1000 8000 10000000-20000000 9000000"],
     "off": ["0 mark 0 10000000", "1 mark 0 10000000"],
 }
 PLAIN = re.compile(r"^(?!.*waited for a processor).*\d %", re.MULTILINE)

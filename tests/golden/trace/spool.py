@@ -23,7 +23,6 @@ A line of a script, times in nanoseconds since the run's start:
     RANK file FUNCTION bytes begin-end ...         a call on a file; file=N, offset=N
     RANK idle FUNCTION calls begin time            so many unsuccessful tests, the first at begin, all together so long
     RANK mark NUMBER time [window]                 MPI_Pcontrol, or the recording window's: 0 off, 1 on
-    RANK sum FUNCTION calls bytes begin-end time   calls of which only the sum is kept, all together so long; target=N
     RANK stack NUMBER address,address,...          a stack of return addresses
     repeat N every NS / end                        the lines between, N times; {i} in them is 0, 1, ...
 RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call probe off
@@ -220,7 +219,7 @@ class Script:
 
     def record(self, process, words, shift):
         rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
-                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "sum": self.sum, "stack": self.stack, "name": self.name}
+                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "stack": self.stack, "name": self.name}
         if words[0] in rare:
             rare[words[0]](process, words, shift)
         elif "-" in words[1]:
@@ -302,15 +301,6 @@ class Script:
         process.off = {0: FLAGS["off"], 1: 0}.get(number, process.off)
         process.define(struct.pack("<BBHiQQQ", 9, 0, process.off | (WINDOW if "window" in words else 0), number,
                                 process.clock(int(words[2]) + shift), 0, 0))
-
-    def sum(self, process, words, shift):
-        function, calls, size, times, length = words[1:6]
-        options = dict(word.split("=") for word in words[6:] if "=" in word)
-        begin, end = (process.clock(int(time) + shift) for time in times.split("-"))
-        process.add(struct.pack("<BBHIiIQQQQQQ", 13, 0, self.functions[function],
-                                0xFFFFFFFF if options.get("comm") == "none" else int(options.get("comm", 0)),
-                                int(options.get("target", -1)), FLAGS["off"] if "off" in words else 0, int(calls), int(size),
-                                begin, end, int(length), int(options.get("site", 0))))
 
     def idle(self, process, words, shift):
         options = dict(word.split("=") for word in words[5:] if "=" in word)

@@ -25,18 +25,12 @@ FROM file_call c JOIN function n ON n.name = c.function GROUP BY 1, 2, 3, 4
 UNION ALL
 SELECT rank, n.id, callsite, comm, NULL, NULL, count(*), 0
 FROM persistent p JOIN function n ON n.name = p.function GROUP BY 1, 2, 3, 4
-UNION ALL
-SELECT rank, n.id, callsite, comm, nullif(nullif(kind, 'one-sided'), 'file'), target, calls, bytes
-FROM (SELECT rank, function, callsite, comm, iif(kind IN ('send', 'receive'), kind, NULL) AS kind, target, calls, bytes
-      FROM call_sum) s JOIN function n ON n.name = s.function
 """
 REJECTED = "SELECT rank, n.id, callsite, calls FROM rejected r JOIN function n ON n.name = r.function"
 # Time by rank, function, call site.
 TIMES = """
 SELECT rank, n.id, callsite, idle_calls > 0, sum(max(idle_calls, 1)), sum(end_ns - begin_ns)
 FROM call c JOIN function n ON n.name = c.function GROUP BY 1, 2, 3, 4
-UNION ALL
-SELECT rank, n.id, callsite, 0, calls, time_ns FROM call_sum s JOIN function n ON n.name = s.function
 """
 
 
@@ -67,7 +61,7 @@ def wrong(database):
         objects = {row[0] for row in ask("SELECT id FROM function WHERE name GLOB 'MPI_Win_*' OR name GLOB 'MPI_File_*'")}
         if not left_out:
             compare("calls on communicators, windows, files", 6,
-                    [row for row in ask("SELECT rank, function, callsite, comm, direction, peer, calls, bytes FROM total WHERE NOT idle")
+                    [row for row in ask("SELECT rank, function, callsite, comm, direction, peer, calls, bytes FROM total WHERE NOT idle AND NOT off")
                      if row[3] is not None or row[1] in objects],
                     [row for row in ask(ROWS) if row[3] is not None or row[1] in objects])
         rejected = ask("SELECT rank, function, callsite, calls FROM total WHERE direction IS NOT NULL AND comm IS NULL")
@@ -76,7 +70,7 @@ def wrong(database):
         several = {row[0] for row in ask("SELECT id FROM function WHERE name GLOB '*endrecv*' OR name = 'MPI_Startall'")}
         not_called = {row[0] for row in ask("SELECT n.id FROM persistent p JOIN function n ON n.name = p.function")}
         not_called |= {row[1] for row in ask(REJECTED)}
-        times = added([row for row in ask("SELECT rank, function, callsite, idle, calls, time_ns FROM total") if row[1] not in not_called], 4)
+        times = added([row for row in ask("SELECT rank, function, callsite, idle, calls, time_ns FROM total WHERE NOT off") if row[1] not in not_called], 4)
         rows = added([row for row in ask(TIMES) if row[1] not in not_called], 4)
         for key in times.keys() | rows.keys():
             calls, ns = times.get(key, [0, 0])

@@ -86,7 +86,7 @@ def case_window(test):
         for rank in range(2):
             job.expect_equal({f: n for f, n in totals(test, rank).items() if f != "MPI_Pcontrol"},
                              {"MPI_Isend": 40, "MPI_Recv": 40, "MPI_Wait": 40, "MPI_Allreduce": 40}, f"all calls with {given}")
-            job.expect_equal(test.value("SELECT sum(bytes) FROM call_sum WHERE off AND kind = 'send' AND rank = ?", rank),
+            job.expect_equal(test.value("SELECT sum(bytes) FROM total WHERE off AND direction = 'send' AND rank = ?", rank),
                              4 * (40 - 5 * inside), f"bytes sent outside of {given}")
         job.expect_equal(test.value("SELECT max(ranks) FROM (SELECT count(*) AS ranks FROM round_process GROUP BY round_id)"), 2,
                          "ranks of a round")

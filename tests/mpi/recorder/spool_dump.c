@@ -68,7 +68,6 @@ static void print_access(const struct spool_access *r)
 static size_t print_record(uint32_t lane, const uint8_t *record)
 {
     const struct spool_call *call = (const void *)record;
-    const struct spool_sum *sum = (const void *)record;
     const struct spool_idle *idle = (const void *)record;
     const struct spool_partitions *partitions = (const void *)record;
     const struct spool_partition *partition = (const void *)record;
@@ -84,11 +83,6 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
     case SPOOL_CALL:
         printf("call %s completed=%u site=%d\n", names[call->function], call->completed, call->site != 0);
         return sizeof *call;
-    case SPOOL_SUM:
-        printf("sum %s comm=%d target=%d flags=%u calls=%llu bytes=%llu site=%d\n", names[sum->function],
-               (int)sum->communicator, sum->target, sum->flags, (unsigned long long)sum->calls,
-               (unsigned long long)sum->bytes, sum->site != 0);
-        return sizeof *sum;
     case SPOOL_IDLE:
         printf("idle %s calls=%u timed=%u ticks=%llu site=%d\n", names[idle->function], idle->calls, idle->timed,
                (unsigned long long)spool_idle_ticks(idle), idle->site != 0);
