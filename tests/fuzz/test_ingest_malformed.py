@@ -315,7 +315,6 @@ repeat 20 every 1000
 1 Bcast 10-20 bytes={most} root=0
 0 rma Put 1 {most} 21-22
 0 file File_write {most} 23-24 offset={most}
-0 sum Bcast 7 {most} 25-30 5
 end
 0 persistent 1 Send_init 1 0 {most} 40000
 """)

@@ -197,13 +197,11 @@ void trace_release(struct trace *trace)
         modules_release(&trace->processes[i].callsites.modules);
         time_in_mpi_release(&trace->processes[i].in_mpi);
     }
-    void *const arrays[] = {trace->processes,   trace->nodes,       trace->communicators,
-                            trace->operations,  trace->collectives, trace->origins,
-                            trace->persistents, trace->partitions,  trace->partition_events,
-                            trace->accesses,    trace->stacks,
-                            trace->frames,      trace->callsites,   trace->modules,
-                            trace->steps,       trace->offs,        trace->rejected,
-                            trace->kinds};
+    void *const arrays[] = {trace->processes,        trace->nodes,    trace->communicators, trace->operations,
+                            trace->collectives,      trace->origins,  trace->persistents,   trace->partitions,
+                            trace->partition_events, trace->accesses, trace->stacks,        trace->frames,
+                            trace->callsites,        trace->modules,  trace->steps,         trace->offs,
+                            trace->rejected,         trace->kinds};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         free(arrays[i]);
     *trace = (struct trace){0};
