@@ -82,8 +82,8 @@ static int write_rest(struct trace *trace, sqlite3 *database, bool calls)
         write_collectives(trace, database) != 0 || (calls && write_collective_calls(trace, database) != 0) ||
         persistents_write(trace, database) != 0 || partitions_write(trace, database) != 0 ||
         accesses_write(trace, database, calls) != 0 || write_joint_sums(trace, database) != 0 ||
-        stacks_write(trace, database) != 0 ||
-        rejected_write(trace, database) != 0 || marks_write(trace, database) != 0 || write_totals(trace, database) != 0)
+        stacks_write(trace, database) != 0 || rejected_write(trace, database) != 0 ||
+        marks_write(trace, database) != 0 || write_totals(trace, database) != 0)
         return -1;
     return write_kinds(trace, database);
 }
