@@ -206,10 +206,11 @@ static void activity_add_calls(struct report *report, struct activity_sums *sums
 {
     struct cursor rows;
     size_t near = 0;
-    report_query(report, &rows,
-                 "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM "
-                 "(SELECT f.name AS function, callsite, rank, time_ns FROM total t JOIN function f ON f.id = t.function "
-                 " WHERE off) GROUP BY function, callsite, rank ORDER BY function, callsite");
+    report_query(
+        report, &rows,
+        "SELECT function, coalesce(callsite, -1), rank, sum(1.0 * max(time_ns, 0)) * 1e-9 FROM "
+        "(SELECT f.name AS function, callsite, rank, time_ns FROM total t JOIN function f ON f.id = t.function "
+        " WHERE off) GROUP BY function, callsite, rank ORDER BY function, callsite");
     while (cursor_next(&rows)) {
         const char *function = cursor_text(&rows, 0, &report->pool);
         int64_t rank = cursor_integer(&rows, 2);
