@@ -1,12 +1,9 @@
-/* Reads the evidence of a finding from its trace: the calls of its line, by rank and over time. */
+/* Gathers the evidence of findings: the calls of their lines, by rank and over time. */
 #ifndef MPISTAIR_REPORT_EVIDENCE_H
 #define MPISTAIR_REPORT_EVIDENCE_H
 
-#include <sqlite3.h>
-
-#include "interpose/database/cursor.h"
-#include "report/diagnose/finding.h"
-#include "share/base/error.h"
+#include <stddef.h>
+#include <stdint.h>
 
 enum { EVIDENCE_COLUMNS = 60, EVIDENCE_RANKS = 8, EVIDENCE_CALLS = 5 };
 
@@ -19,21 +16,20 @@ struct evidence_rank {
 
 struct evidence_call {
     int64_t rank;
-    double begin_s, length_s;
+    double begin_s, length_s; /* begin: since that of the run */
 };
 
 struct evidence {
-    struct evidence_rank *ranks; /* [n_ranks] the longest inside first, and the finding's own */
+    struct evidence_rank ranks[EVIDENCE_RANKS]; /* [n_ranks] the longest inside first, and the finding's own */
     size_t n_ranks, all_ranks;
     struct evidence_call calls[EVIDENCE_CALLS]; /* the longest */
     size_t n_calls;
-    double run_s;
-    const char *query; /* SQL that gives the calls; "": the finding has no line */
+    const char *query; /* SQL that gives the calls */
 };
 
-/* Fills *evidence; texts are the pool's. Returns 0, or -1 with the reason; evidence_release in either case. */
-int evidence_collect(struct evidence *evidence, const struct finding *finding, struct pool *pool, sqlite3 *database,
-                     const char *path, struct error *error);
-void evidence_release(struct evidence *evidence);
+struct diagnosis;
+
+/* Sets the evidence of all findings that are of a line, in one pass over all calls. */
+void evidence_collect(struct diagnosis *diagnosis);
 
 #endif

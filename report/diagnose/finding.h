@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "predictor/run/engine/run_retime.h"
+#include "report/diagnose/evidence.h"
 
 #define FINDING_LEAST_SHARE 0.03
 
@@ -79,8 +80,9 @@ struct finding {
     double gain_s, gain;          /* by how much the run is shorter with it mended, and its share; NaN: not known */
     double begin_s, end_s;        /* when, since the begin of the run; NaN: all the time */
     const char *function, *place; /* MPI's, and "caller file:line"; "": none */
-    const char *sentence;  /* one plain sentence, without a stop; at most 160 characters for names of usual length */
-    struct run_mend *mend; /* while findings are looked for */
+    const char *sentence; /* one plain sentence, without a stop; at most 160 characters for names of usual length */
+    struct evidence *evidence; /* NULL: it is of no line */
+    struct run_mend *mend;     /* while findings are looked for */
 };
 
 struct findings {

@@ -41,6 +41,7 @@ int findings_collect_read(struct findings *findings, struct pool *pool, sqlite3 
     }
     if (result == 0 && findings->n > 0)
         gains_collect(&diagnosis);
+    evidence_collect(&diagnosis);
     for (size_t i = 0; i < findings->n; i++) {
         mend_release(findings->rows[i].mend);
         findings->rows[i].mend = NULL;
@@ -97,6 +98,8 @@ int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *data
 
 void findings_release(struct findings *findings)
 {
+    for (size_t i = 0; i < findings->n; i++)
+        free(findings->rows[i].evidence);
     free(findings->rows);
     *findings = (struct findings){0};
 }

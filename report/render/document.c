@@ -53,6 +53,14 @@ void document_add(struct document *document, enum document_kind kind, const char
     va_end(arguments);
 }
 
+void document_anchor(struct document *document, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    document->blocks[document->n_blocks - 1].anchor = print(document, format, arguments);
+    va_end(arguments);
+}
+
 void document_explain_mark(struct document *document, const char *reason)
 {
     if (document->marked)

@@ -21,7 +21,8 @@ struct document_bar {
 
 struct document_block {
     enum document_kind kind;
-    const char *text; /* heading, line, warning */
+    const char *text;   /* heading, line, warning */
+    const char *anchor; /* on a page a heading has this name, and a line leads there; NULL: none */
     struct document_column columns[DOCUMENT_MAX_COLUMNS];
     size_t n_columns;
     bool titled;
@@ -53,6 +54,9 @@ void document_add(struct document *document, enum document_kind kind, const char
 #define document_heading(document, ...) document_add(document, DOCUMENT_HEADING, __VA_ARGS__)
 #define document_line(document, ...)    document_add(document, DOCUMENT_LINE, __VA_ARGS__)
 #define document_warning(document, ...) document_add(document, DOCUMENT_WARNING, __VA_ARGS__)
+
+/* Gives the last block an anchor. */
+void document_anchor(struct document *document, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Begins a table of at most DOCUMENT_MAX_COLUMNS columns, "rank>|time>|call": those with '>' have numbers. Where none
  * has a title there is no line of titles. */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/diagnose/evidence.h"
 #include "report/render/render.h"
 #include "report/render/sections.h"
 #include "share/base/help_text.h"
@@ -51,6 +50,7 @@ void present_diagnosis(struct document *document, const struct report *report, s
         if (used + height > lines - (i + 1 < findings->n ? 1 : 0) && told > 0)
             break;
         document_line(document, "%s", text);
+        document_anchor(document, "finding-%zu", i + 1);
         used += height;
         told++;
     }
@@ -68,8 +68,10 @@ void present_findings(struct document *document, const struct report *report)
         document_line(document, "not known: %s", report->no_findings);
     if (findings->n == 0)
         return;
-    for (size_t i = 0; i < findings->n; i++)
+    for (size_t i = 0; i < findings->n; i++) {
         document_line(document, "%s", findings_sentence(findings, i, text, sizeof text));
+        document_anchor(document, "finding-%zu", i + 1);
+    }
     document_table(document, "finding|gain>|of the run>|cost>|of all time>|explained by>");
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->rows[i];
@@ -110,18 +112,16 @@ static void findings_draw(struct document *document, const struct evidence *evid
         document_line(document, "and %zu more ranks", evidence->all_ranks - evidence->n_ranks);
 }
 
-int present_explanation(struct document *document, const struct report *report, size_t number, struct error *error)
+/* Adds a finding with its evidence. */
+static void findings_explain(struct document *document, const struct report *report, size_t at)
 {
-    const struct findings *findings = &report->findings;
-    struct evidence evidence;
-    char text[FINDINGS_TEXT];
-    if (number == 0 || number > findings->n)
-        return error_set(error, "%s: there is no finding %zu; it has %zu", report->path, number, findings->n);
-    const struct finding *finding = &findings->rows[number - 1];
+    const struct finding *finding = &report->findings.rows[at];
     const struct finding_kind *kind = finding_kind(finding->kind);
-    int result = evidence_collect(&evidence, finding, &document->pool, report->database, report->path, error);
-    document_heading(document, "Finding %zu: %s", number, kind->name);
-    document_line(document, "%s", findings_sentence(findings, number - 1, text, sizeof text));
+    const struct evidence *evidence = finding->evidence;
+    char text[FINDINGS_TEXT];
+    document_heading(document, "Finding %zu: %s", at + 1, kind->name);
+    document_anchor(document, "finding-%zu", at + 1);
+    document_line(document, "%s", findings_sentence(&report->findings, at, text, sizeof text));
     document_line(document, "what it is: %s", kind->what);
     document_line(document, "what to do: %s", kind->advice);
     if (kind->literature[0] != '\0')
@@ -129,22 +129,32 @@ int present_explanation(struct document *document, const struct report *report, 
     if (finding->under >= 0)
         document_line(document, "finding %" PRId64 " explains it: with that mended, this one gains little more",
                       finding->under + 1);
-    if (result == 0 && evidence.n_ranks > 0) {
-        document_heading(document, "Calls of %s at %s", finding->function,
-                         finding->place[0] != '\0' ? finding->place : "?");
-        findings_draw(document, &evidence);
-        document_heading(document, "The longest");
-        document_table(document, "rank>|begins at>|lasts>");
-        for (size_t i = 0; i < evidence.n_calls; i++)
-            document_cells(document, "iss", evidence.calls[i].rank, evidence.calls[i].begin_s,
-                           evidence.calls[i].length_s);
-        document_heading(document, "All of them");
-        document_line(document, "mpistair query %s \"%s\"", report->path, evidence.query);
-    } else if (result == 0) {
+    if (evidence == NULL) {
         document_line(document, "it is of no single line of the program");
+        return;
     }
-    evidence_release(&evidence);
-    return result;
+    document_line(document, "calls of %s at %s:", finding->function, finding->place[0] != '\0' ? finding->place : "?");
+    findings_draw(document, evidence);
+    document_line(document, "the longest:");
+    document_table(document, "rank>|begins at>|lasts>");
+    for (size_t i = 0; i < evidence->n_calls; i++)
+        document_cells(document, "iss", evidence->calls[i].rank, evidence->calls[i].begin_s,
+                       evidence->calls[i].length_s);
+    document_line(document, "all of them: mpistair query %s \"%s\"", report->path, evidence->query);
+}
+
+int present_explanation(struct document *document, const struct report *report, size_t number, struct error *error)
+{
+    if (number == 0 || number > report->findings.n)
+        return error_set(error, "%s: there is no finding %zu; it has %zu", report->path, number, report->findings.n);
+    findings_explain(document, report, number - 1);
+    return 0;
+}
+
+void present_evidence(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->findings.n; i++)
+        findings_explain(document, report, i);
 }
 
 void findings_list(FILE *stream)

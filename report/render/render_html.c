@@ -24,7 +24,11 @@ static void html_bar(FILE *stream, const struct document_bar *bar, double end)
 static void html_row(FILE *stream, const struct document_block *table, const char *const *cells)
 {
     for (size_t i = 0; i < table->n_columns; i++)
-        element(stream, "td", table->columns[i].right ? " class=\"r\"" : "", cells[i]);
+        element(stream, "td",
+                table->columns[i].right ? " class=\"r\""
+                : cells[i][0] == '|'    ? " class=\"m\""
+                                        : "",
+                cells[i]);
 }
 
 static void render_head(FILE *stream, const struct document_block *table)
@@ -56,16 +60,36 @@ static void html_table(FILE *stream, const struct document_block *table)
     fputs("</tbody></table></div>\n", stream);
 }
 
+static void html_heading(FILE *stream, const struct document_block *block)
+{
+    char name[64] = "";
+    if (block->anchor != NULL)
+        snprintf(name, sizeof name, " id=\"%s\"", block->anchor);
+    element(stream, "h2", name, block->text);
+}
+
+static void html_link(FILE *stream, const struct document_block *block)
+{
+    char target[64];
+    snprintf(target, sizeof target, " href=\"#%s\"", block->anchor);
+    fputs("<p>", stream);
+    element(stream, "a", target, block->text);
+    fputs("</p>\n", stream);
+}
+
 void render_html(FILE *stream, const struct document *document, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
         const struct document_block *block = &document->blocks[i];
         switch (block->kind) {
         case DOCUMENT_HEADING:
-            element(stream, "h2", "", block->text);
+            html_heading(stream, block);
             break;
         case DOCUMENT_LINE:
-            element(stream, "p", "", block->text);
+            if (block->anchor != NULL)
+                html_link(stream, block);
+            else
+                element(stream, "p", "", block->text);
             break;
         case DOCUMENT_WARNING:
             element(stream, "p", " class=\"w\"", block->text);

@@ -12,6 +12,8 @@ static const struct section sections[] = {
     {"summary", NULL, "the first screen, printed by default", "", present_summary, true},
     {"findings", "Findings", "what costs the ranks time, in sentences", "nothing costs 3 % of the ranks' time or more",
      present_findings, false},
+    {"evidence", "Evidence", "each finding with the calls of its line, by rank and over the run",
+     "nothing costs 3 % of the ranks' time or more", present_evidence, false},
     {"run", "Run", "command, MPI, ranks, time, waiting for processors", "", present_run, true},
     {"whole-run", "Whole run", "the stored replay: blame, critical path, efficiencies",
      "no replay is stored; run 'mpistair replay TRACE --machine NAME'", present_replay, false},

@@ -38,6 +38,7 @@ void sections_present(struct document *document, const struct report *report, se
 /* Each of these is a section of the table. */
 void present_summary(struct document *document, const struct report *report);
 void present_findings(struct document *document, const struct report *report);
+void present_evidence(struct document *document, const struct report *report);
 /* Adds the findings of the first screen, as many as there is room for in so many lines. */
 void present_diagnosis(struct document *document, const struct report *report, size_t lines);
 /* Adds a finding, from 1 on, with its evidence. Returns 0, or -1 with the reason. */
