@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
 

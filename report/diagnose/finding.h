@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include "predictor/run/engine/run_retime.h"
-#include "report/diagnose/evidence.h"
 
 #define FINDING_LEAST_SHARE 0.03
 
@@ -69,6 +68,29 @@ struct finding_kind {
 
 /* Returns a kind: number < FINDING_KIND_COUNT. */
 const struct finding_kind *finding_kind(enum finding_number number);
+
+enum { EVIDENCE_COLUMNS = 60, EVIDENCE_RANKS = 8, EVIDENCE_CALLS = 5 };
+
+/* The calls of a rank at the line. */
+struct evidence_rank {
+    int64_t rank, calls;
+    double time_s, longest_s;
+    double columns[EVIDENCE_COLUMNS]; /* share of each part of the run that is inside them */
+};
+
+struct evidence_call {
+    int64_t rank;
+    double begin_s, length_s; /* begin: since that of the run */
+};
+
+/* The calls of a finding's line. */
+struct evidence {
+    struct evidence_rank ranks[EVIDENCE_RANKS]; /* [n_ranks] the longest inside first, and the finding's own */
+    size_t n_ranks, all_ranks;
+    struct evidence_call calls[EVIDENCE_CALLS]; /* the longest */
+    size_t n_calls;
+    const char *query; /* SQL that gives the calls */
+};
 
 struct finding {
     enum finding_number kind;

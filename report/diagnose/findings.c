@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "report/diagnose/evidence.h"
 #include "report/diagnose/gains.h"
 #include "share/base/array.h"
 
