@@ -15,6 +15,7 @@ struct evidence_site {
     struct evidence_rank *ranks; /* [n_ranks] of the run; NULL: no finding is of this site */
     struct evidence_call calls[EVIDENCE_CALLS];
     size_t n_calls;
+    bool of_work;
 };
 
 static void evidence_keep_call(struct evidence_site *site, struct evidence_call call)
@@ -70,6 +71,7 @@ static struct evidence *evidence_of(struct diagnosis *diagnosis, struct finding 
     }
     memcpy(evidence->calls, site->calls, sizeof site->calls);
     evidence->n_calls = site->n_calls;
+    evidence->of_work = site->of_work;
     return evidence;
 }
 
@@ -89,10 +91,14 @@ static void evidence_add_calls(const struct diagnosis *diagnosis, struct evidenc
             const struct run_timed_call *call = &diagnosis->calls->rows[i];
             struct evidence_site *site = &sites[diagnosis_site_of_step(diagnosis, call->first_step)];
             double begin_s = call->begin_s + shift_s[program->strands[strand].burst];
-            if (site->ranks != NULL)
-                evidence_add_call(
-                    site, (struct evidence_call){program->strands[strand].rank, begin_s, (double)call->length_s},
-                    part_s);
+            double length_s = (double)call->length_s;
+            if (site->ranks == NULL)
+                continue;
+            if (site->of_work) {
+                length_s = diagnosis_before_s(diagnosis, strand, i);
+                begin_s -= length_s;
+            }
+            evidence_add_call(site, (struct evidence_call){program->strands[strand].rank, begin_s, length_s}, part_s);
         }
     free(shift_s);
 }
@@ -113,6 +119,7 @@ void evidence_collect(struct diagnosis *diagnosis)
         for (size_t rank = 0; rank < program->n_ranks; rank++)
             ranks[rank].rank = (int64_t)rank;
         sites[site_of[i]].ranks = ranks;
+        sites[site_of[i]].of_work = finding->kind <= FINDING_IMBALANCE;
     }
     evidence_add_calls(diagnosis, sites);
     for (size_t i = 0; i < findings->n; i++)

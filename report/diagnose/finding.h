@@ -71,11 +71,11 @@ const struct finding_kind *finding_kind(enum finding_number number);
 
 enum { EVIDENCE_COLUMNS = 60, EVIDENCE_RANKS = 8, EVIDENCE_CALLS = 5 };
 
-/* The calls of a rank at the line. */
+/* The calls of a rank at the line, or the work before them. */
 struct evidence_rank {
     int64_t rank, calls;
     double time_s, longest_s;
-    double columns[EVIDENCE_COLUMNS]; /* share of each part of the run that is inside them */
+    double columns[EVIDENCE_COLUMNS]; /* their share of each part of the run */
 };
 
 struct evidence_call {
@@ -89,6 +89,7 @@ struct evidence {
     size_t n_ranks, all_ranks;
     struct evidence_call calls[EVIDENCE_CALLS]; /* the longest */
     size_t n_calls;
+    bool of_work;      /* late ranks and uneven work show in the work before the calls */
     const char *query; /* SQL that gives the calls */
 };
 

@@ -96,7 +96,8 @@ static void findings_draw(struct document *document, const struct evidence *evid
 {
     static const char levels[] = " .:-=+*#%@";
     char line[EVIDENCE_COLUMNS + 1];
-    document_table(document, "rank>|calls>|inside>|longest>|over the run, time inside the calls");
+    document_table(document, evidence->of_work ? "rank>|calls>|work>|longest>|over the run, work before the calls"
+                                               : "rank>|calls>|inside>|longest>|over the run, time inside the calls");
     for (size_t i = 0; i < evidence->n_ranks; i++) {
         const struct evidence_rank *rank = &evidence->ranks[i];
         for (size_t k = 0; k < EVIDENCE_COLUMNS / 2; k++) {
@@ -135,12 +136,12 @@ static void findings_explain(struct document *document, const struct report *rep
     }
     document_line(document, "calls of %s at %s:", finding->function, finding->place[0] != '\0' ? finding->place : "?");
     findings_draw(document, evidence);
-    document_line(document, "the longest:");
+    document_line(document, evidence->of_work ? "the longest work before one:" : "the longest:");
     document_table(document, "rank>|begins at>|lasts>");
     for (size_t i = 0; i < evidence->n_calls; i++)
         document_cells(document, "iss", evidence->calls[i].rank, evidence->calls[i].begin_s,
                        evidence->calls[i].length_s);
-    document_line(document, "all of them: mpistair query %s \"%s\"", report->path, evidence->query);
+    document_line(document, "all calls: mpistair query %s \"%s\"", report->path, evidence->query);
 }
 
 int present_explanation(struct document *document, const struct report *report, size_t number, struct error *error)
