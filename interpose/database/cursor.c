@@ -4,6 +4,7 @@
 #include "interpose/database/cursor.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,18 @@ void cursor_open(struct cursor *rows, sqlite3 *database, const char *path, const
     *rows = (struct cursor){.database = database, .path = path, .error = error};
     if (sqlite3_prepare_v2(database, sql, -1, &rows->statement, NULL) != SQLITE_OK)
         rows->result = database_error(database, path, "cannot be read", error);
+}
+
+void cursor_bind(struct cursor *rows, const char *letters, ...)
+{
+    va_list values;
+    va_start(values, letters);
+    for (int i = 1; rows->result == 0 && letters[i - 1] != '\0'; i++)
+        if (letters[i - 1] == 'i')
+            sqlite3_bind_int64(rows->statement, i, va_arg(values, int64_t));
+        else
+            sqlite3_bind_text(rows->statement, i, va_arg(values, const char *), -1, SQLITE_STATIC);
+    va_end(values);
 }
 
 bool cursor_next(struct cursor *rows)

@@ -43,6 +43,8 @@ struct cursor {
 
 /* Prepares sql. A failure shows in cursor_next (false) and cursor_close (-1). */
 void cursor_open(struct cursor *rows, sqlite3 *database, const char *path, const char *sql, struct error *error);
+/* Binds values to the parameters ?1, ?2, ..., a letter each: i int64_t, t text that lives on, or NULL. */
+void cursor_bind(struct cursor *rows, const char *letters, ...);
 bool cursor_next(struct cursor *rows);
 int cursor_close(struct cursor *rows);
 

@@ -30,52 +30,50 @@ const char *const report_activity_name[SPENT_COUNT] = {
 
 static enum report_activity_kind kind_of_family(enum mpistair_family family)
 {
-    switch (family) {
-    case FAMILY_COLLECTIVE:
-    case FAMILY_COLLECTIVE_INIT:
-    case FAMILY_ICOLLECTIVE:
-        return SPENT_COLLECTIVES;
-    case FAMILY_RMA:
-    case FAMILY_RMA_REQUEST:
-    case FAMILY_WIN_CREATE:
-    case FAMILY_WIN_FREE:
-    case FAMILY_WIN_TEST:
-        return SPENT_ONE_SIDED;
-    case FAMILY_CANCEL:
-    case FAMILY_IMPROBE:
-    case FAMILY_IMRECV:
-    case FAMILY_IPROBE:
-    case FAMILY_IRECV:
-    case FAMILY_ISEND:
-    case FAMILY_ISENDRECV:
-    case FAMILY_MPROBE:
-    case FAMILY_MRECV:
-    case FAMILY_PARRIVED:
-    case FAMILY_PARTITIONED_INIT:
-    case FAMILY_PERSISTENT_INIT:
-    case FAMILY_PREADY:
-    case FAMILY_PREADY_LIST:
-    case FAMILY_PREADY_RANGE:
-    case FAMILY_PROBE:
-    case FAMILY_RECV:
-    case FAMILY_REQUEST_FREE:
-    case FAMILY_REQUEST_GET_STATUS:
-    case FAMILY_SEND:
-    case FAMILY_SENDRECV:
-    case FAMILY_START:
-    case FAMILY_STARTALL:
-    case FAMILY_TEST:
-    case FAMILY_TESTALL:
-    case FAMILY_TESTANY:
-    case FAMILY_TESTSOME:
-    case FAMILY_WAIT:
-    case FAMILY_WAITALL:
-    case FAMILY_WAITANY:
-    case FAMILY_WAITSOME:
-        return SPENT_MESSAGES;
-    default:
-        return SPENT_OTHER;
-    }
+    static const struct {
+        enum report_activity_kind kind;
+        enum mpistair_family families[32]; /* behind the last one 0, which is none of them */
+    } kinds[] = {
+        {SPENT_COLLECTIVES, {FAMILY_COLLECTIVE, FAMILY_COLLECTIVE_INIT, FAMILY_ICOLLECTIVE}},
+        {SPENT_ONE_SIDED, {FAMILY_RMA, FAMILY_RMA_REQUEST, FAMILY_WIN_CREATE, FAMILY_WIN_FREE, FAMILY_WIN_TEST}},
+        {SPENT_MESSAGES,
+         {FAMILY_CANCEL,
+          FAMILY_IMPROBE,
+          FAMILY_IMRECV,
+          FAMILY_IPROBE,
+          FAMILY_IRECV,
+          FAMILY_ISEND,
+          FAMILY_ISENDRECV,
+          FAMILY_MPROBE,
+          FAMILY_MRECV,
+          FAMILY_PARRIVED,
+          FAMILY_PARTITIONED_INIT,
+          FAMILY_PERSISTENT_INIT,
+          FAMILY_PREADY,
+          FAMILY_PREADY_LIST,
+          FAMILY_PREADY_RANGE,
+          FAMILY_PROBE,
+          FAMILY_RECV,
+          FAMILY_REQUEST_FREE,
+          FAMILY_REQUEST_GET_STATUS,
+          FAMILY_SEND,
+          FAMILY_SENDRECV,
+          FAMILY_START,
+          FAMILY_STARTALL,
+          FAMILY_TEST,
+          FAMILY_TESTALL,
+          FAMILY_TESTANY,
+          FAMILY_TESTSOME,
+          FAMILY_WAIT,
+          FAMILY_WAITALL,
+          FAMILY_WAITANY,
+          FAMILY_WAITSOME}},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (size_t k = 0; k < 32 && (k == 0 || kinds[i].families[k] != 0); k++)
+            if (kinds[i].families[k] == family)
+                return kinds[i].kind;
+    return SPENT_OTHER;
 }
 
 enum report_activity_kind activity_kind(const char *function)
@@ -126,26 +124,29 @@ static void activity_add_parts(struct activity_rank *rank, struct report_call_si
     site->waiting_s[WAITING_TRANSFER] += transfer_s + part_s[RUN_COLLECTIVE_TRANSFER];
 }
 
+static struct report_call_site site_named(struct report *report, const char *function, int64_t callsite)
+{
+    return (struct report_call_site){.function = pool_clean(&report->pool, function, strlen(function)),
+                                     .callsite = callsite,
+                                     .kind = activity_kind(function),
+                                     .awaited_rank = -1};
+}
+
 static void add_program(struct report *report, struct activity_sums *sums, const struct run_program *program)
 {
     sums->n_ranks = program->n_ranks;
     sums->ranks = xcalloc(program->n_ranks, sizeof *sums->ranks);
     sums->sites = xcalloc(program->n_sites, sizeof *sums->sites);
     sums->n_sites = program->n_sites;
-    for (size_t rank = 0; rank < program->n_ranks; rank++)
+    for (size_t rank = 0; rank < program->n_ranks; rank++) {
         sums->ranks[rank].absent_share = program->ranks[rank].absent_share;
-    for (size_t i = 0; i < program->n_sites; i++) {
-        const char *name = program->sites[i].function;
-        sums->sites[i] = (struct report_call_site){.function = pool_clean(&report->pool, name, strlen(name)),
-                                                   .callsite = program->sites[i].callsite,
-                                                   .awaited_rank = -1};
-        sums->sites[i].kind = activity_kind(name);
+        sums->ranks[rank].time_s[SPENT_NOT_RECORDED] = program->ranks[rank].lost_s;
     }
+    for (size_t i = 0; i < program->n_sites; i++)
+        sums->sites[i] = site_named(report, program->sites[i].function, program->sites[i].callsite);
     for (size_t i = 0; i < program->n_places; i++)
         activity_add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site],
                            &program->measured[i], program->between_polls_s[i], program->moved_polls_s[i]);
-    for (size_t rank = 0; rank < program->n_ranks; rank++)
-        sums->ranks[rank].time_s[SPENT_NOT_RECORDED] = program->ranks[rank].lost_s;
     report->activities.run_s = program->measured_run_s;
 }
 
@@ -194,10 +195,7 @@ static struct report_call_site *site_of(struct report *report, struct activity_s
     }
     sums->sites = xreallocarray(sums->sites, sums->n_sites + 1, sizeof *sums->sites);
     *near = sums->n_sites++;
-    sums->sites[*near] = (struct report_call_site){.function = pool_clean(&report->pool, function, strlen(function)),
-                                                   .callsite = callsite,
-                                                   .kind = activity_kind(function),
-                                                   .awaited_rank = -1};
+    sums->sites[*near] = site_named(report, function, callsite);
     return &sums->sites[*near];
 }
 
@@ -268,10 +266,7 @@ static void take_totals(struct report *report, struct activity_sums *sums)
                  "JOIN function f ON f.id = t.function GROUP BY 1, 2 ORDER BY 1, 2");
     while (cursor_next(&rows)) {
         const char *function = cursor_text(&rows, 0, &report->pool);
-        struct report_call_site site = {.function = function,
-                                        .callsite = cursor_integer(&rows, 1),
-                                        .awaited_rank = -1,
-                                        .kind = activity_kind(function)};
+        struct report_call_site site = site_named(report, function, cursor_integer(&rows, 1));
         for (size_t i = 0; i < n_of_bursts; i++)
             if (of_bursts[i].callsite == site.callsite && strcmp(of_bursts[i].function, function) == 0)
                 site = of_bursts[i];
@@ -357,6 +352,9 @@ static int costlier(const void *left, const void *right)
 static void keep_sites(struct report *report, struct activity_sums *sums)
 {
     struct report_activities *activities = &report->activities;
+    const struct fields site_fields = FIELDS(report_call_site, FIELD(report_call_site, place));
+    const struct fields place_fields = FIELDS(report_place, FIELD(report_place, name), FIELD(report_place, file),
+                                              FIELD(report_place, callers), FIELD(report_place, line));
     if (sums->n_sites > 0)
         qsort(sums->sites, sums->n_sites, sizeof *sums->sites, costlier);
     for (size_t i = 0; i < sums->n_sites && sums->sites[i].time_s > 0; i++, activities->all_sites++) {
@@ -366,17 +364,12 @@ static void keep_sites(struct report *report, struct activity_sums *sums)
         struct cursor rows;
         *site = sums->sites[i];
         site->share = site->time_s / activities->ranks_s;
-        site->place = "";
-        site->parts = (struct report_place){"", "", "", 0};
+        site->place = site->parts.name = site->parts.file = site->parts.callers = "";
         report_query(report, &rows, "SELECT place, name, file, callers, line FROM site WHERE id = ?1");
-        if (rows.result == 0)
-            sqlite3_bind_int64(rows.statement, 1, site->callsite);
-        if (cursor_next(&rows)) {
-            site->place = cursor_text(&rows, 0, &report->pool);
-            site->parts =
-                (struct report_place){cursor_text(&rows, 1, &report->pool), cursor_text(&rows, 2, &report->pool),
-                                      cursor_text(&rows, 3, &report->pool), cursor_integer(&rows, 4)};
-        }
+        cursor_bind(&rows, "i", site->callsite);
+        if (cursor_next(&rows))
+            fields_read(&place_fields, &site->parts, &rows, fields_read(&site_fields, site, &rows, 0, &report->pool),
+                        &report->pool);
         report_query_end(report, &rows);
     }
 }
@@ -474,6 +467,21 @@ static void find_out_of_line(struct report *report, const struct activity_sums *
     free(seen);
 }
 
+/* Fills the report from the sums, and releases them. */
+static void finish_activity(struct report *report, struct activity_sums *sums, const struct run_program *program)
+{
+    if (sums->n_ranks > 0) {
+        sum_rows(report, sums, program);
+        note_ranks(report, sums);
+        keep_sites(report, sums);
+    }
+    find_out_of_line(report, sums);
+    if (!(report->activities.ranks_s > 0))
+        report->activities.unknown = "no time of any rank is recorded";
+    free(sums->ranks);
+    free(sums->sites);
+}
+
 /* Sums a run that was read, and looks for findings. */
 static void judge_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
                       struct findings_watch *watch)
@@ -486,16 +494,7 @@ static void judge_run(struct report *report, struct run_program *program, struct
         activity_add_calls(report, &sums);
     else
         take_totals(report, &sums);
-    if (sums.n_ranks > 0) {
-        sum_rows(report, &sums, program);
-        note_ranks(report, &sums);
-        keep_sites(report, &sums);
-    }
-    find_out_of_line(report, &sums);
-    if (!(report->activities.ranks_s > 0))
-        report->activities.unknown = "no time of any rank is recorded";
-    free(sums.ranks);
-    free(sums.sites);
+    finish_activity(report, &sums, program);
     if (report->result != 0 || report->activities.unknown != NULL)
         return;
     if (findings_collect_read(&report->findings, &report->pool, report->database, program, recorded, watch, &reason) !=
@@ -508,21 +507,12 @@ static void judge_run(struct report *report, struct run_program *program, struct
 /* Shows what totals alone say: who spent how long where. */
 static void judge_totals(struct report *report)
 {
-    struct run_program none = {0};
-    struct activity_sums sums = {.n_ranks = (size_t)report->run.world_size,
-                                 .ranks = xcalloc((size_t)report->run.world_size, sizeof *sums.ranks)};
+    size_t n_ranks = (size_t)report->run.world_size;
+    struct activity_sums sums = {.n_ranks = n_ranks, .ranks = xcalloc(n_ranks, sizeof *sums.ranks)};
     take_totals(report, &sums);
-    sum_rows(report, &sums, &none);
-    note_ranks(report, &sums);
-    keep_sites(report, &sums);
-    find_out_of_line(report, &sums);
-    if (!(report->activities.ranks_s > 0))
-        report->activities.unknown = "no time of any rank is recorded";
-    report->no_findings =
-        "the trace has totals alone: late ranks and waits need single calls, which a recording without "
-        "--sums has";
-    free(sums.ranks);
-    free(sums.sites);
+    finish_activity(report, &sums, &(struct run_program){0});
+    report->no_findings = "the trace has totals alone: late ranks and waits need single calls, which a recording "
+                          "without --sums has";
 }
 
 /* Adds up the windows of all ranks by the parts of the run in which they lie. */

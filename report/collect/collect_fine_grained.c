@@ -10,6 +10,7 @@
 #include "predictor/finegrain/finegrain_costs.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"
+#include "share/base/map.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
@@ -41,7 +42,6 @@ struct sums {
     struct report_fine_kind row;
     double last_s;
     double whole_s[FINE_BY_COUNT][REPORT_FINE_PARTS], fine_s[FINE_BY_COUNT][REPORT_FINE_PARTS];
-    size_t next; /* place + 1 of those of the kind with other threads; 0: none */
 };
 
 struct collecting_grained {
@@ -51,11 +51,10 @@ struct collecting_grained {
     uint32_t *of_node, *of_socket; /* [n_ranks] ranks on the rank's node, and on its socket */
     size_t n_ranks;
     struct fine_shape shapes[FINE_SHAPES];
-    int64_t *kinds; /* [n_kinds] in order */
-    size_t *first;  /* [n_kinds] place + 1 of its first sums; 0: none */
-    size_t n_kinds, kinds_capacity;
+    struct map kinds;   /* by id: those of the trace */
+    struct map sums_of; /* by (kind, threads) */
     struct sums *sums;
-    size_t n_sums, sums_capacity;
+    size_t n_sums;
     double *arrivals_s, *scratch_s;
     size_t capacity; /* of both */
 };
@@ -125,41 +124,25 @@ static const struct fine_shape *shape_of(struct collecting_grained *collecting, 
 static void read_grained_kinds(struct collecting_grained *collecting)
 {
     struct cursor rows;
-    report_query(collecting->report, &rows, "SELECT id FROM kind ORDER BY id");
-    while (cursor_next(&rows)) {
-        array_reserve(&collecting->kinds, &collecting->kinds_capacity, collecting->n_kinds + 1,
-                      sizeof *collecting->kinds);
-        collecting->kinds[collecting->n_kinds++] = cursor_integer(&rows, 0);
-    }
+    report_query(collecting->report, &rows, "SELECT id FROM kind");
+    while (cursor_next(&rows))
+        *map_at(&collecting->kinds, (struct map_key){(uint64_t)cursor_integer(&rows, 0), 0, 0}) = 0;
     report_query_end(collecting->report, &rows);
-    collecting->first = xcalloc(collecting->n_kinds, sizeof *collecting->first);
-}
-
-static int compare_grained_kinds(const void *first, const void *second)
-{
-    int64_t a = *(const int64_t *)first, b = *(const int64_t *)second;
-    return ORDER(a, b);
 }
 
 /* Returns the sums of a round's kind and number of threads, new ones if there are none; NULL where the trace lacks the
  * kind. */
 static struct sums *sums_of(struct collecting_grained *collecting, const struct round_arrivals *round)
 {
-    int64_t threads = (int64_t)round->n_threads;
-    const int64_t *kind = NULL;
-    if (collecting->n_kinds > 0)
-        kind = bsearch(&round->kind, collecting->kinds, collecting->n_kinds, sizeof *kind, compare_grained_kinds);
-    if (kind == NULL)
+    if (map_find(&collecting->kinds, (struct map_key){(uint64_t)round->kind, 0, 0}) == MAP_ABSENT)
         return NULL;
-    size_t *first = &collecting->first[kind - collecting->kinds];
-    for (size_t at = *first; at != 0; at = collecting->sums[at - 1].next)
-        if (collecting->sums[at - 1].row.threads == threads)
-            return &collecting->sums[at - 1];
-    array_reserve(&collecting->sums, &collecting->sums_capacity, collecting->n_sums + 1, sizeof *collecting->sums);
-    struct sums *added = &collecting->sums[collecting->n_sums++];
-    *added = (struct sums){.row = {.kind = *kind, .threads = threads}, .next = *first};
-    *first = collecting->n_sums;
-    return added;
+    uint32_t *at = map_at(&collecting->sums_of, (struct map_key){(uint64_t)round->kind, round->n_threads, 0});
+    if (*at == MAP_ABSENT) {
+        *at = (uint32_t)collecting->n_sums;
+        ARRAY_ADD(collecting->sums, collecting->n_sums,
+                  (struct sums){.row = {.kind = round->kind, .threads = (int64_t)round->n_threads}});
+    }
+    return &collecting->sums[*at];
 }
 
 /* Sets arrivals_s[n]. One thread has all parts ready at once, as so many threads would that are done at one time. */
@@ -298,8 +281,8 @@ void report_collect_fine_grained(struct report *report, const struct report_choi
     machine_release(&collecting->machine);
     free(collecting->of_node);
     free(collecting->of_socket);
-    free(collecting->kinds);
-    free(collecting->first);
+    map_release(&collecting->kinds);
+    map_release(&collecting->sums_of);
     free(collecting->sums);
     free(collecting->arrivals_s);
     free(collecting->scratch_s);

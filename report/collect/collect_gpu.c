@@ -1,8 +1,6 @@
-/* Computes what messages between GPUs would take on other ways. The messages of a kind and level are read rank by rank;
- * once all of its node are known, how many send at once is, and the model is asked. */
-#include <inttypes.h>
+/* Computes what messages between GPUs would take on other ways. The messages of a kind and level are judged together:
+ * how many ranks of a node send at once decides what the model says of each. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,141 +14,105 @@
 #define MESSAGES     " FROM message_row m JOIN form f ON f.id = m.form JOIN round r ON r.id = m.round_id"
 #define BETWEEN_GPUS " WHERE " ON_GPU("send") " AND " ON_GPU("recv") " AND f.level BETWEEN 1 AND 3 AND m.bytes > 0"
 
-/* A rank's messages of a group, all[first] to all[first + n - 1]. */
-struct sender {
-    int64_t node;
-    uint32_t of_node; /* ranks there */
-    size_t first, n;
+/* Messages of one size that a rank sends in rounds of a kind. */
+struct gpu_row {
+    int64_t kind, rounds, level, rank, node, of_node, bytes, messages; /* of_node: ranks there */
 };
-
-/* The messages of a kind and level, which are judged together. */
-struct group {
-    int64_t kind, level, rounds;
-    struct sender *senders;
-    size_t n_senders, senders_capacity;
-    struct gpu_messages *all;
-    size_t n, capacity;
-};
+static const struct fields gpu_row_fields =
+    FIELDS(gpu_row, FIELD(gpu_row, kind), FIELD(gpu_row, rounds), FIELD(gpu_row, level), FIELD(gpu_row, rank),
+           FIELD(gpu_row, node), FIELD(gpu_row, of_node), FIELD(gpu_row, bytes), FIELD(gpu_row, messages));
 
 struct collecting_gpu {
     struct report *report;
     struct machine machine;
     struct report_gpu_kind *kinds;
-    size_t n_kinds, capacity;
+    size_t n_kinds;
 };
 
 static const enum level levels[] = {[1] = LEVEL_INTRA_SOCKET, [2] = LEVEL_INTER_SOCKET, [3] = LEVEL_INTER_NODE};
 
-/* Returns how many ranks of a node send. */
-static uint32_t senders_of(const struct group *group, int64_t node)
+/* Takes a rank, whose messages are these of n sizes, into the kind where it is the slowest so far on a path. gpus: ranks
+ * of its node that send. */
+static void add_sender(struct collecting_gpu *collecting, const struct gpu_row *sender,
+                       const struct gpu_messages *messages, size_t n, uint32_t gpus, struct report_gpu_kind *kind)
 {
-    uint32_t n = 0;
-    for (size_t i = 0; i < group->n_senders; i++)
-        n += group->senders[i].node == node;
-    return n;
-}
-
-/* Takes the sender into the kind where it is the slowest so far on a path. */
-static void add_sender(struct collecting_gpu *collecting, const struct group *group, const struct sender *sender,
-                       struct report_gpu_kind *kind)
-{
-    uint32_t gpus = senders_of(group, sender->node), each = sender->of_node / gpus;
+    uint32_t each = (sender->of_node > 0 && sender->of_node < INT32_MAX ? (uint32_t)sender->of_node : 1) / gpus;
     struct gpu_problem problem = {.level = kind->level, .gpus = gpus, .ppn = gpus * (each > 0 ? each : 1)};
     struct gpu_costs costs;
     gpu_costs_find(&collecting->machine, &problem, &costs);
-    double direct_s = NAN;
+    double path_s[GPU_PATH_COUNT], all = 0, bytes = 0;
     for (int path = 0; path < GPU_PATH_COUNT; path++) {
-        double seconds = gpu_messages_s(&costs, &problem, group->all + sender->first, sender->n, (enum gpu_path)path);
-        if (path == GPU_DIRECT)
-            direct_s = seconds;
-        if (isnan(seconds) && kind->reason[path] == NULL) {
+        path_s[path] = gpu_messages_s(&costs, &problem, messages, n, (enum gpu_path)path);
+        if (isnan(path_s[path]) && kind->reason[path] == NULL) {
             const char *reason = costs.reason[path].text;
             kind->reason[path] = pool_clean(&collecting->report->pool, reason, strlen(reason));
         }
         if (kind->reason[path] == NULL)
-            kind->path_s[path] = fmax(kind->path_s[path], seconds); /* takes the other one where one is NaN */
+            kind->path_s[path] = fmax(kind->path_s[path], path_s[path]); /* takes the other one where one is NaN */
     }
-    double messages = 0, bytes = 0;
-    for (size_t i = sender->first; i < sender->first + sender->n; i++) {
-        messages += group->all[i].messages;
-        bytes += group->all[i].messages * (double)group->all[i].bytes;
+    for (size_t i = 0; i < n; i++) {
+        all += messages[i].messages;
+        bytes += messages[i].messages * (double)messages[i].bytes;
     }
-    bool decides = kind->gpus == 0 || direct_s == kind->path_s[GPU_DIRECT];
-    if (isnan(direct_s) ? bytes > kind->bytes : decides) {
+    bool decides = kind->gpus == 0 || path_s[GPU_DIRECT] == kind->path_s[GPU_DIRECT];
+    if (isnan(path_s[GPU_DIRECT]) ? bytes > kind->bytes : decides) {
         kind->gpus = gpus;
         kind->ppn = problem.ppn;
-        kind->messages = messages;
+        kind->messages = all;
         kind->bytes = bytes;
     }
 }
 
-/* Ends a group: makes the kind's row of it. */
-static void end_group(struct collecting_gpu *collecting, struct group *group)
+/* Makes a kind's row of all of its messages at a level. */
+static void add_kind(struct collecting_gpu *collecting, const struct gpu_row *rows, const struct gpu_messages *messages,
+                     size_t n)
 {
-    if (group->n_senders == 0)
-        return;
-    struct report_gpu_kind kind = {.kind = group->kind,
-                                   .rounds = group->rounds,
-                                   .level = levels[group->level],
+    struct report_gpu_kind kind = {.kind = rows->kind,
+                                   .rounds = rows->rounds > 0 ? rows->rounds : 1,
+                                   .level = levels[rows->level],
                                    .function = "",
                                    .file = "",
                                    .caller = ""};
     for (int path = 0; path < GPU_PATH_COUNT; path++)
         kind.path_s[path] = NAN;
-    for (size_t i = 0; i < group->n_senders; i++)
-        add_sender(collecting, group, &group->senders[i], &kind);
+    for (size_t i = 0, end; i < n; i = end) {
+        uint32_t gpus = 0;
+        for (end = i + 1; end < n && rows[end].rank == rows[i].rank;)
+            end++;
+        for (size_t k = 0; k < n; k++)
+            gpus += rows[k].node == rows[i].node && (k == 0 || rows[k - 1].rank != rows[k].rank);
+        add_sender(collecting, &rows[i], messages + i, end - i, gpus, &kind);
+    }
     for (int path = 0; path < GPU_PATH_COUNT; path++)
         if (kind.reason[path] != NULL)
             kind.path_s[path] = NAN;
-    array_reserve(&collecting->kinds, &collecting->capacity, collecting->n_kinds + 1, sizeof kind);
-    collecting->kinds[collecting->n_kinds++] = kind;
-    group->n = group->n_senders = 0;
-}
-
-/* Adds a row, which is of the group: messages of one size by a rank. */
-static void add_row(struct group *group, struct cursor *rows, bool same_rank)
-{
-    if (!same_rank) {
-        array_reserve(&group->senders, &group->senders_capacity, group->n_senders + 1, sizeof *group->senders);
-        int64_t of_node = cursor_integer(rows, 5);
-        group->senders[group->n_senders++] =
-            (struct sender){.node = cursor_integer(rows, 4),
-                            .of_node = of_node > 0 && of_node < INT32_MAX ? (uint32_t)of_node : 1,
-                            .first = group->n};
-    }
-    array_reserve(&group->all, &group->capacity, group->n + 1, sizeof *group->all);
-    group->all[group->n++] = (struct gpu_messages){.messages = cursor_real(rows, 7) / (double)group->rounds,
-                                                   .bytes = (uint64_t)cursor_integer(rows, 6)};
-    group->senders[group->n_senders - 1].n++;
+    ARRAY_ADD(collecting->kinds, collecting->n_kinds, kind);
 }
 
 static void read_gpu_kinds(struct collecting_gpu *collecting)
 {
-    struct cursor rows;
-    struct group group = {0};
-    int64_t rank = -1;
-    report_query(collecting->report, &rows,
-                 "SELECT r.kind_id, k.rounds, f.level, m.src, p.node,"
-                 " (SELECT count(*) FROM process q WHERE q.node = p.node), m.bytes, count(*)" MESSAGES
-                 " JOIN kind k ON k.id = r.kind_id LEFT JOIN process p ON p.rank = m.src" BETWEEN_GPUS
-                 " GROUP BY r.kind_id, f.level, m.src, m.bytes ORDER BY r.kind_id, f.level, m.src, m.bytes");
-    while (cursor_next(&rows)) {
-        int64_t kind = cursor_integer(&rows, 0), level = cursor_integer(&rows, 2), sender = cursor_integer(&rows, 3);
-        bool same = group.n_senders > 0 && kind == group.kind && level == group.level;
-        if (!same)
-            end_group(collecting, &group);
-        int64_t rounds = cursor_integer(&rows, 1);
-        group.kind = kind;
-        group.level = level;
-        group.rounds = rounds > 0 ? rounds : 1;
-        add_row(&group, &rows, same && sender == rank);
-        rank = sender;
-        collecting->report->gpu.messages += cursor_integer(&rows, 7);
+    struct gpu_row *rows = NULL;
+    size_t n = 0;
+    report_read_rows(collecting->report,
+                     "SELECT r.kind_id, k.rounds, f.level, m.src, p.node,"
+                     " (SELECT count(*) FROM process q WHERE q.node = p.node), m.bytes, count(*)" MESSAGES
+                     " JOIN kind k ON k.id = r.kind_id LEFT JOIN process p ON p.rank = m.src" BETWEEN_GPUS
+                     " GROUP BY r.kind_id, f.level, m.src, m.bytes ORDER BY r.kind_id, f.level, m.src, m.bytes",
+                     &gpu_row_fields, &rows, &n);
+    struct gpu_messages *messages = xcalloc(n, sizeof *messages);
+    for (size_t i = 0; i < n; i++) {
+        collecting->report->gpu.messages += rows[i].messages;
+        messages[i] = (struct gpu_messages){.messages = (double)rows[i].messages /
+                                                        (double)(rows[i].rounds > 0 ? rows[i].rounds : 1),
+                                            .bytes = (uint64_t)rows[i].bytes};
     }
-    report_query_end(collecting->report, &rows);
-    end_group(collecting, &group);
-    free(group.senders);
-    free(group.all);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && rows[end].kind == rows[i].kind && rows[end].level == rows[i].level;)
+            end++;
+        add_kind(collecting, rows + i, messages + i, end - i);
+    }
+    free(messages);
+    free(rows);
 }
 
 /* Returns what the fastest path saves in all rounds, in s; 0 where the MPI alone is it, or its time is not known. */
@@ -178,16 +140,13 @@ static int compare_gpu_kinds(const void *first, const void *second)
 /* Finds the call site that sends most of a kind's bytes. */
 static void read_site(struct report *report, struct report_gpu_kind *kind)
 {
-    char sql[1024];
     struct cursor rows;
-    int level = kind->level == LEVEL_INTRA_SOCKET ? 1 : kind->level == LEVEL_INTER_SOCKET ? 2 : 3;
-    snprintf(sql, sizeof sql,
-             "SELECT n.name, c.file, c.line, c.name" MESSAGES " JOIN function n ON n.id = f.send_function"
-             " LEFT JOIN site c ON c.id = f.send_callsite" BETWEEN_GPUS " AND r.kind_id = %" PRId64
-             " AND f.level = %d GROUP BY f.send_function, f.send_callsite ORDER BY sum(1.0 * m.bytes) DESC, 1, 2, 3"
-             " LIMIT 1",
-             kind->kind, level);
-    report_query(report, &rows, sql);
+    int64_t level = kind->level == LEVEL_INTRA_SOCKET ? 1 : kind->level == LEVEL_INTER_SOCKET ? 2 : 3;
+    report_query(report, &rows,
+                 "SELECT n.name, c.file, c.line, c.name" MESSAGES " JOIN function n ON n.id = f.send_function"
+                 " LEFT JOIN site c ON c.id = f.send_callsite" BETWEEN_GPUS " AND r.kind_id = ?1 AND f.level = ?2"
+                 " GROUP BY f.send_function, f.send_callsite ORDER BY sum(1.0 * m.bytes) DESC, 1, 2, 3 LIMIT 1");
+    cursor_bind(&rows, "ii", kind->kind, level);
     if (cursor_next(&rows)) {
         kind->function = cursor_text(&rows, 0, &report->pool);
         kind->file = cursor_text(&rows, 1, &report->pool);
@@ -195,19 +154,6 @@ static void read_site(struct report *report, struct report_gpu_kind *kind)
         kind->caller = cursor_text(&rows, 3, &report->pool);
     }
     report_query_end(report, &rows);
-}
-
-static void collect_gpu_kinds(struct collecting_gpu *collecting)
-{
-    struct report_gpu *gpu = &collecting->report->gpu;
-    read_gpu_kinds(collecting);
-    if (collecting->n_kinds > 0)
-        qsort(collecting->kinds, collecting->n_kinds, sizeof *collecting->kinds, compare_gpu_kinds);
-    gpu->all = collecting->n_kinds;
-    for (; gpu->n < gpu->all && gpu->n < REPORT_GPU_KINDS; gpu->n++) {
-        gpu->rows[gpu->n] = collecting->kinds[gpu->n];
-        read_site(collecting->report, &gpu->rows[gpu->n]);
-    }
 }
 
 /* Returns the number that a query gives, 0 without rows. */
@@ -236,7 +182,14 @@ void report_collect_gpu(struct report *report, const struct report_choice *choic
         report->gpu.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
     if (result != 0)
         return;
-    collect_gpu_kinds(&collecting);
+    struct report_gpu *gpu = &report->gpu;
+    read_gpu_kinds(&collecting);
+    if (collecting.n_kinds > 0)
+        qsort(collecting.kinds, collecting.n_kinds, sizeof *collecting.kinds, compare_gpu_kinds);
+    for (gpu->all = collecting.n_kinds; gpu->n < gpu->all && gpu->n < REPORT_GPU_KINDS; gpu->n++) {
+        gpu->rows[gpu->n] = collecting.kinds[gpu->n];
+        read_site(report, &gpu->rows[gpu->n]);
+    }
     machine_release(&collecting.machine);
     free(collecting.kinds);
 }

@@ -28,8 +28,7 @@ static void collect_head(struct report *report, const char *machine)
         "  'collective_transfer', 'other')) "
         "FROM replay_run r WHERE coalesce(?1, machine) = machine AND EXISTS (SELECT 1 FROM replay_place p WHERE "
         "  p.run_id = r.id) ORDER BY r.id DESC LIMIT 1");
-    if (rows.result == 0 && machine != NULL)
-        sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
+    cursor_bind(&rows, "t", machine);
     if (cursor_next(&rows)) {
         int column = fields_read(&report_replay_fields, replay, &rows, 0, &report->pool);
         replay->id = cursor_integer(&rows, column);
@@ -43,8 +42,7 @@ static void collect_head(struct report *report, const char *machine)
 static void open_of_replay(struct cursor *rows, struct report *report, const char *sql)
 {
     report_query(report, rows, sql);
-    if (rows->result == 0)
-        sqlite3_bind_int64(rows->statement, 1, report->replay.id);
+    cursor_bind(rows, "i", report->replay.id);
 }
 
 const struct fields report_replay_place_fields =

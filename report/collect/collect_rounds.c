@@ -36,42 +36,38 @@ static struct report_rank_model *find_rank_model(struct report *report, struct c
     return model == report->n_models || rank == NULL ? NULL : &rank->models[model];
 }
 
-static void collect_round_parts(struct report *report)
+/* Fills these members of what models say of ranks, by a query for machine, model, options, rank and the members. */
+static void read_rank_models(struct report *report, const char *sql, const struct fields *fields)
 {
     struct cursor rows;
-    report_query(
-        report, &rows,
-        "SELECT machine, model, trim('rounds ' || options), rank, latency_s, bandwidth_s, contention_s, queue_s, "
-        "link_s, skew_s, mostly, extrapolated, low_s, high_s FROM rank_part");
+    report_query(report, &rows, sql);
     while (cursor_next(&rows)) {
         struct report_rank_model *model = find_rank_model(report, &rows);
         if (model != NULL)
-            fields_read(&report_rank_part_fields, model, &rows, 4, &report->pool);
+            fields_read(fields, model, &rows, 4, &report->pool);
     }
     report_query_end(report, &rows);
 }
 
-/* Fills the parts of the laws: posts count as latency, waiting for the other rank as skew. */
-static void collect_law_parts(struct report *report)
+/* Fills the parts: of the laws posts count as latency, waiting for the other rank as skew. */
+static void collect_parts(struct report *report)
 {
-    struct cursor rows;
-    if (!report_has_table(report, "message_time"))
-        return;
-    report_query(
-        report, &rows,
-        "WITH law AS (SELECT run_id, rank, sum(latency_s + post_s) AS latency, sum(bandwidth_s) AS bandwidth, "
-        "    sum(contention_s) AS contention, sum(queue_s) AS queue, "
-        "    sum(late_sender_s + late_receiver_s + progress_s) AS skew FROM message_time GROUP BY run_id, rank) "
-        "SELECT q.machine, q.law, " LAW_OPTIONS ", rank, latency, bandwidth, contention, queue, 0.0, skew, "
-        "  CASE max(latency, bandwidth, contention, queue, skew) WHEN 0 THEN NULL WHEN bandwidth THEN "
-        "    'bandwidth' WHEN contention THEN 'contention' WHEN latency THEN 'latency' WHEN queue THEN 'queue' "
-        "    ELSE 'skew' END, 0, NULL, NULL FROM replay_run q JOIN law ON run_id = q.id");
-    while (cursor_next(&rows)) {
-        struct report_rank_model *model = find_rank_model(report, &rows);
-        if (model != NULL)
-            fields_read(&report_rank_part_fields, model, &rows, 4, &report->pool);
-    }
-    report_query_end(report, &rows);
+    read_rank_models(
+        report,
+        "SELECT machine, model, trim('rounds ' || options), rank, latency_s, bandwidth_s, contention_s, queue_s, "
+        "link_s, skew_s, mostly, extrapolated, low_s, high_s FROM rank_part",
+        &report_rank_part_fields);
+    if (report_has_table(report, "message_time"))
+        read_rank_models(
+            report,
+            "WITH law AS (SELECT run_id, rank, sum(latency_s + post_s) AS latency, sum(bandwidth_s) AS bandwidth, "
+            "    sum(contention_s) AS contention, sum(queue_s) AS queue, "
+            "    sum(late_sender_s + late_receiver_s + progress_s) AS skew FROM message_time GROUP BY run_id, rank) "
+            "SELECT q.machine, q.law, " LAW_OPTIONS ", rank, latency, bandwidth, contention, queue, 0.0, skew, "
+            "  CASE max(latency, bandwidth, contention, queue, skew) WHEN 0 THEN NULL WHEN bandwidth THEN "
+            "    'bandwidth' WHEN contention THEN 'contention' WHEN latency THEN 'latency' WHEN queue THEN 'queue' "
+            "    ELSE 'skew' END, 0, NULL, NULL FROM replay_run q JOIN law ON run_id = q.id",
+            &report_rank_part_fields);
 }
 
 /* Puts a rank into longest[n] if its time_s is among the REPORT_WORST longest, in their order; among equal ones the one
@@ -111,17 +107,6 @@ const struct fields report_partner_fields =
            FIELD(report_partner, level), FIELD(report_partner, messages), FIELD(report_partner, bytes),
            FIELD(report_partner, alone_s), FIELD(report_partner, share));
 
-/* Adds the partners of one of the worst ranks, on the machine of a model. */
-static void add_partner(struct report *report, struct cursor *rows)
-{
-    for (size_t i = 0; i < report->n_worst; i++) {
-        struct report_worst *worst = &report->worst[i];
-        if (worst->rank->rank != cursor_integer(rows, 0) || worst->n_partners == REPORT_PARTNERS)
-            continue;
-        fields_read(&report_partner_fields, &worst->partners[worst->n_partners++], rows, 1, &report->pool);
-    }
-}
-
 /* This is the view partner_cost for some ranks only, ?2 as a JSON array: the sums over all pairs of a large run would
  * take longer than all else. */
 static const char partners_sql[] =
@@ -156,12 +141,13 @@ static void collect_partners(struct report *report, const char *machine)
     }
     strcat(list, "]");
     report_query(report, &rows, partners_sql);
-    if (rows.statement != NULL) {
-        sqlite3_bind_text(rows.statement, 1, machine, -1, SQLITE_STATIC);
-        sqlite3_bind_text(rows.statement, 2, list, -1, SQLITE_STATIC);
-    }
+    cursor_bind(&rows, "tt", machine, list);
     while (cursor_next(&rows))
-        add_partner(report, &rows);
+        for (size_t i = 0; i < report->n_worst; i++) {
+            struct report_worst *worst = &report->worst[i];
+            if (worst->rank->rank == cursor_integer(&rows, 0) && worst->n_partners < REPORT_PARTNERS)
+                fields_read(&report_partner_fields, &worst->partners[worst->n_partners++], &rows, 1, &report->pool);
+        }
     report_query_end(report, &rows);
 }
 
@@ -205,13 +191,11 @@ static void collect_site_errors(struct report *report)
     if (best == report->n_models || report->models[best].rounds)
         return;
     const struct report_model *model = &report->models[best];
-    const char *const key[] = {model->machine, model->model, model->options};
     report_query(report, &rows,
                  "SELECT function, coalesce(c.place, '?'), actual_s, model_s, off_s "
                  "FROM site_error e LEFT JOIN site c ON c.id = e.callsite "
                  "WHERE machine = ?1 AND model = ?2 AND options = ?3 ORDER BY off_s DESC, function, e.callsite");
-    for (int i = 0; rows.result == 0 && i < 3; i++)
-        sqlite3_bind_text(rows.statement, i + 1, key[i], -1, SQLITE_STATIC);
+    cursor_bind(&rows, "ttt", model->machine, model->model, model->options);
     while (report->n_site_errors < REPORT_SITE_ERRORS && cursor_next(&rows))
         fields_read(&report_site_error_fields, &report->site_errors[report->n_site_errors++], &rows, 0, &report->pool);
     report_query_end(report, &rows);
@@ -221,8 +205,7 @@ static void collect_why(struct report *report)
 {
     find_worst(report);
     collect_waits(report);
-    collect_round_parts(report);
-    collect_law_parts(report);
+    collect_parts(report);
     size_t best = report_best_model(report);
     if (best < report->n_models && report->n_worst > 0)
         collect_partners(report, report->models[best].machine);
@@ -263,23 +246,17 @@ static void sum_errors(struct report *report, size_t model)
 
 static void collect_overlap(struct report *report)
 {
-    struct cursor rows;
     find_outside(report);
     /* This is the view rank_visible without its sum of the modelled time, which is known. */
-    report_query(report, &rows,
-                 "SELECT q.machine, q.model, trim('rounds ' || q.options), m.rank, sum(m.rounds * m.outside_s), "
-                 "  sum(m.rounds * m.in_mpi_s), sum(m.rounds * max(p.time_s - m.outside_s, 0)), "
-                 "  sum(m.rounds * abs(m.in_mpi_s - max(p.time_s - m.outside_s, 0))) "
-                 "FROM prediction_run q JOIN prediction p ON p.run_id = q.id "
-                 "  JOIN kind_in_mpi m ON m.kind_id = p.kind_id AND m.rank = p.rank GROUP BY q.id, m.rank");
-    while (cursor_next(&rows)) {
-        struct report_rank_model *model = find_rank_model(report, &rows);
-        if (model != NULL)
-            fields_read(&report_rank_visible_fields, model, &rows, 4, &report->pool);
-    }
+    read_rank_models(report,
+                     "SELECT q.machine, q.model, trim('rounds ' || q.options), m.rank, sum(m.rounds * m.outside_s), "
+                     "  sum(m.rounds * m.in_mpi_s), sum(m.rounds * max(p.time_s - m.outside_s, 0)), "
+                     "  sum(m.rounds * abs(m.in_mpi_s - max(p.time_s - m.outside_s, 0))) "
+                     "FROM prediction_run q JOIN prediction p ON p.run_id = q.id "
+                     "  JOIN kind_in_mpi m ON m.kind_id = p.kind_id AND m.rank = p.rank GROUP BY q.id, m.rank",
+                     &report_rank_visible_fields);
     for (size_t model = 0; model < report->n_models; model++)
         sum_errors(report, model);
-    report_query_end(report, &rows);
 }
 
 static void collect_rounds(struct report *report)
@@ -323,9 +300,9 @@ static void collect_replicate(struct report *report)
 const struct fields report_model_fields =
     FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options));
 
-/* Adds the models of a query that are wanted. */
-static void add_models(struct report *report, const char *sql, bool rounds, const struct report_choice *choice,
-                       struct nearest *nearest)
+/* Adds the models of a query, whose ?1 is order, that are wanted. */
+static void add_models(struct report *report, const char *sql, const char *order, bool rounds,
+                       const struct report_choice *choice, struct nearest *nearest)
 {
     const struct fields columns =
         FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options),
@@ -334,6 +311,7 @@ static void add_models(struct report *report, const char *sql, bool rounds, cons
                FIELD(report_model, worst_actual_s), FIELD(report_model, worst_model_s));
     struct cursor rows;
     report_query(report, &rows, sql);
+    cursor_bind(&rows, "t", order);
     while (cursor_next(&rows)) {
         struct report_model model = {.visible_error = NAN,
                                      .visible_bias = NAN,
@@ -345,8 +323,7 @@ static void add_models(struct report *report, const char *sql, bool rounds, cons
         if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
             (choice->model != NULL && strcmp(choice->model, model.model) != 0))
             continue;
-        array_grow(&report->models, report->n_models, sizeof *report->models);
-        report->models[report->n_models++] = model;
+        ARRAY_ADD(report->models, report->n_models, model);
     }
     report_query_end(report, &rows);
 }
@@ -357,23 +334,11 @@ static const char *view_of_rounds(struct report *report, const char *name)
     return report_has_table(report, name) || report->result != 0 ? name : name + strlen("round_");
 }
 
-/* Returns the query for the laws, those of equal errors in the order of the table as predict has them. */
-static char *laws_query(void)
-{
-    char *names = xstrdup(",");
-    for (int law = 0; law < LAW_COUNT; law++) {
-        char *longer = xasprintf("%s%s,", names, run_law_table[law].name);
-        free(names);
-        names = longer;
-    }
-    char *query = xasprintf(
-        "SELECT machine, model, options, trim(model || ' ' || options), 0, error, mape, bias, worst_rank, "
-        "  worst_actual_s, worst_model_s FROM model_error ORDER BY machine, error IS NULL, "
-        "  round(error, 9), instr('%s', ',' || substr(model, 1, instr(model || '+', '+') - 1) || ','), model, options",
-        names);
-    free(names);
-    return query;
-}
+/* Those of equal errors come in the order of the table ?1, as predict has them. */
+static const char laws_sql[] =
+    "SELECT machine, model, options, trim(model || ' ' || options), 0, error, mape, bias, worst_rank, "
+    "  worst_actual_s, worst_model_s FROM model_error ORDER BY machine, error IS NULL, "
+    "  round(error, 9), instr(?1, ',' || substr(model, 1, instr(model || '+', '+') - 1) || ','), model, options";
 
 static void collect_models(struct report *report, const struct report_choice *choice)
 {
@@ -385,11 +350,12 @@ static void collect_models(struct report *report, const struct report_choice *ch
         "FROM %s e JOIN prediction_run q USING (machine, model, options) "
         "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options",
         view_of_rounds(report, "round_model_error"));
-    char *laws = laws_query();
+    char laws[512] = ",";
+    for (size_t law = 0, used = 1; law < LAW_COUNT && used < sizeof laws; law++)
+        used += (size_t)snprintf(laws + used, sizeof laws - used, "%s,", run_law_table[law].name);
     if (report_has_table(report, "message_time"))
-        add_models(report, laws, false, choice, &nearest);
-    free(laws);
-    add_models(report, rounds, true, choice, &nearest);
+        add_models(report, laws_sql, laws, false, choice, &nearest);
+    add_models(report, rounds, NULL, true, choice, &nearest);
     free(rounds);
     if (report->result != 0 || report->n_models > 0 || wanted == NULL)
         return;
@@ -463,8 +429,7 @@ static void collect_round_ranks(struct report *report)
         rank.models = xcalloc(report->n_models, sizeof *rank.models);
         for (size_t i = 0; i < report->n_models; i++)
             rank.models[i] = (struct report_rank_model)REPORT_RANK_MODEL_UNKNOWN;
-        array_grow(&report->ranks, report->n_ranks, sizeof *report->ranks);
-        report->ranks[report->n_ranks++] = rank;
+        ARRAY_ADD(report->ranks, report->n_ranks, rank);
         if (rank.late_senders_s > 0)
             report->late_senders_share += rank.late_senders_s / report->actual_s;
         if (rank.late_receivers_s > 0)

@@ -50,8 +50,7 @@ bool report_has_table(struct report *report, const char *name)
 {
     struct cursor rows;
     report_query(report, &rows, "SELECT 1 FROM sqlite_master WHERE name = ?1");
-    if (rows.result == 0)
-        sqlite3_bind_text(rows.statement, 1, name, -1, SQLITE_STATIC);
+    cursor_bind(&rows, "t", name);
     bool has = cursor_next(&rows);
     report_query_end(report, &rows);
     return has;

@@ -234,8 +234,7 @@ static int bound_by_rank(struct export *export, const struct run_bound *bound, c
 {
     struct cursor rows;
     cursor_open(&rows, export->database, export->path, sql, export->error);
-    if (rows.result == 0)
-        sqlite3_bind_int64(rows.statement, 1, bound->value);
+    cursor_bind(&rows, "i", bound->value);
     while (cursor_next(&rows)) {
         int64_t rank = cursor_integer(&rows, 0);
         if (rank < 0 || (size_t)rank >= export->selection.n_ranks)

@@ -716,8 +716,7 @@ static int timeline_read_rows(struct timeline *timeline)
     size_t n = 0;
     progress_start(&progress, "export: rows of the trace");
     cursor_open(&timeline->rows, export->database, export->path, rows_sql, export->error);
-    if (timeline->rows.result == 0)
-        sqlite3_bind_int(timeline->rows.statement, 1, export->selection.all);
+    cursor_bind(&timeline->rows, "i", (int64_t) export->selection.all);
     while (cursor_next(&timeline->rows)) {
         progress_step(&progress, ++n);
         if (timeline_read_row(timeline, &row) != 0 || timeline_take_row(timeline, &row) != 0)

@@ -67,14 +67,6 @@ int64_t rank_bins_size(const struct rank_bins *bins, int64_t bin)
     return rest < bins->width ? rest : bins->width;
 }
 
-void picture_query(struct cursor *rows, const struct picture_source *source, const char *sql, const int64_t *values,
-                   size_t n)
-{
-    cursor_open(rows, source->database, source->report->path, sql, source->error);
-    for (size_t i = 0; rows->result == 0 && i < n; i++)
-        sqlite3_bind_int64(rows->statement, (int)i + 1, values[i]);
-}
-
 const char *const activity_name[SPENT_COUNT] = {"computation", "point-to-point", "collectives",   "one-sided",
                                                 "files",       "other MPI",      "between polls", "not recorded"};
 
@@ -108,8 +100,7 @@ static int collect_pictures(struct page_picture *pictures, const struct report *
     int64_t ranks = 0;
     picture_query(
         &rows, &source,
-        "SELECT max(coalesce((SELECT max(rank) FROM process), -1) + 1, coalesce((SELECT world_size FROM run), 0))",
-        NULL, 0);
+        "SELECT max(coalesce((SELECT max(rank) FROM process), -1) + 1, coalesce((SELECT world_size FROM run), 0))", "");
     if (cursor_next(&rows))
         ranks = cursor_integer(&rows, 0);
     if (cursor_close(&rows) != 0)

@@ -104,7 +104,7 @@ static int read_shades(struct timeline *timeline, const char *view)
              "SELECT rank / ?1, activity, 1.0 * begin_ns, 1.0 * begin_ns + call_ns FROM temp.%s "
              "WHERE rank >= 0 AND rank < ?2 AND call_ns >= 0",
              view);
-    picture_query(&rows, timeline->source, sql, PICTURE_VALUES(timeline->bins.width, timeline->bins.ranks));
+    picture_query(&rows, timeline->source, sql, "ii", timeline->bins.width, timeline->bins.ranks);
     for (; cursor_next(&rows); timeline->calls++) {
         int64_t activity = cursor_integer(&rows, 1);
         timeline->seen[activity] = true;
@@ -160,7 +160,7 @@ static int add_bars(struct timeline *timeline)
     struct json *names = json_array();
     snprintf(sql, sizeof sql, format, timeline->view);
     picture_table(timeline->picture, "bar", "row activity from to name");
-    picture_query(&rows, timeline->source, sql, PICTURE_VALUES(timeline->bins.ranks, BARS));
+    picture_query(&rows, timeline->source, sql, "ii", timeline->bins.ranks, (int64_t)BARS);
     for (; cursor_next(&rows); timeline->bars++) {
         double begin_ns = cursor_real(&rows, 2), end_ns = begin_ns + cursor_real(&rows, 3);
         picture_row(timeline->picture, "iiddi", cursor_integer(&rows, 0), cursor_integer(&rows, 1),
@@ -184,7 +184,7 @@ static int add_lines(struct timeline *timeline)
                   "SELECT src, dst, 1.0 * send_post_ns, 1.0 * send_post_ns + late_ns + recv_ns, bytes FROM message_row "
                   "WHERE (id & 4294967295) * 2654435761 & 4294967295 < ?3 AND recv_ns >= 0 AND src / ?1 <> dst / ?1 "
                   "AND src >= 0 AND src < ?2 AND dst >= 0 AND dst < ?2 LIMIT 2000",
-                  PICTURE_VALUES(timeline->bins.width, timeline->bins.ranks, below));
+                  "iii", timeline->bins.width, timeline->bins.ranks, below);
     for (; cursor_next(&rows); lines++)
         picture_row(timeline->picture, "iiddiii", cursor_integer(&rows, 0) / timeline->bins.width,
                     cursor_integer(&rows, 1) / timeline->bins.width, seconds(timeline, cursor_real(&rows, 2)),
@@ -202,7 +202,7 @@ static int read_span(struct timeline *timeline)
     picture_query(&rows, timeline->source,
                   "SELECT coalesce(min(begin_ns), 0), max(coalesce(max(end_ns), 0), "
                   "coalesce((SELECT duration_ns FROM run), 0)) FROM process",
-                  NULL, 0);
+                  "");
     if (cursor_next(&rows)) {
         timeline->begin_ns = cursor_real(&rows, 0);
         timeline->end_ns = cursor_real(&rows, 1);

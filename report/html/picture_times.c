@@ -78,7 +78,7 @@ static int of_replay(struct picture *picture, const struct picture_source *sourc
                   "SELECT p.rank / ?1, t.quantity, total(t.measured_s), total(t.predicted_s) "
                   "FROM replay_place p JOIN replay_part t ON t.run_id = p.run_id AND t.place = p.place "
                   "WHERE p.run_id = ?3 AND p.rank >= 0 AND p.rank < ?2 GROUP BY 1, 2",
-                  PICTURE_VALUES(bins->width, bins->ranks, replay->id));
+                  "iii", bins->width, bins->ranks, replay->id);
     while (cursor_next(&rows))
         take(&sums[cursor_integer(&rows, 0)], cursor_text(&rows, 1, &pool), cursor_real(&rows, 2),
              cursor_real(&rows, 3));
@@ -161,7 +161,7 @@ static int read_path_places(struct picture *picture, const struct picture_source
     struct cursor rows;
     struct pool pool = {0};
     picture_table(picture, "place", "place label function caller line critical blamed ranks rank");
-    picture_query(&rows, source, by_place, PICTURE_VALUES(source->report->replay.id, MOST_PATH_CALLS));
+    picture_query(&rows, source, by_place, "ii", source->report->replay.id, (int64_t)MOST_PATH_CALLS);
     for (*n = 0; cursor_next(&rows); ++*n) {
         const char *function = cursor_text(&rows, 0, &pool), *caller = cursor_text(&rows, 1, &pool),
                    *line = cursor_text(&rows, 2, &pool);
@@ -188,7 +188,7 @@ int picture_path(struct picture *picture, const struct picture_source *source)
     if (read_path_places(picture, source, &n) != 0)
         return -1;
     picture_table(picture, "rank", "rank critical blamed");
-    picture_query(&rows, source, by_rank, PICTURE_VALUES(replay->id, source->bins.width, source->bins.ranks));
+    picture_query(&rows, source, by_rank, "iii", replay->id, source->bins.width, source->bins.ranks);
     while (cursor_next(&rows))
         picture_row(picture, "idd", cursor_integer(&rows, 0) * source->bins.width, cursor_real(&rows, 1),
                     cursor_real(&rows, 2));

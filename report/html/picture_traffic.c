@@ -43,9 +43,7 @@ int picture_matrix(struct picture *picture, const struct picture_source *source)
                                                    : "";
     struct cursor rows;
     picture_table(picture, "cell", "s d messages bytes time ratio");
-    picture_query(&rows, source, matrix_query, PICTURE_VALUES(bins->width, bins->ranks));
-    if (rows.result == 0)
-        sqlite3_bind_text(rows.statement, 3, machine, -1, SQLITE_STATIC);
+    picture_query(&rows, source, matrix_query, "iit", bins->width, bins->ranks, machine);
     while (cursor_next(&rows)) {
         double ratio = cursor_real(&rows, 5);
         picture_row(picture, "iiiddd", cursor_integer(&rows, 0) * bins->width, cursor_integer(&rows, 1) * bins->width,
@@ -99,7 +97,7 @@ static int read_map_places(struct picture *picture, const struct picture_source 
     struct cursor rows;
     struct pool pool = {0};
     picture_table(picture, "place", "id part socket ranks first last host");
-    picture_query(&rows, source, places_query, PICTURE_VALUES(width));
+    picture_query(&rows, source, places_query, "i", width);
     for (*n = 0; cursor_next(&rows); ++*n) {
         const char *first = cursor_text(&rows, 8, &pool), *last = cursor_text(&rows, 9, &pool);
         bool one = cursor_integer(&rows, 6) == cursor_integer(&rows, 7);
@@ -118,7 +116,7 @@ static int read_links(struct picture *picture, const struct picture_source *sour
     size_t shown = 0, all = 0;
     double shown_bytes = 0, all_bytes = 0;
     picture_table(picture, "link", "from to messages bytes");
-    picture_query(&rows, source, links, PICTURE_VALUES(width));
+    picture_query(&rows, source, links, "i", width);
     while (cursor_next(&rows)) {
         int64_t from = cursor_integer(&rows, 0), to = cursor_integer(&rows, 1);
         double bytes = cursor_real(&rows, 3);
@@ -142,7 +140,7 @@ int picture_map(struct picture *picture, const struct picture_source *source)
     struct cursor rows;
     int64_t last = -1, nodes = 0;
     size_t n = 0;
-    picture_query(&rows, source, "SELECT max(node), count(DISTINCT node) FROM process WHERE node >= 0", NULL, 0);
+    picture_query(&rows, source, "SELECT max(node), count(DISTINCT node) FROM process WHERE node >= 0", "");
     if (cursor_next(&rows) && sqlite3_column_type(rows.statement, 0) == SQLITE_INTEGER) {
         last = cursor_integer(&rows, 0);
         nodes = cursor_integer(&rows, 1);
@@ -188,7 +186,7 @@ int picture_sizes(struct picture *picture, const struct picture_source *source)
     picture_query(&rows, source,
                   "SELECT f.level, m.bytes, count(*) FROM message_row m LEFT JOIN form f ON f.id = m.form "
                   "WHERE m.bytes >= 0 GROUP BY f.level, m.bytes",
-                  NULL, 0);
+                  "");
     while (cursor_next(&rows)) {
         bool known = sqlite3_column_type(rows.statement, 0) == SQLITE_INTEGER;
         int64_t level = cursor_integer(&rows, 0), bytes = cursor_integer(&rows, 1), n = cursor_integer(&rows, 2);

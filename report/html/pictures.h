@@ -28,12 +28,10 @@ struct picture_source {
     struct error *error;
 };
 
-/* As cursor_open; values[n] are the integers for the parameters ?1, ?2, ... */
-void picture_query(struct cursor *rows, const struct picture_source *source, const char *sql, const int64_t *values,
-                   size_t n);
-
-/* The numbers for ?1, ?2, ...: picture_query(rows, source, sql, PICTURE_VALUES(width, ranks)). */
-#define PICTURE_VALUES(...) (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+/* Opens a query of the trace; letters and values of its parameters follow, as cursor_bind has them. */
+#define picture_query(rows, source, sql, ...)                                                                          \
+    (cursor_open(rows, (source)->database, (source)->report->path, sql, (source)->error),                              \
+     cursor_bind(rows, __VA_ARGS__))
 
 extern const char *const activity_name[SPENT_COUNT]; /* for a reader: computation, point-to-point ... */
 
