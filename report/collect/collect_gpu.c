@@ -31,8 +31,8 @@ struct collecting_gpu {
 
 static const enum level levels[] = {[1] = LEVEL_INTRA_SOCKET, [2] = LEVEL_INTER_SOCKET, [3] = LEVEL_INTER_NODE};
 
-/* Takes a rank, whose messages are these of n sizes, into the kind where it is the slowest so far on a path. gpus: ranks
- * of its node that send. */
+/* Takes a rank, whose messages are these of n sizes, into the kind where it is the slowest so far on a path. gpus:
+ * ranks of its node that send. */
 static void add_sender(struct collecting_gpu *collecting, const struct gpu_row *sender,
                        const struct gpu_messages *messages, size_t n, uint32_t gpus, struct report_gpu_kind *kind)
 {

@@ -6,7 +6,7 @@
 #include "report/compare/comparison.h"
 #include "report/command/open_trace.h"
 #include "report/html/page.h"
-#include "report/render/render.h"
+#include "report/render/sections.h"
 #include "report/command/commands.h"
 #include "share/base/memory.h"
 #include "share/base/options.h"

@@ -8,7 +8,6 @@
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "report/html/page.h"
-#include "report/render/render.h"
 #include "report/render/sections.h"
 
 struct report_options {

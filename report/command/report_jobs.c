@@ -9,7 +9,7 @@
 
 #include "report/collect/fields.h"
 #include "report/command/open_trace.h"
-#include "report/render/words.h"
+#include "report/render/sections.h"
 #include "share/base/error.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "report/render/render.h"
+#include "report/render/sections.h"
 
 /* Writes a line for each trace, in that order, to the file named output (NULL: standard output). Of a trace that cannot
  * be read the reason is printed instead. Returns an exit code: EXIT_WORK_FAILED if any could not be read. */

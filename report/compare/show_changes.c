@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/render/words.h"
+#include "report/render/sections.h"
 #include "share/base/csv.h"
 #include "share/base/json.h"
 

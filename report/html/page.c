@@ -6,7 +6,7 @@
 
 #include "interpose/database/database.h"
 #include "report/html/pictures.h"
-#include "report/render/render.h"
+#include "report/render/sections.h"
 
 static const struct {
     struct page_picture place;

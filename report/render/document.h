@@ -1,7 +1,9 @@
-/* A report as headings, lines and tables of finished strings: what text and HTML have in common. sections.c builds it
- * from struct report, render_text.c and render_html.c write it. */
+/* A report as headings, lines and tables of finished strings, and how it is written as text and as HTML. sections.c
+ * builds it from struct report. */
 #ifndef MPISTAIR_REPORT_DOCUMENT_H
 #define MPISTAIR_REPORT_DOCUMENT_H
+
+#include <stdio.h>
 
 #include "interpose/database/cursor.h"
 
@@ -72,5 +74,18 @@ void document_bar(struct document *document, double measured, double modelled);
  *     p   a share in percent: "7.8 %"
  *     c   a change in percent, with its sign */
 void document_cells(struct document *document, const char *letters, ...);
+
+/* What writes to a stream leaves errors of it to the caller, who finds them in ferror. */
+
+/* Writes text in 80 columns: lines and the widest words of a table are wrapped; bars are '#' for measured and '|' for
+ * modelled. */
+void render_text(FILE *stream, const struct document *document);
+/* Writes blocks [first, end) of the document as elements of HTML, every text escaped. */
+void render_html(FILE *stream, const struct document *document, size_t first, size_t end);
+/* Returns the lines that render_text writes of a document, and those that it writes of a line with that text. */
+size_t render_lines(const struct document *document);
+size_t render_height(const char *text);
+/* Returns the characters of UTF-8 text. */
+size_t render_width(const char *text);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/render/render.h"
 #include "report/render/sections.h"
 #include "share/base/help_text.h"
 

@@ -1,4 +1,5 @@
-/* Writes the sections on the run itself and on its traffic by level. */
+/* Writes the sections on the run itself, on its traffic by level, and on what the recording lacks, each loss in a
+ * sentence with its cause and ranks. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -106,4 +107,188 @@ void present_levels(struct document *document, const struct report *report)
         document_cells(document, "tiibp", report->levels[i].level, report->levels[i].messages,
                        report->levels[i].max_messages, (double)report->levels[i].bytes, report->levels[i].share);
     }
+}
+
+static const char *text_of(const char *const texts[][2], size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(texts[i][0], name) == 0)
+            return texts[i][1];
+    return name;
+}
+
+/* Returns what a cause in the table loss means. */
+static const char *loss_text(const char *cause)
+{
+    static const char *const texts[][2] = {
+        {"disk", "the file system had no room"},
+        {"limit", "the limit of the spool was reached (MPISTAIR_SPOOL_LIMIT)"},
+        {"memory", "no memory for the recorder's tables"},
+        {"closed", "the program closed the descriptor of the spool"},
+        {"file_size", "the limit of the size of files was reached (ulimit -f, RLIMIT_FSIZE)"},
+        {"address_space", "the limit of the address space was reached (ulimit -v, RLIMIT_AS)"},
+        {"cut_off", "the spool ends early, as after a copy that was cut off"},
+        {"damaged", "records that cannot be read"},
+    };
+    if (strncmp(cause, "refused", strlen("refused")) == 0)
+        return "the system refused room for the spool (MPISTAIR_PREALLOCATE takes all in MPI_Init)";
+    return text_of(texts, sizeof texts / sizeof texts[0], cause);
+}
+
+static const char *reason_text(const char *reason)
+{
+    static const char *const texts[][2] = {
+        {"partner_lost", "the other process left no spool, or lost records"},
+        {"failed", "their call returned an error, or was left by a jump"},
+        {"pending", "never completed"},
+        {"freed", "their request was freed"},
+        {"unmatched", "the other side was not recorded, as of calls past the library (dlsym on the MPI's handle)"},
+        {"proc_null", "MPI_PROC_NULL"},
+        {"cancelled", "by the program"},
+    };
+    return text_of(texts, sizeof texts / sizeof texts[0], reason);
+}
+
+static void present_lost(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->n_losses; i++) {
+        const struct report_count *loss = &report->losses[i];
+        if (strcmp(loss->name, "no_spool") == 0)
+            document_warning(document,
+                             "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); their calls are missing",
+                             loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
+        else if (strcmp(loss->name, "not_joined") == 0)
+            document_warning(
+                document,
+                "did not join the recording: %" PRId64 " of %" PRId64
+                " ranks (rank%s %s), as processes that are started without the library; what they did is not "
+                "here, and messages from and to them have no partner",
+                loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
+        else if (strcmp(loss->name, "at_once") == 0)
+            document_warning(document, "ended at once, in MPI_Init: %" PRId64 " of %" PRId64 " ranks (rank%s %s)",
+                             loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
+        else
+            document_warning(document, "lost: %" PRId64 " record%s on rank%s %s (%s): %s", loss->n,
+                             words_plural(loss->n), words_plural(loss->ranks), loss->where, loss->name,
+                             loss_text(loss->name));
+    }
+}
+
+static void present_untracked(struct document *document, const struct report *report)
+{
+    int64_t calls = 0, functions = 0;
+    for (size_t i = 0; i < report->n_untracked; i++) {
+        const struct report_count *count = &report->untracked[i];
+        if (!count->affects_messages) {
+            functions++;
+            if (__builtin_add_overflow(calls, count->n, &calls))
+                calls = INT64_MAX;
+            continue;
+        }
+        document_warning(document, "not recorded: %s, %" PRId64 " call%s on rank%s %s; may carry messages", count->name,
+                         count->n, words_plural(count->n), words_plural(count->ranks), count->where);
+    }
+    if (functions > 0)
+        document_line(document,
+                      "only counted: %" PRId64 " call%s of %" PRId64 " function%s; no message is missing for them",
+                      calls, words_plural(calls), functions, words_plural(functions));
+}
+
+static void present_unmatched(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->n_unmatched; i++) {
+        const struct report_count *count = &report->unmatched[i];
+        document_add(document, count->affects_messages ? DOCUMENT_WARNING : DOCUMENT_LINE,
+                     "without a partner: %" PRId64 " operation%s on rank%s %s (%s): %s", count->n,
+                     words_plural(count->n), words_plural(count->ranks), count->where, count->name,
+                     reason_text(count->name));
+    }
+}
+
+enum { PLACES_TOLD = 10 };
+
+static void present_rejected(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->n_rejected && i < PLACES_TOLD; i++) {
+        const struct report_count *count = &report->rejected[i];
+        document_line(document, "rejected by MPI: %" PRId64 " operation%s on rank%s %s: %s", count->n,
+                      words_plural(count->n), words_plural(count->ranks), count->where, count->name);
+    }
+    if (report->n_rejected > PLACES_TOLD)
+        document_line(document, "rejected by MPI: more at %zu other places, see the view rejected_call",
+                      report->n_rejected - PLACES_TOLD);
+}
+
+static void present_unnamed(struct document *document, const struct report *report)
+{
+    for (size_t i = 0; i < report->n_unnamed && i < PLACES_TOLD; i++)
+        document_warning(document, "without lines: %" PRId64 " call site%s of %s", report->unnamed[i].n,
+                         words_plural(report->unnamed[i].n), report->unnamed[i].name);
+    if (report->n_unnamed > PLACES_TOLD)
+        document_warning(document, "without lines: more of %zu other modules, see the table unnamed_module",
+                         report->n_unnamed - PLACES_TOLD);
+}
+
+static void present_doubts(struct document *document, const struct report *report)
+{
+    const struct report_completeness *complete = &report->completeness;
+    if (complete->uncertain > 0)
+        document_warning(document, "the order of %" PRId64 " message%s was not certain:", complete->uncertain,
+                         words_plural(complete->uncertain));
+    for (size_t i = 0; i < report->n_doubts; i++)
+        document_warning(document, "  of %" PRId64 ": %s", report->doubts[i].n, report->doubts[i].name);
+    if (complete->unknown_communicators > 0)
+        document_warning(document, "communicators whose creation was not seen: %" PRId64,
+                         complete->unknown_communicators);
+}
+
+static void present_ends(struct document *document, const struct report *report)
+{
+    const struct report_rank *first = NULL;
+    int64_t unfinished = 0;
+    for (size_t i = 0; i < report->n_ranks; i++)
+        if (strcmp(report->ranks[i].ended, "finalize") != 0 && strcmp(report->ranks[i].ended, "lost") != 0 &&
+            strcmp(report->ranks[i].ended, "at once") != 0) {
+            first = first == NULL ? &report->ranks[i] : first;
+            unfinished++;
+        }
+    if (first != NULL)
+        document_warning(document, "ended without MPI_Finalize: %" PRId64 " rank%s, first rank %" PRId64 " (%s)",
+                         unfinished, words_plural(unfinished), first->rank, first->ended);
+}
+
+static void present_off(struct document *document, const struct report_off *off)
+{
+    if (off->times == 0)
+        return;
+    document_warning(document,
+                     "recording was off (MPI_Pcontrol, MPISTAIR_WINDOW): %" PRId64
+                     " time%s on rank%s %s, %.3g s in all; left out: %" PRId64 " operation%s posted then and %" PRId64
+                     " partner%s of them",
+                     off->times, words_plural(off->times), words_plural(off->ranks), off->where, off->time_s,
+                     off->operations, words_plural(off->operations), off->partners, words_plural(off->partners));
+}
+
+void present_completeness(struct document *document, const struct report *report)
+{
+    const struct report_completeness *complete = &report->completeness;
+    document_line(document, "%s; %" PRId64 " operation%s posted, %" PRId64 " matched", complete->verdict,
+                  complete->posted, words_plural(complete->posted), complete->matched);
+    if (report->run.launched > 0)
+        document_warning(document,
+                         "%" PRId64
+                         " ranks were expected, each made a world and a trace of its own: start the job with the "
+                         "mpiexec of its MPI",
+                         report->run.launched);
+    present_lost(document, report);
+    present_ends(document, report);
+    present_untracked(document, report);
+    present_unmatched(document, report);
+    present_rejected(document, report);
+    present_unnamed(document, report);
+    present_doubts(document, report);
+    present_off(document, &complete->off);
+    if (complete->idle_calls > 0)
+        document_line(document, "unsuccessful tests and probes: %" PRId64 ", of which only sums are kept",
+                      complete->idle_calls);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/render/render.h"
 #include "report/render/sections.h"
 
 enum {

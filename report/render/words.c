@@ -1,18 +1,10 @@
 /* Prints quantities with three significant digits and a unit, and says in one way what several sections say. */
-#include "report/render/words.h"
+#include "report/render/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-size_t render_width(const char *text)
-{
-    size_t width = 0;
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
 
 /* Prints three significant digits up to 999, then all of the integer part. */
 static const char *quantity(char *text, size_t size, double value, const char *unit)
