@@ -1,6 +1,8 @@
 /* Collects the run, its traffic by level, how complete the recording is - each loss by its cause, and on which ranks -
- * and which programs ran on which ranks. */
+ * which programs ran on which ranks, and the call sites of collectives, one-sided communication, files and partitioned
+ * messages. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/collect/report.h"
@@ -37,19 +39,12 @@ const struct fields report_waited_fields =
 
 static void collect_waited(struct report *report)
 {
-    struct cursor rows;
     report->waited = (struct report_waited){.wait_share = NAN, .run_share = NAN, .observed_s = NAN, .worst_rank = -1};
-    report_query(report, &rows,
-                 "SELECT 0, rank, wait_share, run_share, observed_s, involuntary_switches FROM processor_share "
-                 "WHERE wait_share IS NOT NULL ORDER BY wait_share DESC, rank");
-    int64_t ranks = 0;
-    while (cursor_next(&rows)) {
-        if (report->waited.worst_rank < 0)
-            fields_read(&report_waited_fields, &report->waited, &rows, 0, &report->pool);
-        ranks += cursor_real(&rows, 2) >= REPORT_WAITED;
-    }
-    report->waited.ranks = ranks;
-    report_query_end(report, &rows);
+    report_read_row(report,
+                    "SELECT sum(wait_share >= " REPORT_WAITED ") OVER (), rank, wait_share, run_share, observed_s, "
+                    "involuntary_switches FROM processor_share WHERE wait_share IS NOT NULL AND rank >= 0 "
+                    "ORDER BY wait_share DESC, rank LIMIT 1",
+                    &report_waited_fields, &report->waited);
 }
 
 const struct fields report_level_fields =
@@ -128,22 +123,16 @@ static void collect_counts(struct report *report, const char *sql, struct report
 
 static void collect_off(struct report *report)
 {
-    struct cursor rows;
-    struct ranges ranges = {0};
     struct report_off *off = &report->completeness.off;
-    report_query(report, &rows,
-                 "SELECT rank, count(*), sum(operations), sum(partners), sum(1.0 * (end_ns - begin_ns)) * 1e-9 FROM "
-                 "recording_off GROUP BY rank ORDER BY rank");
-    while (cursor_next(&rows)) {
-        ranges_add(&ranges, cursor_integer(&rows, 0));
-        off->ranks++;
-        off->times = saturating_add(off->times, cursor_integer(&rows, 1));
-        off->operations = saturating_add(off->operations, cursor_integer(&rows, 2));
-        off->partners = saturating_add(off->partners, cursor_integer(&rows, 3));
-        off->time_s += cursor_real(&rows, 4);
-    }
-    off->where = finish_ranges(&ranges, &report->pool);
-    report_query_end(report, &rows);
+    struct report_count *ranks = NULL;
+    size_t n = 0;
+    report_read_row(report,
+                    "SELECT count(*), count(DISTINCT rank), '', sum(operations), sum(partners), "
+                    "total(end_ns - begin_ns) * 1e-9 FROM recording_off",
+                    &report_off_fields, off);
+    collect_counts(report, "SELECT '', 1, rank, 0 FROM recording_off GROUP BY rank ORDER BY rank", &ranks, &n);
+    off->where = n > 0 ? ranks->where : "";
+    free(ranks);
 }
 
 static void collect_completeness(struct report *report)
@@ -193,13 +182,6 @@ void report_collect_run(struct report *report)
     collect_completeness(report);
 }
 
-static void name_ranks(struct report *report, int64_t first, int64_t last, const char *command)
-{
-    for (int64_t rank = first > 0 ? first : 0; rank <= last && (size_t)rank < report->n_ranks; rank++)
-        if (report->ranks[rank].rank == rank)
-            report->ranks[rank].command = command;
-}
-
 /* Ends a program's list of ranks. */
 static void end_program(struct report *report, struct ranges *ranges)
 {
@@ -225,14 +207,127 @@ void report_collect_programs(struct report *report)
             continue; /* in a damaged trace */
         if (report->n_programs == 0 || strcmp(report->programs[report->n_programs - 1].command, command) != 0) {
             end_program(report, &ranges);
-            array_grow(&report->programs, report->n_programs, sizeof *report->programs);
-            report->programs[report->n_programs++] = (struct report_program){.command = command, .where = ""};
+            ARRAY_ADD(report->programs, report->n_programs, (struct report_program){.command = command, .where = ""});
         }
         ranges_add_all(&ranges, first, last);
         int64_t *ranks = &report->programs[report->n_programs - 1].ranks;
         *ranks = saturating_add(*ranks, saturating_add(last - first, 1));
-        name_ranks(report, first, last, command);
+        for (int64_t rank = first; rank <= last && (size_t)rank < report->n_ranks; rank++)
+            if (report->ranks[rank].rank == rank)
+                report->ranks[rank].command = command;
     }
     end_program(report, &ranges);
     report_query_end(report, &rows);
+}
+
+/* Call sites have views with a row for each; the first ones are kept, all are added up. */
+
+/* Names the site s: its function, caller, file, line, communicator. */
+#define NAMED_SITE                                                                                                     \
+    "SELECT s.function, c.name, c.file, c.line, "                                                                      \
+    "CASE WHEN s.comm <> 0 THEN coalesce(m.name, 'comm ' || s.comm) END, "
+#define FROM(view) " FROM " view " s LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
+
+/* The columns behind are calls, failed, bytes, time_s, inside_s, wait_s, transfer_s, last_rank, last_s, bytes_per_s,
+ * is_transfer, joint, nonblocking. */
+static const char collectives_sql[] = NAMED_SITE
+    "s.calls, 0, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, coalesce(s.last_rank, -1), s.last_s, NULL, 1, 1, "
+    "s.nonblocking" FROM("collective_site") "ORDER BY s.time_s DESC, s.function, s.callsite, s.comm";
+static const char rma_sql[] = NAMED_SITE
+    "s.calls, 0, s.bytes, s.time_s, s.in_call_s, s.wait_s, s.transfer_s, -1, NULL, NULL, s.kind = 'transfer', "
+    "s.wait_s IS NOT NULL, s.time_s > s.in_call_s"
+    " FROM (SELECT kind, function, callsite, comm, sum(calls) AS calls, sum(bytes) AS bytes, sum(time_s) AS time_s, "
+    "  sum(in_call_s) AS in_call_s, sum(wait_s) AS wait_s, sum(transfer_s) AS transfer_s "
+    "  FROM rma_site GROUP BY kind, function, callsite, comm) s "
+    "LEFT JOIN site c ON c.id = s.callsite LEFT JOIN communicator m ON m.id = s.comm "
+    "ORDER BY s.in_call_s DESC, s.function, s.callsite, s.comm";
+static const char files_sql[] =
+    NAMED_SITE "s.calls, s.failed, s.bytes, s.time_s, s.time_s, s.wait_s, s.transfer_s, -1, NULL, s.bytes_per_s, "
+               "s.bytes > 0, s.collective, s.nonblocking" FROM("file_site") "ORDER BY s.time_s DESC, s.function, "
+                                                                            "s.callsite, s.comm, s.nonblocking";
+
+const struct fields report_site_name_fields =
+    FIELDS(report_site, FIELD(report_site, function), FIELD(report_site, caller), FIELD(report_site, file),
+           FIELD(report_site, line), FIELD(report_site, communicator));
+const struct fields report_site_fields =
+    FIELDS(report_site, FIELD(report_site, calls), FIELD(report_site, failed), FIELD(report_site, bytes),
+           FIELD(report_site, time_s), FIELD(report_site, inside_s), FIELD(report_site, wait_s),
+           FIELD(report_site, transfer_s), FIELD_OR_NULL(report_site, last_rank), FIELD(report_site, last_s),
+           FIELD(report_site, bytes_per_s), FIELD(report_site, is_transfer), FIELD(report_site, joint),
+           FIELD(report_site, nonblocking));
+const struct fields report_sites_fields =
+    FIELDS(report_sites, FIELD(report_sites, sites), FIELD(report_sites, calls), FIELD(report_sites, failed),
+           FIELD(report_sites, bytes), FIELD(report_sites, time_s), FIELD(report_sites, inside_s),
+           FIELD(report_sites, wait_s), FIELD(report_sites, transfer_s));
+
+static double known(double seconds)
+{
+    return isnan(seconds) ? 0 : seconds;
+}
+
+static void collect_calls(struct report *report, const char *sql, struct report_sites *sites)
+{
+    struct cursor rows;
+    report_query(report, &rows, sql);
+    while (cursor_next(&rows)) {
+        struct report_site site;
+        int column = fields_read(&report_site_name_fields, &site, &rows, 0, &report->pool);
+        fields_read(&report_site_fields, &site, &rows, column, &report->pool);
+        if (sites->n < REPORT_SITES)
+            sites->rows[sites->n++] = site;
+        sites->sites++;
+        sites->calls = saturating_add(sites->calls, site.calls);
+        sites->failed = saturating_add(sites->failed, site.failed);
+        sites->bytes = saturating_add(sites->bytes, site.bytes);
+        sites->time_s += known(site.time_s);
+        sites->inside_s += known(site.inside_s);
+        sites->wait_s += site.joint ? known(site.wait_s) : 0;
+        sites->transfer_s += site.joint ? known(site.transfer_s) : 0;
+        sites->transfers_s += site.is_transfer ? known(site.inside_s) : 0;
+    }
+    report_query_end(report, &rows);
+}
+
+/* The same order as in share/sql/partition_sites.sql, whose query shows all of them. */
+static const char partitions_sql[] = NAMED_SITE
+    "s.partitions, s.messages, s.bytes, s.ready_s, s.arrival_s, s.hidden_bytes / nullif(s.kept_bytes, 0)" FROM(
+        "partition_site") "ORDER BY s.bytes DESC, s.function, s.callsite, s.comm, s.partitions";
+const struct fields report_partitioned_fields =
+    FIELDS(report_partitioned, FIELD(report_partitioned, partitions), FIELD(report_partitioned, messages),
+           FIELD(report_partitioned, bytes), FIELD(report_partitioned, ready_s), FIELD(report_partitioned, arrival_s),
+           FIELD(report_partitioned, hidden_share));
+const struct fields report_partitions_fields =
+    FIELDS(report_partitions, FIELD(report_partitions, sites), FIELD(report_partitions, messages),
+           FIELD(report_partitions, bytes));
+
+static void collect_partitions(struct report *report)
+{
+    struct cursor rows;
+    struct report_partitions *all = &report->partitions;
+    if (!report_has_table(report, "partition_site")) { /* a trace of an earlier version */
+        report_query(report, &rows, "SELECT 1 FROM partition WHERE message_id IS NOT NULL");
+        all->unsummed = cursor_next(&rows);
+        report_query_end(report, &rows);
+        return;
+    }
+    report_query(report, &rows, partitions_sql);
+    while (cursor_next(&rows)) {
+        struct report_partitioned row = {.partitions = 0};
+        int column = fields_read(&report_site_name_fields, &row.site, &rows, 0, &report->pool);
+        fields_read(&report_partitioned_fields, &row, &rows, column, &report->pool);
+        if (all->n < REPORT_SITES)
+            all->rows[all->n++] = row;
+        all->sites++;
+        all->messages += row.messages;
+        all->bytes += row.bytes;
+    }
+    report_query_end(report, &rows);
+}
+
+void report_collect_sites(struct report *report)
+{
+    collect_calls(report, collectives_sql, &report->collectives);
+    collect_calls(report, rma_sql, &report->rma);
+    collect_calls(report, files_sql, &report->files);
+    collect_partitions(report);
 }

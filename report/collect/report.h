@@ -142,7 +142,7 @@ struct report_waited {
 };
 extern const struct fields report_waited_fields;
 
-#define REPORT_WAITED 0.05
+#define REPORT_WAITED "0.05"
 
 struct report_completeness {
     int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out;
