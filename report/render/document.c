@@ -118,8 +118,10 @@ void document_cells(struct document *document, const char *letters, ...)
     va_list values;
     va_start(values, letters);
     for (; *letters != '\0'; letters++) {
-        if (*letters == 'i') {
-            document_cell(document, "%" PRId64, va_arg(values, int64_t));
+        if (*letters == 'i' || *letters == 'o') {
+            int64_t number = va_arg(values, int64_t);
+            snprintf(text, sizeof text, *letters == 'o' && number < 0 ? "-" : "%" PRId64, number);
+            document_cell(document, "%s", text);
             continue;
         }
         if (*letters == 't') {
@@ -133,6 +135,8 @@ void document_cells(struct document *document, const char *letters, ...)
             document_cell(document, "%s", words_seconds(text, sizeof text, value));
         else if (*letters == 'b')
             document_cell(document, "%s", words_bytes(text, sizeof text, value));
+        else if (*letters == 'w')
+            document_cell(document, value > 0 && value < 0.005 ? "<1 %%" : "%.0f %%", value * 100);
         else
             document_cell(document, *letters == 'c' ? "%+.*f %%" : "%.*f %%", document->whole_percents ? 0 : 1,
                           value * 100);

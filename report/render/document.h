@@ -68,10 +68,12 @@ void document_cell(struct document *document, const char *format, ...) __attribu
 void document_bar(struct document *document, double measured, double modelled);
 /* Adds a cell for each letter, quantities with three significant digits; NaN is "-":
  *     i   int64_t
+ *     o   int64_t, "-" below zero
  *     t   text
  *     s   seconds: "12.3 ms"
  *     b   bytes, a double: "4.56 MB"
  *     p   a share in percent: "7.8 %"
+ *     w   the same without decimals, "<1 %" below a half
  *     c   a change in percent, with its sign */
 void document_cells(struct document *document, const char *letters, ...);
 

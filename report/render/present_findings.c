@@ -75,13 +75,9 @@ void present_findings(struct document *document, const struct report *report)
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->rows[i];
         document_cell(document, "%zu. %s", i + 1, finding_name(finding->kind));
-        document_cells(document, "sp", finding->gain_s, finding->gain);
-        document_cells(document, "s", finding->cost_s);
+        document_cells(document, "sps", finding->gain_s, finding->gain, finding->cost_s);
         document_cell(document, "%.0f %%", 100 * finding->share);
-        if (finding->under >= 0)
-            document_cell(document, "%" PRId64, finding->under + 1);
-        else
-            document_cell(document, "-");
+        document_cells(document, "o", finding->under >= 0 ? finding->under + 1 : -1);
     }
     document_line(
         document,
@@ -104,8 +100,7 @@ static void findings_draw(struct document *document, const struct evidence *evid
             line[k] = levels[share > 0 && share < 0.1 ? 1 : (size_t)(share * (sizeof levels - 2))];
         }
         line[EVIDENCE_COLUMNS / 2] = '\0';
-        document_cells(document, "ii", rank->rank, rank->calls);
-        document_cells(document, "ss", rank->time_s, rank->longest_s);
+        document_cells(document, "iiss", rank->rank, rank->calls, rank->time_s, rank->longest_s);
         document_cell(document, "|%s|", line);
     }
     if (evidence->all_ranks > evidence->n_ranks)

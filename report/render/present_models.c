@@ -12,6 +12,25 @@
 #include "share/base/order.h"
 #include "share/base/statistics.h"
 
+/* Adds the cell of a model's time of a rank, in s; returns true where it is marked: the rank was busy, and nothing of
+ * that is in the model. */
+static bool present_modelled_time(struct document *document, double measured, double modelled)
+{
+    bool unknown = measured > 0 && modelled <= 0;
+    if (unknown)
+        document_cell(document, "0.00 us ~");
+    else
+        document_cells(document, "s", modelled);
+    return unknown;
+}
+
+/* Explains the mark. */
+static void present_unknown(struct document *document)
+{
+    document_line(document,
+                  "~ the model ignores what this rank does: max-rate counts receives only, node-aware sends only");
+}
+
 void present_rounds(struct document *document, const struct report *report)
 {
     document_line(document,
@@ -51,22 +70,6 @@ void present_rounds(struct document *document, const struct report *report)
         "share of the time%s%s%s%s",
         best == report->n_models ? "" : ", error of ", best == report->n_models ? "" : report->models[best].title,
         best == report->n_models ? "" : " on ", best == report->n_models ? "" : report->models[best].machine);
-}
-
-bool present_modelled_time(struct document *document, double measured, double modelled)
-{
-    bool unknown = measured > 0 && modelled <= 0;
-    if (unknown)
-        document_cell(document, "0.00 us ~");
-    else
-        document_cells(document, "s", modelled);
-    return unknown;
-}
-
-void present_unknown(struct document *document)
-{
-    document_line(document,
-                  "~ the model ignores what this rank does: max-rate counts receives only, node-aware sends only");
 }
 
 void present_models(struct document *document, const struct report *report)

@@ -47,25 +47,23 @@ static void present_run_head(struct document *document, const struct report *rep
     document_cell(document, "ranks");
     document_cell(document, "%" PRId64 " on %" PRId64 " node%s", run->world_size, report->run.nodes,
                   words_plural(report->run.nodes));
-    time_t started = (time_t)(run->started_unix_ns / 1000000000);
-    struct tm utc;
-    char date[64] = "at a time not known";
-    if (gmtime_r(&started, &utc) != NULL)
-        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    document_cells(document, "tttst", "started", date, "lasted", run->duration_s, "messages");
+    char date[64];
+    document_cells(document, "tttst", "started", words_started(date, sizeof date, run), "lasted", run->duration_s,
+                   "messages");
     document_cell(document, "%" PRId64 ", at most %" PRId64 " to one rank", report->messages, report->max_messages);
     document_cells(document, "tbt", "volume", (double)report->bytes, "eager limit");
     present_limits(document, run);
     document_cell(document, "own cost");
-    if (isnan(run->own_cost_ns))
-        document_cell(document, "unknown");
-    else
-        document_cell(document, "%.3g ns added to a nonblocking call", run->own_cost_ns);
+    document_cell(document, isnan(run->own_cost_ns) ? "unknown" : "%.3g ns added to a nonblocking call",
+                  run->own_cost_ns);
     document_cells(document, "tt", "recording", report->completeness.verdict);
 }
 
-static void present_crowding(struct document *document, const struct report *report)
+void present_run(struct document *document, const struct report *report)
 {
+    const struct report_waited *waited = &report->waited;
+    bool partial = document->partial;
+    present_run_head(document, report);
     if (report->crowding.nodes > 0)
         document_warning(document,
                          "%" PRId64 " ranks share %" PRId64
@@ -73,12 +71,6 @@ static void present_crowding(struct document *document, const struct report *rep
                          "ignore",
                          report->crowding.ranks, report->crowding.processors,
                          report->crowding.nodes > 1 ? " on the fullest node" : "");
-}
-
-static void present_waited(struct document *document, const struct report *report)
-{
-    const struct report_waited *waited = &report->waited;
-    bool partial = document->partial;
     document->partial = false; /* the kernel counted that, whatever was recorded */
     if (waited->ranks > 0)
         document_warning(document,
@@ -87,13 +79,6 @@ static void present_waited(struct document *document, const struct report *repor
                          waited->ranks, report->run.world_size, waited->worst_rank, waited->wait_share * 100,
                          waited->observed_s, waited->switches);
     document->partial = partial;
-}
-
-void present_run(struct document *document, const struct report *report)
-{
-    present_run_head(document, report);
-    present_crowding(document, report);
-    present_waited(document, report);
 }
 
 void present_levels(struct document *document, const struct report *report)
@@ -109,6 +94,36 @@ void present_levels(struct document *document, const struct report *report)
     }
 }
 
+/* What the causes of the table loss, and the reasons of the table unmatched, mean. */
+static const char *const loss_texts[][2] = {
+    {"disk", "the file system had no room"},
+    {"limit", "the limit of the spool was reached (MPISTAIR_SPOOL_LIMIT)"},
+    {"memory", "no memory for the recorder's tables"},
+    {"closed", "the program closed the descriptor of the spool"},
+    {"file_size", "the limit of the size of files was reached (ulimit -f, RLIMIT_FSIZE)"},
+    {"address_space", "the limit of the address space was reached (ulimit -v, RLIMIT_AS)"},
+    {"cut_off", "the spool ends early, as after a copy that was cut off"},
+    {"damaged", "records that cannot be read"},
+    {"refused", "the system refused room for the spool (MPISTAIR_PREALLOCATE takes all in MPI_Init)"},
+};
+static const char *const reason_texts[][2] = {
+    {"partner_lost", "the other process left no spool, or lost records"},
+    {"failed", "their call returned an error, or was left by a jump"},
+    {"pending", "never completed"},
+    {"freed", "their request was freed"},
+    {"unmatched", "the other side was not recorded, as of calls past the library (dlsym on the MPI's handle)"},
+    {"proc_null", "MPI_PROC_NULL"},
+    {"cancelled", "by the program"},
+};
+/* Causes of which each rank has one loss; what is said before the ranks and behind them. */
+static const char *const rank_texts[][3] = {
+    {"no_spool", "no spool", "; their calls are missing"},
+    {"not_joined", "did not join the recording",
+     ", as processes that are started without the library; what they did is not here, and messages from and to them "
+     "have no partner"},
+    {"at_once", "ended at once, in MPI_Init", ""},
+};
+
 static const char *text_of(const char *const texts[][2], size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
@@ -116,61 +131,23 @@ static const char *text_of(const char *const texts[][2], size_t n, const char *n
             return texts[i][1];
     return name;
 }
-
-/* Returns what a cause in the table loss means. */
-static const char *loss_text(const char *cause)
-{
-    static const char *const texts[][2] = {
-        {"disk", "the file system had no room"},
-        {"limit", "the limit of the spool was reached (MPISTAIR_SPOOL_LIMIT)"},
-        {"memory", "no memory for the recorder's tables"},
-        {"closed", "the program closed the descriptor of the spool"},
-        {"file_size", "the limit of the size of files was reached (ulimit -f, RLIMIT_FSIZE)"},
-        {"address_space", "the limit of the address space was reached (ulimit -v, RLIMIT_AS)"},
-        {"cut_off", "the spool ends early, as after a copy that was cut off"},
-        {"damaged", "records that cannot be read"},
-    };
-    if (strncmp(cause, "refused", strlen("refused")) == 0)
-        return "the system refused room for the spool (MPISTAIR_PREALLOCATE takes all in MPI_Init)";
-    return text_of(texts, sizeof texts / sizeof texts[0], cause);
-}
-
-static const char *reason_text(const char *reason)
-{
-    static const char *const texts[][2] = {
-        {"partner_lost", "the other process left no spool, or lost records"},
-        {"failed", "their call returned an error, or was left by a jump"},
-        {"pending", "never completed"},
-        {"freed", "their request was freed"},
-        {"unmatched", "the other side was not recorded, as of calls past the library (dlsym on the MPI's handle)"},
-        {"proc_null", "MPI_PROC_NULL"},
-        {"cancelled", "by the program"},
-    };
-    return text_of(texts, sizeof texts / sizeof texts[0], reason);
-}
+#define TEXT_OF(texts, name) text_of(texts, sizeof texts / sizeof texts[0], name)
 
 static void present_lost(struct document *document, const struct report *report)
 {
     for (size_t i = 0; i < report->n_losses; i++) {
         const struct report_count *loss = &report->losses[i];
-        if (strcmp(loss->name, "no_spool") == 0)
-            document_warning(document,
-                             "no spool: %" PRId64 " of %" PRId64 " ranks (rank%s %s); their calls are missing",
-                             loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
-        else if (strcmp(loss->name, "not_joined") == 0)
-            document_warning(
-                document,
-                "did not join the recording: %" PRId64 " of %" PRId64
-                " ranks (rank%s %s), as processes that are started without the library; what they did is not "
-                "here, and messages from and to them have no partner",
-                loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
-        else if (strcmp(loss->name, "at_once") == 0)
-            document_warning(document, "ended at once, in MPI_Init: %" PRId64 " of %" PRId64 " ranks (rank%s %s)",
-                             loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where);
+        size_t at = 0;
+        while (at < sizeof rank_texts / sizeof rank_texts[0] && strcmp(rank_texts[at][0], loss->name) != 0)
+            at++;
+        if (at < sizeof rank_texts / sizeof rank_texts[0])
+            document_warning(document, "%s: %" PRId64 " of %" PRId64 " ranks (rank%s %s)%s", rank_texts[at][1],
+                             loss->ranks, report->run.world_size, words_plural(loss->ranks), loss->where,
+                             rank_texts[at][2]);
         else
             document_warning(document, "lost: %" PRId64 " record%s on rank%s %s (%s): %s", loss->n,
                              words_plural(loss->n), words_plural(loss->ranks), loss->where, loss->name,
-                             loss_text(loss->name));
+                             TEXT_OF(loss_texts, strncmp(loss->name, "refused", 7) == 0 ? "refused" : loss->name));
     }
 }
 
@@ -201,7 +178,7 @@ static void present_unmatched(struct document *document, const struct report *re
         document_add(document, count->affects_messages ? DOCUMENT_WARNING : DOCUMENT_LINE,
                      "without a partner: %" PRId64 " operation%s on rank%s %s (%s): %s", count->n,
                      words_plural(count->n), words_plural(count->ranks), count->where, count->name,
-                     reason_text(count->name));
+                     TEXT_OF(reason_texts, count->name));
     }
 }
 

@@ -19,7 +19,6 @@ static const char *last_part(const char *path)
 
 /* Adds a cell that names a site: "Allreduce at dot halo.c:119, rows". What does not fit on a line of 80 columns goes
  * without the caller's name. */
-void words_site(struct document *document, const struct report_site *site);
 static void present_site(struct document *document, const struct report_site *site)
 {
     const char *function = site->function, *mark = site->nonblocking ? "*" : "";

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/render/sections.h"
 
@@ -43,17 +42,14 @@ static void present_first_programs(struct document *document, const struct repor
 static void present_identity(struct document *document, const struct report *report)
 {
     const struct report_run *run = &report->run;
-    time_t started = (time_t)(run->started_unix_ns / 1000000000);
-    struct tm utc;
-    char date[64] = "at a time not known", lasted[32];
-    if (gmtime_r(&started, &utc) != NULL)
-        strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    char date[64], lasted[32];
     document->is_titled = document->n_blocks == 0;
     present_first_programs(document, report);
     document_line(document, "%.*s, %" PRId64 " rank%s on %" PRId64 " node%s",
                   (int)(strcspn(run->mpi_library, ",") < 50 ? strcspn(run->mpi_library, ",") : 50), run->mpi_library,
                   run->world_size, words_plural(run->world_size), report->run.nodes, words_plural(report->run.nodes));
-    document_line(document, "%s, lasted %s", date, words_seconds(lasted, sizeof lasted, run->duration_s));
+    document_line(document, "%s, lasted %s", words_started(date, sizeof date, run),
+                  words_seconds(lasted, sizeof lasted, run->duration_s));
 }
 
 enum { LINE = 76 };
@@ -182,9 +178,8 @@ static void present_activity(struct document *document, const char *name, const 
             document_cell(document, "-");
         return;
     }
-    document_cells(document, "s", row->time_s);
-    document_cell(document, row->share > 0 && row->share < 0.005 ? "<1 %%" : "%.0f %%", 100 * row->share);
-    document_cells(document, "sssi", row->least_s, row->time_s / (double)n_ranks, row->most_s, row->most_rank);
+    document_cells(document, "swsssi", row->time_s, row->share, row->least_s, row->time_s / (double)n_ranks,
+                   row->most_s, row->most_rank);
 }
 
 static void present_time(struct document *document, const struct report *report)
@@ -249,17 +244,10 @@ static void present_sites(struct document *document, const struct report *report
         const struct report_call_site *site = &activities->sites[i];
         double share;
         char call[1024];
-        document_cells(document, "s", site->time_s);
-        document_cell(document, site->share < 0.005 ? "<1 %%" : "%.0f %%", 100 * site->share);
+        document_cells(document, "sw", site->time_s, site->share);
         const char *waits = waits_for(site, &share);
-        if (share > 0)
-            document_cell(document, "%s %.0f %%", waits, 100 * share);
-        else
-            document_cell(document, "-");
-        if (site->awaited_rank >= 0)
-            document_cell(document, "%" PRId64, site->awaited_rank);
-        else
-            document_cell(document, "-");
+        document_cell(document, share > 0 ? "%s %.0f %%" : "-", waits, 100 * share);
+        document_cells(document, "o", site->awaited_rank);
         if (columns_of_place > 0)
             words_call(call, sizeof call, site->function, &site->parts, columns_of_place);
         else

@@ -34,16 +34,10 @@ void sections_list(void);
 /* Adds the sections of a set to the document. by_name: one that is empty gets a line that says so. */
 void sections_present(struct document *document, const struct report *report, section_set set, bool by_name);
 
-/* Each of these is a section of the table. */
+/* Each of these is a section of the table, whose row says what it holds. */
 void present_summary(struct document *document, const struct report *report);
 void present_findings(struct document *document, const struct report *report);
 void present_evidence(struct document *document, const struct report *report);
-/* Adds the findings of the first screen, as many as there is room for in so many lines. */
-void present_diagnosis(struct document *document, const struct report *report, size_t lines);
-/* Adds a finding, from 1 on, with its evidence. Returns 0, or -1 with the reason. */
-int present_explanation(struct document *document, const struct report *report, size_t number, struct error *error);
-/* Prints all kinds of finding. */
-void findings_list(FILE *stream);
 void present_call_sites(struct document *document, const struct report *report);
 void present_run(struct document *document, const struct report *report);
 void present_replay(struct document *document, const struct report *report);
@@ -51,28 +45,22 @@ void present_completeness(struct document *document, const struct report *report
 void present_levels(struct document *document, const struct report *report);
 void present_rounds(struct document *document, const struct report *report);
 void present_models(struct document *document, const struct report *report);
-/* Shows only the 16 worst of more than 64 ranks, unless document->all_ranks. */
 void present_ranks(struct document *document, const struct report *report);
-/* Presents what stays visible of communication where ranks compute meanwhile. */
 void present_overlap(struct document *document, const struct report *report);
-/* Present the call sites of what its name says, and who waits there for whom. */
 void present_collectives(struct document *document, const struct report *report);
 void present_rma(struct document *document, const struct report *report);
 void present_files(struct document *document, const struct report *report);
-/* Presents the call sites of partitioned messages, and how much of them moved while the rest was made ready. */
 void present_partitions(struct document *document, const struct report *report);
-/* Presents what it would have given to send the buffers of rounds in parts. */
 void present_fine_grained(struct document *document, const struct report *report);
-/* Presents which way the data between GPUs should take. */
 void present_gpu(struct document *document, const struct report *report);
-/* Presents why ranks take their time. */
 void present_why(struct document *document, const struct report *report);
 
-/* Adds the cell of a model's time of a rank, in s; returns true where it is marked: the rank was busy, and nothing of
- * that is in the model. */
-bool present_modelled_time(struct document *document, double measured, double modelled);
-/* Adds the line that explains the mark of present_modelled_time. */
-void present_unknown(struct document *document);
+/* Adds the findings of the first screen, as many as there is room for in so many lines. */
+void present_diagnosis(struct document *document, const struct report *report, size_t lines);
+/* Adds a finding, from 1 on, with its evidence. Returns 0, or -1 with the reason. */
+int present_explanation(struct document *document, const struct report *report, size_t number, struct error *error);
+/* Prints all kinds of finding. */
+void findings_list(FILE *stream);
 
 /* The values of a report, one row for each rank and model (one for each rank without predictions), or everything that
  * was collected. render_json returns 0, or -1 without memory. */
@@ -84,6 +72,8 @@ int render_json(FILE *stream, const struct report *report, struct error *error);
 const char *words_seconds(char *text, size_t size, double seconds);
 const char *words_bytes(char *text, size_t size, double bytes);
 const char *words_ratio(char *text, size_t size, double ratio);
+/* Prints "2026-11-28 15:04:05 UTC", when the run started. */
+const char *words_started(char *text, size_t size, const struct report_run *run);
 /* Prints at most `columns` characters of long_text, "..." at the end of what is cut. */
 const char *words_shorten(char *text, size_t size, const char *long_text, size_t columns);
 /* Prints a function and its place, "MPI_Wait exchange halo.c:42", in at most `columns` columns: folders are

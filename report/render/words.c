@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* Prints three significant digits up to 999, then all of the integer part. */
 static const char *quantity(char *text, size_t size, double value, const char *unit)
@@ -48,6 +49,15 @@ const char *words_ratio(char *text, size_t size, double ratio)
         snprintf(text, size, "not known");
     else
         snprintf(text, size, fabs(ratio) < 0.01 ? "%.1f %%" : "%.0f %%", 100 * ratio);
+    return text;
+}
+
+const char *words_started(char *text, size_t size, const struct report_run *run)
+{
+    time_t started = (time_t)(run->started_unix_ns / 1000000000);
+    struct tm utc;
+    if (gmtime_r(&started, &utc) == NULL || strftime(text, size, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0)
+        snprintf(text, size, "at a time not known");
     return text;
 }
 
