@@ -101,14 +101,12 @@ struct report_run {
     int64_t launched;   /* as in schema.sql; -1: as many as there are ranks, or not known */
     int64_t nodes;
 };
-extern const struct fields report_run_fields, report_run_numbers; /* the texts; behind them the others */
 
 /* A program that ran, by its command line, with its ranks. */
 struct report_program {
     const char *command, *where; /* where: the ranks, as in report_count */
     int64_t ranks;
 };
-extern const struct fields report_program_fields;
 
 /* T Table III's columns for one level. */
 struct report_level {
@@ -116,7 +114,6 @@ struct report_level {
     int64_t messages, max_messages, bytes;
     double share; /* share of all bytes */
 };
-extern const struct fields report_level_fields;
 
 /* Something that is missing or in doubt, added over the ranks: a cause, a function, a reason. */
 struct report_count {
@@ -125,7 +122,6 @@ struct report_count {
     const char *where; /* the ranks: "1, 3-5", cut behind RANGES_NAMED; "" where it concerns no rank */
     bool affects_messages;
 };
-extern const struct fields report_count_fields;
 
 /* Times without recording (MPI_Pcontrol). */
 struct report_off {
@@ -133,14 +129,12 @@ struct report_off {
     double time_s;                              /* over all ranks */
     const char *where;
 };
-extern const struct fields report_off_fields;
 
 /* Ranks that waited for a processor for REPORT_WAITED of their time and more, and the one that waited most. */
 struct report_waited {
     int64_t ranks, worst_rank, switches;
     double wait_share, run_share, observed_s; /* values of the worst; NaN: not known for any rank */
 };
-extern const struct fields report_waited_fields;
 
 #define REPORT_WAITED "0.05"
 
@@ -151,7 +145,6 @@ struct report_completeness {
     const char *verdict;
     struct report_off off;
 };
-extern const struct fields report_completeness_fields;
 
 struct report_model {
     const char *machine, *model, *options;
@@ -165,7 +158,6 @@ struct report_model {
     double coverage;                    /* share of the measured time that was modelled */
     double visible_error, visible_bias; /* T eq. 11 and bias of the time that stays visible in MPI */
 };
-extern const struct fields report_model_fields; /* machine, model, options */
 
 /* A row of T Table III: the traffic of one round. */
 struct report_kind {
@@ -175,7 +167,6 @@ struct report_kind {
     double time_share;
     double *error; /* [n_models], T eq. 11 within the kind */
 };
-extern const struct fields report_kind_fields;
 
 /* What a model says of a rank: of its time inside messages, or in the kinds of rounds for which it was run. */
 struct report_rank_model {
@@ -198,7 +189,6 @@ struct report_rank_model {
 #define REPORT_PART_FIELDS                                                                                             \
     REPORT_PART_FIELD("latency_s", 0), REPORT_PART_FIELD("bandwidth_s", 1), REPORT_PART_FIELD("contention_s", 2),      \
         REPORT_PART_FIELD("queue_s", 3), REPORT_PART_FIELD("link_s", 4), REPORT_PART_FIELD("skew_s", 5)
-extern const struct fields report_rank_model_fields, report_rank_part_fields, report_rank_visible_fields;
 
 struct report_rank {
     int64_t rank, node, socket, core;
@@ -213,7 +203,6 @@ struct report_rank {
     double first_half_s, second_half_s;                    /* the two halves of the replicate error */
     struct report_rank_model *models;                      /* [n_models] */
 };
-extern const struct fields report_rank_fields;
 
 enum { REPORT_WORST = 5, REPORT_PARTNERS = 3 };
 
@@ -223,7 +212,6 @@ struct report_partner {
     const char *direction, *level; /* from or to the partner */
     double alone_s, share;         /* share of all the rank's messages in that direction */
 };
-extern const struct fields report_partner_fields;
 
 /* Share of a rank's time in rounds from which on the report shows overlap. */
 #define REPORT_OVERLAP 0.05
@@ -240,14 +228,12 @@ struct report_wait {
     int64_t kind, rounds, ranks, last_rank, last_rounds;
     double wait_s, mean_s, longest_s, share;
 };
-extern const struct fields report_wait_fields;
 
 /* How far the best law is off at a call site, over all ranks; as the view site_error. */
 struct report_site_error {
     const char *function, *place; /* place: "?" where it is not known */
     double actual_s, model_s, off_s;
 };
-extern const struct fields report_site_error_fields;
 enum { REPORT_SITE_ERRORS = 5 };
 
 /* The ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
@@ -264,7 +250,6 @@ struct report_late {
     const char *cause, *function, *place; /* sender or receiver; of the post that waited */
     double late_s, longest_s;
 };
-extern const struct fields report_late_fields;
 
 enum { REPORT_BLAMED = 3, REPORT_CRITICAL = 5, REPORT_SLOWER = 3, REPORT_PARTS = 16, REPORT_EFFICIENCIES = 5 };
 
@@ -277,7 +262,6 @@ struct report_replay_place {
     const char *function, *place; /* MPI_Send; "exchange halo.c:42" */
     double time_s, share;
 };
-extern const struct fields report_replay_place_fields;
 struct report_replay_places {
     struct report_replay_place rows[REPORT_CRITICAL];
     size_t n;
@@ -288,14 +272,12 @@ struct report_replay_part {
     const char *name; /* computation, late_sender ... */
     double measured_s, predicted_s;
 };
-extern const struct fields report_replay_part_fields;
 
 struct report_replay_efficiency {
     const char *name; /* parallel, load_balance ... */
     double measured, predicted;
     const char *measured_bound, *predicted_bound; /* "at most", "at least"; "": it is the value */
 };
-extern const struct fields report_replay_efficiency_fields;
 
 struct report_replay {
     int64_t id; /* of the last replay of a wanted machine, -1: none is stored */
@@ -309,7 +291,6 @@ struct report_replay {
     struct report_replay_efficiency efficiencies[REPORT_EFFICIENCIES];
     size_t n_parts, n_efficiencies;
 };
-extern const struct fields report_replay_fields;
 
 enum { REPORT_SITES = 8 };
 
@@ -326,7 +307,6 @@ struct report_site {
     double bytes_per_s;                   /* of a rank, in transfer_s */
     bool is_transfer, joint, nonblocking; /* moves bytes; all ranks call it together; others report its end */
 };
-extern const struct fields report_site_name_fields, report_site_fields; /* function to communicator; the others */
 
 /* The call sites that take most time, and the sums over all. Waiting is that of joint calls. */
 struct report_sites {
@@ -336,7 +316,6 @@ struct report_sites {
     double time_s, inside_s, wait_s, transfer_s;
     double transfers_s; /* part of inside_s in calls that move bytes */
 };
-extern const struct fields report_sites_fields;
 
 /* The messages that one call site started, of one number of partitions. Times are means of a message. */
 struct report_partitioned {
@@ -347,7 +326,6 @@ struct report_partitioned {
     double arrival_s;    /* from there until all had arrived */
     double hidden_share; /* of the bytes that had arrived before the last partition was ready */
 };
-extern const struct fields report_partitioned_fields; /* behind report_site_name_fields */
 
 /* The call sites that sent most, and the sums over all. */
 struct report_partitions {
@@ -357,7 +335,6 @@ struct report_partitions {
     double bytes;
     bool unsummed; /* the trace was made before it had the sums */
 };
-extern const struct fields report_partitions_fields;
 
 /* Numbers of parts of a buffer: 2, 4 and 8. */
 enum { REPORT_FINE_PARTS = 3 };
@@ -379,7 +356,6 @@ struct report_fine_kind {
      * threads, the bytes are fewer, or the table does not know the interface. */
     double saved[FINE_BY_COUNT][REPORT_FINE_PARTS];
 };
-extern const struct fields report_fine_kind_fields;
 
 enum { REPORT_FINE_KINDS = 6 };
 
@@ -419,6 +395,15 @@ struct report_gpu {
     int64_t messages; /* between GPUs, in rounds */
     int64_t one_side; /* messages of which one side alone is on a GPU */
 };
+
+/* The members of these structs, as queries read them, and JSON and CSV show them. */
+extern const struct fields report_run_fields, report_run_numbers, report_program_fields, report_level_fields,
+    report_count_fields, report_off_fields, report_waited_fields, report_completeness_fields, report_model_fields,
+    report_kind_fields, report_rank_model_fields, report_rank_part_fields, report_rank_visible_fields,
+    report_rank_fields, report_partner_fields, report_wait_fields, report_site_error_fields, report_late_fields,
+    report_replay_place_fields, report_replay_part_fields, report_replay_efficiency_fields, report_replay_fields,
+    report_site_name_fields, report_site_fields, report_sites_fields, report_partitioned_fields,
+    report_partitions_fields, report_fine_kind_fields;
 
 struct report {
     const char *path;

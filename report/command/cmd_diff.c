@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "report/compare/comparison.h"
-#include "report/command/open_trace.h"
+#include "report/command/commands.h"
 #include "report/html/page.h"
 #include "report/render/sections.h"
-#include "report/command/commands.h"
 #include "share/base/memory.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"

@@ -8,7 +8,6 @@
 #include "interpose/database/transaction.h"
 #include "predictor/run_export/run_export.h"
 #include "report/command/commands.h"
-#include "report/command/open_trace.h"
 #include "report/export/trace_export.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"

@@ -11,7 +11,6 @@
 #include "report/command/commands.h"
 #include "share/base/csv.h"
 #include "share/base/error.h"
-#include "report/command/open_trace.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
 #include "share/base/options.h"

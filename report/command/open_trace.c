@@ -1,6 +1,6 @@
 /* A user may name a trace, a folder of spools, or one spool of it. All commands that read traces accept all of these,
  * so that it does not matter whether the job made its trace itself. */
-#include "report/command/open_trace.h"
+#include "report/command/commands.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -182,47 +182,28 @@ static void watch_call(void *context, const struct run_program *program, const s
     watching->n_calls++;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-    int64_t a = ((const struct profile_site *)left)->callsite, b = ((const struct profile_site *)right)->callsite;
-    return ORDER(a, b);
-}
-
 /* Fills in what the table callsite says of the sites. */
 static int name_sites(struct profile *profile, sqlite3 *database, struct error *error)
 {
     struct cursor rows;
-    struct profile_site *places = NULL;
-    size_t n = 0;
     cursor_open(&rows, database, profile->path,
                 "SELECT c.id, function, c.file, c.line, module, offset, s.name, s.callers FROM callsite c JOIN site s "
-                "ON s.id = c.id ORDER BY c.id",
+                "ON s.id = c.id",
                 error);
     while (cursor_next(&rows)) {
-        array_grow(&places, n, sizeof *places);
-        places[n++] = (struct profile_site){.callsite = cursor_integer(&rows, 0),
-                                            .symbol = cursor_text(&rows, 1, &profile->pool),
-                                            .file = cursor_text(&rows, 2, &profile->pool),
-                                            .line = cursor_integer(&rows, 3),
-                                            .module = cursor_text(&rows, 4, &profile->pool),
-                                            .offset = cursor_integer(&rows, 5),
-                                            .name = cursor_text(&rows, 6, &profile->pool),
-                                            .callers = cursor_text(&rows, 7, &profile->pool)};
+        int64_t id = cursor_integer(&rows, 0);
+        for (struct profile_site *site = profile->sites; site < profile->sites + profile->n_sites; site++)
+            if (site->callsite == id) {
+                site->symbol = cursor_text(&rows, 1, &profile->pool);
+                site->file = cursor_text(&rows, 2, &profile->pool);
+                site->line = cursor_integer(&rows, 3);
+                site->module = cursor_text(&rows, 4, &profile->pool);
+                site->offset = cursor_integer(&rows, 5);
+                site->name = cursor_text(&rows, 6, &profile->pool);
+                site->callers = cursor_text(&rows, 7, &profile->pool);
+            }
     }
-    int result = cursor_close(&rows);
-    for (size_t i = 0; n > 0 && result == 0 && i < profile->n_sites; i++) {
-        struct profile_site *site = &profile->sites[i];
-        const struct profile_site *place = bsearch(site, places, n, sizeof *places, compare_ids);
-        if (place == NULL)
-            continue;
-        const char *function = site->function;
-        enum report_activity_kind kind = site->kind;
-        *site = *place;
-        site->function = function;
-        site->kind = kind;
-    }
-    free(places);
-    return result;
+    return cursor_close(&rows);
 }
 
 /* Makes the cells of the calls of a trace, and the sites. */
@@ -242,16 +223,10 @@ static int read_calls(struct profile *profile, sqlite3 *database, struct error *
     return result;
 }
 
-static int compare_site_pointers(const void *left, const void *right)
-{
-    const struct profile_site *a = *(struct profile_site *const *)left, *b = *(struct profile_site *const *)right;
-    return ORDER(a->callsite, b->callsite) ?: strcmp(a->function, b->function);
-}
-
-static int add_bytes(struct profile *profile, struct profile_site **by_id, sqlite3 *database, struct error *error)
+/* Adds up what each call site was asked to move. No clock is in it: where it differs, the program did other work. */
+static int read_bytes(struct profile *profile, sqlite3 *database, struct error *error)
 {
     struct cursor rows;
-    struct pool names = {0};
     cursor_open(&rows, database, profile->path,
                 "WITH form_bytes AS MATERIALIZED (SELECT form, total(bytes) AS bytes FROM message_row GROUP BY form) "
                 "SELECT coalesce(f.send_callsite, -1), n.name, total(m.bytes) FROM form_bytes m "
@@ -260,31 +235,17 @@ static int add_bytes(struct profile *profile, struct profile_site **by_id, sqlit
                 "UNION ALL SELECT coalesce(callsite, -1), function, total(bytes) FROM rma GROUP BY 1, 2",
                 error);
     while (cursor_next(&rows)) {
-        struct profile_site key = {.callsite = cursor_integer(&rows, 0), .function = cursor_text(&rows, 1, &names)};
-        const struct profile_site *wanted = &key;
+        int64_t id = cursor_integer(&rows, 0);
+        const char *function = (const char *)sqlite3_column_text(rows.statement, 1);
         double bytes = cursor_real(&rows, 2);
-        struct profile_site **site =
-            bsearch(&wanted, by_id, profile->n_sites, sizeof(struct profile_site *), compare_site_pointers);
-        if (site != NULL && bytes > 0)
-            (*site)->bytes =
-                (uint64_t)saturating_add((int64_t)(*site)->bytes, bytes < 0x1p63 ? (int64_t)bytes : INT64_MAX);
+        for (size_t i = 0; i < profile->n_sites && function != NULL && bytes > 0; i++) {
+            struct profile_site *site = &profile->sites[i];
+            if (site->callsite == id && strcmp(site->function, function) == 0)
+                site->bytes =
+                    (uint64_t)saturating_add((int64_t)site->bytes, bytes < 0x1p63 ? (int64_t)bytes : INT64_MAX);
+        }
     }
-    pool_release(&names);
     return cursor_close(&rows);
-}
-
-/* Adds up what each call site was asked to move. No clock is in it: where it differs, the program did other work. */
-static int read_bytes(struct profile *profile, sqlite3 *database, struct error *error)
-{
-    if (profile->n_sites == 0)
-        return 0;
-    struct profile_site **by_id = xcalloc(profile->n_sites, sizeof(struct profile_site *));
-    for (size_t i = 0; i < profile->n_sites; i++)
-        by_id[i] = &profile->sites[i];
-    qsort(by_id, profile->n_sites, sizeof(struct profile_site *), compare_site_pointers);
-    int result = add_bytes(profile, by_id, database, error);
-    free(by_id);
-    return result;
 }
 
 struct level_times {

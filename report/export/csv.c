@@ -18,6 +18,13 @@ static const char make_places_sql[] = "DROP TABLE IF EXISTS temp.export_place;"
                                       "CREATE TEMP TABLE export_place(id INTEGER PRIMARY KEY, name TEXT);"
                                       "INSERT INTO temp.export_place SELECT id, place FROM site;";
 
+/* What follows the bytes of an event that has one call site and no peer's side, but for the last three columns. */
+#define PLACE_ALONE                                                                                                    \
+    "callsite, (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, "   \
+    "NULL, "
+
+#define LASTING " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id"
+
 /* Messages, then the calls, which have those that post a message as well. */
 static const char *const csv_parts[] = {
     "SELECT 'message', m.id, src, (SELECT name FROM function WHERE id = send_function), send_post_ns,"
@@ -31,32 +38,23 @@ static const char *const csv_parts[] = {
     " WHERE kept(src, send_post_ns, send_post_ns + send_ns)"
     " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) ORDER BY m.id",
 
-    "SELECT 'call', NULL, rank, function, begin_ns, end_ns, NULL, NULL, NULL, NULL, NULL, callsite,"
-    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-    " completed, idle_calls, NULL FROM call WHERE kept(rank, begin_ns, end_ns)",
+    "SELECT 'call', NULL, rank, function, begin_ns, end_ns, NULL, NULL, NULL, NULL, NULL, " PLACE_ALONE
+    "completed, idle_calls, NULL FROM call WHERE kept(rank, begin_ns, end_ns)",
 
-    "SELECT 'collective', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, root, NULL, bytes, callsite,"
-    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-    " NULL, NULL, CASE WHEN nonblocking THEN 'nonblocking' END FROM collective"
-    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
+    "SELECT 'collective', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, root, NULL, "
+    "bytes, " PLACE_ALONE "NULL, NULL, CASE WHEN nonblocking THEN 'nonblocking' END FROM collective" LASTING,
 
-    "SELECT 'one-sided', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, target, NULL, bytes, callsite,"
-    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-    " NULL, NULL, CASE WHEN window IS NOT NULL THEN 'window ' || window END FROM rma"
-    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
+    "SELECT 'one-sided', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, target, NULL, "
+    "bytes, " PLACE_ALONE "NULL, NULL, CASE WHEN window IS NOT NULL THEN 'window ' || window END FROM rma" LASTING,
 
-    "SELECT 'file', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, NULL, NULL, bytes, callsite,"
-    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-    " NULL, NULL, coalesce('file ' || file, '') || iif(failed, ' failed', '') FROM file_call"
-    " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id",
+    "SELECT 'file', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, NULL, NULL, bytes, " PLACE_ALONE
+    "NULL, NULL, coalesce('file ' || file, '') || iif(failed, ' failed', '') FROM file_call" LASTING,
 
-    "SELECT 'unmatched ' || direction, id, rank, function, post_ns, NULL, complete_ns, comm, peer, tag, bytes,"
-    " callsite, (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-    " NULL, NULL, NULL, reason FROM unmatched WHERE kept(rank, post_ns, complete_ns) ORDER BY id",
+    "SELECT 'unmatched ' || direction, id, rank, function, post_ns, NULL, complete_ns, comm, peer, tag, "
+    "bytes, " PLACE_ALONE "NULL, NULL, reason FROM unmatched WHERE kept(rank, post_ns, complete_ns) ORDER BY id",
 
-    "SELECT 'mark', number, rank, 'MPI_Pcontrol', at_ns, at_ns, NULL, NULL, NULL, NULL, NULL, callsite,"
-    " (SELECT name FROM temp.export_place WHERE id = callsite), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
-    " NULL, NULL, NULL FROM mark WHERE kept(rank, at_ns, NULL) ORDER BY at_ns, rank",
+    "SELECT 'mark', number, rank, 'MPI_Pcontrol', at_ns, at_ns, NULL, NULL, NULL, NULL, NULL, " PLACE_ALONE
+    "NULL, NULL, NULL FROM mark WHERE kept(rank, at_ns, NULL) ORDER BY at_ns, rank",
 };
 
 /* Returns 0, or -1 with the reason where a column has no rank of the run. */

@@ -39,7 +39,7 @@ struct name name_of(struct cursor *rows, int column, struct pool *pool)
 }
 
 /* Maps an id of the table to its index; of two rows with one id the later one counts. */
-static void number(struct map *map, int64_t id, size_t n)
+static void map_id(struct map *map, int64_t id, size_t n)
 {
     *map_at(map, (struct map_key){(uint64_t)id, 0, 0}) = (uint32_t)n;
 }
@@ -69,19 +69,20 @@ static int read_functions(struct export *export, struct export_names *names)
     struct cursor rows;
     if (sqlite3_exec(export->database, make_functions_sql, NULL, NULL, NULL) != SQLITE_OK)
         return error_set(export->error, "%s: cannot be read: %s", export->path, sqlite3_errmsg(export->database));
-    cursor_open(&rows, export->database, export->path, "SELECT name FROM temp.export_function ORDER BY id",
+    cursor_open(&rows, export->database, export->path,
+                "SELECT e.id, e.name, f.id FROM temp.export_function e LEFT JOIN function f ON f.name = e.name"
+                " ORDER BY e.id",
                 export->error);
     while (cursor_next(&rows)) {
-        struct named_function function = {.name = name_of(&rows, 0, &names->pool)};
-        function.blocking = run_function_named(function.name.text, blocking_functions);
-        ARRAY_ADD(names->functions, names->n_functions, function);
+        size_t number = (size_t)cursor_integer(&rows, 0);
+        if (number > names->n_functions) {
+            struct named_function function = {.name = name_of(&rows, 1, &names->pool)};
+            function.blocking = run_function_named(function.name.text, blocking_functions);
+            ARRAY_ADD(names->functions, names->n_functions, function);
+        }
+        if (sqlite3_column_type(rows.statement, 2) != SQLITE_NULL)
+            map_id(&names->function_of_id, cursor_integer(&rows, 2), number - 1);
     }
-    if (cursor_close(&rows) != 0)
-        return -1;
-    cursor_open(&rows, export->database, export->path,
-                "SELECT f.id, e.id FROM function f JOIN temp.export_function e ON e.name = f.name", export->error);
-    while (cursor_next(&rows))
-        number(&names->function_of_id, cursor_integer(&rows, 0), (size_t)cursor_integer(&rows, 1) - 1);
     return cursor_close(&rows);
 }
 
@@ -95,7 +96,7 @@ static int read_sites(struct export *export, struct export_names *names)
                                   .file = name_of(&rows, 2, &names->pool),
                                   .id = cursor_integer(&rows, 0),
                                   .line = cursor_integer(&rows, 3)};
-        number(&names->site_of_id, site.id, names->n_sites);
+        map_id(&names->site_of_id, site.id, names->n_sites);
         ARRAY_ADD(names->sites, names->n_sites, site);
     }
     return cursor_close(&rows);
@@ -112,7 +113,7 @@ static int read_comms(struct export *export, struct export_names *names)
         struct named_comm comm = {.name = name_of(&rows, 1, &names->pool),
                                   .id = cursor_integer(&rows, 0),
                                   .remote = cursor_integer(&rows, 2)};
-        number(&names->comm_of_id, comm.id, names->n_comms);
+        map_id(&names->comm_of_id, comm.id, names->n_comms);
         ARRAY_ADD(names->comms, names->n_comms, comm);
     }
     return cursor_close(&rows);
@@ -145,7 +146,7 @@ static int read_forms(struct export *export, struct export_names *names)
             rows.result = -1;
             break;
         }
-        number(&names->form_of_id, cursor_integer(&rows, 0), names->n_forms);
+        map_id(&names->form_of_id, cursor_integer(&rows, 0), names->n_forms);
         ARRAY_ADD(names->forms, names->n_forms, form);
     }
     return cursor_close(&rows);
@@ -533,10 +534,8 @@ static uint32_t find_lane(struct timeline *timeline, const struct timeline_call 
     size_t lane = 0;
     while (lane < timeline->n_lanes && !fits(timeline, lane, call))
         lane++;
-    if (lane == timeline->n_lanes) {
-        array_grow(&timeline->lanes, lane, sizeof *timeline->lanes);
-        timeline->lanes[timeline->n_lanes++] = (struct lane){0};
-    }
+    if (lane == timeline->n_lanes)
+        ARRAY_ADD(timeline->lanes, timeline->n_lanes, (struct lane){0});
     return *usual = (uint32_t)lane;
 }
 
@@ -546,8 +545,7 @@ static void timeline_enter(struct timeline *timeline, struct timeline_call *call
     struct lane *lane = &timeline->lanes[call->lane];
     for (size_t i = 0; i < call->n_ops; i++)
         call->ops[i].lane = call->lane;
-    array_grow(&lane->open, lane->n_open, sizeof *lane->open);
-    lane->open[lane->n_open++] = *call;
+    ARRAY_ADD(lane->open, lane->n_open, *call);
     timeline->listener->enter(timeline->listener->context, call);
     for (size_t i = 0; i < call->n_ops; i++) {
         const struct timeline_op *op = &call->ops[i];
@@ -561,16 +559,15 @@ static void timeline_enter(struct timeline *timeline, struct timeline_call *call
 static struct timeline_call *timeline_add_call(struct timeline *timeline, const struct timeline_row *row,
                                                int64_t end_ns)
 {
-    array_grow(&timeline->calls, timeline->n_calls, sizeof *timeline->calls);
-    struct timeline_call *call = &timeline->calls[timeline->n_calls++];
-    *call = (struct timeline_call){.begin_ns = row->at_ns,
-                                   .end_ns = end_ns,
-                                   .function = row->function,
-                                   .site = row->site,
-                                   .idle_calls = row->idle_calls,
-                                   .returned = true,
-                                   .timed = row->stands};
-    return call;
+    ARRAY_ADD(timeline->calls, timeline->n_calls,
+              (struct timeline_call){.begin_ns = row->at_ns,
+                                     .end_ns = end_ns,
+                                     .function = row->function,
+                                     .site = row->site,
+                                     .idle_calls = row->idle_calls,
+                                     .returned = true,
+                                     .timed = row->stands});
+    return &timeline->calls[timeline->n_calls - 1];
 }
 
 /* Returns the call that posted the operation of a row. Where calls were not recorded it is made up: a blocking one
@@ -593,8 +590,7 @@ static struct timeline_call *call_of(struct timeline *timeline, const struct tim
 static void attach(struct timeline *timeline, const struct timeline_row *row)
 {
     struct timeline_call *call = call_of(timeline, row);
-    array_grow(&call->ops, call->n_ops, sizeof *call->ops);
-    call->ops[call->n_ops++] = row->op;
+    ARRAY_ADD(call->ops, call->n_ops, row->op);
     if (row->never_returned && (!call->timed || call->end_ns == call->begin_ns)) {
         call->returned = false;
         call->end_ns = NEVER;
@@ -680,8 +676,7 @@ static int timeline_take_row(struct timeline *timeline, const struct timeline_ro
         tell_group(timeline);
     if (timeline->rank != row->rank && begin_ranks(timeline, row->rank, row->at_ns) != 0)
         return -1;
-    array_grow(&timeline->group, timeline->n_group, sizeof *timeline->group);
-    timeline->group[timeline->n_group++] = *row;
+    ARRAY_ADD(timeline->group, timeline->n_group, *row);
     return 0;
 }
 
@@ -693,18 +688,14 @@ static int read_processes(struct timeline *timeline)
     size_t n = export->selection.n_ranks;
     timeline->begin_ns = xcalloc(n, sizeof *timeline->begin_ns);
     timeline->end_ns = xcalloc(n, sizeof *timeline->end_ns);
-    cursor_open(&rows, export->database, export->path, "SELECT begin_ns, end_ns FROM process ORDER BY rank",
+    cursor_open(&rows, export->database, export->path,
+                "SELECT begin_ns, end_ns, thread_level = 'MPI_THREAD_MULTIPLE' FROM process, run ORDER BY rank",
                 export->error);
     for (size_t i = 0; i < n && cursor_next(&rows); i++) {
         timeline->begin_ns[i] = integer_or_nothing(&rows, 0);
         timeline->end_ns[i] = integer_or_nothing(&rows, 1);
+        timeline->threads = cursor_integer(&rows, 2) != 0;
     }
-    if (cursor_close(&rows) != 0)
-        return -1;
-    cursor_open(&rows, export->database, export->path, "SELECT thread_level = 'MPI_THREAD_MULTIPLE' FROM run",
-                export->error);
-    if (cursor_next(&rows))
-        timeline->threads = cursor_integer(&rows, 0) != 0;
     return cursor_close(&rows);
 }
 
