@@ -12,10 +12,45 @@
 #include <string.h>
 
 #include "interpose/sums/whole.h"
-#include "report/render/sections.h"
 #include "share/base/array.h"
 #include "share/base/html_page.h"
 #include "share/base/memory.h"
+
+/* Prints three significant digits up to 999, then all of the integer part. */
+static const char *quantity(char *text, size_t size, double value, const char *unit)
+{
+    double length = fabs(value);
+    snprintf(text, size, "%.*f %s", length >= 99.95 ? 0 : length >= 9.995 ? 1 : 2, value, unit);
+    return text;
+}
+
+const char *words_seconds(char *text, size_t size, double seconds)
+{
+    double length = fabs(seconds);
+    if (isnan(seconds))
+        snprintf(text, size, "not known");
+    else if (length >= 0.9995)
+        return quantity(text, size, seconds, "s");
+    else if (length >= 0.9995e-3)
+        return quantity(text, size, seconds * 1e3, "ms");
+    else
+        return quantity(text, size, seconds * 1e6, "us");
+    return text;
+}
+
+const char *words_bytes(char *text, size_t size, double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    while (unit + 1 < sizeof units / sizeof units[0] && fabs(bytes) >= 999.5) {
+        bytes /= 1e3;
+        unit++;
+    }
+    if (unit > 0)
+        return quantity(text, size, bytes, units[unit]);
+    snprintf(text, size, "%.0f B", bytes);
+    return text;
+}
 
 void document_release(struct document *document)
 {

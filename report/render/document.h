@@ -87,6 +87,9 @@ void render_html(FILE *stream, const struct document *document, size_t first, si
 /* Returns the lines that render_text writes of a document, and those that it writes of a line with that text. */
 size_t render_lines(const struct document *document);
 size_t render_height(const char *text);
+/* Print into text[size], and return it: "12.3 ms", "4.56 MB", with three significant digits; "not known" for NaN. */
+const char *words_seconds(char *text, size_t size, double seconds);
+const char *words_bytes(char *text, size_t size, double bytes);
 /* Returns the characters of UTF-8 text. */
 size_t render_width(const char *text);
 

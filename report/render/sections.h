@@ -67,10 +67,7 @@ void findings_list(FILE *stream);
 void render_csv(FILE *stream, const struct report *report);
 int render_json(FILE *stream, const struct report *report, struct error *error);
 
-/* Print into text[size], and return it: "12.3 ms", "4.56 MB"; "7 %", with a decimal below 1 %; "not known" for
- * NaN. */
-const char *words_seconds(char *text, size_t size, double seconds);
-const char *words_bytes(char *text, size_t size, double bytes);
+/* Prints into text[size], and returns it: "7 %", with a decimal below 1 %; "not known" for NaN. */
 const char *words_ratio(char *text, size_t size, double ratio);
 /* Prints "2026-11-28 15:04:05 UTC", when the run started. */
 const char *words_started(char *text, size_t size, const struct report_run *run);

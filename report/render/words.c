@@ -1,4 +1,4 @@
-/* Prints quantities with three significant digits and a unit, and says in one way what several sections say. */
+/* Prints ratios, dates and places for people, and says in one way what several sections say. */
 #include "report/render/sections.h"
 
 #include <inttypes.h>
@@ -6,42 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-/* Prints three significant digits up to 999, then all of the integer part. */
-static const char *quantity(char *text, size_t size, double value, const char *unit)
-{
-    double length = fabs(value);
-    snprintf(text, size, "%.*f %s", length >= 99.95 ? 0 : length >= 9.995 ? 1 : 2, value, unit);
-    return text;
-}
-
-const char *words_seconds(char *text, size_t size, double seconds)
-{
-    double length = fabs(seconds);
-    if (isnan(seconds))
-        snprintf(text, size, "not known");
-    else if (length >= 0.9995)
-        return quantity(text, size, seconds, "s");
-    else if (length >= 0.9995e-3)
-        return quantity(text, size, seconds * 1e3, "ms");
-    else
-        return quantity(text, size, seconds * 1e6, "us");
-    return text;
-}
-
-const char *words_bytes(char *text, size_t size, double bytes)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    size_t unit = 0;
-    while (unit + 1 < sizeof units / sizeof units[0] && fabs(bytes) >= 999.5) {
-        bytes /= 1e3;
-        unit++;
-    }
-    if (unit > 0)
-        return quantity(text, size, bytes, units[unit]);
-    snprintf(text, size, "%.0f B", bytes);
-    return text;
-}
 
 const char *words_ratio(char *text, size_t size, double ratio)
 {
