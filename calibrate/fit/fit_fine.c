@@ -56,8 +56,7 @@ struct wanted {
 
 static bool is_wanted(const struct wanted *wanted, enum variant variant, const struct sample *sample)
 {
-    return sample->benchmark == BENCHMARK_FINE && sample->level == wanted->level && sample->variant == variant &&
-           sample->n == wanted->n && sample->count > 0 &&
+    return sample->variant == variant && sample->n == wanted->n && sample->count > 0 &&
            (wanted->protocol == PROTOCOL_ANY ||
             machine_protocol_of(wanted->protocols, sample->bytes / sample->count) == wanted->protocol);
 }
@@ -84,7 +83,7 @@ static struct message_cost find_cost(const struct fit *fit, const struct wanted 
     const struct samples *samples = fit->samples;
     struct sample_set few = {.n = 0};
     struct message_cost cost = {.more = 0};
-    for (struct sample_set set = samples_set(samples, 0); set.n > 0; set = samples_set(samples, set.first + set.n)) {
+    for (struct sample_set set = {0}; samples_next(samples, BENCHMARK_FINE, wanted->level, &set);) {
         const struct sample *sample = &samples->samples[set.first];
         if (!is_wanted(wanted, variant, sample))
             continue;
@@ -120,11 +119,12 @@ static void append_early(const struct fit *fit, const struct wanted *wanted)
 {
     struct line_value early = {0, NAN, NAN};
     size_t n_samples = 0;
-    for (size_t i = 0; i < fit->samples->n_samples; i++) {
-        if (!is_wanted(wanted, VARIANT_EARLY, &fit->samples->samples[i]))
+    for (struct sample_set set = {0}; samples_next(fit->samples, BENCHMARK_FINE, wanted->level, &set);) {
+        const struct sample *shortest = &fit->samples->samples[set.first];
+        if (!is_wanted(wanted, VARIANT_EARLY, shortest))
             continue;
-        early.value = fit->samples->samples[i].seconds < EARLY_S ? 1 : early.value;
-        n_samples++;
+        early.value = shortest->seconds < EARLY_S ? 1 : early.value;
+        n_samples += set.n;
     }
     if (n_samples >= FINE_SAMPLES_MIN)
         fit_row(fit->machine, wanted->level, wanted->protocol, "partitions_early", MACHINE_NO_N, early, n_samples,
@@ -153,7 +153,7 @@ static bool find_largest(const struct samples *samples, const struct wanted *wan
                          struct sample_set *largest)
 {
     largest->n = 0;
-    for (struct sample_set set = samples_set(samples, 0); set.n > 0; set = samples_set(samples, set.first + set.n))
+    for (struct sample_set set = {0}; samples_next(samples, BENCHMARK_FINE, wanted->level, &set);)
         if (is_wanted(wanted, variant, &samples->samples[set.first]) &&
             (largest->n == 0 || samples->samples[set.first].bytes >= samples->samples[largest->first].bytes))
             *largest = set;
@@ -179,20 +179,12 @@ static void append_rate(const struct fit *fit, const struct wanted *wanted, enum
         fit_row(fit->machine, wanted->level, PROTOCOL_ANY, quantity, MACHINE_NO_N, rate, time.n_samples, "both-ways");
 }
 
-static bool fit_fine_is_measured(const struct samples *samples, enum level level)
-{
-    bool found = false;
-    for (size_t i = 0; i < samples->n_samples; i++)
-        found = found || (samples->samples[i].benchmark == BENCHMARK_FINE && samples->samples[i].level == level);
-    return found;
-}
-
 void fit_fine(const struct fit *fit)
 {
     for (int level = 0; level < LEVEL_COUNT; level++) {
         struct machine_protocols protocols;
         struct wanted wanted = {.level = (enum level)level, .protocols = &protocols, .n = 1};
-        if (!fit_fine_is_measured(fit->samples, wanted.level))
+        if (!samples_next(fit->samples, BENCHMARK_FINE, wanted.level, &(struct sample_set){0}))
             continue;
         if (machine_protocols(fit->machine, wanted.level, &protocols, NULL) != 0) {
             fit_note(fit->notes, "%s: tau_p2p and its like left out: the level has no protocols", level_name[level]);

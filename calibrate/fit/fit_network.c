@@ -73,11 +73,8 @@ struct shape {
 static size_t find_shapes(const struct samples *samples, enum samples_statistic statistic, struct shape *shapes)
 {
     size_t n_shapes = 0;
-    for (struct sample_set set = samples_set(samples, 0); set.n > 0; set = samples_set(samples, set.first + set.n)) {
-        const struct sample *first = &samples->samples[set.first];
-        if (first->benchmark == BENCHMARK_CONTENTION && first->level == LEVEL_INTER_NODE)
-            shapes[n_shapes++] = (struct shape){first, set.n, set_seconds(samples, set, statistic)};
-    }
+    for (struct sample_set set = {0}; samples_next(samples, BENCHMARK_CONTENTION, LEVEL_INTER_NODE, &set);)
+        shapes[n_shapes++] = (struct shape){&samples->samples[set.first], set.n, set_seconds(samples, set, statistic)};
     return n_shapes;
 }
 
@@ -212,11 +209,10 @@ void fit_contention(const struct fit *fit)
 static struct sample_set find_set(const struct samples *samples, enum benchmark benchmark, enum variant variant,
                                   uint64_t bytes)
 {
-    struct sample_set set = samples_set(samples, 0);
-    for (; set.n > 0; set = samples_set(samples, set.first + set.n)) {
+    struct sample_set set = {0};
+    while (samples_next(samples, benchmark, LEVEL_INTER_NODE, &set)) {
         const struct sample *sample = &samples->samples[set.first];
-        if (sample->benchmark == benchmark && sample->level == LEVEL_INTER_NODE && sample->n == 1 &&
-            sample->variant == variant && sample->bytes >= bytes)
+        if (sample->n == 1 && sample->variant == variant && sample->bytes >= bytes)
             break;
     }
     return set;

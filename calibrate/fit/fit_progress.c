@@ -21,8 +21,10 @@
  * though the sender's own completion still waits until it looks. Over TCP a rendezvous needs an answer of each side in
  * turn: 3. What fits in the buffers of kernel or network card moves by itself: 0. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "calibrate/fit/fits.h"
+#include "share/base/array.h"
 
 #define MOVED_MAX   0.25
 #define STOPPED_MIN 0.75
@@ -32,109 +34,82 @@
 /* Samples that a size needs in each case: a median of fewer may be a disturbance. */
 #define PROGRESS_SAMPLES_MIN 3
 
-enum computing { SENDER, RECEIVER, BOTH, N_COMPUTING };
+/* Who computes meanwhile. */
+enum { NOBODY, SENDER, RECEIVER, BOTH, N_CASES };
 enum fit_progress_outcome { MOVED, STOPPED, UNCLEAR };
 
-static const enum variant variant_of[N_COMPUTING] = {VARIANT_SENDER, VARIANT_RECEIVER, VARIANT_BOTH};
+static const enum variant variant_of[N_CASES] = {VARIANT_ALONE, VARIANT_SENDER, VARIANT_RECEIVER, VARIANT_BOTH};
 
-/* Times of one level, by who computes; the last ones are those where neither does. */
-struct times {
-    struct points left[N_COMPUTING];
-    struct points alone;
+/* One size that was measured often enough. */
+struct progress_size {
+    double bytes;
+    double left_s[N_CASES];
+    int n_cases; /* in which it was */
+    size_t n_samples;
 };
 
 /* What is known of one protocol. */
 struct known {
-    double left[N_COMPUTING]; /* share; NaN: not known */
+    double left[N_CASES]; /* share; NaN: not known */
     bool is_too_small;
     size_t n_sizes;
     size_t n_samples;
 };
 
-static void release(struct times *times)
+/* Finds the sizes with which nobody computed, ascending, for free(), and what they had in the other cases. Returns
+ * their number; raw files of earlier versions have no sample at all. */
+static size_t find_progress_sizes(const struct fit *fit, enum level level, struct progress_size **sizes,
+                                  bool *is_measured)
 {
-    for (int i = 0; i < N_COMPUTING; i++)
-        points_release(&times->left[i]);
-    points_release(&times->alone);
-}
-
-static struct times make_times(const struct fit *fit, enum level level)
-{
-    struct points_wanted wanted = {
-        .like = {.benchmark = BENCHMARK_PROGRESS, .variant = VARIANT_ALONE, .level = (uint8_t)level, .n = 1}};
-    struct times times = {.alone = points_make(fit->samples, fit->options->statistic, &wanted)};
-    for (int i = 0; i < N_COMPUTING; i++) {
-        wanted.like.variant = (uint8_t)variant_of[i];
-        times.left[i] = points_make(fit->samples, fit->options->statistic, &wanted);
+    size_t n = 0;
+    for (int i = NOBODY; i < N_CASES; i++) {
+        const struct points_wanted wanted = {
+            .like = {
+                .benchmark = BENCHMARK_PROGRESS, .variant = (uint8_t)variant_of[i], .level = (uint8_t)level, .n = 1}};
+        struct points points = points_make(fit->samples, fit->options->statistic, &wanted);
+        *is_measured = *is_measured || points.n_points > 0;
+        for (size_t k = 0, at = 0; k < points.n_points; k++) {
+            if (points.counts[k] < PROGRESS_SAMPLES_MIN)
+                continue;
+            if (i == NOBODY) {
+                array_grow(sizes, n, sizeof **sizes);
+                (*sizes)[n++] = (struct progress_size){.bytes = points.bytes[k]};
+            }
+            while (at < n && (*sizes)[at].bytes < points.bytes[k])
+                at++;
+            if (at == n || (*sizes)[at].bytes > points.bytes[k])
+                continue;
+            (*sizes)[at].left_s[i] = points.seconds[k];
+            (*sizes)[at].n_samples += points.counts[k];
+            (*sizes)[at].n_cases++;
+        }
+        points_release(&points);
     }
-    return times;
+    return n;
 }
 
-/* Returns whether there is any sample; raw files of earlier versions have none. */
-static bool fit_progress_is_measured(const struct times *times)
-{
-    bool is = times->alone.n_points > 0;
-    for (int i = 0; i < N_COMPUTING; i++)
-        is = is || times->left[i].n_points > 0;
-    return is;
-}
-
-/* One size that was measured in all cases. */
-struct progress_size {
-    double bytes;
-    double alone_s;
-    double left_s[N_COMPUTING];
-    size_t n_samples;
-};
-
-/* Returns the place of that size; n_points where it was not measured often enough. */
-static size_t fit_progress_find(const struct points *points, double bytes)
-{
-    size_t i = 0;
-    while (i < points->n_points && points->bytes[i] < bytes)
-        i++;
-    bool found = i < points->n_points && !(points->bytes[i] > bytes) && points->counts[i] >= PROGRESS_SAMPLES_MIN;
-    return found ? i : points->n_points;
-}
-
-/* Fills in the i-th size; returns false where a case lacks it. */
-static bool size_of(const struct times *times, size_t i, struct progress_size *size)
-{
-    const struct points *alone = &times->alone;
-    *size = (struct progress_size){alone->bytes[i], alone->seconds[i], {0}, alone->counts[i]};
-    for (int j = 0; j < N_COMPUTING; j++) {
-        size_t place = fit_progress_find(&times->left[j], size->bytes);
-        if (place == times->left[j].n_points)
-            return false;
-        size->left_s[j] = times->left[j].seconds[place];
-        size->n_samples += times->left[j].counts[place];
-    }
-    return alone->counts[i] >= PROGRESS_SAMPLES_MIN;
-}
-
-static struct known know(const struct times *times, const struct machine_protocols *protocols,
+static struct known know(const struct progress_size *sizes, size_t n, const struct machine_protocols *protocols,
                          enum machine_protocol protocol)
 {
-    struct known known = {.left = {NAN, NAN, NAN}};
-    struct progress_size smallest = {0}, size;
-    double all_s = 0, bytes_s = 0, left_s[N_COMPUTING] = {0};
-    for (size_t i = 0; i < times->alone.n_points; i++) {
-        if (!size_of(times, i, &size))
+    struct known known = {.left = {NAN, NAN, NAN, NAN}};
+    const struct progress_size *smallest = NULL;
+    double all_s = 0, left_s[N_CASES] = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (sizes[i].n_cases < N_CASES)
             continue;
-        if (smallest.n_samples == 0)
-            smallest = size;
-        if (!(size.bytes > smallest.bytes) || machine_protocol_of(protocols, (uint64_t)size.bytes) != protocol)
+        if (smallest == NULL)
+            smallest = &sizes[i];
+        if (smallest == &sizes[i] || machine_protocol_of(protocols, (uint64_t)sizes[i].bytes) != protocol)
             continue;
-        all_s += size.alone_s;
-        bytes_s += size.alone_s - smallest.alone_s;
-        for (int j = 0; j < N_COMPUTING; j++)
-            left_s[j] += size.left_s[j] - smallest.left_s[j];
+        all_s += sizes[i].left_s[NOBODY];
+        for (int j = 0; j < N_CASES; j++)
+            left_s[j] += sizes[i].left_s[j] - smallest->left_s[j];
         known.n_sizes++;
-        known.n_samples += size.n_samples;
+        known.n_samples += sizes[i].n_samples;
     }
-    known.is_too_small = known.n_sizes > 0 && bytes_s < BYTES_MIN * all_s;
-    for (int j = 0; j < N_COMPUTING && known.n_sizes > 0 && !known.is_too_small; j++)
-        known.left[j] = left_s[j] / bytes_s;
+    known.is_too_small = known.n_sizes > 0 && left_s[NOBODY] < BYTES_MIN * all_s;
+    for (int j = 0; j < N_CASES && known.n_sizes > 0 && !known.is_too_small; j++)
+        known.left[j] = left_s[j] / left_s[NOBODY];
     return known;
 }
 
@@ -144,7 +119,7 @@ static enum fit_progress_outcome outcome_of(double left)
 }
 
 /* Returns the value of the row; -1 where the shares are ambiguous. */
-static int decide(const double left[N_COMPUTING])
+static int decide(const double left[N_CASES])
 {
     enum fit_progress_outcome sender = outcome_of(left[SENDER]), receiver = outcome_of(left[RECEIVER]),
                               both = outcome_of(left[BOTH]);
@@ -186,11 +161,13 @@ void fit_progress(const struct fit *fit)
         struct machine_protocols protocols;
         if (machine_protocols(fit->machine, level, &protocols, NULL) != 0)
             continue;
-        struct times times = make_times(fit, level);
-        for (size_t i = 0; i < protocols.n && fit_progress_is_measured(&times); i++) {
-            struct known known = know(&times, &protocols, protocols.protocol[i]);
+        struct progress_size *sizes = NULL;
+        bool is_measured = false;
+        size_t n = find_progress_sizes(fit, level, &sizes, &is_measured);
+        for (size_t i = 0; i < protocols.n && is_measured; i++) {
+            struct known known = know(sizes, n, &protocols, protocols.protocol[i]);
             fit_progress_append(fit, &known, level, protocols.protocol[i]);
         }
-        release(&times);
+        free(sizes);
     }
 }

@@ -78,9 +78,9 @@ static void find_steps(const struct samples *samples, enum samples_statistic sta
                        const struct queue *queue, struct steps *steps)
 {
     struct sample_set inorder = {.n = 0};
-    for (struct sample_set set = samples_set(samples, 0); set.n > 0; set = samples_set(samples, set.first + set.n)) {
+    for (struct sample_set set = {0}; samples_next(samples, BENCHMARK_QUEUE, level, &set);) {
         const struct sample *sample = &samples->samples[set.first], *before = &samples->samples[inorder.first];
-        if (sample->benchmark != BENCHMARK_QUEUE || sample->level != level || sample->n < DEPTH_MIN)
+        if (sample->n < DEPTH_MIN)
             continue;
         bool other = inorder.n == 0 || before->n != sample->n;
         if (sample->variant == queue->inorder && other) {
@@ -152,14 +152,11 @@ void fit_queue(const struct fit *fit)
 {
     enum level level = LEVEL_COUNT;
     bool others = false;
-    for (size_t i = 0; i < fit->samples->n_samples; i++) {
-        const struct sample *sample = &fit->samples->samples[i];
-        if (sample->benchmark != BENCHMARK_QUEUE)
-            continue;
-        if (level == LEVEL_COUNT)
-            level = (enum level)sample->level;
-        others = others || sample->level != level;
-    }
+    for (int at = LEVEL_COUNT - 1; at >= 0; at--)
+        if (samples_next(fit->samples, BENCHMARK_QUEUE, (enum level)at, &(struct sample_set){0})) {
+            others = level != LEVEL_COUNT;
+            level = (enum level)at;
+        }
     if (level == LEVEL_COUNT)
         return;
     if (others)

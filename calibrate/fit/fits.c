@@ -7,15 +7,6 @@
 
 #include "share/base/memory.h"
 
-double set_seconds(const struct samples *samples, struct sample_set set, enum samples_statistic statistic)
-{
-    const struct sample *sorted = &samples->samples[set.first];
-    size_t middle = set.n / 2;
-    if (statistic == STATISTIC_MIN)
-        return sorted[0].seconds;
-    return set.n % 2 == 1 ? sorted[middle].seconds : (sorted[middle - 1].seconds + sorted[middle].seconds) / 2;
-}
-
 static bool is_like(const struct sample *sample, const struct sample *like)
 {
     return sample->benchmark == like->benchmark && sample->variant == like->variant && sample->level == like->level &&

@@ -69,9 +69,6 @@ struct points points_make(const struct samples *samples, enum samples_statistic 
                           const struct points_wanted *wanted);
 void points_release(struct points *points);
 
-/* Median or minimum of the seconds of a set, which is sorted by seconds. */
-double set_seconds(const struct samples *samples, struct sample_set set, enum samples_statistic statistic);
-
 /* n / slope, with the interval's ends exchanged; there is no upper end where the slope's interval reaches 0. */
 struct line_value fit_rate(uint64_t n, const struct line_value *slope);
 

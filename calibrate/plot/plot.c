@@ -19,26 +19,6 @@ struct drawing {
 static const struct chart_style points = {.points = true}, pale = {.points = true, .pale = true},
                                 points_on_line = {.points = true, .line = true}, line = {.line = true, .quiet = true};
 
-/* Goes on to the next samples of a benchmark at a level that measure the same; false if there are none. Begin with {0}.
- */
-static bool set_next(const struct drawing *drawing, enum benchmark benchmark, enum level level, struct sample_set *set)
-{
-    for (;;) {
-        *set = samples_set(drawing->samples, set->first + set->n);
-        if (set->n == 0)
-            return false;
-        const struct sample *sample = &drawing->samples->samples[set->first];
-        if (sample->benchmark == benchmark && sample->level == level)
-            return true;
-    }
-}
-
-static double set_median(const struct drawing *drawing, const struct sample_set *set)
-{
-    const struct sample *sample = &drawing->samples->samples[set->first];
-    return (sample[(set->n - 1) / 2].seconds + sample[set->n / 2].seconds) / 2;
-}
-
 /* Adds samples of a set, evenly spaced from the least to the largest. */
 static void set_points(struct drawing *drawing, const struct sample_set *set, double x)
 {
@@ -151,7 +131,7 @@ static void draw_curve(struct drawing *drawing, const struct curve *curve)
 {
     struct sample_set set = {0};
     curve_series(&drawing->charts, &pale, curve);
-    while (set_next(drawing, curve->benchmark, curve->level, &set)) {
+    while (samples_next(drawing->samples, curve->benchmark, curve->level, &set)) {
         const struct sample *sample = &drawing->samples->samples[set.first];
         if (sample->n == curve->n)
             set_points(drawing, &set, (double)sample->bytes);
@@ -256,12 +236,12 @@ static void draw_domains(struct drawing *drawing, enum level level)
 {
     static const char *const shared[DOMAIN_COUNT] = {"", "same L3", "same NUMA node", "same package"};
     struct sample_set set = {0};
-    while (set_next(drawing, BENCHMARK_PINGPONG, level, &set)) {
+    while (samples_next(drawing->samples, BENCHMARK_PINGPONG, level, &set)) {
         const struct sample *sample = &drawing->samples->samples[set.first];
         if (sample->domain == DOMAIN_NONE || sample->bytes == 0)
             continue;
         chart_series(&drawing->charts, &points_on_line, "%s", shared[sample->domain]);
-        chart_point(&drawing->charts, (double)sample->bytes, set_median(drawing, &set));
+        chart_point(&drawing->charts, (double)sample->bytes, set_seconds(drawing->samples, set, STATISTIC_MEDIAN));
     }
 }
 
@@ -271,10 +251,11 @@ static void draw_injection(struct drawing *drawing, enum level level)
     const struct machine_parameter *limit = find_row(drawing->machine, level, PROTOCOL_COUNT, "injection");
     struct charts *charts = &drawing->charts;
     struct sample_set set = {0};
-    while (set_next(drawing, BENCHMARK_INJECTION, level, &set)) {
+    while (samples_next(drawing->samples, BENCHMARK_INJECTION, level, &set)) {
         const struct sample *sample = &drawing->samples->samples[set.first];
         chart_series(charts, &points_on_line, "%.6g KiB", (double)sample->bytes / 1024);
-        chart_point(charts, (double)sample->n, (double)sample->n * (double)sample->bytes / set_median(drawing, &set));
+        chart_point(charts, (double)sample->n,
+                    (double)sample->n * (double)sample->bytes / set_seconds(drawing->samples, set, STATISTIC_MEDIAN));
     }
     struct chart_span n = chart_x_span(charts);
     if (limit == NULL || !(n.low <= n.high))
@@ -297,7 +278,7 @@ static void draw_queue(struct drawing *drawing, enum level level)
                                  [VARIANT_UNEXPECTED_INORDER] = {"unexpected, in order", true, CHART_RED},
                                  [VARIANT_UNEXPECTED_REVERSED] = {"unexpected, reversed", false, CHART_RED}};
     struct sample_set set = {0};
-    while (set_next(drawing, BENCHMARK_QUEUE, level, &set)) {
+    while (samples_next(drawing->samples, BENCHMARK_QUEUE, level, &set)) {
         const struct sample *sample = &drawing->samples->samples[set.first];
         struct chart_style style = {.colour = variants[sample->variant].colour,
                                     .points = true,
@@ -306,7 +287,7 @@ static void draw_queue(struct drawing *drawing, enum level level)
         if (variants[sample->variant].name == NULL)
             continue;
         chart_series(&drawing->charts, &style, "%s", variants[sample->variant].name);
-        chart_point(&drawing->charts, (double)sample->n, set_median(drawing, &set));
+        chart_point(&drawing->charts, (double)sample->n, set_seconds(drawing->samples, set, STATISTIC_MEDIAN));
         style.line = false;
         style.pale = true;
         chart_series(&drawing->charts, &style, "%s", variants[sample->variant].name);
@@ -335,14 +316,15 @@ static void draw_contention(struct drawing *drawing, enum level level)
     const struct machine_parameter *delta = find_row(drawing->machine, level, PROTOCOL_COUNT, "delta");
     struct charts *charts = &drawing->charts;
     struct sample_set set = {0};
-    while (set_next(drawing, BENCHMARK_CONTENTION, level, &set)) {
+    while (samples_next(drawing->samples, BENCHMARK_CONTENTION, level, &set)) {
         const struct sample *sample = &drawing->samples->samples[set.first];
         bool alone = sample->variant == VARIANT_ALONE;
         const struct chart_style style = {.points = true, .hollow = alone, .quiet = alone};
         if (!alone && sample->variant != VARIANT_SHARED)
             continue;
         chart_series(charts, &style, "messages a process: %u", sample->count);
-        chart_point(charts, (double)sample->n * sample->count * (double)sample->bytes, set_median(drawing, &set));
+        chart_point(charts, (double)sample->n * sample->count * (double)sample->bytes,
+                    set_seconds(drawing->samples, set, STATISTIC_MEDIAN));
     }
     struct chart_span bytes = chart_x_span(charts);
     if (delta == NULL || !(bytes.low <= bytes.high))
@@ -362,7 +344,7 @@ static void draw_outcomes(struct drawing *drawing, enum level level, enum benchm
     struct sample_set set = {0};
     double row = 0;
     bool any = false;
-    while (set_next(drawing, benchmark, level, &set)) {
+    while (samples_next(drawing->samples, benchmark, level, &set)) {
         const struct sample *sample = &drawing->samples->samples[set.first];
         bool taken = sample->variant == VARIANT_TAKEN;
         if (sample->bytes == 0 || (!taken && sample->variant != VARIANT_REFUSED))

@@ -53,6 +53,23 @@ struct sample_set samples_set(const struct samples *samples, size_t first)
     return set;
 }
 
+bool samples_next(const struct samples *samples, enum benchmark benchmark, enum level level, struct sample_set *set)
+{
+    do {
+        *set = samples_set(samples, set->first + set->n);
+    } while (set->n > 0 &&
+             (samples->samples[set->first].benchmark != benchmark || samples->samples[set->first].level != level));
+    return set->n > 0;
+}
+
+double set_seconds(const struct samples *samples, struct sample_set set, enum samples_statistic statistic)
+{
+    const struct sample *sorted = &samples->samples[set.first];
+    if (statistic == STATISTIC_MIN)
+        return sorted[0].seconds;
+    return set.n % 2 == 1 ? sorted[set.n / 2].seconds : (sorted[set.n / 2 - 1].seconds + sorted[set.n / 2].seconds) / 2;
+}
+
 static int samples_compare_samples(const void *left, const void *right)
 {
     const struct sample *a = left, *b = right;

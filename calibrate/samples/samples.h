@@ -147,7 +147,13 @@ struct sample_set {
 /* The samples from first on that measure the same; n is 0 behind the last one. */
 struct sample_set samples_set(const struct samples *samples, size_t first);
 
+/* Goes on to the next set of a benchmark at a level; begin with {0}. Returns false where there is none. */
+bool samples_next(const struct samples *samples, enum benchmark benchmark, enum level level, struct sample_set *set);
+
 enum samples_statistic { STATISTIC_MEDIAN = 0, STATISTIC_MIN };
+
+/* Median or minimum of the seconds of a set. */
+double set_seconds(const struct samples *samples, struct sample_set set, enum samples_statistic statistic);
 
 /* One time a size of one (level, n, benchmark), by ascending size. */
 struct curve {
