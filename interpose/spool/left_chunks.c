@@ -8,7 +8,10 @@
 #define LOOK_AGAIN  16U /* chunks, whenever one is added */
 #define FIRST_BYTES 16384U
 
-enum { MOST_LEVEL = SPOOL_NO_BURSTS - 1, MOST_CUT = 10 };
+/* Many short bursts say more of a run than a few long ones: while fewer than MANY_BURSTS stay, they are shortened first,
+ * down to 0.1 s / 2^SHORT_CUT, which still is many steps of a program, and as long as one takes LONG_BURST chunks or
+ * more, of which those at its ends are kept for a part. */
+enum { MOST_LEVEL = SPOOL_NO_BURSTS - 1, MOST_CUT = 10, MANY_BURSTS = 16, SHORT_CUT = 3, LONG_BURST = 6 };
 
 /* Returns whether something may still be stored into a record, or read from it. The end of a record is stored last. */
 static int is_open(uint8_t *record)
@@ -154,8 +157,8 @@ static int left_stays(const struct left_chunks *chunks, const struct left_chunk 
 struct left_found {
     int is_mapped;       /* 1: those that are not mapped do not count */
     int64_t first, last; /* bursts of those that stay and have no open record */
-    int stays;
-    int is_cuttable; /* a stronger cut would spare one */
+    uint32_t stay;       /* number of those */
+    int is_cuttable;     /* a stronger cut would spare one */
 };
 
 /* Returns whether the chunk may be taken. */
@@ -166,9 +169,9 @@ static int left_may_go(const struct left_chunks *chunks, struct left_chunk *chun
         return 0;
     if (!left_stays(chunks, chunk, chunks->header->burst_cut, &first, &last))
         return 1;
-    found->first = !found->stays || first < found->first ? first : found->first;
-    found->last = !found->stays || last > found->last ? last : found->last;
-    found->stays = 1;
+    found->first = found->stay == 0 || first < found->first ? first : found->first;
+    found->last = found->stay == 0 || last > found->last ? last : found->last;
+    found->stay++;
     found->is_cuttable |= !left_stays(chunks, chunk, MOST_CUT, &first, &last);
     return 0;
 }
@@ -190,11 +193,15 @@ static int left_keep_less(struct left_chunks *chunks, const struct left_found *f
 {
     struct spool_header *header = chunks->header;
     uint32_t level = header->burst_level;
-    if (!found->stays)
+    if (found->stay == 0)
         return 0;
-    if (found->first < found->last && level < MOST_LEVEL)
+    int64_t bursts = found->last - found->first + 1;
+    int can_cut = found->is_cuttable && header->burst_cut < MOST_CUT;
+    int cuts_first =
+        can_cut && header->burst_cut < SHORT_CUT && bursts < MANY_BURSTS && found->stay >= bursts * LONG_BURST;
+    if (found->first < found->last && level < MOST_LEVEL && !cuts_first)
         __atomic_store_n(&header->burst_level, level + 1, __ATOMIC_RELAXED);
-    else if (found->is_cuttable && header->burst_cut < MOST_CUT)
+    else if (can_cut)
         __atomic_store_n(&header->burst_cut, header->burst_cut + 1, __ATOMIC_RELAXED);
     else if (choice == LEFT_ANY)
         __atomic_store_n(&header->burst_level, SPOOL_NO_BURSTS, __ATOMIC_RELAXED);
