@@ -8,10 +8,10 @@
 #define LOOK_AGAIN  16U /* chunks, whenever one is added */
 #define FIRST_BYTES 16384U
 
-/* Many short bursts say more of a run than a few long ones: while fewer than MANY_BURSTS stay, they are shortened first,
- * down to 0.1 s / 2^SHORT_CUT, which still is many steps of a program, and as long as one takes LONG_BURST chunks or
- * more, of which those at its ends are kept for a part. */
-enum { MOST_LEVEL = SPOOL_NO_BURSTS - 1, MOST_CUT = 10, MANY_BURSTS = 16, SHORT_CUT = 3, LONG_BURST = 6 };
+/* Many short bursts say more of a run than a few long ones: while fewer than MANY_BURSTS stay, they are shortened
+ * first, down to 0.1 s / 2^SHORT_CUT, which still is many steps of a program that makes so many calls, and as long as
+ * one takes LONG_BURST chunks or more, of which those at its ends are kept for a part. */
+enum { MOST_LEVEL = SPOOL_NO_BURSTS - 1, MOST_CUT = 10, MANY_BURSTS = 64, SHORT_CUT = 6, LONG_BURST = 3 };
 
 /* Returns whether something may still be stored into a record, or read from it. The end of a record is stored last. */
 static int is_open(uint8_t *record)

@@ -8,6 +8,7 @@
 #include "predictor/run/run_efficiency.h"
 #include "predictor/run_read/run_read.h"
 #include "report/collect/report.h"
+#include "report/diagnose/course.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
@@ -482,6 +483,15 @@ static void finish_activity(struct report *report, struct activity_sums *sums, c
     free(sums->sites);
 }
 
+/* Adds what the course of the run says where not all calls are known one by one. */
+static void judge_course(struct report *report)
+{
+    struct error reason;
+    if (report->result == 0 && course_collect(&report->findings, &report->pool, report->database, report->path,
+                                              report->run.duration_s, &reason) != 0)
+        report->no_findings = report_reason(report, &reason);
+}
+
 /* Sums a run that was read, and looks for findings. */
 static void judge_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
                       struct findings_watch *watch)
@@ -501,6 +511,8 @@ static void judge_run(struct report *report, struct run_program *program, struct
         0) {
         findings_release(&report->findings);
         report->no_findings = report_reason(report, &reason);
+    } else if (report->whole.detail != WHOLE_ALL) {
+        judge_course(report);
     }
 }
 
@@ -513,6 +525,7 @@ static void judge_totals(struct report *report)
     finish_activity(report, &sums, &(struct run_program){0});
     report->no_findings = "the trace has totals alone: late ranks and waits need single calls, which a recording "
                           "without --sums has";
+    judge_course(report);
 }
 
 /* Adds up the windows of all ranks by the parts of the run in which they lie. */

@@ -170,6 +170,52 @@ static void persistent(long steps)
             MPI_Request_free(&requests[i][side]);
 }
 
+#if MPI_VERSION >= 4
+enum { PARTITIONS = 4 };
+
+/* Messages in four partitions, of which the last one becomes ready first. */
+static void partitioned(long steps)
+{
+    static MPI_Request requests[SIZES][2];
+    MPI_Status statuses[2];
+    for (int i = 0; i < SIZES; i++) {
+        MPI_Precv_init(in, PARTITIONS, size_of(i) / PARTITIONS, MPI_BYTE, left, 7, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &requests[i][0]);
+        MPI_Psend_init(out, PARTITIONS, size_of(i) / PARTITIONS, MPI_BYTE, right, 7, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &requests[i][1]);
+    }
+    for (long k = 0; k < steps; k++) {
+        MPI_Startall(2, requests[k % SIZES]);
+        for (int part = PARTITIONS; part-- > 0;)
+            MPI_Pready(part, requests[k % SIZES][1]);
+        MPI_Waitall(2, requests[k % SIZES], statuses);
+        count("MPI_Startall", 2, 2 * (uint64_t)size_of(k));
+        count("MPI_Waitall", 1, 0);
+    }
+    for (int i = 0; i < SIZES; i++)
+        for (int side = 0; side < 2; side++)
+            MPI_Request_free(&requests[i][side]);
+}
+#endif
+
+/* Exchanges for so many seconds; for a thirtieth of them, from 0.6 of them on, the last rank is slow. */
+static void slow_stretch(long seconds)
+{
+    double begin_s = MPI_Wtime(), until_s = (double)seconds;
+    enum { FAST, SLOW, OVER } now = FAST;
+    for (long k = 0; now != OVER; k++) {
+        if (k % 256 == 0) {
+            double passed = (MPI_Wtime() - begin_s) / until_s;
+            now = passed >= 1 ? OVER : passed >= 0.6 && passed < 0.6 + 1 / 30.0 ? SLOW : FAST;
+            MPI_Bcast(&now, sizeof now, MPI_BYTE, 0, MPI_COMM_WORLD);
+            count("MPI_Bcast", 1, sizeof now);
+        }
+        if (now == SLOW && rank == size - 1)
+            pause_us(2000);
+        exchange(MPI_COMM_WORLD, 0, k);
+    }
+}
+
 static void one_sided(long steps)
 {
     MPI_Win window;
@@ -266,12 +312,19 @@ int main(int argc, char **argv)
                  {"files", files, 100000},
                  {"collectives", collectives, 50000},
                  {"changing", changing, 100000},
-                 {"polls", polls, 100000}};
+#if MPI_VERSION >= 4
+                 {"partitioned", partitioned, 100000},
+#endif
+                 {"polls", polls, 100000},
+                 {"slow_stretch", slow_stretch, 30}};
     size_t kind = 0, n_kinds = sizeof kinds / sizeof *kinds;
     while (kind < n_kinds && (argc < 2 || strcmp(argv[1], kinds[kind].name) != 0))
         kind++;
     if (kind == n_kinds) {
-        fprintf(stderr, "usage: numbered KIND [STEPS]\n");
+        fprintf(stderr, "usage: numbered KIND [STEPS]\nkinds:");
+        for (size_t i = 0; i < n_kinds; i++)
+            fprintf(stderr, " %s", kinds[i].name);
+        fprintf(stderr, "\n");
         return 2;
     }
     int got;

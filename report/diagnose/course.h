@@ -1,0 +1,12 @@
+/* The stretch of the run in which the others wait for one rank, by the course of the run alone. */
+#ifndef MPISTAIR_REPORT_COURSE_H
+#define MPISTAIR_REPORT_COURSE_H
+
+#include "report/diagnose/diagnosis.h"
+
+/* Adds a finding (late-stretch) to those of a run of run_s seconds that is not known call by call. Returns 0, or -1
+ * with *error. */
+int course_collect(struct findings *findings, struct pool *pool, sqlite3 *database, const char *path, double run_s,
+                   struct error *error);
+
+#endif
