@@ -302,21 +302,23 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(long steps);
         long steps;
-    } kinds[] = {{"halo", halo, 100000},
-                 {"wavefront", wavefront, 200000},
-                 {"master_worker", master_worker, 60000},
-                 {"communicators", communicators, 60000},
-                 {"threads", threads, 9000},
-                 {"persistent", persistent, 100000},
-                 {"one_sided", one_sided, 200000},
-                 {"files", files, 100000},
-                 {"collectives", collectives, 50000},
-                 {"changing", changing, 100000},
+    } kinds[] = {
+        {"halo", halo, 100000},
+        {"wavefront", wavefront, 200000},
+        {"master_worker", master_worker, 60000},
+        {"communicators", communicators, 60000},
+        {"threads", threads, 9000},
+        {"persistent", persistent, 100000},
+        {"one_sided", one_sided, 200000},
+        {"files", files, 100000},
+        {"collectives", collectives, 50000},
+        {"changing", changing, 100000},
 #if MPI_VERSION >= 4
-                 {"partitioned", partitioned, 100000},
+        {"partitioned", partitioned, 100000},
 #endif
-                 {"polls", polls, 100000},
-                 {"slow_stretch", slow_stretch, 30}};
+        {"polls", polls, 100000},
+        {"slow_stretch", slow_stretch, 30}
+    };
     size_t kind = 0, n_kinds = sizeof kinds / sizeof *kinds;
     while (kind < n_kinds && (argc < 2 || strcmp(argv[1], kinds[kind].name) != 0))
         kind++;
