@@ -4,6 +4,7 @@
  * A rank that polls inside MPI loses nothing by waiting for a processor, so only the computation's part counts
  * (diagnosis.c, busy_share). */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,31 +12,28 @@
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
 
-/* Least part of its calls that a rank makes on a processor that it is bound to: others move when they wait. */
-#define BUSY_BOUND 0.95
+/* How much of a processor the ranks that are on it use together, if they are bound to it: all, and no more. */
+#define BUSY_LEAST_FULL 0.9
+#define BUSY_MOST_FULL  1.1
 
-static bool busy_is_bound(const struct run_program *program, size_t rank)
+/* Finds ranks that have a processor of a machine to themselves, but not each of them: the first two. */
+static bool busy_find_shared(const struct diagnosis *diagnosis, size_t *one, size_t *other)
 {
-    double there = 0, all = 0;
-    for (size_t i = 0; i < program->n_strands; i++)
-        for (size_t k = 0; program->strands[i].rank == rank && k < program->strands[i].n_steps; k++) {
-            int32_t processor = program->steps[program->strands[i].first_step + k].processor;
-            all += processor > 0;
-            there += processor > 0 && processor == program->ranks[rank].processor + 1;
+    const struct run_rank *ranks = diagnosis->program.ranks;
+    size_t n = diagnosis->program.n_ranks;
+    for (*one = 0; *one < n; ++*one) {
+        double used_s = fmax(ranks[*one].run_s, 0);
+        *other = 0;
+        for (size_t i = *one + 1; ranks[*one].processor >= 0 && i < n; i++) {
+            if (ranks[i].machine != ranks[*one].machine || ranks[i].processor != ranks[*one].processor)
+                continue;
+            *other = *other == 0 ? i : *other;
+            used_s += fmax(ranks[i].run_s, 0);
         }
-    return there >= BUSY_BOUND * all;
-}
-
-/* Finds two ranks that were on the same processor of a machine: the first two. */
-static bool busy_find_shared(const struct run_program *program, size_t *one, size_t *other)
-{
-    for (*one = 0; *one < program->n_ranks; ++*one)
-        for (*other = *one + 1; program->ranks[*one].processor >= 0 && *other < program->n_ranks; ++*other)
-            if (program->ranks[*one].machine == program->ranks[*other].machine &&
-                program->ranks[*one].processor == program->ranks[*other].processor &&
-                program->ranks[*other].follows != *one + 1 && busy_is_bound(program, *one) &&
-                busy_is_bound(program, *other))
-                return true;
+        double share = used_s / fmax(diagnosis->rank_s[*one], 1e-9);
+        if (*other > 0 && share >= BUSY_LEAST_FULL && share <= BUSY_MOST_FULL)
+            return true;
+    }
     return false;
 }
 
@@ -62,12 +60,12 @@ int diagnose_busy_processors(struct diagnosis *diagnosis)
     int result = crowding_find(diagnosis->database, diagnosis->path, &crowded, diagnosis->error);
     if (crowded.nodes > 0)
         finding.kind = FINDING_CROWDED;
-    if (crowded.nodes == 0 && busy_find_shared(program, &one, &other)) {
+    if (crowded.nodes == 0 && busy_find_shared(diagnosis, &one, &other)) {
         finding.kind = FINDING_BINDING;
         for (uint32_t i = 0; i < program->n_places; i++)
             mend_rest(program, finding.mend, i, 1 - diagnosis->busy_share[program->places[i].rank]);
-        snprintf(crowd, sizeof crowd, ": ranks %zu and %zu share processor %" PRId32 ", others are free", one, other,
-                 program->ranks[one].processor);
+        snprintf(crowd, sizeof crowd, ": ranks %zu and %zu share processor %" PRId32 ", nobody else is on it", one,
+                 other, program->ranks[one].processor);
     }
     if (crowded.nodes > 0)
         snprintf(crowd, sizeof crowd, ": %" PRId64 " ranks share %" PRId64, crowded.ranks, crowded.processors);

@@ -3,7 +3,8 @@
  *
  * What calls follow each other, and how many bytes a rank hands in, is no matter of chance. Whether a barrier costs
  * anything is: where ranks are late by chance, the next meeting waits for them as well, so that a barrier is named only
- * if the run without it is shorter. */
+ * if the run without it is shorter, and if ranks wait there for longer than computation that
+ * waited for processors, and those that wait for it, explain. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static int joint_judge_barrier(struct diagnosis *diagnosis, uint32_t site, const
     uint64_t each = sums->calls / diagnosis->sites[site].n_ranks;
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if (!run_collective_named(diagnosis->program.sites[site].function, "barrier") || each < JOINT_LEAST_BARRIERS ||
-        sums->one_sided || wait_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        sums->one_sided || wait_s - 2 * diagnosis->queued_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;

@@ -101,6 +101,7 @@ static void sum_ranks(struct diagnosis *diagnosis)
         diagnosis->rank_s[rank] = time_s;
         diagnosis->busy_share[rank] = busy_share(&program->ranks[rank], time_s, computed_s[rank]);
         diagnosis->all_s += time_s;
+        diagnosis->queued_s += computed_s[rank] * diagnosis->busy_share[rank];
     }
     free(computed_s);
 }

@@ -58,6 +58,7 @@ struct diagnosis {
     double all_s;                     /* time of all ranks */
     double run_s;                     /* what was recorded of the run, as run_retime has it */
     double *rank_s;                   /* [n_ranks] */
+    double queued_s;                  /* that computation waited for processors, as far as that is known */
     double *busy_share;               /* [n_ranks] of its computation it waited for a processor; 0: not known */
     struct diagnosis_course *courses; /* [n_ranks] less what it waited for a processor */
     struct diagnosis_place *places;   /* [n_places] */

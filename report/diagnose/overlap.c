@@ -1,7 +1,8 @@
 /* Finds waits that come too early, and messages that move only in the wait.
  *
  * Whether the work behind a wait needs the messages is not known; what is known is whether the run would be shorter if
- * it did not: the replay says so, and what gains less than the kind's least gain is not named. Messages that do not
+ * it did not: the replay says so, and what gains less than the kind's least gain, or may as well come from ranks that
+ * waited for processors, and let others wait, is not named. Messages that do not
  * move during work need in the wait as long for it as if there had been no work, though that was long enough. */
 #include <inttypes.h>
 #include <math.h>
@@ -71,7 +72,8 @@ static int overlap_judge_early(struct diagnosis *diagnosis, uint32_t site, const
     struct finding finding = diagnosis_finding(FINDING_EARLY_WAIT, sums->hidden_s);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if ((double)sums->direct < OVERLAP_MOST_CALLS * (double)sums->calls ||
-        !(sums->hidden_s >= OVERLAP_MOST_TIME * late_s) || finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        !(sums->hidden_s >= OVERLAP_MOST_TIME * late_s) ||
+        finding.cost_s - 2 * diagnosis->queued_s < FINDING_LEAST_SHARE * diagnosis->all_s)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;

@@ -636,8 +636,10 @@ def machine(folder):
         made.meet(31)
     made.waits = {rank: 30 * MS for rank in range(4)}
     expect_kind("more ranks than processors", folder, made, "busy-processors", "for processors that others had")
-    row = (findings(made.write(folder / "a.db", "UPDATE process SET processor = min(rank, 2);")) or [[""] * 8])[0]
-    check("two on a processor", row[0] == "binding" and row[7].endswith(": ranks 2 and 3 share processor 2, others are free"), row)
+    row = (findings(made.write(folder / "a.db", "UPDATE process SET processor = min(rank, 2), run_ns = iif(rank < 2, 1, 0.5) * observed_ns;")) or [[""] * 8])[0]
+    apart = kinds(made.write(folder / "a.db", "UPDATE process SET processor = min(rank, 2);"))
+    check("two that were more than a processor can give", apart == ["busy-processors"], apart)
+    check("two on a processor", row[0] == "binding" and row[7].endswith(": ranks 2 and 3 share processor 2, nobody else is on it"), row)
     crowded = made.write(folder / "a.db", "UPDATE node SET processors = 2;")
     check("crowded", kinds(crowded) == ["crowded"] and "4 ranks share 2" in findings(crowded)[0][7], findings(crowded))
 
