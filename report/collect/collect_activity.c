@@ -326,7 +326,8 @@ static void sum_rows(struct report *report, const struct activity_sums *sums, co
     struct report_activities *activities = &report->activities;
     for (size_t kind = 0; kind < SPENT_COUNT; kind++) {
         struct report_activity *row = &activities->rows[kind];
-        *row = (struct report_activity){.least_s = INFINITY, .most_s = -INFINITY, .most_rank = -1};
+        *row = (struct report_activity){
+            .name = report_activity_name[kind], .least_s = INFINITY, .most_s = -INFINITY, .most_rank = -1};
         for (size_t rank = 0; rank < sums->n_ranks; rank++) {
             double time_s = sums->ranks[rank].time_s[kind];
             row->time_s += time_s;

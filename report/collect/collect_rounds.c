@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "interpose/sums/concurrent_rounds.h"
+#include "predictor/models/judgement.h"
 #include "predictor/run/laws/run_choice.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"
@@ -300,6 +301,13 @@ static void collect_replicate(struct report *report)
 const struct fields report_model_fields =
     FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options));
 
+const struct fields report_model_values =
+    FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options),
+           FIELD(report_model, rounds), FIELD(report_model, error), FIELD_AS("error_withheld", report_model, withheld),
+           FIELD(report_model, mape), FIELD(report_model, bias), FIELD_OR_NULL(report_model, worst_rank),
+           FIELD(report_model, worst_actual_s), FIELD(report_model, worst_model_s), FIELD(report_model, coverage),
+           FIELD(report_model, extrapolated), FIELD(report_model, judgement));
+
 /* Adds the models of a query, whose ?1 is order, that are wanted. */
 static void add_models(struct report *report, const char *sql, const char *order, bool rounds,
                        const struct report_choice *choice, struct nearest *nearest)
@@ -319,6 +327,8 @@ static void add_models(struct report *report, const char *sql, const char *order
                                      .withheld = rounds && report->concurrent_share > CONCURRENT_LIMIT,
                                      .coverage = rounds ? 0 : 1};
         fields_read(&columns, &model, &rows, 0, &report->pool);
+        model.judgement =
+            model.withheld ? "" : judgement_of(model.error, rounds ? report->round_messages : report->messages);
         nearest_add(nearest, choice->model != NULL ? model.model : model.machine);
         if ((choice->machine != NULL && strcmp(choice->machine, model.machine) != 0) ||
             (choice->model != NULL && strcmp(choice->model, model.model) != 0))

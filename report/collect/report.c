@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "calibrate/machine/machine_database.h"
-#include "predictor/models/judgement.h"
 #include "share/base/array.h"
 #include "share/base/order.h"
 
@@ -100,11 +99,6 @@ size_t report_best_model(const struct report *report)
 {
     size_t best = best_of(report, false);
     return best < report->n_models ? best : report_best_of_rounds(report);
-}
-
-const char *report_judgement(const struct report *report, const struct report_model *model)
-{
-    return model->withheld ? "" : judgement_of(model->error, model->rounds ? report->round_messages : report->messages);
 }
 
 static int compare_rank(const void *left, const void *right)

@@ -36,6 +36,7 @@ enum report_activity_kind activity_kind(const char *function);
 
 /* An activity, summed over the ranks. */
 struct report_activity {
+    const char *name;     /* as in report_activity_name */
     double time_s, share; /* of all ranks */
     double least_s, most_s;
     int64_t most_rank; /* with most_s */
@@ -152,6 +153,7 @@ struct report_model {
     bool rounds;       /* of rounds one by one; else a law over the whole run */
     bool withheld;     /* of rounds that overlap so much that its error is no claim */
     bool extrapolated;
+    const char *judgement;    /* of its error, as judgement_of says; "" where it is withheld */
     double error, mape, bias; /* T eq. 11, mean absolute percentage error, bias */
     int64_t worst_rank;
     double worst_actual_s, worst_model_s;
@@ -399,10 +401,10 @@ struct report_gpu {
 /* The members of these structs, as queries read them, and JSON and CSV show them. */
 extern const struct fields report_run_fields, report_run_numbers, report_program_fields, report_level_fields,
     report_count_fields, report_off_fields, report_waited_fields, report_completeness_fields, report_model_fields,
-    report_kind_fields, report_rank_model_fields, report_rank_part_fields, report_rank_visible_fields,
-    report_rank_fields, report_partner_fields, report_wait_fields, report_site_error_fields, report_late_fields,
-    report_replay_place_fields, report_replay_part_fields, report_replay_efficiency_fields, report_replay_fields,
-    report_site_name_fields, report_site_fields, report_sites_fields, report_partitioned_fields,
+    report_model_values, report_kind_fields, report_rank_model_fields, report_rank_part_fields,
+    report_rank_visible_fields, report_rank_fields, report_partner_fields, report_wait_fields, report_site_error_fields,
+    report_late_fields, report_replay_place_fields, report_replay_part_fields, report_replay_efficiency_fields,
+    report_replay_fields, report_site_name_fields, report_site_fields, report_sites_fields, report_partitioned_fields,
     report_partitions_fields, report_fine_kind_fields;
 
 struct report {
@@ -504,8 +506,6 @@ size_t report_find_model(const struct report *report, struct cursor *rows, int f
 size_t report_best_model(const struct report *report);
 /* Returns the model of rounds with the smallest error, n_models where none has one. */
 size_t report_best_of_rounds(const struct report *report);
-/* Returns what judgement_of says of the model's error, "" where it is withheld. */
-const char *report_judgement(const struct report *report, const struct report_model *model);
 /* Returns the rank of that number, NULL if there is none. */
 struct report_rank *report_find_rank(const struct report *report, int64_t number);
 /* Returns a rank's time in rounds outside MPI, in s; NaN where it is not known. */

@@ -72,25 +72,16 @@ struct doctor {
     unsigned recordable; /* MPIs that have launcher, library and backend */
 };
 
-/* Adds a check and prints what was found. */
-static void __attribute__((format(printf, 4, 5)))
-add_check(struct doctor *doctor, const char *name, enum doctor_state state, const char *format, ...)
+/* Adds a check with what to do about it (advice, NULL: nothing), and prints what was found. */
+static void __attribute__((format(printf, 5, 6)))
+add_check(struct doctor *doctor, const char *name, enum doctor_state state, const char *advice, const char *format, ...)
 {
     size_t at = doctor->n_checks < DOCTOR_MAX_CHECKS ? doctor->n_checks++ : DOCTOR_MAX_CHECKS - 1;
     doctor->checks[at] = (struct doctor_check){.name = name, .state = state};
+    snprintf(doctor->checks[at].advice, sizeof doctor->checks[at].advice, "%s", advice != NULL ? advice : "");
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(doctor->checks[at].found, sizeof doctor->checks[at].found, format, arguments);
-    va_end(arguments);
-}
-
-/* Prints what to do about the last check. */
-static void __attribute__((format(printf, 2, 3))) advise(struct doctor *doctor, const char *format, ...)
-{
-    struct doctor_check *check = &doctor->checks[doctor->n_checks - 1];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(check->advice, sizeof check->advice, format, arguments);
     va_end(arguments);
 }
 
@@ -166,16 +157,18 @@ static void look_at_processors(struct doctor *doctor)
 {
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) != 0 || hwloc_topology_load(topology) != 0) {
-        add_check(doctor, "processors", DOCTOR_MISSING, "hwloc cannot read this machine");
-        advise(doctor, "give the place of every rank by MPISTAIR_PLACEMENT=L.csv (rank,node,socket)");
+        add_check(doctor, "processors", DOCTOR_MISSING,
+                  "give the place of every rank by MPISTAIR_PLACEMENT=L.csv (rank,node,socket)",
+                  "hwloc cannot read this machine");
         return;
     }
     unsigned api = hwloc_get_api_version();
     int sockets = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
     int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
     int units = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-    add_check(doctor, "processors", DOCTOR_OK, "%d socket%s, %d core%s, %d processor%s, NUMA nodes %d (hwloc %u.%u%s)",
-              sockets, sockets == 1 ? "" : "s", cores, cores == 1 ? "" : "s", units, units == 1 ? "" : "s",
+    add_check(doctor, "processors", DOCTOR_OK, NULL,
+              "%d socket%s, %d core%s, %d processor%s, NUMA nodes %d (hwloc %u.%u%s)", sockets, sockets == 1 ? "" : "s",
+              cores, cores == 1 ? "" : "s", units, units == 1 ? "" : "s",
               hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE), api >> 16, (api >> 8) & 0xff,
               hwloc_topology_is_thissystem(topology) ? "" : ", not of this machine: an HWLOC_ variable is set");
     hwloc_topology_destroy(topology);
@@ -202,11 +195,11 @@ static void look_at_clock(struct doctor *doctor)
         last = clock_ticks(clock);
     (void)last;
     double each_ns = (double)(clock_monotonic_ns() - start) / TIMESTAMPS;
-    add_check(doctor, "clock", each_ns > 200 ? DOCTOR_NOTE : DOCTOR_OK,
+    bool slow = each_ns > 200;
+    add_check(doctor, "clock", slow ? DOCTOR_NOTE : DOCTOR_OK,
+              slow ? "timestamps this slow show in short messages; a kernel whose clock source is tsc is faster" : NULL,
               "kernel's source %s; recorded with %s, %.0f ns a timestamp", source,
               clock == SPOOL_CLOCK_TSC ? "the TSC" : "CLOCK_MONOTONIC", each_ns);
-    if (each_ns > 200)
-        advise(doctor, "timestamps this slow show in short messages; a kernel whose clock source is tsc is faster");
 }
 
 /* Returns the name of a file system by the magic number of statfs(2), NULL for some other one. *remote is set if it is
@@ -256,22 +249,21 @@ static void look_at_spools(struct doctor *doctor)
         unlink(path);
     }
     if (failure != 0 || statfs(folder, &system) != 0) {
-        add_check(doctor, "spools", DOCTOR_MISSING, "%.300s: cannot be written: %s", folder,
-                  strerror(failure != 0 ? failure : errno));
-        advise(doctor, "set MPISTAIR_SPOOL to a folder with room on a local disk");
+        add_check(doctor, "spools", DOCTOR_MISSING, "set MPISTAIR_SPOOL to a folder with room on a local disk",
+                  "%.300s: cannot be written: %s", folder, strerror(failure != 0 ? failure : errno));
         return;
     }
     doctor->spool_works = true;
     bool remote;
     const char *name = file_system((long)system.f_type, &remote);
     double free_bytes = (double)system.f_bavail * (double)system.f_bsize;
-    add_check(doctor, "spools", remote || free_bytes < 1e9 ? DOCTOR_NOTE : DOCTOR_OK, "%.300s%s%s: %s, %.1f GB free",
+    const char *advice = remote ? "a network file system: set MPISTAIR_SPOOL to a folder on the node, as /tmp"
+                         : free_bytes < 1e9
+                             ? "less than the 1 GB that a node may fill: set MPISTAIR_SPOOL or MPISTAIR_SPOOL_LIMIT"
+                             : NULL;
+    add_check(doctor, "spools", advice != NULL ? DOCTOR_NOTE : DOCTOR_OK, advice, "%.300s%s%s: %s, %.1f GB free",
               folder, variable != NULL ? ", from " : "", variable != NULL ? variable : "",
               name != NULL ? name : "a file system not known here", free_bytes / 1e9);
-    if (remote)
-        advise(doctor, "a network file system: set MPISTAIR_SPOOL to a folder on the node, as /tmp");
-    else if (free_bytes < 1e9)
-        advise(doctor, "less than the 1 GB that a node may fill: set MPISTAIR_SPOOL or MPISTAIR_SPOOL_LIMIT");
 }
 
 static void look_at_defaults(struct doctor *doctor)
@@ -284,13 +276,12 @@ static void look_at_defaults(struct doctor *doctor)
         if (value != NULL && used < sizeof keys)
             used += (size_t)snprintf(keys + used, sizeof keys - used, "%s%s=%s%s", used > 0 ? ", " : ": ", name, value,
                                      getenv(name) != NULL ? " (the environment has it, too, and wins)" : "");
-    add_check(doctor, "defaults", is_wrong ? DOCTOR_NOTE : DOCTOR_OK, "%.300s%s",
+    add_check(doctor, "defaults", is_wrong ? DOCTOR_NOTE : DOCTOR_OK,
+              is_wrong ? "mend the file; its keys are in mpistair(1), FILES" : NULL, "%.300s%s",
               is_wrong       ? complaint
               : file != NULL ? file
                              : "none",
               keys);
-    if (is_wrong)
-        advise(doctor, "mend the file; its keys are in mpistair(1), FILES");
 }
 
 static void look_at_preload(struct doctor *doctor)
@@ -298,8 +289,7 @@ static void look_at_preload(struct doctor *doctor)
     struct error error;
     char library[PATH_MAX], variable[PATH_MAX + 16], program[] = "/bin/cat", maps[] = "/proc/self/maps";
     if (launch_find_preload(library, &error) != 0) {
-        add_check(doctor, "preload", DOCTOR_MISSING, "%.400s", error.text);
-        advise(doctor, "build and install mpistair anew");
+        add_check(doctor, "preload", DOCTOR_MISSING, "build and install mpistair anew", "%.400s", error.text);
         return;
     }
     snprintf(variable, sizeof variable, "LD_PRELOAD=%s", library);
@@ -310,22 +300,24 @@ static void look_at_preload(struct doctor *doctor)
     const char *name = strrchr(library, '/') + 1;
     doctor->preload_works = status == 0 && strstr(output, name) != NULL;
     free(output);
-    add_check(doctor, "preload", doctor->preload_works ? DOCTOR_OK : DOCTOR_MISSING, "%.400s%s", library,
-              doctor->preload_works ? "" : ": LD_PRELOAD is not honoured by /bin/cat");
-    if (!doctor->preload_works)
-        advise(doctor, "the loader ignores it: a hardened or static environment, or another architecture");
+    if (doctor->preload_works)
+        add_check(doctor, "preload", DOCTOR_OK, NULL, "%.400s", library);
+    else
+        add_check(doctor, "preload", DOCTOR_MISSING,
+                  "the loader ignores it: a hardened or static environment, or another architecture",
+                  "%.400s: LD_PRELOAD is not honoured by /bin/cat", library);
 }
 
 static void look_at_call_sites(struct doctor *doctor)
 {
     const char *reason;
-    if (callsites_can_be_resolved(&reason)) {
-        add_check(doctor, "call sites", DOCTOR_OK, "libdw can be loaded; it reads functions and lines");
-        return;
-    }
-    add_check(doctor, "call sites", DOCTOR_NOTE, "libdw cannot be loaded: %.400s", reason);
-    advise(doctor, "a trace made here has call sites without lines: install libdw of elfutils (libdw1) where mpistair "
-                   "ingest runs");
+    if (callsites_can_be_resolved(&reason))
+        add_check(doctor, "call sites", DOCTOR_OK, NULL, "libdw can be loaded; it reads functions and lines");
+    else
+        add_check(doctor, "call sites", DOCTOR_NOTE,
+                  "a trace made here has call sites without lines: install libdw of elfutils (libdw1) where mpistair "
+                  "ingest runs",
+                  "libdw cannot be loaded: %.400s", reason);
 }
 
 /* Adds a note for each part that this mpistair lacks. */
@@ -347,23 +339,9 @@ static void look_at_parts(struct doctor *doctor)
         {"libunwind", "libunwind.so.8 cannot be loaded: MPISTAIR_STACK records no callers",
          "install libunwind8 where jobs run", dlopen("libunwind.so.8", RTLD_LAZY | RTLD_LOCAL) != NULL},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (parts[i].is_there)
-            continue;
-        add_check(doctor, parts[i].name, DOCTOR_NOTE, "%s", parts[i].lacking);
-        advise(doctor, "%s", parts[i].advice);
-    }
-}
-
-static void look_at_host(struct doctor *doctor)
-{
-    look_at_processors(doctor);
-    look_at_clock(doctor);
-    look_at_defaults(doctor);
-    look_at_spools(doctor);
-    look_at_preload(doctor);
-    look_at_call_sites(doctor);
-    look_at_parts(doctor);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (!parts[i].is_there)
+            add_check(doctor, parts[i].name, DOCTOR_NOTE, parts[i].advice, "%s", parts[i].lacking);
 }
 
 static void list_devices(struct doctor *doctor, const struct cuda_driver *driver)
@@ -376,7 +354,7 @@ static void list_devices(struct doctor *doctor, const struct cuda_driver *driver
             snprintf(name, sizeof name, "without a name");
         used += snprintf(names + used, sizeof names - (size_t)used, "%s%s", ordinal == 0 ? ": " : ", ", name);
     }
-    add_check(doctor, "GPUs", DOCTOR_OK, "%d of NVIDIA (driver of CUDA %d.%d)%s", driver->n_devices,
+    add_check(doctor, "GPUs", DOCTOR_OK, NULL, "%d of NVIDIA (driver of CUDA %d.%d)%s", driver->n_devices,
               driver->version / 1000, driver->version % 1000 / 10, names);
 }
 
@@ -391,9 +369,9 @@ static void look_at_gpus(struct doctor *doctor)
         cuda_driver_close(&driver);
         return;
     }
-    add_check(doctor, "GPUs", state == CUDA_DRIVER_ABSENT ? DOCTOR_OK : DOCTOR_NOTE, "%.500s", error.text);
-    if (state != CUDA_DRIVER_ABSENT)
-        advise(doctor, "recording needs no GPU; what measures GPUs does");
+    bool absent = state == CUDA_DRIVER_ABSENT;
+    add_check(doctor, "GPUs", absent ? DOCTOR_OK : DOCTOR_NOTE,
+              absent ? NULL : "recording needs no GPU; what measures GPUs does", "%.500s", error.text);
 }
 
 static const struct family {
@@ -491,17 +469,16 @@ static bool find_backend(const char *family, char path[PATH_MAX])
 
 static bool look_at_backend(struct doctor *doctor, const struct family *family, bool library)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], advice[256], text[sizeof doctor->checks[0].found - 64];
     if (!find_backend(family->name, path)) {
-        add_check(doctor, "backend", DOCTOR_MISSING, "%s: not built", family->title);
-        advise(doctor, "install %s, then build mpistair again", family->package);
+        snprintf(advice, sizeof advice, "install %s, then build mpistair again", family->package);
+        add_check(doctor, "backend", DOCTOR_MISSING, advice, "%s: not built", family->title);
         return false;
     }
-    char text[sizeof doctor->checks[0].found - 64];
     bool loads = in_child(probe_backend, path, text, sizeof text) == 0;
-    add_check(doctor, "backend", loads ? DOCTOR_OK : DOCTOR_MISSING, "%s: %s", family->title, text);
-    if (!loads && library)
-        advise(doctor, "build mpistair against the %s of this machine", family->title);
+    snprintf(advice, sizeof advice, "build mpistair against the %s of this machine", family->title);
+    add_check(doctor, "backend", loads ? DOCTOR_OK : DOCTOR_MISSING, !loads && library ? advice : NULL, "%s: %s",
+              family->title, text);
     return loads;
 }
 
@@ -510,8 +487,9 @@ static void look_at_root(struct doctor *doctor)
     if (geteuid() != 0 ||
         (getenv("OMPI_ALLOW_RUN_AS_ROOT") != NULL && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM") != NULL))
         return;
-    add_check(doctor, "root", DOCTOR_NOTE, "Open MPI refuses to run as root");
-    advise(doctor, "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or run as another user");
+    add_check(doctor, "root", DOCTOR_NOTE,
+              "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or run as another user",
+              "Open MPI refuses to run as root");
 }
 
 /* Looks at the standard ABI of MPI 5.0: whose libmpi_abi.so.1 programs would load here, and our backend for it. */
@@ -521,7 +499,7 @@ static bool look_at_abi(struct doctor *doctor)
     char version[256] = "";
     if (in_child(probe_library, abi.libraries[0], version, sizeof version) != 0)
         return false;
-    add_check(doctor, "MPI", DOCTOR_OK, "standard ABI (%s) of %s", abi.libraries[0], version);
+    add_check(doctor, "MPI", DOCTOR_OK, NULL, "standard ABI (%s) of %s", abi.libraries[0], version);
     return look_at_backend(doctor, &abi, true);
 }
 
@@ -538,12 +516,11 @@ static void look_at_mpis(struct doctor *doctor)
         if (launchers[i][0] == '\0' && !library)
             continue;
         bool found = launchers[i][0] != '\0';
-        add_check(doctor, "MPI", found ? DOCTOR_OK : DOCTOR_NOTE, "%s, launcher %.200s",
-                  library ? version : family->title, found ? launchers[i] : "not on PATH");
-        if (!found)
-            advise(doctor, "put its mpiexec on PATH, or start jobs with the batch system's launcher (srun)");
-        else if (!library)
-            advise(doctor, "its library is not on the loader's path here: programs that bring their own still work");
+        add_check(doctor, "MPI", found ? DOCTOR_OK : DOCTOR_NOTE,
+                  !found     ? "put its mpiexec on PATH, or start jobs with the batch system's launcher (srun)"
+                  : !library ? "its library is not on the loader's path here: programs that bring their own still work"
+                             : NULL,
+                  "%s, launcher %.200s", library ? version : family->title, found ? launchers[i] : "not on PATH");
         bool backend = look_at_backend(doctor, family, library);
         doctor->recordable += found && backend;
         if (strcmp(family->name, "openmpi") == 0 && found)
@@ -553,8 +530,9 @@ static void look_at_mpis(struct doctor *doctor)
         for (size_t i = 0; i < N_FAMILIES; i++)
             doctor->recordable += launchers[i][0] != '\0';
     if (doctor->recordable == 0) {
-        add_check(doctor, "recording", DOCTOR_MISSING, "no MPI with both a launcher and a backend");
-        advise(doctor, "install %s or %s", families[0].package, families[1].package);
+        char advice[256];
+        snprintf(advice, sizeof advice, "install %s or %s", families[0].package, families[1].package);
+        add_check(doctor, "recording", DOCTOR_MISSING, advice, "no MPI with both a launcher and a backend");
     }
 }
 
@@ -604,9 +582,11 @@ int cmd_doctor(int argc, char **argv)
     if (argc > 0)
         return wrong_usage("doctor", "%s: takes no arguments", argv[0]);
     struct doctor doctor = {0};
-    look_at_host(&doctor);
-    look_at_gpus(&doctor);
-    look_at_mpis(&doctor);
+    void (*const looks[])(struct doctor *) = {look_at_processors, look_at_clock,   look_at_defaults,
+                                              look_at_spools,     look_at_preload, look_at_call_sites,
+                                              look_at_parts,      look_at_gpus,    look_at_mpis};
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
+        looks[i](&doctor);
     bool works = doctor.preload_works && doctor.spool_works && doctor.recordable > 0;
     if (json && print_json(&doctor, works) != EXIT_DONE)
         return EXIT_WORK_FAILED;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/models/judgement.h"
 #include "report/render/sections.h"
 
 #define RANK(member)  FIELD(report_rank, member)
@@ -96,24 +95,6 @@ static struct json *completeness_object(const struct report *report)
     return object;
 }
 
-static struct json *models_array(const struct report *report)
-{
-    struct json *array = json_array();
-    for (size_t i = 0; i < report->n_models; i++) {
-        const struct report_model *model = &report->models[i];
-        struct json *object = fields_object(&report_model_fields, model);
-        json_move(object,
-                  json_pack("{sb sf sb sf sf so sf sf sf sb ss}", "rounds", (int)model->rounds, "error", model->error,
-                            "error_withheld", (int)model->withheld, "mape", model->mape, "bias", model->bias,
-                            "worst_rank", model->worst_rank < 0 ? json_null() : json_integer(model->worst_rank),
-                            "worst_actual_s", model->worst_actual_s, "worst_model_s", model->worst_model_s, "coverage",
-                            model->coverage, "extrapolated", (int)model->extrapolated, "judgement",
-                            report_judgement(report, model)));
-        json_add(array, object);
-    }
-    return array;
-}
-
 static struct json *kinds_array(const struct report *report)
 {
     struct json *array = json_array();
@@ -178,22 +159,14 @@ static struct json *why_object(const struct report *report)
 
 static struct json *overlap_object(const struct report *report)
 {
-    struct json *models = json_array(), *ranks = json_array();
-    for (size_t i = 0; i < report->n_models; i++) {
-        struct json *object = fields_object(&report_model_fields, &report->models[i]);
-        json_set(object, "error", json_finite(report->models[i].visible_error));
-        json_set(object, "bias", json_finite(report->models[i].visible_bias));
-        json_add(models, object);
-    }
+    const struct fields visible =
+        FIELDS(report_model, FIELD(report_model, machine), FIELD(report_model, model), FIELD(report_model, options),
+               FIELD_AS("error", report_model, visible_error), FIELD_AS("bias", report_model, visible_bias));
+    struct json *ranks = json_array();
     for (size_t i = 0; i < report->overlap.n_ranks; i++)
         json_add(ranks, json_integer((int64_t)report->overlap.ranks[i]->rank));
     return json_pack("{sb sf so so}", "matters", (int)report->overlap.matters, "outside_share", report->overlap.share,
-                     "longest_outside", ranks, "models", models);
-}
-
-static struct json *places_array(const struct report_replay_places *places)
-{
-    return fields_array(&report_replay_place_fields, places->rows, places->n);
+                     "longest_outside", ranks, "models", fields_array(&visible, report->models, report->n_models));
 }
 
 /* Returns the replay of the whole run, null where none is stored. */
@@ -202,9 +175,10 @@ static struct json *replay_object(const struct report_replay *replay)
     if (replay->id < 0)
         return json_null();
     struct json *object = fields_object(&report_replay_fields, replay);
-    json_set(object, "blamed", places_array(&replay->blamed));
-    json_set(object, "critical_path", places_array(&replay->critical));
-    json_set(object, "slower", places_array(&replay->slower));
+    const struct report_replay_places *const lists[] = {&replay->blamed, &replay->critical, &replay->slower};
+    static const char *const names[] = {"blamed", "critical_path", "slower"};
+    for (size_t i = 0; i < 3; i++)
+        json_set(object, names[i], fields_array(&report_replay_place_fields, lists[i]->rows, lists[i]->n));
     json_set(object, "parts", fields_array(&report_replay_part_fields, replay->parts, replay->n_parts));
     json_set(object, "efficiencies",
              fields_array(&report_replay_efficiency_fields, replay->efficiencies, replay->n_efficiencies));
@@ -283,37 +257,32 @@ static struct json *gpu_object(const struct report_gpu *gpu)
 
 static struct json *activity_object(const struct report *report)
 {
-    static const char *const waits[WAITING_COUNT] = {"late_sender_s", "late_receiver_s", "last_rank_s", "transfer_s"};
+    const struct fields kinds =
+        FIELDS(report_activity, FIELD_AS("activity", report_activity, name), FIELD(report_activity, time_s),
+               FIELD(report_activity, share), FIELD(report_activity, least_s), FIELD(report_activity, most_s),
+               FIELD(report_activity, most_rank));
+    const struct fields sites = FIELDS(
+        report_call_site, FIELD(report_call_site, function), FIELD(report_call_site, place),
+        FIELD(report_call_site, time_s), FIELD(report_call_site, share), FIELD_OR_NULL(report_call_site, awaited_rank),
+        FIELD(report_call_site, awaited_s), FIELD_AS("late_sender_s", report_call_site, waiting_s[WAITING_SENDER]),
+        FIELD_AS("late_receiver_s", report_call_site, waiting_s[WAITING_RECEIVER]),
+        FIELD_AS("last_rank_s", report_call_site, waiting_s[WAITING_LAST]),
+        FIELD_AS("transfer_s", report_call_site, waiting_s[WAITING_TRANSFER]));
     const struct report_activities *activities = &report->activities;
     if (activities->unknown != NULL)
         return json_pack("{ss}", "unknown", activities->unknown);
-    struct json *kinds = json_array(), *sites = json_array(), *ranks = json_array();
-    for (size_t i = 0; i < SPENT_COUNT; i++) {
-        const struct report_activity *row = &activities->rows[i];
-        json_add(kinds,
-                 json_pack("{ss sf sf sf sf sI}", "activity", report_activity_name[i], "time_s", row->time_s, "share",
-                           row->share, "least_s", row->least_s, "most_s", row->most_s, "most_rank", row->most_rank));
-    }
-    for (size_t i = 0; i < activities->n_sites; i++) {
-        const struct report_call_site *site = &activities->sites[i];
-        struct json *object = json_pack("{ss ss sf sf so sf}", "function", site->function, "place", site->place,
-                                        "time_s", site->time_s, "share", site->share, "awaited_rank",
-                                        site->awaited_rank < 0 ? json_null() : json_integer(site->awaited_rank),
-                                        "awaited_s", site->awaited_s);
-        for (size_t k = 0; k < WAITING_COUNT; k++)
-            json_set(object, waits[k], json_finite(site->waiting_s[k]));
-        json_add(sites, object);
-    }
+    struct json *ranks = json_array();
     for (size_t i = 0; i < activities->n_out_of_line; i++) {
         const struct report_out_of_line *found = &activities->out_of_line[i];
         json_add(ranks, json_pack("{sI ss sf sf}", "rank", found->rank, "in", found->in_mpi ? "mpi" : "computation",
                                   "time_s", found->time_s, "median_s", found->median_s));
     }
     return json_pack("{sf sf so so sI so sI sf sf sf}", "run_s", activities->run_s, "ranks_s", activities->ranks_s,
-                     "activities", kinds, "call_sites", sites, "all_call_sites", (int64_t)activities->all_sites,
-                     "ranks_out_of_line", ranks, "all_out_of_line", (int64_t)activities->all_out_of_line,
-                     "load_balance", activities->load_balance, "communication", activities->communication, "parallel",
-                     activities->parallel);
+                     "activities", fields_array(&kinds, activities->rows, SPENT_COUNT), "call_sites",
+                     fields_array(&sites, activities->sites, activities->n_sites), "all_call_sites",
+                     (int64_t)activities->all_sites, "ranks_out_of_line", ranks, "all_out_of_line",
+                     (int64_t)activities->all_out_of_line, "load_balance", activities->load_balance, "communication",
+                     activities->communication, "parallel", activities->parallel);
 }
 
 static struct json *findings_array(const struct findings *findings)
@@ -352,10 +321,10 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     struct json *all = json_pack(
         "{so so so so so so so so so so so so so}", "run", run_object(report), "completeness",
         completeness_object(report), "levels", fields_array(&report_level_fields, report->levels, report->n_levels),
-        "rounds", rounds, "models", models_array(report), "replicate", fields_object(&replicate_fields, report),
-        "ranks", ranks_array(report), "overlap", overlap_object(report), "why", why_object(report), "replay",
-        replay_object(&report->replay), "collectives", sites_object(&report->collectives), "rma",
-        sites_object(&report->rma), "files", sites_object(&report->files));
+        "rounds", rounds, "models", fields_array(&report_model_values, report->models, report->n_models), "replicate",
+        fields_object(&replicate_fields, report), "ranks", ranks_array(report), "overlap", overlap_object(report),
+        "why", why_object(report), "replay", replay_object(&report->replay), "collectives",
+        sites_object(&report->collectives), "rma", sites_object(&report->rma), "files", sites_object(&report->files));
     json_set(all, "site_errors", fields_array(&report_site_error_fields, report->site_errors, report->n_site_errors));
     json_set(all, "whole", json_boolean(report->whole.is_whole));
     json_set(all, "detail", report->whole.of_bursts[0] != '\0' ? json_string(report->whole.of_bursts) : json_null());

@@ -110,7 +110,7 @@ const char *words_judgement(const struct report *report)
     size_t best = report_best_model(report);
     if (best == report->n_models || report->models[best].withheld)
         return NULL;
-    const char *found = report_judgement(report, &report->models[best]);
+    const char *found = report->models[best].judgement;
     if (found[0] == '\0')
         return NULL;
     return strcmp(found, "not explained") == 0 ? "no model explains even half of the time in messages"
