@@ -19,44 +19,56 @@ enum { MOST_BLAMED = 5, MOST_RANKS = 10, MOST_ROWS = 12 };
 /* Differences below this share of the run are rounding. */
 static const double NOTHING = 1e-9;
 
+/* The quantities: sums of parts, but for the first and the last one. Of those without `is_measured` only a prediction is
+ * known. */
+static const struct {
+    const char *name, *words; /* words: for people */
+    enum run_part first, last;
+    bool is_measured;
+} quantity_rows[RUN_QUANTITIES] = {
+    {"run", NULL, 0, 0, true},
+    {"computation", "computation", RUN_COMPUTATION, RUN_COMPUTATION, true},
+    {"mpi", "inside MPI", RUN_LATE_SENDER, RUN_OTHER, true},
+    {"late_sender", "  a late sender", RUN_LATE_SENDER, RUN_LATE_SENDER, true},
+    {"late_receiver", "  a late receiver", RUN_LATE_RECEIVER, RUN_LATE_RECEIVER, true},
+    {"transfer", "  transfer", RUN_LATENCY, RUN_PROGRESS, true},
+    {"latency", "    latency", RUN_LATENCY, RUN_LATENCY, false},
+    {"bandwidth", "    bandwidth", RUN_BANDWIDTH, RUN_BANDWIDTH, false},
+    {"contention", "    contention", RUN_CONTENTION, RUN_CONTENTION, false},
+    {"queue", "    queue", RUN_QUEUE, RUN_QUEUE, false},
+    {"progress", "    progress", RUN_PROGRESS, RUN_PROGRESS, false},
+    {"collective_wait", "  the last of a collective", RUN_COLLECTIVE_WAIT, RUN_COLLECTIVE_WAIT, true},
+    {"collective_transfer", "  a collective itself", RUN_COLLECTIVE_TRANSFER, RUN_COLLECTIVE_TRANSFER, true},
+    {"other", "  other", RUN_OTHER, RUN_OTHER, true},
+    {"not_recorded", "not recorded, behind that", 0, 0, true},
+};
+
 void run_quantities(const struct run_study *study, const struct run_side *side, size_t rank,
                     struct run_quantity quantities[RUN_QUANTITIES])
 {
-    static const enum run_part parts[] = {RUN_LATENCY, RUN_BANDWIDTH, RUN_CONTENTION, RUN_QUEUE, RUN_PROGRESS};
     struct run_parts measured = {0}, predicted = {0};
     const struct run_program *program = &study->program;
-    bool run = rank == SIZE_MAX, known = program->measured != NULL;
-    double run_s = run ? run_side_s(side) : side->result.rank_end_s[rank] - side->result.rank_begin_s[rank];
-    for (size_t r = run ? 0 : rank; r < (run ? program->n_ranks : rank + 1); r++)
+    bool run = rank == SIZE_MAX;
+    double unknown = program->measured != NULL ? 0 : (double)NAN, lost_s = 0;
+    for (size_t r = run ? 0 : rank; r < (run ? program->n_ranks : rank + 1); r++) {
+        lost_s += program->ranks[r].lost_s;
         for (int part = 0; part < RUN_PART_COUNT; part++) {
             measured.part_s[part] += study->measured_by_rank[r].part_s[part];
             predicted.part_s[part] += side->by_rank[r].part_s[part];
         }
-    double m = known ? 0 : (double)NAN;
-    double measured_run_s = run ? program->measured_run_s : run_parts_sum(&measured, 0, RUN_OTHER) + m;
-    size_t n = 0;
-    quantities[n++] = (struct run_quantity){"run", measured_run_s, run_s};
-    quantities[n++] =
-        (struct run_quantity){"computation", measured.part_s[RUN_COMPUTATION] + m, predicted.part_s[RUN_COMPUTATION]};
-    quantities[n++] = (struct run_quantity){"mpi", run_parts_sum(&measured, RUN_LATE_SENDER, RUN_OTHER) + m,
-                                            run_parts_sum(&predicted, RUN_LATE_SENDER, RUN_OTHER)};
-    quantities[n++] =
-        (struct run_quantity){"late_sender", measured.part_s[RUN_LATE_SENDER] + m, predicted.part_s[RUN_LATE_SENDER]};
-    quantities[n++] = (struct run_quantity){"late_receiver", measured.part_s[RUN_LATE_RECEIVER] + m,
-                                            predicted.part_s[RUN_LATE_RECEIVER]};
-    quantities[n++] = (struct run_quantity){"transfer", run_parts_sum(&measured, RUN_LATENCY, RUN_PROGRESS) + m,
-                                            run_parts_sum(&predicted, RUN_LATENCY, RUN_PROGRESS)};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        quantities[n++] = (struct run_quantity){run_part_name[parts[i]], NAN, predicted.part_s[parts[i]]};
-    quantities[n++] = (struct run_quantity){"collective_wait", measured.part_s[RUN_COLLECTIVE_WAIT] + m,
-                                            predicted.part_s[RUN_COLLECTIVE_WAIT]};
-    quantities[n++] = (struct run_quantity){"collective_transfer", measured.part_s[RUN_COLLECTIVE_TRANSFER] + m,
-                                            predicted.part_s[RUN_COLLECTIVE_TRANSFER]};
-    quantities[n++] = (struct run_quantity){"other", measured.part_s[RUN_OTHER] + m, predicted.part_s[RUN_OTHER]};
-    double lost_s = 0;
-    for (size_t r = run ? 0 : rank; r < (run ? program->n_ranks : rank + 1); r++)
-        lost_s += program->ranks[r].lost_s;
-    quantities[n++] = (struct run_quantity){"not_recorded", lost_s, NAN};
+    }
+    for (size_t i = 0; i < RUN_QUANTITIES; i++)
+        quantities[i] = (struct run_quantity){
+            quantity_rows[i].name,
+            quantity_rows[i].is_measured
+                ? run_parts_sum(&measured, quantity_rows[i].first, quantity_rows[i].last) + unknown
+                : (double)NAN,
+            run_parts_sum(&predicted, quantity_rows[i].first, quantity_rows[i].last)};
+    quantities[0].measured_s = run ? program->measured_run_s : run_parts_sum(&measured, 0, RUN_OTHER) + unknown;
+    quantities[0].predicted_s =
+        run ? run_side_s(side) : side->result.rank_end_s[rank] - side->result.rank_begin_s[rank];
+    quantities[RUN_QUANTITIES - 1].measured_s = lost_s;
+    quantities[RUN_QUANTITIES - 1].predicted_s = NAN;
 }
 
 bool run_quantity_is_shown(const struct run_quantity *quantity)
@@ -147,59 +159,39 @@ static void show_percent(FILE *stream, double share)
         fprintf(stream, "  %+6.1f %%", fabs(share) < 5e-4 ? 0 : 100 * share);
 }
 
-/* Shows what a place of a rank costs; the place's name goes on below itself. */
-static void show_place(FILE *stream, uint32_t rank, double percent, double seconds, const char *before,
-                       const char *site)
+/* Shows the places that are worth most, and what share of a time that is; a place's name goes on below itself. */
+static void show_places(FILE *stream, const struct run_study *study, const struct run_names *names,
+                        const double *place_s, double all_s, const char *before)
 {
-    unsigned at = (unsigned)fprintf(stream, "  rank %-6" PRIu32 "  %5.1f %%  %12.6f s  ", rank, percent, seconds);
-    help_text_fill(stream, site, at + (unsigned)fprintf(stream, "%s", before), at, terminal_page(stream));
+    size_t order[MOST_BLAMED], n = run_largest(place_s, study->program.n_places, order, MOST_BLAMED);
+    for (size_t i = 0; i < n; i++) {
+        const struct run_place *place = &study->program.places[order[i]];
+        double seconds = place_s[order[i]];
+        unsigned at = (unsigned)fprintf(stream, "  rank %-6" PRIu32 "  %5.1f %%  %12.6f s  ", place->rank,
+                                        all_s > 0 ? 100 * seconds / all_s : 0, seconds);
+        help_text_fill(stream, names->of_site[place->site], at + (unsigned)fprintf(stream, "%s", before), at,
+                       terminal_page(stream));
+    }
 }
 
 static void show_blame(FILE *stream, const struct run_study *study, const struct run_names *names)
 {
-    const struct run_program *program = &study->program;
     size_t order[MOST_BLAMED];
     double waited_s = 0;
-    for (size_t rank = 0; rank < program->n_ranks; rank++)
+    for (size_t rank = 0; rank < study->program.n_ranks; rank++)
         waited_s += study->blame.late_s[rank];
-    size_t n = run_largest(study->blame.cost_s, program->n_places, order, MOST_BLAMED);
-    if (n == 0) {
+    if (run_largest(study->blame.cost_s, study->program.n_places, order, MOST_BLAMED) == 0) {
         fputs("Nobody waits for anybody.\n", stream);
         return;
     }
     fprintf(stream, "Who is to blame for waiting (%.6f s of all ranks, passed on to its origin)\n", waited_s);
-    for (size_t i = 0; i < n; i++) {
-        const struct run_place *place = &program->places[order[i]];
-        show_place(stream, place->rank, waited_s > 0 ? 100 * study->blame.cost_s[order[i]] / waited_s : 0,
-                   study->blame.cost_s[order[i]], "before ", names->of_site[place->site]);
-    }
-    double run_s = run_side_s(&study->before);
-    n = run_largest(study->blame.critical_s, program->n_places, order, MOST_BLAMED);
+    show_places(stream, study, names, study->blame.cost_s, waited_s, "before ");
     fputs("\nThe critical path\n", stream);
-    for (size_t i = 0; i < n; i++) {
-        const struct run_place *place = &program->places[order[i]];
-        show_place(stream, place->rank, run_s > 0 ? 100 * study->blame.critical_s[order[i]] / run_s : 0,
-                   study->blame.critical_s[order[i]], "", names->of_site[place->site]);
-    }
+    show_places(stream, study, names, study->blame.critical_s, run_side_s(&study->before), "");
 }
 
 static void show_parts(FILE *stream, const struct run_study *study)
 {
-    static const char *const words[RUN_QUANTITIES] = {NULL,
-                                                      "computation",
-                                                      "inside MPI",
-                                                      "  a late sender",
-                                                      "  a late receiver",
-                                                      "  transfer",
-                                                      "    latency",
-                                                      "    bandwidth",
-                                                      "    contention",
-                                                      "    queue",
-                                                      "    progress",
-                                                      "  the last of a collective",
-                                                      "  a collective itself",
-                                                      "  other",
-                                                      "not recorded, behind that"};
     struct run_quantity before[RUN_QUANTITIES], after[RUN_QUANTITIES];
     bool what_if = study->after.by_rank != NULL;
     run_quantities(study, &study->before, SIZE_MAX, before);
@@ -211,7 +203,7 @@ static void show_parts(FILE *stream, const struct run_study *study)
         if ((strcmp(before[i].name, "queue") == 0 && !(before[i].predicted_s > 0)) ||
             !run_quantity_is_shown(&before[i]))
             continue;
-        fprintf(stream, "%-28s", words[i]);
+        fprintf(stream, "%-28s", quantity_rows[i].words);
         show_seconds(stream, before[i].measured_s);
         show_seconds(stream, before[i].predicted_s);
         if (what_if)

@@ -1,5 +1,6 @@
 /* Runs `mpistair export`: a trace for other tools. `--to` names a format and, given once more, the end of the window,
  * as it does for `mpistair replay`. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include "report/export/trace_export.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
-#include "share/base/number.h"
 #include "share/base/options.h"
 #include "share/base/progress.h"
 
@@ -97,16 +97,13 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
-static int take_export_bound(struct run_bound *bound, const char *option, const char *text)
-{
-    struct error error;
-    return run_bound_parse(text, bound, &error) == 0 ? 0 : wrong_usage("export", "%s: %s", option, error.text);
-}
-
 static int take_export_from(void *context, const char *text)
 {
     struct export_options *options = context;
-    return take_export_bound(&options->wish.window.from, "--from", text);
+    struct error error;
+    return run_bound_parse(text, &options->wish.window.from, &error) == 0
+               ? 0
+               : wrong_usage("export", "--from: %s", error.text);
 }
 
 static int take_export_to(void *context, const char *text)
@@ -129,38 +126,30 @@ static int take_export_to(void *context, const char *text)
     return 0;
 }
 
-/* Reads a part of the list, "7" or "0-3". */
-static bool read_range(const char *text, size_t length, struct rank_range *range)
+/* Reads a rank. Returns what is behind it, NULL where there is none. */
+static const char *read_rank(const char *text, uint32_t *rank)
 {
-    char part[32];
-    uint64_t first, last;
-    if (length == 0 || length >= sizeof part)
-        return false;
-    memcpy(part, text, length);
-    part[length] = '\0';
-    char *dash = strchr(part, '-');
-    if (dash != NULL)
-        *dash = '\0';
-    if (number_u64(part, &first) != NULL || number_u64(dash != NULL ? dash + 1 : part, &last) != NULL || first > last ||
-        last >= UINT32_MAX)
-        return false;
-    *range = (struct rank_range){(uint32_t)first, (uint32_t)last};
-    return true;
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    *rank = (uint32_t)number;
+    return isdigit((unsigned char)*text) && number < UINT32_MAX ? end : NULL;
 }
 
+/* Reads ranks and ranges of them, "0-3,7". */
 static int take_ranks(void *context, const char *text)
 {
     struct export_options *options = context;
     struct export_wish *wish = &options->wish;
-    for (const char *part = text;; part++) {
-        size_t length = strcspn(part, ",");
+    for (const char *at = text;; at++) {
         struct rank_range range;
-        if (!read_range(part, length, &range))
+        at = read_rank(at, &range.first);
+        range.last = range.first;
+        if (at != NULL && *at == '-')
+            at = read_rank(at + 1, &range.last);
+        if (at == NULL || (*at != ',' && *at != '\0') || range.first > range.last)
             return wrong_usage("export", "--ranks %s: expected ranks and ranges of ranks, such as 0-3,7", text);
-        array_grow(&wish->ranks, wish->n_ranks, sizeof *wish->ranks);
-        wish->ranks[wish->n_ranks++] = range;
-        part += length;
-        if (*part == '\0')
+        ARRAY_ADD(wish->ranks, wish->n_ranks, range);
+        if (*at == '\0')
             return 0;
     }
 }

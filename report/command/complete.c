@@ -65,16 +65,6 @@ static void offer_rows(struct completed_line *line, const struct run_choice_row 
         offer(line, rows[i].name, rows[i].summary);
 }
 
-static void offer_laws(struct completed_line *line)
-{
-    if (strchr(line->wanted, '+') == NULL) {
-        offer_rows(line, run_law_table, LAW_COUNT);
-        return;
-    }
-    go_behind(line, "+");
-    offer_rows(line, run_term_table, RUN_TERM_COUNT);
-}
-
 /* Returns whether the rows have one of that name. */
 static bool has_row(const struct run_choice_row *rows, int n, const char *name)
 {
@@ -84,23 +74,26 @@ static bool has_row(const struct run_choice_row *rows, int n, const char *name)
     return false;
 }
 
-/* Offers laws of the whole run, then the models of rounds and patterns that have other names. */
-static void offer_models(struct completed_line *line)
+/* Offers laws of the whole run, or their terms behind a +; rounds: in a list, with the models and terms of rounds and
+ * patterns that have other names. */
+static void offer_laws(struct completed_line *line, bool rounds)
 {
-    go_behind(line, ",");
-    if (strchr(line->wanted, '+') != NULL) {
+    if (rounds)
+        go_behind(line, ",");
+    bool terms = strchr(line->wanted, '+') != NULL;
+    const struct run_choice_row *rows = terms ? run_term_table : run_law_table;
+    int n = terms ? RUN_TERM_COUNT : LAW_COUNT;
+    if (terms)
         go_behind(line, "+");
-        offer_rows(line, run_term_table, RUN_TERM_COUNT);
-        for (size_t i = 0; term_table[i] != NULL; i++)
-            if (!has_row(run_term_table, RUN_TERM_COUNT, term_table[i]->name))
-                offer(line, term_table[i]->name, term_table[i]->summary);
-        return;
-    }
-    offer_rows(line, run_law_table, LAW_COUNT);
-    for (size_t i = 0; model_table[i] != NULL; i++)
-        if (!has_row(run_law_table, LAW_COUNT, model_table[i]->name))
+    offer_rows(line, rows, n);
+    for (size_t i = 0; rounds && terms && term_table[i] != NULL; i++)
+        if (!has_row(rows, n, term_table[i]->name))
+            offer(line, term_table[i]->name, term_table[i]->summary);
+    for (size_t i = 0; rounds && !terms && model_table[i] != NULL; i++)
+        if (!has_row(rows, n, model_table[i]->name))
             offer(line, model_table[i]->name, model_table[i]->summary);
-    offer(line, "all", "all of them");
+    if (rounds && !terms)
+        offer(line, "all", "all of them");
 }
 
 static void offer_kind(struct completed_line *line, enum option_words kind)
@@ -110,10 +103,10 @@ static void offer_kind(struct completed_line *line, enum option_words kind)
         puts(":files .db");
         break;
     case WORDS_MODEL:
-        offer_models(line);
+        offer_laws(line, true);
         break;
     case WORDS_LAW:
-        offer_laws(line);
+        offer_laws(line, false);
         break;
     case WORDS_MACHINE:
         installation_each("machines", ".tbl", offer_named, line, NULL);
@@ -178,10 +171,9 @@ static void offer_options(const struct completed_line *line, const struct option
             continue;
         snprintf(name, sizeof name, "--%s", row->name);
         offer(line, name, row->help);
-        if (row->letter == 0)
-            continue;
         snprintf(name, sizeof name, "-%c", row->letter);
-        offer(line, name, row->help);
+        if (row->letter != 0)
+            offer(line, name, row->help);
     }
     offer(line, "--help", "the options");
     offer(line, "-h", "the options");

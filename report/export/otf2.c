@@ -14,9 +14,9 @@
  *
  * libotf2 fails where the disk is full, say. The first failure is kept (wrote), nothing is written after it, and each
  * rank and the definitions end with a look at it (check_otf2). */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <otf2/otf2.h>
 #include <stdlib.h>
@@ -766,71 +766,43 @@ static bool ends_with(const char *name, const char *end)
     return length > of_end && strcmp(name + length - of_end, end) == 0;
 }
 
-/* Returns whether an archive has a file of this name, in its folder or (inside) in traces/. */
-static bool is_of_archive(const char *name, bool inside)
+/* Returns 0 where an archive has an entry of this name and kind, in its folder or in traces/. */
+static int check_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    if (!inside)
-        return strcmp(name, "traces.otf2") == 0 || strcmp(name, "traces.def") == 0 || strcmp(name, "traces") == 0;
-    return strspn(name, "0123456789") > 0 && (ends_with(name, ".evt") || ends_with(name, ".def"));
+    const char *name = path + walk->base;
+    (void)type;
+    if (walk->level == 0 || (walk->level == 1 && strcmp(name, "traces") == 0))
+        return !S_ISDIR(status->st_mode);
+    bool is_of_archive = walk->level == 1
+                             ? strcmp(name, "traces.otf2") == 0 || strcmp(name, "traces.def") == 0
+                             : strspn(name, "0123456789") > 0 && (ends_with(name, ".evt") || ends_with(name, ".def"));
+    return !is_of_archive || walk->level > 2 || !S_ISREG(status->st_mode);
 }
 
-/* Calls take with the path of each entry until it returns non-zero; returns that, or -1 where the folder cannot be
- * read. */
-static int each_entry(const char *folder, int (*take)(const char *path, const char *name, bool inside), bool inside)
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    DIR *directory = opendir(folder);
-    int result = directory == NULL ? -1 : 0;
-    const struct dirent *entry;
-    while (result == 0 && (entry = readdir(directory)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        char *path = xasprintf("%s/%s", folder, entry->d_name);
-        result = take(path, entry->d_name, inside);
-        free(path);
-    }
-    if (directory != NULL)
-        closedir(directory);
-    return result;
+    return check_entry(path, status, type, walk) != 0 ? -1 : remove(path);
 }
 
-static int check_entry(const char *path, const char *name, bool inside)
+static int any_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    struct stat status;
-    if (!is_of_archive(name, inside) || lstat(path, &status) != 0)
-        return -1;
-    if (!inside && strcmp(name, "traces") == 0)
-        return S_ISDIR(status.st_mode) ? each_entry(path, check_entry, true) : -1;
-    return S_ISREG(status.st_mode) ? 0 : -1;
+    (void)path, (void)status, (void)type;
+    return walk->level > 0;
 }
 
-static int remove_entry(const char *path, const char *name, bool inside)
-{
-    if (!is_of_archive(name, inside))
-        return -1;
-    if (!inside && strcmp(name, "traces") == 0)
-        return each_entry(path, remove_entry, true) != 0 ? -1 : rmdir(path);
-    return unlink(path);
-}
-
-static int any_entry(const char *path, const char *name, bool inside)
-{
-    (void)path;
-    (void)name;
-    (void)inside;
-    return 1;
-}
+enum { WALK_DESCRIPTORS = 8 };
 
 static bool is_ours(const char *folder)
 {
     static const char creator[] = CREATOR;
     char head[4096];
-    if (each_entry(folder, check_entry, false) != 0)
+    if (nftw(folder, check_entry, WALK_DESCRIPTORS, FTW_PHYS) != 0)
         return false;
     char *path = xasprintf("%s/traces.otf2", folder);
     FILE *anchor = fopen(path, "r");
     free(path);
     if (anchor == NULL)
-        return each_entry(folder, any_entry, false) == 0;
+        return nftw(folder, any_entry, WALK_DESCRIPTORS, FTW_PHYS) == 0;
     size_t n = fread(head, 1, sizeof head, anchor);
     fclose(anchor);
     return memmem(head, n, creator, strlen(creator)) != NULL;
@@ -864,12 +836,6 @@ static int otf2_folder_make(struct otf2_folder *folder, const char *path, struct
     return result;
 }
 
-static void remove_archive(const char *folder)
-{
-    if (each_entry(folder, remove_entry, false) == 0)
-        rmdir(folder);
-}
-
 /* Puts it in the place of what is at path, which is removed. Releases the folder either way. */
 static int otf2_folder_commit(struct otf2_folder *folder, struct error *error)
 {
@@ -880,11 +846,11 @@ static int otf2_folder_commit(struct otf2_folder *folder, struct error *error)
     if (code != 0 && (errno == ENOTEMPTY || errno == EEXIST)) {
         code = renameat2(AT_FDCWD, folder->temporary, AT_FDCWD, folder->path, RENAME_EXCHANGE);
         if (code == 0)
-            remove_archive(folder->temporary); /* the former one */
+            nftw(folder->temporary, remove_entry, WALK_DESCRIPTORS, FTW_PHYS | FTW_DEPTH); /* the former one */
     }
     if (code != 0) {
         error_set(error, "%s: cannot be replaced: %s", folder->path, strerror(errno));
-        remove_archive(folder->temporary);
+        nftw(folder->temporary, remove_entry, WALK_DESCRIPTORS, FTW_PHYS | FTW_DEPTH);
     }
     otf2_folder_release(folder);
     return code == 0 ? 0 : -1;
@@ -892,7 +858,7 @@ static int otf2_folder_commit(struct otf2_folder *folder, struct error *error)
 
 static void otf2_folder_discard(struct otf2_folder *folder)
 {
-    remove_archive(folder->temporary);
+    nftw(folder->temporary, remove_entry, WALK_DESCRIPTORS, FTW_PHYS | FTW_DEPTH);
     otf2_folder_release(folder);
 }
 
