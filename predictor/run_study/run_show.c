@@ -19,8 +19,8 @@ enum { MOST_BLAMED = 5, MOST_RANKS = 10, MOST_ROWS = 12 };
 /* Differences below this share of the run are rounding. */
 static const double NOTHING = 1e-9;
 
-/* The quantities: sums of parts, but for the first and the last one. Of those without `is_measured` only a prediction is
- * known. */
+/* The quantities: sums of parts, but for the first and the last one. Of those without `is_measured` only a prediction
+ * is known. */
 static const struct {
     const char *name, *words; /* words: for people */
     enum run_part first, last;

@@ -271,12 +271,9 @@ static void collect_grained_rounds(struct collecting_grained *collecting)
 void report_collect_fine_grained(struct report *report, const struct report_choice *choice)
 {
     struct collecting_grained *collecting = xcalloc(1, sizeof *collecting);
-    struct error reason;
     collecting->report = report;
-    int result = report_load_machine(report, choice, &report->fine_grained.machine, &collecting->machine, &reason);
-    if (result < 0) /* a damaged table costs this section alone */
-        report->fine_grained.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
-    else if (result == 0)
+    struct report_fine_grained *fine = &report->fine_grained;
+    if (report_load_machine(report, choice, &fine->machine, &fine->unknown, &collecting->machine))
         collect_grained_rounds(collecting);
     machine_release(&collecting->machine);
     free(collecting->of_node);

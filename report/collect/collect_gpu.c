@@ -169,7 +169,6 @@ static int64_t ask(struct report *report, const char *sql)
 void report_collect_gpu(struct report *report, const struct report_choice *choice)
 {
     struct collecting_gpu collecting = {.report = report};
-    struct error reason;
     report->gpu.machine = "";
     /* A trace of an earlier version does not have the memory of buffers. */
     if (ask(report, "SELECT EXISTS (SELECT 1 FROM pragma_table_info('form') WHERE name = 'send_memory')") == 0 ||
@@ -177,10 +176,7 @@ void report_collect_gpu(struct report *report, const struct report_choice *choic
         return;
     report->gpu.one_side = ask(report, "SELECT count(*) FROM message_row m JOIN form f ON f.id = m.form"
                                        " WHERE coalesce(" ON_GPU("send") ", 0) <> coalesce(" ON_GPU("recv") ", 0)");
-    int result = report_load_machine(report, choice, &report->gpu.machine, &collecting.machine, &reason);
-    if (result < 0) /* a damaged table costs this section alone */
-        report->gpu.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
-    if (result != 0)
+    if (!report_load_machine(report, choice, &report->gpu.machine, &report->gpu.unknown, &collecting.machine))
         return;
     struct report_gpu *gpu = &report->gpu;
     read_gpu_kinds(&collecting);

@@ -128,23 +128,26 @@ enum gpu_path report_gpu_fastest(const struct report_gpu_kind *kind)
     return best;
 }
 
-int report_load_machine(struct report *report, const struct report_choice *choice, const char **name,
-                        struct machine *machine, struct error *error)
+bool report_load_machine(struct report *report, const struct report_choice *choice, const char **name,
+                         const char **unknown, struct machine *machine)
 {
     struct cursor rows;
+    struct error error;
     size_t best = report_best_model(report);
-    cursor_open(&rows, report->database, report->path, "SELECT min(name) FROM machine", error);
+    cursor_open(&rows, report->database, report->path, "SELECT min(name) FROM machine", &error);
     *name = cursor_next(&rows) ? cursor_text(&rows, 0, &report->pool) : "";
-    if (cursor_close(&rows) != 0)
-        return -1;
     if (choice->machine != NULL)
         *name = choice->machine;
     else if (best < report->n_models)
         *name = report->models[best].machine;
-    int result = (*name)[0] == '\0' ? 1 : machine_load(report->database, report->path, *name, machine, error);
+    int result = cursor_close(&rows);
+    if (result == 0)
+        result = (*name)[0] == '\0' ? 1 : machine_load(report->database, report->path, *name, machine, &error);
     if (result == 1)
         *name = "";
-    return result;
+    if (result < 0)
+        *unknown = pool_clean(&report->pool, error.text, strlen(error.text));
+    return result == 0;
 }
 
 void report_release(struct report *report)

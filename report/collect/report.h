@@ -513,10 +513,11 @@ double report_outside_s(const struct report_rank *rank);
 /* Returns the fastest path of a kind; GPU_PATH_COUNT where none is known. */
 enum gpu_path report_gpu_fastest(const struct report_gpu_kind *kind);
 
-/* Loads the machine for sections that predict by themselves: the one that was asked for, else that of the best model,
- * else the first that is stored. *name lives as long as the report, and is "" where there is none. Returns 0, 1 where
- * there is none, or -1 with the reason; after 0 alone machine_release is due. */
-int report_load_machine(struct report *report, const struct report_choice *choice, const char **name,
-                        struct machine *machine, struct error *error);
+/* Loads the machine for a section that predicts by itself: the one that was asked for, else that of the best model,
+ * else the first that is stored. *name is "" where there is none, and *unknown why the section has nothing where the
+ * table is damaged, which costs that section alone; both live as long as the report. Returns whether it is there; then
+ * machine_release is due. */
+bool report_load_machine(struct report *report, const struct report_choice *choice, const char **name,
+                         const char **unknown, struct machine *machine);
 
 #endif

@@ -65,9 +65,9 @@ struct watching {
     const struct run_program *program;
     uint32_t rank;
     struct watched_call *calls; /* of the rank */
-    size_t n_calls, capacity;
+    size_t n_calls;
     double *values; /* [capacity] of one part */
-    size_t values_capacity;
+    size_t capacity;
 };
 
 /* Returns the mean of the fastest quarter. */
@@ -113,7 +113,7 @@ static void add_cell(struct watching *watching, const struct watched_call *calls
 {
     struct profile *profile = watching->profile;
     array_grow(&profile->cells, profile->n_cells, sizeof *profile->cells);
-    array_reserve(&watching->values, &watching->values_capacity, n, sizeof *watching->values);
+    array_reserve(&watching->values, &watching->capacity, n, sizeof *watching->values);
     struct profile_cell *cell = &profile->cells[profile->n_cells++];
     *cell = (struct profile_cell){.rank = watching->rank, .site = calls->site, .calls = n};
     for (enum profile_part part = 0; part < PROFILE_PARTS; part++)
@@ -135,17 +135,11 @@ static void keep_sites(struct watching *watching)
 {
     struct profile *profile = watching->profile;
     for (; profile->n_sites < watching->program->n_sites; profile->n_sites++) {
-        array_grow(&profile->sites, profile->n_sites, sizeof *profile->sites);
         const struct run_site *site = &watching->program->sites[profile->n_sites];
         const char *function = pool_clean(&profile->pool, site->function, strlen(site->function));
-        profile->sites[profile->n_sites] = (struct profile_site){.function = function,
-                                                                 .symbol = "",
-                                                                 .file = "",
-                                                                 .module = "",
-                                                                 .name = "",
-                                                                 .callers = "",
-                                                                 .callsite = site->callsite,
-                                                                 .kind = activity_kind(function)};
+        array_grow(&profile->sites, profile->n_sites, sizeof *profile->sites);
+        profile->sites[profile->n_sites] = (struct profile_site){
+            function, "", "", "", "", "", .callsite = site->callsite, .kind = activity_kind(function)};
     }
 }
 
@@ -171,15 +165,14 @@ static void watch_call(void *context, const struct run_program *program, const s
     if (call->rank != watching->rank)
         end_rank(watching);
     watching->rank = call->rank;
-    array_reserve(&watching->calls, &watching->capacity, watching->n_calls + 1, sizeof *watching->calls);
-    struct watched_call *kept = &watching->calls[watching->n_calls];
     double wait_s = part_s[RUN_LATE_SENDER] + part_s[RUN_LATE_RECEIVER] + part_s[RUN_COLLECTIVE_WAIT];
-    *kept = (struct watched_call){.site = call->site, .number = (uint32_t)watching->n_calls};
-    kept->part_s[PROFILE_COMPUTATION] = part_s[RUN_COMPUTATION];
-    kept->part_s[PROFILE_WAIT] = wait_s;
-    kept->part_s[PROFILE_CALL] = fmax(call->end_s - call->begin_s - wait_s, 0);
-    kept->collective = part_s[RUN_COLLECTIVE_WAIT] + part_s[RUN_COLLECTIVE_TRANSFER] > 0;
-    watching->n_calls++;
+    ARRAY_ADD(watching->calls, watching->n_calls,
+              (struct watched_call){.site = call->site,
+                                    .number = (uint32_t)watching->n_calls,
+                                    .part_s = {[PROFILE_COMPUTATION] = part_s[RUN_COMPUTATION],
+                                               [PROFILE_WAIT] = wait_s,
+                                               [PROFILE_CALL] = fmax(call->end_s - call->begin_s - wait_s, 0)},
+                                    .collective = part_s[RUN_COLLECTIVE_WAIT] + part_s[RUN_COLLECTIVE_TRANSFER] > 0});
 }
 
 /* Fills in what the table callsite says of the sites. */
@@ -248,43 +241,32 @@ static int read_bytes(struct profile *profile, sqlite3 *database, struct error *
     return cursor_close(&rows);
 }
 
-struct level_times {
-    double *values;
-    size_t n, capacity;
-};
-
-static void add_message(struct profile_level *level, struct level_times *times, struct cursor *rows)
-{
-    double seconds = cursor_real(rows, 2) * 1e-9;
-    int64_t bytes = cursor_integer(rows, 1);
-    level->messages++;
-    level->bytes = (uint64_t)saturating_add((int64_t)level->bytes, bytes > 0 ? bytes : 0);
-    if (!(isfinite(seconds) && seconds >= 0)) /* never reported complete, or two clocks that disagree */
-        return;
-    array_reserve(&times->values, &times->capacity, times->n + 1, sizeof *times->values);
-    level->total_s += seconds;
-    times->values[times->n++] = seconds;
-}
-
 /* Sums up the messages of each level. A message takes time from when both sides had posted it to when its receive was
  * complete: what one side waits for the other is not the level's. */
 static int read_levels(struct profile *profile, sqlite3 *database, struct error *error)
 {
-    struct level_times times[PROFILE_LEVELS] = {{0}};
+    double *values[PROFILE_LEVELS] = {NULL};
+    size_t n[PROFILE_LEVELS] = {0};
     struct cursor rows;
     cursor_open(&rows, database, profile->path,
-                "SELECT f.level, m.bytes, m.recv_ns - max(-m.late_ns, 0) FROM message_row m "
+                "SELECT coalesce(f.level, -1), m.bytes, m.recv_ns - max(-m.late_ns, 0) FROM message_row m "
                 "LEFT JOIN form f ON f.id = m.form ORDER BY m.id",
                 error);
     while (cursor_next(&rows)) {
-        bool known = sqlite3_column_type(rows.statement, 0) != SQLITE_NULL;
-        int64_t level = cursor_integer(&rows, 0);
-        size_t place = known && level >= 0 && level < PROFILE_LEVELS - 1 ? (size_t)level : PROFILE_LEVELS - 1;
-        add_message(&profile->levels[place], &times[place], &rows);
+        int64_t number = cursor_integer(&rows, 0), bytes = cursor_integer(&rows, 1);
+        size_t at = number >= 0 && number < PROFILE_LEVELS - 1 ? (size_t)number : PROFILE_LEVELS - 1;
+        struct profile_level *level = &profile->levels[at];
+        double seconds = cursor_real(&rows, 2) * 1e-9;
+        level->messages++;
+        level->bytes = (uint64_t)saturating_add((int64_t)level->bytes, bytes > 0 ? bytes : 0);
+        if (!(isfinite(seconds) && seconds >= 0)) /* never reported complete, or two clocks that disagree */
+            continue;
+        level->total_s += seconds;
+        ARRAY_ADD(values[at], n[at], seconds);
     }
     for (size_t i = 0; i < PROFILE_LEVELS; i++) {
-        profile_spans(times[i].values, times[i].n, profile->levels[i].span_s);
-        free(times[i].values);
+        profile_spans(values[i], n[i], profile->levels[i].span_s);
+        free(values[i]);
     }
     return cursor_close(&rows);
 }

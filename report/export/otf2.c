@@ -169,9 +169,8 @@ static int read_windows(struct otf2 *out)
             continue;
         uint32_t *window = map_at(&same, key);
         if (*window == MAP_ABSENT) {
-            array_grow(&out->windows, out->n_windows, sizeof *out->windows);
             *window = (uint32_t)out->n_windows;
-            out->windows[out->n_windows++] = out->comm_refs[comm];
+            ARRAY_ADD(out->windows, out->n_windows, out->comm_refs[comm]);
         }
         *map_at(&out->window_of, own) = *window;
     }
@@ -201,9 +200,9 @@ static void open_lanes(struct otf2 *out, uint32_t lane)
 {
     while (!out->failed && out->n_writers <= lane) {
         OTF2_LocationRef location = (OTF2_LocationRef)out->n_writers * out->export->selection.n_ranks + out->rank;
-        array_grow(&out->writers, out->n_writers, sizeof *out->writers);
-        out->writers[out->n_writers] = OTF2_Archive_GetEvtWriter(out->archive, location);
-        out->failed = out->writers[out->n_writers++] == NULL;
+        OTF2_EvtWriter *writer = OTF2_Archive_GetEvtWriter(out->archive, location);
+        ARRAY_ADD(out->writers, out->n_writers, writer);
+        out->failed = writer == NULL;
     }
 }
 
@@ -216,8 +215,7 @@ static void close_lane(struct otf2 *out, uint32_t lane)
     out->failed = definitions == NULL || OTF2_Archive_CloseDefWriter(out->archive, definitions) != OTF2_SUCCESS ||
                   OTF2_EvtWriter_GetNumberOfEvents(out->writers[lane], &made.n_events) != OTF2_SUCCESS ||
                   OTF2_Archive_CloseEvtWriter(out->archive, out->writers[lane]) != OTF2_SUCCESS;
-    array_grow(&out->locations, out->n_locations, sizeof made);
-    out->locations[out->n_locations++] = made;
+    ARRAY_ADD(out->locations, out->n_locations, made);
 }
 
 static void otf2_begin_rank(void *context, uint32_t rank, int64_t begin_ns)
@@ -302,8 +300,7 @@ static OTF2_RegionRef region_of(struct otf2 *out, const struct timeline_call *ca
 {
     uint32_t *region = map_at(&out->region_of, (struct map_key){call->function, call->site, 0});
     if (*region == MAP_ABSENT) {
-        array_grow(&out->regions, out->n_regions, sizeof *out->regions);
-        out->regions[out->n_regions++] = (struct region){call->function, call->site, role_of(out, call)};
+        ARRAY_ADD(out->regions, out->n_regions, (struct region){call->function, call->site, role_of(out, call)});
         *region = (uint32_t)out->n_regions; /* 0 is the application */
     }
     return *region;

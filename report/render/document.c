@@ -78,17 +78,12 @@ static const char *print(struct document *document, const char *format, va_list 
     return kept;
 }
 
-static void add_block(struct document *document, struct document_block block)
-{
-    array_grow(&document->blocks, document->n_blocks, sizeof block);
-    document->blocks[document->n_blocks++] = block;
-}
-
 void document_add(struct document *document, enum document_kind kind, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add_block(document, (struct document_block){.kind = kind, .text = print(document, format, arguments)});
+    const char *text = print(document, format, arguments);
+    ARRAY_ADD(document->blocks, document->n_blocks, (struct document_block){.kind = kind, .text = text});
     va_end(arguments);
 }
 
@@ -118,7 +113,7 @@ void document_table(struct document *document, const char *columns)
         block.columns[block.n_columns++] =
             (struct document_column){pool_clean(&document->pool, title, length), title[length] == '>'};
     }
-    add_block(document, block);
+    ARRAY_ADD(document->blocks, document->n_blocks, block);
 }
 
 void document_cell(struct document *document, const char *format, ...)
@@ -128,8 +123,7 @@ void document_cell(struct document *document, const char *format, ...)
     const char *text = print(document, format, arguments);
     va_end(arguments);
     struct document_block *table = &document->blocks[document->n_blocks - 1];
-    array_grow(&table->cells, table->n_cells, sizeof *table->cells);
-    table->cells[table->n_cells++] = text;
+    ARRAY_ADD(table->cells, table->n_cells, text);
 }
 
 /* Returns a length that can be drawn, else NaN: a damaged database may hold anything. */
@@ -141,9 +135,8 @@ static double length(double value)
 void document_bar(struct document *document, double measured, double modelled)
 {
     struct document_block *table = &document->blocks[document->n_blocks - 1];
-    array_grow(&table->bars, table->n_bars, sizeof *table->bars);
     struct document_bar bar = {length(measured), length(modelled)};
-    table->bars[table->n_bars++] = bar;
+    ARRAY_ADD(table->bars, table->n_bars, bar);
     table->bar_end = fmax(table->bar_end, fmax(bar.measured, bar.modelled)); /* fmax leaves NaN out */
 }
 
