@@ -113,7 +113,7 @@ static int joint_judge_barrier(struct diagnosis *diagnosis, uint32_t site, const
     uint64_t each = sums->calls / diagnosis->sites[site].n_ranks;
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if (!run_collective_named(diagnosis->program.sites[site].function, "barrier") || each < JOINT_LEAST_BARRIERS ||
-        sums->one_sided || wait_s - 2 * diagnosis->queued_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        sums->one_sided || !diagnosis_outlasts_queues(diagnosis, wait_s))
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;

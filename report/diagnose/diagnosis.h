@@ -117,6 +117,12 @@ double diagnosis_when_s(const struct diagnosis *diagnosis, double at_s);
 /* Returns the time of a site in MPI, all ranks. */
 double diagnosis_site_s(const struct diagnosis *diagnosis, uint32_t site);
 
+/* Says whether ranks waited long enough for a finding, beyond what computation that waited for a processor, and those
+ * that waited for it, explain. */
+static inline bool diagnosis_outlasts_queues(const struct diagnosis *diagnosis, double waited_s)
+{
+    return waited_s - 2 * diagnosis->queued_s >= FINDING_LEAST_SHARE * diagnosis->all_s;
+}
 static inline double diagnosis_call_end_s(const struct run_timed_call *call)
 {
     return call->begin_s + (double)call->length_s;

@@ -64,7 +64,7 @@ static int ends_judge(struct diagnosis *diagnosis, enum finding_number kind, dou
         return 0;
     double cost_s = ends_sum_waits(diagnosis, from_s, to_s, &rank, &site);
     struct finding finding = diagnosis_finding(kind, cost_s);
-    if (site == UINT32_MAX || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+    if (site == UINT32_MAX || !diagnosis_outlasts_queues(diagnosis, cost_s))
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;

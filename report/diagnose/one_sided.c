@@ -228,7 +228,7 @@ static int one_sided_judge_fences(struct one_sided *all)
     struct finding finding = diagnosis_finding(FINDING_WIDE_FENCE, site->measured.part_s[RUN_COLLECTIVE_WAIT]);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if (site->calls < (uint64_t)RMA_LEAST_FENCES * site->n_ranks || ranks > RMA_FEW * site->n_ranks ||
-        finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        !diagnosis_outlasts_queues(diagnosis, finding.cost_s))
         return 0;
     if (diagnosis_name_site(diagnosis, all->fence_site, &finding, text) != 0)
         return -1;

@@ -72,8 +72,7 @@ static int overlap_judge_early(struct diagnosis *diagnosis, uint32_t site, const
     struct finding finding = diagnosis_finding(FINDING_EARLY_WAIT, sums->hidden_s);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if ((double)sums->direct < OVERLAP_MOST_CALLS * (double)sums->calls ||
-        !(sums->hidden_s >= OVERLAP_MOST_TIME * late_s) ||
-        finding.cost_s - 2 * diagnosis->queued_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        !(sums->hidden_s >= OVERLAP_MOST_TIME * late_s) || !diagnosis_outlasts_queues(diagnosis, finding.cost_s))
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
