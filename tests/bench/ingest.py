@@ -2,7 +2,8 @@
 to insert the same rows: read by one connection, bound and inserted by a prepared statement a table of another, indexes last
 (bare_inserts.c). Then many small spools.
 
-usage: ingest.py MPISTAIR MAKE_SPOOLS BARE_INSERTS SCHEMA.SQL [OPERATIONS ...]      1e6 and 1e7 unless told
+usage: ingest.py MPISTAIR MAKE_SPOOLS BARE_INSERTS SCHEMA.SQL [OPERATIONS ...]      1e6 and 1e7 unless told; `sums`: a job of
+1,000 ranks recorded by --sums alone
 """
 import os
 import resource
@@ -23,6 +24,21 @@ def run(*command):
     if status != 0:
         sys.exit(f"{' '.join(command)}: status {status}")
     return time.perf_counter() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def measure_sums(ranks):
+    """A job of an hour, recorded by --sums."""
+    with tempfile.TemporaryDirectory(prefix="mpistair-bench-") as folder:
+        subprocess.run([MAKE_SPOOLS, folder, str(ranks), "64", "1000000", "sums"], check=True)
+        database = os.path.join(folder, "trace.db")
+        took, processor, peak = run(MPISTAIR, "ingest", folder, "-o", database, "--quiet")
+        screens = [run("sh", "-c", f"{MPISTAIR} report {database} > {folder}/screen") for _ in range(3)]
+        size = os.path.getsize(database)
+        print(f"{ranks} ranks, totals alone: ingest {took:.2f} s ({processor:.2f} s of a core, {peak:.0f} MiB), trace {size / 1e6:.1f} MB, "
+              f"{size / 1e3 / ranks:.0f} kB a rank; first screen {min(s[0] for s in screens):.2f} s ({min(s[1] for s in screens):.2f} s of a core, "
+              f"{screens[0][2]:.0f} MiB)")
+        with open(f"{folder}/screen", encoding="utf-8") as screen:
+            print("".join(screen.readlines()[:30]))
 
 
 def measure(operations):
@@ -54,6 +70,10 @@ def measure_many(nodes, ranks_a_node, steps):
               f"peak {peak:.0f} MiB", flush=True)
 
 
+if sys.argv[5:] == ["sums"]:
+    measure_sums(1000)
+    sys.exit()
 for count in sys.argv[5:] or ("1e6", "1e7"):
     measure(int(float(count)))
 measure_many(256, 32, 5)
+measure_sums(1000)

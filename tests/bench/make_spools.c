@@ -2,7 +2,10 @@
  * exchanges with its two neighbours, by four nonblocking operations and one MPI_Waitall a step. Nodes have clocks that
  * are apart.
  *
- * usage: make_spools FOLDER RANKS RANKS_A_NODE STEPS */
+ * usage: make_spools FOLDER RANKS RANKS_A_NODE STEPS [sums]
+ *
+ * sums: as recorded by `mpistair run --sums`, of a job that exchanges with 26 neighbours and reduces: totals and a full
+ * course alone. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interpose/spool/area.h"
 #include "interpose/spool/event.h"
 #include "interpose/functions.h"
 
@@ -17,6 +21,8 @@ enum {
     STEP_NS = 4000,
     START_NS = 1000000,
     CHUNK_RECORDS_BYTES = SPOOL_CHUNK_BYTES - sizeof(struct spool_chunk),
+    NEIGHBOURS = 26,
+    SUMS_STEP_NS = 3600 * 1000, /* an hour by 1e6 steps */
     STEP_BYTES = 4 * sizeof(struct spool_operation) + sizeof(struct spool_call)
 };
 
@@ -37,14 +43,15 @@ static void write_all(int file, const void *data, size_t bytes)
     }
 }
 
-static void write_header(int file, int rank, int ranks, int ranks_a_node, uint64_t steps, uint32_t chunks)
+static union {
+    struct spool_header header;
+    char bytes[SPOOL_CHUNKS_BEGIN];
+} room;
+
+/* Fills the header. end_ns: of the run. */
+static void make_header(int rank, int ranks, int ranks_a_node, uint64_t end_ns, uint32_t chunks)
 {
-    static union {
-        struct spool_header header;
-        char bytes[SPOOL_CHUNKS_BEGIN];
-    } room;
     memset(&room, 0, sizeof room);
-    uint64_t end_ns = START_NS + STEP_NS * (steps + 1);
     int leader = rank / ranks_a_node * ranks_a_node;
     room.header = (struct spool_header){
         .magic = SPOOL_MAGIC,
@@ -71,6 +78,48 @@ static void write_header(int file, int rank, int ranks, int ranks_a_node, uint64
         .command = "bench",
     };
     snprintf(room.header.host, sizeof room.header.host, "node%d", rank / ranks_a_node);
+}
+
+/* Adds the calls of a function in all steps, one behind the other in each, to totals and course. */
+static void add_calls(struct totals *totals, struct spool_total one, enum spool_window_family family, uint64_t steps,
+                      uint64_t ticks)
+{
+    one.calls = steps;
+    one.bytes *= steps;
+    one.ticks = steps * ticks;
+    one.longest_ticks = 3 * ticks;
+    one.bin = total_bin(one.bytes / steps);
+    totals_add(totals, &one);
+    for (uint64_t i = 0; i < TOTALS_WINDOWS; i++) /* as much in each part of the run */
+        totals_pass(totals, family, START_NS + i * steps * SUMS_STEP_NS / TOTALS_WINDOWS, one.ticks / TOTALS_WINDOWS,
+                    steps / TOTALS_WINDOWS, one.flags & TOTAL_RECEIVE ? 0 : one.bytes / TOTALS_WINDOWS);
+}
+
+/* Writes the spool of a process of whose calls there are totals alone. */
+static void write_sums(int file, int rank, int ranks, int ranks_a_node, uint64_t steps)
+{
+    uint64_t end_ns = START_NS + SUMS_STEP_NS * (steps + 1);
+    make_header(rank, ranks, ranks_a_node, end_ns, 0);
+    room.header.totals_bytes = SPOOL_TOTALS_BYTES;
+    room.header.only_totals = 1;
+    struct spool_area *area = (void *)(room.bytes + SPOOL_HEADER_BYTES);
+    struct totals totals = {
+        .slots = area->slots, .n_slots = TOTALS_SLOTS, .course = &area->course, .start_ticks = START_NS};
+    for (int i = 0; i < NEIGHBOURS; i++) {
+        int peer = (rank + ranks + (i % 2 == 0 ? 1 : -1) * (1 + i / 2 * i / 2 % (ranks / 2))) % ranks;
+        struct spool_total one = {.peer = peer, .site = 0x1000 + 16 * (uint64_t)(i % 6), .bytes = 100U << i % 6 * 2};
+        one.function = FN_Isend;
+        add_calls(&totals, one, WINDOW_POINT_TO_POINT, steps, 300);
+        one.function = FN_Irecv;
+        one.flags = TOTAL_RECEIVE;
+        add_calls(&totals, one, WINDOW_POINT_TO_POINT, steps, 200);
+    }
+    const struct spool_total none = {.communicator = SPOOL_NO_COMMUNICATOR, .peer = TOTAL_NO_PEER, .site = 0x2000};
+    struct spool_total wait = none, reduce = {.peer = TOTAL_NO_PEER, .site = 0x3000, .bytes = 8};
+    wait.function = FN_Waitall;
+    add_calls(&totals, wait, WINDOW_WAIT, steps, 400000 + (uint64_t)(rank % 17) * 10000);
+    reduce.function = FN_Allreduce;
+    add_calls(&totals, reduce, WINDOW_COLLECTIVE, steps, 100000 + (uint64_t)(rank % 13) * 5000);
     write_all(file, &room, sizeof room);
 }
 
@@ -104,7 +153,7 @@ static char *put_step(char *at, uint64_t step, int rank, int ranks)
     return at + sizeof call;
 }
 
-static void write_spool(const char *folder, int rank, int ranks, int ranks_a_node, uint64_t steps)
+static void write_spool(const char *folder, int rank, int ranks, int ranks_a_node, uint64_t steps, bool sums)
 {
     char path[4096];
     static char chunk[SPOOL_CHUNK_BYTES];
@@ -114,7 +163,13 @@ static void write_spool(const char *folder, int rank, int ranks, int ranks_a_nod
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (file < 0)
         fail(path);
-    write_header(file, rank, ranks, ranks_a_node, steps, chunks);
+    if (sums) {
+        write_sums(file, rank, ranks, ranks_a_node, steps);
+        chunks = 0;
+    } else {
+        make_header(rank, ranks, ranks_a_node, START_NS + STEP_NS * (steps + 1), chunks);
+        write_all(file, &room, sizeof room);
+    }
     for (uint32_t i = 0; i < chunks; i++) {
         uint64_t first = i * steps_a_chunk, end = first + steps_a_chunk < steps ? first + steps_a_chunk : steps;
         uint64_t at_ns = START_NS + STEP_NS * first + 1;
@@ -134,11 +189,12 @@ static void write_spool(const char *folder, int rank, int ranks, int ranks_a_nod
 
 int main(int argc, char **argv)
 {
-    if (argc != 5 || atoi(argv[2]) < 3 || atoi(argv[3]) < 1 || atoll(argv[4]) < 1) {
-        fprintf(stderr, "usage: make_spools FOLDER RANKS RANKS_A_NODE STEPS\n");
+    bool sums = argc == 6 && strcmp(argv[5], "sums") == 0;
+    if ((argc != 5 && !sums) || atoi(argv[2]) < 3 || atoi(argv[3]) < 1 || atoll(argv[4]) < 1) {
+        fprintf(stderr, "usage: make_spools FOLDER RANKS RANKS_A_NODE STEPS [sums]\n");
         return 2;
     }
     for (int rank = 0; rank < atoi(argv[2]); rank++)
-        write_spool(argv[1], rank, atoi(argv[2]), atoi(argv[3]), strtoull(argv[4], NULL, 10));
+        write_spool(argv[1], rank, atoi(argv[2]), atoi(argv[3]), strtoull(argv[4], NULL, 10), sums);
     return 0;
 }
