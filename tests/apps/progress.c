@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     __atomic_store_n(&progress[1], getpid(), __ATOMIC_RELEASE);
     for (int64_t step = 0;; step++) {
         MPI_Request requests[2];
-        MPI_Irecv(in, sizeof(in), MPI_CHAR, (app_rank() + size - 1) % size, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(in, (int)(step % 64), MPI_CHAR, (app_rank() + size - 1) % size, 0, MPI_COMM_WORLD, &requests[0]);
         MPI_Isend(out, (int)(step % 64), MPI_CHAR, (app_rank() + 1) % size, 0, MPI_COMM_WORLD, &requests[1]);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
         progress[2 + step % RING] = now_ns();

@@ -4,7 +4,8 @@ the ranks published themselves: every operation that ended 1 ms before the kill 
 usage: kills.py FOLDER_OF_JOB_PY KILLS --build BUILD --mpi NAME --launcher MPIEXEC
 
 Between 0 and 400 ms after the first step, every third at a random time of the launch and of MPI_Init, when there may be
-nothing to ingest yet: then ingest must say so. Prints how many were ingested and how close to the kill the traces reach.
+nothing to ingest yet: then ingest must say so. As many jobs again with little room are killed while their recording thins
+itself. Prints how many were ingested and how close to the kill the traces reach.
 """
 import random
 import signal
@@ -14,6 +15,7 @@ import time
 
 sys.path.insert(0, sys.argv.pop(1))
 N_KILLS = int(sys.argv.pop(1))
+ROOM = "12M"  # of the node: both ranks
 
 import job  # noqa: E402
 from killed import Killed  # noqa: E402
@@ -64,6 +66,31 @@ def kill_starting(test, seconds):
     return done.returncode == 0
 
 
+def kill_thinning(test, seconds):
+    """Kills a job whose room has been used up: its totals are true up to the kill, no pair of its bursts is wrong. Returns the steps
+    counted, those of them that the totals lack, and the messages with rows."""
+    running = Killed(test, MPISTAIR_SPOOL_LIMIT=ROOM)
+    time.sleep(seconds)
+    killed_ns = running.send(signal.SIGKILL)
+    running.end()
+    done = quiet(test)
+    if done.returncode != 0:
+        job.fail(f"killed {seconds:.3f} s after its first step: ingest exits with {done.returncode}: {done.stderr}")
+    job.expect_equal(test.value("SELECT count(*) FROM message_row WHERE room_bytes <> 0"), 0, "pairs that do not belong together")
+    lacking, steps = 0, 0
+    for rank in range(test.ranks):
+        done, _, *times = running.read(rank)
+        early = done - sum(t > killed_ns - 1000000 for t in times)
+        calls = dict(test.query("SELECT f.name, sum(calls) FROM total t JOIN function f ON f.id = t.function WHERE rank = ? GROUP BY 1", rank))
+        for function in "MPI_Isend", "MPI_Irecv", "MPI_Waitall":
+            if not early <= calls.get(function, 0) <= done + 1:
+                job.fail(f"rank {rank}: {done} steps, {early} of them ended 1 ms before the kill, totals have {calls}")
+        lacking += max(done - calls["MPI_Waitall"], 0)
+        steps += done
+    thinned = test.value("SELECT detail FROM run") == "bursts"
+    return thinned, steps, lacking, test.value("SELECT count(*) FROM message_row")
+
+
 def main():
     test = job.Job(__doc__)
     test.ranks = 2
@@ -75,6 +102,13 @@ def main():
     for _ in range(N_KILLS // 3):
         clear(test)
         left += kill_starting(test, random.uniform(0, 0.5))
+    thinned = []
+    for _ in range(N_KILLS):
+        clear(test)
+        thinned.append(kill_thinning(test, random.uniform(0.05, 1)))
+    print(f"kills {test.mpi}: {N_KILLS} of {N_KILLS} jobs with {ROOM} of room ingested, {sum(row[0] for row in thinned)} of them thinned: of "
+          f"{sum(row[1] for row in thinned)} steps the totals lack {sum(row[2] for row in thinned)}, all in the last 1 ms; none of "
+          f"{sum(row[3] for row in thinned)} pairs is wrong")
     print(f"kills {test.mpi}: {N_KILLS} of {N_KILLS} jobs ingested, {sum(early for _, early, _ in ranks)} steps ended 1 ms before "
           f"the kill, none is missing; of the {sum(done for done, _, _ in ranks)} steps counted at all the trace lacks "
           f"{sum(max(0, done - traced) for done, _, traced in ranks)}")
