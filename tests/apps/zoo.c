@@ -434,15 +434,15 @@ static void outliers(const struct job *job)
     exchange(job, 1000); /* fault: outliers */
 }
 
-/* All are bound to the same processor, and work on it; mended: they may use all. Needs as many processors as ranks. */
+/* All are bound to the same processor, and work on it; mended: each to its own. Needs as many processors as ranks. */
 static void same_core(const struct job *job)
 {
     cpu_set_t all, first;
     size_t cpu = 0;
     clock_t end = clock() + CLOCKS_PER_SEC / 200;
-    if (job->step == 0 && !job->mended && sched_getaffinity(0, sizeof all, &all) == 0) {
-        while (!CPU_ISSET(cpu, &all))
-            cpu++;
+    if (job->step == 0 && sched_getaffinity(0, sizeof all, &all) == 0) {
+        for (int i = job->mended ? job->rank % CPU_COUNT(&all) : 0; i > 0 || !CPU_ISSET(cpu, &all); cpu++)
+            i -= CPU_ISSET(cpu, &all) != 0;
         CPU_ZERO(&first);
         CPU_SET(cpu, &first);
         sched_setaffinity(0, sizeof first, &first);

@@ -86,6 +86,8 @@ def main():
     OPTIONS = parser.parse_args()
     right_of_all, of_all, false_of_all, close_of_all, gains_of_all = 0, 0, 0, 0, 0
     print(f"load {os.getloadavg()[0]:.1f}\n{'job':18} first finding right  gain: predicted, measured, close  named when mended; what else came first")
+    if OPTIONS.traces:
+        os.makedirs(OPTIONS.traces, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         if OPTIONS.balanced:
