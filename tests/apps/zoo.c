@@ -527,7 +527,7 @@ static const struct kind {
     {"many_flushes", many_flushes, 30},
     {"wide_fence", wide_fence, 60},
     {"one_writer", one_writer, 40},
-    {"small_writes", small_writes, 20},
+    {"small_writes", small_writes, 60},
     {"apart_writes", apart_writes, 100},
     {"threads_in_turn", threads_in_turn, 20},
     {"start_up", start_up, 60},
