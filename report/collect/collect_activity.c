@@ -29,62 +29,34 @@ struct activity_sums {
 const char *const report_activity_name[SPENT_COUNT] = {
     "computation", "point_to_point", "collectives", "one_sided", "files", "other", "between_polls", "not_recorded"};
 
-static enum report_activity_kind kind_of_family(enum mpistair_family family)
-{
-    static const struct {
-        enum report_activity_kind kind;
-        enum mpistair_family families[32]; /* behind the last one 0, which is none of them */
-    } kinds[] = {
-        {SPENT_COLLECTIVES, {FAMILY_COLLECTIVE, FAMILY_COLLECTIVE_INIT, FAMILY_ICOLLECTIVE}},
-        {SPENT_ONE_SIDED, {FAMILY_RMA, FAMILY_RMA_REQUEST, FAMILY_WIN_CREATE, FAMILY_WIN_FREE, FAMILY_WIN_TEST}},
-        {SPENT_MESSAGES,
-         {FAMILY_CANCEL,
-          FAMILY_IMPROBE,
-          FAMILY_IMRECV,
-          FAMILY_IPROBE,
-          FAMILY_IRECV,
-          FAMILY_ISEND,
-          FAMILY_ISENDRECV,
-          FAMILY_MPROBE,
-          FAMILY_MRECV,
-          FAMILY_PARRIVED,
-          FAMILY_PARTITIONED_INIT,
-          FAMILY_PERSISTENT_INIT,
-          FAMILY_PREADY,
-          FAMILY_PREADY_LIST,
-          FAMILY_PREADY_RANGE,
-          FAMILY_PROBE,
-          FAMILY_RECV,
-          FAMILY_REQUEST_FREE,
-          FAMILY_REQUEST_GET_STATUS,
-          FAMILY_SEND,
-          FAMILY_SENDRECV,
-          FAMILY_START,
-          FAMILY_STARTALL,
-          FAMILY_TEST,
-          FAMILY_TESTALL,
-          FAMILY_TESTANY,
-          FAMILY_TESTSOME,
-          FAMILY_WAIT,
-          FAMILY_WAITALL,
-          FAMILY_WAITANY,
-          FAMILY_WAITSOME}},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        for (size_t k = 0; k < 32 && (k == 0 || kinds[i].families[k] != 0); k++)
-            if (kinds[i].families[k] == family)
-                return kinds[i].kind;
-    return SPENT_OTHER;
-}
+/* Sets of families of functions, all of which are among the first 64. */
+#define FAMILY(name) (UINT64_C(1) << FAMILY_##name)
+static const uint64_t collective_families = FAMILY(COLLECTIVE) | FAMILY(COLLECTIVE_INIT) | FAMILY(ICOLLECTIVE);
+static const uint64_t one_sided_families =
+    FAMILY(RMA) | FAMILY(RMA_REQUEST) | FAMILY(WIN_CREATE) | FAMILY(WIN_FREE) | FAMILY(WIN_TEST);
+static const uint64_t message_families =
+    FAMILY(CANCEL) | FAMILY(IMPROBE) | FAMILY(IMRECV) | FAMILY(IPROBE) | FAMILY(IRECV) | FAMILY(ISEND) |
+    FAMILY(ISENDRECV) | FAMILY(MPROBE) | FAMILY(MRECV) | FAMILY(PARRIVED) | FAMILY(PARTITIONED_INIT) |
+    FAMILY(PERSISTENT_INIT) | FAMILY(PREADY) | FAMILY(PREADY_LIST) | FAMILY(PREADY_RANGE) | FAMILY(PROBE) |
+    FAMILY(RECV) | FAMILY(REQUEST_FREE) | FAMILY(REQUEST_GET_STATUS) | FAMILY(SEND) | FAMILY(SENDRECV) | FAMILY(START) |
+    FAMILY(STARTALL) | FAMILY(TEST) | FAMILY(TESTALL) | FAMILY(TESTANY) | FAMILY(TESTSOME) | FAMILY(WAIT) |
+    FAMILY(WAITALL) | FAMILY(WAITANY) | FAMILY(WAITSOME);
+
+_Static_assert(FAMILY_WIN_TEST < 64 && FAMILY_WAITSOME < 64, "sets of families have 64 bits");
 
 enum report_activity_kind activity_kind(const char *function)
 {
     if (strncmp(function, "MPI_File_", strlen("MPI_File_")) == 0)
         return SPENT_FILES;
-    for (uint16_t i = 0; i < FN_COUNT; i++)
-        if (strcmp(function_name(i), function) == 0)
-            return kind_of_family(function_family(i));
-    return SPENT_OTHER;
+    uint16_t number = 0;
+    while (number < FN_COUNT && strcmp(function_name(number), function) != 0)
+        number++;
+    unsigned at = number < FN_COUNT ? function_family(number) : 64;
+    uint64_t family = at < 64 ? UINT64_C(1) << at : 0; /* the last ones are of files */
+    return (family & collective_families) != 0  ? SPENT_COLLECTIVES
+           : (family & one_sided_families) != 0 ? SPENT_ONE_SIDED
+           : (family & message_families) != 0   ? SPENT_MESSAGES
+                                                : SPENT_OTHER;
 }
 
 /* Adds what was measured at a place. A call that polls for something counts as waiting all the while; what of it lies
@@ -286,35 +258,26 @@ static void take_totals(struct report *report, struct activity_sums *sums)
     report->activities.run_s = report->run.duration_s;
 }
 
-/* The efficiencies of ranks that all last as long as the run. */
-static struct run_efficiencies efficiencies_of_totals(const double *computed_s, size_t n, double run_s)
-{
-    struct run_efficiencies found = RUN_EFFICIENCIES_UNKNOWN;
-    double sum_s = 0, most_s = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum_s += computed_s[i];
-        most_s = fmax(most_s, computed_s[i]);
-    }
-    if (n > 0 && most_s > 0 && run_s >= most_s) {
-        found.share[EFFICIENCY_LOAD_BALANCE] = sum_s / (double)n / most_s;
-        found.share[EFFICIENCY_COMMUNICATION] = most_s / run_s;
-        found.share[EFFICIENCY_PARALLEL] = sum_s / (double)n / run_s;
-    }
-    return found;
-}
-
-/* What ranks computed is known only where no process and no record is missing. */
+/* What ranks computed is known only where no process and no record is missing. Without a program all ranks last as long
+ * as the run. */
 static void find_efficiencies(struct report *report, const struct activity_sums *sums,
                               const struct run_program *program)
 {
     struct report_activities *activities = &report->activities;
-    double *computed_s = xcalloc(sums->n_ranks, sizeof *computed_s);
-    for (size_t rank = 0; rank < sums->n_ranks; rank++)
+    struct run_efficiencies found = RUN_EFFICIENCIES_UNKNOWN;
+    double *computed_s = xcalloc(sums->n_ranks, sizeof *computed_s), sum_s = 0, most_s = 0, run_s = activities->run_s;
+    for (size_t rank = 0; rank < sums->n_ranks; rank++) {
         computed_s[rank] = sums->ranks[rank].time_s[SPENT_COMPUTATION];
-    const struct run_efficiencies found = !report->whole.times_known ? RUN_EFFICIENCIES_UNKNOWN
-                                          : program->n_ranks > 0
-                                              ? run_efficiencies_of(program, computed_s, activities->run_s, NAN)
-                                              : efficiencies_of_totals(computed_s, sums->n_ranks, activities->run_s);
+        sum_s += computed_s[rank];
+        most_s = fmax(most_s, computed_s[rank]);
+    }
+    if (report->whole.times_known && program->n_ranks > 0) {
+        found = run_efficiencies_of(program, computed_s, run_s, NAN);
+    } else if (report->whole.times_known && most_s > 0 && run_s >= most_s) {
+        found.share[EFFICIENCY_LOAD_BALANCE] = sum_s / (double)sums->n_ranks / most_s;
+        found.share[EFFICIENCY_COMMUNICATION] = most_s / run_s;
+        found.share[EFFICIENCY_PARALLEL] = sum_s / (double)sums->n_ranks / run_s;
+    }
     activities->load_balance = found.share[EFFICIENCY_LOAD_BALANCE];
     activities->communication = found.share[EFFICIENCY_COMMUNICATION];
     activities->parallel = found.share[EFFICIENCY_PARALLEL];
@@ -376,16 +339,6 @@ static void keep_sites(struct report *report, struct activity_sums *sums)
     }
 }
 
-/* Gives each rank of the report its times. */
-static void note_ranks(struct report *report, const struct activity_sums *sums)
-{
-    for (size_t i = 0; i < report->n_ranks; i++) {
-        struct report_rank *rank = &report->ranks[i];
-        if (rank->rank >= 0 && (size_t)rank->rank < sums->n_ranks)
-            memcpy(rank->activity_s, sums->ranks[rank->rank].time_s, sizeof rank->activity_s);
-    }
-}
-
 /* Finds ranks that are not like the others, by median and median deviation: one rank far off moves neither. Ranks that
  * were spawned late, or whose world ended early, are not compared. */
 enum { LEAST_RANKS = 4 };
@@ -399,11 +352,6 @@ static double time_of(const struct activity_rank *rank, bool in_mpi)
     for (size_t kind = SPENT_COMPUTATION + 1; kind <= SPENT_OTHER; kind++)
         sum_s += rank->time_s[kind];
     return in_mpi ? sum_s : rank->time_s[SPENT_COMPUTATION];
-}
-
-static bool is_compared(const struct activity_rank *rank)
-{
-    return rank->absent_share < MOST_ABSENT;
 }
 
 /* Puts a rank into its place among those furthest off. */
@@ -423,38 +371,30 @@ static void keep(struct report_activities *activities, struct report_out_of_line
     rows[at] = found;
 }
 
-static double waited_s(const struct report *report, size_t number)
-{
-    const struct report_rank *rank = report_find_rank(report, (int64_t)number);
-    return rank != NULL && rank->waited_s > 0 ? rank->waited_s : 0;
-}
-
 /* Marks in seen the ranks that are out of line in one of the two. */
 static void look(struct report *report, const struct activity_sums *sums, bool in_mpi, double *values, bool *seen)
 {
-    struct report_activities *activities = &report->activities;
     size_t n = 0;
+    double ranks_s = 0;
     for (size_t i = 0; i < sums->n_ranks; i++)
-        if (is_compared(&sums->ranks[i]))
+        if (sums->ranks[i].absent_share < MOST_ABSENT) {
             values[n++] = time_of(&sums->ranks[i], in_mpi);
-    if (n < LEAST_RANKS)
-        return;
-    double median_s = unsorted_median(values, n), ranks_s = 0;
-    n = 0;
-    for (size_t i = 0; i < sums->n_ranks; i++)
-        if (is_compared(&sums->ranks[i])) {
-            values[n++] = fabs(time_of(&sums->ranks[i], in_mpi) - median_s);
             ranks_s += time_of(&sums->ranks[i], true) + time_of(&sums->ranks[i], false);
         }
+    if (n < LEAST_RANKS)
+        return;
+    double median_s = unsorted_median(values, n);
+    for (size_t i = 0; i < n; i++)
+        values[i] = fabs(values[i] - median_s);
     double limit_s = fmax(outlier_deviations * 1.4826 * unsorted_median(values, n), outlier_part * ranks_s / (double)n);
     for (size_t i = 0; i < sums->n_ranks; i++) {
-        if (!is_compared(&sums->ranks[i]))
-            continue;
+        const struct report_rank *rank = report_find_rank(report, (int64_t)i);
         double time_s = time_of(&sums->ranks[i], in_mpi), off_s = fabs(time_s - median_s);
-        if (!(off_s > limit_s) || seen[i] || waited_s(report, i) > off_s / 2)
+        if (sums->ranks[i].absent_share >= MOST_ABSENT || !(off_s > limit_s) || seen[i] ||
+            (rank != NULL && rank->waited_s > off_s / 2))
             continue;
         seen[i] = true;
-        keep(activities, (struct report_out_of_line){(int64_t)i, in_mpi, time_s, median_s});
+        keep(&report->activities, (struct report_out_of_line){(int64_t)i, in_mpi, time_s, median_s});
     }
 }
 
@@ -474,8 +414,12 @@ static void finish_activity(struct report *report, struct activity_sums *sums, c
 {
     if (sums->n_ranks > 0) {
         sum_rows(report, sums, program);
-        note_ranks(report, sums);
         keep_sites(report, sums);
+    }
+    for (size_t i = 0; i < report->n_ranks; i++) {
+        struct report_rank *rank = &report->ranks[i];
+        if (rank->rank >= 0 && (size_t)rank->rank < sums->n_ranks)
+            memcpy(rank->activity_s, sums->ranks[rank->rank].time_s, sizeof rank->activity_s);
     }
     find_out_of_line(report, sums);
     if (!(report->activities.ranks_s > 0))

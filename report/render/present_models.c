@@ -170,26 +170,24 @@ static void present_distribution(struct document *document, const struct report 
 
 /* Shows a rank; returns true where its modelled time is marked. */
 static bool present_rank(struct document *document, const struct report *report, const struct report_rank *rank,
-                         size_t model)
+                         size_t best)
 {
     bool unknown = false;
-    document_cell(document, "%" PRId64, rank->rank);
+    document_cells(document, "i", rank->rank);
     if (rank->node < 0)
         document_cell(document, "-");
     else if (rank->socket < 0)
         document_cell(document, "%" PRId64 "/-", rank->node);
     else
         document_cell(document, "%" PRId64 "/%" PRId64, rank->node, rank->socket);
-    if (model < report->n_models) {
-        document_cells(document, "spp", rank->models[model].actual_s, rank->late_senders_s / rank->actual_s,
+    if (best < report->n_models) {
+        const struct report_rank_model *model = &rank->models[best];
+        document_cells(document, "spp", model->actual_s, rank->late_senders_s / rank->actual_s,
                        rank->late_receivers_s / rank->actual_s);
-        unknown = present_modelled_time(document, rank->models[model].actual_s, rank->models[model].model_s);
-        document_cells(
-            document, "pc",
-            words_claimed(&report->models[model], rank->models[model].off_s / rank->models[model].actual_s),
-            words_claimed(&report->models[model],
-                          (rank->models[model].model_s - rank->models[model].actual_s) / rank->models[model].actual_s));
-        document_bar(document, rank->models[model].actual_s, rank->models[model].model_s);
+        unknown = present_modelled_time(document, model->actual_s, model->model_s);
+        document_cells(document, "pc", words_claimed(&report->models[best], model->off_s / model->actual_s),
+                       words_claimed(&report->models[best], (model->model_s - model->actual_s) / model->actual_s));
+        document_bar(document, model->actual_s, model->model_s);
     } else {
         document_cells(document, "bsspp", (double)rank->received_bytes, rank->in_mpi_s, rank->actual_s,
                        rank->late_senders_s / rank->actual_s, rank->late_receivers_s / rank->actual_s);
@@ -230,50 +228,41 @@ void present_ranks(struct document *document, const struct report *report)
     free(ranking);
 }
 
-static void present_measured(struct document *document, const struct report *report)
+void present_overlap(struct document *document, const struct report *report)
 {
-    document_line(document, "the longest time outside:");
-    document_table(document, "rank>|measured>|in MPI>|outside>|share>");
-    for (size_t i = 0; i < report->overlap.n_ranks; i++) {
-        const struct report_rank *rank = report->overlap.ranks[i];
-        document_cells(document, "isssp", rank->rank, rank->actual_s, rank->in_mpi_s, report_outside_s(rank),
-                       report_outside_s(rank) / rank->actual_s);
+    const struct report_overlap *overlap = &report->overlap;
+    size_t best = report_best_of_rounds(report);
+    const struct report_model *model = best < report->n_models ? &report->models[best] : NULL;
+    if (!overlap->matters)
+        return;
+    document_line(document, "%.1f %% of the time in rounds passed outside MPI, between post and wait",
+                  100 * overlap->share);
+    if (model == NULL) {
+        document_line(document, "the longest time outside:");
+        document_table(document, "rank>|measured>|in MPI>|outside>|share>");
+        for (size_t i = 0; i < overlap->n_ranks; i++) {
+            const struct report_rank *rank = overlap->ranks[i];
+            document_cells(document, "isssp", rank->rank, rank->actual_s, rank->in_mpi_s, report_outside_s(rank),
+                           report_outside_s(rank) / rank->actual_s);
+        }
+        return;
     }
-}
-
-static void present_modelled(struct document *document, const struct report *report, size_t model)
-{
     document_line(document,
                   "visible: what stays of the time by %s on %s if messages move meanwhile; in MPI: "
                   "measured, to compare with it; the longest time outside:",
-                  report->models[model].title, report->models[model].machine);
+                  model->title, model->machine);
     document_table(document, "rank>|outside>|share>|modelled>|visible>|in MPI>|error>|bias>");
-    for (size_t i = 0; i < report->overlap.n_ranks; i++) {
-        const struct report_rank *rank = report->overlap.ranks[i];
-        double inside_s = report->models[model].withheld ? NAN : rank->models[model].in_mpi_s;
-        document_cells(document, "ispssspc", rank->rank, rank->models[model].outside_s,
-                       rank->models[model].outside_s / rank->models[model].actual_s, rank->models[model].model_s,
-                       rank->models[model].visible_s, rank->models[model].in_mpi_s,
-                       inside_s > 0 ? rank->models[model].visible_off_s / inside_s : NAN,
-                       inside_s > 0 ? (rank->models[model].visible_s - inside_s) / inside_s : NAN);
+    for (size_t i = 0; i < overlap->n_ranks; i++) {
+        const struct report_rank_model *rank = &overlap->ranks[i]->models[best];
+        double inside_s = model->withheld || !(rank->in_mpi_s > 0) ? NAN : rank->in_mpi_s;
+        document_cells(document, "ispssspc", overlap->ranks[i]->rank, rank->outside_s, rank->outside_s / rank->actual_s,
+                       rank->model_s, rank->visible_s, rank->in_mpi_s, rank->visible_off_s / inside_s,
+                       (rank->visible_s - inside_s) / inside_s);
     }
-    if (!isnan(report->models[model].visible_error) && !report->models[model].withheld)
-        document_line(document, "error of visible over all ranks: %.1f %%, bias %+.1f %%",
-                      100 * report->models[model].visible_error, 100 * report->models[model].visible_bias);
+    if (!isnan(model->visible_error) && !model->withheld)
+        document_line(document, "error of visible over all ranks: %.1f %%, bias %+.1f %%", 100 * model->visible_error,
+                      100 * model->visible_bias);
     document_line(document, "an MPI that moves data inside its calls only shows more, up to the modelled time");
-}
-
-void present_overlap(struct document *document, const struct report *report)
-{
-    size_t model = report_best_of_rounds(report);
-    if (!report->overlap.matters)
-        return;
-    document_line(document, "%.1f %% of the time in rounds passed outside MPI, between post and wait",
-                  100 * report->overlap.share);
-    if (model < report->n_models)
-        present_modelled(document, report, model);
-    else
-        present_measured(document, report);
 }
 
 /* Prints the parts of a rank's modelled time into text, the largest first: "contention 86 %, bandwidth 14 %". */

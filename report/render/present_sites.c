@@ -37,10 +37,10 @@ static void present_site(struct document *document, const struct report_site *si
                   site->communicator);
 }
 
-static void count_cells(struct document *document, const struct report_site *site)
+/* Returns the bytes of a call. */
+static double each_bytes(const struct report_site *site)
 {
-    document_cells(document, "ib", site->calls,
-                   site->calls > 0 && site->is_transfer ? (double)site->bytes / (double)site->calls : NAN);
+    return site->calls > 0 && site->is_transfer ? (double)site->bytes / (double)site->calls : NAN;
 }
 
 static double waiting(double wait_s, double transfer_s)
@@ -61,21 +61,22 @@ static void present_other_sites(struct document *document, const struct report_s
                       query);
 }
 
-/* Adds the line on how the time of joint calls divides. */
-static void present_waiting(struct document *document, const struct report_sites *sites, const char *what)
-{
-    double share = waiting(sites->wait_s, sites->transfer_s);
-    if (!isnan(share))
-        document_line(document, "%s: %.1f %% waiting for the last rank to arrive, %.1f %% behind that", what,
-                      100 * share, 100 - 100 * share);
-}
-
-static void present_site_head(struct document *document, const struct report_sites *sites, const char *moved)
+/* Adds how much was moved, and how the time divides: of transfers and synchronisation where both are there, of joint
+ * calls. */
+static void present_site_head(struct document *document, const struct report_sites *sites, const char *moved,
+                              bool transfers)
 {
     document_line(document, "%" PRId64 " call%s from %" PRId64 " place%s", sites->calls, words_plural(sites->calls),
                   sites->sites, words_plural(sites->sites));
     document_table(document, "|>");
     document_cells(document, "tbts", moved, (double)sites->bytes, "time of all ranks", sites->inside_s);
+    if (transfers)
+        document_line(document, "%.1f %% in transfers, the rest in synchronisation",
+                      words_percent(sites->inside_s > 0 ? sites->transfers_s / sites->inside_s : NAN));
+    double share = waiting(sites->wait_s, sites->transfer_s);
+    if (!isnan(share))
+        document_line(document, "joint calls: %.1f %% waiting for the last rank to arrive, %.1f %% behind that",
+                      100 * share, 100 - 100 * share);
 }
 
 void present_collectives(struct document *document, const struct report *report)
@@ -84,13 +85,12 @@ void present_collectives(struct document *document, const struct report *report)
     bool waited = false;
     if (sites->n == 0)
         return;
-    present_site_head(document, sites, "bytes handed in");
-    present_waiting(document, sites, "joint calls");
+    present_site_head(document, sites, "bytes handed in", false);
     document_table(document, "calls>|a call>|time>|waiting>|for>|in");
     for (size_t i = 0; i < sites->n; i++) {
         const struct report_site *site = &sites->rows[i];
-        count_cells(document, site);
-        document_cells(document, "sp", site->time_s, waiting(site->wait_s, site->transfer_s));
+        document_cells(document, "ibsp", site->calls, each_bytes(site), site->time_s,
+                       waiting(site->wait_s, site->transfer_s));
         bool named = site->last_rank >= 0 && waiting(site->wait_s, site->transfer_s) >= 5e-4;
         waited = waited || named;
         if (named)
@@ -109,15 +109,12 @@ void present_rma(struct document *document, const struct report *report)
     const struct report_sites *sites = &report->rma;
     if (sites->n == 0)
         return;
-    present_site_head(document, sites, "bytes moved");
-    document_line(document, "%.1f %% in transfers, the rest in synchronisation",
-                  words_percent(sites->inside_s > 0 ? sites->transfers_s / sites->inside_s : NAN));
-    present_waiting(document, sites, "joint calls");
+    present_site_head(document, sites, "bytes moved", true);
     document_table(document, "calls>|a call>|inside>|to the end>|waiting>|in");
     for (size_t i = 0; i < sites->n; i++) {
         const struct report_site *site = &sites->rows[i];
-        count_cells(document, site);
-        document_cells(document, "ssp", site->inside_s, site->time_s, waiting(site->wait_s, site->transfer_s));
+        document_cells(document, "ibssp", site->calls, each_bytes(site), site->inside_s, site->time_s,
+                       waiting(site->wait_s, site->transfer_s));
         present_site(document, site);
     }
     present_other_sites(document, sites, "rma_sites");
@@ -128,16 +125,14 @@ void present_files(struct document *document, const struct report *report)
     const struct report_sites *sites = &report->files;
     if (sites->n == 0)
         return;
-    present_site_head(document, sites, "bytes read and written");
-    present_waiting(document, sites, "joint calls");
+    present_site_head(document, sites, "bytes read and written", false);
     if (sites->failed > 0)
         document_warning(document, "%" PRId64 " call%s failed", sites->failed, words_plural(sites->failed));
     document_table(document, "calls>|a call>|time>|waiting>|a s>|in");
     for (size_t i = 0; i < sites->n; i++) {
         const struct report_site *site = &sites->rows[i];
-        count_cells(document, site);
-        document_cells(document, "spb", site->time_s, site->joint ? waiting(site->wait_s, site->transfer_s) : NAN,
-                       site->bytes_per_s);
+        document_cells(document, "ibspb", site->calls, each_bytes(site), site->time_s,
+                       site->joint ? waiting(site->wait_s, site->transfer_s) : NAN, site->bytes_per_s);
         present_site(document, site);
     }
     document_line(document, "a s: bytes in a second of a rank that does not wait for others");

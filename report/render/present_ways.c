@@ -18,37 +18,20 @@ static bool has_values(const double saved[REPORT_FINE_PARTS])
 /* Adds a row an interface; what they share stands in the first one. */
 static void present_grained_kind(struct document *document, const struct report_fine_kind *kind)
 {
-    bool first = true;
     for (size_t by = 0; by < FINE_BY_COUNT; by++) {
-        if (by != FINE_BY_P2P && !has_values(kind->saved[by]))
-            continue;
-        if (first) {
+        if (by == FINE_BY_P2P) {
             document_cells(document, "ii", kind->kind, kind->threads);
             document_cell(document, "%.3g", kind->peers);
             document_cells(document, "bs", kind->bytes, kind->late_s);
+        } else if (has_values(kind->saved[by])) {
+            document_cells(document, "ttttt", "", "", "", "", "");
+        } else {
+            continue;
         }
-        for (int i = 0; i < 5 && !first; i++)
-            document_cell(document, "%s", "");
         document_cell(document, "%s", report_fine_by_name[by]);
         for (size_t k = 0; k < REPORT_FINE_PARTS; k++)
             document_cells(document, "c", kind->saved[by][k]);
-        first = false;
     }
-}
-
-static void present_grained_notes(struct document *document, const struct report_fine_grained *fine)
-{
-    document_line(document,
-                  "late: from the first thread that was done to the last; parts: time saved from the begin of the "
-                  "computation until all is sent, + less time, - more; at most: what no interface can pass");
-    if (fine->one_thread)
-        document_line(document,
-                      "where one thread posts, all parts are ready at once: all that can be gained is that another "
-                      "interface costs less");
-    if (fine->tau_missing)
-        document_line(document, "%s has no tau_p2p: its tau stands for what a part costs", fine->machine);
-    if (fine->all > fine->n)
-        document_line(document, "and %zu more kinds that take less time", fine->all - fine->n);
 }
 
 void present_fine_grained(struct document *document, const struct report *report)
@@ -63,7 +46,17 @@ void present_fine_grained(struct document *document, const struct report *report
         document_table(document, "kind>|threads>|peers>|bytes>|late>|parts by|2>|4>|8>");
         for (size_t i = 0; i < fine->n; i++)
             present_grained_kind(document, &fine->rows[i]);
-        present_grained_notes(document, fine);
+        document_line(document,
+                      "late: from the first thread that was done to the last; parts: time saved from the begin of the "
+                      "computation until all is sent, + less time, - more; at most: what no interface can pass");
+        if (fine->one_thread)
+            document_line(document,
+                          "where one thread posts, all parts are ready at once: all that can be gained is that another "
+                          "interface costs less");
+        if (fine->tau_missing)
+            document_line(document, "%s has no tau_p2p: its tau stands for what a part costs", fine->machine);
+        if (fine->all > fine->n)
+            document_line(document, "and %zu more kinds that take less time", fine->all - fine->n);
     }
     if (fine->unseen > 0)
         document_line(document,
@@ -79,29 +72,20 @@ static const char *level_word(enum level level)
     return level == LEVEL_INTRA_SOCKET ? "on socket" : level == LEVEL_INTER_SOCKET ? "on node" : "off node";
 }
 
-/* Returns whether the ways that divide the data of a GPU are any others than 3-step. */
-static bool divides(const struct report_gpu_kind *kind)
-{
-    return kind->ppn > kind->gpus;
-}
-
-/* Adds a row a path; what they share stands in the first one. */
+/* Adds a row a path; what they share stands in the first one. Without more processes than GPUs those that divide the
+ * data of a GPU are 3-step. */
 static void present_gpu_kind(struct document *document, const struct report_gpu_kind *kind)
 {
-    bool first = true;
-    for (int path = 0; path < GPU_PATH_COUNT; path++) {
-        if (path > GPU_3_STEP && !divides(kind))
-            continue;
-        if (first) {
+    for (int path = 0; path < (kind->ppn > kind->gpus ? GPU_PATH_COUNT : GPU_3_STEP + 1); path++) {
+        if (path == 0) {
             document_cells(document, "iti", kind->kind, level_word(kind->level), (int64_t)kind->gpus);
             document_cell(document, "%.4g", kind->messages);
             document_cells(document, "b", kind->bytes);
+        } else {
+            document_cells(document, "ttttt", "", "", "", "", "");
         }
-        for (int i = 0; i < 5 && !first; i++)
-            document_cell(document, "%s", "");
         document_cells(document, "tss", gpu_path_name[path], kind->path_s[path],
                        kind->path_s[path] * (double)kind->rounds);
-        first = false;
     }
 }
 
@@ -140,15 +124,6 @@ static void present_advice(struct document *document, const struct report_gpu_ki
                       (direct_s - kind->path_s[best]) * 1e6, direct_s * 1e6, 100 * (1 - kind->path_s[best] / direct_s));
 }
 
-static void present_gpu_notes(struct document *document, const struct report_gpu *gpu)
-{
-    document_line(document,
-                  "GPUs: ranks of a node that send at once, each counts as one; sends, bytes: of the one that takes "
-                  "longest; no byte is taken for sent twice");
-    if (gpu->all > gpu->n)
-        document_line(document, "and %zu more that another way helps less", gpu->all - gpu->n);
-}
-
 void present_gpu(struct document *document, const struct report *report)
 {
     const struct report_gpu *gpu = &report->gpu;
@@ -165,7 +140,12 @@ void present_gpu(struct document *document, const struct report *report)
             present_advice(document, &gpu->rows[i]);
             present_reasons(document, &gpu->rows[i]);
         }
-        present_gpu_notes(document, gpu);
+        document_line(
+            document,
+            "GPUs: ranks of a node that send at once, each counts as one; sends, bytes: of the one that takes "
+            "longest; no byte is taken for sent twice");
+        if (gpu->all > gpu->n)
+            document_line(document, "and %zu more that another way helps less", gpu->all - gpu->n);
     }
     if (gpu->one_side > 0)
         document_line(document, "%" PRId64 " message%s between a GPU and a host's memory left out", gpu->one_side,
