@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 #include "report/export/trace_export.h"
 #include "share/base/array.h"

@@ -6,20 +6,7 @@
 #include <time.h>
 
 #include "report/render/sections.h"
-
-/* Shows the limits of the transport in use inside a node and between nodes, as the MPI reports them. */
-static void present_limits(struct document *document, const struct report_run *run)
-{
-    int64_t inside = run->eager_limit_bytes, between = run->eager_limit_network_bytes;
-    if (inside < 0 && between < 0)
-        document_cell(document, "unknown");
-    else if (between < 0)
-        document_cell(document, "%" PRId64 " B inside a node", inside);
-    else if (inside < 0)
-        document_cell(document, "unknown inside a node, %" PRId64 " B between nodes", between);
-    else
-        document_cell(document, "%" PRId64 " B inside a node, %" PRId64 " B between nodes", inside, between);
-}
+#include "share/base/saturating.h"
 
 /* Shows the command, or, of several programs, each with its ranks. */
 static void present_all_programs(struct document *document, const struct report *report)
@@ -52,7 +39,15 @@ static void present_run_head(struct document *document, const struct report *rep
                    "messages");
     document_cell(document, "%" PRId64 ", at most %" PRId64 " to one rank", report->messages, report->max_messages);
     document_cells(document, "tbt", "volume", (double)report->bytes, "eager limit");
-    present_limits(document, run);
+    int64_t inside = run->eager_limit_bytes, between = run->eager_limit_network_bytes;
+    if (inside < 0)
+        document_cell(document, between < 0 ? "unknown" : "unknown inside a node, %" PRId64 " B between nodes",
+                      between);
+    else
+        document_cell(document,
+                      between < 0 ? "%" PRId64 " B inside a node"
+                                  : "%" PRId64 " B inside a node, %" PRId64 " B between nodes",
+                      inside, between);
     document_cell(document, "own cost");
     document_cell(document, isnan(run->own_cost_ns) ? "unknown" : "%.3g ns added to a nonblocking call",
                   run->own_cost_ns);
@@ -158,8 +153,7 @@ static void present_untracked(struct document *document, const struct report *re
         const struct report_count *count = &report->untracked[i];
         if (!count->affects_messages) {
             functions++;
-            if (__builtin_add_overflow(calls, count->n, &calls))
-                calls = INT64_MAX;
+            calls = saturating_add(calls, count->n);
             continue;
         }
         document_warning(document, "not recorded: %s, %" PRId64 " call%s on rank%s %s; may carry messages", count->name,
@@ -223,12 +217,13 @@ static void present_ends(struct document *document, const struct report *report)
 {
     const struct report_rank *first = NULL;
     int64_t unfinished = 0;
-    for (size_t i = 0; i < report->n_ranks; i++)
-        if (strcmp(report->ranks[i].ended, "finalize") != 0 && strcmp(report->ranks[i].ended, "lost") != 0 &&
-            strcmp(report->ranks[i].ended, "at once") != 0) {
-            first = first == NULL ? &report->ranks[i] : first;
+    for (size_t i = report->n_ranks; i-- > 0;) {
+        const char *ended = report->ranks[i].ended;
+        if (strcmp(ended, "finalize") != 0 && strcmp(ended, "lost") != 0 && strcmp(ended, "at once") != 0) {
+            first = &report->ranks[i];
             unfinished++;
         }
+    }
     if (first != NULL)
         document_warning(document, "ended without MPI_Finalize: %" PRId64 " rank%s, first rank %" PRId64 " (%s)",
                          unfinished, words_plural(unfinished), first->rank, first->ended);

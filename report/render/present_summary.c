@@ -293,10 +293,8 @@ static void present_course(struct document *document, const struct report *repor
     char strip[REPORT_COURSE + 1] = "", end[32];
     if (!report->has_course)
         return;
-    for (size_t i = 0; i < REPORT_COURSE; i++) {
-        double tenths = fmin(fmax(floor(10 * report->course[i]), 0), 9);
-        strip[i] = isnan(report->course[i]) ? ' ' : (char)('0' + (int)tenths);
-    }
+    for (size_t i = 0; i < REPORT_COURSE; i++)
+        strip[i] = isnan(report->course[i]) ? ' ' : (char)('0' + (int)fmin(fmax(floor(10 * report->course[i]), 0), 9));
     document_line(document, "in MPI, tenths: %s", strip);
     document_line(document, "from 0 to %s", words_seconds(end, sizeof end, report->run.duration_s));
 }
