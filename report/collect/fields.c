@@ -1,7 +1,6 @@
 /* Reads and writes rows by the table of their members. */
 #include "report/collect/fields.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "share/base/csv.h"
@@ -82,37 +81,6 @@ struct json *fields_array(const struct fields *fields, const void *rows, size_t 
     for (size_t i = 0; i < n; i++)
         json_add(array, fields_object(fields, (const char *)rows + i * fields->bytes));
     return array;
-}
-
-void fields_csv_names(const struct fields *fields, FILE *stream)
-{
-    for (size_t i = 0; i < fields->n; i++)
-        fprintf(stream, "%s%s", i > 0 ? "," : "", fields->rows[i].name);
-}
-
-void fields_csv(const struct fields *fields, const void *row, FILE *stream)
-{
-    for (size_t i = 0; i < fields->n; i++) {
-        const struct field *field = &fields->rows[i];
-        const void *member = member_of(row, field);
-        if (i > 0)
-            fputc(',', stream);
-        if (!is_known(field, member))
-            continue;
-        switch (field->kind & ~FIELD_OPTIONAL) {
-        case FIELD_REAL:
-            fprintf(stream, "%.17g", *(const double *)member);
-            break;
-        case FIELD_TEXT:
-            csv_text(stream, *(const char *const *)member);
-            break;
-        case FIELD_INTEGER:
-            fprintf(stream, "%" PRId64, *(const int64_t *)member);
-            break;
-        default:
-            fprintf(stream, "%d", *(const bool *)member);
-        }
-    }
 }
 
 void statement_csv(FILE *stream, sqlite3_stmt *statement)

@@ -1,5 +1,5 @@
-/* Describes the members of a row of the report once: the columns of a query fill them, in their order, and JSON and CSV
- * show them under their names. */
+/* Describes the members of a row of the report once: the columns of a query fill them, in their order, and JSON,
+ * of which CSV is made (json_rows), shows them under their names. */
 #ifndef MPISTAIR_REPORT_FIELDS_H
 #define MPISTAIR_REPORT_FIELDS_H
 
@@ -51,10 +51,6 @@ void fields_add(const struct fields *fields, const void *row, struct json *objec
 struct json *fields_object(const struct fields *fields, const void *row);
 /* Returns an array of n objects. */
 struct json *fields_array(const struct fields *fields, const void *rows, size_t n);
-/* Write the names, or the members, with commas between; what is not known is empty. */
-void fields_csv_names(const struct fields *fields, FILE *stream);
-void fields_csv(const struct fields *fields, const void *row, FILE *stream);
-
 /* Writes the present row of a query as a line of CSV: reals with 17 significant digits, NULL as nothing. */
 void statement_csv(FILE *stream, sqlite3_stmt *statement);
 

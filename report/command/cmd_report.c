@@ -195,13 +195,12 @@ static int jobs_write(FILE *stream, const struct job *jobs, size_t n, int format
     }
     if (format == FORMAT_JSON)
         return json_write(stream, fields_array(&job_fields, jobs, n), error);
-    fields_csv_names(&job_fields, stream);
-    fputc('\n', stream);
-    for (size_t i = 0; i < n; i++) {
-        fields_csv(&job_fields, &jobs[i], stream);
-        fputc('\n', stream);
-    }
-    return 0;
+    const struct job none = {"", "", "", "", "", 0, 0, 0};
+    struct json_rows rows = {.stream = stream, .csv = true};
+    json_rows_names(&rows, fields_object(&job_fields, &none));
+    for (size_t i = 0; i < n; i++)
+        json_rows_add(&rows, fields_object(&job_fields, &jobs[i]));
+    return json_rows_end(&rows, error);
 }
 
 /* Returns an exit code: EXIT_WORK_FAILED if a trace could not be read, whose reason is printed instead. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "report/render/sections.h"
-#include "share/base/csv.h"
 #include "share/base/json.h"
 
 /* Returns the row of the run's time. */
@@ -361,38 +360,34 @@ static const char *part_of(const struct comparison_row *row)
     return row->site == NULL ? "" : row->part == PROFILE_COMPUTATION ? "before" : "in";
 }
 
+/* Returns an object with the figures behind what names the row. */
+static struct json *with_figures(struct json *object, const struct comparison_row *row)
+{
+    struct figures figures = figures_of(row);
+    for (size_t i = 0; i < FIGURES; i++)
+        json_set(object, figures.rows[i].name, json_finite(figures.rows[i].value));
+    return object;
+}
+
 void show_csv(FILE *stream, const struct comparison *comparison)
 {
-    struct figures figures = figures_of(&(struct comparison_row){.table = COMPARISON_RUN});
-    fputs("table,part,name,symbol,file,line,rank,state,above_noise,decision", stream);
-    for (size_t i = 0; i < FIGURES; i++)
-        fprintf(stream, ",%s", figures.rows[i].name);
-    fputs(",whole\n", stream);
+    struct json_rows rows = {.stream = stream, .csv = true};
     for (size_t i = 0; i < comparison->n_rows; i++) {
         const struct comparison_row *row = &comparison->rows[i];
-        const char *const texts[] = {row->name, row->site != NULL ? row->site->name : "",
-                                     row->site != NULL ? row->site->file : ""};
-        fprintf(stream, "%s,%s,", comparison_table_name[row->table], part_of(row));
-        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
-            csv_text(stream, texts[k]);
-            fputc(',', stream);
-        }
-        if (texts[2][0] != '\0')
-            fprintf(stream, "%lld", (long long)row->site->line);
-        fputc(',', stream);
-        if (row->rank >= 0)
-            fprintf(stream, "%lld", (long long)row->rank);
-        fprintf(stream, ",%s,%d,%s", state_name[row->state], row->result.above, show_decision(row));
-        figures = figures_of(row);
-        for (size_t k = 0; k < FIGURES; k++)
-            csv_number(stream, isfinite(figures.rows[k].value) ? figures.rows[k].value : NAN);
-        fprintf(stream, ",%d\n", show_is_whole(comparison));
+        const struct profile_site *site = row->site;
+        struct json *object = json_pack(
+            "{ss ss ss ss ss so so ss sb ss}", "table", comparison_table_name[row->table], "part", part_of(row), "name",
+            row->name, "symbol", site != NULL ? site->name : "", "file", site != NULL ? site->file : "", "line",
+            site != NULL && site->file[0] != '\0' ? json_integer(site->line) : json_null(), "rank",
+            row->rank >= 0 ? json_integer(row->rank) : json_null(), "state", state_name[row->state], "above_noise",
+            (int)row->result.above, "decision", show_decision(row));
+        json_set(with_figures(object, row), "whole", json_boolean(show_is_whole(comparison)));
+        json_rows_add(&rows, object);
     }
 }
 
 static struct json *json_row(const struct comparison_row *row)
 {
-    struct figures figures = figures_of(row);
     static const char *const kinds[] = {"computation", "point-to-point", "collectives", "one-sided", "files", "other"};
     struct json *object =
         json_pack("{s:s, s:s, s:s, s:b, s:s}", "table", comparison_table_name[row->table], "name", row->name, "state",
@@ -402,9 +397,7 @@ static struct json *json_row(const struct comparison_row *row)
         json_set(object, "place",
                  json_pack("{s:s, s:s, s:s, s:I, s:s}", "part", part_of(row), "symbol", row->site->name, "file",
                            row->site->file, "line", (int64_t)row->site->line, "kind", kinds[row->site->kind]));
-    for (size_t i = 0; i < FIGURES; i++)
-        json_set(object, figures.rows[i].name, json_finite(figures.rows[i].value));
-    return object;
+    return with_figures(object, row);
 }
 
 int show_json(FILE *stream, const struct comparison *comparison, struct error *error)

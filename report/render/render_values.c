@@ -25,39 +25,34 @@ static const struct fields recording_columns =
 static const struct fields replay_columns =
     FIELDS(report_rank, RANK(run_in_mpi_s), RANK(run_in_mpi_predicted_s), RANK(blamed_s), RANK(command));
 
-/* Writes a line, the names of the columns where rank is NULL. */
-static void render_line(FILE *stream, const struct report *report, const struct report_rank *rank,
-                        const struct report_model *model, const struct report_rank_model *times)
+static struct json *csv_row(const struct report *report, const struct report_rank *rank,
+                            const struct report_model *model, const struct report_rank_model *times)
 {
-    const struct {
-        const struct fields *fields;
-        const void *row;
-    } parts[] = {{&rank_columns, rank},      {&measured_columns, times},   {&report_model_fields, model},
-                 {&modelled_columns, times}, {&run_columns, &report->run}, {&recording_columns, &report->completeness},
-                 {&replay_columns, rank}};
-    enum { PARTS = sizeof parts / sizeof parts[0] };
-    for (size_t i = 0; i < PARTS; i++) {
-        if (rank == NULL)
-            fields_csv_names(parts[i].fields, stream);
-        else
-            fields_csv(parts[i].fields, parts[i].row, stream);
-        fputc(i + 1 < PARTS ? ',' : '\n', stream);
-    }
+    struct json *row = fields_object(&rank_columns, rank);
+    fields_add(&measured_columns, times, row);
+    fields_add(&report_model_fields, model, row);
+    fields_add(&modelled_columns, times, row);
+    fields_add(&run_columns, &report->run, row);
+    fields_add(&recording_columns, &report->completeness, row);
+    fields_add(&replay_columns, rank, row);
+    return row;
 }
 
 void render_csv(FILE *stream, const struct report *report)
 {
     static const struct report_model no_model = {.machine = "", .model = "", .options = ""};
-    render_line(stream, report, NULL, NULL, NULL);
+    static const struct report_rank no_rank = {.host = "", .command = ""};
+    struct json_rows rows = {.stream = stream, .csv = true};
+    json_rows_names(&rows, csv_row(report, &no_rank, &no_model, &(struct report_rank_model){.mostly = ""}));
     for (size_t i = 0; i < report->n_ranks; i++) {
         const struct report_rank *rank = &report->ranks[i];
         struct report_rank_model measured = REPORT_RANK_MODEL_UNKNOWN;
         measured.actual_s = rank->actual_s;
         measured.outside_s = report_outside_s(rank);
         if (report->n_models == 0)
-            render_line(stream, report, rank, &no_model, &measured);
+            json_rows_add(&rows, csv_row(report, rank, &no_model, &measured));
         for (size_t model = 0; model < report->n_models; model++)
-            render_line(stream, report, rank, &report->models[model], &rank->models[model]);
+            json_rows_add(&rows, csv_row(report, rank, &report->models[model], &rank->models[model]));
     }
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/csv.h"
 #include "share/base/memory.h"
 #include "share/base/utf8.h"
 
@@ -246,8 +247,41 @@ int json_print(FILE *stream, const struct json *value, enum json_layout layout)
     return print_value(stream, value, layout, 0);
 }
 
+/* Writes the names of an object, or its values, as a line of CSV. */
+static void print_csv(FILE *stream, const struct json *row, bool names)
+{
+    for (const struct json *at = row->first; at != NULL; at = at->next) {
+        if (names)
+            fputs(at->name, stream);
+        else if (at->kind == KIND_STRING)
+            csv_text(stream, at->text);
+        else if (at->kind == KIND_REAL)
+            fprintf(stream, "%.17g", at->real);
+        else if (at->kind == KIND_INTEGER)
+            fprintf(stream, "%lld", (long long)at->integer);
+        else if (at->word[0] != 'n')
+            fputc(at->word[0] == 't' ? '1' : '0', stream);
+        fputc(at->next != NULL ? ',' : '\n', stream);
+    }
+}
+
+void json_rows_names(struct json_rows *rows, struct json *row)
+{
+    print_csv(rows->stream, row, true);
+    rows->begun = true;
+    json_release(row);
+}
+
 void json_rows_add(struct json_rows *rows, struct json *row)
 {
+    if (rows->csv) {
+        if (!rows->begun)
+            print_csv(rows->stream, row, true);
+        print_csv(rows->stream, row, false);
+        rows->begun = true;
+        json_release(row);
+        return;
+    }
     fputs(rows->begun ? ",\n" : "[\n", rows->stream);
     rows->begun = true;
     rows->failed |= json_print(rows->stream, row, JSON_LINE) != 0;
@@ -261,6 +295,8 @@ static int failure(struct error *error)
 
 int json_rows_end(struct json_rows *rows, struct error *error)
 {
+    if (rows->csv)
+        return 0;
     fputs(rows->begun ? "\n]\n" : "[]\n", rows->stream);
     return rows->failed ? failure(error) : 0;
 }

@@ -44,12 +44,16 @@ enum json_layout { JSON_INDENTED, JSON_LINE, JSON_PAGE };
 /* Writes a value as text. Returns 0, or -1 if a text in it is no UTF-8; that text is left out. */
 int json_print(FILE *stream, const struct json *value, enum json_layout layout);
 
-/* Writes an array element by element, since it may be larger than memory. */
+/* Writes an array element by element, since it may be larger than memory; or its objects as CSV, below a line with the
+ * names of the first one: what is null is empty, true is 1, and reals have the digits that give back the same double. */
 struct json_rows {
     FILE *stream;
+    bool csv;
     bool begun, failed;
 };
 
+/* Writes the names alone of a row of CSV, for an array that may have none, and releases it. */
+void json_rows_names(struct json_rows *rows, struct json *row);
 /* Writes a row, a line of its own, and releases it. */
 void json_rows_add(struct json_rows *rows, struct json *row);
 /* Ends the array. Returns 0, or -1 with the reason if a text was not UTF-8. Other errors of writing show when the
