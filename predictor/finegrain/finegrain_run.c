@@ -66,19 +66,7 @@ static int finegrain_show_text(FILE *stream, const struct finegrain_rows *rows, 
     return 0;
 }
 
-/* Prints the columns interface,parts,bsp_s,fine_s,speedup_percent,low_percent,high_percent,bound_percent. */
-static int finegrain_show_csv(FILE *stream, const struct finegrain_rows *rows)
-{
-    fputs("interface,parts,bsp_s,fine_s,speedup_percent,low_percent,high_percent,bound_percent\n", stream);
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        const struct finegrain_row *row = &rows->rows[i];
-        fprintf(stream, "%s,%u,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g\n", finegrain_interface_name[row->by], row->parts,
-                row->bsp_s, row->fine_s, row->speedup_percent, row->low_percent, row->high_percent, row->bound_percent);
-    }
-    return 0;
-}
-
-static struct json *json_row(const struct finegrain_row *row)
+static struct json *finegrain_row_object(const struct finegrain_row *row)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "interface", finegrain_interface_name[row->by],
                      "parts", json_count(row->parts), "bsp_s", json_finite(row->bsp_s), "fine_s",
@@ -87,12 +75,21 @@ static struct json *json_row(const struct finegrain_row *row)
                      json_finite(row->bound_percent));
 }
 
+/* Prints a row for each interface and number of parts. */
+static int finegrain_show_csv(FILE *stream, const struct finegrain_rows *rows)
+{
+    struct json_rows lines = {.stream = stream, .csv = true};
+    for (size_t i = 0; i < rows->n_rows; i++)
+        json_rows_add(&lines, finegrain_row_object(&rows->rows[i]));
+    return 0;
+}
+
 /* Prints an object: limit_percent, rows with the keys of CSV, and interfaces with best_parts and loses_from_parts. */
 static int finegrain_show_json(FILE *stream, const struct finegrain_rows *rows, struct error *error)
 {
     struct json *lines = json_array(), *interfaces = json_array();
     for (size_t i = 0; i < rows->n_rows; i++)
-        json_add(lines, json_row(&rows->rows[i]));
+        json_add(lines, finegrain_row_object(&rows->rows[i]));
     for (int by = 0; by < FINEGRAIN_INTERFACE_COUNT; by++) {
         const struct finegrain_row *best = finegrain_rows_best(rows, (enum finegrain_interface)by);
         uint32_t loses_from = finegrain_rows_loses_from(rows, (enum finegrain_interface)by);

@@ -105,22 +105,10 @@ int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const
     return 0;
 }
 
-int memory_mapes_show_csv(FILE *stream, const struct memory_mapes *mapes, const char *name)
+int memory_mapes_show_rows(FILE *stream, const struct memory_mapes *mapes, const char *name, bool csv,
+                           struct error *error)
 {
-    fputs("machine,of,placements,mape,mape_no_contention,points\n", stream);
-    for (size_t i = 0; i < N_LINES; i++) {
-        struct mape_line line = line_at(mapes, i);
-        fprintf(stream, "%s,%s,%s", name, line.of, line.placements);
-        csv_number(stream, line.mape->model);
-        csv_number(stream, line.mape->no_contention);
-        fprintf(stream, ",%zu\n", line.mape->n_points);
-    }
-    return 0;
-}
-
-int memory_mapes_show_json(FILE *stream, const struct memory_mapes *mapes, const char *name, struct error *error)
-{
-    struct json_rows rows = {.stream = stream};
+    struct json_rows rows = {.stream = stream, .csv = csv};
     for (size_t i = 0; i < N_LINES; i++) {
         struct mape_line line = line_at(mapes, i);
         json_rows_add(&rows,

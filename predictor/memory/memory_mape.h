@@ -31,7 +31,7 @@ void memory_mapes_compute(const struct memory_model *model, const struct memory_
 /* Print them; name is that of the machine. The columns of CSV and JSON are
  * machine,of,placements,mape,mape_no_contention,points, with shares, not per cent. Return 0, or -1 with the reason. */
 int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const char *name);
-int memory_mapes_show_csv(FILE *stream, const struct memory_mapes *mapes, const char *name);
-int memory_mapes_show_json(FILE *stream, const struct memory_mapes *mapes, const char *name, struct error *error);
+int memory_mapes_show_rows(FILE *stream, const struct memory_mapes *mapes, const char *name, bool csv,
+                           struct error *error); /* else JSON */
 
 #endif

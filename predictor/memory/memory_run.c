@@ -68,31 +68,28 @@ static int memory_show_text(FILE *stream, const struct memory_model *model, cons
     return 0;
 }
 
-/* Prints the same in B/s, with all digits. */
-static int memory_show_csv(FILE *stream, const struct memory_model *model, const struct memory_choice *choice)
+/* Prints the same in B/s, with all digits, as CSV or JSON. */
+static int memory_show_rows(FILE *stream, const struct memory_model *model, const struct memory_choice *choice,
+                            bool csv, struct error *error)
 {
-    struct memory_row row;
-    fputs("computing_cores,computation_numa,message_numa,computation_bytes_per_s,computation_alone_bytes_per_s,"
-          "message_bytes_per_s,message_alone_bytes_per_s\n",
-          stream);
-    for (size_t i = 0; next(model, choice, &i, &row);)
-        fprintf(stream, "%u,%u,%u,%.17g,%.17g,%.17g,%.17g\n", row.cores, row.at.computation_numa, row.at.message_numa,
-                row.is.computation, row.is.computation_alone, row.is.message, row.is.message_alone);
-    return 0;
-}
-
-static int memory_show_json(FILE *stream, const struct memory_model *model, const struct memory_choice *choice,
-                            struct error *error)
-{
+    struct json_rows lines = {.stream = stream, .csv = csv};
     struct json *rows = json_array();
     struct memory_row row;
-    for (size_t i = 0; next(model, choice, &i, &row);)
-        json_add(rows, json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "computing_cores", (int)row.cores,
-                                 "computation_numa", (int)row.at.computation_numa, "message_numa",
-                                 (int)row.at.message_numa, "computation_bytes_per_s", row.is.computation,
-                                 "computation_alone_bytes_per_s", row.is.computation_alone, "message_bytes_per_s",
-                                 row.is.message, "message_alone_bytes_per_s", row.is.message_alone));
-    return json_write(stream, rows, error);
+    for (size_t i = 0; next(model, choice, &i, &row);) {
+        struct json *object =
+            json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "computing_cores", (int)row.cores, "computation_numa",
+                      (int)row.at.computation_numa, "message_numa", (int)row.at.message_numa, "computation_bytes_per_s",
+                      row.is.computation, "computation_alone_bytes_per_s", row.is.computation_alone,
+                      "message_bytes_per_s", row.is.message, "message_alone_bytes_per_s", row.is.message_alone);
+        if (csv)
+            json_rows_add(&lines, object);
+        else
+            json_add(rows, object);
+    }
+    if (!csv)
+        return json_write(stream, rows, error);
+    json_release(rows);
+    return json_rows_end(&lines, error);
 }
 
 struct memory_drawing {
@@ -207,10 +204,8 @@ struct memory_job {
 
 static int show_rows(FILE *stream, const struct memory_job *job, struct error *error)
 {
-    if (job->format == FORMAT_CSV)
-        return memory_show_csv(stream, &job->model, &job->choice);
-    if (job->format == FORMAT_JSON)
-        return memory_show_json(stream, &job->model, &job->choice, error);
+    if (job->format == FORMAT_CSV || job->format == FORMAT_JSON)
+        return memory_show_rows(stream, &job->model, &job->choice, job->format == FORMAT_CSV, error);
     return memory_show_text(stream, &job->model, job->machine.name, &job->choice);
 }
 
@@ -224,10 +219,8 @@ static int show_mapes(FILE *stream, const struct memory_job *job, struct error *
             "mpistair: note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were "
             "left out\n",
             job->choice.n_left_out, job->options->samples, job->machine.name);
-    if (job->format == FORMAT_CSV)
-        return memory_mapes_show_csv(stream, &mapes, job->machine.name);
-    if (job->format == FORMAT_JSON)
-        return memory_mapes_show_json(stream, &mapes, job->machine.name, error);
+    if (job->format == FORMAT_CSV || job->format == FORMAT_JSON)
+        return memory_mapes_show_rows(stream, &mapes, job->machine.name, job->format == FORMAT_CSV, error);
     return memory_mapes_show_text(stream, &mapes, job->machine.name);
 }
 

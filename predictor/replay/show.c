@@ -184,18 +184,6 @@ static void show_error_text(struct text_table *table, const char *model, const s
         text_table_text(table, "-");
 }
 
-static void show_error_csv(FILE *stream, const char *machine, const char *model, const char *options,
-                           const struct model_error *row, const char *judgement)
-{
-    fprintf(stream, "%s,%s,%s", machine, model, options);
-    for (int i = 0; i < 3; i++)
-        csv_number(stream, row->values[i]);
-    if (row->worst_rank >= 0)
-        fprintf(stream, ",%lld,%s", row->worst_rank, judgement);
-    else
-        fprintf(stream, ",,%s", judgement);
-}
-
 static struct json *error_json(const char *machine, const char *model, const char *options,
                                const struct model_error *row, const char *judgement)
 {
@@ -280,27 +268,21 @@ int show_errors(FILE *stream, const struct predict_options *options, sqlite3 *da
     for (size_t m = 0; withheld && m < options->n_models; m++)
         for (size_t i = 0; i < sizeof rows[m].values / sizeof rows[m].values[0]; i++)
             rows[m].values[i] = NAN;
-    struct json_rows json = {.stream = stream};
+    struct json_rows out = {.stream = stream, .csv = options->run.format == FORMAT_CSV};
     struct text_table *table = options->run.format == FORMAT_TEXT ? errors_table() : NULL;
     if (options->run.format == FORMAT_TEXT)
         fprintf(stream, "machine %s\n", machine);
-    else if (options->run.format == FORMAT_CSV)
-        fputs("machine,model,options,error,mape,bias,worst_rank,judgement\n", stream);
     for (size_t m = 0; m < options->n_models; m++) {
         const char *model = options->models[m].name;
         const char *own = model_options_text(&options->models[m], &options->model, &text);
         const char *judgement = judgement_of(rows[m].values[0], messages);
         if (options->run.format == FORMAT_TEXT)
             show_error_text(table, model, &rows[m]);
-        else if (options->run.format == FORMAT_CSV) {
-            show_error_csv(stream, machine, model, own, &rows[m], judgement);
-            fputc('\n', stream);
-        } else {
-            json_rows_add(&json, error_json(machine, model, own, &rows[m], judgement));
-        }
+        else
+            json_rows_add(&out, error_json(machine, model, own, &rows[m], judgement));
     }
     if (options->run.format == FORMAT_JSON)
-        return json_rows_end(&json, error);
+        return json_rows_end(&out, error);
     if (options->run.format == FORMAT_TEXT) {
         text_table_end(table, stream);
         show_judgement(stream, options, rows, messages);

@@ -15,7 +15,6 @@
 #include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_show.h"
 #include "predictor/terms/topology.h"
-#include "share/base/csv.h"
 #include "share/base/side_by_side.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
@@ -274,39 +273,22 @@ static void show_doubts(FILE *stream, const struct law_runs *runs, size_t best)
                 runs->study.whole.reason);
 }
 
-static void show_laws_csv(FILE *stream, const struct law_runs *runs, const size_t *order)
+/* Writes CSV, or JSON, which also says how far an error can be believed, and of which bursts it is. */
+static int show_laws_rows(FILE *stream, const struct law_runs *runs, const size_t *order, bool csv, struct error *error)
 {
-    fprintf(stream, "machine,law,error,bias,mape,worst_rank,worst_measured_s,worst_modelled_s,measured_run_s,"
-                    "modelled_run_s,replicate_error\n");
-    for (; *order != SIZE_MAX; order++) {
-        const struct law_result *result = &runs->results[*order];
-        fprintf(stream, "%s,%s", runs->study.before.machine.name, runs->options->laws[*order].name);
-        csv_number(stream, result->error.error);
-        csv_number(stream, result->error.bias);
-        csv_number(stream, result->error.mape);
-        fprintf(stream, ",%" PRIu32, result->error.worst_rank);
-        csv_number(stream, result->error.worst_measured_s);
-        csv_number(stream, result->error.worst_modelled_s);
-        csv_number(stream, runs->study.program.measured_run_s);
-        csv_number(stream, result->run_s);
-        csv_number(stream, runs->replicate);
-        fputc('\n', stream);
-    }
-}
-
-static int show_laws_json(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
-{
-    struct json_rows rows = {.stream = stream};
+    struct json_rows rows = {.stream = stream, .csv = csv};
     for (; *order != SIZE_MAX; order++) {
         const struct law_result *result = &runs->results[*order];
         struct json *row = json_pack(
-            "{ss ss sf sf sf sI sf sf sf sf sf ss}", "machine", runs->study.before.machine.name, "law",
+            "{ss ss sf sf sf sI sf sf sf sf sf}", "machine", runs->study.before.machine.name, "law",
             runs->options->laws[*order].name, "error", result->error.error, "bias", result->error.bias, "mape",
             result->error.mape, "worst_rank", (int64_t)result->error.worst_rank, "worst_measured_s",
             result->error.worst_measured_s, "worst_modelled_s", result->error.worst_modelled_s, "measured_run_s",
-            runs->study.program.measured_run_s, "modelled_run_s", result->run_s, "replicate_error", runs->replicate,
-            "judgement", judgement_of(result->error.error, (int64_t)runs->n_between));
-        run_bursts_json(row, &runs->study.program);
+            runs->study.program.measured_run_s, "modelled_run_s", result->run_s, "replicate_error", runs->replicate);
+        if (!csv) {
+            json_set(row, "judgement", json_string(judgement_of(result->error.error, (int64_t)runs->n_between)));
+            run_bursts_json(row, &runs->study.program);
+        }
         json_rows_add(&rows, row);
     }
     return json_rows_end(&rows, error);
@@ -328,12 +310,9 @@ static void tell_story(struct law_runs *runs, sqlite3 *database, const struct ru
 static int show_laws(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
 {
     progress_show(NULL);
-    if (runs->options->run.format == FORMAT_JSON)
-        return show_laws_json(stream, runs, order, error);
-    if (runs->options->run.format == FORMAT_CSV) {
-        show_laws_csv(stream, runs, order);
-        return 0;
-    }
+    enum output_format format = runs->options->run.format;
+    if (format == FORMAT_CSV || format == FORMAT_JSON)
+        return show_laws_rows(stream, runs, order, format == FORMAT_CSV, error);
     if (runs->n_between == 0) {
         fputs("nothing to predict: no message goes from one rank to another\n", stream);
         return 0;

@@ -45,7 +45,8 @@ enum json_layout { JSON_INDENTED, JSON_LINE, JSON_PAGE };
 int json_print(FILE *stream, const struct json *value, enum json_layout layout);
 
 /* Writes an array element by element, since it may be larger than memory; or its objects as CSV, below a line with the
- * names of the first one: what is null is empty, true is 1, and reals have the digits that give back the same double. */
+ * names of the first one: what is null is empty, true is 1, and reals have the digits that give back the same double.
+ * */
 struct json_rows {
     FILE *stream;
     bool csv;
