@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "predictor/what_if/arrange.h"
-#include "share/base/csv.h"
 #include "share/base/help_text.h"
 #include "share/base/memory.h"
 #include "share/base/terminal.h"
@@ -399,8 +398,8 @@ void run_show_text(FILE *stream, const struct run_study *study, const struct run
 
 void run_show_csv(FILE *stream, const struct run_study *study)
 {
+    struct json_rows rows = {.stream = stream, .csv = true};
     bool what_if = study->after.by_rank != NULL;
-    fprintf(stream, "rank,quantity,measured_s,predicted_s%s\n", what_if ? ",what_if_s" : "");
     for (size_t i = 0; i <= study->program.n_ranks; i++) {
         struct run_quantity q[RUN_QUANTITIES], other[RUN_QUANTITIES];
         size_t rank = i == 0 ? SIZE_MAX : i - 1;
@@ -409,14 +408,12 @@ void run_show_csv(FILE *stream, const struct run_study *study)
         for (size_t j = 0; j < RUN_QUANTITIES; j++) {
             if (!run_quantity_is_shown(&q[j]))
                 continue;
-            if (i > 0)
-                fprintf(stream, "%zu", rank);
-            fprintf(stream, ",%s", q[j].name);
-            csv_number(stream, q[j].measured_s);
-            csv_number(stream, q[j].predicted_s);
+            struct json *row =
+                json_pack("{so ss sf sf}", "rank", i > 0 ? json_integer((int64_t)rank) : json_null(), "quantity",
+                          q[j].name, "measured_s", q[j].measured_s, "predicted_s", q[j].predicted_s);
             if (what_if)
-                csv_number(stream, other[j].predicted_s);
-            fputc('\n', stream);
+                json_set(row, "what_if_s", json_finite(other[j].predicted_s));
+            json_rows_add(&rows, row);
         }
     }
 }

@@ -325,47 +325,23 @@ static const char *const state_name[] = {
     [COMPARISON_ONLY_A] = "only A", [COMPARISON_ONLY_B] = "only B", [COMPARISON_SHOWN] = "follows",
 };
 
-struct figure {
-    const char *name;
-    double value;
-};
-
-enum { FIGURES = 14 };
-struct figures {
-    struct figure rows[FIGURES];
-};
-
-static struct figures figures_of(const struct comparison_row *row)
-{
-    const struct noise_result *result = &row->result;
-    bool bytes = row->table == COMPARISON_LEVEL || (row->table == COMPARISON_SITE && row->part == PROFILE_CALL);
-    return (struct figures){{{"a_s", result->a_s},
-                             {"b_s", result->b_s},
-                             {"change_s", result->change_s},
-                             {"change", show_share(row, result->change_s)},
-                             {"noise_s", row->state == COMPARISON_TESTED ? result->noise_s : NAN},
-                             {"a_all_s", row->total_s[0]},
-                             {"b_all_s", row->total_s[1]},
-                             {"a_waiting_s", row->wait_s[0]},
-                             {"b_waiting_s", row->wait_s[1]},
-                             {"a_calls", row->calls[0]},
-                             {"b_calls", row->calls[1]},
-                             {"a_bytes", bytes ? row->bytes[0] : NAN},
-                             {"b_bytes", bytes ? row->bytes[1] : NAN},
-                             {"steady_s", row->state == COMPARISON_TESTED ? result->steady_s : NAN}}};
-}
-
 static const char *part_of(const struct comparison_row *row)
 {
     return row->site == NULL ? "" : row->part == PROFILE_COMPUTATION ? "before" : "in";
 }
 
-/* Returns an object with the figures behind what names the row. */
+/* Adds the figures of a row behind what names it; returns the object. */
 static struct json *with_figures(struct json *object, const struct comparison_row *row)
 {
-    struct figures figures = figures_of(row);
-    for (size_t i = 0; i < FIGURES; i++)
-        json_set(object, figures.rows[i].name, json_finite(figures.rows[i].value));
+    const struct noise_result *result = &row->result;
+    bool bytes = row->table == COMPARISON_LEVEL || (row->table == COMPARISON_SITE && row->part == PROFILE_CALL);
+    bool tested = row->state == COMPARISON_TESTED;
+    json_move(object, json_pack("{sf sf sf sf sf sf sf sf sf sf sf sf sf sf}", "a_s", result->a_s, "b_s", result->b_s,
+                                "change_s", result->change_s, "change", show_share(row, result->change_s), "noise_s",
+                                tested ? result->noise_s : NAN, "a_all_s", row->total_s[0], "b_all_s", row->total_s[1],
+                                "a_waiting_s", row->wait_s[0], "b_waiting_s", row->wait_s[1], "a_calls", row->calls[0],
+                                "b_calls", row->calls[1], "a_bytes", bytes ? row->bytes[0] : NAN, "b_bytes",
+                                bytes ? row->bytes[1] : NAN, "steady_s", tested ? result->steady_s : NAN));
     return object;
 }
 
