@@ -1,6 +1,5 @@
 /* Collects the last replay of the whole run that is stored, with whom it blames. */
 #include <math.h>
-#include <string.h>
 
 #include "predictor/run/run_efficiency.h"
 #include "report/collect/report.h"

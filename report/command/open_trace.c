@@ -2,7 +2,6 @@
  * so that it does not matter whether the job made its trace itself. */
 #include "report/command/commands.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <glob.h>
 #include <stdbool.h>

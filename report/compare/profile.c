@@ -8,7 +8,6 @@
 
 #include "predictor/run_read/run_read.h"
 #include "share/base/array.h"
-#include "share/base/memory.h"
 #include "share/base/order.h"
 #include "share/base/progress.h"
 #include "share/base/saturating.h"

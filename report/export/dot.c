@@ -4,7 +4,6 @@
  * says so. SQL numbers the boxes by node, socket and rank, and adds up the messages between them. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"

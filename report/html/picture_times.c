@@ -2,7 +2,6 @@
  *
  * A stored replay divides the time of ranks by cause, and leaves what its model does not explain; without one it is
  * divided by what was recorded, as the table of the first screen. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * is room for. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/render/sections.h"

@@ -1,8 +1,6 @@
 /* Writes the values of a report. CSV has a row for each rank and model, numbers with all their digits; what is not
  * known is left empty. JSON is one object of everything that was collected; what is not known is null. Rows of a query
  * have a table of their fields; what is computed, or nested, is added to them here. */
-#include <math.h>
-#include <string.h>
 
 #include "report/render/sections.h"
 
