@@ -216,40 +216,36 @@ static int choose_ranks(struct export *export)
     return 0;
 }
 
-/* Fills places[] by a query for the begin and the end, by rank, of what a bound names. */
-static int bound_by_rank(struct export *export, const struct run_bound *bound, const char *sql, int64_t *places,
-                         bool begin)
-{
-    struct cursor rows;
-    cursor_open(&rows, export->database, export->path, sql, export->error);
-    cursor_bind(&rows, "i", bound->value);
-    while (cursor_next(&rows)) {
-        int64_t rank = cursor_integer(&rows, 0);
-        if (rank < 0 || (size_t)rank >= export->selection.n_ranks)
-            rows.result = error_set(export->error, "%s: rank %lld, but the table process has %zu ranks", export->path,
-                                    (long long)rank, export->selection.n_ranks);
-        else
-            places[rank] = cursor_integer(&rows, begin ? 1 : 2);
-    }
-    return cursor_close(&rows);
-}
-
+/* Fills places[] with the begin, or the end, of what a bound names, by rank. A rank that has none takes the earliest
+ * begin, or the latest end, of the others. */
 static int find_bound(struct export *export, const struct run_bound *bound, int64_t *places, bool begin)
 {
     size_t n = export->selection.n_ranks;
     int64_t open = begin ? INT64_MIN : INT64_MAX, found = open;
+    bool mark = bound->kind == RUN_BOUND_MARK;
+    struct cursor rows;
     for (size_t i = 0; i < n; i++)
         places[i] = bound->kind == RUN_BOUND_TIME ? bound->value : open;
     if (bound->kind == RUN_BOUND_NONE || bound->kind == RUN_BOUND_TIME)
         return 0;
-    bool mark = bound->kind == RUN_BOUND_MARK;
-    const char *sql = mark ? "SELECT rank, min(at_ns), max(at_ns) FROM mark WHERE number = ? GROUP BY rank"
-                           : "SELECT rank, min(begin_ns), max(end_ns) FROM call WHERE callsite = ? GROUP BY rank";
-    if (bound_by_rank(export, bound, sql, places, begin) != 0)
+    cursor_open(&rows, export->database, export->path,
+                mark ? "SELECT rank, min(at_ns), max(at_ns) FROM mark WHERE number = ? GROUP BY rank"
+                     : "SELECT rank, min(begin_ns), max(end_ns) FROM call WHERE callsite = ? GROUP BY rank",
+                export->error);
+    cursor_bind(&rows, "i", bound->value);
+    while (cursor_next(&rows)) {
+        int64_t rank = cursor_integer(&rows, 0), at_ns = cursor_integer(&rows, begin ? 1 : 2);
+        if (rank < 0 || (size_t)rank >= n) {
+            rows.result = error_set(export->error, "%s: rank %lld, but the table process has %zu ranks", export->path,
+                                    (long long)rank, n);
+            continue;
+        }
+        places[rank] = at_ns;
+        if (found == open || (begin ? at_ns < found : at_ns > found))
+            found = at_ns;
+    }
+    if (cursor_close(&rows) != 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        if (places[i] != open && (found == open || (begin ? places[i] < found : places[i] > found)))
-            found = places[i];
     if (found == open)
         return error_set(export->error, "%s: --%s: no %s %lld; see its table %s", export->path, begin ? "from" : "to",
                          mark ? "rank has the mark (MPI_Pcontrol)" : "call is from call site", (long long)bound->value,

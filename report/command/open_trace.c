@@ -22,6 +22,11 @@ static bool is_spool_path(const char *path)
     return length > suffix && strcmp(path + length - suffix, SPOOL_SUFFIX) == 0;
 }
 
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
 /* Counts the spools in folder; *newest becomes the time of the newest. */
 static size_t count_spools(const char *folder, struct timespec *newest)
 {
@@ -32,9 +37,7 @@ static size_t count_spools(const char *folder, struct timespec *newest)
         found.gl_pathc = 0;
     for (size_t i = 0; i < found.gl_pathc; i++) {
         struct stat spool;
-        if (stat(found.gl_pathv[i], &spool) == 0 &&
-            (spool.st_mtim.tv_sec > newest->tv_sec ||
-             (spool.st_mtim.tv_sec == newest->tv_sec && spool.st_mtim.tv_nsec > newest->tv_nsec)))
+        if (stat(found.gl_pathv[i], &spool) == 0 && is_later(spool.st_mtim, *newest))
             *newest = spool.st_mtim;
     }
     size_t n = found.gl_pathc;
@@ -55,8 +58,7 @@ static int ingest_folder(const char *folder, char **path)
         return fail("%s: a folder without spools (*" SPOOL_SUFFIX "); expected a trace.db or the folder that "
                     "MPISTAIR_SPOOL named",
                     folder);
-    if (exists && (database.st_mtim.tv_sec > newest.tv_sec ||
-                   (database.st_mtim.tv_sec == newest.tv_sec && database.st_mtim.tv_nsec >= newest.tv_nsec)))
+    if (exists && !is_later(newest, database.st_mtim))
         return EXIT_DONE;
     inform("%s: %zu spool%s, ingested to %s", folder, n, n == 1 ? "" : "s", *path);
     char name[] = "ingest", option[] = "-o";
