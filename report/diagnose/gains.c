@@ -1,6 +1,7 @@
 /* What mending a finding gains: the recorded run is replayed with it mended (predictor/run/engine/run_retime.h). */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/diagnose/gains.h"
 #include "share/base/memory.h"
@@ -120,8 +121,8 @@ static void gains_explain(struct diagnosis *diagnosis, size_t replays)
                 rows[n++].under = (int64_t)first;
             }
     }
-    free(findings->rows);
-    findings->rows = rows;
+    memcpy(findings->rows, rows, n * sizeof *rows); /* which has room to grow */
+    free(rows);
 }
 
 void gains_collect(struct diagnosis *diagnosis)

@@ -125,7 +125,8 @@ static void findings_explain(struct document *document, const struct report *rep
         document_line(document, "finding %" PRId64 " explains it: with that mended, this one gains little more",
                       finding->under + 1);
     if (evidence == NULL) {
-        document_line(document, "it is of no single line of the program");
+        document_line(document, finding->callsite >= 0 ? "its calls are not known one by one"
+                                                       : "it is of no single line of the program");
         return;
     }
     document_line(document, "calls of %s at %s:", finding->function, finding->place[0] != '\0' ? finding->place : "?");
