@@ -45,15 +45,11 @@ struct estimate {
     size_t samples;
 };
 
-struct estimates {
-    struct estimate *estimates; /* [n_estimates] by protocol; for each the latency first, then by n */
-    size_t n_estimates;
-};
-
-/* Estimates of all levels, and the thresholds with which they were made. */
+/* What was fitted of one level. */
 struct level_estimates {
-    struct fit_thresholds thresholds; /* n = 0: nothing was measured */
-    struct estimates estimates;
+    struct fit_thresholds thresholds; /* with which it was; n = 0: nothing was measured */
+    struct estimate *estimates;       /* [n_estimates] by protocol; for each the latency first, then by n */
+    size_t n_estimates;
 };
 
 #define ESTIMATE_SEED 20230725ul /* any; the same samples give the same table */
@@ -63,6 +59,7 @@ struct n_line {
     const struct curve *curve;
     size_t first, end; /* points */
     bool fits;
+    bool shares; /* takes part in sharing slopes */
     struct line line;
     struct line_hint hint;
     size_t samples;
@@ -163,42 +160,33 @@ static void add_hint(struct line_hint *hint, double slope, double share)
     hint->slope_share = both;
 }
 
-/* Shares slopes over times: they are alike for all N of a protocol where N processes are slower by a factor, at every
- * size. */
-static void share_among_curves(const struct level_fit *level, int part, struct pool_value *values, double *expected)
-{
-    struct n_line *lines = lines_of(level, part), *first = NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < level->n_curves; i++)
-        if (comparable(&lines[i], first)) {
-            first = first == NULL ? &lines[i] : first;
-            values[n++] = (struct pool_value){lines[i].line.free_slope / lines[i].line.mean_y,
-                                              lines[i].line.slope_error / lines[i].line.mean_y};
-        }
-    double mean = n > 0 ? pool_mean(values, n) : 0;
-    for (size_t i = 0; i < n; i++)
-        expected[i] = mean;
-    double share = mean > 0 ? pool_share(values, expected, n, n - 1) : 0;
-    for (size_t i = 0; i < level->n_curves; i++)
-        if (comparable(&lines[i], first))
-            add_hint(&lines[i].hint, mean * lines[i].line.mean_y, share);
-}
-
-/* Shares slopes with the next protocol, if the points do not say otherwise. */
-static void share_with_next(const struct level_fit *level, int part, struct pool_value *values, double *expected)
+/* Shares slopes, as far as the points do not say otherwise: with the next protocol, or (next NULL) slopes over times
+ * among the curves. These are alike for all N of a protocol where N processes are slower by a factor, at every size. */
+static void share_slopes(const struct level_fit *level, int part, const struct n_line *next, struct pool_value *values,
+                         double *expected)
 {
     struct n_line *lines = lines_of(level, part);
-    const struct n_line *next = lines_of(level, part + 1);
+    const struct n_line *first = NULL;
     size_t n = 0;
+    for (size_t i = 0; i < level->n_curves; i++) {
+        const struct line *line = &lines[i].line;
+        lines[i].shares =
+            comparable(&lines[i], first) && (next == NULL || (next[i].fits && next[i].line.kind != LINE_FLAT));
+        if (!lines[i].shares)
+            continue;
+        if (next == NULL && first == NULL)
+            first = &lines[i];
+        double scale = next != NULL ? 1 : line->mean_y;
+        expected[n] = next != NULL ? next[i].line.slope.value : 0;
+        values[n++] = (struct pool_value){line->free_slope / scale, line->slope_error / scale};
+    }
+    double mean = next == NULL && n > 0 ? pool_mean(values, n) : 0;
+    for (size_t i = 0; i < n && next == NULL; i++)
+        expected[i] = mean;
+    double share = next != NULL || mean > 0 ? pool_share(values, expected, n, next != NULL ? n : n - 1) : 0;
     for (size_t i = 0; i < level->n_curves; i++)
-        if (comparable(&lines[i], NULL) && next[i].fits && next[i].line.kind != LINE_FLAT) {
-            expected[n] = next[i].line.slope.value;
-            values[n++] = (struct pool_value){lines[i].line.free_slope, lines[i].line.slope_error};
-        }
-    double share = pool_share(values, expected, n, n);
-    for (size_t i = 0; i < level->n_curves; i++)
-        if (comparable(&lines[i], NULL) && next[i].fits && next[i].line.kind != LINE_FLAT)
-            add_hint(&lines[i].hint, next[i].line.slope.value, share);
+        if (lines[i].shares)
+            add_hint(&lines[i].hint, next != NULL ? next[i].line.slope.value : mean * lines[i].line.mean_y, share);
 }
 
 static void set_floors(const struct level_fit *level, size_t curve)
@@ -225,9 +213,9 @@ static void refine(const struct level_fit *level)
     for (int part = level->thresholds->n - 1; part >= 0; part--) {
         if (!below_rendezvous(level, part))
             continue;
-        share_among_curves(level, part, values, expected);
+        share_slopes(level, part, NULL, values, expected);
         if (below_rendezvous(level, part + 1))
-            share_with_next(level, part, values, expected);
+            share_slopes(level, part, lines_of(level, part + 1), values, expected);
         for (size_t i = 0; i < level->n_curves; i++)
             if (lines_of(level, part)[i].fits)
                 (void)estimate_fit_line(&lines_of(level, part)[i], LINE_RELATIVE, &lines_of(level, part)[i].hint);
@@ -280,7 +268,7 @@ static const struct n_line *line_of_tau(const struct level_fit *level, int part)
     return large && !pingpong_is_better ? two : single;
 }
 
-static void estimate_append(struct estimates *estimates, const struct level_fit *level, int part, uint64_t n,
+static void estimate_append(struct level_estimates *estimates, const struct level_fit *level, int part, uint64_t n,
                             const struct n_line *line)
 {
     estimates->estimates[estimates->n_estimates++] = (struct estimate){
@@ -293,7 +281,8 @@ static void estimate_append(struct estimates *estimates, const struct level_fit 
 }
 
 /* Appends the latency of the part, not below floor, which it replaces. */
-static void append_tau(struct estimates *estimates, const struct level_fit *level, int part, struct line_value *floor)
+static void append_tau(struct level_estimates *estimates, const struct level_fit *level, int part,
+                       struct line_value *floor)
 {
     estimate_append(estimates, level, part, MACHINE_NO_N, line_of_tau(level, part));
     struct estimate *tau = &estimates->estimates[estimates->n_estimates - 1];
@@ -302,7 +291,7 @@ static void append_tau(struct estimates *estimates, const struct level_fit *leve
     *floor = tau->value;
 }
 
-static void estimate_collect(const struct level_fit *level, struct estimates *estimates)
+static void estimate_collect(const struct level_fit *level, struct level_estimates *estimates)
 {
     struct line_value floor = {0, 0, 0};
     for (int part = 0; part < level->thresholds->n; part++) {
@@ -325,13 +314,14 @@ static void estimate_collect(const struct level_fit *level, struct estimates *es
 /* Estimates the rows. Which rows there are depends on the sizes that were measured, and on which lines their times
  * allow: with other times, as in a resampling, there may be others. What cannot be fitted is said on notes (may be
  * NULL). */
-static struct estimates estimate_level(const struct curves *curves, enum level name,
-                                       const struct fit_thresholds *thresholds, const struct fit_options *options,
-                                       FILE *notes)
+static struct level_estimates estimate_level(const struct curves *curves, enum level name,
+                                             const struct fit_thresholds *thresholds, const struct fit_options *options,
+                                             FILE *notes)
 {
     struct level_fit level = {.thresholds = thresholds, .options = options};
     size_t most = (size_t)thresholds->n * (curves->n_curves + 1);
-    struct estimates estimates = {.estimates = xcalloc(most, sizeof *estimates.estimates)};
+    struct level_estimates estimates = {.thresholds = *thresholds,
+                                        .estimates = xcalloc(most, sizeof *estimates.estimates)};
     level_init(&level, curves, name);
     say_left_out(&level, name, notes);
     if (options->method == LINE_RELATIVE)
@@ -344,7 +334,8 @@ static struct estimates estimate_level(const struct curves *curves, enum level n
 /* Takes the values of a level in one replicate: values[i * stride] for its i-th estimate. Other times may allow a line
  * where those measured allow none, or none where they do: an estimate that a replicate lacks keeps its own value there.
  * Both are in the same order. */
-static void take_values(const struct estimates *estimates, const struct estimates *again, double *values, size_t stride)
+static void take_values(const struct level_estimates *estimates, const struct level_estimates *again, double *values,
+                        size_t stride)
 {
     for (size_t i = 0, next = 0; i < estimates->n_estimates; i++, values += stride) {
         const struct estimate *wanted = &estimates->estimates[i];
@@ -358,12 +349,6 @@ static void take_values(const struct estimates *estimates, const struct estimate
     }
 }
 
-static void estimates_release(struct estimates *estimates)
-{
-    free(estimates->estimates);
-    *estimates = (struct estimates){0};
-}
-
 /* Widens the intervals of all levels' estimates by the bootstrap. */
 static void estimates_widen(struct level_estimates levels[LEVEL_COUNT], const struct samples *samples,
                             const struct curves *curves, const struct fit_options *options)
@@ -371,27 +356,27 @@ static void estimates_widen(struct level_estimates levels[LEVEL_COUNT], const st
     struct resampling resampling;
     size_t n_replicates = bootstrap_replicates(options), n_values = 0;
     for (int level = 0; level < LEVEL_COUNT; level++)
-        n_values += levels[level].estimates.n_estimates;
+        n_values += levels[level].n_estimates;
     double *values = xcalloc(n_values * n_replicates, sizeof *values), *row;
     resampling_init(&resampling, samples, curves, options->statistic, ESTIMATE_SEED);
     for (size_t i = 0; i < n_replicates; i++) {
         resampling_next(&resampling);
         row = &values[i];
         for (int level = 0; level < LEVEL_COUNT; level++) {
-            if (levels[level].estimates.n_estimates == 0)
+            if (levels[level].n_estimates == 0)
                 continue;
-            struct estimates again =
+            struct level_estimates again =
                 estimate_level(&resampling.curves, (enum level)level, &levels[level].thresholds, options, NULL);
-            take_values(&levels[level].estimates, &again, row, n_replicates);
-            row += levels[level].estimates.n_estimates * n_replicates;
-            estimates_release(&again);
+            take_values(&levels[level], &again, row, n_replicates);
+            row += levels[level].n_estimates * n_replicates;
+            free(again.estimates);
         }
     }
     double factor = interval_few_launches(resampling.n_launches);
     row = values;
     for (int level = 0; level < LEVEL_COUNT; level++)
-        for (size_t i = 0; i < levels[level].estimates.n_estimates; i++, row += n_replicates)
-            interval_widen(&levels[level].estimates.estimates[i].value, row, n_replicates, factor);
+        for (size_t i = 0; i < levels[level].n_estimates; i++, row += n_replicates)
+            interval_widen(&levels[level].estimates[i].value, row, n_replicates, factor);
     resampling_release(&resampling);
     free(values);
 }
@@ -419,15 +404,14 @@ static void append_estimate(const struct fit *fit, enum level level, const struc
 static void append_level(const struct fit *fit, enum level level, const struct level_estimates *fitted)
 {
     const struct fit_thresholds *thresholds = &fitted->thresholds;
-    const struct estimates *estimates = &fitted->estimates;
     bool any = false;
     for (int part = 0; part < thresholds->n; part++) {
         enum machine_protocol protocol = thresholds->protocol[part];
         int added = 0;
-        for (size_t i = 0; i < estimates->n_estimates; i++) {
-            if (estimates->estimates[i].protocol != protocol)
+        for (size_t i = 0; i < fitted->n_estimates; i++) {
+            if (fitted->estimates[i].protocol != protocol)
                 continue;
-            append_estimate(fit, level, &estimates->estimates[i]);
+            append_estimate(fit, level, &fitted->estimates[i]);
             added++;
         }
         if (added == 0)
@@ -450,19 +434,18 @@ static int fit_curves(const struct fit *fit, struct error *error)
 {
     struct curves curves = curves_make(fit->samples, fit->options->statistic);
     struct fit_thresholds thresholds[LEVEL_COUNT];
-    struct level_estimates levels[LEVEL_COUNT] = {{{.n = 0}, {NULL, 0}}};
+    struct level_estimates levels[LEVEL_COUNT] = {{{.n = 0}, NULL, 0}};
     int result = fit_thresholds_find(fit->samples, &curves, fit->options, thresholds, fit->notes, error);
     if (result == 0) {
-        for (size_t i = 0; i < curves.n_curves; i++)
-            levels[curves.curves[i].level].thresholds = thresholds[curves.curves[i].level];
-        for (int level = 0; level < LEVEL_COUNT; level++)
-            if (levels[level].thresholds.n > 0)
-                levels[level].estimates =
-                    estimate_level(&curves, (enum level)level, &levels[level].thresholds, fit->options, fit->notes);
+        for (size_t i = 0; i < curves.n_curves; i++) {
+            enum level level = curves.curves[i].level;
+            if (levels[level].thresholds.n == 0)
+                levels[level] = estimate_level(&curves, level, &thresholds[level], fit->options, fit->notes);
+        }
         estimates_widen(levels, fit->samples, &curves, fit->options);
         for (int level = 0; level < LEVEL_COUNT; level++) {
             append_level(fit, (enum level)level, &levels[level]);
-            estimates_release(&levels[level].estimates);
+            free(levels[level].estimates);
         }
     }
     curves_release(&curves);

@@ -32,14 +32,6 @@
  * A peak is looked for in two steps: a generous look finds the first n that may have reached it, and then each that the
  * values behind it contradict is passed. */
 
-/* What was measured with one number of computing cores. */
-struct memory_step {
-    double n;
-    double alone, alone_error;             /* computation alone, and the standard error > 0 */
-    double computation, computation_error; /* together with the message */
-    double message, message_error;         /* together with the computation */
-};
-
 /* Standard errors of a difference: half a 95 % interval, and what hardly ever happens by chance. */
 #define ALIKE    1.96
 #define GENEROUS 3.0
@@ -197,8 +189,9 @@ static size_t find_peak(const struct curve_points *points, double bend, struct b
 }
 
 /* Returns the mean of the smallest values, those that are alike within their intervals. */
-static double mean_of_smallest(const struct curve_points *points, struct pool_value *alike)
+static double mean_of_smallest(const struct curve_points *points)
 {
+    struct pool_value *alike = xcalloc(points->count, sizeof *alike);
     const struct pool_value *smallest = &points->values[0];
     size_t n_alike = 0;
     for (size_t i = 1; i < points->count; i++)
@@ -207,98 +200,22 @@ static double mean_of_smallest(const struct curve_points *points, struct pool_va
     for (size_t i = 0; i < points->count; i++)
         if (!is_below(smallest, &points->values[i], ALIKE))
             alike[n_alike++] = points->values[i];
-    return pool_mean(alike, n_alike);
-}
-
-/* The three curves over the same n. */
-struct curves_of_side {
-    struct curve_points alone, totals, shares;
-    struct pool_value *alike; /* room for as many */
-};
-
-static struct curve_points curve_new(size_t count)
-{
-    return (struct curve_points){count, xcalloc(count, sizeof(double)), xcalloc(count, sizeof(struct pool_value))};
-}
-
-static void side_curves_release(struct curves_of_side *curves)
-{
-    struct curve_points *all[] = {&curves->alone, &curves->totals, &curves->shares};
-    for (int i = 0; i < 3; i++) {
-        free(all[i]->n);
-        free(all[i]->values);
-    }
-    free(curves->alike);
-}
-
-static void side_curves_make(struct curves_of_side *curves, const struct memory_step *steps, size_t n_steps,
-                             double message_alone)
-{
-    *curves = (struct curves_of_side){curve_new(n_steps), curve_new(n_steps), curve_new(n_steps),
-                                      xcalloc(n_steps, sizeof *curves->alike)};
-    for (size_t i = 0; i < n_steps; i++) {
-        const struct memory_step *step = &steps[i];
-        curves->alone.n[i] = curves->totals.n[i] = curves->shares.n[i] = step->n;
-        curves->alone.values[i] = (struct pool_value){step->alone, step->alone_error};
-        curves->totals.values[i] =
-            (struct pool_value){step->computation + step->message, hypot(step->computation_error, step->message_error)};
-        curves->shares.values[i] =
-            (struct pool_value){step->message / message_alone, step->message_error / message_alone};
-    }
-}
-
-/* Finds both peaks and the lines from there on. Computation alone needs no fewer cores for its maximum than it needs
- * beside a message: of its alike values the smallest n is taken from N_par on, where that is one of them. */
-static void find_peaks(const struct curves_of_side *curves, size_t *at_seq, struct broken_line *alone, size_t *at_par,
-                       struct broken_line *together)
-{
-    const struct curve_points *totals = &curves->totals;
-    *at_seq = find_peak(&curves->alone, 0, alone);
-    *at_par = find_peak(totals, totals->n[*at_seq], together);
-    const struct pool_value peak = {alone->value[0], alone->error[0]};
-    if (*at_seq >= *at_par || is_below(&curves->alone.values[*at_par], &peak, ALIKE))
-        return;
-    *at_seq = *at_par;
-    line_behind(alone, &curves->alone, *at_seq, 0);
-    line_behind(together, totals, *at_par, 0);
-}
-
-/* Estimates values[MEMORY_PARAMETER_COUNT] from n_steps >= 1 steps by ascending n, the first with n = 1, and the
- * bandwidth of the message alone. */
-static void memory_estimate(const struct memory_step *steps, size_t n_steps, double message_alone,
-                            double values[MEMORY_PARAMETER_COUNT])
-{
-    struct curves_of_side curves;
-    struct broken_line alone, together;
-    size_t at_seq, at_par;
-    side_curves_make(&curves, steps, n_steps, message_alone);
-    find_peaks(&curves, &at_seq, &alone, &at_par, &together);
-    double n_seq = steps[at_seq].n, n_par = steps[at_par].n, last = steps[n_steps - 1].n;
-    double most = together.value[0];
-    double bend = n_seq < n_par ? curves.totals.values[at_seq].value : line_at(&together, n_seq);
-    if (bend > most) /* nothing is above the maximum: both are it */
-        most = bend = (most + bend) / 2;
-    values[MEMORY_CORES_PAR] = n_par;
-    values[MEMORY_TOTAL_PAR] = most;
-    values[MEMORY_CORES_SEQ] = n_seq;
-    values[MEMORY_TOTAL_SEQ] = fmax(alone.value[0], (alone.value[0] + line_at(&alone, last)) / 2);
-    values[MEMORY_TOTAL_PAR2] = bend;
-    values[MEMORY_ALPHA] = fmin(mean_of_smallest(&curves.shares, curves.alike), 1);
-    values[MEMORY_LOSS_LEFT] = at_seq == at_par ? 0 : (most - bend) / (n_seq - n_par);
-    values[MEMORY_LOSS_RIGHT] = n_seq < last ? (bend - line_at(&together, last)) / (last - n_seq) : 0;
-    values[MEMORY_ONE_CORE] = steps[0].alone;
-    values[MEMORY_ONE_MESSAGE] = message_alone;
-    side_curves_release(&curves);
+    double mean = pool_mean(alike, n_alike);
+    free(alike);
+    return mean;
 }
 
 #define MEMORY_SEED 20220210ul /* any; the same samples give the same table */
 /* The least relative standard error: samples that are all alike are not known better. */
 #define ERROR_LEAST 1e-6
 
+/* What is measured with one number of cores. */
+enum { ALONE, COMPUTATION, MESSAGE, N_MEASURED };
+
 /* Where the points of one number of cores are. */
 struct step_at {
     uint32_t n;
-    size_t alone, computation, message;
+    size_t points[N_MEASURED];
 };
 
 /* The points of a side: data of computation and message on one NUMA node. */
@@ -309,16 +226,17 @@ struct fit_memory_side {
     size_t message_alone;
     struct step_at *at; /* [n_steps] by n */
     size_t n_steps;
-    struct memory_step *steps; /* [n_steps] */
+    double *n;                                /* [n_steps] of the three curves */
+    struct curve_points alone, total, shares; /* shares: of the message, of what it has alone */
     double values[MEMORY_PARAMETER_COUNT];
     double *replicates; /* [MEMORY_PARAMETER_COUNT][BOOTSTRAP_REPLICATES] */
     struct line_value losses[2];
 };
 
-/* The points of all samples as drawn again and again. */
+/* The points of all samples as drawn again and again, and behind these as measured. */
 struct replicates {
     size_t n_points, n_launches;
-    double *drawn; /* [BOOTSTRAP_REPLICATES][n_points] */
+    double *drawn; /* [BOOTSTRAP_REPLICATES + 1][n_points] */
     double *error; /* [n_points] standard error of each median */
 };
 
@@ -352,20 +270,20 @@ static int lacks(const struct fit_memory_side *side, enum memory_variant variant
 /* Takes the points with n cores, if there are any. */
 static int gather_step(struct fit_memory_side *side, uint32_t n, struct error *error)
 {
-    static const enum memory_variant variants[] = {MEMORY_COMPUTATION_ALONE, MEMORY_COMPUTATION, MEMORY_MESSAGE};
+    static const enum memory_variant variants[N_MEASURED] = {MEMORY_COMPUTATION_ALONE, MEMORY_COMPUTATION,
+                                                             MEMORY_MESSAGE};
     struct step_at at = {.n = n};
-    size_t *points[] = {&at.alone, &at.computation, &at.message};
     enum memory_variant missing = MEMORY_VARIANT_COUNT;
     int found = 0;
-    for (int i = 0; i < 3; i++) {
-        if (fit_memory_find(side, variants[i], n, points[i]))
+    for (int i = 0; i < N_MEASURED; i++) {
+        if (fit_memory_find(side, variants[i], n, &at.points[i]))
             found++;
         else
             missing = variants[i];
     }
     if (found == 0)
         return 0;
-    if (found < 3)
+    if (found < N_MEASURED)
         return lacks(side, missing, n, "computation_alone, computation and message of each number of cores", error);
     array_grow(&side->at, side->n_steps, sizeof *side->at);
     side->at[side->n_steps++] = at;
@@ -385,7 +303,12 @@ static int gather(struct fit_memory_side *side, struct error *error)
         return lacks(side, MEMORY_MESSAGE_ALONE, 0, "the bandwidth of a message alone", error);
     if (side->n_steps == 0 || side->at[0].n != 1)
         return lacks(side, MEMORY_COMPUTATION_ALONE, 1, "every number of cores from 1 to the peak", error);
-    side->steps = xcalloc(side->n_steps, sizeof *side->steps);
+    side->n = xcalloc(side->n_steps, sizeof *side->n);
+    for (size_t i = 0; i < side->n_steps; i++)
+        side->n[i] = side->at[i].n;
+    struct curve_points *const curves[] = {&side->alone, &side->total, &side->shares};
+    for (int i = 0; i < 3; i++)
+        *curves[i] = (struct curve_points){side->n_steps, side->n, xcalloc(side->n_steps, sizeof(struct pool_value))};
     side->replicates = xcalloc((size_t)MEMORY_PARAMETER_COUNT * BOOTSTRAP_REPLICATES, sizeof *side->replicates);
     return 1;
 }
@@ -399,7 +322,7 @@ static struct replicates fit_memory_draw(const struct memory_samples *all)
                           .first = xcalloc(n_points, sizeof *curve.first),
                           .n_samples = xcalloc(n_points, sizeof *curve.n_samples)};
     struct replicates replicates = {.n_points = n_points,
-                                    .drawn = xcalloc(n_points * BOOTSTRAP_REPLICATES, sizeof *replicates.drawn),
+                                    .drawn = xcalloc(n_points * (BOOTSTRAP_REPLICATES + 1), sizeof *replicates.drawn),
                                     .error = xcalloc(n_points, sizeof *replicates.error)};
     struct resampling resampling;
     for (size_t i = 0; i < all->n_samples; i++)
@@ -407,6 +330,7 @@ static struct replicates fit_memory_draw(const struct memory_samples *all)
     for (size_t i = 0; i < n_points; i++) {
         curve.first[i] = all->points[i].first;
         curve.n_samples[i] = all->points[i].n_samples;
+        replicates.drawn[BOOTSTRAP_REPLICATES * n_points + i] = all->points[i].bytes_per_s;
     }
     resampling_init(&resampling, &samples, &(struct curves){&curve, 1}, STATISTIC_MEDIAN, MEMORY_SEED);
     for (size_t k = 0; k < BOOTSTRAP_REPLICATES; k++) {
@@ -445,41 +369,62 @@ static void find_errors(const struct memory_samples *samples, struct replicates 
     free(relative);
 }
 
-/* Estimates a side's parameters from bandwidths of all points. */
-static void estimate(struct fit_memory_side *side, const struct replicates *replicates, const double *bytes_per_s,
-                     double values[MEMORY_PARAMETER_COUNT])
+/* Finds both peaks and the lines from there on. Computation alone needs no fewer cores for its maximum than it needs
+ * beside a message: of its alike values the smallest n is taken from N_par on, where that is one of them. */
+static void find_peaks(const struct fit_memory_side *side, size_t *at_seq, struct broken_line *alone, size_t *at_par,
+                       struct broken_line *together)
 {
-    const double *error = replicates->error;
-    for (size_t i = 0; i < side->n_steps; i++) {
-        const struct step_at *at = &side->at[i];
-        side->steps[i] = (struct memory_step){
-            .n = at->n,
-            .alone = bytes_per_s[at->alone],
-            .alone_error = error[at->alone],
-            .computation = bytes_per_s[at->computation],
-            .computation_error = error[at->computation],
-            .message = bytes_per_s[at->message],
-            .message_error = error[at->message],
-        };
-    }
-    memory_estimate(side->steps, side->n_steps, bytes_per_s[side->message_alone], values);
+    *at_seq = find_peak(&side->alone, 0, alone);
+    *at_par = find_peak(&side->total, side->n[*at_seq], together);
+    const struct pool_value peak = {alone->value[0], alone->error[0]};
+    if (*at_seq >= *at_par || is_below(&side->alone.values[*at_par], &peak, ALIKE))
+        return;
+    *at_seq = *at_par;
+    line_behind(alone, &side->alone, *at_seq, 0);
+    line_behind(together, &side->total, *at_par, 0);
 }
 
-/* Estimates a side and its replicates. */
+/* Estimates a side's parameters from bandwidths of all points. */
+static void estimate(struct fit_memory_side *side, const double *error, const double *bytes_per_s,
+                     double values[MEMORY_PARAMETER_COUNT])
+{
+    struct broken_line alone, together;
+    size_t at_seq, at_par;
+    double message_alone = bytes_per_s[side->message_alone];
+    for (size_t i = 0; i < side->n_steps; i++) {
+        const size_t *at = side->at[i].points;
+        double message = bytes_per_s[at[MESSAGE]], message_error = error[at[MESSAGE]];
+        side->alone.values[i] = (struct pool_value){bytes_per_s[at[ALONE]], error[at[ALONE]]};
+        side->total.values[i] =
+            (struct pool_value){bytes_per_s[at[COMPUTATION]] + message, hypot(error[at[COMPUTATION]], message_error)};
+        side->shares.values[i] = (struct pool_value){message / message_alone, message_error / message_alone};
+    }
+    find_peaks(side, &at_seq, &alone, &at_par, &together);
+    double n_seq = side->n[at_seq], n_par = side->n[at_par], last = side->n[side->n_steps - 1];
+    double most = together.value[0];
+    double bend = n_seq < n_par ? side->total.values[at_seq].value : line_at(&together, n_seq);
+    if (bend > most) /* nothing is above the maximum: both are it */
+        most = bend = (most + bend) / 2;
+    values[MEMORY_CORES_PAR] = n_par;
+    values[MEMORY_TOTAL_PAR] = most;
+    values[MEMORY_CORES_SEQ] = n_seq;
+    values[MEMORY_TOTAL_SEQ] = fmax(alone.value[0], (alone.value[0] + line_at(&alone, last)) / 2);
+    values[MEMORY_TOTAL_PAR2] = bend;
+    values[MEMORY_ALPHA] = fmin(mean_of_smallest(&side->shares), 1);
+    values[MEMORY_LOSS_LEFT] = at_seq == at_par ? 0 : (most - bend) / (n_seq - n_par);
+    values[MEMORY_LOSS_RIGHT] = n_seq < last ? (bend - line_at(&together, last)) / (last - n_seq) : 0;
+    values[MEMORY_ONE_CORE] = side->alone.values[0].value;
+    values[MEMORY_ONE_MESSAGE] = message_alone;
+}
+
+/* Estimates a side of each replicate, and then as measured. */
 static void estimate_all(struct fit_memory_side *side, const struct replicates *replicates)
 {
-    double again[MEMORY_PARAMETER_COUNT];
-    size_t n_points = replicates->n_points;
-    double *medians = xcalloc(n_points, sizeof *medians);
-    for (size_t i = 0; i < n_points; i++)
-        medians[i] = side->samples->points[i].bytes_per_s;
-    estimate(side, replicates, medians, side->values);
-    for (size_t k = 0; k < BOOTSTRAP_REPLICATES; k++) {
-        estimate(side, replicates, &replicates->drawn[k * n_points], again);
-        for (int i = 0; i < MEMORY_PARAMETER_COUNT; i++)
-            side->replicates[(size_t)i * BOOTSTRAP_REPLICATES + k] = again[i];
+    for (size_t k = 0; k <= BOOTSTRAP_REPLICATES; k++) {
+        estimate(side, replicates->error, &replicates->drawn[k * replicates->n_points], side->values);
+        for (size_t i = 0; i < MEMORY_PARAMETER_COUNT && k < BOOTSTRAP_REPLICATES; i++)
+            side->replicates[i * BOOTSTRAP_REPLICATES + k] = side->values[i];
     }
-    free(medians);
 }
 
 /* Refuses numbers of cores that were left out below a peak, where the peak itself may be. */
@@ -502,15 +447,13 @@ static size_t fewest_samples(const struct fit_memory_side *side, int parameter)
     if (parameter == MEMORY_ONE_MESSAGE)
         return fewest;
     if (parameter == MEMORY_ONE_CORE)
-        return points[side->at[0].alone].n_samples;
+        return points[side->at[0].points[ALONE]].n_samples;
     bool alone = parameter == MEMORY_CORES_SEQ || parameter == MEMORY_TOTAL_SEQ;
-    for (size_t i = 0; i < side->n_steps; i++) {
-        const struct step_at *at = &side->at[i];
-        size_t n = alone ? points[at->alone].n_samples : points[at->message].n_samples;
-        if (!alone && points[at->computation].n_samples < n)
-            n = points[at->computation].n_samples;
-        fewest = i == 0 || n < fewest ? n : fewest;
-    }
+    for (size_t i = 0; i < side->n_steps; i++)
+        for (int k = alone ? ALONE : COMPUTATION; k <= (alone ? ALONE : MESSAGE); k++) {
+            size_t n = points[side->at[i].points[k]].n_samples;
+            fewest = (i == 0 && k <= COMPUTATION) || n < fewest ? n : fewest;
+        }
     return fewest;
 }
 
@@ -617,7 +560,10 @@ int fit_memory(const struct memory_samples *samples, struct machine *machine, FI
             say_loss(&sides[i], which, remarks);
     for (int i = 0; i < 2; i++) {
         free(sides[i].at);
-        free(sides[i].steps);
+        free(sides[i].n);
+        free(sides[i].alone.values);
+        free(sides[i].total.values);
+        free(sides[i].shares.values);
         free(sides[i].replicates);
     }
     free(replicates.drawn);
