@@ -11,13 +11,17 @@
 #include "calibrate/machine/machine.h"
 #include "share/base/array.h"
 
-/* Largest uncertainty with which a value is of use: models differ by some ten percent. */
-#define WIDE_MAX              0.5 /* width of the interval over the value, about a quarter to each side */
-#define PROMISES_MAX          1.5
-#define VERDICT_DRIFT_MAX     0.15
-#define VERDICT_DISTURBED_MAX 0.5
-#define VERDICT_STEAL_MAX     0.1
-enum { VERDICT_SAMPLES_MIN = 4 };
+/* From which size on a doubt of a kind is noted, and from which on its value is of no use: models differ by some ten
+ * percent. Samples count from that number down. */
+static const struct {
+    double noted, severe;
+} limits[] = {
+    [DOUBT_FEW_SAMPLES] = {10, 4},  [DOUBT_NO_END] = {0, 4},
+    [DOUBT_WIDE] = {0.10, 0.5}, /* width of the interval over the value, about half of it to each side */
+    [DOUBT_PROMISES] = {1.10, 1.5}, [DOUBT_ODD] = {0, INFINITY},
+    [DOUBT_DRIFT] = {0.05, 0.15},   [DOUBT_DISTURBED] = {0.10, 0.5},
+    [DOUBT_STEAL] = {0.01, 0.1},
+};
 
 #define NOT_MESSAGES "the time of messages" /* what a table of memory contention alone does not serve */
 
@@ -48,32 +52,9 @@ static enum verdict_use use_of(const struct machine_parameter *row)
 
 static bool is_severe(const struct doubt *doubt)
 {
-    switch (doubt->kind) {
-    case DOUBT_FEW_SAMPLES:
-        return doubt->size < VERDICT_SAMPLES_MIN;
-    case DOUBT_NO_END:
-        return doubt->row->samples < VERDICT_SAMPLES_MIN;
-    case DOUBT_WIDE:
-        return doubt->size > WIDE_MAX;
-    case DOUBT_PROMISES:
-        return doubt->size > PROMISES_MAX;
-    case DOUBT_DRIFT:
-        return doubt->size > VERDICT_DRIFT_MAX;
-    case DOUBT_DISTURBED:
-        return doubt->size > VERDICT_DISTURBED_MAX;
-    case DOUBT_STEAL:
-        return doubt->size > VERDICT_STEAL_MAX;
-    default:
-        return false;
-    }
+    double severe = limits[doubt->kind].severe;
+    return doubt->kind <= DOUBT_NO_END ? (double)doubt->row->samples < severe : doubt->size > severe;
 }
-
-/* Rows of a use and a level, summed up. */
-struct served {
-    size_t rows, lost;
-    uint64_t most_n;    /* of bandwidths that are not lost */
-    uint64_t least_bad; /* the smallest n of those that are */
-};
 
 static bool is_lost(const struct verdict *verdict, const struct machine_parameter *row)
 {
@@ -83,67 +64,66 @@ static bool is_lost(const struct verdict *verdict, const struct machine_paramete
     return false;
 }
 
-static void verdict_append(char *text, size_t size, const char *separator, const char *more)
+static void __attribute__((format(printf, 4, 5)))
+verdict_append(char *text, size_t size, const char *separator, const char *format, ...)
 {
+    va_list arguments;
     size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s%s", used > 0 ? separator : "", more);
+    if (used > 0)
+        used += (size_t)snprintf(text + used, size - used, "%s", separator);
+    va_start(arguments, format);
+    if (used < size)
+        vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
 }
 
-static void name_use(enum verdict_use use, uint64_t most_n, char *text, size_t size)
+/* Rows of a use and a level, summed up. */
+struct served {
+    size_t rows, lost;
+    uint64_t most_n;    /* of bandwidths that are not lost */
+    uint64_t least_bad; /* the smallest n of those that are */
+};
+
+static struct served serve(const struct verdict *verdict, const struct machine *machine, int level, int use)
+{
+    struct served served = {.least_bad = MACHINE_NO_N};
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        const struct machine_parameter *row = &machine->parameters[i];
+        if ((int)row->level != level || (int)use_of(row) != use)
+            continue;
+        bool lost = is_lost(verdict, row);
+        served.rows++;
+        served.lost += lost;
+        if (lost && row->n < served.least_bad)
+            served.least_bad = row->n;
+        else if (!lost && row->n != MACHINE_NO_N && row->n > served.most_n)
+            served.most_n = row->n;
+    }
+    if (served.lost > 0 && served.most_n >= served.least_bad)
+        served.most_n = served.least_bad > 1 ? served.least_bad - 1 : 0;
+    return served;
+}
+
+/* Judges what a level serves, good[VERDICT_USES], and says it in lists[]: what it can be used for, and what not. A
+ * bandwidth that is known for small n only is usable up to there. */
+static void judge_level(const struct verdict *verdict, const struct machine *machine, int level, char lists[2][256],
+                        bool *good)
 {
     static const char *const names[VERDICT_USES] = {"latency",         "bandwidth",         "queue search",
                                                     "network sharing", "the cost of calls", "memory contention"};
-    char n[32] = "";
-    if (use == VERDICT_BANDWIDTH && most_n > 1 && most_n != MACHINE_NO_N)
-        snprintf(n, sizeof n, " (n up to %llu)", (unsigned long long)most_n);
-    snprintf(text, size, "%s%s", names[use], n);
-}
-
-/* Collects what a level's rows can be used for, and what not. */
-struct level_uses {
-    char good[256], bad[256];
-};
-
-/* Sorts a use of a level. A bandwidth that is known for small n only is usable up to there. */
-static bool judge_use(struct level_uses *uses, enum verdict_use use, const struct served *served)
-{
-    char name[96];
-    bool part = use == VERDICT_BANDWIDTH && served->most_n > 0 && served->most_n < served->least_bad;
-    bool good = served->lost == 0 || part;
-    name_use(use, served->most_n, name, sizeof name);
-    verdict_append(good ? uses->good : uses->bad, sizeof uses->good, " and ", name);
-    if (good && served->lost > 0) {
-        snprintf(name, sizeof name, "bandwidth from n = %llu on", (unsigned long long)served->least_bad);
-        verdict_append(uses->bad, sizeof uses->bad, " and ", name);
-    }
-    return good;
-}
-
-/* Adds a row, of which no other use is asked. */
-static void serve(struct served *served, const struct machine_parameter *row, bool lost)
-{
-    served->rows++;
-    served->lost += lost;
-    if (lost && row->n < served->least_bad)
-        served->least_bad = row->n;
-    else if (!lost && row->n != MACHINE_NO_N && row->n > served->most_n)
-        served->most_n = row->n;
-}
-
-/* Judges what a level serves: good[VERDICT_USES]. */
-static void judge_level(const struct verdict *verdict, const struct machine *machine, int level,
-                        struct level_uses *uses, bool *good)
-{
     for (int use = 0; use < VERDICT_USES; use++) {
-        struct served served = {.least_bad = MACHINE_NO_N};
-        for (size_t i = 0; i < machine->n_parameters; i++) {
-            const struct machine_parameter *row = &machine->parameters[i];
-            if ((int)row->level == level && use_of(row) == (enum verdict_use)use)
-                serve(&served, row, is_lost(verdict, row));
-        }
-        if (served.lost > 0 && served.most_n >= served.least_bad)
-            served.most_n = served.least_bad > 1 ? served.least_bad - 1 : 0;
-        good[use] = served.rows > 0 && judge_use(uses, (enum verdict_use)use, &served);
+        struct served served = serve(verdict, machine, level, use);
+        bool bandwidth = use == VERDICT_BANDWIDTH;
+        if (served.rows == 0)
+            continue;
+        good[use] = served.lost == 0 || (bandwidth && served.most_n > 0 && served.most_n < served.least_bad);
+        char *list = lists[good[use] ? 0 : 1];
+        verdict_append(list, sizeof lists[0], " and ", "%s", names[use]);
+        if (bandwidth && served.most_n > 1)
+            verdict_append(list, sizeof lists[0], "", " (n up to %llu)", (unsigned long long)served.most_n);
+        if (good[use] && served.lost > 0)
+            verdict_append(lists[1], sizeof lists[1], " and ", "bandwidth from n = %llu on",
+                           (unsigned long long)served.least_bad);
     }
 }
 
@@ -167,23 +147,18 @@ static bool judge_levels(struct verdict *verdict, const struct machine *machine)
                                                        " between nodes", ""};
     bool serves = false, memory_alone = is_of_memory_alone(machine);
     for (int level = 0; level <= LEVEL_COUNT; level++) {
-        struct level_uses uses = {"", ""};
-        char text[320];
+        char lists[2][256] = {"", ""};
         bool good[VERDICT_USES] = {false};
-        judge_level(verdict, machine, level, &uses, good);
+        judge_level(verdict, machine, level, lists, good);
         bool both = good[VERDICT_LATENCY] && good[VERDICT_BANDWIDTH];
         serves |= memory_alone ? good[VERDICT_MEMORY] : both && level != LEVEL_SELF;
-        const char *lists[] = {uses.good, uses.bad};
-        char *all[] = {verdict->uses, verdict->not_uses};
-        for (int i = 0; i < 2; i++) {
-            if (lists[i][0] == '\0')
-                continue;
-            snprintf(text, sizeof text, "%s%s", lists[i], where[level]);
-            verdict_append(all[i], sizeof verdict->uses, ", ", text);
-        }
+        char *const all[] = {verdict->uses, verdict->not_uses};
+        for (int i = 0; i < 2; i++)
+            if (lists[i][0] != '\0')
+                verdict_append(all[i], sizeof verdict->uses, ", ", "%s%s", lists[i], where[level]);
     }
     if (memory_alone)
-        verdict_append(verdict->not_uses, sizeof verdict->not_uses, ", ", NOT_MESSAGES);
+        verdict_append(verdict->not_uses, sizeof verdict->not_uses, ", ", "%s", NOT_MESSAGES);
     return serves;
 }
 
@@ -223,7 +198,8 @@ static void reason(struct verdict *verdict, const struct machine *machine)
                  told ? "" : ", without intervals");
     else if (verdict->word == VERDICT_USABLE_FOR)
         snprintf(verdict->reason, sizeof verdict->reason,
-                 "the rest has intervals wider than half of the values, or less than %d samples.", VERDICT_SAMPLES_MIN);
+                 "the rest has intervals wider than half of the values, or less than %.0f samples.",
+                 limits[DOUBT_FEW_SAMPLES].severe);
     else if (verdict->doubts.n == 0)
         snprintf(verdict->reason, sizeof verdict->reason, "%s",
                  told ? "nothing suspicious." : "nothing suspicious; its values have no intervals.");
@@ -326,14 +302,7 @@ void verdict_each_doubt(const struct verdict *verdict, bool all, void (*line)(vo
 /* A fit always gives numbers, even such as no machine can have, or such as rest on too few samples. The checks find
  * these, so that a reader of the table need not. */
 
-enum { DOUBTS_SAMPLES_MIN = 10 };
-
-#define INTERVAL_MAX          0.10 /* width over value */
-#define RATE_MAX              1.10 /* promised over best measured */
-#define DOUBTS_DRIFT_MAX      0.05 /* relative standard deviation */
-#define SAMPLES_DISTURBED_MAX 0.10 /* share of the samples */
-#define DOUBTS_STEAL_MAX      0.01
-#define SHARE_MAX             1.01 /* a process's share with more competitors over that with fewer */
+#define SHARE_MAX 1.01 /* a process's share with more competitors over that with fewer */
 
 #define LOSS_MAX 0.01 /* what a loss may be off from what follows for it */
 #define SUM_MAX  0.05 /* what a maximum may be above what its cores and its message have alone, or another maximum */
@@ -365,24 +334,28 @@ static bool one_of(const char *quantity, const char *const *names)
     return false;
 }
 
-/* Checks what a calibration found out about itself (drift.h). */
-static void check_drift(struct doubts *found, const struct machine_parameter *row)
+/* Checks what a calibration found out about itself (drift.h). Returns whether the row is of that. */
+static bool check_drift(struct doubts *found, const struct machine_parameter *row)
 {
-    if (strncmp(row->quantity, "drift_", 6) == 0 && row->value > DOUBTS_DRIFT_MAX)
-        doubt_add(found, row, DOUBT_DRIFT, row->value,
-                  "the machine's own speed varied by %.3g %% while it was calibrated", 100 * row->value);
-    else if (strcmp(row->quantity, "disturbed") == 0 && row->value > SAMPLES_DISTURBED_MAX)
-        doubt_add(found, row, DOUBT_DISTURBED, row->value,
-                  "other programs had the processors during %.3g %% of the samples", 100 * row->value);
-    else if (strcmp(row->quantity, "steal") == 0 && row->value > DOUBTS_STEAL_MAX)
-        doubt_add(found, row, DOUBT_STEAL, row->value, "the hypervisor took %.3g %% of the processors",
-                  100 * row->value);
-}
-
-static bool is_drift(const struct machine_parameter *row)
-{
-    static const char *const own[] = {"drift_small", "drift_large", "disturbed", "waited", "steal", NULL};
-    return one_of(row->quantity, own);
+    static const struct {
+        const char *quantity;
+        enum doubt_kind kind;
+        const char *what, *of; /* what NULL: nothing is checked */
+    } own[] = {
+        {"drift_small", DOUBT_DRIFT, "the machine's own speed varied by", " while it was calibrated"},
+        {"drift_large", DOUBT_DRIFT, "the machine's own speed varied by", " while it was calibrated"},
+        {"disturbed", DOUBT_DISTURBED, "other programs had the processors during", " of the samples"},
+        {"steal", DOUBT_STEAL, "the hypervisor took", " of the processors"},
+        {"waited", DOUBT_ODD, NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (strcmp(row->quantity, own[i].quantity) != 0)
+            continue;
+        if (own[i].what != NULL && row->value > limits[own[i].kind].noted)
+            doubt_add(found, row, own[i].kind, row->value, "%s %.3g %%%s", own[i].what, 100 * row->value, own[i].of);
+        return true;
+    }
+    return false;
 }
 
 static void check_certainty(struct doubts *found, const struct machine_parameter *row)
@@ -397,7 +370,7 @@ static void check_certainty(struct doubts *found, const struct machine_parameter
     double width = row->ci_high - row->ci_low;
     if (row->samples == 0)
         return;
-    if (row->samples < DOUBTS_SAMPLES_MIN && !one_of(row->quantity, searched))
+    if ((double)row->samples < limits[DOUBT_FEW_SAMPLES].noted && !one_of(row->quantity, searched))
         doubt_add(found, row, DOUBT_FEW_SAMPLES, (double)row->samples, "only %llu samples",
                   (unsigned long long)row->samples);
     if (one_of(row->quantity, calls))
@@ -408,7 +381,7 @@ static void check_certainty(struct doubts *found, const struct machine_parameter
         doubt_add(found, row, DOUBT_NO_END, 0, "its 95 %% interval has no end");
     else if (!(row->value > 0) || (!(row->ci_low > 0) && one_of(row->quantity, costs)))
         return;
-    else if (width > INTERVAL_MAX * row->value)
+    else if (width > limits[DOUBT_WIDE].noted * row->value)
         doubt_add(found, row, DOUBT_WIDE, width / row->value, "its 95 %% interval is %.3g %% wide",
                   100 * width / row->value);
 }
@@ -448,7 +421,7 @@ static void check_injection(struct doubts *found, const struct machine_parameter
     for (size_t i = 0; i < found->machine->n_parameters; i++) {
         const struct machine_parameter *other = &found->machine->parameters[i];
         if (other->level == row->level && other->protocol == row->protocol && strcmp(other->quantity, "bw") == 0 &&
-            other->value > RATE_MAX * row->value)
+            other->value > limits[DOUBT_PROMISES].noted * row->value)
             doubt_add(found, row, DOUBT_ODD, 0, "%.4g GB/s is less than bw %llu, %.4g GB/s", row->value * 1e-9,
                       (unsigned long long)other->n, other->value * 1e-9);
     }
@@ -488,7 +461,7 @@ static void check_rate(struct doubts *found, const struct samples *samples, cons
     if (!(bytes > 0) || machine_tau_s(found->machine, row->level, row->protocol, &tau_s, NULL) != 0)
         return;
     double best = n * bytes / seconds, promised = n * bytes / (tau_s + n * bytes / row->value);
-    if (promised > RATE_MAX * best)
+    if (promised > limits[DOUBT_PROMISES].noted * best)
         doubt_add(found, row, DOUBT_PROMISES, promised / best,
                   "promises %.4g GB/s for messages of %.0f B, the best sample reached %.4g GB/s", promised * 1e-9,
                   bytes, best * 1e-9);
@@ -515,13 +488,15 @@ static int parameter_of(const struct machine_parameter *row)
  * number of cores any of many whose totals are alike. */
 static bool memory_excuses(const struct machine_parameter *row)
 {
-    static const enum memory_parameter excused[] = {MEMORY_CORES_PAR, MEMORY_CORES_SEQ, MEMORY_LOSS_LEFT,
-                                                    MEMORY_LOSS_RIGHT};
-    int parameter = parameter_of(row);
-    for (size_t i = 0; i < sizeof excused / sizeof excused[0]; i++)
-        if (parameter == (int)excused[i])
-            return true;
-    return false;
+    switch (parameter_of(row)) {
+    case MEMORY_CORES_PAR:
+    case MEMORY_CORES_SEQ:
+    case MEMORY_LOSS_LEFT:
+    case MEMORY_LOSS_RIGHT:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Collects the rows; returns their number. */
@@ -595,31 +570,24 @@ static void check_totals(const struct doubts_side *side)
     const double *v = side->value;
     const struct {
         enum memory_parameter row;
-        double least;
+        bool least;
+        double bound;
         const char *what;
-    } least[] = {
-        {MEMORY_TOTAL_PAR, v[MEMORY_ONE_CORE], "one core has alone (memory_computation)"},
-        {MEMORY_TOTAL_SEQ, v[MEMORY_ONE_CORE], "one core has alone (memory_computation)"},
-        {MEMORY_TOTAL_PAR, v[MEMORY_TOTAL_PAR2], "memory_total_par2, though it is the maximum"},
-        {MEMORY_TOTAL_PAR2, v[MEMORY_ALPHA] * v[MEMORY_ONE_MESSAGE], "a message keeps of it (memory_alpha)"},
-    };
-    const struct {
-        enum memory_parameter row;
-        double most;
-        const char *what;
-    } most[] = {
-        {MEMORY_TOTAL_SEQ, v[MEMORY_CORES_SEQ] * v[MEMORY_ONE_CORE], "memory_cores_seq times one core"},
-        {MEMORY_TOTAL_PAR, v[MEMORY_CORES_PAR] * v[MEMORY_ONE_CORE] + v[MEMORY_ONE_MESSAGE],
+    } bounds[] = {
+        {MEMORY_TOTAL_PAR, true, v[MEMORY_ONE_CORE], "what one core has alone (memory_computation)"},
+        {MEMORY_TOTAL_SEQ, true, v[MEMORY_ONE_CORE], "what one core has alone (memory_computation)"},
+        {MEMORY_TOTAL_PAR, true, v[MEMORY_TOTAL_PAR2], "what memory_total_par2, though it is the maximum"},
+        {MEMORY_TOTAL_PAR2, true, v[MEMORY_ALPHA] * v[MEMORY_ONE_MESSAGE], "what a message keeps of it (memory_alpha)"},
+        {MEMORY_TOTAL_SEQ, false, v[MEMORY_CORES_SEQ] * v[MEMORY_ONE_CORE], "memory_cores_seq times one core"},
+        {MEMORY_TOTAL_PAR, false, v[MEMORY_CORES_PAR] * v[MEMORY_ONE_CORE] + v[MEMORY_ONE_MESSAGE],
          "memory_cores_par times one core and the message"},
     };
-    for (size_t i = 0; i < sizeof least / sizeof least[0]; i++)
-        if (v[least[i].row] * (1 + LOSS_MAX) < least[i].least)
-            doubt_add(side->found, side->row[least[i].row], DOUBT_ODD, 0, "%.4g GB/s is less than what %s, %.4g GB/s",
-                      v[least[i].row] * 1e-9, least[i].what, least[i].least * 1e-9);
-    for (size_t i = 0; i < sizeof most / sizeof most[0]; i++)
-        if (v[most[i].row] > most[i].most * (1 + SUM_MAX))
-            doubt_add(side->found, side->row[most[i].row], DOUBT_ODD, 0, "%.4g GB/s is more than %s, %.4g GB/s",
-                      v[most[i].row] * 1e-9, most[i].what, most[i].most * 1e-9);
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        double value = v[bounds[i].row], bound = bounds[i].bound;
+        if (bounds[i].least ? value * (1 + LOSS_MAX) < bound : value > bound * (1 + SUM_MAX))
+            doubt_add(side->found, side->row[bounds[i].row], DOUBT_ODD, 0, "%.4g GB/s is %s than %s, %.4g GB/s",
+                      value * 1e-9, bounds[i].least ? "less" : "more", bounds[i].what, bound * 1e-9);
+    }
 }
 
 /* Follows the total to the last core. */
@@ -668,9 +636,7 @@ struct doubts doubts_find(const struct machine *machine, const struct samples *s
     struct doubts found = {.machine = machine};
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        if (is_drift(row))
-            check_drift(&found, row);
-        else if (!memory_excuses(row))
+        if (!check_drift(&found, row) && !memory_excuses(row))
             check_certainty(&found, row);
         if (strcmp(row->quantity, "injection") == 0)
             check_injection(&found, row);
