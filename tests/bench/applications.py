@@ -1,6 +1,6 @@
-"""Real applications with and without the recorder, in turns: run times, results, completeness.
+"""Real applications without the recorder, with it, and with `--sums`, in turns: run times, results, completeness.
 
-usage: applications.py FOLDER_OF_JOB_PY PAIRS --build BUILD --mpi NAME --launcher MPIEXEC [--only NAME]
+usage: applications.py FOLDER_OF_JOB_PY TURNS --build BUILD --mpi NAME --launcher MPIEXEC [--only NAME]
 
 application_list.py says which. 2 ranks on 2 processors, an own folder for each run; only the job itself is timed, ingest is
 not.
@@ -12,20 +12,24 @@ import sys
 import time
 
 FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
-PAIRS = int(sys.argv.pop(1))
+TURNS = int(sys.argv.pop(1))
 sys.path.insert(0, str(FOLDER))
 
 import job  # noqa: E402
 from application_list import APPLICATIONS  # noqa: E402
 
 
-def run(test, command, application, recorded):
+WAYS = {"without the recorder": None, "recorded": {}, "with --sums": {"MPISTAIR_DETAIL": "none"}}
+BARE, RECORDED, SUMS = WAYS
+
+
+def run(test, command, application, way):
     """(seconds, results) of one run; its files go to a fresh folder with its input."""
     test.folder = test.scratch / "run"
     shutil.rmtree(test.folder, ignore_errors=True)
     shutil.copytree(test.scratch / "input", test.folder)
     shutil.rmtree(test.spools, ignore_errors=True)
-    variables = test.preloaded(MPISTAIR_INGEST="0") if recorded else {}
+    variables = {} if way == BARE else test.preloaded(MPISTAIR_INGEST="0", **WAYS[way])
     begin = time.monotonic()
     done = test.must(command, limit_s=300, OMP_NUM_THREADS="1", **variables)
     return time.monotonic() - begin, application.results(done.stdout.splitlines(), test.folder)
@@ -40,23 +44,24 @@ def compare(test, name):
     (test.scratch / "input").mkdir()
     application.prepare(test.scratch / "input")
     command = test.launch(*application.command)
-    _, expected = run(test, command, application, False)
+    _, expected = run(test, command, application, BARE)
     if not expected:
         job.fail(f"{name}: no results in what it printed and wrote")
-    seconds = {False: [], True: []}
-    for pair in range(PAIRS):
-        for recorded in ((False, True), (True, False))[pair % 2]:
-            took, found = run(test, command, application, recorded)
-            seconds[recorded].append(took)
-            job.expect_equal(found, expected, f"{name}: results{' with the recorder' if recorded else ''}")
-            if recorded:
+    seconds = {way: [] for way in WAYS}
+    for turn in range(TURNS):
+        for way in list(WAYS)[::1 if turn % 2 else -1]:
+            took, found = run(test, command, application, way)
+            seconds[way].append(took)
+            job.expect_equal(found, expected, f"{name}: results {way}")
+            if way == RECORDED:
                 test.trace.unlink(missing_ok=True)
                 test.ingest()
-    bare, traced = statistics.median(seconds[False]), statistics.median(seconds[True])
-    ratios = sorted(t / b for t, b in zip(seconds[True], seconds[False]))
-    print(f"applications: {name}: {bare:.3f} s without, {traced:.3f} s with the recorder (medians of {PAIRS} pairs), ratio "
-          f"{traced / bare:.3f}, of the pairs {ratios[0]:.3f} to {ratios[-1]:.3f}, median {statistics.median(ratios):.3f}; "
-          f"{len(expected)} lines of results the same in all runs")
+    print(f"applications: {name}: {len(expected)} lines of results the same in all runs; medians of {TURNS} turns:",
+          ", ".join(f"{statistics.median(seconds[way]):.3f} s {way}" for way in WAYS))
+    for way in RECORDED, SUMS:
+        ratios = sorted(took / bare for took, bare in zip(seconds[way], seconds[BARE]))
+        print(f"applications: {name}: {way}: {min(seconds[way]) / min(seconds[BARE]):.3f} times as long in the best run of each, "
+              f"{ratios[0]:.3f} to {ratios[-1]:.3f} by turns, median {statistics.median(ratios):.3f}", flush=True)
     print(f"applications: {name}:", *(f"{n} {function}," for function, n in test.query(
         "SELECT function, count(*) FROM operation GROUP BY 1 ORDER BY 2 DESC")), "messages",
         test.value("SELECT count(*) FROM message"), "verdict", test.value("SELECT verdict FROM completeness"))

@@ -73,9 +73,26 @@ def expect_shares(test, kind):
     return report["findings"]
 
 
+def errors(test):
+    """{law: error} of the laws of the whole run."""
+    done = test.must([test.mpistair, "predict", test.trace, "--machine", test.arguments.machine, "--json"])
+    return {row["law"]: row["error"] for row in json.loads(done.stdout) if row["error"] is not None}
+
+
+def show_errors(kind, whole, thinned):
+    if not whole or not thinned:
+        print(f"{kind}: no errors of laws: {whole} of the whole run, {thinned} of its bursts")
+        return
+    best = min(whole, key=whole.get)
+    print(f"{kind}: error of the best law, {best}: {100 * whole[best]:.1f} % of the whole run, {100 * thinned[best]:.1f} % of its bursts: "
+          f"{thinned[best] / whole[best]:.2f} times; of all laws " +
+          ", ".join(f"{law} {100 * whole[law]:.1f} {100 * thinned[law]:.1f}" for law in whole if law in thinned), flush=True)
+
+
 def main():
     def add_arguments(parser):
         parser.add_argument("--kind", action="append")
+        parser.add_argument("--machine", help="a table: also compare the errors of the laws")
         parser.add_argument("--factor", type=int, default=1, help="how many times as many steps")
 
     test = job.Job(__doc__, add_arguments)
@@ -85,6 +102,7 @@ def main():
         record(test, kind, steps, 4 << 30)
         job.expect_equal(test.value("SELECT detail FROM run"), "all", f"{kind}: detail with room for all")
         expect_shares(test, kind)
+        whole = errors(test) if test.arguments.machine else {}
         messages, operations = test.value("SELECT count(*) FROM message"), test.value("SELECT sum(calls) FROM total WHERE NOT idle")
         room = max(operations * 64 // 20, LEAST_ROOM * test.ranks)
         record(test, kind, steps, room)
@@ -100,6 +118,8 @@ def main():
         expect_pairs(test, kind)
         expect_unmatched(test, kind)
         findings = expect_shares(test, kind)
+        if test.arguments.machine:
+            show_errors(kind, whole, errors(test))
         if kind == "halo" and not any(finding["rank"] == test.ranks - 1 for finding in findings):
             job.fail(f"{kind}: the late rank is not named")
 
