@@ -161,6 +161,7 @@ struct spool_header {
     uint64_t folded_chunks;  /* how often a chunk was folded */
     uint32_t ghosts_full;    /* 1: what was dropped is no longer counted for matching (area.h) */
     uint32_t only_totals;    /* 1: MPISTAIR_DETAIL=none: no call has a record, all are in the totals */
+    uint32_t processor;      /* 1 + where the thread was that initialised MPI, then; 0: not known */
 };
 
 struct spool_chunk {

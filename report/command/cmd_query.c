@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/sums/whole.h"
 #include "share/base/progress.h"
 #include "report/command/commands.h"
 #include "share/base/csv.h"
@@ -185,7 +186,52 @@ static bool nothing_left(const char *sql)
     return true;
 }
 
-static int run_query(const struct open_trace *trace, const char *sql, enum output_format format,
+/* What a statement reads. */
+struct query_reads {
+    bool rows; /* of single calls or messages */
+    bool totals;
+};
+
+/* An authorizer that forbids nothing. */
+static int note_read(void *context, int action, const char *table, const char *column, const char *schema,
+                     const char *view)
+{
+    static const char *const of_rows[] = {"message_row", "message_sum", "call_row", "collective", "joint_sum",
+                                          "rma",         "file_call",   "round",    "late_sum",   "kind_sum"};
+    struct query_reads *reads = context;
+    (void)column;
+    (void)schema;
+    (void)view;
+    if (action != SQLITE_READ || table == NULL)
+        return SQLITE_OK;
+    reads->totals = reads->totals || strcmp(table, "total") == 0;
+    for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; i++)
+        reads->rows = reads->rows || strcmp(table, of_rows[i]) == 0;
+    return SQLITE_OK;
+}
+
+/* Says on standard error of which part of the run the rows of a query are, where that is not all. */
+static int say_part(const struct open_trace *trace, const struct query_reads *reads, struct error *error)
+{
+    struct whole whole;
+    if (!reads->rows || reads->totals)
+        return 0;
+    if (whole_read(&whole, trace->database, trace->path, error) != 0)
+        return -1;
+    if (whole.detail == WHOLE_TOTALS)
+        fprintf(
+            stderr,
+            "mpistair: %s: totals alone were recorded, so that there are no rows of single calls and messages: record "
+            "without --sums, or query the tables total and course\n",
+            trace->path);
+    else if (whole.detail == WHOLE_BURSTS)
+        fprintf(stderr, "mpistair: %s: rows of single calls and messages are of %s; the table total has all\n",
+                trace->path, whole.of_bursts);
+    return 0;
+}
+
+/* says: whether to say of which part of the run its rows are. */
+static int run_query(const struct open_trace *trace, const char *sql, bool says, enum output_format format,
                      const char *output_path)
 {
     static int (*const writers[])(FILE *, sqlite3_stmt *) = {write_text, write_query_csv, write_json};
@@ -193,14 +239,18 @@ static int run_query(const struct open_trace *trace, const char *sql, enum outpu
     const char *rest = NULL;
     struct output_file output;
     struct error error;
+    struct query_reads reads = {0};
     int result = EXIT_DONE;
-    if (sqlite3_prepare_v2(trace->database, sql, -1, &statement, &rest) != SQLITE_OK)
+    sqlite3_set_authorizer(trace->database, note_read, &reads);
+    int prepared = sqlite3_prepare_v2(trace->database, sql, -1, &statement, &rest);
+    sqlite3_set_authorizer(trace->database, NULL, NULL);
+    if (prepared != SQLITE_OK)
         return fail("%s: SQL: %s", trace->path, sqlite3_errmsg(trace->database));
     if (statement == NULL || sqlite3_column_count(statement) == 0 || !sqlite3_stmt_readonly(statement))
         result = fail("SQL: expected a statement that reads rows, such as SELECT");
     else if (!nothing_left(rest))
         result = fail("SQL: expected one statement, found another one: '%.40s'", rest);
-    else if (output_file_open(&output, output_path, &error) != 0)
+    else if ((says && say_part(trace, &reads, &error) != 0) || output_file_open(&output, output_path, &error) != 0)
         result = error_report(&error);
     else {
         if (format == FORMAT_TEXT || output_path != NULL) /* else rows come as they are found */
@@ -299,7 +349,8 @@ int cmd_query(int argc, char **argv)
     struct open_trace trace;
     result = open_trace(&trace, path);
     if (result == EXIT_DONE)
-        result = run_query(&trace, named != NULL ? named : query, (enum output_format)format, output);
+        result = run_query(&trace, named != NULL ? named : query, strcmp(query, "completeness") != 0,
+                           (enum output_format)format, output);
     close_trace(&trace);
     free(named);
     return result;

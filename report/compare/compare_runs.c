@@ -256,8 +256,10 @@ static void add_groups(struct sum *sum, size_t calls, bool few)
 static void sum_add_cells(struct comparison_work *work, const struct work_entry *entries, size_t n)
 {
     uint64_t fewest = UINT64_MAX;
-    for (size_t i = 0; i < n; i++)
-        fewest = entries[i].cell->calls < fewest ? entries[i].cell->calls : fewest;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t calls = entries[i].cell->of_totals ? 1 : entries[i].cell->calls;
+        fewest = calls < fewest ? calls : fewest;
+    }
     bool few = fewest < PROFILE_FEW_CALLS;
     struct sum *rank = entries->cell->rank < work->n_ranks ? sum_at(work, SUM_OF_RANK + entries->cell->rank) : NULL;
     for (size_t i = 0; i < n; i++) {

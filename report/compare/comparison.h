@@ -22,7 +22,7 @@ enum {
 
 /* Where a call was made, so that the same site can be found in another run's trace. Empty and 0: not known. */
 struct profile_site {
-    const char *function; /* MPI_Isend; "end" is what comes behind the last call */
+    const char *function; /* MPI_Isend; "end" is what comes behind the last call; "": all computation */
     const char *symbol, *file, *module;
     const char *name, *callers; /* as the view site has them: "exchange", "job+0x1a2b"; " in step :17" */
     int64_t line, offset;
@@ -38,7 +38,8 @@ struct profile_cell {
     uint32_t rank, site;
     uint64_t calls;
     double total_s[PROFILE_PARTS];             /* of all calls, disturbed or not */
-    float span_s[PROFILE_WAIT][PROFILE_SPANS]; /* undisturbed */
+    float span_s[PROFILE_WAIT][PROFILE_SPANS]; /* undisturbed; of totals all time, divided evenly */
+    bool of_totals;                            /* like one of few calls it shows nothing of its own variation */
 };
 
 enum { PROFILE_LEVELS = 5 }; /* enum level without a level: not known */
@@ -67,8 +68,10 @@ struct profile {
     struct pool pool;
 };
 
-/* Reads a profile from the trace of that path. Returns 0, or -1 with the reason; profile_release in either case. */
-int profile_read(struct profile *profile, sqlite3 *database, const char *path, struct error *error);
+/* Reads a profile from the trace of that path. of_totals: what is in totals alone, as of each run that is compared with
+ * one of which not all calls have rows: then all computation of a rank is one cell, and times in calls have the waiting
+ * in them. Returns 0, or -1 with the reason; profile_release in either case. */
+int profile_read(struct profile *profile, sqlite3 *database, const char *path, bool of_totals, struct error *error);
 void profile_release(struct profile *profile);
 
 /* Writes the undisturbed time of each span of n calls, whose values[n] it sorts. */

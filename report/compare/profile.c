@@ -270,13 +270,77 @@ static int read_levels(struct profile *profile, sqlite3 *database, struct error 
     return cursor_close(&rows);
 }
 
-int profile_read(struct profile *profile, sqlite3 *database, const char *path, struct error *error)
+/* Adds a cell of totals; its site is the last one. */
+static void add_total(struct profile *profile, int64_t rank, int64_t calls, enum profile_part part, double seconds)
+{
+    struct profile_cell cell = {
+        .rank = (uint32_t)rank, .site = (uint32_t)profile->n_sites - 1, .calls = (uint64_t)calls, .of_totals = true};
+    cell.total_s[part] = seconds;
+    for (size_t i = 0; i < PROFILE_SPANS; i++)
+        cell.span_s[part][i] = (float)(seconds / PROFILE_SPANS);
+    ARRAY_ADD(profile->cells, profile->n_cells, cell);
+}
+
+/* Makes the cells and the sites of totals, and counts messages by level. The computation of a rank is what its calls
+ * leave of its time. */
+static int read_totals(struct profile *profile, sqlite3 *database, struct error *error)
+{
+    struct cursor rows;
+    ARRAY_ADD(profile->sites, profile->n_sites,
+              (struct profile_site){"", "", "", "", "", "", .callsite = -1, .kind = SPENT_COMPUTATION});
+    cursor_open(&rows, database, profile->path,
+                "SELECT p.rank, max(p.end_ns - p.begin_ns - coalesce((SELECT sum(time_ns) FROM total t WHERE t.rank = "
+                "p.rank), 0), "
+                "0) * 1e-9 FROM process p WHERE p.rank BETWEEN 0 AND 4294967294 AND p.end_ns >= p.begin_ns ORDER BY 1",
+                error);
+    while (cursor_next(&rows))
+        add_total(profile, cursor_integer(&rows, 0), 1, PROFILE_COMPUTATION, cursor_real(&rows, 1));
+    if (cursor_close(&rows) != 0)
+        return -1;
+    cursor_open(&rows, database, profile->path,
+                "SELECT f.name, coalesce(t.callsite, -1), rank, sum(calls), sum(1.0 * time_ns) * 1e-9, total(CASE WHEN "
+                "NOT idle "
+                "AND coalesce(direction, 'send') = 'send' THEN bytes END) FROM total t JOIN function f ON f.id = "
+                "t.function WHERE "
+                "rank BETWEEN 0 AND 4294967294 AND calls > 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+                error);
+    while (cursor_next(&rows)) {
+        const char *function = cursor_text(&rows, 0, &profile->pool);
+        const struct profile_site *last = &profile->sites[profile->n_sites - 1];
+        if (last->callsite != cursor_integer(&rows, 1) || strcmp(last->function, function) != 0)
+            ARRAY_ADD(profile->sites, profile->n_sites,
+                      (struct profile_site){function, "", "", "", "", "", .callsite = cursor_integer(&rows, 1),
+                                            .kind = activity_kind(function)});
+        struct profile_site *site = &profile->sites[profile->n_sites - 1];
+        site->bytes = (uint64_t)saturating_add((int64_t)site->bytes, (int64_t)fmin(cursor_real(&rows, 5), 0x1p62));
+        add_total(profile, cursor_integer(&rows, 2), cursor_integer(&rows, 3), PROFILE_CALL, cursor_real(&rows, 4));
+    }
+    if (cursor_close(&rows) != 0)
+        return -1;
+    cursor_open(&rows, database, profile->path,
+                "SELECT coalesce(level, -1), sum(calls), total(bytes) FROM total WHERE direction = 'send' GROUP BY 1",
+                error);
+    while (cursor_next(&rows)) {
+        int64_t number = cursor_integer(&rows, 0);
+        size_t at = number >= 0 && number < PROFILE_LEVELS - 1 ? (size_t)number : PROFILE_LEVELS - 1;
+        profile->levels[at].messages += (uint64_t)cursor_integer(&rows, 1);
+        profile->levels[at].bytes += (uint64_t)fmin(cursor_real(&rows, 2), 0x1p62);
+    }
+    return cursor_close(&rows) != 0 ? -1 : name_sites(profile, database, error);
+}
+
+int profile_read(struct profile *profile, sqlite3 *database, const char *path, bool of_totals, struct error *error)
 {
     *profile = (struct profile){.path = path, .command = "", .mpi = "", .run_key = ""};
     progress_show("diff: calls and messages of a run");
     int result = read_run(profile, database, error) != 0 || read_processors(profile, database, error) != 0 ||
-                         whole_read(&profile->whole, database, path, error) != 0 ||
-                         read_calls(profile, database, error) != 0 || read_bytes(profile, database, error) != 0 ||
+                         whole_read(&profile->whole, database, path, error) != 0
+                     ? -1
+                     : 0;
+    if (result == 0 && of_totals)
+        result = read_totals(profile, database, error);
+    else if (result == 0)
+        result = read_calls(profile, database, error) != 0 || read_bytes(profile, database, error) != 0 ||
                          read_levels(profile, database, error) != 0
                      ? -1
                      : 0;

@@ -84,6 +84,10 @@ void show_place(const struct comparison_row *row, bool brief, char *text, size_t
     }
     if (row->rank >= 0)
         snprintf(rank, sizeof rank, ", rank %lld", (long long)row->rank);
+    if (site->function[0] == '\0') {
+        snprintf(text, size, "in computation%s", rank);
+        return;
+    }
     const char *slash = strrchr(site->file, '/'), *file = slash != NULL ? slash + 1 : site->file;
     bool named = site->name[0] != '\0' && (!brief || file[0] == '\0');
     const char *name = named ? site->name : "", *blank = named ? " " : "";
@@ -103,6 +107,12 @@ static bool show_is_whole(const struct comparison *comparison)
         if (!comparison->profiles[i].whole.is_whole)
             return false;
     return true;
+}
+
+/* Returns whether the traces are compared by their totals. */
+static bool show_of_totals(const struct comparison *comparison)
+{
+    return comparison->profiles->n_cells > 0 && comparison->profiles->cells->of_totals;
 }
 
 enum { SHORT_OTHER_WORK = 2, SHORT_SITES = 6, SHORT_RANKS = 2, SHORT_ONE_SIDE = 2, PLACE_WIDTH = 30, PATH_WIDTH = 24 };
@@ -308,7 +318,10 @@ void show_document(struct document *document, const struct comparison *compariso
     add_table(document, comparison, COMPARISON_LEVEL, NULL, "|messages|A>|B>|change>|>|noise>", SIZE_MAX, all);
     add_one_sided(document, comparison, all ? SIZE_MAX : SHORT_ONE_SIDE);
     document_line(document, "%s",
-                  comparison->n_a + comparison->n_b == 2
+                  show_of_totals(comparison)
+                      ? "* is above noise, the spread of the runs. Times are those of all calls, with the waiting in "
+                        "them: of some run not all calls are known one by one."
+                  : comparison->n_a + comparison->n_b == 2
                       ? "* is above noise. Times are undisturbed ones, without waiting for others: the fastest quarter "
                         "of the calls stands for all."
                       : "* is above noise, the spread of the runs. Times are means over runs, without waiting for "

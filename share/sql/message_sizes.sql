@@ -1,5 +1,11 @@
 -- Messages and bytes by level and size, in powers of two.
 WITH RECURSIVE bucket(low, high) AS (
-  SELECT 0, 1 UNION ALL SELECT high, 2 * high FROM bucket WHERE high < (SELECT max(bytes) + 1 FROM message))
-SELECT m.level, b.low AS from_bytes, b.high AS below_bytes, count(*) AS messages, sum(m.bytes) AS bytes
-FROM bucket b JOIN message m ON m.bytes >= b.low AND m.bytes < b.high GROUP BY m.level, b.low ORDER BY m.level, b.low;
+  SELECT 0, 1 UNION ALL SELECT high, 2 * high FROM bucket WHERE high < (SELECT max(bytes) + 1 FROM message)),
+size(level, from_bytes, below_bytes, messages, bytes) AS (
+  SELECT m.level, b.low, b.high, count(*), sum(m.bytes)
+  FROM bucket b JOIN message m ON m.bytes >= b.low AND m.bytes < b.high WHERE (SELECT detail FROM run) = 'all' GROUP BY m.level, b.low
+  UNION ALL
+  SELECT level_name.name, iif(bin = 0, 0, 1 << bin - 1), 1 << bin, sum(calls), sum(bytes)
+  FROM total LEFT JOIN level_name ON level_name.id = total.level
+  WHERE direction = 'send' AND (SELECT detail FROM run) <> 'all' GROUP BY level_name.name, bin)
+SELECT * FROM size ORDER BY level, from_bytes;

@@ -552,13 +552,14 @@ CREATE TABLE prediction(
 -- Ingest makes this index after the last row.
 CREATE INDEX message_round ON message_row(round_id);
 
+CREATE VIEW level_name(id, name) AS VALUES (0, 'self'), (1, 'intra_socket'), (2, 'inter_socket'), (3, 'inter_node');
+
 -- How far the messages of a form go, and whether a GPU has one of their buffers.
 CREATE VIEW form_level(form, name) AS
   SELECT id, CASE WHEN max(coalesce(send_memory GLOB '[dm]*', 0), coalesce(recv_memory GLOB '[dm]*', 0))
                   THEN CASE level WHEN 0 THEN 'gpu_on_socket' WHEN 1 THEN 'gpu_on_socket' WHEN 2 THEN 'gpu_on_node'
                                   WHEN 3 THEN 'gpu_off_node' END
-                  ELSE CASE level WHEN 0 THEN 'self' WHEN 1 THEN 'intra_socket' WHEN 2 THEN 'inter_socket'
-                                  WHEN 3 THEN 'inter_node' END END
+                  ELSE (SELECT n.name FROM level_name n WHERE n.id = form.level) END
   FROM form;
 
 CREATE VIEW message(id, src, dst, comm, tag, bytes, level, round_id, send_post_ns, send_complete_ns, recv_post_ns,

@@ -161,6 +161,7 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     header->apart = (uint32_t)run->apart;
     if (header->use_init.at_ns == 0) /* it was not described before: MPI_Init came behind MPI_Session_init */
         header->use_init = node_processor_use();
+    header->processor = (uint32_t)(ask_processor() + 1);
 }
 
 void process_spool_set_bursts(const struct run *run, int64_t root_ahead_ns)

@@ -293,6 +293,8 @@ static void load_process(struct loader *loader)
     callsites_of_process(&loader->callsites, trace, spool);
     process->damaged = spool->damaged + damaged;
     find_losses(loader);
+    if (spool->header.processor > 0) /* all that is known of a process without records of posts */
+        count_post(loader, (int32_t)spool->header.processor - 1);
     keep_communicators(loader);
     find_lanes(loader);
     if (trace->bursts.thinned)

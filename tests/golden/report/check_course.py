@@ -37,6 +37,20 @@ def made(folder, share):
     return json.loads(text)["findings"], run("report", trace)[1]
 
 
+def check_queries(trace):
+    """Queries of messages that totals can answer do so; others say why they have no rows."""
+    for name, rows in (("traffic", "src,dst,messages,bytes,level\n0,1,1000,0,self\n1,1,1000,0,self\n2,1,1000,0,self\n3,1,1000,0,self\n"),
+                       ("level_volume", "level,messages,bytes,share,recording\nself,4000,0,,complete; totals only\n"),
+                       ("message_sizes", "level,from_bytes,below_bytes,messages,bytes\nself,16,32,4000,0\n"),
+                       ("callsites", "place,address,mpi_function,operations,bytes,mean_s\nexchange /s/halo.c:9,solver+0x2,MPI_Isend,4000,0,\n")):
+        code, text, err = run("query", trace, name, "--format", "csv")
+        check(name, (code, text, err) == (0, rows, ""), (code, text, err))
+    code, text, err = run("query", trace, "late_senders", "--format", "csv")
+    check("late_senders", code == 0 and text.count("\n") == 1 and "totals alone were recorded" in err, text + err)
+    code, text, err = run("query", trace, "ranks", "--format", "csv")
+    check("ranks", code == 0 and err == "" and text.splitlines()[1].endswith(",1000,0,0,0"), text + err)
+
+
 def main():
     lot = random.Random(7)
 
@@ -58,6 +72,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         found, screen = made(folder, slow)
+        check_queries(folder / "course.db")
         check("one finding", [(row["kind"], row["rank"]) for row in found] == [("late-stretch", 2)], found)
         if found:
             row = found[0]

@@ -14,6 +14,30 @@ from made_trace import check, database, end, run
 LINES, COLUMNS = 40, 80
 
 
+def totals(path, computed_ms, detail="none"):
+    """Two ranks that compute so long and wait in MPI_Send for 100 ms, 10 ms more on rank 1."""
+    rows = [f"INSERT INTO run VALUES (1, '{path.name}', '0.2.0', 0, {computed_ms * 10**6 + 10**8}, 'Open MPI', 'Open MPI v4', "
+            f"'MPI_THREAD_SINGLE', './job', 2, 2, 4096, NULL, NULL, 'MPI_Init', '{detail}');",
+            "INSERT INTO node VALUES (0, 'here', 1, 4, NULL, 0, 4);", "INSERT INTO function VALUES (1, 'MPI_Send');",
+            "INSERT INTO callsite VALUES (1, '/b/job', 10, NULL, 'halo', 'job.c', 10);"]
+    rows += [f"INSERT INTO process(rank, node, socket, ended, begin_ns, end_ns) VALUES ({rank}, 0, 0, 'finalize', 0, {computed_ms * 10**6 + 10**8});"
+             f"INSERT INTO total VALUES ({rank}, 1, 1, 0, {1 - rank}, 0, 0, 'send', 4, 50, 500, {10**8 + rank * 10**7}, 9, 0, 0, NULL);"
+             for rank in range(2)]
+    return database(path, "\n".join(rows))
+
+
+def check_totals(folder):
+    before = [totals(folder / f"before{i}.db", 1000 + i) for i in range(3)]
+    after = [totals(folder / f"after{i}.db", 1200 + i, "bursts" if i == 1 else "none") for i in range(3)]
+    code, text, err = run("diff", *before, "--", *after)
+    check("totals", code == 0 and err == "" and re.search(r"\* +in computation +1.99 s +2.39 s +400 ms +\+20.1 %", text) and
+          re.search(r" in Send job.c:10 +210 ms +210 ms +0.00 us", text) and "Times are those of all calls" in text, text + err)
+    code, text, err = run("diff", *before[:2], "--", before[2], *before[:1])
+    check("totals alike", code == 0 and "Nothing is above noise" in text, text + err)
+    code, text, err = run("diff", before[0], trace(folder / "rows.db"))
+    check("totals beside rows", code == 0 and "Times are those of all calls" in text, text + err)
+
+
 def trace(path, reduce_us=1000, send_line=20, ranks=2, rounds=64, extra="", slow_rank=None, wobble_us=20, command="./job", key="k", burst_us=0):
     """Two call sites, 64 rounds: a computation of reduce_us and an Allreduce, one of 500 us and a send; it varies by +-wobble_us."""
     rows = [f"INSERT INTO run VALUES (1, '{key}', '0.2.0', {abs(hash(str(path))) % 10**9}, 0, 'Open MPI', 'Open MPI v4', "
@@ -49,6 +73,7 @@ def rows_of(*arguments):
 
 
 def main(folder):
+    check_totals(folder)
     a, b = trace(folder / "a.db"), trace(folder / "b.db", wobble_us=26)
     slow = trace(folder / "slow.db", reduce_us=1200)
     code, text, error = run("diff", a, b)
