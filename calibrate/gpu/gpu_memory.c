@@ -1,30 +1,124 @@
-/* Contexts are the primary ones of the process, which its MPI shares; they are given back, not destroyed. hwloc reads
+/* The library is asked for its version first, which every version answers; one that is too old is refused before
+ * functions are looked up.
+ *
+ * Contexts are the primary ones of the process, which its MPI shares; they are given back, not destroyed. hwloc reads
  * PCI devices only where it is asked to. */
 #include "calibrate/gpu/gpu_memory.h"
 
+#include <dlfcn.h>
 #include <hwloc.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "share/base/monotonic.h"
 
-enum { CUDA_PEER_ALREADY_ENABLED = 704 }; /* an MPI may have done so */
+/* First version with cuGetProcAddress, whose functions are asked for as that version had them. */
+enum { OLDEST_VERSION = 11030 };
 
-static int memory_find_functions(struct gpu *gpu, struct error *error)
+typedef int get_version(int *version);
+typedef int get_address(const char *name, void **function, int version, uint64_t flags);
+
+/* Finds a function by the loader. memcpy, since C has no cast from data to functions. */
+static int look_up(void *library, const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL ? 0 : -1;
+}
+
+/* Finds all functions as the oldest version had them; *missing is the name of the first that the driver lacks. */
+static int find_functions(struct cuda_driver *driver, const char **missing)
 {
     const struct {
         const char *name;
         size_t offset;
     } functions[] = {
-#define MEMORY_ROW(name, type, ...) {#name, offsetof(struct cuda_copy, name)},
-        CUDA_COPY_FUNCTIONS(MEMORY_ROW)
-#undef MEMORY_ROW
+#define ROW(name, type, ...) {#name, offsetof(struct cuda_driver, name)},
+        CUDA_DRIVER_FUNCTIONS(ROW) CUDA_COPY_FUNCTIONS(ROW)
+#undef ROW
     };
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
-        if (cuda_driver_find(&gpu->driver, functions[i].name, (char *)&gpu->cuda + functions[i].offset, error) != 0)
+    get_address *address;
+    *missing = "cuGetProcAddress";
+    if (look_up(driver->library, *missing, &address) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        void *found = NULL;
+        *missing = functions[i].name;
+        if (address(*missing, &found, OLDEST_VERSION, 0) != 0 || found == NULL)
             return -1;
+        memcpy((char *)driver + functions[i].offset, &found, sizeof found);
+    }
     return 0;
 }
+
+static enum cuda_driver_state old(const struct cuda_driver *driver, const char *missing, struct error *error)
+{
+    error_set(error, "the NVIDIA driver is of CUDA %d.%d%s%s: expected %d.%d or later, update it",
+              driver->version / 1000, driver->version % 1000 / 10, missing != NULL ? " and lacks " : "",
+              missing != NULL ? missing : "", OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
+    return CUDA_DRIVER_OLD;
+}
+
+int cuda_driver_refusal(const struct cuda_driver *driver, const char *call, int code, struct error *error)
+{
+    const char *name = NULL;
+    if (driver->cuGetErrorName(code, &name) != 0 || name == NULL)
+        name = "an unknown error";
+    return error_set(error, "the NVIDIA driver refuses %s with %s (%d): 'nvidia-smi' and the kernel's log may say more",
+                     call, name, code);
+}
+
+static enum cuda_driver_state refused(const struct cuda_driver *driver, const char *call, int code, struct error *error)
+{
+    (void)cuda_driver_refusal(driver, call, code, error);
+    return CUDA_DRIVER_REFUSED;
+}
+
+static enum cuda_driver_state driver_start(struct cuda_driver *driver, struct error *error)
+{
+    get_version *version;
+    const char *missing;
+    driver->is_mock = dlsym(driver->library, "mpistair_mock_cuda") != NULL;
+    if (look_up(driver->library, "cuDriverGetVersion", &version) != 0 || version(&driver->version) != 0) {
+        error_set(error, CUDA_LIBRARY " does not report its version: expected that of an NVIDIA driver");
+        return CUDA_DRIVER_ABSENT;
+    }
+    if (driver->version < OLDEST_VERSION)
+        return old(driver, NULL, error);
+    if (find_functions(driver, &missing) != 0)
+        return old(driver, missing, error);
+    int code = driver->cuInit(0);
+    if (code != 0)
+        return refused(driver, "cuInit", code, error);
+    code = driver->cuDeviceGetCount(&driver->n_devices);
+    if (code != 0)
+        return refused(driver, "cuDeviceGetCount", code, error);
+    if (driver->n_devices > 0)
+        return CUDA_DRIVER_FOUND;
+    error_set(error, "the NVIDIA driver sees no GPU: CUDA_VISIBLE_DEVICES may hide it, or the job has none");
+    return CUDA_DRIVER_NO_DEVICE;
+}
+
+enum cuda_driver_state cuda_driver_open(struct cuda_driver *driver, struct error *error)
+{
+    *driver = (struct cuda_driver){.library = dlopen(CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL)};
+    if (driver->library == NULL) {
+        error_set(error, "no NVIDIA driver: %s", dlerror());
+        return CUDA_DRIVER_ABSENT;
+    }
+    enum cuda_driver_state state = driver_start(driver, error);
+    if (state != CUDA_DRIVER_FOUND)
+        cuda_driver_close(driver);
+    return state;
+}
+
+void cuda_driver_close(struct cuda_driver *driver)
+{
+    dlclose(driver->library);
+    driver->library = NULL;
+}
+
+enum { CUDA_PEER_ALREADY_ENABLED = 704 }; /* an MPI may have done so */
 
 int gpu_bus_id(struct gpu *gpu, int ordinal, char bus_id[GPU_BUS_ID_BYTES], struct error *error)
 {
@@ -55,7 +149,7 @@ int gpu_open(struct gpu *gpu, const char *bus_id, struct error *error)
     *gpu = (struct gpu){.n_sides = 0};
     if (cuda_driver_open(&gpu->driver, error) != CUDA_DRIVER_FOUND)
         return -1;
-    if (memory_find_functions(gpu, error) == 0 && find_sides(gpu, bus_id, error) == 0)
+    if (find_sides(gpu, bus_id, error) == 0)
         return 0;
     gpu_close(gpu);
     return -1;
@@ -108,7 +202,7 @@ int gpu_take_other_ends(struct gpu *gpu, struct error *error)
     GPU_CALL(gpu, cuMemAlloc, &gpu->side[1].data, gpu->bytes);
     if (gpu_enter(gpu, error) != 0)
         return -1;
-    int code = gpu->cuda.cuCtxEnablePeerAccess(gpu->side[1].context, 0);
+    int code = gpu->driver.cuCtxEnablePeerAccess(gpu->side[1].context, 0);
     if (code != 0 && code != CUDA_PEER_ALREADY_ENABLED)
         return cuda_driver_refusal(&gpu->driver, "cuCtxEnablePeerAccess", code, error);
     gpu->has_peer = true;
@@ -137,12 +231,12 @@ static void release_side(struct gpu *gpu, struct gpu_device *side)
 {
     if (side->context == NULL)
         return;
-    gpu->cuda.cuCtxSetCurrent(side->context);
+    gpu->driver.cuCtxSetCurrent(side->context);
     if (side->is_shared)
-        gpu->cuda.cuIpcCloseMemHandle(side->data);
+        gpu->driver.cuIpcCloseMemHandle(side->data);
     else if (side->data != 0)
-        gpu->cuda.cuMemFree(side->data);
-    gpu->cuda.cuDevicePrimaryCtxRelease(side->device);
+        gpu->driver.cuMemFree(side->data);
+    gpu->driver.cuDevicePrimaryCtxRelease(side->device);
 }
 
 void gpu_close(struct gpu *gpu)
@@ -154,13 +248,13 @@ void gpu_close(struct gpu *gpu)
         (void)gpu_enter(gpu, &ignored);
     for (int i = 0; i < 2; i++)
         if (gpu->events[i] != NULL)
-            gpu->cuda.cuEventDestroy(gpu->events[i]);
+            gpu->driver.cuEventDestroy(gpu->events[i]);
     if (gpu->stream != NULL)
-        gpu->cuda.cuStreamDestroy(gpu->stream);
+        gpu->driver.cuStreamDestroy(gpu->stream);
     if (gpu->pinned != NULL)
-        gpu->cuda.cuMemFreeHost(gpu->pinned);
+        gpu->driver.cuMemFreeHost(gpu->pinned);
     if (gpu->twin != 0)
-        gpu->cuda.cuMemFree(gpu->twin);
+        gpu->driver.cuMemFree(gpu->twin);
     for (int i = 1; i >= 0; i--)
         release_side(gpu, &gpu->side[i]);
     cuda_driver_close(&gpu->driver);

@@ -1,4 +1,7 @@
-/* Takes memory on a GPU, of its own or of another process, and what copies need; copies bytes between a GPU and its
+/* Finds NVIDIA's driver at run time: neither its headers nor its library are needed to build. Only commands that ask
+ * for GPUs open it; the recorder never does.
+ *
+ * Takes memory on a GPU, of its own or of another process, and what copies need; copies bytes between a GPU and its
  * host, within a GPU, and between two GPUs, and times each copy by the wall clock or by the GPU's own events (Bienz
  * 2021, Table II); finds the socket of a GPU. Knows neither MPI nor samples. */
 #ifndef MPISTAIR_CALIBRATE_GPU_MEMORY_H
@@ -8,12 +11,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibrate/gpu/cuda_driver.h"
+#include "share/base/cuda_functions.h"
 #include "share/base/error.h"
 
-struct cuda_copy {
+struct cuda_driver {
+    void *library;
+    int version; /* 1000 major + 10 minor, of the CUDA that the driver knows */
+    int n_devices;
+    bool is_mock; /* the mock of the tests, whose times are of no machine */
+    CUDA_DRIVER_FUNCTIONS(CUDA_MEMBER)
     CUDA_COPY_FUNCTIONS(CUDA_MEMBER)
 };
+
+/* Why no GPU can be used. */
+enum cuda_driver_state {
+    CUDA_DRIVER_FOUND,
+    CUDA_DRIVER_ABSENT,    /* there is no libcuda.so.1, or it is none */
+    CUDA_DRIVER_OLD,       /* it has no cuGetProcAddress, or lacks one of the functions */
+    CUDA_DRIVER_REFUSED,   /* its initialisation failed */
+    CUDA_DRIVER_NO_DEVICE, /* it sees no GPU */
+};
+
+/* Opens the driver and initialises it; makes no context. Returns CUDA_DRIVER_FOUND, or what is wrong with a reason of
+ * one line in error and nothing left open. */
+enum cuda_driver_state cuda_driver_open(struct cuda_driver *driver, struct error *error);
+/* Sets the error of a call that was refused: `CALL with NAME (code)`. Returns -1. */
+int cuda_driver_refusal(const struct cuda_driver *driver, const char *call, int code, struct error *error);
+void cuda_driver_close(struct cuda_driver *driver);
 
 /* Unit of shared memory, B: in other sizes the driver shares what lies beside it as well. */
 enum { GPU_BUS_ID_BYTES = 32, GPU_SHARED_UNIT_BYTES = 2 << 20 };
@@ -29,7 +53,6 @@ struct gpu_device {
 
 struct gpu {
     struct cuda_driver driver;
-    struct cuda_copy cuda;
     int n_sides;               /* 2 where there is another GPU */
     struct gpu_device side[2]; /* the GPU, and the next one that the process sees */
     bool has_peer;             /* the second has data, and the first can reach it */
@@ -43,7 +66,7 @@ struct gpu {
 /* Calls a function of the driver; returns from the caller with -1 and the reason where it is refused. */
 #define GPU_CALL(gpu, name, ...)                                                                                       \
     do {                                                                                                               \
-        int code_ = (gpu)->cuda.name(__VA_ARGS__);                                                                     \
+        int code_ = (gpu)->driver.name(__VA_ARGS__);                                                                   \
         if (code_ != 0)                                                                                                \
             return cuda_driver_refusal(&(gpu)->driver, #name, code_, error);                                           \
     } while (0)

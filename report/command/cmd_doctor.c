@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "calibrate/gpu/cuda_driver.h"
+#include "calibrate/gpu/gpu_memory.h"
 #include "interpose/database/cursor.h"
 #include "interpose/preload/bind.h"
 #include "interpose/run/launch.h"
@@ -30,7 +30,6 @@
 #include "report/command/commands.h"
 #include "report/export/trace_export.h"
 #include "share/base/error.h"
-#include "share/base/help_text.h"
 #include "share/base/html_page.h"
 #include "share/base/installation.h"
 #include "share/base/json.h"
