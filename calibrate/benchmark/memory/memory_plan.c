@@ -12,20 +12,13 @@
 /* Further n that must confirm a peak. */
 enum { BEYOND_PEAK = 2 };
 
-static void append(struct memory_plan *plan, const struct memory_place *place)
-{
-    array_grow(&plan->tasks, plan->n_tasks, sizeof *plan->tasks);
-    plan->tasks[plan->n_tasks++] = (struct memory_task){.place = *place};
-}
-
 /* Adds a variant for each number of computing cores. */
 static void append_numbers(struct memory_plan *plan, enum memory_variant variant, uint32_t computing_numa,
                            uint32_t message_numa)
 {
-    for (uint32_t n = 1; n <= plan->n_computing; n++) {
-        const struct memory_place place = {variant, computing_numa, message_numa, n};
-        append(plan, &place);
-    }
+    for (uint32_t n = 1; n <= plan->n_computing; n++)
+        ARRAY_ADD(plan->tasks, plan->n_tasks,
+                  (struct memory_task){.place = {variant, computing_numa, message_numa, n}});
 }
 
 /* Returns whether the two placements of a model have data on that node; all placements have it on every one. */
@@ -41,10 +34,10 @@ void memory_plan_make(const struct memory_asked *asked, struct memory_plan *plan
                                  .skips_beyond_peak = asked->skip_beyond_peak,
                                  .random = asked->seed};
     for (uint32_t numa = 0; numa < asked->numa_all; numa++) {
-        const struct memory_place message = {MEMORY_MESSAGE_ALONE, MEMORY_NO_DATA, numa, 0};
         if (!has_data(asked, numa))
             continue;
-        append(plan, &message);
+        ARRAY_ADD(plan->tasks, plan->n_tasks,
+                  (struct memory_task){.place = {MEMORY_MESSAGE_ALONE, MEMORY_NO_DATA, numa, 0}});
         append_numbers(plan, MEMORY_COMPUTATION_ALONE, numa, MEMORY_NO_DATA);
         for (uint32_t other = 0; other < asked->numa_all; other++)
             if (asked->all_placements || other == numa)
@@ -123,12 +116,6 @@ static void leave_out_beyond_peak(struct memory_plan *plan, uint32_t computing_n
     }
 }
 
-/* Draws by a linear congruential generator (Knuth's constants). */
-static size_t draw(struct memory_plan *plan, size_t below)
-{
-    return (size_t)random_below(&plan->random, below);
-}
-
 static bool is_open(const struct memory_task *task)
 {
     return !task->is_left_out && task->samples.n < MEMORY_SAMPLES;
@@ -144,7 +131,7 @@ static struct memory_task *draw_task(struct memory_plan *plan)
         if (!is_open(task) || (drawn != NULL && task->samples.n > drawn->samples.n))
             continue;
         n_equal = drawn != NULL && task->samples.n == drawn->samples.n ? n_equal + 1 : 1;
-        if (draw(plan, n_equal) == 0)
+        if (random_below(&plan->random, n_equal) == 0)
             drawn = task;
     }
     return drawn;

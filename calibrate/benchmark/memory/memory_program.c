@@ -6,9 +6,12 @@
  * Where the machine cannot show contention, the program refuses before it measures anything, with a line for each
  * reason (`mpistair-note: refused REASON`). It writes measured values only. */
 #include <dirent.h>
+#include <errno.h>
 #include <linux/tcp.h>
 #include <mpi.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,8 +21,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/benchmark/memory/memory_crew.h"
 #include "calibrate/measure/rank_place.h"
 #include "calibrate/measure/processor.h"
 #include "share/base/memory.h"
@@ -76,6 +82,152 @@ static int memory_arguments_parse(int argc, char **argv, struct memory_arguments
     if (code != OPTIONS_READ)
         return code == EXIT_DONE ? -1 : code;
     return argc == 0 ? 0 : wrong_usage(memory_command, "unexpected argument '%s'", argv[0]);
+}
+
+#define POLL_NS 200000
+
+struct crew_worker {
+    pthread_t thread;
+    hwloc_topology_t topology;
+    unsigned processor;
+    char *block;
+    size_t block_bytes;
+    struct memory_iterations *iterations;
+    atomic_size_t n_done; /* iterations, for others to see */
+    atomic_bool stop;
+    atomic_int failure; /* errno of what went wrong */
+};
+
+/* The computing threads: each bound to its core, each storing over its own block of memory, one iteration after the
+ * other. The stores pass the cache where the processor has such stores: what goes to a cache is no traffic of the
+ * memory (section 2.3). Each core has the same amount of work, however many compute. */
+struct memory_crew {
+    struct crew_worker *workers;          /* [n] */
+    struct memory_iterations *iterations; /* [n] what each has done, once the crew is stopped */
+    size_t n;
+};
+
+/* How blocks are written, and whether through caches, so that blocks must be much larger than these. */
+#ifdef __SSE2__
+#define STORES        "non-temporal"
+#define STORES_CACHED false
+
+/* Writes whole cache lines; block_bytes is a multiple of 64. */
+static void write_block(char *block, size_t block_bytes, char value)
+{
+    const __m128i filled = _mm_set1_epi8(value);
+    for (size_t at = 0; at < block_bytes; at += 64) {
+        __m128i *line = (__m128i *)(void *)(block + at);
+        _mm_stream_si128(line, filled);
+        _mm_stream_si128(line + 1, filled);
+        _mm_stream_si128(line + 2, filled);
+        _mm_stream_si128(line + 3, filled);
+    }
+    _mm_sfence();
+}
+#else
+#define STORES        "memset"
+#define STORES_CACHED true
+
+static void write_block(char *block, size_t block_bytes, char value)
+{
+    memset(block, value, block_bytes);
+    atomic_thread_fence(memory_order_seq_cst); /* keeps the compiler from leaving stores out */
+}
+#endif
+
+/* Binds the calling thread to one processor. Returns 0, or an errno. */
+static int crew_bind(hwloc_topology_t topology, unsigned processor)
+{
+    hwloc_bitmap_t set = or_no_memory(hwloc_bitmap_alloc());
+    hwloc_bitmap_only(set, processor);
+    int failure = hwloc_set_cpubind(topology, set, HWLOC_CPUBIND_THREAD) == 0 ? 0 : errno;
+    hwloc_bitmap_free(set);
+    return failure;
+}
+
+static void *work(void *argument)
+{
+    struct crew_worker *worker = argument;
+    struct memory_iterations *iterations = worker->iterations;
+    atomic_store(&worker->failure, crew_bind(worker->topology, worker->processor));
+    bool is_last = false;
+    while (!is_last && atomic_load(&worker->failure) == 0) {
+        is_last = atomic_load(&worker->stop);
+        write_block(worker->block, worker->block_bytes, (char)iterations->n);
+        array_grow(&iterations->end_s, iterations->n, sizeof *iterations->end_s);
+        iterations->end_s[iterations->n++] = clock_now_s();
+        atomic_store(&worker->n_done, iterations->n);
+    }
+    return NULL;
+}
+
+static bool has_begun(const struct memory_crew *crew)
+{
+    for (size_t i = 0; i < crew->n; i++)
+        if (atomic_load(&crew->workers[i].n_done) == 0 && atomic_load(&crew->workers[i].failure) == 0)
+            return false;
+    return true;
+}
+
+/* Returns the first failure of a thread, 0 if there is none. */
+static int failure_of(const struct memory_crew *crew, size_t *which)
+{
+    for (*which = 0; *which < crew->n; ++*which)
+        if (atomic_load(&crew->workers[*which].failure) != 0)
+            return atomic_load(&crew->workers[*which].failure);
+    return 0;
+}
+
+/* Ends the threads. Each does one more whole iteration before, which begins after this call. */
+static void crew_stop(struct memory_crew *crew)
+{
+    for (size_t i = 0; i < crew->n; i++)
+        atomic_store(&crew->workers[i].stop, true);
+    for (size_t i = 0; i < crew->n; i++)
+        pthread_join(crew->workers[i].thread, NULL);
+}
+
+static void crew_release(struct memory_crew *crew)
+{
+    for (size_t i = 0; i < crew->n; i++)
+        free(crew->iterations[i].end_s);
+    free(crew->iterations);
+    free(crew->workers);
+    *crew = (struct memory_crew){0};
+}
+
+/* Starts n threads: threads[n] are the hardware threads to bind them to, blocks[n] what they write. Returns once each
+ * has done an iteration: 0, or -1 with the reason, when none runs. */
+static int crew_start(struct memory_crew *crew, hwloc_topology_t topology, size_t n, const unsigned *threads,
+                      void *const *blocks, size_t block_bytes, struct error *error)
+{
+    const struct timespec poll = {.tv_nsec = POLL_NS};
+    int failure = 0;
+    *crew = (struct memory_crew){.workers = xcalloc(n, sizeof *crew->workers),
+                                 .iterations = xcalloc(n, sizeof *crew->iterations)};
+    for (size_t i = 0; i < n && failure == 0; i++) {
+        struct crew_worker *worker = &crew->workers[i];
+        worker->topology = topology;
+        worker->processor = threads[i];
+        worker->block = blocks[i];
+        worker->block_bytes = block_bytes;
+        worker->iterations = &crew->iterations[i];
+        failure = pthread_create(&worker->thread, NULL, work, worker);
+        crew->n += failure == 0;
+    }
+    while (failure == 0 && !has_begun(crew))
+        nanosleep(&poll, NULL);
+    size_t which = crew->n;
+    if (failure == 0)
+        failure = failure_of(crew, &which);
+    if (failure == 0)
+        return 0;
+    error_set(error, "computing thread %zu, for processor %u: %s", which, threads[which < n ? which : n - 1],
+              strerror(failure));
+    crew_stop(crew);
+    crew_release(crew);
+    return -1;
 }
 
 /* Messages go from rank 1 to rank 0, which asks for each one. A sender that waits to be asked after each message would
@@ -311,15 +463,15 @@ static int try_sample(struct program *program, const struct memory_place *place,
         (buffer = memory_data_buffer(data, place->message_numa, error)) == NULL)
         return -1;
     if (place->n > 0 &&
-        memory_crew_start(&crew, data->topology, place->n, program->seats.cores, blocks, data->block_bytes, error) != 0)
+        crew_start(&crew, data->topology, place->n, program->seats.cores, blocks, data->block_bytes, error) != 0)
         return -1;
     if (buffer != NULL)
         stream_receive(program->comm, buffer, STREAM_BYTES, seconds, MESSAGES_LEAST, &messages);
     else
         clock_sleep_s(seconds);
-    memory_crew_stop(&crew);
+    crew_stop(&crew);
     int result = evaluate(&crew, &messages, data->block_bytes, sample);
-    memory_crew_release(&crew);
+    crew_release(&crew);
     free(messages.times);
     return result;
 }
@@ -422,7 +574,7 @@ static void memory_note(const struct program *program)
     fprintf(stderr, MEASURE_NOTE "memory numa_nodes %u\n", seats->numa_nodes);
     fprintf(stderr, MEASURE_NOTE "memory numa_all %u\n", seats->numa_all);
     fprintf(stderr, MEASURE_NOTE "memory method %s\n", is_copy ? "cpu-copy" : "nic");
-    fprintf(stderr, MEASURE_NOTE "memory stores %s\n", crew_stores);
+    fprintf(stderr, MEASURE_NOTE "memory stores " STORES "\n");
     fprintf(stderr, MEASURE_NOTE "memory block_bytes %zu\n", program->data.block_bytes);
     fprintf(stderr, MEASURE_NOTE "memory cache_bytes %llu\n",
             (unsigned long long)memory_data_cache_bytes(&program->data));
@@ -469,10 +621,10 @@ static int measure(struct program *program, struct error *error)
                                        .all_placements = program->options.all_placements,
                                        .skip_beyond_peak = program->options.skip_beyond_peak,
                                        .seed = program->options.seed};
-    int failure = memory_crew_bind(program->topology, seats->receiving);
+    int failure = crew_bind(program->topology, seats->receiving);
     if (failure != 0)
         return error_set(error, "cannot be bound to processor %u: %s", seats->receiving, strerror(failure));
-    memory_data_make(program->topology, seats, STREAM_BYTES, crew_needs_large_blocks, &program->data);
+    memory_data_make(program->topology, seats, STREAM_BYTES, STORES_CACHED, &program->data);
     memory_note(program);
     memory_plan_make(&asked, &program->plan);
     int result = memory_resume(program->options.resume_path, &program->plan, error);
