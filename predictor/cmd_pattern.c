@@ -15,7 +15,7 @@
 #include "predictor/pattern/pattern.h"
 #include "predictor/replay/replay_pattern.h"
 #include "share/base/error.h"
-#include "share/base/help_text.h"
+#include "share/base/terminal.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
 #include "share/base/nearest.h"

@@ -11,7 +11,7 @@
 
 #include "calibrate/benchmark/benchmarks.h"
 #include "share/base/memory.h"
-#include "share/base/statistics.h"
+#include "share/base/order.h"
 
 /* Repetitions that are posted at once, and those of a sample, at most; tags. */
 enum { BATCH = 10, INJECTION_REPEATS_MAX = 4096 };
@@ -54,7 +54,7 @@ struct receiver {
 static int compare_receivers(const void *left, const void *right)
 {
     const struct receiver *a = left, *b = right;
-    return COMPARE(a->turn, b->turn) ?: COMPARE(a->node, b->node) ?: COMPARE(a->rank, b->rank);
+    return ORDER(a->turn, b->turn) ?: ORDER(a->node, b->node) ?: ORDER(a->rank, b->rank);
 }
 
 /* Leaves n_pairs_max = 0 where the job is on one node. */

@@ -15,7 +15,6 @@
 #include "calibrate/fit/fit_machine.h"
 #include "calibrate/fit/fit_memory.h"
 #include "calibrate/fit/thresholds.h"
-#include "share/base/help_text.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "calibrate/fit/verdict.h"

@@ -12,6 +12,7 @@
 #include "share/base/number.h"
 #include "calibrate/fit/line.h"
 #include "share/base/statistics.h"
+#include "share/base/order.h"
 
 /* Finds where curves of time over size break: protocol thresholds that show in the data.
  *
@@ -529,7 +530,7 @@ struct boundary_outcome {
 static int compare_outcomes(const void *left, const void *right)
 {
     const struct boundary_outcome *a = left, *b = right;
-    return COMPARE(a->launch, b->launch) ?: COMPARE(a->n, b->n) ?: COMPARE(a->bytes, b->bytes);
+    return ORDER(a->launch, b->launch) ?: ORDER(a->n, b->n) ?: ORDER(a->bytes, b->bytes);
 }
 
 /* Returns the cut of one search, outcomes sorted by size; the smallest of equally good ones. */

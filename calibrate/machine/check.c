@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "share/base/memory.h"
-#include "share/base/statistics.h"
+#include "share/base/order.h"
 
 enum n_rule { N_NONE, N_POSITIVE };
 enum range { FROM_ZERO, ABOVE_ZERO, ANY, PROGRESS, SHARE, EITHER };
@@ -153,8 +153,8 @@ static int compare_keys(const void *a, const void *b)
 {
     const struct machine_parameter *x = *(const struct machine_parameter *const *)a;
     const struct machine_parameter *y = *(const struct machine_parameter *const *)b;
-    return COMPARE(x->level, y->level) ?: COMPARE(x->protocol, y->protocol) ?: strcmp(x->quantity, y->quantity)
-                                       ?: COMPARE(x->n, y->n);
+    return ORDER(x->level, y->level) ?: ORDER(x->protocol, y->protocol) ?: strcmp(x->quantity, y->quantity)
+                                       ?: ORDER(x->n, y->n);
 }
 
 bool machine_find_repeated(const struct machine *machine, size_t *first, size_t *again)

@@ -7,7 +7,7 @@
 
 #include "calibrate/measure/mpi_job.h"
 #include "share/base/memory.h"
-#include "share/base/statistics.h"
+#include "share/base/order.h"
 
 enum domain levels_domain(const struct placement *placement, int first, int second)
 {
@@ -28,7 +28,7 @@ struct key {
 static int compare_keys(const void *left, const void *right)
 {
     const struct key *a = left, *b = right;
-    return COMPARE(a->node, b->node) ?: COMPARE(a->socket, b->socket) ?: COMPARE(a->numa, b->numa) ?: COMPARE(a->l3, b->l3);
+    return ORDER(a->node, b->node) ?: ORDER(a->socket, b->socket) ?: ORDER(a->numa, b->numa) ?: ORDER(a->l3, b->l3);
 }
 
 /* Counts pairs of ranks that share the socket and, where asked for, the known NUMA node and L3. keys gives room for n.
@@ -221,25 +221,25 @@ struct member {
 
 static int compare_places(const struct member *a, const struct member *b)
 {
-    return COMPARE(a->socket, b->socket) ?: COMPARE(a->numa, b->numa) ?: COMPARE(a->l3, b->l3);
+    return ORDER(a->socket, b->socket) ?: ORDER(a->numa, b->numa) ?: ORDER(a->l3, b->l3);
 }
 
 static int compare_members(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
-    return compare_places(a, b) ?: COMPARE(a->rank, b->rank);
+    return compare_places(a, b) ?: ORDER(a->rank, b->rank);
 }
 
 static int compare_turns(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
-    return COMPARE(a->turn, b->turn) ?: COMPARE(a->cache, b->cache) ?: COMPARE(a->rank, b->rank);
+    return ORDER(a->turn, b->turn) ?: ORDER(a->cache, b->cache) ?: ORDER(a->rank, b->rank);
 }
 
 static int compare_ranks(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
-    return COMPARE(a->rank, b->rank);
+    return ORDER(a->rank, b->rank);
 }
 
 /* Makes the members of a side, in the order asked for; caches are numbered from 0. */

@@ -13,6 +13,7 @@
 #include "share/base/memory.h"
 #include "share/base/number.h"
 #include "share/base/statistics.h"
+#include "share/base/order.h"
 
 const char *const memory_variant_name[MEMORY_VARIANT_COUNT] = {"computation_alone", "message_alone", "computation",
                                                                "message"};
@@ -211,13 +212,13 @@ static int memory_read_comment(void *context, const char *text, struct error *er
 
 static int compare_places(const struct memory_place *a, const struct memory_place *b)
 {
-    return COMPARE(a->variant, b->variant) ?: COMPARE(a->computing_numa, b->computing_numa) ?: COMPARE(a->message_numa, b->message_numa) ?: COMPARE(a->n, b->n);
+    return ORDER(a->variant, b->variant) ?: ORDER(a->computing_numa, b->computing_numa) ?: ORDER(a->message_numa, b->message_numa) ?: ORDER(a->n, b->n);
 }
 
 static int memory_compare_samples(const void *left, const void *right)
 {
     const struct memory_sample *a = left, *b = right;
-    return compare_places(&a->place, &b->place) ?: COMPARE(a->bytes_per_s, b->bytes_per_s);
+    return compare_places(&a->place, &b->place) ?: ORDER(a->bytes_per_s, b->bytes_per_s);
 }
 
 /* Makes the point of the n_samples sorted samples from first on. values gives room for their bandwidths. */
@@ -273,7 +274,7 @@ static void look(const char *path, struct first_row *first)
     *first = (struct first_row){
         .columns = {[FIRST_BENCHMARK] = {.name = "benchmark", .kind = CSV_TEXT, .optional = true},
                     [FIRST_COMPUTING_NUMA] = {.name = "computing_numa", .kind = CSV_TEXT, .optional = true}}};
-    csv_read(path, first->columns, N_FIRST, look_at_row, first, &unused);
+    csv_read(path, first->columns, N_FIRST, CSV_WHOLE, look_at_row, NULL, first, &unused);
 }
 
 bool memory_samples_are_in(const char *path)
@@ -317,7 +318,7 @@ int memory_samples_read_csv(const char *path, struct memory_samples *samples, st
     if (check_kind(path, error) != 0)
         return -1;
     int result =
-        csv_read_comments(path, columns, MEMORY_N_COLUMNS, memory_read_row, memory_read_comment, &reading, error);
+        csv_read(path, columns, MEMORY_N_COLUMNS, CSV_WHOLE, memory_read_row, memory_read_comment, &reading, error);
     if (result == 0 && reading.samples.n_samples == 0)
         result = error_set(error, "%s: holds no samples; expected rows of the benchmark " MEMORY_BENCHMARK, path);
     if (result != 0) {

@@ -117,8 +117,8 @@ int resume_read(const char *path, const char *const *names, size_t n_names, unsi
     struct error reason;
     for (int i = 0; i < RESUME_N_COLUMNS; i++) /* as text: rows of others need not hold what these do */
         columns[i] = (struct csv_column){.name = column_name[i], .kind = CSV_TEXT, .optional = i == WAITED};
-    if (csv_read_unfinished(path, columns, RESUME_N_COLUMNS, resume_read_row, resume_read_comment, &reading, &reason) !=
-        0) {
+    if (csv_read(path, columns, RESUME_N_COLUMNS, CSV_MAY_BE_CUT, resume_read_row, resume_read_comment, &reading,
+                 &reason) != 0) {
         resume_release(&reading.resume);
         return error_set(error, "--resume %s", reason.text);
     }

@@ -15,6 +15,7 @@
 #include "share/base/statistics.h"
 #include "share/base/csv.h"
 #include "share/base/number.h"
+#include "share/base/order.h"
 
 #define NAME(name, text) text,
 const char *const benchmark_name[BENCHMARK_COUNT] = {BENCHMARKS(NAME)}, *const variant_name[VARIANT_COUNT] = {
@@ -36,12 +37,12 @@ void samples_release(struct samples *samples)
 /* Orders the curves: level, n, benchmark, variant. */
 static int compare_curves(const struct sample *a, const struct sample *b)
 {
-    return COMPARE(a->level, b->level) ?: COMPARE(a->n, b->n) ?: COMPARE(a->benchmark, b->benchmark) ?: COMPARE(a->variant, b->variant);
+    return ORDER(a->level, b->level) ?: ORDER(a->n, b->n) ?: ORDER(a->benchmark, b->benchmark) ?: ORDER(a->variant, b->variant);
 }
 
 int samples_compare_points(const struct sample *a, const struct sample *b)
 {
-    return compare_curves(a, b) ?: COMPARE(a->bytes, b->bytes) ?: COMPARE(a->count, b->count) ?: COMPARE(a->domain, b->domain);
+    return compare_curves(a, b) ?: ORDER(a->bytes, b->bytes) ?: ORDER(a->count, b->count) ?: ORDER(a->domain, b->domain);
 }
 
 struct sample_set samples_set(const struct samples *samples, size_t first)
@@ -73,7 +74,7 @@ double set_seconds(const struct samples *samples, struct sample_set set, enum sa
 static int samples_compare_samples(const void *left, const void *right)
 {
     const struct sample *a = left, *b = right;
-    return samples_compare_points(a, b) ?: COMPARE(a->seconds, b->seconds);
+    return samples_compare_points(a, b) ?: ORDER(a->seconds, b->seconds);
 }
 
 void samples_sort(struct samples *samples)
@@ -407,7 +408,7 @@ int samples_read_csv(const char *path, struct samples *samples, struct error *er
     };
     struct samples_reading reading = {.columns = columns};
     int result =
-        csv_read_comments(path, columns, SAMPLES_N_COLUMNS, samples_read_row, samples_read_comment, &reading, error);
+        csv_read(path, columns, SAMPLES_N_COLUMNS, CSV_WHOLE, samples_read_row, samples_read_comment, &reading, error);
     if (result == 0 && reading.samples.n_samples == 0)
         result = error_set(error, "%s: holds no samples; expected rows below the header level,bytes,seconds", path);
     if (result != 0) {

@@ -13,8 +13,8 @@
 #include "share/base/json.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
-#include "share/base/statistics.h"
 #include "share/base/text_table.h"
+#include "share/base/order.h"
 
 struct memory_row {
     uint32_t cores;
@@ -169,8 +169,8 @@ static void draw_placement(struct memory_drawing *drawing, const struct memory_p
 static int compare_placements(const void *a, const void *b)
 {
     const struct memory_placement *x = a, *y = b;
-    int order = COMPARE(x->message_numa, y->message_numa);
-    return order != 0 ? order : COMPARE(x->computation_numa, y->computation_numa);
+    int order = ORDER(x->message_numa, y->message_numa);
+    return order != 0 ? order : ORDER(x->computation_numa, y->computation_numa);
 }
 
 /* Draws the placements of the choice and, where samples is not NULL, the medians of what was measured there. */

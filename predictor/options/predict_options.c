@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/help_text.h"
+#include "share/base/terminal.h"
 #include "share/base/options.h"
 
 static const char predict_usage[] =

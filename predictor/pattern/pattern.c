@@ -63,7 +63,7 @@ int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, 
     };
     struct pattern read = {0};
     struct pattern_reader reader = {.pattern = &read, .n_ranks = n_ranks, .columns = columns};
-    if (csv_read(path, columns, COLUMN_COUNT, add_row, &reader, error) != 0) {
+    if (csv_read(path, columns, COLUMN_COUNT, CSV_WHOLE, add_row, NULL, &reader, error) != 0) {
         pattern_release(&read);
         return -1;
     }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "predictor/what_if/arrange.h"
-#include "share/base/help_text.h"
 #include "share/base/memory.h"
 #include "share/base/terminal.h"
 #include "share/base/text_table.h"

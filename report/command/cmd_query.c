@@ -16,7 +16,6 @@
 #include "share/base/memory.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
-#include "share/base/help_text.h"
 #include "share/base/installation.h"
 #include "share/base/nearest.h"
 #include "share/base/terminal.h"

@@ -8,7 +8,7 @@
 #include "interpose/record_commands.h"
 #include "predictor/predict_commands.h"
 #include "share/base/error.h"
-#include "share/base/help_text.h"
+#include "share/base/terminal.h"
 #include "share/base/nearest.h"
 
 static const struct command machine_subcommands[] = {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/render/sections.h"
-#include "share/base/help_text.h"
+#include "share/base/terminal.h"
 
 enum { FINDINGS_ON_SCREEN = 4, FINDINGS_TEXT = 1200 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "share/base/error.h"
-#include "share/base/help_text.h"
+#include "share/base/terminal.h"
 #include "share/base/nearest.h"
 
 static const struct section sections[] = {

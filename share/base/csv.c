@@ -24,8 +24,8 @@ struct csv_reader {
     const char *path;
     struct csv_column *columns;
     size_t n_columns;
-    int (*row)(void *context, size_t line, const union csv_value *values, struct error *error);
-    int (*comment)(void *context, const char *text, struct error *error);
+    csv_row *row;
+    csv_comment *comment;
     void *context;
     bool is_unfinished;
     struct error *error;
@@ -230,10 +230,8 @@ static int read_stream(FILE *stream, struct csv_reader *reader)
     return reader->n_fields > 0 ? 0 : expected_header(reader, "empty file");
 }
 
-static int read_file(const char *path, struct csv_column *columns, size_t n_columns,
-                     int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                     int (*comment)(void *context, const char *text, struct error *error), void *context,
-                     bool is_unfinished, struct error *error)
+int csv_read(const char *path, struct csv_column *columns, size_t n_columns, enum csv_end end, csv_row *row,
+             csv_comment *comment, void *context, struct error *error)
 {
     for (size_t i = 0; i < n_columns; i++)
         columns[i].present = false;
@@ -247,7 +245,7 @@ static int read_file(const char *path, struct csv_column *columns, size_t n_colu
                                   .row = row,
                                   .comment = comment,
                                   .context = context,
-                                  .is_unfinished = is_unfinished,
+                                  .is_unfinished = end == CSV_MAY_BE_CUT,
                                   .error = error,
                                   .values = xcalloc(n_columns, sizeof(union csv_value)),
                                   .texts = xmalloc(MAX_LINE_BYTES + 1),
@@ -259,29 +257,6 @@ static int read_file(const char *path, struct csv_column *columns, size_t n_colu
     free(reader->values);
     free(reader);
     return result;
-}
-
-int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
-             int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
-             struct error *error)
-{
-    return read_file(path, columns, n_columns, row, NULL, context, false, error);
-}
-
-int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
-                      int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                      int (*comment)(void *context, const char *text, struct error *error), void *context,
-                      struct error *error)
-{
-    return read_file(path, columns, n_columns, row, comment, context, false, error);
-}
-
-int csv_read_unfinished(const char *path, struct csv_column *columns, size_t n_columns,
-                        int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                        int (*comment)(void *context, const char *text, struct error *error), void *context,
-                        struct error *error)
-{
-    return read_file(path, columns, n_columns, row, comment, context, true, error);
 }
 
 void csv_text(FILE *stream, const char *text)

@@ -29,28 +29,21 @@ union csv_value {
     const char *text; /* valid during the call of row */
 };
 
-/* Calls row for every line with values[n_columns] in the order of columns (0 or NULL where an optional column is
- * absent). A row function that returns non-zero ends the reading with -1. It sets error itself, without a place, and
- * the reader puts `path:line: ` in front. Columns that are not named are ignored. Returns 0 or -1. */
-int csv_read(const char *path, struct csv_column *columns, size_t n_columns,
-             int (*row)(void *context, size_t line, const union csv_value *values, struct error *error), void *context,
-             struct error *error);
-
-/* As csv_read, and calls comment (same context) for every line that begins with '#' outside quotes. text is what
- * follows the '#' and blanks, cut to CSV_COMMENT_MAX - 1 bytes, without the line's end. Like row, comment ends the
- * reading by returning non-zero. */
+/* Takes a line, values[n_columns] in the order of columns (0 or NULL where an optional column is absent), and what
+ * follows '#' and blanks in a line that begins with '#' outside quotes, cut to CSV_COMMENT_MAX - 1 bytes, without the
+ * line's end. A function that returns non-zero ends the reading. It sets error itself, without a place: the reader puts
+ * `path:line: ` in front. */
 enum { CSV_COMMENT_MAX = 4096 };
-int csv_read_comments(const char *path, struct csv_column *columns, size_t n_columns,
-                      int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                      int (*comment)(void *context, const char *text, struct error *error), void *context,
-                      struct error *error);
+typedef int csv_row(void *context, size_t line, const union csv_value *values, struct error *error);
+typedef int csv_comment(void *context, const char *text, struct error *error);
 
-/* As csv_read_comments, of a file that may be cut off: a last line without an end is left out, and the header may be
- * missing. */
-int csv_read_unfinished(const char *path, struct csv_column *columns, size_t n_columns,
-                        int (*row)(void *context, size_t line, const union csv_value *values, struct error *error),
-                        int (*comment)(void *context, const char *text, struct error *error), void *context,
-                        struct error *error);
+/* CSV_MAY_BE_CUT: a last line without an end is left out, and the header may be missing. */
+enum csv_end { CSV_WHOLE, CSV_MAY_BE_CUT };
+
+/* Calls row for every line and comment, which may be NULL, for every comment. Columns that are not named are ignored.
+ * Returns 0 or -1. */
+int csv_read(const char *path, struct csv_column *columns, size_t n_columns, enum csv_end end, csv_row *row,
+             csv_comment *comment, void *context, struct error *error);
 
 /* Writes a field as valid UTF-8 without control characters, quoted where RFC 4180 asks for it. */
 void csv_text(FILE *stream, const char *text);

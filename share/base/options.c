@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "share/base/error.h"
-#include "share/base/help_text.h"
 #include "share/base/nearest.h"
 #include "share/base/number.h"
 #include "share/base/terminal.h"

@@ -65,7 +65,7 @@ enum { OPTIONS_MAX_WORDS = 4 };
 
 struct option_table {
     const char *command; /* "report", "machine fit" */
-    const char *usage;   /* --help up to the options, set as help_text.h says */
+    const char *usage;   /* --help up to the options, set as terminal.h says */
     const struct option_row *rows;
     size_t n_rows;
     const char *notes;                          /* --help behind the options, set as usage, or NULL */

@@ -96,7 +96,7 @@ int placement_read_csv(const char *path, struct placement *placement, struct err
     struct placement_rows rows = {0};
     struct placement read = {0};
     bool *seen = NULL;
-    int result = csv_read(path, columns, sizeof columns / sizeof columns[0], add_row, &rows, error);
+    int result = csv_read(path, columns, sizeof columns / sizeof columns[0], CSV_WHOLE, add_row, NULL, &rows, error);
     if (result == 0 && rows.n == 0)
         result = error_set(error, "%s: no ranks; expected a row `rank,node,socket` for each", path);
     else if (result == 0 && rows.n > UINT32_MAX)

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* Samples from which on the normal distribution replaces the binomial, whose 2^-n nears the smallest double. */
 enum { NORMAL_FROM = 1000 };
 
-#define COMPARE_AS(type, left, right) COMPARE(*(const type *)(left), *(const type *)(right))
+#define COMPARE_AS(type, left, right) ORDER(*(const type *)(left), *(const type *)(right))
 
-int compare_doubles(const void *left, const void *right)
+static int compare_doubles(const void *left, const void *right)
 {
     return COMPARE_AS(double, left, right);
 }
@@ -23,16 +24,6 @@ int compare_doubles(const void *left, const void *right)
 int compare_u32(const void *left, const void *right)
 {
     return COMPARE_AS(uint32_t, left, right);
-}
-
-int compare_ints(const void *left, const void *right)
-{
-    return COMPARE_AS(int, left, right);
-}
-
-int compare_i64(const void *left, const void *right)
-{
-    return COMPARE_AS(int64_t, left, right);
 }
 
 int compare_u64(const void *left, const void *right)

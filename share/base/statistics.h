@@ -6,14 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* -1, 0 or 1: how qsort wants a before or after b. */
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
-/* Compare two double, uint32_t, int, int64_t, uint64_t or size_t, for qsort and bsearch. */
-int compare_doubles(const void *left, const void *right);
+/* Compare two uint32_t, uint64_t or size_t, for qsort and bsearch. */
 int compare_u32(const void *left, const void *right);
-int compare_ints(const void *left, const void *right);
-int compare_i64(const void *left, const void *right);
 int compare_u64(const void *left, const void *right);
 int compare_sizes(const void *left, const void *right);
 void sort_doubles(double *values, size_t n);

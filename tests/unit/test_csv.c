@@ -34,7 +34,7 @@ static int read_text(const char *path, struct seen *seen, struct error *error)
                                    {.name = "x", .kind = CSV_REAL},
                                    {.name = "t", .kind = CSV_TEXT, .optional = true}};
     *seen = (struct seen){.text = ""};
-    return csv_read(path, columns, 3, note_row, seen, error);
+    return csv_read(path, columns, 3, CSV_WHOLE, note_row, NULL, seen, error);
 }
 
 static void reads_what_is_well_formed(void **state)
@@ -155,11 +155,11 @@ static void hands_comments_on(void **state)
     struct seen seen = {.text = ""};
     struct error error = {.text = ""};
     const char *path = scratch_text("# first\r\nn,x\n##second , \"\n1,2\n#\n#last");
-    if (csv_read_comments(path, columns, 3, note_row, note_comment, &seen, &error) != 0)
+    if (csv_read(path, columns, 3, CSV_WHOLE, note_row, note_comment, &seen, &error) != 0)
         fail_msg("%s", error.text);
     assert_string_equal(seen.text, "[first][second , \"]4:1/2/-;[][last]");
     assert_int_equal(
-        csv_read_comments(scratch_text("n,x\n1,2\n# bad\n"), columns, 3, note_row, note_comment, &seen, &error), -1);
+        csv_read(scratch_text("n,x\n1,2\n# bad\n"), columns, 3, CSV_WHOLE, note_row, note_comment, &seen, &error), -1);
     assert_non_null(strstr(error.text, ":3: a bad one"));
     /* This comment is longer than what is handed on, and than the pieces in which the file is read. */
     size_t length = 200000;
@@ -169,7 +169,7 @@ static void hands_comments_on(void **state)
     memcpy(text, "n,x\n#", 5);
     memcpy(text + length - 5, "\n1,2\n", 5);
     seen.text[0] = '\0';
-    if (csv_read_comments(scratch_write(text, length), columns, 3, note_row, note_comment, &seen, &error) != 0)
+    if (csv_read(scratch_write(text, length), columns, 3, CSV_WHOLE, note_row, note_comment, &seen, &error) != 0)
         fail_msg("%s", error.text);
     assert_string_equal(seen.text, "[cccccccccccccccccccc]3:1/2/-;");
     free(text);

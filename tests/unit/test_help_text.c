@@ -1,5 +1,5 @@
-/* Tests share/base/help_text.h: where lines break, and what stays together. */
-#include "share/base/help_text.h"
+/* Tests share/base/terminal.h: where lines break, and what stays together. */
+#include "share/base/terminal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,6 +14,7 @@
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "share/base/statistics.h"
+#include "share/base/order.h"
 
 /* Says when the last call of a rank before some time returned: where a computation began.
  *
@@ -132,7 +133,7 @@ struct reading {
 static int compare_posts(const void *first, const void *second)
 {
     const struct post *a = first, *b = second;
-    return COMPARE(b->partitioned, a->partitioned) ?: COMPARE(a->place, b->place) ?: COMPARE(a->at_ns, b->at_ns);
+    return ORDER(b->partitioned, a->partitioned) ?: ORDER(a->place, b->place) ?: ORDER(a->at_ns, b->at_ns);
 }
 
 /* Keeps of each place its first post, behind each other at the begin. Returns how many there are: those of partitions

@@ -19,6 +19,7 @@
 #include "share/base/number.h"
 #include "share/base/text_file.h"
 #include "share/base/nearest.h"
+#include "share/base/order.h"
 
 /* Reads the files of times that `kde:FILE` and `fixed:FILE` name: a row RANK,THREAD,SECONDS a time, or one time a
  * line.
@@ -182,7 +183,7 @@ struct fixed_times {
 static int compare_rows(const void *first, const void *second)
 {
     const struct arrival_row *a = first, *b = second;
-    return COMPARE(a->rank, b->rank) ?: COMPARE(a->thread, b->thread) ?: COMPARE(a->line, b->line);
+    return ORDER(a->rank, b->rank) ?: ORDER(a->thread, b->thread) ?: ORDER(a->line, b->line);
 }
 
 /* Takes the threads of the rank of row `begin`. Returns the row behind them, or 0 with the reason. */
@@ -246,7 +247,7 @@ static int fixed_times_make(const char *path, struct arrival_rows *rows, struct 
 
 static int compare_rank(const void *rank, const void *of)
 {
-    return COMPARE(*(const uint32_t *)rank, ((const struct fixed_rank *)of)->rank);
+    return ORDER(*(const uint32_t *)rank, ((const struct fixed_rank *)of)->rank);
 }
 
 /* Returns the times of a rank, NULL where there are none. */

@@ -29,6 +29,7 @@
 #include "share/base/number.h"
 #include "calibrate/plot/chart.h"
 #include "share/base/statistics.h"
+#include "share/base/order.h"
 
 enum { MAX_LINE_BYTES = 1 << 16, MAX_COMBINATIONS = 100000 };
 static const char BLANKS[] = " \t\r";
@@ -546,7 +547,7 @@ int sweep_rows_read(const char *path, struct sweep_rows *rows, struct error *err
     for (int i = 0; i < N_COLUMNS; i++)
         columns[i] = (struct csv_column){.name = column_name[i], .kind = i == RANKS ? CSV_U64 : CSV_TEXT};
     *rows = (struct sweep_rows){0};
-    if (csv_read(path, columns, N_COLUMNS, rows_take_row, rows, error) == 0)
+    if (csv_read(path, columns, N_COLUMNS, CSV_WHOLE, rows_take_row, NULL, rows, error) == 0)
         return 0;
     sweep_rows_release(rows);
     return -1;
@@ -568,13 +569,13 @@ void sweep_rows_release(struct sweep_rows *rows)
 /* Compares the charts of two rows. */
 static int compare_charts(const struct sweep_row *a, const struct sweep_row *b)
 {
-    return strcmp(a->mpi, b->mpi) ?: COMPARE(a->ranks, b->ranks) ?: COMPARE(a->config.peers, b->config.peers) ?: COMPARE(a->config.threads, b->config.threads) ?: COMPARE(a->config.compute_s, b->config.compute_s) ?: strcmp(a->arrivals, b->arrivals);
+    return strcmp(a->mpi, b->mpi) ?: ORDER(a->ranks, b->ranks) ?: ORDER(a->config.peers, b->config.peers) ?: ORDER(a->config.threads, b->config.threads) ?: ORDER(a->config.compute_s, b->config.compute_s) ?: strcmp(a->arrivals, b->arrivals);
 }
 
 static int compare_rows(const void *left, const void *right)
 {
     const struct sweep_row *a = left, *b = right;
-    return compare_charts(a, b) ?: COMPARE(a->config.interface, b->config.interface) ?: COMPARE(a->config.rma, b->config.rma) ?: COMPARE(a->config.parts, b->config.parts) ?: COMPARE(a->config.bytes, b->config.bytes) ?: COMPARE(a->line, b->line);
+    return compare_charts(a, b) ?: ORDER(a->config.interface, b->config.interface) ?: ORDER(a->config.rma, b->config.rma) ?: ORDER(a->config.parts, b->config.parts) ?: ORDER(a->config.bytes, b->config.bytes) ?: ORDER(a->line, b->line);
 }
 
 /* Returns the numbers of parts of all rows, each once and in ascending order, for free(). */

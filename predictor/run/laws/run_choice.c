@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/help_text.h"
+#include "share/base/terminal.h"
 #include "share/base/nearest.h"
 
 const struct run_choice_row run_law_table[LAW_COUNT] = {
