@@ -68,23 +68,6 @@ static int check_whole(const char *path, struct error *error)
     return 0;
 }
 
-/* Gives a trace that was made before the schema had the view site one for this connection, of what it keeps of a call
- * site. */
-static int add_site(sqlite3 *database, const char *path, struct error *error)
-{
-    static const char view[] =
-        "CREATE TEMP VIEW site(id, name, file, line, callers, place) AS "
-        "WITH named AS (SELECT id, file, line, coalesce(function, replace(module, rtrim(module, replace(module, '/', "
-        "  '')), '') || printf('+0x%x', offset)) AS name FROM main.callsite) "
-        "SELECT id, name, file, line, '', name || coalesce(' ' || file || ':' || line, '') FROM named";
-    sqlite3_int64 views = 0;
-    if (read_integer(database, path, "SELECT count(*) FROM sqlite_master WHERE name = 'site'", &views, error) != 0)
-        return -1;
-    return views > 0 || sqlite3_exec(database, view, NULL, NULL, NULL) == SQLITE_OK
-               ? 0
-               : database_error(database, path, "names of call sites cannot be made", error);
-}
-
 int database_open(const char *path, bool writable, sqlite3 **database, struct error *error)
 {
     if (access(path, R_OK | (writable ? W_OK : 0)) != 0)
@@ -117,8 +100,6 @@ int database_open(const char *path, bool writable, sqlite3 **database, struct er
         result = read_integer(opened, path, "SELECT count(*) FROM run", &runs, error);
     if (result == 0 && runs != 1)
         result = error_set(error, "%s: holds no run, as if ingest had been interrupted: ingest the run again", path);
-    if (result == 0)
-        result = add_site(opened, path, error);
 out:
     if (result != 0) {
         sqlite3_close(opened);

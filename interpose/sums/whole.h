@@ -27,7 +27,4 @@ void whole_mark(char *text);
 /* Explains the mark; printf takes it with the reason. */
 #define WHOLE_LEGEND "%%? is a share of a recording that is not whole: %s"
 
-/* True if the trace knows the table not_recorded: those of mpistair 0.2.0 have none. */
-bool whole_has_stops(sqlite3 *database);
-
 #endif

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "interpose/sums/whole.h"
 #include "predictor/run_read/reading.h"
 #include "share/base/memory.h"
 
@@ -75,8 +74,6 @@ static int read_ranks(struct reading *reading)
 static int read_stops(struct reading *reading)
 {
     struct cursor rows;
-    if (!whole_has_stops(reading->database))
-        return 0;
     cursor_open(&rows, reading->database, reading->path, "SELECT rank, begin_ns FROM not_recorded", reading->error);
     while (cursor_next(&rows)) {
         uint32_t rank = 0;

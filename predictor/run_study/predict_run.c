@@ -11,7 +11,6 @@
 #include "interpose/database/row.h"
 #include "interpose/database/transaction.h"
 #include "predictor/models/judgement.h"
-#include "interpose/database/later_tables.h"
 #include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_show.h"
 #include "predictor/terms/topology.h"
@@ -164,10 +163,8 @@ static int store_laws(sqlite3 *database, const struct law_runs *runs, struct err
     progress_show("predict: storing");
     if (transaction_begin(database, path, error) != 0)
         return -1;
-    int code = later_tables_make(database, path, error);
     int n_changes = sqlite3_total_changes(database);
-    if (code == 0)
-        code = machine_store(database, path, &runs->study.before.machine, error);
+    int code = machine_store(database, path, &runs->study.before.machine, error);
     /* What was replayed with other values of a machine of this name goes. */
     const char *machine = runs->study.before.machine.name;
     if (code == 0 && sqlite3_total_changes(database) > n_changes)

@@ -6,7 +6,6 @@
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
 #include "interpose/database/transaction.h"
-#include "interpose/database/later_tables.h"
 #include "predictor/run_study/run_show.h"
 #include "share/base/memory.h"
 
@@ -119,10 +118,8 @@ int run_store(sqlite3 *database, const struct run_study *study, struct error *er
     if (transaction_begin(database, path, error) != 0)
         return -1;
     run_messages_find(&messages, &study->program);
-    int code = later_tables_make(database, path, error);
-    if (code == 0)
-        code =
-            run_forget(database, path, "machine = ? AND law = ? AND collectives = ? AND options = ?", same, 4, error);
+    int code =
+        run_forget(database, path, "machine = ? AND law = ? AND collectives = ? AND options = ?", same, 4, error);
     if (code == 0 &&
         (store_run(database, study, options, &id) != 0 || store_places(database, study, id) != 0 ||
          store_efficiencies(database, study, id) != 0 ||

@@ -1143,11 +1143,9 @@ CREATE VIEW call_size(source, function, comm, from_bytes, calls, bytes, time_s) 
         GROUP BY function, comm, bytes)
   GROUP BY source, function, comm, from_bytes;
 
--- Replays of the whole run: what `mpistair replay` found of the run as it was (nothing of a what-if). Traces of the same
--- user_version that were written before these tables came get them with their first replay: all below this line is
--- executed then, too. Dividing line: replays.
+-- Replays of the whole run: what `mpistair replay` found of the run as it was (nothing of a what-if).
 
-CREATE TABLE IF NOT EXISTS replay_run(
+CREATE TABLE replay_run(
   id INTEGER PRIMARY KEY,              -- the largest is the last one made
   machine TEXT NOT NULL,
   law TEXT NOT NULL,                   -- with its terms: staircase+memory
@@ -1160,7 +1158,7 @@ CREATE TABLE IF NOT EXISTS replay_run(
 );
 
 -- A place is a rank and the call that it made; computation counts for the call behind it.
-CREATE TABLE IF NOT EXISTS replay_place(
+CREATE TABLE replay_place(
   run_id INTEGER NOT NULL REFERENCES replay_run(id),
   place INTEGER NOT NULL,
   rank INTEGER NOT NULL,
@@ -1174,7 +1172,7 @@ CREATE TABLE IF NOT EXISTS replay_place(
 -- Where the time goes; what is 0 both times is left out. quantity: computation, late_sender, late_receiver, transfer,
 -- collective_wait, collective_transfer, other add up to the rank's time; latency, bandwidth, contention, queue, progress are
 -- parts of transfer, which are predicted only.
-CREATE TABLE IF NOT EXISTS replay_part(
+CREATE TABLE replay_part(
   run_id INTEGER NOT NULL REFERENCES replay_run(id),
   place INTEGER NOT NULL,
   quantity TEXT NOT NULL,
@@ -1186,7 +1184,7 @@ CREATE TABLE IF NOT EXISTS replay_part(
 -- Efficiencies of the POP method: parallel, load_balance, communication, serialisation, transfer. NULL: not known. Row
 -- 'ideal': how long the run takes on an ideal network, as a share of the run. Where that is above 1, serialisation is at
 -- least and transfer at most the value; where it is below communication, the other way round.
-CREATE TABLE IF NOT EXISTS replay_efficiency(
+CREATE TABLE replay_efficiency(
   run_id INTEGER NOT NULL REFERENCES replay_run(id),
   efficiency TEXT NOT NULL,
   measured REAL,
@@ -1196,7 +1194,7 @@ CREATE TABLE IF NOT EXISTS replay_efficiency(
 
 -- The time inside messages of each call, as measured and by a law: what posts, waits and probes took, without collectives and
 -- without what is copied from the recording. modelled_s is the sum of the parts behind it.
-CREATE TABLE IF NOT EXISTS message_time(
+CREATE TABLE message_time(
   run_id INTEGER NOT NULL REFERENCES replay_run(id),
   place INTEGER NOT NULL,              -- as of replay_place
   rank INTEGER NOT NULL,
@@ -1217,7 +1215,7 @@ CREATE TABLE IF NOT EXISTS message_time(
 
 -- The measured time inside messages of every second call of a place, from its first (odd_s) and from its second (even_s)
 -- on; the last one of an odd number of calls is in neither.
-CREATE TABLE IF NOT EXISTS message_halves(
+CREATE TABLE message_halves(
   rank INTEGER NOT NULL,
   function TEXT NOT NULL,
   callsite INTEGER REFERENCES callsite(id),
@@ -1225,11 +1223,7 @@ CREATE TABLE IF NOT EXISTS message_halves(
   even_s REAL NOT NULL
 );
 
--- The errors of the laws over the whole run. Traces of earlier versions have views of these names on rounds.
-DROP VIEW IF EXISTS site_error;
-DROP VIEW IF EXISTS model_error;
-DROP VIEW IF EXISTS rank_error;
-DROP VIEW IF EXISTS replicate_error;
+-- The errors of the laws over the whole run.
 
 -- By call site, over all ranks; off_s: the sum of |measured - modelled| over the ranks.
 CREATE VIEW site_error(machine, model, function, callsite, actual_s, model_s, error, options, off_s, bias) AS

@@ -311,17 +311,6 @@ class ReplayCommand(unittest.TestCase):
         self.assertEqual([float(row["blamed_s"]) > 0 for row in rows], [True, False, False])
         self.assertNotIn("Whole run", self.tool("report", self.trace, "--machine", "another", "--all").stdout)
 
-    def test_of_before(self):
-        """A trace without the tables is read, and gets them."""
-        views = (f"DROP VIEW {view}" for view in ("model_error", "rank_error", "site_error", "replicate_error"))
-        tables = (f"DROP TABLE {table}" for table in ("message_time", "message_halves", "replay_part", "replay_efficiency",
-                                                      "replay_place", "replay_run"))
-        self.write(chain(), *views, *tables)
-        done = self.tool("report", self.trace, "--all")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.replay()
-        self.assertEqual(self.query("SELECT count(*) FROM replay_run"), [(1,)])
-
     def test_not_stored(self):
         """Where storing fails, the answer stands, and nothing is half stored."""
         self.write(chain())

@@ -4,6 +4,7 @@
 
 #include "interpose/database/row.h"
 #include "interpose/trace/gather/nodes.h"
+#include "share/base/order.h"
 
 /* Beyond these a header is damaged: bursts would be ages apart, or shorter than a call. */
 enum { LEVEL_MOST = 30, CUT_MOST = 20 };
@@ -58,16 +59,10 @@ int64_t burst_end_ns(const struct trace *trace, const struct trace_process *proc
 bool gaps_between(const struct spool_gap *gaps, size_t n_gaps, uint32_t lane, uint32_t first, uint32_t end_sequence,
                   size_t *begin, size_t *end)
 {
-    size_t low = 0, high = n_gaps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (gaps[middle].lane < lane || (gaps[middle].lane == lane && gaps[middle].first_sequence < first))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t at = 0;
+    FIRST_BEYOND(at, n_gaps, gaps[at].lane < lane || (gaps[at].lane == lane && gaps[at].first_sequence < first));
     uint32_t next = first;
-    for (*begin = *end = low; *end < n_gaps; next = gaps[(*end)++].last_sequence + 1)
+    for (*begin = *end = at; *end < n_gaps; next = gaps[(*end)++].last_sequence + 1)
         if (gaps[*end].lane != lane || gaps[*end].first_sequence != next || gaps[*end].last_sequence >= end_sequence)
             break;
     if (end_sequence == UINT32_MAX)

@@ -6,6 +6,7 @@
 
 #include "interpose/database/row.h"
 #include "share/base/array.h"
+#include "share/base/order.h"
 
 void mark_load(struct loader *loader, const struct spool_mark *record)
 {
@@ -62,19 +63,13 @@ void marks_find(struct trace *trace)
 /* Returns the time without recording in which the operation was posted: the last of its rank that began before. */
 static struct trace_off *off_of(struct trace *trace, const struct trace_operation *operation)
 {
-    size_t low = 0, high = trace->n_offs;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct trace_off *off = &trace->offs[middle];
-        if (off->rank < operation->rank || (off->rank == operation->rank && off->begin_ns <= operation->post_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t at = 0;
+    FIRST_BEYOND(at, trace->n_offs,
+                 trace->offs[at].rank < operation->rank ||
+                     (trace->offs[at].rank == operation->rank && trace->offs[at].begin_ns <= operation->post_ns));
     /* An operation that was posted before the first, as corrected clocks may have it, is counted there. */
-    if (low > 0 && trace->offs[low - 1].rank == operation->rank)
-        return &trace->offs[low - 1];
-    return low < trace->n_offs && trace->offs[low].rank == operation->rank ? &trace->offs[low] : NULL;
+    at -= at > 0 && trace->offs[at - 1].rank == operation->rank;
+    return at < trace->n_offs && trace->offs[at].rank == operation->rank ? &trace->offs[at] : NULL;
 }
 
 void marks_count(struct trace *trace, const struct trace_operation *operation, bool is_partner)

@@ -170,9 +170,7 @@ static int by_begin(const void *left, const void *right)
 static int by_gone(const void *left, const void *right)
 {
     const struct module_stay *a = left, *b = right;
-    if (a->gone != b->gone)
-        return a->gone < b->gone ? -1 : 1;
-    return by_begin(left, right);
+    return ORDER(a->gone, b->gone) ?: by_begin(left, right);
 }
 
 static void add_group(struct process_modules *modules, size_t first, size_t n, uint64_t end)
@@ -228,42 +226,24 @@ void modules_read(struct process_modules *modules, char *text,
 
 static const struct module_group *group_of(const struct process_modules *modules, uint64_t address)
 {
-    size_t low = 0, high = modules->n_groups;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (modules->groups[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && address < modules->groups[low - 1].end ? &modules->groups[low - 1] : NULL;
+    size_t at = 0;
+    FIRST_BEYOND(at, modules->n_groups, modules->groups[at].begin <= address);
+    return at > 0 && address < modules->groups[at - 1].end ? &modules->groups[at - 1] : NULL;
 }
 
 /* Returns the first stay of a group that ends after a time. */
 static size_t first_until(const struct process_modules *modules, const struct module_group *group, uint64_t ticks)
 {
-    size_t low = group->first, high = group->first + group->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (modules->stays[middle].gone <= ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at = group->first;
+    FIRST_BEYOND(at, group->first + group->n, modules->stays[at].gone <= ticks);
+    return at;
 }
 
 static bool is_blurred(const struct process_modules *modules, uint64_t ticks)
 {
-    size_t low = 0, high = modules->n_blurs;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (modules->blurs[middle].until <= ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < modules->n_blurs && modules->blurs[low].after < ticks;
+    size_t at = 0;
+    FIRST_BEYOND(at, modules->n_blurs, modules->blurs[at].until <= ticks);
+    return at < modules->n_blurs && modules->blurs[at].after < ticks;
 }
 
 /* True if an address in both stays means the same place of the same file. */

@@ -8,6 +8,7 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
+#include "share/base/order.h"
 
 /* A step asks how much of its time its rank spent inside MPI. Calls of several threads overlap, so they are kept as
  * disjoint intervals with running sums, and one search answers. */
@@ -36,20 +37,12 @@ int64_t time_in_mpi_before(const struct time_in_mpi *time, int64_t at_ns)
     if (time->n == 0)
         return 0;
     const struct mpi_interval *intervals = time->intervals + time->first;
-    size_t low = 0, high = time->n;
     /* Most questions are about what was just added. */
-    if (high > 4 && intervals[high - 4].begin_ns < at_ns)
-        low = high - 4;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (intervals[middle].begin_ns < at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    size_t at = time->n > 4 && intervals[time->n - 4].begin_ns < at_ns ? time->n - 4 : 0;
+    FIRST_BEYOND(at, time->n, intervals[at].begin_ns < at_ns);
+    if (at == 0)
         return intervals[0].before_ns;
-    const struct mpi_interval *last = &intervals[low - 1];
+    const struct mpi_interval *last = &intervals[at - 1];
     return last->before_ns + (at_ns < last->end_ns ? at_ns : last->end_ns) - last->begin_ns;
 }
 

@@ -67,15 +67,9 @@ static void barriers_build(struct barriers *barriers, const struct trace *trace)
 /* Returns the first entry of the rank that is not before (communicator, n_barriers). */
 static size_t lower_bound(const struct barriers *barriers, uint32_t rank, struct barrier key)
 {
-    size_t low = barriers->first[rank], high = barriers->first[rank + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_entries(&barriers->entries[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at = barriers->first[rank];
+    FIRST_BEYOND(at, barriers->first[rank + 1], compare_entries(&barriers->entries[at], &key) < 0);
+    return at;
 }
 
 /* Returns how many collectives on the communicator the rank passed before the step; first is its first entry there. */

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/order.h"
 
 /* Posts must wait until it is known whether they are background, and completions until the reading has come to their
  * time: hence a queue that is filled and emptied at different paces, and a heap of what is due. */
@@ -162,15 +163,9 @@ static struct burst *current_burst(struct background *work)
 /* Returns the burst of that number among those that have something pending. */
 static struct burst *find_burst(struct background *work, uint32_t number)
 {
-    size_t low = 0, high = work->depth - 1;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (work->bursts[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &work->bursts[low];
+    size_t at = 0;
+    FIRST_BEYOND(at, work->depth - 1, work->bursts[at].number < number);
+    return &work->bursts[at];
 }
 
 void background_post(struct background *work, struct trace *trace, uint32_t index)

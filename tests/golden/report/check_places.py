@@ -83,14 +83,6 @@ def check_one_way(folder):
     check("page", STRIPPED in page and INLINED in page.replace("\\/", "/"), "not in the page")
 
 
-def check_old(folder):
-    """A trace that was made before the view site."""
-    trace = database(folder / "old.db", TRACE, "DROP VIEW site; DROP TABLE frame;")
-    for arguments in (("query", trace, "stacks"), ("report", trace, "--all"), ("diff", trace, "--", trace)):
-        code, text, err = run(*arguments)
-        check(f"old trace, {arguments[0]}", code == 0 and STRIPPED in text and err == "", text + err)
-
-
 def valid(name, output):
     """Returns bytes as text, which has nothing that moves a cursor."""
     try:
@@ -152,6 +144,5 @@ def check_bytes(folder):
 
 with tempfile.TemporaryDirectory() as temporary:
     check_one_way(pathlib.Path(temporary))
-    check_old(pathlib.Path(temporary))
     check_bytes(pathlib.Path(temporary))
 end("names of places")
