@@ -235,9 +235,20 @@ static int compare_sums(const void *first, const void *second)
     return ORDER(b->whole_s, a->whole_s) ?: ORDER(a->kind, b->kind) ?: ORDER(a->threads, b->threads);
 }
 
-static void finish(struct collecting_grained *collecting)
+static void collect_grained_rounds(struct collecting_grained *collecting)
 {
-    struct report_fine_grained *fine = &collecting->report->fine_grained;
+    struct report *report = collecting->report;
+    struct report_fine_grained *fine = &report->fine_grained;
+    struct arrivals_left_out left_out = {0};
+    struct error reason;
+    read_grained_kinds(collecting);
+    read_grained_places(collecting);
+    if (report->result != 0)
+        return;
+    if (arrivals_trace_each(report->database, report->path, add_round, collecting, &left_out, &reason) != 0) {
+        fine->unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
+        return;
+    }
     if (collecting->n_sums > 0)
         qsort(collecting->sums, collecting->n_sums, sizeof *collecting->sums, compare_sums);
     for (size_t i = 0; i < collecting->n_sums; i++) {
@@ -248,24 +259,8 @@ static void finish(struct collecting_grained *collecting)
     }
     fine->all = collecting->n_sums;
     fine->tau_missing = collecting->notes.tau_missing[FINEGRAIN_P2P];
-}
-
-static void collect_grained_rounds(struct collecting_grained *collecting)
-{
-    struct report *report = collecting->report;
-    struct arrivals_left_out left_out = {0};
-    struct error reason;
-    read_grained_kinds(collecting);
-    read_grained_places(collecting);
-    if (report->result != 0)
-        return;
-    if (arrivals_trace_each(report->database, report->path, add_round, collecting, &left_out, &reason) != 0) {
-        report->fine_grained.unknown = pool_clean(&report->pool, reason.text, strlen(reason.text));
-        return;
-    }
-    finish(collecting);
-    report->fine_grained.unseen = (int64_t)left_out.unseen;
-    report->fine_grained.left_out += (int64_t)(left_out.incomplete + left_out.too_long);
+    fine->unseen = (int64_t)left_out.unseen;
+    fine->left_out += (int64_t)(left_out.incomplete + left_out.too_long);
 }
 
 void report_collect_fine_grained(struct report *report, const struct report_choice *choice)

@@ -191,6 +191,7 @@ static void work_begin(struct comparison_work *work)
         const struct profile *profile = &comparison->profiles[run];
         n += profile->n_cells;
         waited = fmax(waited, profile->processor_wait);
+        work->all_s = fmax(work->all_s, profile->duration_s * profile->n_ranks);
         work->n_ranks = profile->n_ranks > work->n_ranks ? profile->n_ranks : work->n_ranks;
     }
     /* A rank that waits for a processor does so inside calls, too. More runs show what that changes. */
@@ -335,14 +336,6 @@ static struct sum *sum_of_run(struct comparison_work *work)
     return all;
 }
 
-static bool sum_is_empty(const struct comparison_work *work, const struct sum *sum)
-{
-    for (size_t run = 0; run < work->n_runs; run++)
-        if (sum->runs[run].present)
-            return false;
-    return true;
-}
-
 /* Returns whether the sum takes too small a part of the run to be named; one_rank: of a rank's time. */
 static bool sum_is_small(const struct comparison_work *work, const struct sum *sum, bool one_rank)
 {
@@ -352,10 +345,11 @@ static bool sum_is_small(const struct comparison_work *work, const struct sum *s
     return most_s < all_s * (one_rank ? SMALL_ON_RANK : SMALL_SHARE);
 }
 
-/* Fills in the state, totals, calls and bytes of a row. */
-static void sum_describe(const struct comparison_work *work, const struct sum *sum, struct comparison_row *row)
+/* Fills in the state, totals, calls and bytes of a row. Returns false where no run has the sum. */
+static bool sum_describe(const struct comparison_work *work, const struct sum *sum, struct comparison_row *row)
 {
     const struct comparison *comparison = work->comparison;
+    bool found = false;
     for (int side = 0; side < 2; side++) {
         size_t first = side == 0 ? 0 : comparison->n_a, end = side == 0 ? comparison->n_a : work->n_runs, n = 0;
         for (size_t run = first; run < end; run++) {
@@ -366,12 +360,14 @@ static void sum_describe(const struct comparison_work *work, const struct sum *s
             row->calls[side] += part->calls;
             row->bytes[side] += part->bytes;
         }
+        found = found || n > 0;
         if (n == 0)
             row->state = side == 0 ? COMPARISON_ONLY_B : COMPARISON_ONLY_A;
         double *values[] = {&row->total_s[side], &row->wait_s[side], &row->calls[side], &row->bytes[side]};
         for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
             *values[i] = n > 0 ? *values[i] / (double)n : NAN;
     }
+    return found;
 }
 
 static void sum_samples(const struct comparison_work *work, const struct sum *sum, struct noise_sample *samples)
@@ -387,22 +383,12 @@ static void sum_samples(const struct comparison_work *work, const struct sum *su
     }
 }
 
-/* Returns the rank-seconds of the longest run. */
-static double all_time_s(const struct comparison *comparison)
-{
-    double longest_s = 0;
-    for (size_t i = 0; i < comparison->n_a + comparison->n_b; i++)
-        longest_s = fmax(longest_s, comparison->profiles[i].duration_s * comparison->profiles[i].n_ranks);
-    return longest_s;
-}
-
 /* Adds the row of a sum; its noise is asked for later, when the number of comparisons is known. */
 static void add_sum(struct comparison_work *work, struct comparison_row row, const struct sum *sum)
 {
     struct comparison *comparison = work->comparison;
-    if (sum_is_empty(work, sum))
+    if (!sum_describe(work, sum, &row))
         return;
-    sum_describe(work, sum, &row);
     if (row.state == COMPARISON_TESTED && sum_is_small(work, sum, row.rank >= 0))
         row.state = COMPARISON_SMALL;
     if (row.table == COMPARISON_CELL && row.state != COMPARISON_TESTED)
@@ -597,7 +583,7 @@ void comparison_make(struct comparison *comparison, const struct profile *profil
                      const struct comparison_options *options)
 {
     *comparison = (struct comparison){.profiles = profiles, .n_a = n_a, .n_b = n_b, .options = *options};
-    struct comparison_work work = {.comparison = comparison, .all_s = all_time_s(comparison)};
+    struct comparison_work work = {.comparison = comparison};
     work_begin(&work);
     add_rows(&work);
     judge(comparison);

@@ -1,4 +1,4 @@
-/* The table of sections. A new section is a row here and a file present_NAME.c. */
+/* The table of sections. A new section is a row here and a function of a file present_NAME.c. */
 #include "report/render/sections.h"
 
 #include <stdio.h>
