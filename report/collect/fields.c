@@ -65,7 +65,7 @@ static struct json *json_of(const struct field *field, const void *member)
 void fields_add(const struct fields *fields, const void *row, struct json *object)
 {
     for (size_t i = 0; i < fields->n; i++)
-        json_set(object, fields->rows[i].name, json_of(&fields->rows[i], member_of(row, &fields->rows[i])));
+        json_set_literal(object, fields->rows[i].name, json_of(&fields->rows[i], member_of(row, &fields->rows[i])));
 }
 
 struct json *fields_object(const struct fields *fields, const void *row)

@@ -15,7 +15,8 @@ enum kind { KIND_WORD, KIND_INTEGER, KIND_REAL, KIND_STRING, KIND_ARRAY, KIND_OB
 
 struct json {
     enum kind kind;
-    char *name;
+    const char *name;
+    char *own_name; /* the same, where it is a copy */
     struct json *next;
     union {
         const char *word; /* null, true, false */
@@ -83,7 +84,13 @@ void json_add(struct json *array, struct json *value)
 
 void json_set(struct json *object, const char *name, struct json *value)
 {
-    value->name = xstrdup(name);
+    value->own_name = xstrdup(name);
+    json_set_literal(object, value->own_name, value);
+}
+
+void json_set_literal(struct json *object, const char *name, struct json *value)
+{
+    value->name = name;
     json_add(object, value);
 }
 
@@ -122,7 +129,7 @@ void json_release(struct json *value)
     }
     if (value->kind == KIND_STRING)
         free(value->text);
-    free(value->name);
+    free(value->own_name);
     free(value);
 }
 
@@ -151,7 +158,7 @@ struct json *json_pack(const char *format, ...)
                              : *format == 'f' ? json_finite(va_arg(values, double))
                                               : va_arg(values, struct json *);
         if (name != NULL)
-            json_set(all, name, value);
+            json_set_literal(all, name, value);
         else
             json_add(all, value);
     }

@@ -29,8 +29,9 @@ struct json *json_pack(const char *format, ...);
 
 /* Adds to the end of an array. */
 void json_add(struct json *array, struct json *value);
-/* Adds a name to an object. */
+/* Adds a name to an object: a copy, or one that lives as long as the object. Names of json_pack are literals. */
 void json_set(struct json *object, const char *name, struct json *value);
+void json_set_literal(struct json *object, const char *name, struct json *value);
 /* Moves what is in the other object behind what is in this one. */
 void json_move(struct json *object, struct json *other);
 bool json_has(const struct json *object, const char *name);
