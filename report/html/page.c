@@ -21,6 +21,8 @@ static const struct {
     {{"ranks", "ranks", "Where the time of ranks goes", "A bar a rank, divided by what it spends its time on.",
       .wide = true},
      picture_ranks},
+    {{"course", "course", "Course of the run", "How much of each part of the run ranks are inside MPI.", .wide = true},
+     picture_course},
     {{"matrix", "matrix", "Who sends to whom", "Senders from top to bottom, receivers from left to right.",
       .wide = false},
      picture_matrix},

@@ -138,6 +138,58 @@ int picture_ranks(struct picture *picture, const struct picture_source *source)
     return result;
 }
 
+/* The course of the run: of each part of it the share that ranks spend inside MPI, in messages, and in collectives. */
+enum { COURSE_COLUMNS = 120, COURSE_SHARES = 3 };
+
+struct course_cell {
+    double all_s, share_s[COURSE_SHARES];
+};
+
+static void course_add(struct course_cell *columns, struct cursor *rows, double run_s)
+{
+    double begin_s = fmax(cursor_real(rows, 1), 0), end_s = fmin(cursor_real(rows, 2), run_s);
+    double column_s = run_s / COURSE_COLUMNS, window_s = cursor_real(rows, 2) - cursor_real(rows, 1);
+    for (size_t i = (size_t)(begin_s / column_s); i < COURSE_COLUMNS && (double)i * column_s < end_s; i++) {
+        double part_s = fmin(end_s, (double)(i + 1) * column_s) - fmax(begin_s, (double)i * column_s);
+        columns[i].all_s += fmax(part_s, 0);
+        for (int k = 0; k < COURSE_SHARES; k++)
+            columns[i].share_s[k] += fmax(part_s, 0) * fmin(cursor_real(rows, 3 + k) / window_s, 1);
+    }
+}
+
+int picture_course(struct picture *picture, const struct picture_source *source)
+{
+    const struct rank_bins *bins = &source->bins;
+    double run_s = source->report->run.duration_s;
+    struct course_cell *cells = xcalloc((size_t)bins->n * COURSE_COLUMNS, sizeof *cells);
+    struct cursor rows;
+    bool found = false;
+    picture_table(picture, "cell", "rank from to inside messages collectives");
+    picture_query(
+        &rows, source,
+        "SELECT rank / ?1, begin_ns * 1e-9, end_ns * 1e-9, 1e-9 * (point_to_point_ns + wait_ns + idle_ns + "
+        "collective_ns + one_sided_ns + file_ns + other_ns), 1e-9 * (point_to_point_ns + wait_ns + idle_ns), 1e-9 * "
+        "collective_ns FROM course WHERE rank >= 0 AND rank < ?2 AND end_ns > begin_ns",
+        "ii", bins->width, bins->ranks);
+    while (cursor_next(&rows) && run_s > 0)
+        course_add(cells + cursor_integer(&rows, 0) * COURSE_COLUMNS, &rows, run_s);
+    for (int64_t i = 0; i < bins->n * COURSE_COLUMNS; i++) {
+        const struct course_cell *cell = &cells[i];
+        double from_s = (double)(i % COURSE_COLUMNS) * run_s / COURSE_COLUMNS;
+        if (!(cell->all_s > 0))
+            continue;
+        found = true;
+        picture_row(picture, "iddddd", i / COURSE_COLUMNS * bins->width, from_s, from_s + run_s / COURSE_COLUMNS,
+                    cell->share_s[0] / cell->all_s, cell->share_s[1] / cell->all_s, cell->share_s[2] / cell->all_s);
+    }
+    free(cells);
+    if (!found)
+        picture_lacks(picture, "The trace has no course of the run.");
+    picture_value(picture, "end", json_finite(run_s));
+    picture_bins(picture, bins, "row");
+    return cursor_close(&rows);
+}
+
 /* What the critical path of the stored replay is made of: calls by place in the source, and ranks. */
 enum { MOST_PATH_CALLS = 15 }; /* and none of less than 0.05 % of the path */
 

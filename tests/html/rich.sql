@@ -14,3 +14,6 @@ INSERT INTO replay_part VALUES (1, 1, 'computation', 0.007, 0.007), (1, 1, 'late
   (1, 1, 'transfer', 0.006, 0.003), (1, 1, 'latency', NULL, 0.001), (1, 1, 'bandwidth', NULL, 0.002),
   (1, 2, 'computation', 0.005, 0.005), (1, 2, 'transfer', 0.001, 0.002), (1, 2, 'bandwidth', NULL, 0.002),
   (1, 3, 'collective_wait', 0.003, 0.003), (1, 3, 'collective_transfer', 0.002, 0.001);
+-- A course of four windows a rank.
+INSERT INTO course SELECT rank, w * d / 4, (w + 1) * d / 4, d / 16, d / 16, 0, d / 20 * w / 4, 0, 0, 0, 5, 100
+  FROM process, (SELECT duration_ns AS d FROM run), (SELECT column1 AS w FROM (VALUES (0), (1), (2), (3)));
