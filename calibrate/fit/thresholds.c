@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +33,6 @@ enum { SEGMENT_MIN_POINTS = 3, SEGMENT_MAX_POINTS = 4096 };
 #define SEGMENT_JUMP 0.2
 #define SEGMENT_STEP 0.5
 
-struct segment_curve {
-    const double *x; /* [n_points] ascending, borrowed */
-    const double *y; /* [n_points] all > 0 */
-    size_t n_points;
-};
-
 struct segmentation {
     int n;
     double begin[SEGMENT_MAX]; /* first x of each segment; begin[0] = 0 */
@@ -57,7 +50,7 @@ struct sums {
 
 /* What the search needs of all curves. */
 struct segment_search {
-    const struct segment_curve *curves;
+    const struct curve *curves;
     size_t n_curves;
     size_t differ_min;
     bool steps_only;
@@ -172,11 +165,11 @@ static void consider(const struct segment_search *search, int n_segments, const 
         best->begin[i] = search->cuts[cut[i - 1]];
 }
 
-static struct sums *sums_make(const struct segment_curve *curve)
+static struct sums *sums_make(const struct curve *curve)
 {
     struct sums *sums = xcalloc(curve->n_points + 1, sizeof *sums);
     for (size_t i = 0; i < curve->n_points; i++) {
-        long double x = curve->x[i], y = curve->y[i], w = 1 / (y * y);
+        long double x = curve->bytes[i], y = curve->seconds[i], w = 1 / (y * y);
         sums[i + 1] = (struct sums){.w = sums[i].w + w,
                                     .wx = sums[i].wx + w * x,
                                     .wxx = sums[i].wxx + w * x * x,
@@ -186,26 +179,26 @@ static struct sums *sums_make(const struct segment_curve *curve)
     return sums;
 }
 
-static size_t *index_make(const struct segment_search *search, const struct segment_curve *curve)
+static size_t *index_make(const struct segment_search *search, const struct curve *curve)
 {
     size_t *index = xcalloc(search->n_cuts, sizeof *index);
     for (size_t cut = 0, point = 0; cut < search->n_cuts; cut++) {
-        while (point < curve->n_points && curve->x[point] < search->cuts[cut])
+        while (point < curve->n_points && curve->bytes[point] < search->cuts[cut])
             point++;
         index[cut] = point;
     }
     return index;
 }
 
-/* Finds the segments of n_curves >= 1 curves of at most SEGMENT_MAX_POINTS points. differ_min: in how many of them a
+/* Finds the segments of n_curves >= 1 curves, whose seconds are above 0, of at most SEGMENT_MAX_POINTS points. differ_min: in how many of them a
  * cut has to make a difference, 1 to n_curves. With steps_only a difference is a step up of SEGMENT_JUMP, not a change
  * of slope. log_points is the natural logarithm of the points of all curves that are compared. The result is one
  * segment where the points are too few to tell. */
-static struct segmentation segment_find(const struct segment_curve *curves, size_t n_curves, size_t differ_min,
-                                        bool steps_only, int max_segments, double log_points)
+static struct segmentation segment_find(const struct curve *curves, size_t n_curves, size_t differ_min, bool steps_only,
+                                        int max_segments, double log_points)
 {
     struct segmentation found = {.n = 1, .criterion = INFINITY};
-    const struct segment_curve *longest = &curves[0];
+    const struct curve *longest = &curves[0];
     for (size_t i = 1; i < n_curves; i++)
         if (curves[i].n_points > longest->n_points)
             longest = &curves[i];
@@ -214,7 +207,7 @@ static struct segmentation segment_find(const struct segment_curve *curves, size
                                     .differ_min = differ_min,
                                     .steps_only = steps_only,
                                     .sums = xcalloc(n_curves, sizeof *search.sums),
-                                    .cuts = longest->x,
+                                    .cuts = longest->bytes,
                                     .n_cuts = longest->n_points,
                                     .index = xcalloc(n_curves, sizeof *search.index)};
     for (size_t i = 0; i < n_curves; i++) {
@@ -254,7 +247,7 @@ static const enum machine_protocol given_names[SEGMENT_MAX][SEGMENT_MAX] = {
 /* What each source says of one level. */
 struct sources {
     enum level level;
-    struct segment_curve *curve; /* [n_curves] */
+    struct curve *curve; /* [n_curves] what they point to is borrowed */
     size_t n_curves;
     struct boundary probed; /* where rendezvous begins; bytes 0: not probed; infinity: none was refused */
     double told_bytes;      /* 0: not reported */
@@ -263,7 +256,7 @@ struct sources {
 
 /* Finds the curves of a level that span most of its sizes, as a curve of few sizes would forbid cuts of the others.
  * Copies the borrowed points to curve[]; returns their number. */
-static size_t spanning_curves(const struct curves *curves, enum level level, struct segment_curve *curve)
+static size_t spanning_curves(const struct curves *curves, enum level level, struct curve *curve)
 {
     size_t widest = 0, n = 0;
     for (size_t i = 0; i < curves->n_curves; i++)
@@ -272,7 +265,7 @@ static size_t spanning_curves(const struct curves *curves, enum level level, str
     for (size_t i = 0; i < curves->n_curves; i++) {
         const struct curve *from = &curves->curves[i];
         if (from->level == level && 3 * from->n_points >= 2 * widest)
-            curve[n++] = (struct segment_curve){from->bytes, from->seconds, from->n_points};
+            curve[n++] = *from;
     }
     return n;
 }
@@ -283,7 +276,7 @@ static size_t half_of(size_t n_curves)
     return (n_curves + 1) / 2;
 }
 
-static double log_points(const struct segment_curve *curve, size_t n_curves)
+static double log_points(const struct curve *curve, size_t n_curves)
 {
     size_t points = 0;
     for (size_t i = 0; i < n_curves; i++)
@@ -303,13 +296,13 @@ static struct fit_thresholds from_segmentation(const struct segmentation *found)
  * cost changes its slope at many sizes, in one run here and in the next there, and is no protocol. */
 static struct fit_thresholds known_rendezvous(const struct sources *sources, double bytes, const char *origin)
 {
-    struct segment_curve *below = xcalloc(sources->n_curves, sizeof *below);
+    struct curve *below = xcalloc(sources->n_curves, sizeof *below);
     struct segmentation found = {.n = 1};
     size_t n = 0;
     for (size_t i = 0; i < sources->n_curves; i++) {
-        const struct segment_curve *curve = &sources->curve[i];
+        const struct curve *curve = &sources->curve[i];
         below[n] = *curve;
-        for (below[n].n_points = 0; below[n].n_points < curve->n_points && curve->x[below[n].n_points] < bytes;)
+        for (below[n].n_points = 0; below[n].n_points < curve->n_points && curve->bytes[below[n].n_points] < bytes;)
             below[n].n_points++;
         n += below[n].n_points > 0;
     }
@@ -389,7 +382,7 @@ static void cut_unknown(struct sources *unknown, size_t n_unknown, struct fit_th
     }
     if (n_unknown == 0)
         return;
-    struct segment_curve *all = xcalloc(n_curves, sizeof *all);
+    struct curve *all = xcalloc(n_curves, sizeof *all);
     for (size_t i = 0, n = 0; i < n_unknown; n += unknown[i++].n_curves)
         memcpy(&all[n], unknown[i].curve, unknown[i].n_curves * sizeof *all);
     double log_all = log_points(all, n_curves);
@@ -463,42 +456,29 @@ int fit_thresholds_find(const struct samples *samples, const struct curves *curv
     return 0;
 }
 
-/* Parses one size of the list at *at, which moves behind its comma, to NULL at the end. Returns NULL, or what is wrong.
- */
-static const char *parse_size(const char **at, double *bytes)
-{
-    char digits[24];
-    size_t length = strcspn(*at, ",");
-    uint64_t size;
-    if (length >= sizeof digits)
-        return "is too large";
-    memcpy(digits, *at, length);
-    digits[length] = '\0';
-    const char *wrong = number_u64(digits, &size);
-    if (wrong == NULL && size > THRESHOLD_MAX_BYTES)
-        wrong = "is too large";
-    if (wrong == NULL)
-        *bytes = (double)size;
-    *at = (*at)[length] == ',' ? *at + length + 1 : NULL;
-    return wrong;
-}
-
 int fit_thresholds_parse(const char *text, struct fit_options *options, struct error *error)
 {
     struct fit_thresholds thresholds = {.origin = {"given", "given", "given"}};
-    const char *at = strcmp(text, "auto") == 0 ? NULL : text;
-    while (at != NULL) {
-        double bytes, last = thresholds.n == 0 ? -1 : thresholds.bytes[thresholds.n - 1];
-        const char *wrong = parse_size(&at, &bytes);
+    char *copy = xstrdup(text), *rest = strcmp(text, "auto") == 0 ? NULL : copy;
+    int result = 0;
+    while (result == 0 && rest != NULL) {
+        uint64_t size;
+        const char *wrong = number_u64(strsep(&rest, ","), &size);
+        if (wrong == NULL && size > THRESHOLD_MAX_BYTES)
+            wrong = "is too large";
         if (wrong != NULL)
-            return error_set(error, "--thresholds %s: a size %s; expected auto, or sizes in bytes such as 0,256,16384",
-                             text, wrong);
-        if (thresholds.n == SEGMENT_MAX)
-            return error_set(error, "--thresholds %s: more than three protocols", text);
-        if (thresholds.n == 0 ? bytes > 0 : bytes <= last)
-            return error_set(error, "--thresholds %s: expected 0 first, then larger and larger sizes", text);
-        thresholds.bytes[thresholds.n++] = bytes;
+            result = error_set(
+                error, "--thresholds %s: a size %s; expected auto, or sizes in bytes such as 0,256,16384", text, wrong);
+        else if (thresholds.n == SEGMENT_MAX)
+            result = error_set(error, "--thresholds %s: more than three protocols", text);
+        else if (thresholds.n == 0 ? size > 0 : (double)size <= thresholds.bytes[thresholds.n - 1])
+            result = error_set(error, "--thresholds %s: expected 0 first, then larger and larger sizes", text);
+        else
+            thresholds.bytes[thresholds.n++] = (double)size;
     }
+    free(copy);
+    if (result != 0)
+        return -1;
     if (thresholds.n > 0)
         memcpy(thresholds.protocol, given_names[thresholds.n - 1], sizeof thresholds.protocol);
     for (int level = 0; level < LEVEL_COUNT; level++)
@@ -577,24 +557,25 @@ static double median(const double *sorted, size_t n)
     return isinf(above) ? below : ceil((below + above) / 2);
 }
 
-/* Sorts values[n_searches] of one member. */
-static double *column(const struct boundary *searches, size_t n_searches, size_t offset, double *values)
+/* Sums up searches[n]. values[3n] is room. */
+static struct boundary sum_up(const struct boundary *searches, size_t n, double *values)
 {
-    for (size_t i = 0; i < n_searches; i++)
-        values[i] = *(const double *)((const char *)&searches[i] + offset);
-    sort_doubles(values, n_searches);
-    return values;
-}
-
-static void sum_up(const struct boundary *searches, size_t n_searches, double *values, struct boundary *boundary)
-{
-    size_t tail = (size_t)(TAIL * (double)n_searches), end = n_searches - 1 - tail;
-    *boundary = (struct boundary){.n_samples = 0};
-    boundary->bytes = median(column(searches, n_searches, offsetof(struct boundary, bytes), values), n_searches);
-    boundary->low = column(searches, n_searches, offsetof(struct boundary, low), values)[tail];
-    boundary->high = column(searches, n_searches, offsetof(struct boundary, high), values)[end];
-    for (size_t i = 0; i < n_searches; i++)
-        boundary->n_samples += searches[i].n_samples;
+    double *bytes = values, *low = values + n, *high = values + 2 * n;
+    size_t tail = (size_t)(TAIL * (double)n);
+    struct boundary boundary = {.n_samples = 0};
+    for (size_t i = 0; i < n; i++) {
+        bytes[i] = searches[i].bytes;
+        low[i] = searches[i].low;
+        high[i] = searches[i].high;
+        boundary.n_samples += searches[i].n_samples;
+    }
+    sort_doubles(bytes, n);
+    sort_doubles(low, n);
+    sort_doubles(high, n);
+    boundary.bytes = median(bytes, n);
+    boundary.low = low[tail];
+    boundary.high = high[n - 1 - tail];
+    return boundary;
 }
 
 /* Fills searches[n]; leaves out a search that the end of the time cut off before its first refusal, or its first taken
@@ -629,9 +610,9 @@ bool boundary_find(const struct samples *samples, enum benchmark benchmark, enum
     }
     if (n > 0) {
         struct boundary *searches = xcalloc(n, sizeof *searches);
-        double *values = xcalloc(n, sizeof *values);
+        double *values = xcalloc(3 * n, sizeof *values);
         qsort(outcomes, n, sizeof *outcomes, compare_outcomes);
-        sum_up(searches, boundaries_find(outcomes, n, searches), values, boundary);
+        *boundary = sum_up(searches, boundaries_find(outcomes, n, searches), values);
         free(searches);
         free(values);
     }

@@ -213,22 +213,29 @@ static void write_source(FILE *stream, const void *source)
     fputs("</p>", stream);
 }
 
-static int page_write(const struct charts *charts, char *title, char *source, const char *path, struct error *error)
+static int page_write(const struct charts *charts, const char *title, const char *source, const char *path,
+                      struct error *error)
 {
-    const struct html_page page = {.title = title,
+    char *clean_title = xstrdup(title), *clean_source = xstrdup(source);
+    const struct html_page page = {.title = clean_title,
                                    .pictures = charts->pictures,
                                    .n_pictures = charts->n,
                                    .write_summary = write_source,
-                                   .context = source};
+                                   .context = clean_source};
     struct output_file file;
-    utf8_clean(title, title, strlen(title));
-    utf8_clean(source, source, strlen(source));
-    if (output_file_open(&file, path, error) != 0)
-        return -1;
-    if (html_page_write(file.stream, &page, error) == 0)
-        return output_file_commit(&file, error);
-    output_file_discard(&file);
-    return -1;
+    utf8_clean(clean_title, title, strlen(title));
+    utf8_clean(clean_source, source, strlen(source));
+    int result = output_file_open(&file, path, error);
+    if (result == 0) {
+        result = html_page_write(file.stream, &page, error);
+        if (result == 0)
+            result = output_file_commit(&file, error);
+        else
+            output_file_discard(&file);
+    }
+    free(clean_title);
+    free(clean_source);
+    return result;
 }
 
 int charts_write(struct charts *charts, const char *title, const char *source, const char *nothing, const char *path,
@@ -245,12 +252,8 @@ int charts_write(struct charts *charts, const char *title, const char *source, c
     else if (!html_page_draws())
         error_set(error, "this mpistair was built without Vega, which draws the charts: install it (package libjs-vega "
                          "of Debian and Ubuntu) and build again");
-    else {
-        char *own_title = xstrdup(title), *own_source = xstrdup(source);
-        result = page_write(charts, own_title, own_source, path, error);
-        free(own_title);
-        free(own_source);
-    }
+    else
+        result = page_write(charts, title, source, path, error);
     for (size_t i = 0; i < charts->n; i++)
         picture_release(&charts->pictures[i].data);
     return result;

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "share/base/number.h"
+#include "share/base/statistics.h"
 
 enum { JUDGED_FROM = 5, WORDS = 9 };
 
@@ -30,24 +32,17 @@ static double probing_level_of(const struct probing *probing, bool large)
     return large ? probing->large_s : probing->small_s;
 }
 
-/* Returns the level below which half of the probings were; NaN where none is known. The values are few, so they are
- * counted and not sorted. */
+/* Returns the median of the levels that are known; NaN where none is. */
 static double median_level(const struct probings *probings, bool large)
 {
-    size_t known = 0, best = SIZE_MAX;
-    double median = NAN;
+    double *known = xcalloc(probings->n, sizeof *known);
+    size_t n = 0;
     for (size_t i = 0; i < probings->n; i++)
-        known += isnan(probing_level_of(&probings->probings[i], large)) ? 0 : 1;
-    for (size_t i = 0; i < probings->n; i++) {
-        size_t below = 0, level_below;
-        for (size_t j = 0; j < probings->n; j++)
-            below += probing_level_of(&probings->probings[j], large) < probing_level_of(&probings->probings[i], large);
-        level_below = below > known / 2 ? below - known / 2 : known / 2 - below;
-        if (!isnan(probing_level_of(&probings->probings[i], large)) && level_below < best) {
-            best = level_below;
-            median = probing_level_of(&probings->probings[i], large);
-        }
-    }
+        if (!isnan(probing_level_of(&probings->probings[i], large)))
+            known[n++] = probing_level_of(&probings->probings[i], large);
+    sort_doubles(known, n);
+    double median = n > 0 ? known[n / 2] : NAN;
+    free(known);
     return median;
 }
 
