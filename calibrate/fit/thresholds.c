@@ -190,10 +190,10 @@ static size_t *index_make(const struct segment_search *search, const struct curv
     return index;
 }
 
-/* Finds the segments of n_curves >= 1 curves, whose seconds are above 0, of at most SEGMENT_MAX_POINTS points. differ_min: in how many of them a
- * cut has to make a difference, 1 to n_curves. With steps_only a difference is a step up of SEGMENT_JUMP, not a change
- * of slope. log_points is the natural logarithm of the points of all curves that are compared. The result is one
- * segment where the points are too few to tell. */
+/* Finds the segments of n_curves >= 1 curves, whose seconds are above 0, of at most SEGMENT_MAX_POINTS points.
+ * differ_min: in how many of them a cut has to make a difference, 1 to n_curves. With steps_only a difference is a step
+ * up of SEGMENT_JUMP, not a change of slope. log_points is the natural logarithm of the points of all curves that are
+ * compared. The result is one segment where the points are too few to tell. */
 static struct segmentation segment_find(const struct curve *curves, size_t n_curves, size_t differ_min, bool steps_only,
                                         int max_segments, double log_points)
 {
