@@ -17,7 +17,7 @@ static MPI_Request *of_part(struct exchange *exchange, size_t part)
 
 static void p2p_begin(struct exchange *exchange)
 {
-    for (size_t part = 0; part < exchange->config->parts; part++)
+    for (size_t part = 0; part < exchange->parts; part++)
         for (size_t i = 0; i < exchange->config->peers; i++)
             MPI_Irecv(exchange->received + exchange_at(exchange, i, part), exchange_bytes(exchange, part), MPI_BYTE,
                       exchange->from[i], exchange_tag(exchange, i, part), exchange->comm, &of_part(exchange, part)[i]);
@@ -45,7 +45,7 @@ const struct part_transport p2p_transport = {
 
 static size_t n_of_side(const struct exchange *exchange)
 {
-    return exchange->config->peers * exchange->config->parts;
+    return exchange->config->peers * exchange->parts;
 }
 
 /* Holds all receives, part by part, then all sends: one call starts all receives. */
@@ -62,7 +62,7 @@ static MPI_Request *sends_of(struct exchange *exchange, size_t part)
 static int persistent_open_requests(struct exchange *exchange, struct error *error)
 {
     (void)error;
-    for (size_t part = 0; part < exchange->config->parts; part++)
+    for (size_t part = 0; part < exchange->parts; part++)
         for (size_t i = 0; i < exchange->config->peers; i++) {
             size_t at = exchange_at(exchange, i, part);
             int bytes = exchange_bytes(exchange, part), tag = exchange_tag(exchange, i, part);
@@ -117,9 +117,9 @@ static int partitioned_open_requests(struct exchange *exchange, struct error *er
     (void)error;
     for (size_t i = 0; i < config->peers; i++) {
         size_t at = exchange_at(exchange, i, 0);
-        MPI_Precv_init(exchange->received + at, (int)config->parts, bytes, MPI_BYTE, exchange->from[i], (int)i,
+        MPI_Precv_init(exchange->received + at, (int)exchange->parts, bytes, MPI_BYTE, exchange->from[i], (int)i,
                        exchange->comm, MPI_INFO_NULL, &exchange->requests[i]);
-        MPI_Psend_init((void *)(exchange->sent + at), (int)config->parts, bytes, MPI_BYTE, exchange->to[i], (int)i,
+        MPI_Psend_init((void *)(exchange->sent + at), (int)exchange->parts, bytes, MPI_BYTE, exchange->to[i], (int)i,
                        exchange->comm, MPI_INFO_NULL, &sends(exchange)[i]);
     }
     return 0;
@@ -252,7 +252,7 @@ static int passive_open(struct exchange *exchange, struct error *error)
 
 static void passive_begin(struct exchange *exchange)
 {
-    atomic_store(&exchange->n_pending, exchange->config->parts);
+    atomic_store(&exchange->n_pending, exchange->parts);
     for (size_t i = 0; i < exchange->config->peers; i++)
         MPI_Irecv(NULL, 0, MPI_BYTE, exchange->from[i], (int)i, exchange->comm, &exchange->requests[i]);
 }
@@ -327,7 +327,7 @@ const struct part_transport *transport_of(const struct finegrain_config *config)
 /* Returns how many requests an exchange has room for. */
 static size_t n_requests_of(const struct exchange *exchange, const struct part_transport *transport)
 {
-    return exchange->config->peers * exchange->config->parts * transport->n_requests_each;
+    return exchange->config->peers * exchange->parts * transport->n_requests_each;
 }
 
 /* Allocates on this rank. */
@@ -359,7 +359,8 @@ static int tag_most(MPI_Comm comm)
 int exchange_open(struct exchange *exchange, const struct finegrain_config *config,
                   const struct part_transport *transport, const char *sent, struct error *error)
 {
-    *exchange = (struct exchange){.config = config, .sent = sent, .window = MPI_WIN_NULL};
+    *exchange = (struct exchange){
+        .config = config, .parts = transport->whole ? 1 : config->parts, .sent = sent, .window = MPI_WIN_NULL};
     MPI_Comm_dup(MPI_COMM_WORLD, &exchange->comm);
     MPI_Comm_rank(exchange->comm, &exchange->rank);
     MPI_Comm_size(exchange->comm, &exchange->size);
@@ -389,18 +390,17 @@ void exchange_close(struct exchange *exchange, const struct part_transport *tran
 
 size_t exchange_at(const struct exchange *exchange, size_t buffer, size_t part)
 {
-    const struct finegrain_config *config = exchange->config;
-    return buffer * config->bytes + layout_part(config->bytes, config->parts, part).begin;
+    return buffer * exchange->config->bytes + layout_part(exchange->config->bytes, exchange->parts, part).begin;
 }
 
 int exchange_bytes(const struct exchange *exchange, size_t part)
 {
-    return (int)layout_part(exchange->config->bytes, exchange->config->parts, part).bytes;
+    return (int)layout_part(exchange->config->bytes, exchange->parts, part).bytes;
 }
 
 int exchange_tag(const struct exchange *exchange, size_t buffer, size_t part)
 {
-    return (int)(buffer * exchange->config->parts + part);
+    return (int)(buffer * exchange->parts + part);
 }
 
 void exchange_wait(int n, MPI_Request *requests)
@@ -419,21 +419,10 @@ void exchange_wait(int n, MPI_Request *requests)
 
 /* BSP, what fine-grained messaging is compared with: the main thread sends whole buffers when all threads have
  * arrived. */
-static void bsp_begin(struct exchange *exchange)
-{
-    const struct finegrain_config *config = exchange->config;
-    for (size_t i = 0; i < config->peers; i++)
-        MPI_Irecv(exchange->received + i * config->bytes, (int)config->bytes, MPI_BYTE, exchange->from[i], (int)i,
-                  exchange->comm, &exchange->requests[i]);
-}
-
 static void bsp_end(struct exchange *exchange)
 {
-    const struct finegrain_config *config = exchange->config;
-    for (size_t i = 0; i < config->peers; i++)
-        MPI_Isend(exchange->sent + i * config->bytes, (int)config->bytes, MPI_BYTE, exchange->to[i], (int)i,
-                  exchange->comm, &exchange->requests[config->peers + i]);
-    exchange_wait((int)(2 * config->peers), exchange->requests);
+    p2p_ready(exchange, 0);
+    p2p_complete(exchange, 0);
 }
 
-const struct part_transport bsp_transport = {.n_requests_each = 2, .begin = bsp_begin, .end = bsp_end};
+const struct part_transport bsp_transport = {.whole = 1, .n_requests_each = 2, .begin = p2p_begin, .end = bsp_end};

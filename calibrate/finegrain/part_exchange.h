@@ -12,6 +12,7 @@
 
 struct exchange {
     const struct finegrain_config *config;
+    size_t parts;  /* of a buffer */
     MPI_Comm comm; /* of this exchange alone */
     int rank, size;
     int *to, *from;        /* [peers] the rank that gets buffer i, and the one that sends it */
@@ -24,6 +25,7 @@ struct exchange {
 
 /* ready() and complete() are called by threads, as thread_pool.h says; all else by the main thread. */
 struct part_transport {
+    int whole;              /* a buffer has one part, whatever the config says */
     int needs_window;       /* received is a window that open() makes */
     size_t n_requests_each; /* requests a part and buffer */
     /* Prepares what is made once; NULL: nothing. Collective. Returns 0, or -1 with the reason on all ranks. */
