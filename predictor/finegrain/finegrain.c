@@ -27,6 +27,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/statistics.h"
 
@@ -78,4 +79,150 @@ double finegrain_laggard_s(const struct finegrain_problem *problem, double compu
 double finegrain_speedup_percent(double bsp_s, double fine_s)
 {
     return bsp_s > 0 ? 100 * (bsp_s - fine_s) / bsp_s : 0;
+}
+
+const char *const finegrain_interface_name[FINEGRAIN_INTERFACE_COUNT] = {"p2p", "rma", "partitioned", "persistent"};
+
+int finegrain_interface_parse(const char *name, enum finegrain_interface *found)
+{
+    for (int i = 0; i < FINEGRAIN_INTERFACE_COUNT; i++) {
+        if (strcmp(name, finegrain_interface_name[i]) == 0) {
+            *found = (enum finegrain_interface)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+const char *finegrain_quantity(enum finegrain_interface by)
+{
+    static const char *const quantities[FINEGRAIN_INTERFACE_COUNT] = {"tau_p2p", "tau_rma", "tau_partitioned",
+                                                                      "tau_p2p"};
+    return quantities[by];
+}
+
+/* Returns a quantity of the protocol, else that of any protocol, else that of any level; NaN where there is none. */
+static double finegrain_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                              const char *quantity)
+{
+    double value = machine_value(machine, level, protocol, quantity, NAN);
+    if (isnan(value))
+        value = machine_value(machine, level, PROTOCOL_ANY, quantity, NAN);
+    return isnan(value) ? machine_value(machine, LEVEL_COUNT, PROTOCOL_ANY, quantity, NAN) : value;
+}
+
+/* Returns what a message by an interface costs; NaN where the table does not tell it. Puts and partitions have no
+ * protocols of messages: theirs is of the protocol, else of the nearest smaller one, else of the nearest larger one. */
+static double own_tau_s(const struct machine *machine, enum level level, const struct machine_protocols *protocols,
+                        enum machine_protocol protocol, enum finegrain_interface by)
+{
+    double seconds = finegrain_value(machine, level, protocol, finegrain_quantity(by));
+    size_t at = 0;
+    if (by == FINEGRAIN_P2P || by == FINEGRAIN_PERSISTENT)
+        return seconds;
+    while (at + 1 < protocols->n && protocols->protocol[at] != protocol)
+        at++;
+    for (size_t i = at; i-- > 0 && isnan(seconds);)
+        seconds = finegrain_value(machine, level, protocols->protocol[i], finegrain_quantity(by));
+    for (size_t i = at + 1; i < protocols->n && isnan(seconds); i++)
+        seconds = finegrain_value(machine, level, protocols->protocol[i], finegrain_quantity(by));
+    return seconds;
+}
+
+/* Returns how fast bytes move by an interface over messages; 1 where the table does not tell it. */
+static double rate_of(const struct machine *machine, enum level level, enum finegrain_interface by)
+{
+    static const char *const quantities[FINEGRAIN_INTERFACE_COUNT] = {
+        [FINEGRAIN_RMA] = "rate_rma", [FINEGRAIN_PARTITIONED] = "rate_partitioned"};
+    double rate = quantities[by] != NULL ? finegrain_value(machine, level, PROTOCOL_ANY, quantities[by]) : NAN;
+    return isnan(rate) ? 1 : rate;
+}
+
+/* Says whether partitions of so many bytes leave only when the last one is ready; false where the table does not. */
+static bool leaves_late(const struct machine *machine, enum level level, uint64_t bytes)
+{
+    struct machine_protocols protocols;
+    return machine_protocols(machine, level, &protocols, NULL) == 0 &&
+           finegrain_value(machine, level, machine_protocol_of(&protocols, bytes), "partitions_early") <= 0;
+}
+
+/* Adds what threads that send messages at once cost each other. Returns 0, or -1 with the reason. */
+static int add_thread(const struct machine *machine, enum level level, struct finegrain_problem *problem,
+                      struct finegrain_notes *notes, struct error *error)
+{
+    struct machine_protocols protocols;
+    if (problem->parts == 1)
+        return 0;
+    if (machine_protocols(machine, level, &protocols, error) != 0)
+        return -1;
+    enum machine_protocol protocol = machine_protocol_of(&protocols, problem->bytes / problem->parts);
+    double thread_s = finegrain_value(machine, level, protocol, "tau_thread");
+    notes->tau_thread_missing = notes->tau_thread_missing || isnan(thread_s);
+    problem->tau_fine_s += isnan(thread_s) ? 0 : thread_s;
+    return 0;
+}
+
+/* Sets the cost of a message of so many bytes, and the rate at which moved_bytes that leave together move, of one of
+ * the ranks that share the level. */
+static int message_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
+                         uint64_t bytes, uint64_t moved_bytes, double *tau_s, double *bytes_per_s,
+                         struct finegrain_notes *notes, struct error *error)
+{
+    struct machine_protocols protocols;
+    struct machine_bandwidth bandwidth;
+    if (machine_protocols(machine, level, &protocols, error) != 0)
+        return -1;
+    enum machine_protocol protocol = machine_protocol_of(&protocols, bytes);
+    double own_s = own_tau_s(machine, level, &protocols, protocol, by);
+    if (machine_bandwidth(machine, level, machine_protocol_of(&protocols, moved_bytes), &bandwidth, error) != 0)
+        return -1;
+    *bytes_per_s = machine_bandwidth_at(&bandwidth, ppn, &notes->extrapolated) / ppn;
+    machine_bandwidth_release(&bandwidth);
+    *tau_s = own_s;
+    if (!isnan(own_s))
+        return 0;
+    notes->tau_missing[by] = true;
+    return machine_tau_s(machine, level, protocol, tau_s, error);
+}
+
+/* Returns gamma n^2 of B3 over n posted receives; 0 where the table does not tell it. */
+static double queue_s(const struct machine *machine, double n, struct finegrain_notes *notes)
+{
+    double step_s;
+    if (machine_queue_step_s(machine, MACHINE_QUEUE_POSTED, n, &step_s, NULL) == 0)
+        return step_s / 2 * n * n;
+    notes->queue_missing = true;
+    return 0;
+}
+
+/* Returns what a partitioned request costs beside its partitions where all of it happens when the last one is ready;
+ * else the two sides have found each other before. 0 where the table does not tell it. */
+static double request_s(const struct machine *machine, enum level level)
+{
+    double seconds = finegrain_value(machine, level, PROTOCOL_ANY, "tau_request");
+    return isnan(seconds) ? 0 : seconds;
+}
+
+int finegrain_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
+                    struct finegrain_problem *problem, struct finegrain_notes *notes, struct error *error)
+{
+    bool matched = by == FINEGRAIN_P2P || by == FINEGRAIN_PERSISTENT;
+    uint64_t part_bytes = problem->bytes / problem->parts;
+    problem->is_late = by == FINEGRAIN_PARTITIONED && leaves_late(machine, level, part_bytes);
+    /* Partitions that leave together are one message; each costs its call alone, as the smallest ones tell. */
+    uint64_t called_bytes = problem->is_late ? 0 : part_bytes;
+    uint64_t moved_bytes = problem->is_late ? problem->bytes : part_bytes;
+    if (message_costs(machine, level, FINEGRAIN_P2P, ppn, problem->bytes, problem->bytes, &problem->tau_s,
+                      &problem->bytes_per_s, notes, error) != 0 ||
+        message_costs(machine, level, by, ppn, called_bytes, moved_bytes, &problem->tau_fine_s,
+                      &problem->fine_bytes_per_s, notes, error) != 0)
+        return -1;
+    problem->fine_bytes_per_s *= rate_of(machine, level, by);
+    notes->is_late = notes->is_late || problem->is_late;
+    double n = (double)problem->peers;
+    problem->queue_s = queue_s(machine, n, notes);
+    problem->queue_fine_s = matched            ? queue_s(machine, n * problem->parts, notes)
+                            : problem->is_late ? n * request_s(machine, level)
+                                               : 0;
+    return matched ? add_thread(machine, level, problem, notes, error) : 0;
 }

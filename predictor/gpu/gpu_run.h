@@ -2,7 +2,7 @@
 #ifndef MPISTAIR_PREDICTOR_GPU_RUN_H
 #define MPISTAIR_PREDICTOR_GPU_RUN_H
 
-#include "predictor/finegrain/finegrain_options.h"
+#include "predictor/finegrain/predict_finegrain.h"
 #include "predictor/gpu/gpu_paths.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"

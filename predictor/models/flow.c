@@ -290,7 +290,7 @@ static void pass(struct network *network, bool deliveries, bool sends)
     }
 }
 
-/* Splits what ranks wait for into bandwidth and contention, as critical.h says. Each message counts for its sender and
+/* Splits what ranks wait for into bandwidth and contention, as model.h says. Each message counts for its sender and
  * its receiver, at each point where they wait for one of its links. Most messages are through at all points of a rank,
  * or on no way that it waits for: these need one look and not one for each point. */
 #define SEVERAL_WAYS UINT32_MAX

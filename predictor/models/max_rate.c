@@ -19,9 +19,8 @@
  * With several protocols at a level each message has its own tau, and both bandwidths are V_i / sum_p(V_p / BW_p)
  * (share/doc/MODELS.md, Several protocols in one round).
  * Limits: a rank that finishes leaves nothing to the others; senders do not count; levels do not disturb each other. */
-#include "predictor/models/critical.h"
-#include "predictor/pattern/group.h"
 #include "predictor/models/model.h"
+#include "predictor/pattern/group.h"
 #include "predictor/pattern/traffic.h"
 
 static void predict_group(const struct traffic *traffic, const uint32_t *members, size_t n_members, unsigned level,

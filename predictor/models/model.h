@@ -174,4 +174,32 @@ void model_choice_note(const struct model_choice *model, const struct machine *m
 void model_choice_note_memory(const struct model_choice *model, const struct machine *machine,
                               const struct prediction_memory *memory);
 
+/* Holds the latest completion of a rank so far. */
+struct critical {
+    double at_s;      /* 0: none yet */
+    double bytes;     /* what each message of the way had got through by then (flow: in turns), INFINITY: all */
+    uint32_t message; /* the message that completed */
+    uint32_t way;     /* where it waited: the model's own numbers */
+};
+
+/* Says whether a completion at that time may change it. */
+static inline bool critical_reaches(const struct critical *critical, double at_s)
+{
+    return at_s >= critical->at_s * (1 - 1e-8);
+}
+
+/* Takes the later of both. Among completions closer than rounding (1e-9) the one with more bytes counts, then the first
+ * in the pattern: the choice depends on no order of evaluation. at_s becomes the larger in any case. */
+void critical_take(struct critical *critical, const struct critical *other);
+
+/* Adds a transfer of total_s to the parts of a rank: bandwidth min(alone_s, total_s), contention the rest. */
+void prediction_add_transfer(struct prediction *prediction, size_t rank, double alone_s, double total_s);
+
+/* Fewer messages between ranks are too few to judge a model by. */
+enum { JUDGEMENT_LEAST_MESSAGES = 10 };
+
+/* Returns "too few messages"; "not explained", where the model is off by more than half of the time; "" else, and where
+ * the error is NaN. messages: of all rounds. */
+const char *judgement_of(double error, int64_t messages);
+
 #endif

@@ -20,9 +20,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/models/critical.h"
-#include "predictor/pattern/group.h"
 #include "predictor/models/model.h"
+#include "predictor/pattern/group.h"
 #include "predictor/pattern/traffic.h"
 #include "share/base/memory.h"
 

@@ -2,9 +2,9 @@
 #ifndef MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
-#include "predictor/finegrain/finegrain_options.h"
+#include "predictor/finegrain/predict_finegrain.h"
 #include "predictor/gpu/gpu_run.h"
-#include "predictor/memory/memory_choice.h"
+#include "predictor/memory/predict_memory.h"
 #include "predictor/models/model.h"
 #include "predictor/run/laws/run_choice.h"
 #include "predictor/options/run_options.h"

@@ -2,7 +2,7 @@
 #include "predictor/replay/replay_pattern.h"
 
 #include "interpose/database/cursor.h"
-#include "predictor/replay/replay_place.h"
+#include "predictor/what_if/places.h"
 
 /* Reads one row of numbers; NULL becomes 0. */
 static int select_numbers(sqlite3 *database, const char *path, const char *sql, int64_t parameter, int n,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/models/judgement.h"
+#include "predictor/models/model.h"
 #include "interpose/sums/concurrent_rounds.h"
 #include "interpose/database/cursor.h"
 #include "share/base/csv.h"

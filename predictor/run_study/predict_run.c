@@ -10,7 +10,7 @@
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
 #include "interpose/database/transaction.h"
-#include "predictor/models/judgement.h"
+#include "predictor/models/model.h"
 #include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_show.h"
 #include "predictor/terms/topology.h"

@@ -8,7 +8,6 @@
 #include "share/base/progress.h"
 #include "calibrate/machine/machine_database.h"
 #include "predictor/what_if/arrange.h"
-#include "predictor/what_if/eager.h"
 #include "predictor/what_if/places.h"
 
 /* The longest wait for a core: a tick of Linux at 250 Hz, at which one thread gives way to another. */

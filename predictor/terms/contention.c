@@ -11,7 +11,7 @@
  *   b       bytes between nodes that a rank sends, mean over the ranks          sent_bytes         B
  *   ppn     ranks of a node, mean                                               -                  -
  *
- * Without a topology the nodes are taken to be in the smallest cube that holds them (links.c); then l is one number for
+ * Without a topology the nodes are taken to be in the smallest cube that holds them (topology.c); then l is one number for
  * the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
  * give: the largest load of a link on the way of a rank's messages, those it sends and those it receives
  * (share/doc/MODELS.md, Network contention). Only ranks with bytes between nodes pay. delta is the machine's at
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 
 #include "predictor/pattern/group.h"
-#include "predictor/terms/links.h"
+#include "predictor/terms/topology.h"
 #include "predictor/models/model.h"
 #include "share/base/memory.h"
 

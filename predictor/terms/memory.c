@@ -20,7 +20,7 @@
  * Messages of a rank that all have one class count by their bytes. A rank waits for what it receives and for what it
  * sends, whose end its receiver's memory decides: the direction that takes longer counts. r_k is 1 for messages of a
  * level for which the table was not measured: by a NIC between nodes, or by a copy of the CPU within them
- * (memory_share.h).
+ * (memory_contention.h).
  *
  * Limits: data are on one NUMA node of the receiver's socket; D's kernel, which does nothing but store, and its message
  * of 64 MB give the most contention that there is. Messages below 1 MB are counted (prediction.memory). */
@@ -30,7 +30,7 @@
 
 #include "predictor/pattern/group.h"
 #include "predictor/pattern/traffic.h"
-#include "predictor/terms/memory_share.h"
+#include "predictor/models/memory_contention.h"
 #include "predictor/models/model.h"
 #include "share/base/memory.h"
 

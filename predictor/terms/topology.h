@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "calibrate/machine/machine.h"
+#include "predictor/pattern/group.h"
 #include "share/base/error.h"
 
 enum topology_kind {
@@ -72,5 +74,27 @@ int topology_position(const struct topology *topology, uint32_t node, uint32_t *
 /* Writes the links from one position to another into links[longest], each below n_links. Returns their number; -1 where
  * a list has no such route. */
 long topology_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links);
+
+/* Reads what a byte on a link costs those that wait for it. Returns 0, or -1 where the machine has no delta. */
+int links_delta(const struct machine *machine, double *delta_s_per_byte, struct error *error);
+
+/* Holds links as the topology numbers them, and positions by group of nodes. */
+struct links {
+    const struct topology *topology; /* borrowed */
+    uint32_t *position;              /* [n_groups] */
+    uint32_t *route;                 /* [longest] links of the last route asked for */
+};
+
+/* Places all nodes of a grouping. Returns 0, or -1 where one has no place; links_release in either case. */
+int links_init(struct links *links, const struct topology *topology, const struct placement *placement,
+               const struct grouping *nodes, struct error *error);
+void links_release(struct links *links);
+/* Sets route between two groups. Returns the number of its links, or -1 where the topology has no such route. */
+long links_route(struct links *links, uint32_t src, uint32_t dst, struct error *error);
+
+/* Returns the edge of the smallest cube of routers for that many nodes, two a router. */
+uint32_t cube_edge(size_t n_nodes);
+/* Returns how many of its links bytes from one node to another cross. */
+uint32_t cube_hops(uint32_t edge, uint32_t src, uint32_t dst);
 
 #endif

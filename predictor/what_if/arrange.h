@@ -1,7 +1,9 @@
-/* Places by rule: puts the ranks of a run anew onto the places (node, socket) that they have together. */
+/* What would be: the ranks of a run put anew onto the places (node, socket) that they have together, and a machine whose
+ * MPI has another eager threshold. */
 #ifndef MPISTAIR_PREDICTOR_ARRANGE_H
 #define MPISTAIR_PREDICTOR_ARRANGE_H
 
+#include "calibrate/machine/machine.h"
 #include "predictor/pattern/pattern.h"
 
 enum arrangement { ARRANGE_FILL, ARRANGE_ROUND_ROBIN_NODES, ARRANGE_ROUND_ROBIN_SOCKETS, ARRANGE_COUNT };
@@ -26,5 +28,10 @@ void placement_exchange(struct placement *placement, size_t a, size_t b);
 bool placement_same(const struct placement *placement, size_t a, size_t b);
 /* Returns how many ranks differ in node or socket. */
 size_t placement_moved(const struct placement *a, const struct placement *b);
+
+/* Sends messages of that many bytes and more by rendezvous, at every level whose protocols the machine tells apart.
+ * Returns 0, or -1 with the reason and the machine unchanged: it tells them apart nowhere, or it has a short protocol
+ * above that. */
+int machine_set_eager_threshold(struct machine *machine, uint64_t bytes, struct error *error);
 
 #endif

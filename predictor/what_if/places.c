@@ -1,13 +1,98 @@
-/* Both what-ifs, of rounds and of runs, ask for places in the same words. See places.h. */
+/* Reads the table process into arrays by rank; a rank without a spool has no node, one that no topology placed has no
+ * socket. */
 #include "predictor/what_if/places.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "predictor/replay/replay_place.h"
+#include "interpose/database/cursor.h"
 #include "predictor/what_if/arrange.h"
+#include "share/base/memory.h"
 #include "share/base/nearest.h"
+
+static int world_size(sqlite3 *database, const char *path, size_t *n_ranks, struct error *error)
+{
+    struct cursor rows;
+    cursor_open(&rows, database, path, "SELECT world_size FROM run", error);
+    int64_t n = cursor_next(&rows) ? cursor_integer(&rows, 0) : 0;
+    if (cursor_close(&rows) != 0)
+        return -1;
+    if (n < 1 || n > INT32_MAX)
+        return error_set(error, "%s: run.world_size is %lld, expected 1 to %d", path, (long long)n, INT32_MAX);
+    *n_ranks = (size_t)n;
+    return 0;
+}
+
+static int places_init(sqlite3 *database, const char *path, struct recorded_places *places, struct error *error)
+{
+    size_t n_ranks = 0;
+    *places = (struct recorded_places){0};
+    if (world_size(database, path, &n_ranks, error) != 0)
+        return -1;
+    places->node_known = xcalloc(n_ranks, sizeof *places->node_known);
+    places->socket_known = xcalloc(n_ranks, sizeof *places->socket_known);
+    placement_init(&places->placement, n_ranks);
+    return 0;
+}
+
+static int read_place(struct cursor *rows, const char *path, struct recorded_places *places, struct error *error)
+{
+    int64_t rank = cursor_integer(rows, 0), node = cursor_integer(rows, 1), socket = cursor_integer(rows, 2);
+    if (rank < 0 || (size_t)rank >= places->placement.n_ranks)
+        return error_set(error, "%s: process: rank %lld is not in the world of %zu ranks", path, (long long)rank,
+                         places->placement.n_ranks);
+    if (node < 0 || node > UINT32_MAX || socket < 0 || socket > UINT32_MAX)
+        return error_set(error, "%s: process: rank %lld is on node %lld, socket %lld", path, (long long)rank,
+                         (long long)node, (long long)socket);
+    places->placement.node[rank] = (uint32_t)node;
+    places->placement.socket[rank] = (uint32_t)socket;
+    places->node_known[rank] = sqlite3_column_type(rows->statement, 1) != SQLITE_NULL;
+    places->socket_known[rank] = sqlite3_column_type(rows->statement, 2) != SQLITE_NULL;
+    return 0;
+}
+
+int recorded_places_read(sqlite3 *database, const char *path, struct recorded_places *places, struct error *error)
+{
+    if (places_init(database, path, places, error) != 0)
+        return -1;
+    struct cursor rows;
+    int result = 0;
+    cursor_open(&rows, database, path, "SELECT rank, node, socket FROM process", error);
+    while (result == 0 && cursor_next(&rows))
+        result = read_place(&rows, path, places, error);
+    if (cursor_close(&rows) != 0)
+        result = -1;
+    if (result != 0)
+        recorded_places_release(places);
+    return result;
+}
+
+int recorded_places_given(sqlite3 *database, const char *path, const struct placement *given,
+                          struct recorded_places *places, struct error *error)
+{
+    if (places_init(database, path, places, error) != 0)
+        return -1;
+    size_t n_ranks = places->placement.n_ranks;
+    if (given->n_ranks != n_ranks) {
+        recorded_places_release(places);
+        return error_set(error, "the placement has %zu ranks, %s has %zu", given->n_ranks, path, n_ranks);
+    }
+    memcpy(places->placement.node, given->node, n_ranks * sizeof *given->node);
+    memcpy(places->placement.socket, given->socket, n_ranks * sizeof *given->socket);
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        places->node_known[rank] = places->socket_known[rank] = true;
+    return 0;
+}
+
+void recorded_places_release(struct recorded_places *places)
+{
+    placement_release(&places->placement);
+    free(places->node_known);
+    free(places->socket_known);
+    *places = (struct recorded_places){0};
+}
 
 /* Reads where the ranks of a trace were: all of them must be known. */
 static int read_recorded_places(const char *path, sqlite3 *database, struct placement *placement, struct error *error)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "interpose/sums/concurrent_rounds.h"
-#include "predictor/models/judgement.h"
+#include "predictor/models/model.h"
 #include "predictor/run/laws/run_choice.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"

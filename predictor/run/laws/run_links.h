@@ -5,7 +5,7 @@
 #ifndef MPISTAIR_PREDICTOR_RUN_LINKS_H
 #define MPISTAIR_PREDICTOR_RUN_LINKS_H
 
-#include "predictor/terms/links.h"
+#include "predictor/terms/topology.h"
 
 /* Says since when a link held so much, until that changed. */
 struct run_load {

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "predictor/terms/memory_share.h"
+#include "predictor/models/memory_contention.h"
 
 /* Holds what happens on a socket at one time. */
 struct run_memory_socket {

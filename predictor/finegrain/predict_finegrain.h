@@ -1,13 +1,14 @@
-/* Reads the options of `mpistair predict` that ask for fine-grained messages. */
-#ifndef MPISTAIR_PREDICTOR_FINEGRAIN_OPTIONS_H
-#define MPISTAIR_PREDICTOR_FINEGRAIN_OPTIONS_H
+/* `mpistair predict --finegrain`: whether parts of buffers should leave as threads get done. */
+#ifndef MPISTAIR_PREDICTOR_PREDICT_FINEGRAIN_H
+#define MPISTAIR_PREDICTOR_PREDICT_FINEGRAIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "calibrate/finegrain/arrivals/thread_arrivals.h"
-#include "predictor/finegrain/finegrain_costs.h"
+#include "predictor/finegrain/finegrain.h"
 #include "share/base/options.h"
+#include "share/base/output_file.h"
 
 enum { FINEGRAIN_MOST_PARTS = 64 };
 
@@ -37,5 +38,10 @@ void finegrain_option_rows(struct finegrain_options *options, struct option_row 
 int finegrain_options_check(struct finegrain_options *options);
 /* Reads level_text into level. Returns as finegrain_options_check. */
 int finegrain_take_level(struct finegrain_options *options);
+
+/* Predicts with that machine and prints what the options ask for, to output (NULL: stdout). Returns the exit code,
+ * after the reason was printed. */
+int finegrain_run(const struct finegrain_options *options, const char *machine_name, uint64_t seed,
+                  enum output_format format, const char *output);
 
 #endif
