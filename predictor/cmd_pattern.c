@@ -5,6 +5,7 @@
 #include "predictor/predict_commands.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -343,35 +344,28 @@ static void write_messages(FILE *stream, const struct pattern *pattern)
         fprintf(stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 "\n", pattern->src[i], pattern->dst[i], pattern->bytes[i]);
 }
 
-static void write_places(FILE *stream, const struct placement *placement)
-{
-    fputs("rank,node,socket\n", stream);
-    for (size_t rank = 0; rank < placement->n_ranks; rank++)
-        fprintf(stream, "%zu,%" PRIu32 ",%" PRIu32 "\n", rank, placement->node[rank], placement->socket[rank]);
-}
-
 /* Writes name.P.csv and name.L.csv, each replaced only when it is complete. Returns 0, or -1 with the reason. */
 static int write_pattern(const char *name, const struct pattern *pattern, const struct placement *placement,
                          struct error *error)
 {
-    char path[4096];
     struct output_file messages, places;
-    if ((size_t)snprintf(path, sizeof path, "%s.P.csv", name) >= sizeof path)
-        return error_set(error, "--output: a name of %zu bytes or more", sizeof path);
-    if (output_file_open(&messages, path, error) != 0)
+    if (strlen(name) + sizeof ".P.csv" > PATH_MAX)
+        return error_set(error, "--output: a name of %d bytes or more", PATH_MAX);
+    char *path = xasprintf("%s.P.csv", name);
+    int result = output_file_open(&messages, path, error);
+    free(path);
+    if (result != 0)
         return -1;
-    snprintf(path, sizeof path, "%s.L.csv", name);
-    if (output_file_open(&places, path, error) != 0) {
+    path = xasprintf("%s.L.csv", name);
+    result = output_file_open(&places, path, error);
+    free(path);
+    if (result != 0) {
         output_file_discard(&messages);
         return -1;
     }
     write_messages(messages.stream, pattern);
-    write_places(places.stream, placement);
-    if (output_file_commit(&messages, error) != 0) {
-        output_file_discard(&places);
-        return -1;
-    }
-    return output_file_commit(&places, error);
+    placement_write_csv(places.stream, placement);
+    return output_file_end(&places, output_file_end(&messages, 0, error), error);
 }
 
 static double percent(uint64_t part, uint64_t whole)

@@ -115,6 +115,13 @@ int placement_read_csv(const char *path, struct placement *placement, struct err
     return result;
 }
 
+void placement_write_csv(FILE *stream, const struct placement *placement)
+{
+    fputs("rank,node,socket\n", stream);
+    for (size_t rank = 0; rank < placement->n_ranks; rank++)
+        fprintf(stream, "%zu,%u,%u\n", rank, placement->node[rank], placement->socket[rank]);
+}
+
 void placement_release(struct placement *placement)
 {
     free(placement->node);

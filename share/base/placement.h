@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "share/base/error.h"
 #include "share/base/level.h"
@@ -26,6 +27,8 @@ struct placement {
 void placement_init(struct placement *placement, size_t n_ranks);
 /* Reads a file. Returns 0, or -1 with file, line and what was expected in error, and the output untouched. */
 int placement_read_csv(const char *path, struct placement *placement, struct error *error);
+/* Writes node and socket of each rank in that form. */
+void placement_write_csv(FILE *stream, const struct placement *placement);
 void placement_release(struct placement *placement);
 
 /* Returns the level of a message from src to dst. */
