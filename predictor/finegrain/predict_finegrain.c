@@ -1,7 +1,7 @@
-/* Predicts fine-grained messages over draws of the threads' arrivals: a row an interface and a number of parts. One draw
- * of arrivals says little: the rows are medians over many, and the interval says how far single iterations may be from
- * them. All rows see the same draws. A reader of text asks whether it pays and with how many parts; programs ask for
- * rows. */
+/* Predicts fine-grained messages over draws of the threads' arrivals: a row an interface and a number of parts. One
+ * draw of arrivals says little: the rows are medians over many, and the interval says how far single iterations may
+ * be from them. All rows see the same draws. A reader of text asks whether it pays and with how many parts; programs
+ * ask for rows. */
 #include "predictor/finegrain/predict_finegrain.h"
 
 #include <math.h>

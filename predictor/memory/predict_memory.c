@@ -1,9 +1,9 @@
 /* What cores that compute and a message that is received leave each other of the memory's bandwidth, by a machine's
- * table. A user asks by numbers that a table or a file may not have: the limits are checked and named here. The rows say
- * how much is lost; where it begins, and whether the model has the shape of what was measured, shows a chart: after D
- * Fig. 3, the message on the left axis and computation on the right one, both from n = 0 cores on. A model of contention
- * is worth what it is better than none, so each error on samples stands beside that of no contention. Papers are named
- * as in share/doc/MODELS.md. */
+ * table. A user asks by numbers that a table or a file may not have: the limits are checked and named here. The rows
+ * say how much is lost; where it begins, and whether the model has the shape of what was measured, shows a chart:
+ * after D Fig. 3, the message on the left axis and computation on the right one, both from n = 0 cores on. A model
+ * of contention is worth what it is better than none, so each error on samples stands beside that of no contention.
+ * Papers are named as in share/doc/MODELS.md. */
 #include "predictor/memory/predict_memory.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* Offers the staircase as a whole and its steps apart, for the models that change a part of it and for tests that hold
- * the steps against each other. staircase.c has citation, symbols and equations; serial.c what is in the place of T9.
- * Papers are named as in share/doc/MODELS.md. */
+/* Offers the staircase as a whole and its steps apart, for the models that change a part of it and for tests that
+ * hold the steps against each other. staircase.c has citation, symbols and equations; so has serial what is in the
+ * place of T9. Papers are named as in share/doc/MODELS.md. */
 #ifndef MPISTAIR_PREDICTOR_STAIRCASE_H
 #define MPISTAIR_PREDICTOR_STAIRCASE_H
 
@@ -80,7 +80,7 @@ extern const struct staircase_part staircase_parts[STAIRCASE_PARTS];
 /* Returns M_i tau of a rank's messages of those levels, incoming, outgoing or the larger of both; in s. */
 double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side);
 
-/* Says how a receiver serves the messages to it: as in T9, or as in serial.c. */
+/* Says how a receiver serves the messages to it: as in T9, or as in serial. */
 enum service { SERVICE_EVEN, SERVICE_SERIAL };
 
 /* Adds T8 or T15 of every rank, for one level or those of a node together, to latency_s, bandwidth_s and contention_s

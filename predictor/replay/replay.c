@@ -1,8 +1,8 @@
-/* Takes the messages of a kind from its first round. Its ranks are numbered anew, so that it costs what its own ranks and
- * messages cost, however large the world is: groups of models hold competitors only, so nothing changes by that. One
- * thread reads the rounds, since a connection of SQLite serves one at a time. The models of a round share nothing and
- * run side by side where it has messages enough: a model is done with 100 messages in about the 50 us that it takes to
- * start and join a thread. */
+/* Takes the messages of a kind from its first round. Its ranks are numbered anew, so that it costs what its own
+ * ranks and messages cost, however large the world is: groups of models hold competitors only, so nothing changes by
+ * that. One thread reads the rounds, since a connection of SQLite serves one at a time. The models of a round share
+ * nothing and run side by side where it has messages enough: a model is done with 100 messages in about the 50 us
+ * that it takes to start and join a thread. */
 #include "predictor/replay/replay.h"
 
 #include <sqlite3.h>

@@ -11,11 +11,11 @@
  *   b       bytes between nodes that a rank sends, mean over the ranks          sent_bytes         B
  *   ppn     ranks of a node, mean                                               -                  -
  *
- * Without a topology the nodes are taken to be in the smallest cube that holds them (topology.c); then l is one number for
- * the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is what the routes
- * give: the largest load of a link on the way of a rank's messages, those it sends and those it receives
- * (share/doc/MODELS.md, Network contention). Only ranks with bytes between nodes pay. delta is the machine's at
- * inter_node, else at level any.
+ * Without a topology the nodes are taken to be in the smallest cube that holds them (topology.c); then l is one
+ * number for the round. b ppn is the volume over the nodes, whatever their numbers of ranks. With a topology l is
+ * what the routes give: the largest load of a link on the way of a rank's messages, those it sends and those it
+ * receives (share/doc/MODELS.md, Network contention). Only ranks with bytes between nodes pay. delta is the
+ * machine's at inter_node, else at level any.
  *
  * Limits: l holds all bytes of the round, however they are spread over time. On the paper's own SpMV the term makes
  * the model worse, on its SpGEMM better (share/doc/MODELS.md, Network contention). The routes are static and minimal

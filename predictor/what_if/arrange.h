@@ -1,5 +1,5 @@
-/* What would be: the ranks of a run put anew onto the places (node, socket) that they have together, and a machine whose
- * MPI has another eager threshold. */
+/* What would be: the ranks of a run put anew onto the places (node, socket) that they have together, and a machine
+ * whose MPI has another eager threshold. */
 #ifndef MPISTAIR_PREDICTOR_ARRANGE_H
 #define MPISTAIR_PREDICTOR_ARRANGE_H
 

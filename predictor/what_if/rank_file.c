@@ -20,8 +20,8 @@ struct host {
     uint32_t cores_per_socket; /* 0: not known */
 };
 
-/* Sets what the trace says of the node of each rank: hosts[n_ranks]. Returns 0, or -1: a node has no name, or one that is
- * no word of a launcher's file. */
+/* Sets what the trace says of the node of each rank: hosts[n_ranks]. Returns 0, or -1: a node has no name, or one
+ * that is no word of a launcher's file. */
 static int hosts_read(sqlite3 *database, const char *path, const struct placement *placement, struct host *hosts,
                       struct error *error)
 {
