@@ -293,8 +293,8 @@ static int hear(void *context, enum child_stream stream, const char *line, bool 
     struct hearing *hearing = context;
     struct finegrain_samples *samples = hearing->samples;
     struct finegrain_sample sample = {0};
-    if (strncmp(line, LAUNCH_NOTE, sizeof LAUNCH_NOTE - 1) == 0) {
-        take_note(hearing, line + sizeof LAUNCH_NOTE - 1);
+    if (strncmp(line, MEASURE_NOTE, sizeof MEASURE_NOTE - 1) == 0) {
+        take_note(hearing, line + sizeof MEASURE_NOTE - 1);
     } else if (stream == CHILD_OUT && whole && take_row(line, &sample)) {
         array_grow(&samples->samples, samples->n, sizeof *samples->samples);
         samples->samples[samples->n++] = sample;

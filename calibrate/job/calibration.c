@@ -153,7 +153,8 @@ static int listen(void *context, enum child_stream stream, const char *line, boo
 {
     struct run *run = context;
     int taken = 0;
-    const char *note = strncmp(line, LAUNCH_NOTE, sizeof LAUNCH_NOTE - 1) == 0 ? line + sizeof LAUNCH_NOTE - 1 : NULL;
+    const char *note =
+        strncmp(line, MEASURE_NOTE, sizeof MEASURE_NOTE - 1) == 0 ? line + sizeof MEASURE_NOTE - 1 : NULL;
     if (!run->heard && note != NULL) {
         run->heard = true;
         run->start_s = 1.5 * (clock_now_s() - run->begin_s);

@@ -76,8 +76,8 @@ static int hear(void *context, enum child_stream stream, const char *line, bool 
     for (size_t i = 0; i < sizeof words / sizeof words[0] && hearing->mpi == NULL; i++)
         if (strstr(line, words[i].word) != NULL)
             hearing->mpi = words[i].mpi;
-    if (strncmp(line, LAUNCH_NOTE, sizeof LAUNCH_NOTE - 1) == 0)
-        hearing->n_told += sscanf(line + sizeof LAUNCH_NOTE - 1, "ranks %d", &hearing->ranks) == 1;
+    if (strncmp(line, MEASURE_NOTE, sizeof MEASURE_NOTE - 1) == 0)
+        hearing->n_told += sscanf(line + sizeof MEASURE_NOTE - 1, "ranks %d", &hearing->ranks) == 1;
     else if (hearing->said != NULL)
         fprintf(hearing->said, "%s\n", line);
     return 0;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "calibrate/samples/notes.h"
 #include "share/base/error.h"
 
 /* Runs a child process whose output is read line by line while it runs. */
@@ -44,9 +45,6 @@ struct launcher {
     int n_words;
     const char *mpi; /* as in the name of the program: mpich, openmpi, abi */
 };
-
-/* Begins the lines on standard error that are for `mpistair calibrate` (measure.h). */
-#define LAUNCH_NOTE "mpistair-note: "
 
 /* Finds out to which MPI the launcher belongs: by what it prints for --version, else by trying the benchmarks that are
  * built. Those of the standard ABI serve where there are none of that MPI. Returns 0, or -1 with the reason: it cannot

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "calibrate/measure/mpi_job.h"
+#include "calibrate/samples/notes.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
@@ -400,32 +400,20 @@ struct candidate {
 static int compare_located(const void *left, const void *right)
 {
     const struct located *a = left, *b = right;
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    if (a->socket != b->socket)
-        return a->socket < b->socket ? -1 : 1;
-    return a->rank - b->rank;
+    return ORDER(a->node, b->node) ?: ORDER(a->socket, b->socket) ?: ORDER(a->rank, b->rank);
 }
 
 /* Puts larger cells first, but those of one node together where the groups lie within nodes. */
-static int compare_cell_sizes(const struct cell *a, const struct cell *b)
-{
-    if (a->n != b->n)
-        return a->n > b->n ? -1 : 1;
-    return (a->begin > b->begin) - (a->begin < b->begin);
-}
-
 static int compare_cells(const void *left, const void *right)
 {
-    return compare_cell_sizes(left, right);
+    const struct cell *a = left, *b = right;
+    return ORDER(b->n, a->n) ?: ORDER(a->begin, b->begin);
 }
 
 static int compare_cells_of_nodes(const void *left, const void *right)
 {
     const struct cell *a = left, *b = right;
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    return compare_cell_sizes(a, b);
+    return ORDER(a->node, b->node) ?: compare_cells(a, b);
 }
 
 /* Sorts seats[n] by place and cuts them into cells[n]; returns their number. */

@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "calibrate/measure/levels.h"
-#include "calibrate/measure/mpi_job.h"
 #include "calibrate/measure/shared_clock.h"
+#include "calibrate/samples/notes.h"
 #include "calibrate/samples/probing.h"
 #include "calibrate/samples/resume.h"
 
@@ -166,6 +166,17 @@ struct benchmark_part {
 };
 
 extern const struct benchmark_program self_program, finegrain_program;
+
+/* Initializes MPI with that level of threads (MPI_THREAD_SINGLE ...) and returns what it provides. From here on exit()
+ * ends all ranks, as where memory runs out. With MPI_THREAD_MULTIPLE the process keeps the memory that it frees, as one
+ * that has run for a while does. */
+int mpi_job_init(int *argc, char ***argv, int threads);
+
+/* Notes on rank 0, for mpistair calibrate, how many ranks the job has and which MPI it is. */
+void mpi_job_note(int size);
+
+/* Prints `mpistair: rank N: ...` and ends all ranks. */
+void abort_all(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* Runs a benchmark from MPI_Init to MPI_Finalize; returns the exit code. */
 int measure_main(int argc, char **argv, const struct benchmark_program *program);

@@ -11,7 +11,7 @@
 
 #include "calibrate/measure/levels.h"
 #include "share/base/memory.h"
-#include "calibrate/measure/mpi_job.h"
+#include "calibrate/samples/notes.h"
 
 _Static_assert(HOST_BYTES >= MPI_MAX_PROCESSOR_NAME, "the name of a host fits in a seat");
 

@@ -20,6 +20,10 @@
 
 #include "share/base/error.h"
 
+/* Begins these lines on standard error; and a note of what is not there, in place of which there are no samples. */
+#define MEASURE_NOTE          "mpistair-note: "
+#define MEASURE_NOT_AVAILABLE MEASURE_NOTE "not_available "
+
 /* Keeps a growing list of lines; it owns their texts, so that a reader's buffer may change. */
 struct text_list {
     char **texts; /* [n] */
