@@ -503,18 +503,6 @@ static void append_domain(const struct machine *fitted, enum domain domain, stru
     }
 }
 
-static const struct machine_parameter *find_row(const struct machine *fitted, enum machine_protocol protocol,
-                                                const char *quantity)
-{
-    for (size_t i = 0; i < fitted->n_parameters; i++) {
-        const struct machine_parameter *row = &fitted->parameters[i];
-        if (row->protocol == protocol && strcmp(row->quantity, quantity) == 0 &&
-            (row->n == 1 || row->n == MACHINE_NO_N))
-            return row;
-    }
-    return NULL;
-}
-
 /* Returns the seconds of a message by the fitted rows, within the interval of the bandwidth; 0 where they do not tell.
  */
 static struct line_value message_s(const struct machine *fitted, uint64_t bytes)
@@ -523,7 +511,8 @@ static struct line_value message_s(const struct machine *fitted, uint64_t bytes)
     if (machine_protocols(fitted, LEVEL_INTRA_SOCKET, &protocols, NULL) != 0)
         return (struct line_value){0, NAN, NAN};
     enum machine_protocol protocol = machine_protocol_of(&protocols, bytes);
-    const struct machine_parameter *tau = find_row(fitted, protocol, "tau"), *bw = find_row(fitted, protocol, "bw");
+    const struct machine_parameter *tau = machine_row(fitted, LEVEL_INTRA_SOCKET, protocol, "tau", MACHINE_NO_N),
+                                   *bw = machine_row(fitted, LEVEL_INTRA_SOCKET, protocol, "bw", 1);
     if (tau == NULL || bw == NULL)
         return (struct line_value){0, NAN, NAN};
     double size = (double)bytes;

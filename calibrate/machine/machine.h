@@ -94,6 +94,9 @@ int machine_tau_s(const struct machine *machine, enum level level, enum machine_
 int machine_tau_named_s(const struct machine *machine, enum level level, enum machine_protocol protocol,
                         const char *quantity, double *tau_s, struct error *error);
 
+/* Returns the row of a value, of the first protocol that has it for PROTOCOL_COUNT; NULL where there is none. */
+const struct machine_parameter *machine_row(const struct machine *machine, enum level level,
+                                            enum machine_protocol protocol, const char *quantity, uint64_t n);
 /* Returns the value of a row that has no n, as injection or buffer; `absent` where there is none. level LEVEL_COUNT
  * stands for `any`. */
 double machine_value(const struct machine *machine, enum level level, enum machine_protocol protocol,

@@ -71,15 +71,23 @@ int machine_tau_named_s(const struct machine *machine, enum level level, enum ma
     return 0;
 }
 
-double machine_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
-                     const char *quantity, double absent)
+const struct machine_parameter *machine_row(const struct machine *machine, enum level level,
+                                            enum machine_protocol protocol, const char *quantity, uint64_t n)
 {
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        if (is_quantity(row, level, quantity) && row->protocol == protocol && row->n == MACHINE_NO_N)
-            return row->value;
+        if (is_quantity(row, level, quantity) && row->n == n &&
+            (protocol == PROTOCOL_COUNT || row->protocol == protocol))
+            return row;
     }
-    return absent;
+    return NULL;
+}
+
+double machine_value(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                     const char *quantity, double absent)
+{
+    const struct machine_parameter *row = machine_row(machine, level, protocol, quantity, MACHINE_NO_N);
+    return row != NULL ? row->value : absent;
 }
 
 int machine_queue_step_s(const struct machine *machine, enum machine_queue queue, double depth, double *step_s,

@@ -29,19 +29,6 @@ static void set_points(struct drawing *drawing, const struct sample_set *set, do
     }
 }
 
-/* Returns the row of a quantity, of the first protocol that has it for PROTOCOL_COUNT; NULL if there is none. */
-static const struct machine_parameter *find_row(const struct machine *machine, enum level level,
-                                                enum machine_protocol protocol, const char *quantity)
-{
-    for (size_t i = 0; i < machine->n_parameters; i++) {
-        const struct machine_parameter *row = &machine->parameters[i];
-        if (row->level == level && (protocol == PROTOCOL_COUNT || row->protocol == protocol) &&
-            strcmp(row->quantity, quantity) == 0)
-            return row;
-    }
-    return NULL;
-}
-
 /* What the table says of the time of a message at one level. */
 struct level_table {
     struct machine_protocols protocols; /* n = 0: nothing */
@@ -248,7 +235,8 @@ static void draw_domains(struct drawing *drawing, enum level level)
 /* Draws what a node sends to other nodes (B eq. 2). */
 static void draw_injection(struct drawing *drawing, enum level level)
 {
-    const struct machine_parameter *limit = find_row(drawing->machine, level, PROTOCOL_COUNT, "injection");
+    const struct machine_parameter *limit =
+        machine_row(drawing->machine, level, PROTOCOL_COUNT, "injection", MACHINE_NO_N);
     struct charts *charts = &drawing->charts;
     struct sample_set set = {0};
     while (samples_next(drawing->samples, BENCHMARK_INJECTION, level, &set)) {
@@ -313,7 +301,7 @@ static void draw_steps(struct drawing *drawing, enum level level)
  * delta l, the table's cost of contention (B eq. 5, Figs. 7 and 9). */
 static void draw_contention(struct drawing *drawing, enum level level)
 {
-    const struct machine_parameter *delta = find_row(drawing->machine, level, PROTOCOL_COUNT, "delta");
+    const struct machine_parameter *delta = machine_row(drawing->machine, level, PROTOCOL_COUNT, "delta", MACHINE_NO_N);
     struct charts *charts = &drawing->charts;
     struct sample_set set = {0};
     while (samples_next(drawing->samples, BENCHMARK_CONTENTION, level, &set)) {
@@ -356,8 +344,9 @@ static void draw_outcomes(struct drawing *drawing, enum level level, enum benchm
                      taken ? "taken" : "refused");
         chart_point(charts, (double)sample->bytes, row + (taken ? 0.18 : -0.18));
     }
-    const struct machine_parameter *value = find_row(
-        drawing->machine, level, benchmark == BENCHMARK_EAGER ? PROTOCOL_RENDEZVOUS : PROTOCOL_COUNT, quantity);
+    const struct machine_parameter *value =
+        machine_row(drawing->machine, level, benchmark == BENCHMARK_EAGER ? PROTOCOL_RENDEZVOUS : PROTOCOL_COUNT,
+                    quantity, MACHINE_NO_N);
     if (!any || value == NULL)
         return;
     chart_series(charts, &(struct chart_style){.colour = CHART_INK, .shape = 4, .points = true}, "in the table");

@@ -119,7 +119,6 @@ static const struct {
 } same[] = {
     {"ranks", "the number of ranks"},
     {"library", "the MPI library"},
-    {"binding", "the job"},
     {"memory cores", "the number of cores"},
     {"memory numa_nodes", "the number of NUMA nodes of the socket"},
     {"memory numa_all", "the number of NUMA nodes"},
