@@ -1,6 +1,6 @@
-/* Each socket, and each node's NIC, is a lane with the spans of the rounds that use it (see concurrent_rounds.h). Where
- * two spans of a lane overlap, the lane is crowded. The crowded segments of a lane are sorted and do not touch, so two
- * searches tell how much of any interval is crowded. */
+/* A round is under way on a socket from its first rank's begin there to its last rank's end; on a node's NIC likewise,
+ * if it has ranks on several nodes. One sweep over each socket counts the rounds on it and on its node's NIC: while
+ * there are two, ranks in rounds there are crowded. See concurrent_rounds.h. */
 #include "interpose/sums/concurrent_rounds.h"
 
 #include <math.h>
@@ -14,66 +14,52 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
+/* A rank's socket, and the sockets of its node, numbered through all nodes; end 0: not known. */
+struct place {
+    uint32_t socket, first, end;
+};
+
 /* A rank in a round. */
 struct entry {
     int64_t begin_ns, end_ns;
-    uint32_t rank;
+    struct place place;
 };
 
-struct round {
-    int64_t id;
-    size_t first, n; /* its entries */
-};
-
-struct rounds {
-    struct round *items; /* [n] */
-    size_t n;
-    struct entry *entries; /* [n_entries] */
-    size_t n_entries;
-};
-
-/* Begin and end of a round on a lane, or of a crowded segment of a lane. */
 struct span {
     int64_t begin_ns, end_ns;
-    double before_ns; /* segments: how long those before it are together */
-    uint32_t lane;
 };
 
-struct spans {
-    struct span *items; /* [n] */
-    size_t n;
+/* What changes on a socket. */
+struct moment {
+    int64_t at_ns;
+    uint32_t socket;
+    int8_t rounds, nic_rounds; /* 1: one begins; -1: one ends */
+    int8_t rank;               /* -1: a rank's time in a round begins; 1: it ends */
+    bool several;              /* its round has ranks on several nodes */
 };
 
-/* Where a rank is: its socket's lane, and its node's. */
-struct place {
-    uint32_t socket, node;
+struct sweep {
+    struct place *places; /* [n_places] by rank */
+    size_t n_places;
+    struct span *sockets,
+        *nics;           /* [of all sockets] of the round that is read; those of NICs at their node's first one */
+    struct entry *round; /* [n_round] its ranks */
+    size_t n_round;
+    struct moment *moments;
+    size_t n_moments;
+    double time_ns;
 };
 
-enum { NO_LANE = UINT32_MAX };
+static const struct span no_span = {INT64_MAX, INT64_MIN};
 
-struct lanes {
-    struct place *ranks; /* [n_ranks] */
-    size_t n_ranks;
-    uint32_t n;
-    struct spans used;      /* spans of all rounds */
-    struct spans *crowded;  /* [n] */
-    struct spans *with_nic; /* [n] on a socket's lane: crowded there or on its node's NIC */
-    struct span *round;     /* [n] span of the current round; end below begin: not used */
-};
-
-static void push(struct spans *spans, struct span span)
-{
-    ARRAY_ADD(spans->items, spans->n, span);
-}
-
-/* Gives each socket and each node a lane of its own. */
-static int read_places(sqlite3 *database, const char *path, struct lanes *lanes, struct error *error)
+static int read_places(sqlite3 *database, const char *path, struct sweep *sweep, struct error *error)
 {
     struct cursor rows;
-    int64_t node = -1, socket = -1;
-    struct place place = {NO_LANE, NO_LANE};
+    uint32_t n_sockets = 0;
     cursor_open(&rows, database, path,
-                "SELECT rank, node, socket FROM process WHERE node >= 0 AND socket >= 0 ORDER BY node, socket, rank",
+                "WITH numbered AS (SELECT rank, node, dense_rank() OVER (ORDER BY node, socket) AS number FROM process "
+                "WHERE node >= 0 AND socket >= 0) SELECT rank, number - 1, min(number) OVER (PARTITION BY node) - 1, "
+                "max(number) OVER (PARTITION BY node) FROM numbered",
                 error);
     while (cursor_next(&rows)) {
         /* In a damaged database even a condition on the rank would not hold. */
@@ -83,51 +69,34 @@ static int read_places(sqlite3 *database, const char *path, struct lanes *lanes,
             break;
         }
         size_t rank = (size_t)cursor_integer(&rows, 0);
-        bool new_node = place.node == NO_LANE || cursor_integer(&rows, 1) != node;
-        if (new_node)
-            place.node = lanes->n++;
-        if (new_node || cursor_integer(&rows, 2) != socket)
-            place.socket = lanes->n++;
-        node = cursor_integer(&rows, 1);
-        socket = cursor_integer(&rows, 2);
-        while (lanes->n_ranks <= rank) {
-            ARRAY_ADD(lanes->ranks, lanes->n_ranks, (struct place){NO_LANE, NO_LANE});
-        }
-        lanes->ranks[rank] = place;
+        while (sweep->n_places <= rank)
+            ARRAY_ADD(sweep->places, sweep->n_places, (struct place){0});
+        struct place place = {(uint32_t)cursor_integer(&rows, 1), (uint32_t)cursor_integer(&rows, 2),
+                              (uint32_t)cursor_integer(&rows, 3)};
+        sweep->places[rank] = place;
+        n_sockets = place.end > n_sockets ? place.end : n_sockets;
     }
+    sweep->sockets = xcalloc(n_sockets, sizeof *sweep->sockets);
+    sweep->nics = xcalloc(n_sockets, sizeof *sweep->nics);
+    for (uint32_t i = 0; i < n_sockets; i++)
+        sweep->sockets[i] = sweep->nics[i] = no_span;
     return cursor_close(&rows);
 }
 
-static int read_rounds(sqlite3 *database, const char *path, struct rounds *rounds, struct error *error)
+/* Adds begin and end of a span, of which `begins` says what begins. */
+static void add_moments(struct sweep *sweep, uint32_t socket, struct span span, struct moment begins)
 {
-    struct cursor rows;
-    cursor_open(&rows, database, path,
-                "SELECT round_id, rank, begin_ns, end_ns FROM round_process ORDER BY round_id, rank", error);
-    while (cursor_next(&rows)) {
-        int64_t id = cursor_integer(&rows, 0), rank = cursor_integer(&rows, 1);
-        if (rounds->n == 0 || rounds->items[rounds->n - 1].id != id) {
-            ARRAY_ADD(rounds->items, rounds->n, (struct round){.id = id, .first = rounds->n_entries});
-        }
-        ARRAY_ADD(rounds->entries, rounds->n_entries,
-                  (struct entry){cursor_integer(&rows, 2), cursor_integer(&rows, 3),
-                                 rank < 0 || rank >= MAX_RANK ? MAX_RANK : (uint32_t)rank});
-        rounds->items[rounds->n - 1].n++;
-    }
-    return cursor_close(&rows);
-}
-
-static void make_lanes(struct lanes *lanes)
-{
-    lanes->crowded = xcalloc(lanes->n, sizeof *lanes->crowded);
-    lanes->with_nic = xcalloc(lanes->n, sizeof *lanes->with_nic);
-    lanes->round = xcalloc(lanes->n, sizeof *lanes->round);
-    for (uint32_t lane = 0; lane < lanes->n; lane++)
-        lanes->round[lane] = (struct span){.begin_ns = INT64_MAX, .end_ns = INT64_MIN, .lane = lane};
-}
-
-static struct place place_of(const struct lanes *lanes, const struct entry *entry)
-{
-    return entry->rank < lanes->n_ranks ? lanes->ranks[entry->rank] : (struct place){NO_LANE, NO_LANE};
+    begins.socket = socket;
+    begins.at_ns = span.begin_ns;
+    struct moment ends = begins;
+    ends.at_ns = span.end_ns;
+    ends.rounds = (int8_t)-begins.rounds;
+    ends.nic_rounds = (int8_t)-begins.nic_rounds;
+    ends.rank = (int8_t)-begins.rank;
+    if (span.end_ns <= span.begin_ns)
+        return;
+    ARRAY_ADD(sweep->moments, sweep->n_moments, begins);
+    ARRAY_ADD(sweep->moments, sweep->n_moments, ends);
 }
 
 static void widen(struct span *span, const struct entry *entry)
@@ -136,176 +105,98 @@ static void widen(struct span *span, const struct entry *entry)
     span->end_ns = entry->end_ns > span->end_ns ? entry->end_ns : span->end_ns;
 }
 
-static void take(struct lanes *lanes, uint32_t lane, bool wanted)
+/* Adds the round that was read; one of a rank alone is none. */
+static void end_round(struct sweep *sweep)
 {
-    struct span span = lanes->round[lane];
-    lanes->round[lane] = (struct span){.begin_ns = INT64_MAX, .end_ns = INT64_MIN, .lane = lane};
-    if (wanted && span.end_ns > span.begin_ns)
-        push(&lanes->used, span);
-}
-
-static bool of_several_nodes(const struct lanes *lanes, const struct rounds *rounds, const struct round *round)
-{
-    uint32_t first = NO_LANE;
-    for (size_t i = 0; i < round->n; i++) {
-        uint32_t node = place_of(lanes, &rounds->entries[round->first + i]).node;
-        if (first != NO_LANE && node != NO_LANE && node != first)
-            return true;
-        first = node != NO_LANE ? node : first;
-    }
-    return false;
-}
-
-/* Adds the spans of a round on the lanes of its ranks. */
-static void add_round(struct lanes *lanes, const struct rounds *rounds, const struct round *round)
-{
-    const struct entry *entries = rounds->entries + round->first;
-    bool several = of_several_nodes(lanes, rounds, round);
-    for (size_t i = 0; i < round->n; i++) {
-        struct place place = place_of(lanes, &entries[i]);
-        if (place.socket == NO_LANE)
+    size_t n = sweep->n_round;
+    uint32_t node = UINT32_MAX;
+    bool several = false;
+    sweep->n_round = 0;
+    for (size_t i = 0; n > 1 && i < n; i++) {
+        const struct entry *entry = &sweep->round[i];
+        if (entry->place.end == 0)
             continue;
-        widen(&lanes->round[place.socket], &entries[i]);
-        widen(&lanes->round[place.node], &entries[i]);
+        several = several || (node != UINT32_MAX && node != entry->place.first);
+        node = entry->place.first;
+        widen(&sweep->sockets[entry->place.socket], entry);
+        widen(&sweep->nics[entry->place.first], entry);
     }
-    for (size_t i = 0; i < round->n; i++) {
-        struct place place = place_of(lanes, &entries[i]);
-        if (place.socket == NO_LANE)
+    for (size_t i = 0; n > 1 && i < n; i++) {
+        const struct entry *entry = &sweep->round[i];
+        struct place place = entry->place;
+        if (place.end == 0)
             continue;
-        take(lanes, place.socket, true);
-        take(lanes, place.node, several);
+        struct span *on_socket = &sweep->sockets[place.socket];
+        struct moment begins = {.rank = -1, .several = several};
+        /* Mostly a round has one rank on a socket. */
+        begins.rounds = entry->begin_ns == on_socket->begin_ns && entry->end_ns == on_socket->end_ns;
+        add_moments(sweep, place.socket, (struct span){entry->begin_ns, entry->end_ns}, begins);
+        if (begins.rounds == 0)
+            add_moments(sweep, place.socket, *on_socket, (struct moment){.rounds = 1});
+        for (uint32_t socket = place.first; several && socket < place.end; socket++)
+            add_moments(sweep, socket, sweep->nics[place.first], (struct moment){.nic_rounds = 1});
+        *on_socket = sweep->nics[place.first] = no_span;
     }
 }
 
-static int compare_spans(const void *left, const void *right)
+static int read_rounds(sqlite3 *database, const char *path, struct sweep *sweep, struct error *error)
 {
-    const struct span *a = left, *b = right;
-    return ORDER(a->lane, b->lane) ?: ORDER(a->begin_ns, b->begin_ns);
-}
-
-static double length_ns(const struct span *span)
-{
-    return (double)span->end_ns - (double)span->begin_ns;
-}
-
-/* Adds a segment that begins no earlier than those there; time that it shares with them counts once. */
-static void add_segment(struct spans *segments, struct span segment)
-{
-    struct span *last = segments->n > 0 ? &segments->items[segments->n - 1] : NULL;
-    if (last != NULL && segment.begin_ns <= last->end_ns) {
-        last->end_ns = segment.end_ns > last->end_ns ? segment.end_ns : last->end_ns;
-        return;
+    struct cursor rows;
+    int64_t round = 0;
+    cursor_open(&rows, database, path,
+                "SELECT round_id, rank, begin_ns, end_ns FROM round_process ORDER BY round_id, rank", error);
+    while (cursor_next(&rows)) {
+        uint64_t rank = (uint64_t)cursor_integer(&rows, 1);
+        struct entry entry = {cursor_integer(&rows, 2), cursor_integer(&rows, 3),
+                              rank < sweep->n_places ? sweep->places[rank] : (struct place){0}};
+        if (sweep->n_round > 0 && cursor_integer(&rows, 0) != round)
+            end_round(sweep);
+        round = cursor_integer(&rows, 0);
+        ARRAY_ADD(sweep->round, sweep->n_round, entry);
+        sweep->time_ns += fmax((double)entry.end_ns - (double)entry.begin_ns, 0);
     }
-    segment.before_ns = last != NULL ? last->before_ns + length_ns(last) : 0;
-    push(segments, segment);
+    end_round(sweep);
+    return cursor_close(&rows);
 }
 
-/* Finds the crowded segments of each lane: where a span begins before another has ended, both are under way until one
- * of them ends. */
-static void find_crowded(struct lanes *lanes)
+static int compare_moments(const void *left, const void *right)
 {
-    int64_t until_ns = INT64_MIN;
-    if (lanes->used.n > 1)
-        qsort(lanes->used.items, lanes->used.n, sizeof *lanes->used.items, compare_spans);
-    for (size_t i = 0; i < lanes->used.n; i++) {
-        struct span span = lanes->used.items[i], both = span;
-        if (i == 0 || span.lane != lanes->used.items[i - 1].lane)
-            until_ns = INT64_MIN;
-        both.end_ns = span.end_ns < until_ns ? span.end_ns : until_ns;
-        if (both.end_ns > both.begin_ns)
-            add_segment(&lanes->crowded[span.lane], both);
-        until_ns = span.end_ns > until_ns ? span.end_ns : until_ns;
-    }
+    const struct moment *a = left, *b = right;
+    return ORDER(a->socket, b->socket) ?: ORDER(a->at_ns, b->at_ns);
 }
 
-/* Unites two lists of segments into one. */
-static void unite(const struct spans *a, const struct spans *b, struct spans *both)
+/* Returns the crowded part of the time of ranks in rounds. */
+static double sum_crowded(struct sweep *sweep)
 {
-    for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
-        bool first = k == b->n || (i < a->n && a->items[i].begin_ns <= b->items[k].begin_ns);
-        add_segment(both, first ? a->items[i++] : b->items[k++]);
+    double crowded_ns = 0, socket_ns = 0, either_ns = 0; /* crowded so far: the socket; the socket or the NIC */
+    int64_t rounds = 0, nic_rounds = 0;
+    if (sweep->n_moments > 1)
+        qsort(sweep->moments, sweep->n_moments, sizeof *sweep->moments, compare_moments);
+    for (size_t i = 0; i < sweep->n_moments; i++) {
+        const struct moment *moment = &sweep->moments[i];
+        /* All that begins on a socket also ends there. */
+        double since_ns = rounds + nic_rounds > 0 ? (double)moment->at_ns - (double)moment[-1].at_ns : 0;
+        socket_ns += rounds > 1 ? since_ns : 0;
+        either_ns += rounds > 1 || nic_rounds > 1 ? since_ns : 0;
+        crowded_ns += moment->rank * (moment->several ? either_ns : socket_ns);
+        rounds += moment->rounds;
+        nic_rounds += moment->nic_rounds;
     }
-}
-
-static void unite_with_nics(struct lanes *lanes)
-{
-    for (size_t rank = 0; rank < lanes->n_ranks; rank++) {
-        struct place place = lanes->ranks[rank];
-        if (place.socket != NO_LANE && lanes->with_nic[place.socket].items == NULL)
-            unite(&lanes->crowded[place.socket], &lanes->crowded[place.node], &lanes->with_nic[place.socket]);
-    }
-}
-
-/* Returns how much of the time before at_ns lies in the segments. */
-static double crowded_before(const struct spans *segments, int64_t at_ns)
-{
-    size_t low = 0, high = segments->n; /* the first segment that ends behind at_ns */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (segments->items[middle].end_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == segments->n)
-        return low > 0 ? segments->items[low - 1].before_ns + length_ns(&segments->items[low - 1]) : 0;
-    const struct span *segment = &segments->items[low];
-    return segment->before_ns + fmax((double)at_ns - (double)segment->begin_ns, 0);
-}
-
-/* Returns the crowded share of all time in rounds, NaN without any time. */
-static double sum_share(const struct lanes *lanes, const struct rounds *rounds)
-{
-    double time_ns = 0, crowded_ns = 0;
-    for (size_t i = 0; i < rounds->n; i++) {
-        const struct round *round = &rounds->items[i];
-        bool several = of_several_nodes(lanes, rounds, round);
-        for (size_t k = 0; k < round->n; k++) {
-            const struct entry *entry = &rounds->entries[round->first + k];
-            uint32_t socket = place_of(lanes, entry).socket;
-            if (entry->end_ns <= entry->begin_ns)
-                continue;
-            time_ns += (double)entry->end_ns - (double)entry->begin_ns;
-            if (socket == NO_LANE || round->n < 2)
-                continue;
-            const struct spans *segments = several ? &lanes->with_nic[socket] : &lanes->crowded[socket];
-            crowded_ns += crowded_before(segments, entry->end_ns) - crowded_before(segments, entry->begin_ns);
-        }
-    }
-    return time_ns > 0 ? crowded_ns / time_ns : NAN;
-}
-
-static void release(struct lanes *lanes, struct rounds *rounds)
-{
-    for (uint32_t lane = 0; lanes->crowded != NULL && lane < lanes->n; lane++) {
-        free(lanes->crowded[lane].items);
-        free(lanes->with_nic[lane].items);
-    }
-    free(lanes->ranks);
-    free(lanes->crowded);
-    free(lanes->with_nic);
-    free(lanes->round);
-    free(lanes->used.items);
-    free(rounds->items);
-    free(rounds->entries);
+    return crowded_ns;
 }
 
 int concurrent_rounds_share(sqlite3 *database, const char *path, double *share, struct error *error)
 {
-    struct lanes lanes = {0};
-    struct rounds rounds = {0};
-    int result = read_places(database, path, &lanes, error);
+    struct sweep sweep = {0};
+    int result = read_places(database, path, &sweep, error);
     if (result == 0)
-        result = read_rounds(database, path, &rounds, error);
-    if (result == 0) {
-        make_lanes(&lanes);
-        for (size_t i = 0; i < rounds.n; i++)
-            if (rounds.items[i].n > 1)
-                add_round(&lanes, &rounds, &rounds.items[i]);
-        find_crowded(&lanes);
-        unite_with_nics(&lanes);
-        *share = sum_share(&lanes, &rounds);
-    }
-    release(&lanes, &rounds);
+        result = read_rounds(database, path, &sweep, error);
+    if (result == 0)
+        *share = sweep.time_ns > 0 ? sum_crowded(&sweep) / sweep.time_ns : NAN;
+    free(sweep.places);
+    free(sweep.sockets);
+    free(sweep.nics);
+    free(sweep.round);
+    free(sweep.moments);
     return result;
 }

@@ -13,7 +13,7 @@
 /* Finds the share of the time of all ranks in rounds that passes while another round is under way on the rank's socket;
  * NaN without rounds. For a round of several nodes, another round of several nodes on its node counts too, as they
  * share the NIC. A round is under way on a socket from its first rank's post there to the last completion; rounds of
- * one rank alone do not count. Holds 24 bytes a rank of a round meanwhile. Returns 0, or -1 with the reason. */
+ * one rank alone do not count. Returns 0, or -1 with the reason. */
 int concurrent_rounds_share(sqlite3 *database, const char *path, double *share, struct error *error);
 
 #endif
