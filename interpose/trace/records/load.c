@@ -1,15 +1,373 @@
 /* Reads one process after the other, by rank. The records of one thread come in the order of its calls; with several
  * lanes what is kept of a process is sorted by time. Records that name a communicator or a rank that does not exist are
  * damaged. There are millions of operations and completion calls. Of these only that is noted which the last reading
- * has to know beforehand: call sites, where the process posted, when it ended. */
+ * has to know beforehand: call sites, where the process posted, when it ended.
+ *
+ * Processes number their persistent requests, partitions and stacks for themselves. A record may lie before the one
+ * that it names (in another thread's lane): such numbers are kept as they are and resolved once the process is read. */
 #include "interpose/trace/records/records.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/trace/communicators/communicators.h"
+#include "interpose/trace/gather/bursts.h"
+#include "interpose/trace/site/callsite.h"
 #include "share/base/array.h"
-#include "share/base/order.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
+#include "share/base/order.h"
+
+/* Calls of one function on one communicator of the process. */
+struct skipped_call {
+    struct spool_ghost_entry entry;
+    int64_t at_ns, until_ns; /* all were made between these */
+};
+
+/* The joint calls of a lane that lie outside of bursts: what has been read since the last time that they were added. */
+struct outside {
+    struct skipped_call *calls; /* [n_calls] */
+    size_t n_calls;
+    struct map numbers;
+    int64_t place;          /* of the last record */
+    int64_t at_ns;          /* latest time that is known to lie before what comes next */
+    uint64_t ticks;         /* of the last record that the last reading takes */
+    size_t span;            /* the next one to be noted */
+    uint32_t next_sequence; /* of the chunk behind those before */
+    struct spool_folded folded;
+};
+
+struct loader {
+    struct trace *trace;
+    struct communicator_table communicators;
+    struct callsite_table callsites;
+    struct map persistents; /* within one process: number -> trace.persistents */
+    struct map partitions;  /* within one process: number -> trace.partitions */
+    struct map stacks;      /* within one process: number -> trace.stacks */
+    struct map stack_ids;   /* within the run: hash of the frames -> trace.stacks */
+    const struct trace_node *node;
+    struct trace_process *process;
+    uint32_t rank;
+    uint32_t lane;
+    uint32_t partitioned; /* origin of the record just read if that was a partitioned operation, else TRACE_NONE */
+    bool left_out;        /* the record just read was an operation outside of all bursts */
+    struct outside outside;
+    size_t clock_hint;
+    uint64_t last_ticks; /* the latest ticks of the process so far */
+    size_t first_origin; /* the process's first origin */
+    size_t first_persistent;
+    size_t first_partition_event;
+};
+
+/* Returns the node's time of a moment, which the process lived to see. */
+static int64_t loader_ns(struct loader *loader, uint64_t ticks)
+{
+    int64_t ns = clock_ns(loader->node, loader->process, ticks, &loader->clock_hint);
+    if (ns > loader->process->end_ns)
+        loader->process->end_ns = ns;
+    return ns;
+}
+
+/* Returns the time of what may not have happened (ticks 0). */
+static int64_t loader_optional_ns(struct loader *loader, uint64_t ticks)
+{
+    return ticks == 0 ? TRACE_NO_TIME : loader_ns(loader, ticks);
+}
+
+/* Returns when a call returned that took so many ticks; one that is not SPOOL_NONBLOCKING returned at its end. */
+static int64_t loader_return_ns(struct loader *loader, uint16_t flags, uint64_t begin_ticks, uint32_t call_ticks,
+                                uint64_t end_ticks)
+{
+    bool ended = end_ticks != 0;
+    return loader_ns(loader, flags & SPOOL_NONBLOCKING ? begin_ticks + call_ticks : ended ? end_ticks : begin_ticks);
+}
+
+/* Notes number -> index in the map of a process, only for the first record of that number; returns whether it was new.
+ */
+static bool loader_note(struct map *map, uint32_t number, size_t index)
+{
+    uint32_t *known = map_at(map, (struct map_key){number, 0, 0});
+    if (*known != MAP_ABSENT)
+        return false;
+    *known = (uint32_t)index;
+    return true;
+}
+
+/* Returns what a number of the process stands for: TRACE_NONE for 0, and for one that no record has, which is damage
+ * unless records are known to be lost. */
+static uint32_t loader_resolve(struct loader *loader, const struct map *map, uint32_t number)
+{
+    if (number == 0)
+        return TRACE_NONE;
+    uint32_t index = map_find(map, (struct map_key){number, 0, 0});
+    if (index != MAP_ABSENT)
+        return index;
+    const struct spool *spool = loader->process->spool;
+    uint64_t lost = spool->cut_off;
+    for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+        lost += spool->header.lost[i] > 0;
+    loader->process->damaged += lost == 0 && !loader->trace->bursts.thinned;
+    return TRACE_NONE;
+}
+
+/* True if MPI may have rejected the call after a look at what it named. */
+static bool may_be_rejected(const struct spool_operation *record)
+{
+    return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);
+}
+
+bool operation_known(const struct trace *trace, const struct trace_process *process,
+                     const struct spool_operation *record)
+{
+    uint32_t communicator =
+        record->communicator < process->n_communicators ? process->communicators[record->communicator] : TRACE_NONE;
+    if (communicator == TRACE_NONE)
+        return false;
+    const struct trace_communicator *known = &trace->communicators[communicator];
+    return record->peer < (known->remote_size > 0 ? known->remote_size : known->size) || may_be_rejected(record);
+}
+
+bool operation_rejected(const struct spool_operation *record)
+{
+    return record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record);
+}
+
+bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
+                  uint64_t *ticks)
+{
+    const struct spool_operation *operation = (const void *)record;
+    const struct spool_call *call = (const void *)record;
+    const struct spool_idle *idle = (const void *)record;
+    switch (*record) {
+    case SPOOL_OPERATION:
+        *ticks = operation->post_ticks + (operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0);
+        return operation_known(trace, process, operation);
+    case SPOOL_CALL:
+        *ticks = call->begin_ticks;
+        return true;
+    case SPOOL_IDLE:
+        *ticks = idle->begin_ticks;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Where a run is thinned, joint calls outside of bursts become no rows, but others are numbered by how many went
+ * before: they are kept as calls with SPOOL_OFF, each for many. A lane's records outside of bursts are
+ * counted here as they are read, and chunks that are gone by the ghosts which stand for them.
+ *
+ * When the calls of a gap were made is not known better than that they lie between its lane's records before and behind
+ * it. Where the lane was silent during a burst between these, it is unknown how many of them went before it: then calls
+ * of another lane in that burst, on the same communicator, get no number. */
+
+/* Later than all times of a run. */
+static const int64_t never_ns = INT64_C(1) << 60;
+
+bool access_is_collective(uint16_t function)
+{
+    enum mpistair_family family = function_family(function);
+    return family != FAMILY_FILE && family != FAMILY_FILE_REQUEST;
+}
+
+static bool is_access(uint16_t function)
+{
+    return function_is_of_file(function) || function_is_one_sided(function);
+}
+
+static bool is_joint(uint16_t function)
+{
+    if (function_is_of_file(function))
+        return access_is_collective(function);
+    return !is_access(function) || function == FN_Win_fence ||
+           IS_ONE_OF(function_family(function), FAMILY_WIN_CREATE, FAMILY_WIN_FREE);
+}
+
+/* Adds the calls as one that stands for all. */
+static void add_skipped(struct loader *loader, const struct skipped_call *call)
+{
+    struct trace *trace = loader->trace;
+    const struct spool_ghost_entry *entry = &call->entry;
+    if (entry->sort < GHOST_JOINT || entry->count == 0)
+        return;
+    uint32_t communicator = communicator_of(&loader->communicators, trace, entry->communicator);
+    if (entry->sort - GHOST_JOINT >= FN_COUNT || communicator == TRACE_NONE) {
+        loader->process->damaged++;
+        return;
+    }
+    uint16_t function = (uint16_t)(entry->sort - GHOST_JOINT);
+    uint32_t further = entry->count > UINT32_MAX ? UINT32_MAX : (uint32_t)(entry->count - 1);
+    if (!is_joint(function))
+        return;
+    if (is_access(function))
+        TRACE_ADD(trace->accesses, trace->n_accesses,
+                  (struct trace_access){.begin_ns = call->at_ns,
+                                        .call_end_ns = call->at_ns,
+                                        .end_ns = call->until_ns,
+                                        .rank = loader->rank,
+                                        .communicator = communicator,
+                                        .target = -1,
+                                        .offset = -1,
+                                        .callsite = TRACE_NONE,
+                                        .further = further,
+                                        .function = function,
+                                        .flags = SPOOL_OFF});
+    else
+        TRACE_ADD(trace->collectives, trace->n_collectives,
+                  (struct trace_collective){.begin_ns = call->at_ns,
+                                            .call_end_ns = call->at_ns,
+                                            .end_ns = call->until_ns,
+                                            .rank = loader->rank,
+                                            .communicator = communicator,
+                                            .callsite = TRACE_NONE,
+                                            .persistent = (uint32_t)entry->peer,
+                                            .root = -1,
+                                            .further = further,
+                                            .function = function,
+                                            .flags = SPOOL_OFF});
+}
+
+/* Adds what was counted of records. */
+static void add_counted(struct loader *loader)
+{
+    struct outside *outside = &loader->outside;
+    for (size_t i = 0; i < outside->n_calls; i++) {
+        outside->calls[i].at_ns = outside->calls[i].until_ns = outside->at_ns;
+        add_skipped(loader, &outside->calls[i]);
+    }
+    outside->n_calls = 0;
+    map_clear(&outside->numbers);
+}
+
+static void count_record(struct outside *outside, const uint8_t *record)
+{
+    struct spool_ghost_entry entry;
+    if (!spool_ghost_of(record, &entry) || entry.sort < GHOST_JOINT)
+        return;
+    struct map_key key = {(uint64_t)entry.communicator << 32 | entry.sort, (uint32_t)entry.peer, 0};
+    uint32_t number = map_number(&outside->numbers, key, outside->n_calls);
+    if (number == outside->n_calls)
+        ARRAY_ADD(outside->calls, outside->n_calls, (struct skipped_call){.entry = entry});
+    else
+        outside->calls[number].entry.count++;
+}
+
+/* Counts calls of gaps[n] between two times. */
+static void count_gaps(struct loader *loader, const struct spool_gap *gaps, size_t n, int64_t at_ns, int64_t until_ns)
+{
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < gaps[i].n; k++)
+            add_skipped(loader, &(struct skipped_call){gaps[i].entries[k], at_ns, until_ns});
+}
+
+static void lose_count(struct trace_process *process, int64_t ns)
+{
+    if (process->uncounted_ns == TRACE_NO_TIME || ns < process->uncounted_ns)
+        process->uncounted_ns = ns;
+}
+
+/* Counts the chunks of the lane that are gone before `sequence`, with the time of what comes behind them. */
+static void pass_gap(struct loader *loader, uint32_t lane, uint32_t sequence, int64_t place, int64_t next_ns)
+{
+    struct outside *outside = &loader->outside;
+    size_t begin, end;
+    if (sequence == outside->next_sequence)
+        return;
+    add_counted(loader);
+    bool whole = gaps_between(outside->folded.gaps, outside->folded.n_gaps, lane, outside->next_sequence, sequence,
+                              &begin, &end);
+    bool silent = place > (outside->place | 1) + (place_is_inside(outside->place) ? 2 : 0);
+    if (end > begin)
+        count_gaps(loader, outside->folded.gaps + begin, end - begin, outside->at_ns,
+                   silent ? next_ns : outside->at_ns);
+    if (!whole)
+        lose_count(loader->process, outside->at_ns);
+}
+
+static void joint_begin_process(struct loader *loader)
+{
+    spool_folded_read(loader->process->spool, &loader->outside.folded);
+}
+
+static void joint_begin_lane(struct loader *loader, const struct trace_lane *lane)
+{
+    struct outside *outside = &loader->outside;
+    outside->place = INT64_MIN / 2;
+    outside->at_ns = loader->process->begin_ns;
+    outside->ticks = 0;
+    outside->span = lane->first_span;
+    outside->next_sequence = 0;
+}
+
+/* Returns whether the record has a time, and sets *ticks to it. */
+static bool record_time(struct loader *loader, const uint8_t *record, uint64_t *ticks)
+{
+    struct outside *outside = &loader->outside;
+    switch (*record) {
+    case SPOOL_COLLECTIVE:
+        *ticks = ((const struct spool_collective *)(const void *)record)->begin_ticks;
+        return true;
+    case SPOOL_ACCESS:
+        *ticks = ((const struct spool_access *)(const void *)record)->begin_ticks;
+        return true;
+    case SPOOL_PARTITION:
+        *ticks = ((const struct spool_partition *)(const void *)record)->ticks;
+        return true;
+    default:
+        if (!record_order(loader->trace, loader->process, record, ticks))
+            return false;
+        *ticks = outside->ticks = *ticks > outside->ticks ? *ticks : outside->ticks;
+        return true;
+    }
+}
+
+/* Takes the next record of the lane, from that span. Returns whether it lies inside a burst. */
+static bool joint_take(struct loader *loader, const uint8_t *record, size_t span)
+{
+    struct outside *outside = &loader->outside;
+    const struct spool *spool = loader->process->spool;
+    uint64_t ticks;
+    if (!record_time(loader, record, &ticks))
+        return true;
+    int64_t ns = clock_ns(loader->node, loader->process, ticks, &loader->clock_hint);
+    int64_t place = burst_place(loader->trace, loader->process, ns);
+    for (; outside->span <= span; outside->span++) {
+        pass_gap(loader, spool->spans[outside->span].lane, spool->spans[outside->span].sequence, place, ns);
+        outside->next_sequence = spool->spans[outside->span].sequence + 1;
+    }
+    bool inside = place_is_inside(place);
+    if (place != outside->place)
+        add_counted(loader);
+    int64_t at_ns = inside ? burst_end_ns(loader->trace, loader->process, place) : ns;
+    outside->at_ns = at_ns > outside->at_ns ? at_ns : outside->at_ns;
+    outside->place = place;
+    if (!inside)
+        count_record(outside, record);
+    return inside;
+}
+
+static void joint_end_lane(struct loader *loader, const struct trace_lane *lane)
+{
+    pass_gap(loader, lane->number, UINT32_MAX, INT64_MAX, never_ns);
+    add_counted(loader);
+}
+
+static void joint_end_process(struct loader *loader)
+{
+    struct outside *outside = &loader->outside;
+    const struct trace_process *process = loader->process;
+    for (size_t i = 0; i < outside->folded.n_gaps; i++) {
+        size_t lane = 0;
+        while (lane < process->n_lanes && process->lanes[lane].number != outside->folded.gaps[i].lane)
+            lane++;
+        if (lane == process->n_lanes)
+            count_gaps(loader, &outside->folded.gaps[i], 1, process->begin_ns, never_ns);
+    }
+    spool_folded_free(&outside->folded);
+    map_release(&outside->numbers);
+    free(outside->calls);
+    outside->calls = NULL;
+}
 
 /* Counts the posts of each processor: there are few in one process. */
 static void count_post(struct loader *loader, int32_t cpu)
@@ -38,12 +396,46 @@ static void lose_from(struct trace_process *process, uint64_t ticks)
         process->lost_ticks = ticks;
 }
 
+/* Maximum number of entries of trace.rejected compared with a call; after that it gets an entry of its own. */
+enum { PLACES_COMPARED = 64 };
+
+/* A loop may make the same rejected call a million times, so calls are counted by rank, call site and function where
+ * they come close together. */
+static void note_rejected(struct loader *loader, const struct spool_operation *record)
+{
+    struct trace *trace = loader->trace;
+    uint32_t callsite = callsite_of(&loader->callsites, trace, record->site, record->post_ticks);
+    for (size_t i = trace->n_rejected; i > 0 && trace->n_rejected - i < PLACES_COMPARED; i--) {
+        struct trace_rejected *known = &trace->rejected[i - 1];
+        if (known->rank == loader->rank && known->callsite == callsite && known->function == record->function) {
+            known->calls++;
+            return;
+        }
+    }
+    TRACE_ADD(
+        trace->rejected, trace->n_rejected,
+        (struct trace_rejected){.rank = loader->rank, .callsite = callsite, .function = record->function, .calls = 1});
+}
+
+/* Puts what an operation has besides its own record into trace.origins. Returns its index, TRACE_NONE if there is
+ * nothing. */
+static uint32_t add_origin(struct loader *loader, const struct spool_operation *record)
+{
+    struct trace *trace = loader->trace;
+    if (!record_has_origin(record))
+        return TRACE_NONE;
+    trace_grow(&trace->origins, trace->n_origins, sizeof *trace->origins);
+    trace->origins[trace->n_origins] = (struct trace_origin){
+        .persistent = record->persistent, .stack = record->stack, .rank = loader->rank, .direction = record->direction};
+    return (uint32_t)trace->n_origins++;
+}
+
 /* Notes what has to be known of an operation before any is read for good. */
 static void note_operation(struct loader *loader, const struct spool_operation *record)
 {
     struct trace *trace = loader->trace;
     if (operation_rejected(record)) {
-        rejected_load(loader, record);
+        note_rejected(loader, record);
         return;
     }
     if (!operation_known(trace, loader->process, record)) {
@@ -53,7 +445,7 @@ static void note_operation(struct loader *loader, const struct spool_operation *
     }
     communicator_of(&loader->communicators, trace, record->communicator);
     callsite_of(&loader->callsites, trace, record->site, record->post_ticks);
-    uint32_t origin = loader->left_out ? TRACE_NONE : origin_load(loader, record);
+    uint32_t origin = loader->left_out ? TRACE_NONE : add_origin(loader, record);
     if (record->flags & SPOOL_PARTITIONED)
         loader->partitioned = origin;
     if (record->cpu_post >= 0)
@@ -103,6 +495,154 @@ static void add_collective(struct loader *loader, const struct spool_collective 
               });
 }
 
+static void add_persistent(struct loader *loader, const struct spool_persistent *record)
+{
+    struct trace *trace = loader->trace;
+    uint32_t communicator = communicator_of(&loader->communicators, trace, record->communicator);
+    bool collective = record->direction == UINT8_MAX;
+    if (communicator == TRACE_NONE || record->number == 0 || (!collective && record->direction > SPOOL_RECEIVE)) {
+        loader->process->damaged++;
+        return;
+    }
+    TRACE_ADD(trace->persistents, trace->n_persistents,
+              (struct trace_persistent){
+                  .begin_ns = loader_ns(loader, record->begin_ticks),
+                  .end_ns = loader_ns(loader, record->begin_ticks + record->call_ticks),
+                  .bytes = record->bytes,
+                  .rank = loader->rank,
+                  .number = record->number,
+                  .communicator = communicator,
+                  .peer = record->peer,
+                  .peer_world = -1,
+                  .tag = record->tag,
+                  .partitions = record->partitions,
+                  .ordinal = TRACE_NONE,
+                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
+                  .lane = record->lane,
+                  .function = record->function,
+                  .direction = record->direction,
+              });
+}
+
+/* Adds what lies right behind the record of its operation. */
+static void add_partitions(struct loader *loader, const struct spool_partitions *record)
+{
+    struct trace *trace = loader->trace;
+    if (loader->partitioned == TRACE_NONE || record->number == 0 ||
+        !loader_note(&loader->partitions, record->number, trace->n_partitions)) {
+        loader->process->damaged++;
+        return;
+    }
+    TRACE_ADD(trace->partitions, trace->n_partitions,
+              (struct trace_partitions){
+                  .first_ns = loader_optional_ns(loader, record->first_ticks),
+                  .last_ns = loader_optional_ns(loader, record->last_ticks),
+                  .origin = loader->partitioned,
+                  .done = record->done,
+                  .partitions = record->partitions,
+              });
+}
+
+static void add_partition(struct loader *loader, const struct spool_partition *record)
+{
+    struct trace *trace = loader->trace;
+    TRACE_ADD(trace->partition_events, trace->n_partition_events,
+              (struct trace_partition){
+                  .at_ns = loader_ns(loader, record->ticks),
+                  .partitions = record->number,
+                  .partition = record->partition,
+                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
+                  .function = record->function,
+              });
+}
+
+static void add_access(struct loader *loader, const struct spool_access *record)
+{
+    struct trace *trace = loader->trace;
+    uint32_t communicator = TRACE_NONE;
+    if (record->communicator != SPOOL_NO_COMMUNICATOR) {
+        communicator = communicator_of(&loader->communicators, trace, record->communicator);
+        if (communicator == TRACE_NONE || record->target >= trace->communicators[communicator].size) {
+            loader->process->damaged++;
+            return;
+        }
+    }
+    TRACE_ADD(trace->accesses, trace->n_accesses,
+              (struct trace_access){
+                  .begin_ns = loader_ns(loader, record->begin_ticks),
+                  .call_end_ns = loader_return_ns(loader, record->flags, record->begin_ticks, record->call_ticks,
+                                                  record->end_ticks),
+                  .end_ns = loader_optional_ns(loader, record->end_ticks),
+                  .bytes = record->bytes,
+                  .rank = loader->rank,
+                  .communicator = communicator,
+                  .target = record->target,
+                  .object = record->object,
+                  .offset = record->offset,
+                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
+                  .stack = record->stack,
+                  .function = record->function,
+                  .flags = record->flags,
+              });
+}
+
+static void add_mark(struct loader *loader, const struct spool_mark *record)
+{
+    struct trace *trace = loader->trace;
+    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
+    int64_t at_ns = loader_ns(loader, record->ticks);
+    trace->collectives[trace->n_collectives++] = (struct trace_collective){
+        .begin_ns = at_ns,
+        .call_end_ns = at_ns,
+        .end_ns = at_ns,
+        .rank = loader->rank,
+        .communicator = TRACE_NONE,
+        .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
+        .root = record->number,
+        .function = FN_Pcontrol,
+        .flags = record->flags,
+    };
+}
+
+static void add_frames(struct loader *loader, const struct spool_stack *record)
+{
+    uint64_t ticks = record->timed ? record->sites[record->frames] : loader->last_ticks;
+    struct trace *trace = loader->trace;
+    for (uint32_t i = 0; i < record->frames; i++) {
+        ARRAY_ADD(trace->frames, trace->n_frames, callsite_of(&loader->callsites, trace, record->sites[i], ticks));
+    }
+}
+
+/* Addresses differ between processes and call sites do not, so the frames are compared as call sites: by two
+ * independent 64-bit sums, as the kinds of rounds are. */
+static struct map_key stack_key(const struct trace *trace, size_t first)
+{
+    struct map_key sums = {0, 0, trace->n_frames - first};
+    for (size_t i = first; i < trace->n_frames; i++) {
+        sums.a += map_hash((struct map_key){i - first, trace->frames[i], 1});
+        sums.b += map_hash((struct map_key){i - first, trace->frames[i], 2});
+    }
+    return sums;
+}
+
+static void add_stack(struct loader *loader, const struct spool_stack *record)
+{
+    struct trace *trace = loader->trace;
+    size_t first = trace->n_frames;
+    if (record->number == 0 || record->frames == 0) {
+        loader->process->damaged++;
+        return;
+    }
+    add_frames(loader, record);
+    uint32_t id = map_number(&loader->stack_ids, stack_key(trace, first), trace->n_stacks);
+    if (id == trace->n_stacks)
+        TRACE_ADD(trace->stacks, trace->n_stacks, (struct trace_stack){first, record->frames});
+    else
+        trace->n_frames = first;
+    if (!loader_note(&loader->stacks, record->number, id))
+        loader->process->damaged++;
+}
+
 /* Compares collectives, or accesses, whose begin is their first member. */
 static int compare_begin(const void *left, const void *right)
 {
@@ -122,29 +662,50 @@ static void sort_new(void *array, size_t first, size_t end, size_t element_bytes
         }
 }
 
-static void add_rare(struct loader *loader, const uint8_t *record)
+static int compare_persistents(const void *left, const void *right)
 {
-    if (*record == SPOOL_COLLECTIVE)
-        add_collective(loader, (const void *)record);
-    else if (*record == SPOOL_PERSISTENT)
-        persistent_load(loader, (const void *)record);
-    else if (*record == SPOOL_PARTITION)
-        partition_load(loader, (const void *)record);
-    else if (*record == SPOOL_ACCESS)
-        access_load(loader, (const void *)record);
-    else if (*record == SPOOL_MARK)
-        mark_load(loader, (const void *)record);
-    else if (*record == SPOOL_STACK)
-        stack_load(loader, (const void *)record);
+    const struct trace_persistent *a = left, *b = right;
+    return ORDER(a->begin_ns, b->begin_ns) ?: ORDER(a->lane, b->lane) ?: ORDER(a->number, b->number);
 }
 
-/* Resolves the numbers that the process itself gave. */
+/* Resolves the numbers that the process itself gave, its requests being sorted by time. */
 static void resolve_numbers(struct loader *loader)
 {
-    stacks_resolve(loader);
-    accesses_resolve(loader);
-    persistents_resolve(loader);
-    partitions_resolve(loader);
+    struct trace *trace = loader->trace;
+    struct trace_process *process = loader->process;
+    size_t first = loader->first_persistent;
+    if (trace->n_persistents > first + 1)
+        qsort(trace->persistents + first, trace->n_persistents - first, sizeof *trace->persistents,
+              compare_persistents);
+    for (size_t i = first; i < trace->n_persistents; i++)
+        process->damaged += !loader_note(&loader->persistents, trace->persistents[i].number, i);
+    for (size_t i = loader->first_origin; i < trace->n_origins; i++) {
+        struct trace_origin *origin = &trace->origins[i];
+        origin->stack = loader_resolve(loader, &loader->stacks, origin->stack);
+        origin->persistent = loader_resolve(loader, &loader->persistents, origin->persistent);
+        if (origin->persistent != TRACE_NONE)
+            trace->persistents[origin->persistent].starts++;
+    }
+    for (size_t i = process->first_collective; i < trace->n_collectives; i++) {
+        struct trace_collective *collective = &trace->collectives[i];
+        collective->stack = loader_resolve(loader, &loader->stacks, collective->stack);
+        collective->persistent = loader_resolve(loader, &loader->persistents, collective->persistent);
+        if (collective->persistent != TRACE_NONE && !(collective->flags & SPOOL_OFF))
+            trace->persistents[collective->persistent].starts++;
+    }
+    for (size_t i = process->first_access; i < trace->n_accesses; i++)
+        trace->accesses[i].stack = loader_resolve(loader, &loader->stacks, trace->accesses[i].stack);
+    for (size_t i = loader->first_partition_event; i < trace->n_partition_events; i++) {
+        struct trace_partition *partition = &trace->partition_events[i];
+        uint32_t number = partition->partitions;
+        partition->partitions = loader_resolve(loader, &loader->partitions, number);
+        bool beyond = partition->partitions != TRACE_NONE &&
+                      partition->partition >= trace->partitions[partition->partitions].partitions;
+        if (number == 0 || beyond) {
+            process->damaged++;
+            partition->partitions = TRACE_NONE;
+        }
+    }
     map_release(&loader->stacks);
     map_release(&loader->persistents);
     map_release(&loader->partitions);
@@ -180,6 +741,46 @@ static void note_outside(struct loader *loader, const uint8_t *record)
     }
 }
 
+static void take_record(struct loader *loader, const uint8_t *record, bool inside)
+{
+    const void *any = record;
+    if (!inside && (*record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION)) {
+        note_outside(loader, record);
+        return;
+    }
+    switch (*record) {
+    case SPOOL_OPERATION:
+        note_operation(loader, any);
+        break;
+    case SPOOL_CALL:
+        note_call(loader, any);
+        break;
+    case SPOOL_IDLE:
+        note_idle(loader, any);
+        break;
+    case SPOOL_COLLECTIVE:
+        add_collective(loader, any);
+        break;
+    case SPOOL_PERSISTENT:
+        add_persistent(loader, any);
+        break;
+    case SPOOL_PARTITION:
+        add_partition(loader, any);
+        break;
+    case SPOOL_ACCESS:
+        add_access(loader, any);
+        break;
+    case SPOOL_MARK:
+        add_mark(loader, any);
+        break;
+    case SPOOL_STACK:
+        add_stack(loader, any);
+        break;
+    default:
+        break;
+    }
+}
+
 static void load_lane(struct loader *loader, struct trace_lane *lane)
 {
     struct spool_cursor cursor = {
@@ -191,20 +792,11 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
         joint_begin_lane(loader, lane);
     for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
         if (*record == SPOOL_PARTITIONS && !loader->left_out)
-            partitions_load(loader, (const void *)record);
+            add_partitions(loader, (const void *)record);
         loader->partitioned = TRACE_NONE;
         bool inside = !thinned || joint_take(loader, record, cursor.span);
         loader->left_out = !inside && *record == SPOOL_OPERATION;
-        if (!inside && (*record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION))
-            note_outside(loader, record);
-        else if (*record == SPOOL_OPERATION)
-            note_operation(loader, (const void *)record);
-        else if (*record == SPOOL_CALL)
-            note_call(loader, (const void *)record);
-        else if (*record == SPOOL_IDLE)
-            note_idle(loader, (const void *)record);
-        else
-            add_rare(loader, record);
+        take_record(loader, record, inside);
     }
     if (thinned)
         joint_end_lane(loader, lane);
@@ -313,6 +905,32 @@ static void load_process(struct loader *loader)
         sort_new(trace->collectives, process->first_collective, trace->n_collectives, sizeof *trace->collectives);
 }
 
+/* Counts the partitioned requests of each envelope, by rank, in the order of their making. */
+static void number_persistents(struct trace *trace)
+{
+    struct map latest = {0}; /* (rank, communicator, peer, tag, direction) -> the last such request */
+    for (uint32_t i = 0; i < trace->n_persistents; i++) {
+        struct trace_persistent *request = &trace->persistents[i];
+        if (request->partitions == 0 || request->direction > SPOOL_RECEIVE || request->peer_world < 0)
+            continue;
+        uint32_t *last =
+            map_at(&latest, (struct map_key){(uint64_t)request->rank << 32 | request->communicator,
+                                             (uint64_t)(uint32_t)request->peer << 32 | (uint32_t)request->tag,
+                                             request->direction});
+        request->ordinal = 0;
+        if (*last != MAP_ABSENT) {
+            struct trace_persistent *before = &trace->persistents[*last];
+            request->ordinal = before->ordinal + 1;
+            if (before->lane != request->lane && before->end_ns > request->begin_ns) {
+                before->uncertain |= DOUBT_THREADS;
+                request->uncertain |= DOUBT_THREADS;
+            }
+        }
+        *last = i;
+    }
+    map_release(&latest);
+}
+
 void trace_load(struct trace *trace)
 {
     struct loader loader = {.trace = trace};
@@ -335,5 +953,5 @@ void trace_load(struct trace *trace)
             request->peer_world = communicator_world_rank(trace, request->communicator, request->peer);
         request->communicator = communicator_context(trace, request->communicator);
     }
-    persistents_number(trace);
+    number_persistents(trace);
 }

@@ -4,27 +4,8 @@
  * recording_off counts both. */
 #include "interpose/trace/records/records.h"
 
-#include "interpose/database/row.h"
 #include "share/base/array.h"
 #include "share/base/order.h"
-
-void mark_load(struct loader *loader, const struct spool_mark *record)
-{
-    struct trace *trace = loader->trace;
-    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
-    int64_t at_ns = loader_ns(loader, record->ticks);
-    trace->collectives[trace->n_collectives++] = (struct trace_collective){
-        .begin_ns = at_ns,
-        .call_end_ns = at_ns,
-        .end_ns = at_ns,
-        .rank = loader->rank,
-        .communicator = TRACE_NONE,
-        .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
-        .root = record->number,
-        .function = FN_Pcontrol,
-        .flags = record->flags,
-    };
-}
 
 static void add_off(struct trace *trace, uint32_t rank, int64_t begin_ns)
 {
@@ -77,18 +58,4 @@ void marks_count(struct trace *trace, const struct trace_operation *operation, b
     struct trace_off *off = off_of(trace, operation);
     if (off != NULL)
         ++*(is_partner ? &off->partners : &off->operations);
-}
-
-int marks_write(const struct trace *trace, sqlite3 *database)
-{
-    struct row mark = row_prepare(database, "mark", 4), off = row_prepare(database, "recording_off", 5);
-    for (size_t i = 0; i < trace->n_collectives; i++) {
-        const struct trace_collective *call = &trace->collectives[i];
-        if (call->function == FN_Pcontrol && !(call->flags & SPOOL_BY_WINDOW))
-            row_insert(&mark, "ubiu", call->rank, call->root, call->begin_ns, call->callsite);
-    }
-    for (size_t i = 0; i < trace->n_offs; i++)
-        row_insert(&off, "uiiii", trace->offs[i].rank, trace->offs[i].begin_ns, trace->offs[i].end_ns,
-                   trace->offs[i].operations, trace->offs[i].partners);
-    return row_finish(&mark) | row_finish(&off);
 }

@@ -130,6 +130,12 @@ bool function_is_of_file(uint16_t function)
                      FAMILY_FILE_REQUEST_ALL, FAMILY_FILE_OPEN, FAMILY_FILE_CLOSE);
 }
 
+bool function_is_one_sided(uint16_t function)
+{
+    return IS_ONE_OF(function_family(function), FAMILY_RMA, FAMILY_RMA_REQUEST, FAMILY_WIN_CREATE, FAMILY_WIN_FREE,
+                     FAMILY_WIN_TEST);
+}
+
 void trace_eager_limits(const struct trace *trace, int64_t eager_bytes[2])
 {
     eager_bytes[0] = eager_bytes[1] = TRACE_NO_TIME;

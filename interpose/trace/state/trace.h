@@ -464,8 +464,9 @@ void trace_eager_limits(const struct trace *trace, int64_t eager_bytes[2]);
 const char *function_name(uint16_t function);
 /* Returns the function's family in mpi.tbl. */
 enum mpistair_family function_family(uint16_t function);
-/* True if the function is one on files. */
+/* True if the function is one on files, or on windows. */
 bool function_is_of_file(uint16_t function);
+bool function_is_one_sided(uint16_t function);
 
 /* True if the collective separates rounds, what lies before it from what lies behind it: no process leaves it before
  * all have entered it, or the program set it as a mark. Nonblocking and persistent collectives never do: none of their

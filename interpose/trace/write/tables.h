@@ -12,6 +12,9 @@ int write_run(const struct trace *trace, sqlite3 *database);
 int write_collectives(const struct trace *trace, sqlite3 *database);
 /* Rows of the table call. */
 int write_collective_calls(const struct trace *trace, sqlite3 *database);
+/* The tables persistent, origin, partition, rma, file_call, stack, rejected, mark, recording_off; and with calls the
+ * rows of `call` of windows and files. */
+int write_records(const struct trace *trace, sqlite3 *database, bool calls);
 int write_kinds(const struct trace *trace, sqlite3 *database);
 /* Numbers the joint calls of all ranks, before they are written. */
 void number_joint_calls(struct trace *trace);

@@ -14,7 +14,6 @@
 #include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/rows/sink.h"
 #include "share/base/installation.h"
-#include "interpose/trace/records/records.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "interpose/spool/readers.h"
@@ -80,10 +79,8 @@ static int write_rest(struct trace *trace, sqlite3 *database, bool calls)
     number_joint_calls(trace);
     if (write_run(trace, database) != 0 || bursts_write(trace, database) != 0 ||
         write_collectives(trace, database) != 0 || (calls && write_collective_calls(trace, database) != 0) ||
-        persistents_write(trace, database) != 0 || partitions_write(trace, database) != 0 ||
-        accesses_write(trace, database, calls) != 0 || write_joint_sums(trace, database) != 0 ||
-        stacks_write(trace, database) != 0 || rejected_write(trace, database) != 0 ||
-        marks_write(trace, database) != 0 || write_totals(trace, database) != 0)
+        write_records(trace, database, calls) != 0 || write_joint_sums(trace, database) != 0 ||
+        write_totals(trace, database) != 0)
         return -1;
     return write_kinds(trace, database);
 }

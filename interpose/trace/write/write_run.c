@@ -348,10 +348,9 @@ static int write_unnamed(const struct trace *trace, sqlite3 *database)
  * after the spool was closed. */
 static bool may_carry_messages(uint16_t function)
 {
-    return !function_is_of_file(function) &&
+    return !function_is_of_file(function) && !function_is_one_sided(function) &&
            !IS_ONE_OF(function_family(function), FAMILY_COUNTED, FAMILY_LOCAL, FAMILY_COLLECTIVE, FAMILY_ICOLLECTIVE,
-                      FAMILY_COLLECTIVE_INIT, FAMILY_PROBE, FAMILY_IPROBE, FAMILY_RMA, FAMILY_RMA_REQUEST,
-                      FAMILY_WIN_CREATE, FAMILY_WIN_FREE, FAMILY_WIN_TEST);
+                      FAMILY_COLLECTIVE_INIT, FAMILY_PROBE, FAMILY_IPROBE);
 }
 
 /* Takes a count so that all that is written adds up to an integer of SQL: counters of a damaged header may be anything.

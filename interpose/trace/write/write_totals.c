@@ -16,7 +16,6 @@
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/site/callsite.h"
 #include "share/base/memory.h"
-#include "share/base/one_of.h"
 
 enum { SLOTS_FIRST = 1 << 10, SLOTS_MOST = 1 << 20 };
 
@@ -77,12 +76,6 @@ static bool is_sound(const struct trace *trace, const struct trace_process *proc
     default:
         return true;
     }
-}
-
-static bool is_one_sided(uint16_t function)
-{
-    return IS_ONE_OF(function_family(function), FAMILY_RMA, FAMILY_RMA_REQUEST, FAMILY_WIN_CREATE, FAMILY_WIN_FREE,
-                     FAMILY_WIN_TEST);
 }
 
 /* Adds what the recorder has added up of records that it dropped. */
@@ -185,7 +178,7 @@ static void write_total(struct row *row, const struct trace *trace, int64_t rank
     if (idle)
         time = idle_time(total, rate);
     /* Other calls of a rank to a peer are one-sided. */
-    bool posts = total->peer != TOTAL_NO_PEER && !is_one_sided(total->function);
+    bool posts = total->peer != TOTAL_NO_PEER && !function_is_one_sided(total->function);
     row_insert(row, "iiuunbntbiiiibbo", rank, function_id(total->function),
                callsite_find_any(&process->callsites, total->site),
                known && posts ? communicator_context(trace, communicator) : communicator, peer,
