@@ -139,8 +139,7 @@ struct member {
 static int compare_members(const void *left, const void *right)
 {
     const struct member *a = left, *b = right;
-    int by_colour = ORDER(a->colour, b->colour), by_key = ORDER(a->key, b->key);
-    return by_colour != 0 ? by_colour : by_key != 0 ? by_key : ORDER(a->place, b->place);
+    return ORDER(a->colour, b->colour) ?: ORDER(a->key, b->key) ?: ORDER(a->place, b->place);
 }
 
 /* Makes the communicators of one creation, at which all members are. */
@@ -338,70 +337,33 @@ static uint64_t sum_of(const struct dumpi_array *array)
     return sum;
 }
 
-/* Stores a collective: its communicator, the bytes that this rank hands in, and its root. Returns whether it is one. */
+/* Which integers of a collective's record are its communicator, its root, and the number and datatype of what this rank
+ * hands in; -1: it has none, or its numbers are the first array. */
+static const struct collective {
+    uint16_t function;
+    int comm, root, count, type;
+} collectives[] = {
+    {FN_Barrier, 0, -1, -1, -1},  {FN_Bcast, 3, 2, 0, 1},     {FN_Gather, 4, 3, 1, 2},
+    {FN_Scatter, 4, 3, 1, 2},     {FN_Gatherv, 5, 4, 2, 3},   {FN_Scatterv, 6, 5, 3, 4},
+    {FN_Allgather, 4, -1, 0, 1},  {FN_Alltoall, 4, -1, 0, 1}, {FN_Allgatherv, 4, -1, 1, 2},
+    {FN_Alltoallv, 3, -1, -1, 1}, {FN_Reduce, 4, 3, 0, 1},    {FN_Allreduce, 3, -1, 0, 1},
+    {FN_Scan, 3, -1, 0, 1},       {FN_Exscan, 3, -1, 0, 1},   {FN_Reduce_scatter, 3, -1, -1, 1},
+};
+
+/* Stores a collective. Returns whether the call is one. */
 static bool take_collective(struct reader *reader, const struct import_call *call, const struct dumpi_record *record)
 {
     const int64_t *v = record->values;
-    int64_t comm, root = -1;
-    uint64_t bytes;
-    switch ((int)call->function) {
-    case FN_Barrier:
-        comm = v[0];
-        bytes = 0;
-        break;
-    case FN_Bcast:
-        comm = v[3];
-        root = v[2];
-        bytes = bytes_of(reader, v[0], v[1]);
-        break;
-    case FN_Gather:
-    case FN_Scatter:
-        comm = v[4];
-        root = v[3];
-        bytes = bytes_of(reader, v[1], v[2]);
-        break;
-    case FN_Gatherv:
-        comm = v[5];
-        root = v[4];
-        bytes = bytes_of(reader, v[2], v[3]);
-        break;
-    case FN_Scatterv:
-        comm = v[6];
-        root = v[5];
-        bytes = bytes_of(reader, v[3], v[4]);
-        break;
-    case FN_Allgather:
-    case FN_Alltoall:
-        comm = v[4];
-        bytes = bytes_of(reader, v[0], v[1]);
-        break;
-    case FN_Allgatherv:
-        comm = v[4];
-        bytes = bytes_of(reader, v[1], v[2]);
-        break;
-    case FN_Alltoallv:
-        comm = v[3];
-        bytes = sum_of(&record->arrays[0]) * dumpi_type_bytes(reader->file, v[1]);
-        break;
-    case FN_Reduce:
-        comm = v[4];
-        root = v[3];
-        bytes = bytes_of(reader, v[0], v[1]);
-        break;
-    case FN_Allreduce:
-    case FN_Scan:
-    case FN_Exscan:
-        comm = v[3];
-        bytes = bytes_of(reader, v[0], v[1]);
-        break;
-    case FN_Reduce_scatter:
-        comm = v[3];
-        bytes = sum_of(&record->arrays[0]) * dumpi_type_bytes(reader->file, v[1]);
-        break;
-    default:
+    const struct collective *of = collectives, *end = of + sizeof collectives / sizeof *collectives;
+    while (of < end && of->function != (uint16_t)call->function)
+        of++;
+    if (of == end)
         return false;
-    }
-    uint32_t index = index_of(reader, comm);
+    int64_t root = of->root < 0 ? -1 : v[of->root];
+    uint64_t bytes = of->type < 0     ? 0
+                     : of->count >= 0 ? bytes_of(reader, v[of->count], v[of->type])
+                                      : sum_of(&record->arrays[0]) * dumpi_type_bytes(reader->file, v[of->type]);
+    uint32_t index = index_of(reader, v[of->comm]);
     if (index != SPOOL_NO_COMMUNICATOR)
         import_collective(reader->process, call, index, bytes, root >= 0 && root <= INT32_MAX ? (int32_t)root : -1);
     return true;

@@ -9,6 +9,7 @@
 
 #include "interpose/import/causal.h"
 #include "share/base/array.h"
+#include "share/base/hash.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"
 #include "share/base/number.h"
@@ -39,20 +40,10 @@ struct goal_reader {
     uint64_t line, further_processors;
 };
 
-/* Returns the next word and goes behind it; NULL at the end. Words end at blanks; ':' and braces are words of their
- * own. */
+/* Returns the next word and goes behind it; NULL at the end. Words end at blanks. */
 static char *next_word(char **at)
 {
-    while (isspace((unsigned char)**at))
-        (*at)++;
-    if (**at == '\0')
-        return NULL;
-    char *word = *at;
-    while (**at != '\0' && !isspace((unsigned char)**at))
-        (*at)++;
-    if (**at != '\0')
-        *(*at)++ = '\0';
-    return word;
+    return strtok_r(NULL, " \t\n\v\f\r", at);
 }
 
 /* Reads `N`, or `Nb`. */
@@ -70,19 +61,11 @@ static int take_count(const char *word, uint64_t most, uint64_t *value)
     return 0;
 }
 
-static uint64_t label_hash(const char *label)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *label; label++)
-        hash = (hash ^ (unsigned char)*label) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static uint32_t *label_at(struct goal_reader *reader, const char *label)
 {
     uint64_t first = 0;
     memcpy(&first, label, strlen(label) < 8 ? strlen(label) : 8);
-    return map_at(&reader->labels, (struct map_key){label_hash(label), first, strlen(label)});
+    return map_at(&reader->labels, (struct map_key){hash_text(HASH_BASIS, label), first, strlen(label)});
 }
 
 /* Reads `send 10b to 1 tag 5 cpu 0` behind the label. */

@@ -9,6 +9,7 @@
 
 #include "interpose/import/import.h"
 #include "interpose/spool/writer.h"
+#include "interpose/trace/state/trace.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
@@ -26,14 +27,9 @@ struct import_process {
 
 int import_function(const char *name)
 {
-    static const char *const names[] = {
-#define NAME(name, family) "MPI_" #name,
-        MPISTAIR_FUNCTIONS(NAME)
-#undef NAME
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return (int)i;
+    for (uint16_t i = 0; i < FN_COUNT; i++)
+        if (strcmp(function_name(i), name) == 0)
+            return i;
     return -1;
 }
 

@@ -1,7 +1,6 @@
 /* Reads SimGrid's time-independent traces, as SMPI's replay takes them: a line an action, "PROCESS ACTION ...". A
  * file holds the actions of all processes, or names the files of each. It has no clock: computation is in flop,
  * taken for nanoseconds of a processor of 1 Gflop/s. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -46,17 +45,8 @@ struct words {
 static struct words split(char *line)
 {
     struct words words = {.n = 0};
-    while (words.n < MOST_WORDS) {
-        while (isspace((unsigned char)*line))
-            line++;
-        if (*line == '\0')
-            break;
-        words.word[words.n++] = line;
-        while (*line != '\0' && !isspace((unsigned char)*line))
-            line++;
-        if (*line != '\0')
-            *line++ = '\0';
-    }
+    for (char *word; words.n < MOST_WORDS && (word = strtok_r(NULL, " \t\n\v\f\r", &line)) != NULL;)
+        words.word[words.n++] = word;
     return words;
 }
 
