@@ -13,6 +13,7 @@
 #include "interpose/trace/communicators/partners.h"
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
+#include "share/base/order.h"
 
 /* The two sides of a call by which worlds meet agree in their sizes, crosswise, and are inside the call at one time:
  * accept, connect, join and MPI_Intercomm_create return only once all have met. A spawned process calls MPI_Init while
@@ -381,9 +382,7 @@ static int choose_group(const struct worlds *worlds, const char *run_key, uint32
 static int compare_start(const void *left, const void *right)
 {
     const struct world *a = left, *b = right;
-    if (a->started_unix_ns != b->started_unix_ns)
-        return a->started_unix_ns < b->started_unix_ns ? -1 : 1;
-    return strcmp(a->key, b->key);
+    return ORDER(a->started_unix_ns, b->started_unix_ns) ?: strcmp(a->key, b->key);
 }
 
 /* Returns the rank in the run of a meeting's process. */

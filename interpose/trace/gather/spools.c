@@ -16,6 +16,7 @@
 #include "interpose/trace/state/trace.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* Limits the size of a run: up to the first number one spool is proof enough, beyond it one of so many ranks must be
  * there. */
@@ -82,18 +83,10 @@ static int add_folder(const char *folder, struct spools *spools, struct error *e
 static int compare_spools(const void *left, const void *right)
 {
     const struct spool *a = left, *b = right;
-    int order = strcmp(a->header.run_key, b->header.run_key);
-    if (order != 0)
-        return order;
-    if (a->header.rank != b->header.rank)
-        return a->header.rank < b->header.rank ? -1 : 1;
-    if ((a->header.end == SPOOL_END_NONE) != (b->header.end == SPOOL_END_NONE))
-        return a->header.end == SPOOL_END_NONE ? 1 : -1;
-    if (a->cut_off + a->damaged != b->cut_off + b->damaged)
-        return a->cut_off + a->damaged < b->cut_off + b->damaged ? -1 : 1;
-    if (a->size != b->size)
-        return a->size > b->size ? -1 : 1;
-    return strcmp(a->path, b->path);
+    return strcmp(a->header.run_key, b->header.run_key) ?: ORDER(a->header.rank, b->header.rank)
+               ?: ORDER(a->header.end == SPOOL_END_NONE, b->header.end == SPOOL_END_NONE)
+               ?: ORDER(a->cut_off + a->damaged, b->cut_off + b->damaged) ?: ORDER(b->size, a->size)
+               ?: strcmp(a->path, b->path);
 }
 
 static bool is_kept(const struct spool *spool, const struct spool *previous, int32_t world_size)

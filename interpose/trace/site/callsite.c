@@ -122,49 +122,44 @@ static struct map_key key_by_time(uint64_t address, const struct module_stay *st
                         : (struct map_key){address, (uint64_t)stay->module + 1, stay->begin - stay->offset};
 }
 
+/* Returns the call site of an address that the stay (NULL: unknown) had, at all times where that is settled. */
+static uint32_t site_in(struct callsite_table *table, struct trace *trace, uint64_t address,
+                        const struct module_stay *stay, bool settled)
+{
+    struct process_callsites *process = &table->process;
+    uint32_t *id = map_at(&process->sites, (struct map_key){address, 0, 0});
+    if (!settled) {
+        *id = BY_TIME;
+        process->by_time = true;
+        id = map_at(&process->sites, key_by_time(address, stay));
+    }
+    if (*id == MAP_ABSENT)
+        *id = add_callsite(table, trace, address, stay, !settled);
+    return *id;
+}
+
 uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t first_ticks,
                          uint64_t last_ticks)
 {
-    struct process_callsites *process = &table->process;
     bool settled;
-    if (address == 0)
-        return TRACE_NONE;
-    uint32_t *id = map_at(&process->sites, (struct map_key){address, 0, 0});
-    if (*id != MAP_ABSENT && *id != BY_TIME)
-        return *id;
-    const struct module_stay *stay = stay_of(&process->modules, address, first_ticks, last_ticks, &settled);
-    if (settled)
-        return *id = add_callsite(table, trace, address, stay, false);
-    *id = BY_TIME;
-    process->by_time = true;
-    id = map_at(&process->sites, key_by_time(address, stay));
-    if (*id == MAP_ABSENT)
-        *id = add_callsite(table, trace, address, stay, true);
-    return *id;
+    uint32_t id = map_find(&table->process.sites, (struct map_key){address, 0, 0});
+    if (address == 0 || (id != MAP_ABSENT && id != BY_TIME))
+        return address == 0 ? TRACE_NONE : id;
+    const struct module_stay *stay = stay_of(&table->process.modules, address, first_ticks, last_ticks, &settled);
+    return site_in(table, trace, address, stay, settled);
 }
 
 void callsite_of_any(struct callsite_table *table, struct trace *trace, uint64_t address)
 {
-    struct process_callsites *process = &table->process;
     bool settled;
-    if (address == 0)
+    uint32_t id = map_find(&table->process.sites, (struct map_key){address, 0, 0});
+    if (address == 0 || (id != MAP_ABSENT && id != BY_TIME))
         return;
-    uint32_t *id = map_at(&process->sites, (struct map_key){address, 0, 0});
-    if (*id != MAP_ABSENT && *id != BY_TIME)
-        return;
-    const struct module_stay *stay = module_at(&process->modules, address - 1, 0, &settled);
-    if (settled) {
-        *id = add_callsite(table, trace, address, stay, false);
-        return;
-    }
-    *id = BY_TIME;
-    process->by_time = true;
-    stay = module_only(&process->modules, address - 1);
-    if (stay == NULL)
-        return;
-    id = map_at(&process->sites, key_by_time(address, stay));
-    if (*id == MAP_ABSENT)
-        *id = add_callsite(table, trace, address, stay, true);
+    const struct module_stay *stay = module_at(&table->process.modules, address - 1, 0, &settled);
+    if (!settled)
+        stay = module_only(&table->process.modules, address - 1);
+    if (settled || stay != NULL)
+        site_in(table, trace, address, stay, settled);
 }
 
 struct process_callsites callsites_take(struct callsite_table *table)
