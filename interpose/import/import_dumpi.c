@@ -14,6 +14,7 @@
 #include "share/base/array.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 #include "share/base/order.h"
 
 enum { DUMPI_END = 293, DUMPI_VALUES = 16, DUMPI_ARRAYS = 6 };
@@ -427,12 +428,8 @@ struct reader {
 
 static bool is_creation(const char *name)
 {
-    static const char *const names[] = {"MPI_Comm_dup",    "MPI_Comm_create", "MPI_Comm_split",
-                                        "MPI_Cart_create", "MPI_Cart_sub",    "MPI_Graph_create"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return WORD_IS_ONE_OF(name, "MPI_Comm_dup", "MPI_Comm_create", "MPI_Comm_split", "MPI_Cart_create", "MPI_Cart_sub",
+                          "MPI_Graph_create");
 }
 
 static struct creation creation_of(const struct dumpi_record *record)
@@ -440,7 +437,7 @@ static struct creation creation_of(const struct dumpi_record *record)
     const char *name = dumpi_functions[record->function].name;
     const int64_t *values = record->values;
     struct creation creation = {.function = record->function, .communicator = MAP_ABSENT};
-    bool old_is_second = strcmp(name, "MPI_Cart_sub") == 0 || strcmp(name, "MPI_Graph_create") == 0;
+    bool old_is_second = WORD_IS_ONE_OF(name, "MPI_Cart_sub", "MPI_Graph_create");
     creation.old = values[old_is_second ? 1 : 0];
     creation.made = values[record->n_values - 1];
     if (strcmp(name, "MPI_Comm_split") == 0) {

@@ -11,6 +11,7 @@
 #include "share/base/array.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 
 enum { MOST_RANKS = 1 << 16 };
 
@@ -325,12 +326,8 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
 
 static bool is_completion(enum mpistair_function function)
 {
-    static const uint16_t completions[] = {FN_Wait,    FN_Waitall,  FN_Waitany, FN_Waitsome, FN_Test,  FN_Testall,
-                                           FN_Testany, FN_Testsome, FN_Probe,   FN_Iprobe,   FN_Cancel};
-    for (size_t i = 0; i < sizeof completions / sizeof *completions; i++)
-        if (completions[i] == (uint16_t)function)
-            return true;
-    return false;
+    return IS_ONE_OF(function, FN_Wait, FN_Waitall, FN_Waitany, FN_Waitsome, FN_Test, FN_Testall, FN_Testany,
+                     FN_Testsome, FN_Probe, FN_Iprobe, FN_Cancel);
 }
 
 static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,

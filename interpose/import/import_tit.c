@@ -11,6 +11,7 @@
 #include "share/base/map.h"
 #include "share/base/memory.h"
 #include "share/base/number.h"
+#include "share/base/one_of.h"
 #include "share/base/text_file.h"
 
 enum { MOST_RANKS = 1 << 16, MOST_LINE_BYTES = 1 << 22, MOST_WORDS = 16, MOST_FILES = 1 << 16 };
@@ -168,10 +169,8 @@ static int take_action(struct tit_reader *reader, int32_t rank, const struct wor
 {
     const char *action = words->word[1];
     double amount = 0;
-    static const char *const ignored[] = {"comm_size", "comm_split", "comm_dup", "finalize", "location", "test"};
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-        if (strcmp(action, ignored[i]) == 0)
-            return 0;
+    if (WORD_IS_ONE_OF(action, "comm_size", "comm_split", "comm_dup", "finalize", "location", "test"))
+        return 0;
     if (strcmp(action, "init") == 0) {
         reader->ranks[rank].doubles = words->n > 2;
         return 0;
@@ -183,8 +182,7 @@ static int take_action(struct tit_reader *reader, int32_t rank, const struct wor
         causal_compute(&reader->causal, rank, (uint64_t)fmin(amount, ldexp(1, 62)), reader->line);
         return 0;
     }
-    if (strcmp(action, "send") == 0 || strcmp(action, "isend") == 0 || strcmp(action, "recv") == 0 ||
-        strcmp(action, "irecv") == 0)
+    if (WORD_IS_ONE_OF(action, "send", "isend", "recv", "irecv"))
         return take_message(reader, rank, words, error);
     if (strcmp(action, "wait") == 0)
         return take_wait(reader, rank, words, error);

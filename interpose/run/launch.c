@@ -18,6 +18,7 @@
 
 #include "share/base/installation.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 #include "share/base/settings.h"
 
 #define LIST            "OMPI_MCA_mca_base_env_list"
@@ -94,14 +95,9 @@ int launch_find_preload(char path[PATH_MAX], struct error *error)
  * behind its mpirun. */
 static bool is_openmpi_launcher(const char *command)
 {
-    static const char *const names[] = {"orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi"};
     char path[PATH_MAX];
-    if (!launch_find_command(command, path))
-        return false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(launch_base(path), names[i]) == 0)
-            return true;
-    return false;
+    return launch_find_command(command, path) &&
+           WORD_IS_ONE_OF(launch_base(path), "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi");
 }
 
 /* Recognises the runtime of a sanitizer: preloaded by the user, it stays in front of all others, as it wants. */

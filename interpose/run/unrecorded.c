@@ -17,17 +17,9 @@
 
 #include "interpose/run/launch.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 
 enum { SCRIPT_BYTES = 1 << 20 };
-
-/* True if a word is one of the names. */
-static bool is_name_of(const char *word, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(word, *names) == 0)
-            return true;
-    return false;
-}
 
 static bool print_reason(const char *subject, const char *what)
 {
@@ -38,10 +30,9 @@ static bool print_reason(const char *subject, const char *what)
 /* Looks at `env`, whose options stand behind it. */
 static bool look_at_env(char *const *words)
 {
-    static const char *const clear[] = {"-i", "-", "--ignore-environment", NULL};
     for (size_t i = 1; words[i] != NULL && (words[i][0] == '-' || strchr(words[i], '=') != NULL); i++) {
         bool next = strcmp(words[i], "-u") == 0 && words[i + 1] != NULL;
-        if (is_name_of(words[i], clear))
+        if (WORD_IS_ONE_OF(words[i], "-i", "-", "--ignore-environment"))
             return print_reason("env", "starts its program with an empty environment, without LD_PRELOAD: omit -i, or "
                                        "set LD_PRELOAD and the variables MPISTAIR_... after it");
         if (strcmp(words[i], "-uLD_PRELOAD") == 0 || strcmp(words[i], "--unset=LD_PRELOAD") == 0 ||
@@ -55,18 +46,16 @@ static bool look_at_env(char *const *words)
 /* Looks at a word of the command that may be a program which hands no environment on. */
 static bool look_at_word(char *const *words)
 {
-    static const char *const others[] = {"sudo", "doas", "su", "runuser", NULL};
-    static const char *const containers[] = {"docker", "podman", "apptainer", "singularity", "shifter", "ch-run", NULL};
-    static const char *const none[] = {"-genvnone", "-envnone", NULL};
     const char *name = launch_base(words[0]);
     if (strcmp(name, "env") == 0)
         return look_at_env(words);
-    if (is_name_of(name, others))
+    if (WORD_IS_ONE_OF(name, "sudo", "doas", "su", "runuser"))
         return print_reason(name, "does not pass LD_PRELOAD on: start mpistair run after it");
-    if (is_name_of(name, containers))
+    if (WORD_IS_ONE_OF(name, "docker", "podman", "apptainer", "singularity", "shifter", "ch-run"))
         return print_reason(name, "starts a container: pass LD_PRELOAD and MPISTAIR_... on by its own options, and "
                                   "make mpistair and the folder of the spools visible inside");
-    return is_name_of(name, none) && print_reason(name, "keeps the launcher from passing the environment on");
+    return WORD_IS_ONE_OF(name, "-genvnone", "-envnone") &&
+           print_reason(name, "keeps the launcher from passing the environment on");
 }
 
 /* True if a line of a script takes LD_PRELOAD away. */

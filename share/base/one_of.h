@@ -1,11 +1,13 @@
-/* Says whether a small number, as that of an MPI function or of a family of them, is in a list:
- * IS_ONE_OF(function, FN_Send, FN_Ssend). Nothing is allocated, so that the recorder has it as well. */
+/* Says whether a small number, as that of an MPI function or of a family of them, or a word is in a list:
+ * IS_ONE_OF(function, FN_Send, FN_Ssend), WORD_IS_ONE_OF(name, "docker", "podman"). Nothing is allocated, so that the
+ * recorder has it as well. */
 #ifndef MPISTAIR_BASE_ONE_OF_H
 #define MPISTAIR_BASE_ONE_OF_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline bool is_one_of(uint32_t number, const uint16_t *list, size_t n)
 {
@@ -16,5 +18,15 @@ static inline bool is_one_of(uint32_t number, const uint16_t *list, size_t n)
 
 #define IS_ONE_OF(number, ...)                                                                                         \
     is_one_of(number, (const uint16_t[]){__VA_ARGS__}, sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
+
+/* The list ends with NULL. */
+static inline bool word_is_one_of(const char *word, const char *const *list)
+{
+    while (*list != NULL && strcmp(*list, word) != 0)
+        list++;
+    return *list != NULL;
+}
+
+#define WORD_IS_ONE_OF(word, ...) word_is_one_of(word, (const char *const[]){__VA_ARGS__, NULL})
 
 #endif
