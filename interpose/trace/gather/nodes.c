@@ -23,11 +23,6 @@ static uint32_t find_node(struct trace *trace, const char *host)
     return TRACE_NONE;
 }
 
-static void add_pair(struct trace_node *node, struct spool_clock_pair pair)
-{
-    ARRAY_ADD(node->pairs, node->n_pairs, pair);
-}
-
 /* Adds the links of a leader: only those that were measured, so that a missing link_finalize leaves the other. */
 static void add_links(struct trace_node *node, const struct spool_header *header)
 {
@@ -90,7 +85,7 @@ static void add_pair_now(struct trace_node *node)
     /* The machine was booted again, or the base is long enough already. */
     if (node->n_pairs > 1 && (rate > 1.1 * rate_between(first, last) || rate < 0.9 * rate_between(first, last)))
         return;
-    add_pair(node, pair);
+    ARRAY_ADD(node->pairs, node->n_pairs, pair);
 #else
     (void)node;
 #endif
@@ -128,7 +123,7 @@ int nodes_build(const struct spools *spools, struct trace *trace, struct error *
             return error_set(error, "%s: another clock source than the other processes of host '%s' have", spool->path,
                              node->host);
         for (size_t k = 0; node->ticks && k < spool->n_pairs; k++)
-            add_pair(node, spool->pairs[k]);
+            ARRAY_ADD(node->pairs, node->n_pairs, spool->pairs[k]);
         if (spool->header.node_leader == spool->header.rank && node->leader == TRACE_NONE) {
             node->leader = (uint32_t)spool->header.rank;
             add_links(node, &spool->header);

@@ -604,15 +604,6 @@ static void add_mark(struct loader *loader, const struct spool_mark *record)
     };
 }
 
-static void add_frames(struct loader *loader, const struct spool_stack *record)
-{
-    uint64_t ticks = record->timed ? record->sites[record->frames] : loader->last_ticks;
-    struct trace *trace = loader->trace;
-    for (uint32_t i = 0; i < record->frames; i++) {
-        ARRAY_ADD(trace->frames, trace->n_frames, callsite_of(&loader->callsites, trace, record->sites[i], ticks));
-    }
-}
-
 /* Addresses differ between processes and call sites do not, so the frames are compared as call sites: by two
  * independent 64-bit sums, as the kinds of rounds are. */
 static struct map_key stack_key(const struct trace *trace, size_t first)
@@ -633,7 +624,9 @@ static void add_stack(struct loader *loader, const struct spool_stack *record)
         loader->process->damaged++;
         return;
     }
-    add_frames(loader, record);
+    uint64_t ticks = record->timed ? record->sites[record->frames] : loader->last_ticks;
+    for (uint32_t i = 0; i < record->frames; i++)
+        ARRAY_ADD(trace->frames, trace->n_frames, callsite_of(&loader->callsites, trace, record->sites[i], ticks));
     uint32_t id = map_number(&loader->stack_ids, stack_key(trace, first), trace->n_stacks);
     if (id == trace->n_stacks)
         TRACE_ADD(trace->stacks, trace->n_stacks, (struct trace_stack){first, record->frames});

@@ -78,12 +78,6 @@ static void doubt_left_over(const struct open_wildcards *open, struct envelope *
         envelope->doubt_ns = since_ns;
 }
 
-/* Returns the doubt about a receive of a thinned run, in which what is left over at the end says nothing. */
-static uint8_t doubt_before(const struct open_wildcards *open, const struct envelope *envelope, int64_t post_ns)
-{
-    return doubt_since(open, envelope) < post_ns ? DOUBT_WILDCARD : 0;
-}
-
 static int execute(sqlite3 *database, const char *sql)
 {
     return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
@@ -204,12 +198,6 @@ static struct envelope *envelope_at(struct matcher *matcher, struct map_key key)
     return &matcher->envelopes[found];
 }
 
-static struct envelope *envelope_of(struct matcher *matcher, const struct trace_operation *operation, uint32_t domain)
-{
-    return envelope_at(matcher, match_key(operation->rank, operation->direction, operation->peer_world,
-                                          operation->communicator, operation->tag, domain));
-}
-
 void match_count(struct matcher *matcher, struct map_key key, unsigned direction, uint64_t n, int64_t until_place)
 {
     struct envelope *envelope = envelope_at(matcher, key);
@@ -297,8 +285,8 @@ static void match_first(struct matcher *matcher, struct envelope *envelope)
     envelope->doubts |= lasting_doubts(sender);
     envelope->first[SPOOL_SEND] = sender->next;
     envelope->n_waiting[SPOOL_SEND]--;
-    if (trace->bursts.thinned)
-        envelope->doubts |= doubt_before(&matcher->open, envelope, taker->post_ns);
+    if (trace->bursts.thinned) /* what is left over at the end says nothing */
+        envelope->doubts |= doubt_since(&matcher->open, envelope) < taker->post_ns ? DOUBT_WILDCARD : 0;
     else if (taker->complete_ns == TRACE_NO_TIME)
         doubt_left_over(&matcher->open, envelope, taker->post_ns);
     pair(trace, envelope->doubts, send, receive);
@@ -339,7 +327,9 @@ void match_operation(struct matcher *matcher, uint32_t index)
         stay_alone(matcher, index);
         return;
     }
-    struct envelope *envelope = envelope_of(matcher, operation, domain);
+    struct envelope *envelope =
+        envelope_at(matcher, match_key(operation->rank, operation->direction, operation->peer_world,
+                                       operation->communicator, operation->tag, domain));
     envelope->n[operation->direction]++;
     check_overlap(trace, envelope, index);
     if (trace->bursts.thinned &&

@@ -279,11 +279,6 @@ static enum step_answer step_repeats(struct step_envelopes *envelopes, const str
     return all ? STEP_NO : STEP_NOT_KNOWN;
 }
 
-static void step_note_standing(struct step_envelopes *envelopes, const struct trace_operation *operation)
-{
-    *map_at(&envelopes->standing, envelope_as_posted(operation)) = 1;
-}
-
 static void step_note_all_standing(struct step_envelopes *envelopes)
 {
     for (size_t i = 0; i < envelopes->n_completed; i++)
@@ -460,7 +455,7 @@ static void take_completion(struct stepper *stepper, struct rounds *rounds, uint
             open_step(stepper, rounds, stepper->call == 0 ? at_ns : stepper->call_ns);
             stepper->opened_by = stepper->call == 0 ? UINT64_MAX : stepper->call;
             if (operation->direction == SPOOL_RECEIVE && !waited)
-                step_note_standing(&stepper->envelopes, operation);
+                *map_at(&stepper->envelopes.standing, envelope_as_posted(operation)) = 1;
         }
     }
     stepper->completing = true;
