@@ -70,20 +70,12 @@ bool gaps_between(const struct spool_gap *gaps, size_t n_gaps, uint32_t lane, ui
     return next == end_sequence;
 }
 
-static const struct trace_process *first_with_spool(const struct trace *trace)
-{
-    const struct trace_process *process = trace->processes;
-    while (process->spool == NULL)
-        process++;
-    return process;
-}
-
 int bursts_write(const struct trace *trace, sqlite3 *database)
 {
     if (!trace->bursts.thinned)
         return 0;
     struct row row = row_prepare(database, "burst", 2);
-    const struct trace_process *process = first_with_spool(trace);
+    const struct trace_process *process = trace_first_process(trace);
     const struct trace_node *node = &trace->nodes[process->node];
     /* From the first burst that may touch the run: a drift moves times by less than a period and a second. */
     int64_t first_ns = -node->offset_ns - period_ns(trace) - INT64_C(1000000000);

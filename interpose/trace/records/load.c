@@ -356,13 +356,9 @@ static void joint_end_process(struct loader *loader)
 {
     struct outside *outside = &loader->outside;
     const struct trace_process *process = loader->process;
-    for (size_t i = 0; i < outside->folded.n_gaps; i++) {
-        size_t lane = 0;
-        while (lane < process->n_lanes && process->lanes[lane].number != outside->folded.gaps[i].lane)
-            lane++;
-        if (lane == process->n_lanes)
+    for (size_t i = 0; i < outside->folded.n_gaps; i++)
+        if (!process_has_lane(process, outside->folded.gaps[i].lane))
             count_gaps(loader, &outside->folded.gaps[i], 1, process->begin_ns, never_ns);
-    }
     spool_folded_free(&outside->folded);
     map_release(&outside->numbers);
     free(outside->calls);

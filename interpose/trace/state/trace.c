@@ -71,6 +71,22 @@ void trace_grow(void *array, size_t n, size_t element_bytes)
     array_grow(array, n, element_bytes);
 }
 
+const struct trace_process *trace_first_process(const struct trace *trace)
+{
+    const struct trace_process *process = trace->processes;
+    while (process->spool == NULL)
+        process++;
+    return process;
+}
+
+bool process_has_lane(const struct trace_process *process, uint32_t lane)
+{
+    size_t i = 0;
+    while (i < process->n_lanes && process->lanes[i].number != lane)
+        i++;
+    return i < process->n_lanes;
+}
+
 uint32_t operation_new(struct trace *trace)
 {
     uint32_t index = trace->first_free;

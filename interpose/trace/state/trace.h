@@ -443,6 +443,11 @@ void trace_grow(void *array, size_t n, size_t element_bytes);
 /* Adds a value to such an array, as ARRAY_ADD does. */
 #define TRACE_ADD(array, n, ...) (trace_grow(&(array), (n), sizeof *(array)), (void)((array)[(n)++] = (__VA_ARGS__)))
 
+/* Returns the first process that left a spool, which there is. */
+const struct trace_process *trace_first_process(const struct trace *trace);
+/* True if the process has records of the lane. */
+bool process_has_lane(const struct trace_process *process, uint32_t lane);
+
 /* Returns an operation of the pool. It goes back once it is both passed and written. */
 uint32_t operation_new(struct trace *trace);
 void operation_passed(struct trace *trace, uint32_t operation);

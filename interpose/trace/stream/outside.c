@@ -54,14 +54,6 @@ static void count_gap(const struct outside_calls *outside, struct matcher *match
         match_count(matcher, outside->counts[i].key, outside->counts[i].direction, outside->counts[i].n, until_place);
 }
 
-static bool has_lane(const struct trace_process *process, uint32_t lane)
-{
-    size_t i = 0;
-    while (i < process->n_lanes && process->lanes[i].number != lane)
-        i++;
-    return i < process->n_lanes;
-}
-
 void outside_begin(struct outside_calls *outside, struct trace *trace, struct matcher *matcher, uint32_t rank)
 {
     const struct trace_process *process = &trace->processes[rank];
@@ -85,7 +77,7 @@ void outside_begin(struct outside_calls *outside, struct trace *trace, struct ma
     outside->first[folded.n_gaps] = outside->n_counts;
     spool_folded_free(&folded);
     for (size_t i = 0; i < outside->n_gaps; i++)
-        if (!has_lane(process, outside->gaps[i].lane))
+        if (!process_has_lane(process, outside->gaps[i].lane))
             count_gap(outside, matcher, i, INT64_MAX);
 }
 

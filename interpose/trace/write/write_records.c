@@ -3,6 +3,7 @@
 #include "interpose/trace/write/tables.h"
 
 #include "interpose/database/row.h"
+#include "interpose/trace/communicators/communicators.h"
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/rows/sink.h"
 

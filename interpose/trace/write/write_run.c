@@ -111,21 +111,13 @@ static int write_programs(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-static const struct trace_process *first_process(const struct trace *trace)
-{
-    const struct trace_process *process = trace->processes;
-    while (process->spool == NULL)
-        process++;
-    return process;
-}
-
 /* Returns the process that came first to the end of MPI_Init, if there is one: others do not know all of the run. */
 static const struct trace_process *first_begun(const struct trace *trace)
 {
     for (int32_t rank = 0; rank < trace->world_size; rank++)
         if (trace->processes[rank].spool != NULL && trace->processes[rank].spool->header.library[0] != '\0')
             return &trace->processes[rank];
-    return first_process(trace);
+    return trace_first_process(trace);
 }
 
 /* Returns the mean of the processes that measured it; NaN if none did. */
@@ -178,7 +170,7 @@ static int write_nodes(const struct trace *trace, sqlite3 *database)
 {
     struct map seen = {0};
     struct row nodes = row_prepare(database, "node", 7), clocks = row_prepare(database, "clock", 5);
-    const struct trace_node *root = &trace->nodes[first_process(trace)->node];
+    const struct trace_node *root = &trace->nodes[trace_first_process(trace)->node];
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
         if (process->placed == TRACE_NONE)
