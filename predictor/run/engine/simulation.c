@@ -13,6 +13,19 @@
 #include "predictor/run/engine/run_strand.h"
 #include "share/base/memory.h"
 
+/* Returns the time of the next event, INFINITY without one. */
+static double events_next_s(const struct events *events)
+{
+    return events->heap.n > 0 ? events->heap.entries[0].key : (double)INFINITY;
+}
+
+/* Takes out the next event and handles it. */
+static void events_handle_next(struct events *events, struct simulation *sim)
+{
+    uint32_t id = heap_pop(&events->heap).id;
+    events->handlers[id % EVENT_MAX_KINDS](sim, id / EVENT_MAX_KINDS);
+}
+
 static void allocate(struct simulation *sim)
 {
     const struct run_program *program = sim->program;
@@ -44,7 +57,7 @@ static void simulation_release(struct simulation *sim)
     free(sim->collectives);
     free(sim->transfers);
     free(sim->ahead);
-    events_release(&sim->events);
+    free(sim->events.heap.entries);
     cores_release(sim);
     collectives_release(sim);
     run_memory_release(&sim->memory);

@@ -4,12 +4,13 @@
 #ifndef MPISTAIR_PREDICTOR_SIMULATION_STATE_H
 #define MPISTAIR_PREDICTOR_SIMULATION_STATE_H
 
-#include "predictor/run/engine/events.h"
 #include "predictor/run/laws/run_links.h"
 #include "predictor/run/laws/run_queue.h"
 #include "predictor/run/collectives/run_script.h"
 #include "predictor/run/laws/run_share.h"
 #include "predictor/run/engine/simulate.h"
+#include "share/base/array.h"
+#include "share/base/heap.h"
 
 #define RUN_NOBODY UINT32_MAX
 
@@ -198,7 +199,25 @@ struct run_cores {
 };
 
 /* A strand goes on, a transfer changes its phase, a member leaves its collective, a strand's turn comes. */
-enum event_kind { EVENT_STRAND = 0, EVENT_TRANSFER, EVENT_MEMBER, EVENT_TURN };
+enum event_kind { EVENT_STRAND = 0, EVENT_TRANSFER, EVENT_MEMBER, EVENT_TURN, EVENT_MAX_KINDS };
+
+struct simulation;
+typedef void event_handler(struct simulation *sim, uint32_t number);
+
+/* Events in the order of their times: numbers of some kind, which the handler of that kind alone can read. */
+struct events {
+    double now_s;
+    struct heap heap; /* ids hold the number and the kind, so that an entry takes 16 bytes */
+    size_t room;
+    event_handler *handlers[EVENT_MAX_KINDS];
+};
+
+/* Schedules an event, at the present time or later. Of two at the same time either may come first. */
+static inline void events_schedule(struct events *events, double at_s, unsigned kind, uint32_t number)
+{
+    array_reserve(&events->heap.entries, &events->room, events->heap.n + 1, sizeof *events->heap.entries);
+    heap_push(&events->heap, at_s, number * EVENT_MAX_KINDS + kind);
+}
 
 struct simulation {
     struct run_cores cores;
