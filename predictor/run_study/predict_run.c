@@ -307,7 +307,7 @@ static void tell_story(struct law_runs *runs, sqlite3 *database, const struct ru
 static int show_laws(FILE *stream, const struct law_runs *runs, const size_t *order, struct error *error)
 {
     progress_show(NULL);
-    enum output_format format = runs->options->run.format;
+    int format = runs->options->run.format;
     if (format == FORMAT_CSV || format == FORMAT_JSON)
         return show_laws_rows(stream, runs, order, format == FORMAT_CSV, error);
     if (runs->n_between == 0) {

@@ -484,9 +484,8 @@ static void healthy_sums(const struct job *job)
 /* Nothing is wrong: work takes the processor, as alike as that goes, and every rank sends in turn. */
 static void healthy_busy(const struct job *job)
 {
-    volatile double sum = 0;
-    for (int i = 0; i < 1000000; i++)
-        sum += i;
+    for (volatile int i = 0; i < 1000000; i++)
+        ;
     exchange(job, job->bytes);
     MPI_Bcast(job->mine, job->bytes, MPI_BYTE, job->step % job->size, MPI_COMM_WORLD);
 }
