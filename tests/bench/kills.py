@@ -36,7 +36,7 @@ def quiet(test):
 
 def kill_running(test, seconds):
     """Kills a job that runs; [(steps counted, of these 1 ms before the kill, steps in the trace)] of its ranks."""
-    running = Killed(test)
+    running = Killed(test, MPISTAIR_SPOOL_LIMIT="16G")  # enough for all, also where this script gets no processor for seconds
     time.sleep(seconds)
     killed_ns = running.send(signal.SIGKILL)
     running.end()
