@@ -312,19 +312,21 @@ static int read_totals(struct profile *profile, sqlite3 *database, struct error 
                       (struct profile_site){function, "", "", "", "", "", .callsite = cursor_integer(&rows, 1),
                                             .kind = activity_kind(function)});
         struct profile_site *site = &profile->sites[profile->n_sites - 1];
-        site->bytes = (uint64_t)saturating_add((int64_t)site->bytes, (int64_t)fmin(cursor_real(&rows, 5), 0x1p62));
+        site->bytes =
+            (uint64_t)saturating_add((int64_t)site->bytes, (int64_t)fmin(fmax(cursor_real(&rows, 5), 0), 0x1p62));
         add_total(profile, cursor_integer(&rows, 2), cursor_integer(&rows, 3), PROFILE_CALL, cursor_real(&rows, 4));
     }
     if (cursor_close(&rows) != 0)
         return -1;
     cursor_open(&rows, database, profile->path,
-                "SELECT coalesce(level, -1), sum(calls), total(bytes) FROM total WHERE direction = 'send' GROUP BY 1",
+                "SELECT coalesce(level, -1), sum(calls), total(bytes) FROM total WHERE direction = 'send' AND calls > "
+                "0 GROUP BY 1",
                 error);
     while (cursor_next(&rows)) {
         int64_t number = cursor_integer(&rows, 0);
         size_t at = number >= 0 && number < PROFILE_LEVELS - 1 ? (size_t)number : PROFILE_LEVELS - 1;
         profile->levels[at].messages += (uint64_t)cursor_integer(&rows, 1);
-        profile->levels[at].bytes += (uint64_t)fmin(cursor_real(&rows, 2), 0x1p62);
+        profile->levels[at].bytes += (uint64_t)fmin(fmax(cursor_real(&rows, 2), 0), 0x1p62);
     }
     return cursor_close(&rows) != 0 ? -1 : name_sites(profile, database, error);
 }

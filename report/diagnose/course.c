@@ -20,14 +20,17 @@ enum { COURSE_PARTS = 512 };
 /* Least loss, as a share of the run; and longest stretch: what lasts longer is not one. */
 #define COURSE_LEAST_LOSS 0.02
 #define COURSE_LONGEST    0.5
-/* How often the loss must exceed its standard error. */
+/* How often the loss must exceed its standard error, and that of the worst stretch of any other rank: other load takes
+ * processors for a while now from one rank, now from another. */
 #define COURSE_ERRORS 5.0
+#define COURSE_ALONE  2.0
 
 /* Rows of a course by rank: rank, begin and end of a window in s, the time in it outside MPI in s. */
 static const char course_sql[] =
     "SELECT rank, begin_ns * 1e-9, end_ns * 1e-9, 1e-9 * max(end_ns - begin_ns - (point_to_point_ns + wait_ns + "
     "idle_ns + "
-    "collective_ns + one_sided_ns + file_ns + other_ns), 0) FROM course WHERE end_ns > begin_ns ORDER BY rank";
+    "collective_ns + one_sided_ns + file_ns + other_ns), 0) FROM course WHERE end_ns > begin_ns AND rank >= 0 ORDER BY "
+    "rank";
 
 struct course {
     double run_s, part_s;
@@ -39,13 +42,17 @@ struct course_stretch {
     int64_t rank;
     size_t first, end;
     double loss_s, share, share_otherwise; /* shares of the rank's time outside MPI */
+    double next_s;                         /* loss of the rank that loses most besides */
+    bool stands_out;
 };
 
 static void course_add_window(const struct course *course, double *computed_s, struct cursor *row)
 {
     double begin_s = fmax(cursor_real(row, 1), 0), end_s = fmin(cursor_real(row, 2), course->run_s);
     double share = cursor_real(row, 3) / (cursor_real(row, 2) - cursor_real(row, 1));
-    for (size_t i = (size_t)(begin_s / course->part_s); end_s > begin_s && i < COURSE_PARTS; i++) {
+    if (!(begin_s < end_s && share >= 0 && share <= 1)) /* a damaged trace */
+        return;
+    for (size_t i = (size_t)(begin_s / course->part_s); i < COURSE_PARTS; i++) {
         double from_s = fmax(begin_s, (double)i * course->part_s);
         double to_s = fmin(end_s, (double)(i + 1) * course->part_s);
         if (to_s <= from_s)
@@ -64,8 +71,8 @@ static double course_share(const struct course *course, const double *computed_s
     return sum_s / (course->part_s * (double)(outside ? COURSE_PARTS - (end - first) : end - first));
 }
 
-/* Judges a rank by what it computes more than the mean of the others, less the usual. Replaces *worst where it loses
- * more. */
+/* Finds the stretch in which a rank loses most: in which it computes more than the mean of the others, less the usual.
+ * Replaces *worst where that is more. */
 static void course_judge(const struct course *course, int64_t rank, const double *computed_s,
                          struct course_stretch *worst)
 {
@@ -94,10 +101,14 @@ static void course_judge(const struct course *course, int64_t rank, const double
         found.loss_s += more_s[i] - usual_s;
         inside_s += course->part_s - (course->computed_s[i] - computed_s[i]) / others;
     }
-    if (n < 2 || (double)n > COURSE_LONGEST * COURSE_PARTS || found.loss_s < COURSE_LEAST_LOSS * course->run_s ||
-        found.loss_s < COURSE_ERRORS * error_s * sqrt((double)n) || inside_s < found.loss_s ||
-        found.loss_s <= worst->loss_s)
+    if (n == 0 || found.loss_s <= worst->loss_s) {
+        worst->next_s = fmax(worst->next_s, found.loss_s);
         return;
+    }
+    found.next_s = worst->loss_s;
+    found.stands_out = n >= 2 && (double)n <= COURSE_LONGEST * COURSE_PARTS &&
+                       found.loss_s >= COURSE_LEAST_LOSS * course->run_s &&
+                       found.loss_s >= COURSE_ERRORS * error_s * sqrt((double)n) && inside_s >= found.loss_s;
     found.share = course_share(course, computed_s, found.first, found.end, false);
     found.share_otherwise = course_share(course, computed_s, found.first, found.end, true);
     *worst = found;
@@ -127,6 +138,8 @@ static int course_find(struct course *course, sqlite3 *database, const char *pat
             return 0;
     }
     course_judge(course, rank, own_s, worst);
+    if (!worst->stands_out || worst->loss_s < COURSE_ALONE * worst->next_s)
+        worst->rank = -1;
     return 0;
 }
 

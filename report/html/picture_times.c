@@ -149,6 +149,8 @@ static void course_add(struct course_cell *columns, struct cursor *rows, double 
 {
     double begin_s = fmax(cursor_real(rows, 1), 0), end_s = fmin(cursor_real(rows, 2), run_s);
     double column_s = run_s / COURSE_COLUMNS, window_s = cursor_real(rows, 2) - cursor_real(rows, 1);
+    if (!(begin_s < end_s && window_s > 0)) /* a damaged trace */
+        return;
     for (size_t i = (size_t)(begin_s / column_s); i < COURSE_COLUMNS && (double)i * column_s < end_s; i++) {
         double part_s = fmin(end_s, (double)(i + 1) * column_s) - fmax(begin_s, (double)i * column_s);
         columns[i].all_s += fmax(part_s, 0);

@@ -151,16 +151,19 @@ static void threads(long steps)
 }
 
 /* Persistent requests of one size each: SIZES pairs of them, used in turn. */
-static void persistent(long steps)
+enum { PARTITIONS = 4 };
+
+/* Starts the requests of a receive and a send of each size in turn, makes partitions ready, the last one first, waits,
+ * and frees them in the end. */
+static void start_in_turn(MPI_Request requests[SIZES][2], long steps, int partitions)
 {
-    static MPI_Request requests[SIZES][2];
     MPI_Status statuses[2];
-    for (int i = 0; i < SIZES; i++) {
-        MPI_Recv_init(in, size_of(i), MPI_BYTE, left, 4, MPI_COMM_WORLD, &requests[i][0]);
-        MPI_Send_init(out, size_of(i), MPI_BYTE, right, 4, MPI_COMM_WORLD, &requests[i][1]);
-    }
     for (long k = 0; k < steps; k++) {
         MPI_Startall(2, requests[k % SIZES]);
+#if MPI_VERSION >= 4
+        for (int part = partitions; part-- > 0;)
+            MPI_Pready(part, requests[k % SIZES][1]);
+#endif
         MPI_Waitall(2, requests[k % SIZES], statuses);
         count("MPI_Startall", 2, 2 * (uint64_t)size_of(k));
         count("MPI_Waitall", 1, 0);
@@ -168,33 +171,30 @@ static void persistent(long steps)
     for (int i = 0; i < SIZES; i++)
         for (int side = 0; side < 2; side++)
             MPI_Request_free(&requests[i][side]);
+    (void)partitions;
+}
+
+static void persistent(long steps)
+{
+    static MPI_Request requests[SIZES][2];
+    for (int i = 0; i < SIZES; i++) {
+        MPI_Recv_init(in, size_of(i), MPI_BYTE, left, 4, MPI_COMM_WORLD, &requests[i][0]);
+        MPI_Send_init(out, size_of(i), MPI_BYTE, right, 4, MPI_COMM_WORLD, &requests[i][1]);
+    }
+    start_in_turn(requests, steps, 0);
 }
 
 #if MPI_VERSION >= 4
-enum { PARTITIONS = 4 };
-
-/* Messages in four partitions, of which the last one becomes ready first. */
 static void partitioned(long steps)
 {
     static MPI_Request requests[SIZES][2];
-    MPI_Status statuses[2];
     for (int i = 0; i < SIZES; i++) {
         MPI_Precv_init(in, PARTITIONS, size_of(i) / PARTITIONS, MPI_BYTE, left, 7, MPI_COMM_WORLD, MPI_INFO_NULL,
                        &requests[i][0]);
         MPI_Psend_init(out, PARTITIONS, size_of(i) / PARTITIONS, MPI_BYTE, right, 7, MPI_COMM_WORLD, MPI_INFO_NULL,
                        &requests[i][1]);
     }
-    for (long k = 0; k < steps; k++) {
-        MPI_Startall(2, requests[k % SIZES]);
-        for (int part = PARTITIONS; part-- > 0;)
-            MPI_Pready(part, requests[k % SIZES][1]);
-        MPI_Waitall(2, requests[k % SIZES], statuses);
-        count("MPI_Startall", 2, 2 * (uint64_t)size_of(k));
-        count("MPI_Waitall", 1, 0);
-    }
-    for (int i = 0; i < SIZES; i++)
-        for (int side = 0; side < 2; side++)
-            MPI_Request_free(&requests[i][side]);
+    start_in_turn(requests, steps, PARTITIONS);
 }
 #endif
 

@@ -34,15 +34,21 @@ def quiet(test):
                           env=test.environment(), timeout=60)
 
 
-def kill_running(test, seconds):
-    """Kills a job that runs; [(steps counted, of these 1 ms before the kill, steps in the trace)] of its ranks."""
-    running = Killed(test, MPISTAIR_SPOOL_LIMIT="16G")  # enough for all, also where this script gets no processor for seconds
+def kill_and_ingest(test, seconds, room):
+    """Kills a job that long after its first step: (what its ranks published, when they were killed)."""
+    running = Killed(test, MPISTAIR_SPOOL_LIMIT=room)
     time.sleep(seconds)
     killed_ns = running.send(signal.SIGKILL)
     running.end()
     done = quiet(test)
     if done.returncode != 0:
         job.fail(f"killed {seconds:.3f} s after its first step: ingest exits with {done.returncode}: {done.stderr}")
+    return running, killed_ns
+
+
+def kill_running(test, seconds):
+    """Kills a job that runs; [(steps counted, of these 1 ms before the kill, steps in the trace)] of its ranks."""
+    running, killed_ns = kill_and_ingest(test, seconds, "16G")  # for all, also where this script gets no processor for seconds
     test.expect_sound()
     return running.expect_recorded(killed_ns)
 
@@ -69,13 +75,7 @@ def kill_starting(test, seconds):
 def kill_thinning(test, seconds):
     """Kills a job whose room has been used up: its totals are true up to the kill, no pair of its bursts is wrong. Returns the steps
     counted, those of them that the totals lack, and the messages with rows."""
-    running = Killed(test, MPISTAIR_SPOOL_LIMIT=ROOM)
-    time.sleep(seconds)
-    killed_ns = running.send(signal.SIGKILL)
-    running.end()
-    done = quiet(test)
-    if done.returncode != 0:
-        job.fail(f"killed {seconds:.3f} s after its first step: ingest exits with {done.returncode}: {done.stderr}")
+    running, killed_ns = kill_and_ingest(test, seconds, ROOM)
     job.expect_equal(test.value("SELECT count(*) FROM message_row WHERE room_bytes <> 0"), 0, "pairs that do not belong together")
     lacking, steps = 0, 0
     for rank in range(test.ranks):

@@ -66,6 +66,9 @@ def main():
     def uneven(rank, window):  # one does all along
         return 0.8 if rank == 2 else 0.1
 
+    def lumps(rank, window):  # others take processors, now from one rank, now from another
+        return 0.9 if 20 + 60 * rank <= window < 26 + 60 * rank + rank else noise(rank, window) / 4
+
     def alone(rank, window):  # one computes longer while the others compute as before: nobody waits for it
         return 0.95 if rank == 2 and 180 <= window < 190 else 0.6 + noise(rank, window)
 
@@ -80,7 +83,7 @@ def main():
             check("gain", abs(row["gain_s"] - 9.2) < 0.5 and abs(row["gain"] - 9.2 / 300) < 0.002, row)
             check("line", row["function"] == "MPI_Waitall" and row["place"].endswith("halo.c:12"), row)
             check("screen", "% of the time from 180 to 190 s, 30 % otherwise" in " ".join(screen.split()), screen)
-        for name, share in (("phase", phase), ("uneven", uneven), ("alone", alone), *((f"noise {i}", noise) for i in range(20))):
+        for name, share in (("phase", phase), ("uneven", uneven), ("alone", alone), ("lumps", lumps), *((f"noise {i}", noise) for i in range(20))):
             check(f"nothing in {name}", not made(folder, share)[0])
     end("course")
 
