@@ -180,9 +180,11 @@ ENDS_ALWAYS = {"recv", "sendrecv", "wait", "test", "waitany", "testany", "reques
 LIFECYCLE = {"init", "finalize", "session_init", "session_finalize"}
 # Functions that programs call by the million: their wrappers do the first steps inline.
 HOT = {"Send", "Recv", "Isend", "Irecv", "Sendrecv", "Wait", "Test", "Waitall", "Testall", "Waitany", "Testany", "Waitsome",
-       "Testsome", "Iprobe", "Start", "Startall"}
+       "Testsome", "Iprobe", "Start", "Startall", "Request_get_status", "Request_get_status_any", "Accumulate",
+       "Compare_and_swap", "Fetch_and_op", "Get", "Get_accumulate", "Put", "Win_flush", "Win_flush_all", "Win_flush_local",
+       "Win_flush_local_all", "Win_lock", "Win_sync", "Win_unlock"}
 # Those of them that may find nothing.
-HOT_TESTS = {"Test", "Testall", "Testany", "Testsome", "Iprobe"}
+HOT_TESTS = {"Test", "Testall", "Testany", "Testsome", "Iprobe", "Request_get_status", "Request_get_status_any"}
 # Where the call is in a family's struct, unless that is named "call" in it.
 CALL_IN = {"struct recorded_call": "", "struct creation_call": ".collective.call", "struct win_test_call": ".access.call"}
 KIND_ROLES = {
@@ -203,8 +205,8 @@ SUMMED_FAMILIES = {
     **{family: ("summed_operation", "=SPOOL_RECEIVE " + OPERATION) for family in ("recv", "irecv")},
     **{family: ("summed_exchange", "count datatype rank count2 datatype2 rank2 comm") for family in ("sendrecv", "isendrecv")},
     **{family: ("summed_call", "") for family in ("wait", "waitall", "waitany", "waitsome", "probe")},
-    **{family: ("summed_test", "out") for family in ("test", "testall", "testsome", "iprobe")},
-    "testany": ("summed_test", "out2"),
+    **{family: ("summed_test", "out") for family in ("test", "testall", "testsome", "iprobe", "request_get_status")},
+    **{family: ("summed_test", "out2") for family in ("testany", "request_get_status_any")},
 }
 
 

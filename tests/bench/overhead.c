@@ -3,7 +3,7 @@
  * least disturbed turn of each counts; the middle one is printed beside it, and the processor time that the recorder's
  * thread takes elsewhere. The ratio is that of the budget: at most twice two timestamps a call. More than 1 GB is
  * recorded, so chunks are opened and left all the time. It goes to a folder of its own, MPISTAIR_SPOOL, and is removed
- * in the end. Then come tests and probes that find nothing, of which some programs make millions.
+ * in the end. Then come tests and probes that find nothing, of which some programs make millions, and one-sided calls.
  *
  * With the path of tests/mock_cuda's driver as argument it then loads that and does the same again, so that each post
  * asks in which memory its buffer lies, first with those of the host, then with those of a GPU, which has been met
@@ -45,7 +45,54 @@ struct names {
     __typeof__(&MPI_Irecv) irecv;
     __typeof__(&MPI_Isend) isend;
     __typeof__(&MPI_Wait) wait;
+    __typeof__(&MPI_Test) test;
+    __typeof__(&MPI_Testany) testany;
+    __typeof__(&MPI_Request_get_status) get_status;
+    __typeof__(&MPI_Iprobe) iprobe;
+    __typeof__(&MPI_Accumulate) accumulate;
+    __typeof__(&MPI_Win_flush) flush;
 };
+
+static const struct names recorded_names = {MPI_Irecv,  MPI_Isend,      MPI_Wait,
+                                            MPI_Test,   MPI_Testany,    MPI_Request_get_status,
+                                            MPI_Iprobe, MPI_Accumulate, MPI_Win_flush};
+
+/* Returns the calls of the MPI itself. */
+static struct names names_of_mpi(void)
+{
+    return (struct names){(__typeof__(&MPI_Irecv))mpi_itself("PMPI_Irecv"),
+                          (__typeof__(&MPI_Isend))mpi_itself("PMPI_Isend"),
+                          (__typeof__(&MPI_Wait))mpi_itself("PMPI_Wait"),
+                          (__typeof__(&MPI_Test))mpi_itself("PMPI_Test"),
+                          (__typeof__(&MPI_Testany))mpi_itself("PMPI_Testany"),
+                          (__typeof__(&MPI_Request_get_status))mpi_itself("PMPI_Request_get_status"),
+                          (__typeof__(&MPI_Iprobe))mpi_itself("PMPI_Iprobe"),
+                          (__typeof__(&MPI_Accumulate))mpi_itself("PMPI_Accumulate"),
+                          (__typeof__(&MPI_Win_flush))mpi_itself("PMPI_Win_flush")};
+}
+
+/* Open receives and a window, for rounds of calls that find nothing or go to the process itself. */
+static MPI_Request open_requests[POLLED];
+static MPI_Win window;
+static void *window_memory;
+
+static void open_all(void)
+{
+    for (int i = 0; i < POLLED; i++)
+        MPI_Irecv(in, 8, MPI_BYTE, 0, 2, MPI_COMM_SELF, &open_requests[i]);
+    MPI_Win_allocate_shared(sizeof(int64_t), 1, MPI_INFO_NULL, MPI_COMM_SELF, &window_memory, &window);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+}
+
+static void close_all(void)
+{
+    MPI_Win_unlock(0, window);
+    MPI_Win_free(&window);
+    for (int i = 0; i < POLLED; i++) {
+        MPI_Cancel(&open_requests[i]);
+        MPI_Wait(&open_requests[i], MPI_STATUS_IGNORE);
+    }
+}
 
 static void exchange(const struct names *mpi, int rounds)
 {
@@ -57,6 +104,49 @@ static void exchange(const struct names *mpi, int rounds)
         mpi->wait(&send, MPI_STATUS_IGNORE);
     }
 }
+
+static void test(const struct names *mpi, int rounds)
+{
+    for (int flag, i = 0; i < rounds; i++)
+        mpi->test(&open_requests[0], &flag, MPI_STATUS_IGNORE);
+}
+
+static void testany(const struct names *mpi, int rounds)
+{
+    for (int index, flag, i = 0; i < rounds; i++)
+        mpi->testany(POLLED, open_requests, &index, &flag, MPI_STATUS_IGNORE);
+}
+
+static void get_status(const struct names *mpi, int rounds)
+{
+    for (int flag, i = 0; i < rounds; i++)
+        mpi->get_status(open_requests[0], &flag, MPI_STATUS_IGNORE);
+}
+
+static void iprobe(const struct names *mpi, int rounds)
+{
+    for (int flag, i = 0; i < rounds; i++)
+        mpi->iprobe(0, PROBED_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
+static void accumulate(const struct names *mpi, int rounds)
+{
+    int64_t one = 1;
+    for (int i = 0; i < rounds; i++) {
+        mpi->accumulate(&one, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, MPI_SUM, window);
+        mpi->flush(0, window);
+    }
+}
+
+/* Kinds of rounds: the exchange comes first, then what needs open_all. */
+static const struct kind {
+    const char *name;
+    int calls; /* of a round */
+    void (*run)(const struct names *mpi, int rounds);
+} kinds[] = {{"exchange", 4, exchange},     {"test", 1, test},     {"testany", 1, testany},
+             {"get_status", 1, get_status}, {"iprobe", 1, iprobe}, {"accumulate", 2, accumulate}};
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static double calls_ns(const struct names *mpi)
 {
@@ -118,16 +208,6 @@ struct found {
     double recorded, bare, middle_added, timestamp, elsewhere;
 };
 
-static const struct names recorded_names = {MPI_Irecv, MPI_Isend, MPI_Wait};
-
-/* Returns the calls of the MPI itself. */
-static struct names names_of_mpi(void)
-{
-    return (struct names){(__typeof__(&MPI_Irecv))mpi_itself("PMPI_Irecv"),
-                          (__typeof__(&MPI_Isend))mpi_itself("PMPI_Isend"),
-                          (__typeof__(&MPI_Wait))mpi_itself("PMPI_Wait")};
-}
-
 static void measure(enum spool_clock_source source, int turns, struct found *found)
 {
     const struct names bare_names = names_of_mpi();
@@ -149,61 +229,25 @@ static void measure(enum spool_clock_source source, int turns, struct found *fou
                             thread_ns / (4.0 * CALLS * turns)};
 }
 
-/* Holds functions that programs call in loops until there is a result. */
-struct polls {
-    __typeof__(&MPI_Test) test;
-    __typeof__(&MPI_Testany) testany;
-    __typeof__(&MPI_Iprobe) iprobe;
-};
-
-static const struct polls recorded_polls = {MPI_Test, MPI_Testany, MPI_Iprobe};
-
-static struct polls polls_of_mpi(void)
+/* Prints what each of the other kinds costs, and costs more, a call, each in its least disturbed turn. */
+static void measure_others(void)
 {
-    return (struct polls){(__typeof__(&MPI_Test))mpi_itself("PMPI_Test"),
-                          (__typeof__(&MPI_Testany))mpi_itself("PMPI_Testany"),
-                          (__typeof__(&MPI_Iprobe))mpi_itself("PMPI_Iprobe")};
-}
-
-/* Finds what each takes that comes back without a result, in ns: found[0..2]. requests[POLLED] stay open. */
-static void polls_ns(const struct polls *mpi, MPI_Request *requests, double found[3])
-{
-    MPI_Status status;
-    int flag, index;
-    double times_ns[4] = {now_ns(CLOCK_MONOTONIC)};
-    for (int i = 0; i < CALLS; i++)
-        mpi->test(&requests[0], &flag, &status);
-    times_ns[1] = now_ns(CLOCK_MONOTONIC);
-    for (int i = 0; i < CALLS; i++)
-        mpi->testany(POLLED, requests, &index, &flag, &status);
-    times_ns[2] = now_ns(CLOCK_MONOTONIC);
-    for (int i = 0; i < CALLS; i++)
-        mpi->iprobe(0, PROBED_TAG, MPI_COMM_SELF, &flag, &status);
-    times_ns[3] = now_ns(CLOCK_MONOTONIC);
-    for (int i = 0; i < 3; i++)
-        found[i] = fmin(found[i], (times_ns[i + 1] - times_ns[i]) / CALLS);
-}
-
-/* Prints what tests and probes without a result cost more, each in its least disturbed turn. */
-static void measure_polls(void)
-{
-    const struct polls bare_polls = polls_of_mpi();
-    double recorded[3] = {INFINITY, INFINITY, INFINITY}, bare[3] = {INFINITY, INFINITY, INFINITY};
-    MPI_Request requests[POLLED];
-    for (int i = 0; i < POLLED; i++)
-        MPI_Irecv(in, 8, MPI_BYTE, 0, 2, MPI_COMM_SELF, &requests[i]);
-    for (int turn = 0; turn < TURNS; turn++) {
-        polls_ns(&recorded_polls, requests, recorded);
-        polls_ns(&bare_polls, requests, bare);
-    }
-    for (int i = 0; i < POLLED; i++) {
-        MPI_Cancel(&requests[i]);
-        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
-    }
-    printf(
-        "polls without a result: MPI_Test %.1f ns and %.1f ns more, MPI_Testany of %d %.1f and %.1f, MPI_Iprobe %.1f "
-        "and %.1f\n",
-        bare[0], recorded[0] - bare[0], POLLED, bare[1], recorded[1] - bare[1], bare[2], recorded[2] - bare[2]);
+    const struct names bare_names = names_of_mpi(), *names[] = {&bare_names, &recorded_names};
+    double least_ns[N_KINDS][2];
+    open_all();
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 1; i < N_KINDS; i++)
+            for (int way = 0; way < 2; way++) {
+                double begin_ns = now_ns(CLOCK_MONOTONIC);
+                kinds[i].run(names[way], CALLS / kinds[i].calls);
+                double ns = (now_ns(CLOCK_MONOTONIC) - begin_ns) / CALLS;
+                least_ns[i][way] = turn == 0 ? ns : fmin(least_ns[i][way], ns);
+            }
+    close_all();
+    printf("ns a call, bare and more:");
+    for (int i = 1; i < N_KINDS; i++)
+        printf(" %s %.1f and %.1f%s", kinds[i].name, least_ns[i][0], least_ns[i][1] - least_ns[i][0],
+               i + 1 < N_KINDS ? "," : "\n");
 }
 
 /* Finds a function of the driver, or ends the program. */
@@ -254,28 +298,24 @@ static void measure_memory(const char *path, enum spool_clock_source source)
         (host.recorded - host.bare - before_ns) / 2, (device.recorded - device.bare - before_ns) / 2, answer_ns);
 }
 
-/* Makes so many rounds of what `kind` says, for overhead.py, which counts their instructions. Returns the exit code. */
-static int run_rounds(const char *kind, int rounds)
+/* Makes so many rounds of a kind, "bare " before its name: by the MPI itself. For overhead.py, which counts their
+ * instructions. Returns the exit code. */
+static int run_rounds(const char *name, int rounds)
 {
-    const struct names bare_names = names_of_mpi();
-    const struct polls bare_polls = polls_of_mpi(),
-                       *polls = strncmp(kind, "bare ", 5) == 0 ? &bare_polls : &recorded_polls;
-    const char *what = polls == &bare_polls ? kind + 5 : kind;
-    MPI_Request request;
-    int flag;
-    if (strcmp(what, "exchange") == 0) {
-        exchange(polls == &bare_polls ? &bare_names : &recorded_names, rounds);
-        return 0;
+    const struct names bare_names = names_of_mpi(), *names = &recorded_names;
+    const struct kind *kind = kinds;
+    if (strncmp(name, "bare ", 5) == 0) {
+        names = &bare_names;
+        name += 5;
     }
-    MPI_Irecv(in, 8, MPI_BYTE, 0, 2, MPI_COMM_SELF, &request);
-    if (strcmp(what, "test") == 0)
-        for (int i = 0; i < rounds; i++)
-            polls->test(&request, &flag, MPI_STATUS_IGNORE);
-    else
-        for (int i = 0; i < rounds; i++)
-            polls->iprobe(0, PROBED_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-    MPI_Cancel(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    while (strcmp(kind->name, name) != 0)
+        if (++kind == kinds + N_KINDS)
+            return 2;
+    if (kind->run != exchange)
+        open_all();
+    kind->run(names, rounds);
+    if (kind->run != exchange)
+        close_all();
     return 0;
 }
 
@@ -291,7 +331,7 @@ int main(int argc, char **argv)
         return code;
     }
     measure(source, TURNS, &found);
-    measure_polls();
+    measure_others();
     double added_ns = (found.recorded - found.bare) / 4, two_ns = 2 * found.timestamp;
     double rounds = (double)CALLS * (TURNS + 1);
     if (argc > 1) {

@@ -10,6 +10,8 @@
 #include <mpi.h>
 
 #include "interpose/backend/call/timed_call.h"
+#include "interpose/backend/table/datatype.h"
+#include "interpose/backend/table/handle_table.h"
 
 enum access_sort { ACCESS_WINDOW = 0, ACCESS_FILE = 1 };
 
@@ -24,8 +26,62 @@ struct access_call {
     enum access_sort sort;
 };
 
+/* The windows and the files of the process. */
+extern struct access_objects {
+    struct live_table live; /* handle -> what access_call.object holds */
+    uint32_t n_made;
+} access_objects[];
+
+static inline uintptr_t access_object(enum access_sort sort, uint64_t key)
+{
+    return (uintptr_t)live_table_get(&access_objects[sort].live, key);
+}
+
+/* Stores the record of a call on the object; the target is negative if there is none, and so is the offset. */
+static inline __attribute__((always_inline)) void access_begin(struct access_call *access, enum access_sort sort,
+                                                               uintptr_t object, int32_t target, uint64_t bytes,
+                                                               int64_t offset)
+{
+    unsigned off = __atomic_load_n(&recorder.off, __ATOMIC_RELAXED);
+    struct spool_access *record = NULL;
+    access->sort = sort;
+    access->object = object;
+    access->target = target;
+    access->bytes = bytes;
+    access->summed = (off & RECORDER_SUMS) != 0;
+    if (!access->summed)
+        record = spool_lane_reserve(access->call.thread->lane, sizeof *record);
+    access->record = record;
+    if (!record)
+        return;
+    record->function = (uint16_t)access->call.function;
+    record->communicator = object ? (uint32_t)(object >> 32) : SPOOL_NO_COMMUNICATOR;
+    record->object = (uint32_t)object;
+    record->target = target >= 0 ? target : -1;
+    record->flags = (uint16_t)off; /* joint calls count for the numbers of those that follow */
+    record->bytes = bytes;
+    record->begin_ticks = access->call.begin_ticks;
+    record->site = access->call.site;
+    record->stack = access->call.thread->stack;
+    record->offset = offset >= 0 ? offset : -1;
+    spool_record_publish(record, SPOOL_ACCESS);
+}
+
+/* Adds a call that has no record to the totals. */
+void access_sum(const struct access_call *access, uint64_t bytes);
+
 /* End a call, and with it what it stands for; or the call only: what it stands for ends with its request. */
-void access_end(struct access_call *access, int result);
+static inline void access_end(struct access_call *access, int result)
+{
+    if (!access->record) {
+        if (access->summed)
+            access_sum(access, result == MPI_SUCCESS ? access->bytes : 0);
+        return;
+    }
+    if (result != MPI_SUCCESS)
+        access->record->flags |= SPOOL_FAILED;
+    __atomic_store_n(&access->record->end_ticks, now_ticks(), __ATOMIC_RELEASE);
+}
 void access_request_end(struct access_call *access, int result, const MPI_Request *request);
 
 /* Record a call that makes an object of a sort, whose handle has so many bytes. */
@@ -47,7 +103,18 @@ struct rma_arguments {
 
 /* A transfer of one-sided communication ends with a synchronisation and not with its own call, so only the call is
  * timed. Transfers that return a request end with it. */
-void rma_begin(struct access_call *rma, const struct rma_arguments *arguments);
+static inline __attribute__((always_inline)) void rma_begin(struct access_call *rma,
+                                                            const struct rma_arguments *arguments)
+{
+    uint64_t bytes = 0;
+    if (arguments->target != MPI_PROC_NULL) {
+        if (arguments->op != MPI_NO_OP)
+            bytes = elements_bytes(arguments->origin_count, arguments->origin_type);
+        bytes = add_bytes(bytes, elements_bytes(arguments->result_count, arguments->result_type));
+    }
+    access_begin(rma, ACCESS_WINDOW, access_object(ACCESS_WINDOW, HANDLE_KEY(arguments->window)), arguments->target,
+                 bytes, -1);
+}
 
 /* Unsuccessful calls of MPI_Win_test are summed. */
 struct win_test_call {

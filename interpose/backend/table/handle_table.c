@@ -140,7 +140,7 @@ int live_table_put(struct live_table *table, uint64_t key, void *value)
     return put_behind(table, key, value);
 }
 
-void *live_table_get(struct live_table *table, uint64_t key)
+void *live_table_get_any(struct live_table *table, uint64_t key)
 {
     for (struct handle_slot *slot = handle_table_find(&table->first, key); slot;
          slot = handle_table_next(&table->first, slot, key)) {

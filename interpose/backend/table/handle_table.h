@@ -95,7 +95,14 @@ struct live_table {
 int live_table_put(struct live_table *table, uint64_t key, void *value);
 
 /* Return a value of the handle, which stays or is taken out; NULL if there is none. */
-void *live_table_get(struct live_table *table, uint64_t key);
+void *live_table_get_any(struct live_table *table, uint64_t key);
+static inline void *live_table_get(struct live_table *table, uint64_t key)
+{
+    const struct handle_slot *slot =
+        __atomic_load_n(&table->first.newest, __ATOMIC_RELAXED) ? handle_table_glance(&table->first, key) : NULL;
+    void *value = slot ? __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE) : NULL;
+    return __builtin_expect(value != NULL, 1) ? value : live_table_get_any(table, key);
+}
 void *live_table_take(struct live_table *table, uint64_t key);
 
 #endif
