@@ -208,6 +208,12 @@ SUMMED_FAMILIES = {
     **{family: ("summed_test", "out") for family in ("test", "testall", "testsome", "iprobe", "request_get_status")},
     **{family: ("summed_test", "out2") for family in ("testany", "request_get_status_any")},
 }
+# What tests that are only counted keep before the call: so many requests. And the argument that they leave a status in.
+COUNTED_FAMILIES = {
+    "test": ("=1 request", "status"), "testany": ("count requests", "status"), "testall": ("count requests", "statuses"),
+    "testsome": ("count requests", "statuses"), "request_get_status": ("=1 &handle", "status"),
+    "request_get_status_any": ("count requests", "status"),
+}
 
 
 def pick(function, role):
@@ -361,6 +367,29 @@ def plain(c_type):
     return re.sub(r"\s*\*\s*", " *", " ".join(text.split())) if "*" in text else bare(text)
 
 
+def counted_lines(function, call_type, next_call, end_call, timed_call, is_summed):
+    """The C text of a test's wrapper, which counts it where it goes on with a row of them (call.h); timed_call is what it
+    does otherwise."""
+    site = f"FN_{function.name}, __builtin_return_address(0)"
+    found = pick(function, SUMMED_FAMILIES[function.family][1])
+    row, begin, count, call = ("idle_place", "counted_place", "count_summed_test", "counted_summed_call") if is_summed else \
+        ("spool_idle", "counted_row", "count_test", "counted_call")
+    doubts, resume = ["!row"], []
+    if function.family in COUNTED_FAMILIES and not is_summed:
+        kept, status_role = COUNTED_FAMILIES[function.family]
+        n, requests = (pick(function, role) for role in kept.split())
+        status = pick(function, status_role)
+        ignored = f"{status} == MPI_{status_role.upper()}_IGNORE"
+        doubts += [f"!counted_status_serves({ignored})", f"!completion_keep_few(&call, {n}, {requests})"]
+        resume = [f"    completion_set_few(&call, {n}, {f'{ignored} ? NULL : {status}' if status_role == 'statuses' else 'NULL'});"]
+        resume += [f"    counted_set_status(&call, result, {status});"] * (status_role == "status")
+    return [f"    {call_type} call;", f"    struct {row} *row = {begin}({site});",
+            f"    if (__builtin_expect({' || '.join(doubts)}, 0))", f"        return {timed_call};", next_call,
+            f"    if (__builtin_expect(result == MPI_SUCCESS && *{found} <= 0 && {count}(row), 1))", "        return result;",
+            f"    call{CALL_IN.get(call_type, '.call')} = {call}(row, {site});", *resume,
+            f"    if (call_recorded(&call{CALL_IN.get(call_type, '.call')}))", f"        {end_call}", "    return result;"]
+
+
 def wrapper(kinds, function, declared, is_summed=False):
     """The C text of one wrapper, with the types that the header declares. Raises ValueError where they mean another call.
 
@@ -406,21 +435,28 @@ def wrapper(kinds, function, declared, is_summed=False):
     call = f"call{CALL_IN.get(call_type, '.call')}"
     begin_call = f"{BEGINS_AS.get(family, family)}_begin({', '.join(begin_list)});"
     end_call = f"{SUMMED_FAMILIES[family][0] if is_summed else ENDS_AS.get(family, family)}_end({', '.join(end_list)});"
+    wrapped = f"{'sum' if is_summed else 'wrap'}_{name}"
+    static = "" if name in HOT else "static "
+    head = f"{static}{function.result} {wrapped}({', '.join(parameters) or 'void'})\n{{\n"
+    next_call = f"    {function.result} result = NEXT({name})({', '.join(passed)});"
+    before, site = "", "__builtin_return_address(0)"
+    if name in HOT_TESTS:
+        given = [re.findall(r"\w+", text.split("[")[0])[-1] for text in parameters]
+        lines += counted_lines(function, call_type, next_call, end_call, f"{wrapped}_timed({', '.join(given)}, {site})", is_summed)
+        text = head + "\n".join(lines) + "\n}\n\n"
+        before, lines, site = text, list(converted), "return_address"
+        head = f"static __attribute__((noinline)) {function.result} {wrapped}_timed({', '.join(parameters)}, const void *{site})\n{{\n"
     if family in LIFECYCLE:
         lines += [f"    {call_type} call = {{.function = FN_{name}}};"] + [f"    {begin_call}"] * (begin is not None)
     else:
         begin_as = "summed_test_begin" if is_summed and SUMMED_FAMILIES[family][0] == "summed_test" else \
                    "call_begin_test" if name in HOT_TESTS else "call_begin" if name in HOT else "call_begin_rare"
-        begun = f"{begin_as}(&{call}, FN_{name}, __builtin_return_address(0))"
+        begun = f"{begin_as}(&{call}, FN_{name}, {site})"
         lines += [f"    {call_type} call;"]
         lines += [f"    {begun};"] if begin is None else [f"    if ({begun})", f"        {begin_call}"]
         end_call = f"if ({f'{call}.thread' if family in ENDS_ALWAYS and not is_summed else f'call_recorded(&{call})'})\n        {end_call}"
-    lines += [f"    {function.result} result = NEXT({name})({', '.join(passed)});"] + [f"    {end_call}"] * (end is not None)
-    lines += ["    return result;"]
-    static = "" if name in HOT else "static "
-    wrapped = f"{'sum' if is_summed else 'wrap'}_{name}"
-    return f"{static}__typeof__(MPI_{name}) {wrapped};\n" \
-           f"{static}{function.result} {wrapped}({', '.join(parameters) or 'void'})\n{{\n" + "\n".join(lines) + "\n}\n\n"
+    lines += [next_call] + [f"    {end_call}"] * (end is not None) + ["    return result;"]
+    return f"{static}__typeof__(MPI_{name}) {wrapped};\n" + head + "\n".join(lines) + "\n}\n\n" + before
 
 
 def write_wrappers(table, out, *compiler):

@@ -52,6 +52,21 @@ int call_begin_rare(struct recorded_call *call, enum mpistair_function function,
     return call->thread != NULL;
 }
 
+int call_begin_test(struct recorded_call *call, enum mpistair_function function, const void *return_address)
+{
+    struct recorder_thread *thread = recorder_thread;
+    if (thread && thread->fortran_note->site == 0) {
+        struct spool_idle *row = idle_row(thread, function, (uint64_t)(uintptr_t)return_address);
+        if (row && row->timed != 0 && --thread->untimed_left != 0 && is_recording_steadily()) {
+            *call = (struct recorded_call){thread, 0, (uint64_t)(uintptr_t)return_address, function, {.row = row}};
+            return 1;
+        }
+        if (thread->untimed_left == 0)
+            thread->untimed_left = next_untimed(thread);
+    }
+    return call_begin(call, function, return_address);
+}
+
 /* A lane of the spool belongs to a thread from its first recorded call to its end. */
 static pthread_key_t thread_key;
 static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;

@@ -43,26 +43,38 @@ static inline int call_begin(struct recorded_call *call, enum mpistair_function 
 
 /* Does the same for tests and probes that may find nothing. In a row of such calls the first two have their times taken
  * and then one in 64: a timestamp costs more than all else here. */
-static inline __attribute__((always_inline)) int
-call_begin_test(struct recorded_call *call, enum mpistair_function function, const void *return_address)
+int call_begin_test(struct recorded_call *call, enum mpistair_function function, const void *return_address);
+
+/* What is only counted goes on with the newest row, and begins nothing before MPI is called but to keep what MPI
+ * overwrites; only where it finds something is it made the call that call_begin_test would have begun. */
+
+/* Returns the row of such a test; NULL: it is not one, or not sure to be. A Fortran layer's own address is that of no row. */
+IN_WRAPPER struct spool_idle *counted_row(enum mpistair_function function, const void *return_address)
 {
     struct recorder_thread *thread = recorder_thread;
-    if (__builtin_expect(thread && is_recording_quickly() && thread->fortran_note->site == 0, 1)) {
-        struct spool_idle *row = idle_row(thread, function, (uint64_t)(uintptr_t)return_address);
-        if (row && row->timed != 0 && --thread->untimed_left != 0 &&
-            __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) == 0 &&
-            __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED) != 0) {
-            call->thread = thread;
-            call->function = function;
-            call->site = (uint64_t)(uintptr_t)return_address;
-            call->begin_ticks = 0;
-            call->row = row;
-            return 1;
-        }
-        if (thread->untimed_left == 0)
-            thread->untimed_left = next_untimed(thread);
-    }
-    return call_begin(call, function, return_address);
+    struct spool_idle *row = thread ? idle_row_newest(thread) : NULL;
+    if (__builtin_expect(!row || !is_of_row(row, function, (uint64_t)(uintptr_t)return_address) || row->timed == 0 ||
+                             thread->untimed_left <= 1 || !is_recording_steadily(),
+                         0))
+        return NULL;
+    thread->untimed_left--;
+    return row;
+}
+
+/* Counts it where it found nothing. Returns whether the row still goes on. */
+IN_WRAPPER int count_test(struct spool_idle *row)
+{
+    const struct recorder_thread *thread = recorder_thread;
+    if (!is_recording_quickly() || thread->lane->sequence != thread->idle_sequence)
+        return 0;
+    row->calls++;
+    return 1;
+}
+
+static inline struct recorded_call counted_call(struct spool_idle *row, enum mpistair_function function,
+                                                const void *return_address)
+{
+    return (struct recorded_call){recorder_thread, 0, (uint64_t)(uintptr_t)return_address, function, {.row = row}};
 }
 
 /* Returns whether the end function has something to record: not where the recorder closed during the call. */

@@ -12,11 +12,11 @@ void timed_call_sum(const struct recorded_call *call, uint64_t end_ticks)
 /* A row of more calls ends, so that its count does not overflow before the next call whose time is taken. */
 #define ROW_CALLS_MAX (UINT32_MAX / 2)
 
-struct spool_idle *idle_row_any(const struct recorder_thread *thread, enum mpistair_function function, uint64_t site)
+struct spool_idle *idle_row(const struct recorder_thread *thread, enum mpistair_function function, uint64_t site)
 {
-    struct spool_idle *row = (struct spool_idle *)(void *)thread->idle_end;
-    for (unsigned i = 0; i < thread->n_idle; i++)
-        if (is_of_row(--row, function, site))
+    struct spool_idle *row = idle_row_newest(thread);
+    for (unsigned i = 0; row && i < thread->n_idle; i++, row--)
+        if (is_of_row(row, function, site))
             return row;
     return NULL;
 }

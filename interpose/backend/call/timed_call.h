@@ -15,16 +15,16 @@ static inline int is_of_row(const struct spool_idle *row, enum mpistair_function
     return row->site == site && row->function == function;
 }
 
-/* Returns the row that a call from this place goes on with; NULL: there is none. */
-struct spool_idle *idle_row_any(const struct recorder_thread *thread, enum mpistair_function function, uint64_t site);
-static inline struct spool_idle *idle_row(const struct recorder_thread *thread, enum mpistair_function function,
-                                          uint64_t site)
+/* Returns the newest row; NULL: something else was stored since, or there is none. */
+static inline struct spool_idle *idle_row_newest(const struct recorder_thread *thread)
 {
     if (!thread->idle_end || thread->lane->next != thread->idle_end || thread->lane->sequence != thread->idle_sequence)
-        return NULL; /* something else was stored; a later chunk may lie where that of the rows lay */
-    struct spool_idle *newest = (struct spool_idle *)(void *)thread->idle_end - 1;
-    return __builtin_expect(is_of_row(newest, function, site), 1) ? newest : idle_row_any(thread, function, site);
+        return NULL; /* a later chunk may lie where that of the rows lay */
+    return (struct spool_idle *)(void *)thread->idle_end - 1;
 }
+
+/* Returns the row that a call from this place goes on with; NULL: there is none. */
+struct spool_idle *idle_row(const struct recorder_thread *thread, enum mpistair_function function, uint64_t site);
 
 /* Returns how many tests are counted until the next one has its time taken: 64 on average. */
 static inline uint32_t next_untimed(struct recorder_thread *thread)

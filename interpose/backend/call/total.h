@@ -58,8 +58,7 @@ static inline unsigned total_off(void)
 /* Adds a call, by whatever thread. sent_bytes is what it sends for the course. */
 void total_add_any(enum spool_window_family family, const struct total_call *one, uint64_t sent_bytes);
 
-static inline __attribute__((always_inline)) void total_add(enum spool_window_family family,
-                                                            const struct total_call *one, uint64_t sent_bytes)
+IN_WRAPPER void total_add(enum spool_window_family family, const struct total_call *one, uint64_t sent_bytes)
 {
     uint64_t hash = (one->site ^ one->partner << 3 ^ one->rest) * UINT64_C(0x9e3779b97f4a7c15);
     struct known_total *known = &known_totals.of[hash >> 56];
@@ -106,10 +105,9 @@ void total_timed_idle(const struct recorded_call *call, uint64_t end_ticks);
 void total_end_row(struct recorder_thread *thread);
 
 /* Adds a call without peer and bytes, or with a communicator alone. */
-static inline __attribute__((always_inline)) void total_add_call(const struct recorded_call *call,
-                                                                 enum mpistair_function function,
-                                                                 enum spool_window_family family, uint32_t communicator,
-                                                                 uint64_t bytes, uint64_t end_ticks)
+IN_WRAPPER void total_add_call(const struct recorded_call *call, enum mpistair_function function,
+                               enum spool_window_family family, uint32_t communicator, uint64_t bytes,
+                               uint64_t end_ticks)
 {
     const struct total_call one = {.site = call->site,
                                    .partner = total_partner(communicator, TOTAL_NO_PEER),

@@ -38,9 +38,8 @@ static inline uintptr_t access_object(enum access_sort sort, uint64_t key)
 }
 
 /* Stores the record of a call on the object; the target is negative if there is none, and so is the offset. */
-static inline __attribute__((always_inline)) void access_begin(struct access_call *access, enum access_sort sort,
-                                                               uintptr_t object, int32_t target, uint64_t bytes,
-                                                               int64_t offset)
+IN_WRAPPER void access_begin(struct access_call *access, enum access_sort sort, uintptr_t object, int32_t target,
+                             uint64_t bytes, int64_t offset)
 {
     unsigned off = __atomic_load_n(&recorder.off, __ATOMIC_RELAXED);
     struct spool_access *record = NULL;
@@ -103,8 +102,7 @@ struct rma_arguments {
 
 /* A transfer of one-sided communication ends with a synchronisation and not with its own call, so only the call is
  * timed. Transfers that return a request end with it. */
-static inline __attribute__((always_inline)) void rma_begin(struct access_call *rma,
-                                                            const struct rma_arguments *arguments)
+IN_WRAPPER void rma_begin(struct access_call *rma, const struct rma_arguments *arguments)
 {
     uint64_t bytes = 0;
     if (arguments->target != MPI_PROC_NULL) {

@@ -163,8 +163,7 @@ void wait_end_any(struct completion_call *completion, int result, const MPI_Requ
     store_call(completion, completed, is_test, now.ticks);
 }
 
-void waitall_begin_any(struct completion_call *completion, int64_t n, const MPI_Request *requests,
-                       MPI_Status **statuses)
+void waitall_begin_any(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **statuses)
 {
     int ours = *statuses == MPI_STATUSES_IGNORE && n > 0 && statuses_matter();
     completion_begin_any(completion, n, requests, ours ? (size_t)n : 0);
@@ -176,7 +175,7 @@ void waitall_begin_any(struct completion_call *completion, int64_t n, const MPI_
         completion->statuses = *statuses;
 }
 
-void waitall_end_any(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
+void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag)
 {
     if (flag && end_untimed(completion, result, *flag))
         return;
@@ -188,8 +187,8 @@ void waitall_end_any(struct completion_call *completion, int result, const MPI_R
     store_call(completion, completed, flag != NULL, now.ticks);
 }
 
-void waitsome_end_any(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
-                      const int *indices, int is_test)
+void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                  const int *indices, int is_test)
 {
     if (is_test && end_untimed(completion, result, *n_done))
         return;
@@ -204,8 +203,8 @@ void waitsome_end_any(struct completion_call *completion, int result, const MPI_
 }
 
 /* Index MPI_UNDEFINED means that none was completed. A failed call may not set it. */
-void waitany_end_any(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
-                     const int *flag)
+void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
+                 const int *flag)
 {
     int reported = result == MPI_SUCCESS && (!flag || *flag);
     const MPI_Status *status = completion_status(completion, reported);
@@ -272,6 +271,17 @@ void request_free_end(struct completion_call *completion, int result, const MPI_
     }
 }
 
+/* The requests of the get_status families stay as they are, so nothing is copied before the call and nothing is
+ * taken out of the table: what MPI says is done is looked up and its record completed. */
+static void keep_requests(struct completion_call *completion, int64_t n, const MPI_Request *requests)
+{
+    completion->watched.status = NULL;
+    completion->statuses = NULL;
+    completion->memory = NULL;
+    completion->before = requests;
+    completion->n = requests && n > 0 && n <= INT32_MAX ? (int)n : 0;
+}
+
 /* Completes the record of the i-th request, which MPI says is done. Returns how many were completed: 0 or 1. */
 static uint32_t report(struct completion_call *completion, int i, const MPI_Status *status, struct moment now)
 {
@@ -289,7 +299,21 @@ static void store_answers(struct completion_call *completion, int n_found, uint3
     store_call(completion, completed, n_found == 0, now.ticks);
 }
 
-void request_get_status_end_any(struct completion_call *completion, int result, const int *index, const int *flag)
+void request_get_status_begin(struct completion_call *completion, MPI_Request request, MPI_Status **status)
+{
+    completion->one_before = request;
+    request_get_status_any_begin(completion, 1, &completion->one_before, status);
+}
+
+void request_get_status_any_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
+                                  MPI_Status **status)
+{
+    keep_requests(completion, n, requests);
+    if (statuses_matter())
+        watch_status(&completion->watched, status);
+}
+
+void request_get_status_any_end(struct completion_call *completion, int result, const int *index, const int *flag)
 {
     int i = !index ? 0 : result == MPI_SUCCESS && *flag ? *index : MPI_UNDEFINED;
     int found = result == MPI_SUCCESS && *flag && i != MPI_UNDEFINED;
@@ -305,7 +329,7 @@ void request_get_status_end_any(struct completion_call *completion, int result, 
 void request_get_status_all_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
                                   MPI_Status **statuses)
 {
-    request_get_status_any_begin(completion, n, requests, NULL);
+    keep_requests(completion, n, requests);
     if (*statuses != MPI_STATUSES_IGNORE) {
         completion->statuses = *statuses;
         return;

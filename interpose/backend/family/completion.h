@@ -44,18 +44,8 @@ static inline int completion_is_untimed(const struct completion_call *completion
     return completion->call.begin_ticks == 0 && result == MPI_SUCCESS && !found;
 }
 
-/* Ends such a call where there is nothing to give back but the caller's status. Returns whether it is one. */
-IN_WRAPPER int completion_end_untimed(struct completion_call *completion, int result, int found)
-{
-    if (__builtin_expect(!completion_is_untimed(completion, result, found) || !is_recording_plainly(), 0))
-        return 0;
-    watched_result(&completion->watched);
-    untimed_call_idle(&completion->call);
-    return 1;
-}
-
 /* Copies as many bytes in two parts, which may overlap. */
-static inline __attribute__((always_inline)) void copy_parts(void *to, const void *from, size_t bytes, size_t part)
+IN_WRAPPER void copy_parts(void *to, const void *from, size_t bytes, size_t part)
 {
     memcpy(to, from, part);
     memcpy((char *)to + bytes - part, (const char *)from + bytes - part, part);
@@ -77,18 +67,24 @@ static inline void copy_handles(void *to, const void *from, size_t bytes)
 }
 
 /* Copies the handles before a call where they are few and one thread at a time calls MPI. Returns whether that is so. */
-IN_WRAPPER int completion_begin_few(struct completion_call *completion, int64_t n, const MPI_Request *requests)
+IN_WRAPPER int completion_keep_few(struct completion_call *completion, int64_t n, const MPI_Request *requests)
 {
-    completion->watched.status = NULL;
-    completion->statuses = NULL;
-    completion->taken = NULL;
-    completion->memory = NULL;
     if (__builtin_expect(n < 1 || n > COMPLETION_FEW || !requests || recorder.multiple, 0))
         return 0;
-    completion->n = (int)n;
-    completion->before = completion->few_before;
     copy_handles(completion->few_before, requests, (size_t)n * sizeof *requests);
     return 1;
+}
+
+/* Makes a call of what was kept; its statuses are the caller's, or none. */
+IN_WRAPPER void completion_set_few(struct completion_call *completion, int64_t n, MPI_Status *statuses)
+{
+    completion->watched.status = NULL;
+    completion->statuses = statuses;
+    completion->taken = NULL;
+    completion->memory = NULL;
+    completion->n = (int)n;
+    completion->before = completion->few_before;
+    completion->one_before = completion->few_before[0];
 }
 
 /* Copies the handles, and makes room for n_statuses statuses. */
@@ -112,8 +108,6 @@ IN_WRAPPER void wait_end(struct completion_call *completion, int result, const M
 {
     struct handle_slot *slot = NULL;
     struct spool_operation *operation = NULL;
-    if (flag && __builtin_expect(completion_end_untimed(completion, result, *flag), 1))
-        return;
     int is_usual =
         result == MPI_SUCCESS && *request == MPI_REQUEST_NULL && is_recording_plainly() && !completion->watched.status;
     if (__builtin_expect(is_usual, 1))
@@ -139,48 +133,31 @@ void waitall_begin_any(struct completion_call *completion, int64_t n, const MPI_
 IN_WRAPPER void waitall_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
                               MPI_Status **statuses)
 {
-    if (__builtin_expect(!completion_begin_few(completion, n, requests), 0) ||
-        __builtin_expect(*statuses == MPI_STATUSES_IGNORE && statuses_matter(), 0))
+    int is_ignored = *statuses == MPI_STATUSES_IGNORE;
+    if (__builtin_expect(!completion_keep_few(completion, n, requests) || (is_ignored && statuses_matter()), 0))
         waitall_begin_any(completion, n, requests, statuses);
-    else if (*statuses != MPI_STATUSES_IGNORE)
-        completion->statuses = *statuses;
+    else
+        completion_set_few(completion, n, is_ignored ? NULL : *statuses);
 }
 
-void waitall_end_any(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag);
-IN_WRAPPER void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests,
-                            const int *flag)
-{
-    if (!flag || completion->memory || !completion_end_untimed(completion, result, *flag))
-        waitall_end_any(completion, result, requests, flag);
-}
-
-void waitsome_end_any(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
-                      const int *indices, int is_test);
-IN_WRAPPER void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests,
-                             const int *n_done, const int *indices, int is_test)
-{
-    if (!is_test || completion->memory || !completion_end_untimed(completion, result, *n_done))
-        waitsome_end_any(completion, result, requests, n_done, indices, is_test);
-}
+void waitall_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *flag);
+void waitsome_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *n_done,
+                  const int *indices, int is_test);
 
 /* MPI_Waitany and Testany have an array of requests and one status. */
 IN_WRAPPER void waitany_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
                               MPI_Status **status)
 {
-    if (__builtin_expect(!completion_begin_few(completion, n, requests), 0))
+    if (__builtin_expect(completion_keep_few(completion, n, requests), 1))
+        completion_set_few(completion, n, NULL);
+    else
         completion_begin_any(completion, n, requests, 0);
     if (completion->call.thread && statuses_matter())
         watch_status(&completion->watched, status);
 }
 
-void waitany_end_any(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
-                     const int *flag);
-IN_WRAPPER void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests,
-                            const int *index, const int *flag)
-{
-    if (!flag || completion->memory || !completion_end_untimed(completion, result, *flag))
-        waitany_end_any(completion, result, requests, index, flag);
-}
+void waitany_end(struct completion_call *completion, int result, const MPI_Request *requests, const int *index,
+                 const int *flag);
 
 /* Family cancel: the request may report SPOOL_CANCELLED from now on. */
 void cancel_begin(struct completion_call *completion, const MPI_Request *request);
@@ -193,34 +170,26 @@ void request_free_end(struct completion_call *completion, int result, const MPI_
 /* MPI_Request_get_status and its kin of MPI 4.1: tests, but the requests stay alive, so nothing is copied before the
  * call and nothing is taken out of the table; the call that frees one does not report it again. index and indices are
  * NULL where the call has none; then n_done is a flag. */
-IN_WRAPPER void request_get_status_any_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
-                                             MPI_Status **status)
-{
-    completion->watched.status = NULL;
-    completion->statuses = NULL;
-    completion->memory = NULL;
-    completion->before = requests;
-    completion->n = requests && n > 0 && n <= INT32_MAX ? (int)n : 0;
-    if (status && statuses_matter())
-        watch_status(&completion->watched, status);
-}
-
-IN_WRAPPER void request_get_status_begin(struct completion_call *completion, MPI_Request request, MPI_Status **status)
-{
-    completion->one_before = request;
-    request_get_status_any_begin(completion, 1, &completion->one_before, status);
-}
-
-void request_get_status_end_any(struct completion_call *completion, int result, const int *index, const int *flag);
-IN_WRAPPER void request_get_status_any_end(struct completion_call *completion, int result, const int *index,
-                                           const int *flag)
-{
-    if (!completion_end_untimed(completion, result, *flag))
-        request_get_status_end_any(completion, result, index, flag);
-}
-
+void request_get_status_begin(struct completion_call *completion, MPI_Request request, MPI_Status **status);
+void request_get_status_any_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
+                                  MPI_Status **status);
+void request_get_status_any_end(struct completion_call *completion, int result, const int *index, const int *flag);
 void request_get_status_all_begin(struct completion_call *completion, int64_t n, const MPI_Request *requests,
                                   MPI_Status **statuses);
 void request_get_status_all_end(struct completion_call *completion, int result, const int *n_done, const int *indices);
+
+/* Tests that are only counted unless they find something (call.h). A status is the caller's: where it matters and is
+ * ignored the test is not one of these. MPI fills what it was given where it says that something is done. Where the call
+ * fails, a wildcard's source stays unknown. */
+IN_WRAPPER int counted_status_serves(int is_ignored)
+{
+    return !is_ignored || !statuses_matter();
+}
+
+IN_WRAPPER void counted_set_status(struct completion_call *completion, int result, MPI_Status *status)
+{
+    if (result == MPI_SUCCESS && status != MPI_STATUS_IGNORE && statuses_matter())
+        completion->watched.status = status;
+}
 
 #endif

@@ -22,9 +22,6 @@ struct watched_status {
     MPI_Status own;       /* used where the caller wants none */
 };
 
-/* What runs in every message belongs into its wrapper. */
-#define IN_WRAPPER static inline __attribute__((always_inline))
-
 struct posted_call {
     struct recorded_call call;
     struct spool_operation *operation; /* NULL: lost, or the call is not recorded */

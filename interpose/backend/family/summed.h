@@ -54,26 +54,49 @@ IN_WRAPPER void summed_call_end(const struct recorded_call *call, enum mpistair_
 }
 
 /* Families test..., iprobe: one in 64 of those without a result is timed, as in records. */
-static inline __attribute__((always_inline)) int
-summed_test_begin(struct recorded_call *call, enum mpistair_function function, const void *return_address)
+static inline int summed_test_begin(struct recorded_call *call, enum mpistair_function function,
+                                    const void *return_address)
 {
     struct recorder_thread *thread = recorder_thread;
-    if (__builtin_expect(thread && is_recording_plainly() && thread->n_places != 0 && thread->fortran_note->site == 0,
-                         1)) {
+    if (thread && thread->n_places != 0 && thread->fortran_note->site == 0) {
         struct idle_place *place = idle_place_find(thread, function, (uint64_t)(uintptr_t)return_address);
-        if (place && place->entry && --thread->untimed_left != 0 && total_off() == 0 &&
-            __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED) != 0) {
-            call->thread = thread;
-            call->function = function;
-            call->site = (uint64_t)(uintptr_t)return_address;
-            call->begin_ticks = 0;
-            call->place = place;
+        if (place && place->entry && --thread->untimed_left != 0 && is_recording_steadily()) {
+            *call = (struct recorded_call){thread, 0, (uint64_t)(uintptr_t)return_address, function, {.place = place}};
             return 1;
         }
         if (thread->untimed_left == 0)
             thread->untimed_left = next_untimed(thread);
     }
     return call_begin(call, function, return_address);
+}
+
+/* As counted_row, count_test and counted_call. */
+IN_WRAPPER struct idle_place *counted_place(enum mpistair_function function, const void *return_address)
+{
+    struct recorder_thread *thread = recorder_thread;
+    struct idle_place *newest = thread && thread->n_places != 0 ? &thread->places[thread->n_places - 1] : NULL;
+    if (__builtin_expect(!newest || newest->site != (uint64_t)(uintptr_t)return_address ||
+                             newest->function != function || !newest->entry || thread->untimed_left <= 1 ||
+                             !is_recording_steadily(),
+                         0))
+        return NULL;
+    thread->untimed_left--;
+    return newest;
+}
+
+IN_WRAPPER int count_summed_test(struct idle_place *place)
+{
+    if (!is_recording())
+        return 0;
+    place->untimed++;
+    place->entry->calls++;
+    return 1;
+}
+
+static inline struct recorded_call counted_summed_call(struct idle_place *place, enum mpistair_function function,
+                                                       const void *return_address)
+{
+    return (struct recorded_call){recorder_thread, 0, (uint64_t)(uintptr_t)return_address, function, {.place = place}};
 }
 
 /* found: the number of requests or messages that it found, or a flag. */

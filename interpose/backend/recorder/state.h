@@ -18,6 +18,9 @@
 #include "interpose/preload/bind.h"
 #include "interpose/spool/writer.h"
 
+/* What runs in every message belongs into its wrapper. */
+#define IN_WRAPPER static inline __attribute__((always_inline))
+
 #define NEXT(name) ((__typeof__(&MPI_##name))recorder.host->next[FN_##name])
 #define PMPI(name) ((__typeof__(&MPI_##name))recorder.host->pnext[FN_##name])
 
@@ -144,6 +147,13 @@ static inline int is_recording_plainly(void)
 static inline int is_recording_quickly(void)
 {
     return (unsigned)__atomic_load_n(&recorder.recording, __ATOMIC_RELAXED) - 1 < RECORDING_THREADS;
+}
+
+/* Returns whether they are and will be so at the next call: recording is on, and nothing is to be looked at. */
+static inline int is_recording_steadily(void)
+{
+    return is_recording_quickly() && __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) % RECORDER_SUMS == 0 &&
+           __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED) != 0;
 }
 
 /* Returns the present time where calls are recorded quickly. */

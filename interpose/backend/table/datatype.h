@@ -56,8 +56,7 @@ static inline uint64_t elements_bytes(int64_t count, MPI_Datatype datatype)
 }
 
 /* Returns the same for the thread's messages, whose datatype is mostly that of the one before. */
-static inline __attribute__((always_inline)) uint64_t message_bytes(struct recorder_thread *thread, int64_t count,
-                                                                    MPI_Datatype datatype)
+IN_WRAPPER uint64_t message_bytes(struct recorder_thread *thread, int64_t count, MPI_Datatype datatype)
 {
     uint64_t key = HANDLE_KEY(datatype);
     const struct predefined_datatype *last = thread->datatype;
