@@ -367,27 +367,39 @@ def plain(c_type):
     return re.sub(r"\s*\*\s*", " *", " ".join(text.split())) if "*" in text else bare(text)
 
 
-def counted_lines(function, call_type, next_call, end_call, timed_call, is_summed):
-    """The C text of a test's wrapper, which counts it where it goes on with a row of them (call.h); timed_call is what it
-    does otherwise."""
-    site = f"FN_{function.name}, __builtin_return_address(0)"
+def counted_wrapper(function, call_type, head, parameters, passed, converted, end_call, is_summed):
+    """The C text of a test's wrapper, which counts it where it goes on with a row of them (call.h), and of what follows if it
+    found something. `..._timed` does what it is otherwise."""
+    name, wrapped = function.name, f"{'sum' if is_summed else 'wrap'}_{function.name}"
     found = pick(function, SUMMED_FAMILIES[function.family][1])
-    row, begin, count, call = ("idle_place", "counted_place", "count_summed_test", "counted_summed_call") if is_summed else \
-        ("spool_idle", "counted_row", "count_test", "counted_call")
-    doubts, resume = ["!row"], []
+    row, begin, count, call = ("struct idle_place *row", "counted_place", "count_summed_test", "counted_summed_call") if is_summed \
+        else ("struct spool_idle *row", "counted_row", "count_test", "counted_call")
+    call_place = f"call{CALL_IN.get(call_type, '.call')}"
+    doubts, resume, keep, kept, own = ["!row"], [], [], "", [f"    {call_type} call;"]
     if function.family in COUNTED_FAMILIES and not is_summed:
-        kept, status_role = COUNTED_FAMILIES[function.family]
-        n, requests = (pick(function, role) for role in kept.split())
+        counts, status_role = COUNTED_FAMILIES[function.family]
+        n, requests = (pick(function, role) for role in counts.split())
         status = pick(function, status_role)
         ignored = f"{status} == MPI_{status_role.upper()}_IGNORE"
         doubts += [f"!counted_status_serves({ignored})", f"!completion_keep_few(&call, {n}, {requests})"]
         resume = [f"    completion_set_few(&call, {n}, {f'{ignored} ? NULL : {status}' if status_role == 'statuses' else 'NULL'});"]
         resume += [f"    counted_set_status(&call, result, {status});"] * (status_role == "status")
-    return [f"    {call_type} call;", f"    struct {row} *row = {begin}({site});",
-            f"    if (__builtin_expect({' || '.join(doubts)}, 0))", f"        return {timed_call};", next_call,
-            f"    if (__builtin_expect(result == MPI_SUCCESS && *{found} <= 0 && {count}(row), 1))", "        return result;",
-            f"    call{CALL_IN.get(call_type, '.call')} = {call}(row, {site});", *resume,
-            f"    if (call_recorded(&call{CALL_IN.get(call_type, '.call')}))", f"        {end_call}", "    return result;"]
+        keep, kept, own = own, f"const {call_type} *kept, ", [f"    {call_type} call = *kept;"]
+    names = [re.findall(r"\w+", text.split("[")[0])[-1] for text in parameters]
+    used = set(re.findall(r"\w+", " ".join([end_call, *resume])))
+    read = [(text, argument) for text, argument in zip(parameters, names) if argument.removeprefix("given_") in used]
+    given = ", ".join(names)
+    lines = [f"static __attribute__((noinline)) int {wrapped}_found({kept}{row}, int result, const void *return_address, "
+             f"{', '.join(text for text, _ in read)})\n{{",
+             *(line for line in converted if used & set(re.findall(r"\w+", line.replace("given_", "")))), *own, f"    {call_place} = {call}(row, FN_{name}, return_address);", *resume,
+             f"    if (call_recorded(&{call_place}))", f"        {end_call}", "    return result;\n}\n", head, *converted, *keep,
+             f"    {row} = {begin}(FN_{name}, __builtin_return_address(0));",
+             f"    if (__builtin_expect({' || '.join(doubts)}, 0))", f"        return {wrapped}_timed({given}, __builtin_return_address(0));",
+             f"    int result = NEXT({name})({', '.join(passed)});",
+             f"    if (__builtin_expect(result == MPI_SUCCESS && *{found} <= 0 && {count}(row), 1))", "        return MPI_SUCCESS;",
+             f"    return {wrapped}_found({'&call, ' if kept else ''}row, result, __builtin_return_address(0), "
+             f"{', '.join(argument for _, argument in read)});", "}\n\n"]
+    return "\n".join(lines)
 
 
 def wrapper(kinds, function, declared, is_summed=False):
@@ -441,10 +453,8 @@ def wrapper(kinds, function, declared, is_summed=False):
     next_call = f"    {function.result} result = NEXT({name})({', '.join(passed)});"
     before, site = "", "__builtin_return_address(0)"
     if name in HOT_TESTS:
-        given = [re.findall(r"\w+", text.split("[")[0])[-1] for text in parameters]
-        lines += counted_lines(function, call_type, next_call, end_call, f"{wrapped}_timed({', '.join(given)}, {site})", is_summed)
-        text = head + "\n".join(lines) + "\n}\n\n"
-        before, lines, site = text, list(converted), "return_address"
+        before = counted_wrapper(function, call_type, head.rstrip(), parameters, passed, converted, end_call, is_summed)
+        site = "return_address"
         head = f"static __attribute__((noinline)) {function.result} {wrapped}_timed({', '.join(parameters)}, const void *{site})\n{{\n"
     if family in LIFECYCLE:
         lines += [f"    {call_type} call = {{.function = FN_{name}}};"] + [f"    {begin_call}"] * (begin is not None)

@@ -94,6 +94,7 @@ void total_timed_idle(const struct recorded_call *call, uint64_t end_ticks)
         return;
     place->untimed = 0;
     place->entry = entry;
+    thread->counted_place = entry ? place : NULL;
 }
 
 void total_end_row(struct recorder_thread *thread)
@@ -109,6 +110,7 @@ void total_end_row(struct recorder_thread *thread)
         add(WINDOW_IDLE, &none, begin, begin < now ? ticks : 0, place->untimed, 0);
     }
     thread->n_places = 0;
+    thread->counted_place = NULL;
 }
 
 void total_add_test(const struct recorded_call *call, uint64_t end_ticks)

@@ -74,14 +74,13 @@ static inline int summed_test_begin(struct recorded_call *call, enum mpistair_fu
 IN_WRAPPER struct idle_place *counted_place(enum mpistair_function function, const void *return_address)
 {
     struct recorder_thread *thread = recorder_thread;
-    struct idle_place *newest = thread && thread->n_places != 0 ? &thread->places[thread->n_places - 1] : NULL;
-    if (__builtin_expect(!newest || newest->site != (uint64_t)(uintptr_t)return_address ||
-                             newest->function != function || !newest->entry || thread->untimed_left <= 1 ||
-                             !is_recording_steadily(),
+    struct idle_place *place = thread ? thread->counted_place : NULL;
+    if (__builtin_expect(!place || place->site != (uint64_t)(uintptr_t)return_address || place->function != function ||
+                             thread->untimed_left <= 1 || !is_recording_steadily(),
                          0))
         return NULL;
     thread->untimed_left--;
-    return newest;
+    return place;
 }
 
 IN_WRAPPER int count_summed_test(struct idle_place *place)
