@@ -62,19 +62,35 @@ static int is_forbidden(int error)
     return error == EOPNOTSUPP || error == ENOSYS || error == EPERM || error == EACCES;
 }
 
-int spool_file_take(struct spool_file *file, int fd)
+/* Returns a copy of the descriptor with a high number; -1: there is none. */
+static int high_copy(int fd)
 {
     struct rlimit numbers;
+    if (getrlimit(RLIMIT_NOFILE, &numbers) != 0)
+        return -1;
+    int end = numbers.rlim_cur < HIGHEST ? (int)numbers.rlim_cur : HIGHEST;
+    return end - ROOM > fd ? fcntl(fd, F_DUPFD_CLOEXEC, end - ROOM) : -1;
+}
+
+void spool_file_expect(void)
+{
+    int saved_errno = errno, fd = open("/", O_PATH | O_CLOEXEC), high = fd >= 0 ? high_copy(fd) : -1;
+    if (high >= 0)
+        close(high);
+    if (fd >= 0)
+        close(fd);
+    errno = saved_errno;
+}
+
+int spool_file_take(struct spool_file *file, int fd)
+{
     struct stat status;
     if (fstat(fd, &status) != 0)
         return -1;
-    if (getrlimit(RLIMIT_NOFILE, &numbers) == 0) {
-        int end = numbers.rlim_cur < HIGHEST ? (int)numbers.rlim_cur : HIGHEST;
-        int high = end - ROOM > fd ? fcntl(fd, F_DUPFD_CLOEXEC, end - ROOM) : -1;
-        if (high >= 0) {
-            close(fd);
-            fd = high;
-        }
+    int high = high_copy(fd);
+    if (high >= 0) {
+        close(fd);
+        fd = high;
     }
     *file = (struct spool_file){.fd = fd, .device = status.st_dev, .inode = status.st_ino};
     return 0;

@@ -200,6 +200,7 @@ int lifecycle_start(const struct mpistair_host *host)
     recorder.host = host;
     recorder.pid = getpid();
     recorder.clock_source = spool_clock_detect();
+    spool_file_expect();
     settings_read(host->folder);
     run_read_environment(own_run, host->folder);
     const char *detail = setting("MPISTAIR_DETAIL");
