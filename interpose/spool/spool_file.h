@@ -32,8 +32,8 @@ struct spool_file {
     ino_t inode;
 };
 
-/* Makes the kernel's table of descriptors as large as spool_file_take will need it. Later, when the MPI has threads, the
- * kernel waits for all processors when it grows (synchronize_rcu in expand_fdtable of fs/file.c): 10 to 20 ms. */
+/* Makes the kernel's table of descriptors as large as spool_file_take will need it. Later, when the MPI has threads,
+ * the kernel waits for all processors as it grows (expand_fdtable calls synchronize_rcu): 10 to 20 ms. */
 void spool_file_expect(void);
 
 /* Takes over an open descriptor, which gets a number as high as is reasonable. Returns 0, or -1 with errno. */

@@ -48,7 +48,7 @@ int call_begin_test(struct recorded_call *call, enum mpistair_function function,
 /* What is only counted goes on with the newest row, and begins nothing before MPI is called but to keep what MPI
  * overwrites; only where it finds something is it made the call that call_begin_test would have begun. */
 
-/* Returns the row of such a test; NULL: it is not one, or not sure to be. A Fortran layer's own address is that of no row. */
+/* Returns the row of such a test; NULL: it may be none. A Fortran layer's own address is that of no row. */
 IN_WRAPPER struct spool_idle *counted_row(enum mpistair_function function, const void *return_address)
 {
     struct recorder_thread *thread = recorder_thread;

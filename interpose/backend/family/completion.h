@@ -66,7 +66,7 @@ static inline void copy_handles(void *to, const void *from, size_t bytes)
         copy_parts(to, from, bytes, 4);
 }
 
-/* Copies the handles before a call where they are few and one thread at a time calls MPI. Returns whether that is so. */
+/* Copies the handles before a call where they are few and one thread at a time calls MPI. Returns whether they are. */
 IN_WRAPPER int completion_keep_few(struct completion_call *completion, int64_t n, const MPI_Request *requests)
 {
     if (__builtin_expect(n < 1 || n > COMPLETION_FEW || !requests || recorder.multiple, 0))
@@ -179,8 +179,8 @@ void request_get_status_all_begin(struct completion_call *completion, int64_t n,
 void request_get_status_all_end(struct completion_call *completion, int result, const int *n_done, const int *indices);
 
 /* Tests that are only counted unless they find something (call.h). A status is the caller's: where it matters and is
- * ignored the test is not one of these. MPI fills what it was given where it says that something is done. Where the call
- * fails, a wildcard's source stays unknown. */
+ * ignored the test is not one of these. MPI fills what it was given where it says that something is done. Where the
+ * call fails, a wildcard's source stays unknown. */
 IN_WRAPPER int counted_status_serves(int is_ignored)
 {
     return !is_ignored || !statuses_matter();
