@@ -163,7 +163,8 @@ void wait_end_any(struct completion_call *completion, int result, const MPI_Requ
     store_call(completion, completed, is_test, now.ticks);
 }
 
-void waitall_begin_any(struct completion_call *completion, int64_t n, const MPI_Request *requests, MPI_Status **statuses)
+void waitall_begin_any(struct completion_call *completion, int64_t n, const MPI_Request *requests,
+                       MPI_Status **statuses)
 {
     int ours = *statuses == MPI_STATUSES_IGNORE && n > 0 && statuses_matter();
     completion_begin_any(completion, n, requests, ours ? (size_t)n : 0);

@@ -63,8 +63,8 @@ struct recorder_thread {
     unsigned n_places;      /* of the row that goes on, 0: none */
     struct idle_place places[IDLE_ROWS];
     struct idle_place *counted_place; /* the last of them that was timed, if it has an entry; NULL: none */
-    uint32_t communicator_epoch; /* the cached communicator is right while recorder.communicator_epoch is this */
-    uint64_t communicator_key;   /* the last communicator looked up */
+    uint32_t communicator_epoch;      /* the cached communicator is right while recorder.communicator_epoch is this */
+    uint64_t communicator_key;        /* the last communicator looked up */
     uint32_t communicator_index;
     const struct predefined_datatype *datatype; /* of the last message; NULL: none yet */
     struct scratch scratch;
