@@ -170,9 +170,7 @@ void report_collect_gpu(struct report *report, const struct report_choice *choic
 {
     struct collecting_gpu collecting = {.report = report};
     report->gpu.machine = "";
-    /* A trace of an earlier version does not have the memory of buffers. */
-    if (ask(report, "SELECT EXISTS (SELECT 1 FROM pragma_table_info('form') WHERE name = 'send_memory')") == 0 ||
-        ask(report, "SELECT EXISTS (SELECT 1 FROM form f WHERE " ON_GPU("send") " OR " ON_GPU("recv") ")") == 0)
+    if (ask(report, "SELECT EXISTS (SELECT 1 FROM form f WHERE " ON_GPU("send") " OR " ON_GPU("recv") ")") == 0)
         return;
     report->gpu.one_side = ask(report, "SELECT count(*) FROM message_row m JOIN form f ON f.id = m.form"
                                        " WHERE coalesce(" ON_GPU("send") ", 0) <> coalesce(" ON_GPU("recv") ", 0)");

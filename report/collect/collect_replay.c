@@ -162,8 +162,7 @@ void report_collect_replay(struct report *report, const char *machine)
     replay->id = -1;
     for (size_t i = 0; i < report->n_ranks; i++)
         report->ranks[i].run_in_mpi_s = report->ranks[i].run_in_mpi_predicted_s = report->ranks[i].blamed_s = NAN;
-    if (report_has_table(report, "replay_run"))
-        collect_head(report, machine);
+    collect_head(report, machine);
     if (replay->id < 0)
         return;
     collect_places(report, blamed, REPORT_BLAMED, NAN, &replay->blamed);

@@ -58,17 +58,16 @@ static void collect_parts(struct report *report)
         "SELECT machine, model, trim('rounds ' || options), rank, latency_s, bandwidth_s, contention_s, queue_s, "
         "link_s, skew_s, mostly, extrapolated, low_s, high_s FROM rank_part",
         &report_rank_part_fields);
-    if (report_has_table(report, "message_time"))
-        read_rank_models(
-            report,
-            "WITH law AS (SELECT run_id, rank, sum(latency_s + post_s) AS latency, sum(bandwidth_s) AS bandwidth, "
-            "    sum(contention_s) AS contention, sum(queue_s) AS queue, "
-            "    sum(late_sender_s + late_receiver_s + progress_s) AS skew FROM message_time GROUP BY run_id, rank) "
-            "SELECT q.machine, q.law, " LAW_OPTIONS ", rank, latency, bandwidth, contention, queue, 0.0, skew, "
-            "  CASE max(latency, bandwidth, contention, queue, skew) WHEN 0 THEN NULL WHEN bandwidth THEN "
-            "    'bandwidth' WHEN contention THEN 'contention' WHEN latency THEN 'latency' WHEN queue THEN 'queue' "
-            "    ELSE 'skew' END, 0, NULL, NULL FROM replay_run q JOIN law ON run_id = q.id",
-            &report_rank_part_fields);
+    read_rank_models(
+        report,
+        "WITH law AS (SELECT run_id, rank, sum(latency_s + post_s) AS latency, sum(bandwidth_s) AS bandwidth, "
+        "    sum(contention_s) AS contention, sum(queue_s) AS queue, "
+        "    sum(late_sender_s + late_receiver_s + progress_s) AS skew FROM message_time GROUP BY run_id, rank) "
+        "SELECT q.machine, q.law, " LAW_OPTIONS ", rank, latency, bandwidth, contention, queue, 0.0, skew, "
+        "  CASE max(latency, bandwidth, contention, queue, skew) WHEN 0 THEN NULL WHEN bandwidth THEN "
+        "    'bandwidth' WHEN contention THEN 'contention' WHEN latency THEN 'latency' WHEN queue THEN 'queue' "
+        "    ELSE 'skew' END, 0, NULL, NULL FROM replay_run q JOIN law ON run_id = q.id",
+        &report_rank_part_fields);
 }
 
 /* Puts a rank into longest[n] if its time_s is among the REPORT_WORST longest, in their order; among equal ones the one
@@ -338,12 +337,6 @@ static void add_models(struct report *report, const char *sql, const char *order
     report_query_end(report, &rows);
 }
 
-/* Returns the name of a view on rounds; in traces that were not predicted since, it has the name without "round_". */
-static const char *view_of_rounds(struct report *report, const char *name)
-{
-    return report_has_table(report, name) || report->result != 0 ? name : name + strlen("round_");
-}
-
 /* Those of equal errors come in the order of the table ?1, as predict has them. */
 static const char laws_sql[] =
     "SELECT machine, model, options, trim(model || ' ' || options), 0, error, mape, bias, worst_rank, "
@@ -354,19 +347,16 @@ static void collect_models(struct report *report, const struct report_choice *ch
 {
     const char *wanted = choice->model != NULL ? choice->model : choice->machine;
     struct nearest nearest = nearest_to(wanted != NULL ? wanted : "");
-    char *rounds = xasprintf(
+    static const char rounds_sql[] =
         "SELECT e.machine, e.model, trim('rounds ' || e.options), trim(e.model || ' ' || e.options) || ', rounds', "
         "  q.extrapolated, e.error, e.mape, e.bias, e.worst_rank, NULL, NULL "
-        "FROM %s e JOIN prediction_run q USING (machine, model, options) "
-        "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options",
-        view_of_rounds(report, "round_model_error"));
+        "FROM round_model_error e JOIN prediction_run q USING (machine, model, options) "
+        "ORDER BY e.machine, e.error IS NULL, e.error, e.model, e.options";
     char laws[512] = ",";
     for (size_t law = 0, used = 1; law < LAW_COUNT && used < sizeof laws; law++)
         used += (size_t)snprintf(laws + used, sizeof laws - used, "%s,", run_law_table[law].name);
-    if (report_has_table(report, "message_time"))
-        add_models(report, laws_sql, laws, false, choice, &nearest);
-    add_models(report, rounds, NULL, true, choice, &nearest);
-    free(rounds);
+    add_models(report, laws_sql, laws, false, choice, &nearest);
+    add_models(report, rounds_sql, NULL, true, choice, &nearest);
     if (report->result != 0 || report->n_models > 0 || wanted == NULL)
         return;
     const char *hint = nearest_hint(&nearest);
@@ -473,13 +463,9 @@ static void add_rank_models(struct report *report, const char *sql)
 
 static void collect_rank_models(struct report *report)
 {
-    char *rounds =
-        xasprintf("SELECT machine, model, trim('rounds ' || options), rank, actual_s, model_s, off_s FROM %s",
-                  view_of_rounds(report, "round_rank_error"));
-    if (report_has_table(report, "message_time"))
-        add_rank_models(report, "SELECT machine, model, options, rank, actual_s, model_s, off_s FROM rank_error");
-    add_rank_models(report, rounds);
-    free(rounds);
+    add_rank_models(report, "SELECT machine, model, options, rank, actual_s, model_s, off_s FROM rank_error");
+    add_rank_models(report, "SELECT machine, model, trim('rounds ' || options), rank, actual_s, model_s, off_s "
+                            "FROM round_rank_error");
 }
 
 void report_collect_rounds(struct report *report, const struct report_choice *choice)

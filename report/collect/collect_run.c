@@ -164,11 +164,10 @@ static void collect_completeness(struct report *report)
                    "AS name, sum(calls), rank, 0 FROM rejected_call r LEFT JOIN site c ON c.id = r.callsite "
                    "GROUP BY name, rank ORDER BY total(sum(calls)) OVER (PARTITION BY name) DESC, name, rank",
                    &report->rejected, &report->n_rejected);
-    if (report_has_table(report, "unnamed_module"))
-        collect_counts(report,
-                       "SELECT module || ': ' || reason AS name, callsites, NULL, 0 FROM unnamed_module "
-                       "ORDER BY total(callsites) OVER (PARTITION BY module, reason) DESC, name",
-                       &report->unnamed, &report->n_unnamed);
+    collect_counts(report,
+                   "SELECT module || ': ' || reason AS name, callsites, NULL, 0 FROM unnamed_module "
+                   "ORDER BY total(callsites) OVER (PARTITION BY module, reason) DESC, name",
+                   &report->unnamed, &report->n_unnamed);
 }
 
 void report_collect_run(struct report *report)
@@ -195,8 +194,6 @@ void report_collect_programs(struct report *report)
     struct ranges ranges = {0};
     for (size_t i = 0; i < report->n_ranks; i++)
         report->ranks[i].command = "";
-    if (!report_has_table(report, "program")) /* run.command of an earlier version is that of one process */
-        return;
     report_query(report, &rows,
                  "SELECT command, first_rank, last_rank FROM program "
                  "ORDER BY min(first_rank) OVER (PARTITION BY command), first_rank");
@@ -304,12 +301,6 @@ static void collect_partitions(struct report *report)
 {
     struct cursor rows;
     struct report_partitions *all = &report->partitions;
-    if (!report_has_table(report, "partition_site")) { /* a trace of an earlier version */
-        report_query(report, &rows, "SELECT 1 FROM partition WHERE message_id IS NOT NULL");
-        all->unsummed = cursor_next(&rows);
-        report_query_end(report, &rows);
-        return;
-    }
     report_query(report, &rows, partitions_sql);
     while (cursor_next(&rows)) {
         struct report_partitioned row = {.partitions = 0};

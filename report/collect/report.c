@@ -45,16 +45,6 @@ void report_read_rows(struct report *report, const char *sql, const struct field
     report_query_end(report, &rows);
 }
 
-bool report_has_table(struct report *report, const char *name)
-{
-    struct cursor rows;
-    report_query(report, &rows, "SELECT 1 FROM sqlite_master WHERE name = ?1");
-    cursor_bind(&rows, "t", name);
-    bool has = cursor_next(&rows);
-    report_query_end(report, &rows);
-    return has;
-}
-
 const char *report_reason(struct report *report, const struct error *reason)
 {
     size_t named = strlen(report->path);

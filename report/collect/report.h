@@ -335,7 +335,6 @@ struct report_partitions {
     size_t n;
     int64_t sites, messages;
     double bytes;
-    bool unsummed; /* the trace was made before it had the sums */
 };
 
 /* Numbers of parts of a buffer: 2, 4 and 8. */
@@ -418,7 +417,7 @@ struct report {
     struct report_waited waited;
     struct report_completeness completeness;
     struct whole whole;              /* where it is not, shares are of what was recorded alone */
-    struct report_program *programs; /* in the order of their first ranks; none in a trace of an earlier version */
+    struct report_program *programs; /* in the order of their first ranks */
     struct report_level *levels;
     struct report_count *losses, *untracked, *unmatched, *doubts, *rejected, *unnamed;
     struct report_model *models;
@@ -479,8 +478,6 @@ void report_query_end(struct report *report, struct cursor *rows);
 void report_read_row(struct report *report, const char *sql, const struct fields *fields, void *row);
 /* Appends all rows of a query to the array at *(T **)array, of which *n are in use. */
 void report_read_rows(struct report *report, const char *sql, const struct fields *fields, void *array, size_t *n);
-/* Returns whether the trace has the table or view; traces of earlier versions lack some. */
-bool report_has_table(struct report *report, const char *name);
 /* Keeps the reason why a section is empty, without the name of the trace. */
 const char *report_reason(struct report *report, const struct error *reason);
 

@@ -150,9 +150,6 @@ void present_partitions(struct document *document, const struct report *report)
 {
     const struct report_partitions *all = &report->partitions;
     bool unknown = false;
-    if (all->unsummed)
-        document_line(document, "this trace was made before its partitions were summed; make it once more of "
-                                "its spools by mpistair ingest");
     if (all->n == 0)
         return;
     document_line(document, "%" PRId64 " message%s from %" PRId64 " place%s; means of a message:", all->messages,

@@ -147,11 +147,6 @@ def check_others(folder, machine):
             flat = " ".join(out.split())
             good = code == 0 and "nan" not in out and "\x1b" not in out and (expected in flat or "--json" in arguments)
             check(change, good or (code == 1 and err.startswith("mpistair: ")), f"{arguments}: {code}\n{out[:3000]}{err}")
-    older = database(folder / "older.db", TRACE, machine, "DROP VIEW message_memory; DROP VIEW form_level; PRAGMA writable_schema = 1;"
-                     "UPDATE sqlite_master SET sql = replace(replace(sql, 'send_memory', 'before'), 'recv_memory', 'behind') WHERE name = 'form';"
-                     "PRAGMA writable_schema = RESET; CREATE VIEW form_level(form, name) AS SELECT id, 'inter_node' FROM form;")
-    code, out, err = run("report", older, "--section", "gpu")
-    check("older", code == 0 and EMPTY in " ".join(out.split()), out + err)
 
 
 with tempfile.TemporaryDirectory() as temporary:

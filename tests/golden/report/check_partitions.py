@@ -72,9 +72,6 @@ def check_text(trace):
 def check_others(folder):
     code, text, _ = run("report", database(folder / "empty.db", TRACE, "DELETE FROM partition;"), "--section", "partitions")
     check("empty", code == 0 and "no partitioned message was recorded" in text, text)
-    before = database(folder / "before.db", TRACE, "DROP VIEW partition_site; DROP VIEW partition_message;")
-    code, text, _ = run("report", before, "--section", "partitions")
-    check("made before", code == 0 and "mpistair ingest" in text and json.loads(run("report", before, "--json")[1])["partitions"]["sites"] == 0, text)
     changes = ("first_ns = NULL", "last_ns = NULL", "first_ns = 9000000000000000000, last_ns = -9000000000000000000", "partitions = 0",
                "partitions = -3", "done = 9", "partition = 7", "message_id = 99", "direction = 'odd'", "first_ns = 'late'", "rank = -1")
     for number, change in enumerate(changes):
