@@ -69,13 +69,6 @@ void finegrain_predict(const struct finegrain_problem *problem, double *scratch_
     times->bound_s = last_s + part_bytes_s(problem);
 }
 
-double finegrain_laggard_s(const struct finegrain_problem *problem, double compute_s, double delay_s)
-{
-    double part_s = finegrain_part_s(problem);
-    double begin_s = compute_s + (problem->is_late ? delay_s : 0);
-    return fmax(begin_s + (problem->parts - 1) * part_s, compute_s + delay_s) + part_s;
-}
-
 double finegrain_speedup_percent(double bsp_s, double fine_s)
 {
     return bsp_s > 0 ? 100 * (bsp_s - fine_s) / bsp_s : 0;

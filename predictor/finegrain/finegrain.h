@@ -39,9 +39,6 @@ void finegrain_predict(const struct finegrain_problem *problem, double *scratch_
 /* Returns what one part costs, to all peers, in s. */
 double finegrain_part_s(const struct finegrain_problem *problem);
 
-/* Returns fine_s in closed form where all threads are done after compute_s, but one is delay_s late. */
-double finegrain_laggard_s(const struct finegrain_problem *problem, double compute_s, double delay_s);
-
 /* Returns by how many per cent fine_s is less than bsp_s; 0 where nothing takes time. */
 double finegrain_speedup_percent(double bsp_s, double fine_s);
 

@@ -12,28 +12,19 @@
 #include "share/base/memory.h"
 #include "share/base/nearest.h"
 
-static int world_size(sqlite3 *database, const char *path, size_t *n_ranks, struct error *error)
+static int places_init(sqlite3 *database, const char *path, struct recorded_places *places, struct error *error)
 {
     struct cursor rows;
+    *places = (struct recorded_places){0};
     cursor_open(&rows, database, path, "SELECT world_size FROM run", error);
     int64_t n = cursor_next(&rows) ? cursor_integer(&rows, 0) : 0;
     if (cursor_close(&rows) != 0)
         return -1;
     if (n < 1 || n > INT32_MAX)
         return error_set(error, "%s: run.world_size is %lld, expected 1 to %d", path, (long long)n, INT32_MAX);
-    *n_ranks = (size_t)n;
-    return 0;
-}
-
-static int places_init(sqlite3 *database, const char *path, struct recorded_places *places, struct error *error)
-{
-    size_t n_ranks = 0;
-    *places = (struct recorded_places){0};
-    if (world_size(database, path, &n_ranks, error) != 0)
-        return -1;
-    places->node_known = xcalloc(n_ranks, sizeof *places->node_known);
-    places->socket_known = xcalloc(n_ranks, sizeof *places->socket_known);
-    placement_init(&places->placement, n_ranks);
+    places->node_known = xcalloc((size_t)n, sizeof *places->node_known);
+    places->socket_known = xcalloc((size_t)n, sizeof *places->socket_known);
+    placement_init(&places->placement, (size_t)n);
     return 0;
 }
 
@@ -79,8 +70,7 @@ int recorded_places_given(sqlite3 *database, const char *path, const struct plac
         recorded_places_release(places);
         return error_set(error, "the placement has %zu ranks, %s has %zu", given->n_ranks, path, n_ranks);
     }
-    memcpy(places->placement.node, given->node, n_ranks * sizeof *given->node);
-    memcpy(places->placement.socket, given->socket, n_ranks * sizeof *given->socket);
+    placement_copy(&places->placement, given);
     for (size_t rank = 0; rank < n_ranks; rank++)
         places->node_known[rank] = places->socket_known[rank] = true;
     return 0;
