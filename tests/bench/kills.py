@@ -31,7 +31,7 @@ def clear(test):
 def quiet(test):
     """Ingest without its words in the log."""
     return subprocess.run([test.mpistair, "ingest", test.spools, "-o", test.trace], capture_output=True, text=True,
-                          env=test.environment(), timeout=60)
+                          env=test.environment(), timeout=300)
 
 
 def kill_and_ingest(test, seconds, room):
