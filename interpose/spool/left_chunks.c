@@ -27,18 +27,22 @@ static int is_open(uint8_t *record)
     return !(now & SPOOL_FREED) && (ended == 0 || (now & SPOOL_HELD));
 }
 
-/* Goes on past records of the two types of which there are most, as long as they are not open. */
+/* Goes on past records of the types of which there are most, as long as they are not open. */
 static void pass_ended(struct left_chunk *chunk)
 {
     const uint8_t *at = chunk->map + chunk->at, *end = chunk->map + chunk->used;
     while (at < end) {
         const struct spool_operation *operation = (const void *)at;
+        const struct spool_access *access = (const void *)at;
         uint8_t type = __atomic_load_n(at, __ATOMIC_ACQUIRE);
         if (type == SPOOL_CALL)
             at += sizeof(struct spool_call);
         else if (type == SPOOL_OPERATION && __atomic_load_n(&operation->complete_ticks, __ATOMIC_ACQUIRE) != 0 &&
                  !(__atomic_load_n(&operation->flags, __ATOMIC_RELAXED) & SPOOL_HELD))
             at += sizeof *operation;
+        else if (type == SPOOL_ACCESS && __atomic_load_n(&access->end_ticks, __ATOMIC_ACQUIRE) != 0 &&
+                 !(__atomic_load_n(&access->flags, __ATOMIC_RELAXED) & SPOOL_HELD))
+            at += sizeof *access;
         else
             break;
     }
