@@ -11,6 +11,7 @@ void completion_begin_any(struct completion_call *completion, int64_t n, const M
 {
     size_t length = requests && n > 0 && n <= INT32_MAX ? (size_t)n : 0;
     completion->n = (int)length;
+    completion->watched.status = NULL;
     completion->taken = NULL;
     completion->statuses = NULL;
     completion->memory = NULL;
