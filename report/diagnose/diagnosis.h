@@ -80,6 +80,7 @@ int diagnose_receive_order(struct diagnosis *diagnosis);
 int diagnose_small_messages(struct diagnosis *diagnosis);
 int diagnose_overlap(struct diagnosis *diagnosis);     /* early waits, no progress */
 int diagnose_collectives(struct diagnosis *diagnosis); /* small ones, barriers, uneven counts */
+int diagnose_algorithms(struct diagnosis *diagnosis);  /* of collectives */
 int diagnose_one_sided(struct diagnosis *diagnosis);
 int diagnose_files(struct diagnosis *diagnosis);
 int diagnose_threads(struct diagnosis *diagnosis);

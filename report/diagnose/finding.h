@@ -1,8 +1,8 @@
 /* Findings: what a run lost time to, in one sentence each: which rank, which line, how much, and what mending it gains.
  *
- * All findings come from recorded times, without a machine table. What is below FINDING_LEAST_SHARE of all ranks' time,
- * or may as well be by chance, is not reported. kinds.c has the table of kinds; the files beside it have a kind, or a
- * few close ones, each. */
+ * All but collective-algorithm come from recorded times, without a machine table. What is below FINDING_LEAST_SHARE of
+ * all ranks' time, or may as well be by chance, is not reported. kinds.c has the table of kinds; the files beside it
+ * have a kind, or a few close ones, each. */
 #ifndef MPISTAIR_REPORT_FINDING_H
 #define MPISTAIR_REPORT_FINDING_H
 
@@ -35,6 +35,7 @@ enum finding_number {
     FINDING_SMALL_COLLECTIVES,
     FINDING_BARRIERS,
     FINDING_UNEVEN_COUNTS,
+    FINDING_ALGORITHM,
     FINDING_SERIAL_LOCKS,
     FINDING_MANY_FLUSHES,
     FINDING_WIDE_FENCE,
@@ -101,11 +102,13 @@ struct finding {
     double cost_s;                /* ranks' time that it took, or, for what could be better, may have taken at most */
     double share;                 /* of all ranks' time */
     double gain_s, gain;          /* by how much the run is shorter with it mended, and its share; NaN: not known */
+    double gain_low, gain_high;   /* the gain by the intervals of a machine table; NaN: it needs none, or has none */
     double begin_s, end_s;        /* when, since the begin of the run; NaN: all the time */
     const char *function, *place; /* MPI's, and "caller file:line"; "": none */
     const char *sentence; /* one plain sentence, without a stop; at most 160 characters for names of usual length */
-    struct evidence *evidence; /* NULL: it is of no line */
-    struct run_mend *mend;     /* while findings are looked for */
+    struct evidence *evidence;  /* NULL: it is of no line */
+    struct run_mend *mend;      /* while findings are looked for */
+    double rest_low, rest_high; /* the same: factors of what its line's calls take, at the ends of the intervals */
 };
 
 struct findings {

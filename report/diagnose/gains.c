@@ -52,6 +52,21 @@ static int gains_compare_gains(const void *left, const void *right, void *diagno
     return ORDER(gains_is_condition(left), gains_is_condition(right)) ?: ORDER(gains_expected_s(right, diagnosis), gains_expected_s(left, diagnosis)) ?: gains_compare_costs(left, right);
 }
 
+/* Sets the ends of what a finding gains, where a machine table's intervals have some. */
+static void gains_find_ends(const struct diagnosis *diagnosis, struct finding *finding)
+{
+    uint32_t site = diagnosis_site_of(diagnosis, finding->function, finding->callsite);
+    double factors[] = {finding->rest_high, finding->rest_low}, gains[2];
+    for (int end = 0; end < 2; end++) {
+        struct run_mend *mend = mend_new();
+        mend_rests(&diagnosis->program, mend, site, factors[end]);
+        gains[end] = gains_of(diagnosis, mend) / diagnosis->run_s;
+        mend_release(mend);
+    }
+    finding->gain_low = fmin(gains[0], finding->gain);
+    finding->gain_high = fmax(gains[1], finding->gain);
+}
+
 /* Finds the gain of each as far as the steps go; drops what gains too little to be a fault. */
 static size_t gains_find(struct diagnosis *diagnosis, size_t replays)
 {
@@ -63,6 +78,10 @@ static size_t gains_find(struct diagnosis *diagnosis, size_t replays)
             replays--;
             finding.gain_s = gains_of(diagnosis, finding.mend);
             finding.gain = finding.gain_s / diagnosis->run_s;
+            if (!isnan(finding.rest_low) && replays >= 2) {
+                replays -= 2;
+                gains_find_ends(diagnosis, &finding);
+            }
         }
         if (isnan(finding.gain) || finding.gain >= finding_kind(finding.kind)->least_gain)
             findings->rows[n++] = finding;

@@ -78,6 +78,11 @@ static const struct finding_kind kinds[FINDING_KIND_COUNT] = {
     [FINDING_UNEVEN_COUNTS] = {"uneven-counts", "NxN Completion; POP transfer efficiency",
                                "few ranks have nearly all bytes of a collective with counts",
                                "divide the data evenly, or send the large part by itself", NULL, 0, false},
+    [FINDING_ALGORITHM] =
+        {"collective-algorithm", "POP transfer efficiency",
+         "a collective takes twice as long as the best algorithm of the MPI would by the machine table",
+         "set the variable of the MPI (Open MPI: with coll_tuned_use_dynamic_rules=1), and compare",
+         diagnose_algorithms, 0, false},
     [FINDING_SERIAL_LOCKS] = {"serial-locks", "Lock Contention", "ranks wait for each other's locks of a window",
                               "lock only for the transfer, shared where possible, or lock parts of the data",
                               diagnose_one_sided, 0, false},

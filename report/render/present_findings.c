@@ -14,8 +14,11 @@ enum { FINDINGS_ON_SCREEN = 4, FINDINGS_TEXT = 1200 };
 static const char *findings_sentence(const struct findings *findings, size_t at, char *text, size_t size)
 {
     const struct finding *finding = &findings->rows[at];
-    char gain[32] = "";
-    if (!isnan(finding->gain))
+    char gain[64] = "";
+    if (finding->gain_low >= 0.005)
+        snprintf(gain, sizeof gain, "; gain %.0f %% (%.0f to %.0f %%)", 100 * finding->gain, 100 * finding->gain_low,
+                 100 * finding->gain_high);
+    else if (!isnan(finding->gain))
         snprintf(gain, sizeof gain, finding->gain < 0.005 ? "; gain below 1 %%" : "; gain %.0f %%",
                  100 * finding->gain);
     snprintf(text, size, "%zu. %s%s", at + 1, finding->sentence, gain);
@@ -81,8 +84,9 @@ void present_findings(struct document *document, const struct report *report)
     }
     document_line(
         document,
-        "gain: by how much the run is shorter if it is replayed with that mended (- not known); cost: time of "
-        "all ranks; explained by: with that one mended, this one gains little more");
+        "gain: by how much the run is shorter if it is replayed with that mended (- not known; in brackets: by the "
+        "intervals of the machine table); cost: time of all ranks; explained by: with that one mended, this one gains "
+        "little more");
     document_line(document, "--explain N shows the evidence of one, --list-findings all kinds");
 }
 

@@ -282,9 +282,10 @@ static struct json *findings_array(const struct findings *findings)
 {
     const struct fields fields =
         FIELDS(finding, FIELD_OR_NULL(finding, rank), FIELD_OR_NULL(finding, partner), FIELD(finding, gain_s),
-               FIELD(finding, gain), FIELD(finding, cost_s), FIELD(finding, share), FIELD(finding, begin_s),
-               FIELD(finding, end_s), FIELD(finding, function), FIELD(finding, place), FIELD_OR_NULL(finding, callsite),
-               FIELD_AS("explained_by", finding, under), FIELD(finding, sentence));
+               FIELD(finding, gain), FIELD(finding, gain_low), FIELD(finding, gain_high), FIELD(finding, cost_s),
+               FIELD(finding, share), FIELD(finding, begin_s), FIELD(finding, end_s), FIELD(finding, function),
+               FIELD(finding, place), FIELD_OR_NULL(finding, callsite), FIELD_AS("explained_by", finding, under),
+               FIELD(finding, sentence));
     struct json *array = json_array();
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding_kind *kind = finding_kind(findings->rows[i].kind);

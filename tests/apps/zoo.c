@@ -262,6 +262,13 @@ static void uneven_counts(const struct job *job)
     free(counts);
 }
 
+/* Broadcasts by an algorithm that zoo.py forces on Open MPI, with segments of 1 KiB; mended: by its own choice. */
+static void bad_algorithm(const struct job *job)
+{
+    work_ms(0.2);
+    MPI_Bcast(job->mine, MIB, MPI_BYTE, 0, MPI_COMM_WORLD); /* fault: bad_algorithm */
+}
+
 /* Calls MPI_Alltoallv to reach one neighbour; mended: sends to it. */
 static void sparse_all(const struct job *job)
 {
@@ -521,6 +528,7 @@ static const struct kind {
     {"barriers", barriers, 80},
     {"root_part", root_part, 50},
     {"uneven_counts", uneven_counts, 60},
+    {"bad_algorithm", bad_algorithm, 300},
     {"sparse_all", sparse_all, 40},
     {"serial_locks", serial_locks, 30},
     {"many_flushes", many_flushes, 30},

@@ -3,9 +3,11 @@
 
 usage: check_findings.py MPISTAIR SHARE_SQL SHOW_FINDINGS
 """
+import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -531,6 +533,42 @@ def collectives(folder):
             expect_none("even counts", folder, made, "uneven-counts")
 
 
+def algorithms(folder):
+    """4 ranks on 4 processors; by the table, whose ranks share 1e10 B/s, three times 100 kB take 31 us in any order."""
+    table = "INSERT INTO machine VALUES ('made', 'made');" + "".join(
+        f"INSERT INTO machine_parameter(machine, level, protocol, quantity, n, value, unit, ci_low, ci_high) VALUES ('made', 'intra_socket', "
+        f"'any', {row});" for row in ("'tau', NULL, 1e-6, 's', 9e-7, 1.1e-6", "'bw', 1, 1e10, 'B/s', 8e9, 1.2e10"))
+
+    def casts(took, late=0):
+        made = Made(4)
+        for step in range(60):
+            for rank in range(4):
+                made.compute(rank, 50 * US + (late if rank == 0 else 0))
+            made.meet(31, took(step), "MPI_Bcast", [100000] * 4, 0)
+        return made
+    path = casts(lambda step: 200 * US).write(folder / "a.db", table)
+    rows = [row for row in findings(path) if row[0] == "collective-algorithm"]
+    check("an algorithm far from the best", len(rows) == 1 and "60 times 100 kB among 4 ranks, takes 200 us; " in rows[0][7]
+          and " with coll_tuned_bcast_algorithm=" in rows[0][7], findings(path))
+    shown = json.loads(run("report", path, "--format", "json")[1])["findings"]
+    ends = [(row["gain_low"], row["gain"], row["gain_high"]) for row in shown if row["kind"] == "collective-algorithm"]
+    check("its gain has the ends of the table's intervals", len(ends) == 1 and all(
+        abs(share * 16 - 60 * (0.2 - best)) < 0.2 for share, best in zip(ends[0], (0.0385, 0.031, 0.026))), ends)  # of 16 ms
+    text = run("report", path, "--section", "findings")[1]
+    check("the screen has them", re.search(r"gain \d+ % \(\d+\s+to \d+ %\)", " ".join(text.split())), text)
+    for name, made, more in (("near the best", casts(lambda step: 30 * US), [table]),
+                             ("without a table", casts(lambda step: 200 * US), []),
+                             ("with two tables", casts(lambda step: 200 * US), [table, "INSERT INTO machine VALUES ('other', 'made');"]),
+                             ("slow now and then", casts(lambda step: (20 if step % 3 else 500) * US), [table]),
+                             ("a late root", casts(lambda step: 30 * US, 300 * US), [table]),
+                             ("crowded", casts(lambda step: 200 * US), [table, "UPDATE node SET processors = 2;"])):
+        found = kinds(made.write(folder / "a.db", *more))
+        check("algorithm: " + name, "collective-algorithm" not in found, found)
+    for text, named in ((table, True), (table.replace("8e9", "8e8"), False)):
+        found = kinds(casts(lambda step: 80 * US).write(folder / "a.db", text))
+        check(f"algorithm: a table that knows {'much' if named else 'little'}", named == ("collective-algorithm" in found), found)
+
+
 def windows(folder):
     def locks(at_once):
         made, free = Made(4), 0
@@ -702,7 +740,7 @@ def shown(folder):
     code, text, errors = run("report", path, "--explain", "9")
     check("no such finding", code == 1 and "there is no finding 9; it has 1" in errors, errors)
     code, text, _ = run("report", "--list-findings")
-    check("all kinds", code == 0 and text.count("what to do: ") == 36 and "\nchain\n" in text and all(len(line) <= 80 for line in text.splitlines()), text)
+    check("all kinds", code == 0 and text.count("what to do: ") == 37 and "\nchain\n" in text and all(len(line) <= 80 for line in text.splitlines()), text)
 
 
 def damaged(folder):
@@ -778,7 +816,7 @@ def large(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, turns, receivers,
-                     order_of_receives, overlap, collectives, windows, files, threads, machine, ends, balanced, shown, damaged, damaged_accesses, odd, large):
+                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, ends, balanced, shown, damaged, damaged_accesses, odd, large):
             part(pathlib.Path(name))
     end("findings")
 
