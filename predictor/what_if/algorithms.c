@@ -159,8 +159,8 @@ static double algorithm_price(const struct run_script *script, const struct mach
     return seconds;
 }
 
-/* Among fewer an allgather is one exchange, whatever the algorithm, and the copy of the own block, which has no price, is
- * as much as what is sent. */
+/* Among fewer an allgather is one exchange, whatever the algorithm, and the copy of the own block, which has no price,
+ * is as much as what is sent. */
 enum { ALLGATHER_LEAST_MEMBERS = 4 };
 
 /* Fills the places of the members, which are freed by the caller, and the bytes of all blocks. Returns false for a

@@ -2,9 +2,9 @@
  * one, or with several, nothing is named.
  *
  * Measured is what lies between the last arrival at an execution and its last exit: no wait for late ranks is in it.
- * Three quarters of the executions, of ALGORITHM_LEAST_CALLS at least, must take ALGORITHM_FACTOR times the price of the
- * largest one, at the upper end of what the table's intervals allow, so that a few that were disturbed say nothing. Where ranks outnumber processors, who polls makes others
- * slow, whatever the algorithm: such runs are left out. */
+ * Three quarters of the executions, of ALGORITHM_LEAST_CALLS at least, must take ALGORITHM_FACTOR times the price of
+ * the largest one, at the upper end of what the table's intervals allow, so that a few that were disturbed say nothing.
+ * Where ranks outnumber processors, who polls makes others slow, whatever the algorithm: such runs are left out. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
