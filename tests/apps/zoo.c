@@ -459,6 +459,75 @@ static void same_core(const struct job *job)
     exchange(job, 1000);
 }
 
+/* Exchanges halos on a grid of ranks, of whose corners the first computes the inflow before it sends its halos; mended:
+ * all compute their part of the inflow. */
+static void corner(const struct job *job)
+{
+    static MPI_Comm grid = MPI_COMM_NULL;
+    int shape[2] = {0, 0}, is_cyclic[2] = {0, 0}, at[4];
+    MPI_Request requests[8];
+    if (grid == MPI_COMM_NULL) {
+        MPI_Dims_create(job->size, 2, shape);
+        MPI_Cart_create(MPI_COMM_WORLD, 2, shape, is_cyclic, 0, &grid);
+    }
+    for (int i = 0; i < 2; i++)
+        MPI_Cart_shift(grid, i, 1, &at[2 * i], &at[2 * i + 1]);
+    for (int i = 0; i < 4; i++)
+        MPI_Irecv(job->other + i * MIB, job->bytes, MPI_BYTE, at[i], i ^ 1, grid, &requests[i]);
+    work_ms(job->mended ? 8.0 / job->size : job->rank == 0 ? 8 : 0);
+    for (int i = 0; i < 4; i++)
+        MPI_Isend(job->mine + i * MIB, job->bytes, MPI_BYTE, at[i], i, grid, &requests[4 + i]);
+    work_ms(3);
+    MPI_Waitall(8, requests, MPI_STATUSES_IGNORE); /* fault: corner */
+    work_ms(1);
+    if (job->step == job->steps - 1)
+        MPI_Comm_free(&grid);
+}
+
+/* Sweeps from the first rank to the last and back, two blocks each way, so that most ranks wait for the one before;
+ * mended: twelve blocks of the same work together. */
+static void sweep(const struct job *job)
+{
+    int blocks = job->mended ? 12 : 2;
+    double change = 1, largest;
+    for (int back = 0; back < 2; back++) {
+        int from = back ? job->rank + 1 : job->rank - 1, to = back ? job->rank - 1 : job->rank + 1;
+        for (int i = 0; i < blocks; i++) {
+            if (from >= 0 && from < job->size)
+                MPI_Recv(job->other, 24000 / blocks, MPI_BYTE, from, back, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE); /* fault: sweep */
+            work_ms(12.0 / blocks);
+            if (to >= 0 && to < job->size)
+                MPI_Send(job->mine, 24000 / blocks, MPI_BYTE, to, back, MPI_COMM_WORLD);
+        }
+    }
+    MPI_Allreduce(&change, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+/* Rank 0 prepares and hands out one item to whichever rank asks, which waits for it with nothing to do; mended: ranks
+ * ask for the next item before they work on the one that they have. */
+static void farm(const struct job *job)
+{
+    int items = 8 * (job->size - 1), item = 0;
+    MPI_Status status;
+    for (int i = 0; job->rank == 0 && i < items + job->size - 1; i++) {
+        MPI_Recv(&item, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
+        item = i < items ? i : -1;
+        work_ms(item < 0 ? 0 : 1);
+        MPI_Send(&item, 1, MPI_INT, status.MPI_SOURCE, 1, MPI_COMM_WORLD);
+    }
+    if (job->rank > 0)
+        MPI_Send(&item, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    while (job->rank > 0 && item >= 0) {
+        MPI_Recv(&item, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* fault: farm */
+        if (job->mended && item >= 0)
+            MPI_Send(&item, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        work_ms(item < 0 ? 0 : 3 + item * 7 % 4);
+        if (!job->mended && item >= 0)
+            MPI_Send(&item, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
 /* Nothing is wrong: all work alike, and exchange halos. */
 static void healthy(const struct job *job)
 {
@@ -543,6 +612,9 @@ static const struct kind {
     {"trend", trend, 90},
     {"outliers", outliers, 96},
     {"same_core", same_core, 100},
+    {"corner", corner, 60},
+    {"sweep", sweep, 15},
+    {"farm", farm, 15},
     {"healthy", healthy, 80},
     {"healthy_noise", healthy_noise, 80},
     {"healthy_halo", healthy_halo, 100},
