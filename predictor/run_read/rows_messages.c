@@ -15,6 +15,7 @@ struct form_end {
 struct read_form {
     struct form_end send, receive;
     int64_t limit_bytes; /* a send of more waits for its receive; -1: not known, INT64_MAX: none waits */
+    int64_t eager_bytes; /* the MPI's limit; -1: not known */
     uint16_t flags;      /* of its messages */
     bool between_nodes;  /* by its level */
 };
@@ -59,6 +60,7 @@ static int read_form(struct message_reader *reader, struct cursor *rows)
     form->between_nodes = cursor_integer(rows, 7) == 3;
     int64_t limit = form->between_nodes ? reading->eager_limit_network : reading->eager_limit;
     form->flags = function->message_flags;
+    form->eager_bytes = limit;
     form->limit_bytes = function->send == SEND_BY_TIME                ? -1
                         : function->send == SEND_NO_WAIT || limit < 0 ? INT64_MAX
                                                                       : limit;
@@ -145,8 +147,8 @@ static const char messages_sql[] = "SELECT id, src, dst, bytes, form, send_post_
                                    " FROM message_row ORDER BY id";
 
 /* Adds a message with the items of its ends, which have no object yet. */
-static int add_ends(struct reading *reading, const struct run_message *message, int64_t limit_bytes, struct item *out,
-                    struct item *in)
+static int add_ends(struct reading *reading, const struct run_message *message, const struct read_form *form,
+                    struct item *out, struct item *in)
 {
     uint32_t object = (uint32_t)reading->program->n_messages;
     array_grow(&reading->posts, object, sizeof *reading->posts);
@@ -154,17 +156,20 @@ static int add_ends(struct reading *reading, const struct run_message *message, 
         return reading_too_large(reading);
     reading->posts[object] = (struct message_posts){out->begin_ns, in->begin_ns};
     out->object = in->object = object;
-    out->waits = ((message->flags & MESSAGE_SYNCHRONOUS) != 0 || (int64_t)message->bytes > limit_bytes) &&
-                 out->done_ns != NO_TIME && out->done_ns >= in->begin_ns;
-    if (out->waits)
+    bool synchronous = (message->flags & MESSAGE_SYNCHRONOUS) != 0;
+    out->waits = (synchronous || (int64_t)message->bytes > form->limit_bytes) && out->done_ns != NO_TIME &&
+                 out->done_ns >= in->begin_ns;
+    /* A receive posted before shows nothing: then the limit says. */
+    bool eager = !synchronous && in->begin_ns <= out->begin_ns && (int64_t)message->bytes <= form->eager_bytes;
+    if (out->waits && !eager)
         reading->program->messages[object].flags |= (uint16_t)MESSAGE_AWAITED;
     return item_add(reading, message->src, out) != 0 ? -1 : item_add(reading, message->dst, in);
 }
 
 /* Adds a message, or the messages that the pieces of a partitioned one are: the call that started it posts nothing,
  * those that marked partitions ready post their pieces. */
-static int add_pieces(struct message_reader *reader, int64_t id, struct run_message *message, int64_t limit_bytes,
-                      struct item *out, struct item *in)
+static int add_pieces(struct message_reader *reader, int64_t id, struct run_message *message,
+                      const struct read_form *form, struct item *out, struct item *in)
 {
     struct reading *reading = reader->reading;
     struct partition_reader *partitions = &reader->partitions;
@@ -174,7 +179,7 @@ static int add_pieces(struct message_reader *reader, int64_t id, struct run_mess
     if (partitions_of(partitions, id, out->begin_ns, before_ns) != 0)
         return -1;
     if (partitions->n_pieces == 0)
-        return add_ends(reading, message, limit_bytes, out, in);
+        return add_ends(reading, message, form, out, in);
     struct item start = *out;
     start.kind = ITEM_CALL;
     start.object = NO_OBJECT;
@@ -192,7 +197,7 @@ static int add_pieces(struct message_reader *reader, int64_t id, struct run_mess
         out->site = piece->site;
         message->flags &= (uint16_t)~MESSAGE_GOES_ON;
         message->flags |= i + 1 < partitions->n_pieces ? (uint16_t)MESSAGE_GOES_ON : (uint16_t)0;
-        if (add_ends(reading, message, limit_bytes, out, in) != 0)
+        if (add_ends(reading, message, form, out, in) != 0)
             return -1;
     }
     return 0;
@@ -281,7 +286,7 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
                       .completed = form->receive.completed,
                       .kind = ITEM_RECEIVE,
                       .processor = row_processor(rows, COL_RECV_CPU)};
-    return add_pieces(reader, cursor_integer(rows, COL_ID), &message, form->limit_bytes, &out, &in);
+    return add_pieces(reader, cursor_integer(rows, COL_ID), &message, form, &out, &in);
 }
 
 int messages_read(struct reading *reading)

@@ -3,7 +3,10 @@
  * Whether the work behind a wait needs the messages is not known; what is known is whether the run would be shorter if
  * it did not: the replay says so, and what gains less than the kind's least gain, or may as well come from ranks that
  * waited for processors, and let others wait, is not named. Messages that do not
- * move during work need in the wait as long for it as if there had been no work, though that was long enough. */
+ * move during work need in the wait as long for it as if there had been no work, though that was long enough.
+ *
+ * A rank also waits too early for the answer to what it sent right before, if it could have asked before the work that
+ * came before that. An answer is what the other rank sent once it had the question. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,6 +41,85 @@ static double overlap_waited_bytes(const struct run_program *program, const stru
             bytes += (double)program->messages[run_operation_object(operation)].bytes;
     }
     return bytes;
+}
+
+/* Questions of a site, and the waits right behind them for their answers. */
+struct overlap_question {
+    uint64_t asked;
+    double late_s, hidden_s; /* by work before the question */
+    uint32_t answer_site;
+};
+
+/* Finds the waits behind which each message is there: the steps, or SIZE_MAX. */
+static size_t *overlap_find_receipts(const struct run_program *program)
+{
+    size_t *receipts = xmalloc((program->n_messages + 1) * sizeof *receipts);
+    for (size_t i = 0; i < program->n_messages; i++)
+        receipts[i] = SIZE_MAX;
+    for (size_t i = 0; i < program->n_steps; i++)
+        for (uint32_t k = 0; program->steps[i].kind == STEP_WAIT && k < program->steps[i].count; k++) {
+            uint32_t operation = program->waits[program->steps[i].object + k];
+            if (run_operation_kind(operation) == OPERATION_RECEIVE)
+                receipts[run_operation_object(operation)] = i;
+        }
+    return receipts;
+}
+
+/* A wait for a message that was not sent yet: sums it where it is an answer. */
+static void overlap_sum_answer(const struct diagnosis *diagnosis, const struct run_wait *wait, const size_t *receipts,
+                               struct overlap_question *questions)
+{
+    const struct run_program *program = &diagnosis->program;
+    const struct run_timed_call *rows = diagnosis->calls->rows;
+    const struct run_strand *other = &program->strands[wait->cause.strand];
+    size_t call = run_timed_call_of(diagnosis->calls, wait->begin.step), receipt = SIZE_MAX;
+    if (call <= diagnosis->first_call[wait->begin.strand] ||
+        diagnosis_before_s(diagnosis, wait->begin.strand, call) > OVERLAP_BEHIND_POSTS * wait->late_s)
+        return;
+    for (size_t i = rows[call - 1].first_step; i < rows[call].first_step; i++)
+        if (program->steps[i].kind == STEP_SEND)
+            receipt = receipts[program->steps[i].object];
+    if (receipt < other->first_step || receipt >= wait->cause.step)
+        return;
+    struct overlap_question *question = &questions[diagnosis_site_of_step(diagnosis, rows[call - 1].first_step)];
+    question->asked++;
+    question->late_s += wait->late_s;
+    question->hidden_s += fmin(wait->late_s, diagnosis_before_s(diagnosis, wait->begin.strand, call - 1));
+    question->answer_site = diagnosis_site_of_step(diagnosis, rows[call].first_step);
+}
+
+static int overlap_judge_question(struct diagnosis *diagnosis, uint32_t site, const struct overlap_question *sums)
+{
+    struct finding finding = diagnosis_finding(FINDING_EARLY_WAIT, sums->hidden_s);
+    char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
+    if (sums->asked < OVERLAP_LEAST_CALLS ||
+        (double)sums->asked < OVERLAP_MOST_CALLS * (double)diagnosis->sites[site].calls ||
+        !(sums->hidden_s >= OVERLAP_MOST_TIME * sums->late_s) || !diagnosis_outlasts_queues(diagnosis, finding.cost_s))
+        return 0;
+    if (diagnosis_name_site(diagnosis, sums->answer_site, &finding, text) != 0)
+        return -1;
+    finding.mend = mend_new();
+    mend_site(&diagnosis->program, finding.mend, site, MEND_EARLIER);
+    return diagnosis_add(diagnosis, finding,
+                         "%s waits for answers to what was sent right before; to ask before the work that comes before "
+                         "hides %s, %.0f %% of all time",
+                         text, diagnosis_seconds(waited, sums->hidden_s), 100 * sums->hidden_s / diagnosis->all_s);
+}
+
+static int overlap_judge_questions(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    struct overlap_question *questions = xcalloc(program->n_sites, sizeof *questions);
+    size_t *receipts = overlap_find_receipts(program);
+    int result = 0;
+    for (size_t i = 0; diagnosis->calls->n > 0 && i < diagnosis->recorded.n_waits; i++)
+        if (program->steps[diagnosis->recorded.waits[i].cause.step].kind == STEP_SEND)
+            overlap_sum_answer(diagnosis, &diagnosis->recorded.waits[i], receipts, questions);
+    for (uint32_t site = 0; result == 0 && site < program->n_sites; site++)
+        result = overlap_judge_question(diagnosis, site, &questions[site]);
+    free(questions);
+    free(receipts);
+    return result;
 }
 
 static void overlap_sum_call(const struct diagnosis *diagnosis, uint32_t strand, size_t at, struct overlap_site *sites)
@@ -123,5 +205,5 @@ int diagnose_overlap(struct diagnosis *diagnosis)
             result = overlap_judge_still(diagnosis, site, &sites[site]);
     }
     free(sites);
-    return result;
+    return result == 0 ? overlap_judge_questions(diagnosis) : result;
 }
