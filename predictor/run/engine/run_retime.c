@@ -398,6 +398,7 @@ struct timing_recording {
     double *last_s;     /* [n_collectives] */
     size_t *first_call; /* [n_ranks + 1] of each rank; SIZE_MAX: it has several strands */
     size_t *end_call;
+    bool *goes; /* [RUN_MAX_KINDS] sends of that kind wait for no receive */
     struct run_timed_edge *edges;
     size_t n_edges;
 };
@@ -472,6 +473,41 @@ static double timing_awaited_s(const struct timing_recording *recording, uint32_
     return -INFINITY;
 }
 
+/* Adds up by kind of message how much later than a send's begin receives were posted, less where the send lasted until
+ * then. */
+static void timing_sum_over(const struct timing_recording *recording, size_t call, double *over_s)
+{
+    const struct run_program *program = recording->program;
+    double begin_s = recording->calls->rows[call].begin_s, length_s = (double)recording->calls->rows[call].length_s;
+    size_t end = timing_steps_end(program, recording->calls, call);
+    for (size_t i = recording->calls->rows[call].first_step; i < end; i++)
+        for (uint32_t k = 0; program->steps[i].kind == STEP_WAIT && k < program->steps[i].count; k++) {
+            uint32_t operation = program->waits[program->steps[i].object + k];
+            uint32_t object = run_operation_object(operation);
+            if (run_operation_kind(operation) != OPERATION_SEND || !(recording->post_s[1][object] > begin_s))
+                continue;
+            double late_s = recording->post_s[1][object] - begin_s;
+            over_s[program->messages[object].kind] += late_s > length_s ? late_s : -late_s;
+        }
+}
+
+/* Finds the kinds of messages whose sends go on before late receives more than they wait for them: those that last so
+ * long do by chance, as where ranks share processors. None of them is awaited. */
+static void timing_find_goers(struct timing_recording *recording)
+{
+    struct run_program *program = recording->program;
+    double *over_s = xcalloc(RUN_MAX_KINDS, sizeof *over_s);
+    recording->goes = xcalloc(RUN_MAX_KINDS, sizeof *recording->goes);
+    for (size_t i = 0; i < recording->calls->n; i++)
+        timing_sum_over(recording, i, over_s);
+    for (size_t i = 1; i < RUN_MAX_KINDS; i++)
+        recording->goes[i] = over_s[i] > 0;
+    for (size_t i = 0; i < program->n_messages; i++)
+        if (recording->goes[program->messages[i].kind])
+            program->messages[i].flags &= (uint16_t)~MESSAGE_AWAITED;
+    free(over_s);
+}
+
 /* Part of what is left of a call that may remain if it waited for the receive of a send that need not wait. */
 #define TIMING_EXPLAINED 0.25
 
@@ -484,7 +520,7 @@ static void timing_mark_awaited(struct timing_recording *recording, size_t first
             uint32_t operation = program->waits[program->steps[i].object + k];
             struct run_message *message = &program->messages[run_operation_object(operation)];
             if (run_operation_kind(operation) == OPERATION_SEND &&
-                (message->flags & (MESSAGE_ONE_SIDED | MESSAGE_BUFFERED)) == 0 &&
+                (message->flags & (MESSAGE_ONE_SIDED | MESSAGE_BUFFERED)) == 0 && !recording->goes[message->kind] &&
                 recording->post_s[1][run_operation_object(operation)] <= until_s)
                 message->flags |= (uint16_t)MESSAGE_AWAITED;
         }
@@ -645,11 +681,13 @@ int run_retime_begin(struct run_program *program, struct run_timed_calls *calls)
         recording.last_s[i] = -INFINITY;
     timing_note_posts(&recording);
     timing_note_ranks(&recording);
+    timing_find_goers(&recording);
     for (size_t i = 0; i < calls->n; i++)
         calls->rows[i].rest_s = timing_rest_s(&recording, i);
     calls->edges = recording.edges;
     calls->n_edges = recording.n_edges;
     timing_sort_causes(calls);
+    free(recording.goes);
     free(recording.first_call);
     free(recording.end_call);
     free(recording.post_s[0]);
