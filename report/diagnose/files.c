@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "interpose/sums/crowding.h"
 #include "report/diagnose/diagnosis.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
@@ -161,6 +162,22 @@ static void accesses_count_turns(struct accesses *accesses, struct access_site *
     }
 }
 
+/* Where ranks share processors, lets them wait for these less by the part of their use that goes. */
+static int accesses_mend_queues(const struct diagnosis *diagnosis, struct run_mend *mend, double gone_s)
+{
+    const struct run_program *program = &diagnosis->program;
+    double used_s = 0;
+    struct crowding crowded;
+    int result = crowding_find(diagnosis->database, diagnosis->path, &crowded, diagnosis->error);
+    for (size_t i = 0; i < program->n_ranks; i++)
+        used_s += fmax(program->ranks[i].run_s, 0);
+    if (result != 0 || crowded.nodes == 0 || !(used_s > 0))
+        return result;
+    for (uint32_t i = 0; i < program->n_places; i++)
+        mend_scale(program, mend, i, 1 - diagnosis->busy_share[program->places[i].rank] * fmin(gone_s / used_s, 1));
+    return 0;
+}
+
 static int accesses_judge_site(struct diagnosis *diagnosis, uint32_t site, const struct access_site *sums)
 {
     struct finding finding = diagnosis_finding(FINDING_SMALL_ACCESSES, sums->time_s);
@@ -176,6 +193,10 @@ static int accesses_judge_site(struct diagnosis *diagnosis, uint32_t site, const
     finding.kind = in_turn ? FINDING_INTERLEAVED_ACCESSES : FINDING_SMALL_ACCESSES;
     finding.mend = mend_new();
     mend_rests(&diagnosis->program, finding.mend, site, mean / ACCESS_ENOUGH_BYTES);
+    if (accesses_mend_queues(diagnosis, finding.mend, (1 - mean / ACCESS_ENOUGH_BYTES) * sums->time_s) != 0) {
+        mend_release(finding.mend);
+        return -1;
+    }
     diagnosis_seconds(took, sums->time_s);
     diagnosis_bytes(bytes, mean);
     if (in_turn)

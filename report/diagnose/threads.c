@@ -86,8 +86,9 @@ static int threads_judge(struct diagnosis *diagnosis, uint32_t site, const struc
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
     finding.mend = mend_new();
+    double part = threads_fast_part(diagnosis, site); /* calls beside none share processors with other ranks' threads */
     mend_rests(&diagnosis->program, finding.mend, site,
-               has_like ? like_s * (double)sums->n / sums->rest_s : threads_fast_part(diagnosis, site));
+               has_like ? fmin(part, like_s * (double)sums->n / sums->rest_s) : part);
     return diagnosis_add(diagnosis, finding,
                          "threads of a rank are in %s at the same time and wait for each other: %" PRIu64
                          " calls, %s, %.0f %% of "
