@@ -102,6 +102,7 @@ static void sum_ranks(struct diagnosis *diagnosis)
         diagnosis->busy_share[rank] = busy_share(&program->ranks[rank], time_s, computed_s[rank]);
         diagnosis->all_s += time_s;
         diagnosis->queued_s += computed_s[rank] * diagnosis->busy_share[rank];
+        diagnosis->all_queued_s += fmax(program->ranks[rank].wait_s, 0);
     }
     free(computed_s);
 }

@@ -59,6 +59,7 @@ struct diagnosis {
     double run_s;                     /* what was recorded of the run, as run_retime has it */
     double *rank_s;                   /* [n_ranks] */
     double queued_s;                  /* that computation waited for processors, as far as that is known */
+    double all_queued_s;              /* that ranks did, inside MPI too */
     double *busy_share;               /* [n_ranks] of its computation it waited for a processor; 0: not known */
     struct diagnosis_course *courses; /* [n_ranks] less what it waited for a processor */
     struct diagnosis_place *places;   /* [n_places] */
@@ -123,6 +124,14 @@ double diagnosis_site_s(const struct diagnosis *diagnosis, uint32_t site);
 static inline bool diagnosis_outlasts_queues(const struct diagnosis *diagnosis, double waited_s)
 {
     return waited_s - 2 * diagnosis->queued_s >= FINDING_LEAST_SHARE * diagnosis->all_s;
+}
+
+/* Returns the same of waiting for which no rank is named: whoever was kept from its processor, inside MPI too, may have
+ * made the others wait. */
+static inline bool diagnosis_outlasts_all_queues(const struct diagnosis *diagnosis, double waited_s)
+{
+    return diagnosis_outlasts_queues(diagnosis, waited_s) &&
+           waited_s - diagnosis->all_queued_s >= FINDING_LEAST_SHARE * diagnosis->all_s;
 }
 static inline double diagnosis_call_end_s(const struct run_timed_call *call)
 {

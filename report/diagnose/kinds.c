@@ -7,7 +7,7 @@
 
 /* Gain that is expected of what may be there for a purpose: a barrier, a wait, a fence, a start-up. */
 #define FOR_A_PURPOSE 0.05
-/* The same of what differs a little among ranks anyway. */
+/* The same of what differs a little among ranks, or costs a little, anyway. */
 #define MORE_THAN_CHANCE 0.02
 
 static const struct finding_kind kinds[FINDING_KIND_COUNT] = {
@@ -71,7 +71,7 @@ static const struct finding_kind kinds[FINDING_KIND_COUNT] = {
     [FINDING_SMALL_COLLECTIVES] = {"small-collectives", "NxN Completion; POP transfer efficiency",
                                    "many small collectives right behind each other",
                                    "join them to one with more elements, or overlap them (MPI_Iallreduce)",
-                                   diagnose_collectives, 0, false},
+                                   diagnose_collectives, MORE_THAN_CHANCE, false},
     [FINDING_BARRIERS] = {"barriers", "Wait at Barrier",
                           "barriers in which ranks wait, without which they would wait less",
                           "leave out barriers that the data need not", NULL, FOR_A_PURPOSE, false},

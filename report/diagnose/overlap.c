@@ -2,8 +2,8 @@
  *
  * Whether the work behind a wait needs the messages is not known; what is known is whether the run would be shorter if
  * it did not: the replay says so, and what gains less than the kind's least gain, or may as well come from ranks that
- * waited for processors, and let others wait, is not named. Messages that do not
- * move during work need in the wait as long for it as if there had been no work, though that was long enough.
+ * waited for processors, and let others wait, is not named. Messages that do not move during work need in the wait as
+ * long for it as if there had been no work, though that was long enough.
  *
  * A rank also waits too early for the answer to what it sent right before, if it could have asked before the work that
  * came before that. An answer is what the other rank sent once it had the question. */
@@ -94,7 +94,8 @@ static int overlap_judge_question(struct diagnosis *diagnosis, uint32_t site, co
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if (sums->asked < OVERLAP_LEAST_CALLS ||
         (double)sums->asked < OVERLAP_MOST_CALLS * (double)diagnosis->sites[site].calls ||
-        !(sums->hidden_s >= OVERLAP_MOST_TIME * sums->late_s) || !diagnosis_outlasts_queues(diagnosis, finding.cost_s))
+        !(sums->hidden_s >= OVERLAP_MOST_TIME * sums->late_s) ||
+        !diagnosis_outlasts_all_queues(diagnosis, finding.cost_s))
         return 0;
     if (diagnosis_name_site(diagnosis, sums->answer_site, &finding, text) != 0)
         return -1;
@@ -154,7 +155,7 @@ static int overlap_judge_early(struct diagnosis *diagnosis, uint32_t site, const
     struct finding finding = diagnosis_finding(FINDING_EARLY_WAIT, sums->hidden_s);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
     if ((double)sums->direct < OVERLAP_MOST_CALLS * (double)sums->calls ||
-        !(sums->hidden_s >= OVERLAP_MOST_TIME * late_s) || !diagnosis_outlasts_queues(diagnosis, finding.cost_s))
+        !(sums->hidden_s >= OVERLAP_MOST_TIME * late_s) || !diagnosis_outlasts_all_queues(diagnosis, finding.cost_s))
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;
