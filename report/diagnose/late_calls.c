@@ -398,7 +398,7 @@ static int imbalance_find(struct diagnosis *diagnosis, const struct site_sums *s
     double cost_s = fmin((most->computed_s - mean_s) * (double)sums->n_ranks, sums->cost_s), own_s = 0;
     for (size_t i = 0; i < sums->n_ranks; i++) /* what the scheduler does is another finding */
         own_s += sums->ranks[i].cost_s * (1 - diagnosis->busy_share[sums->ranks[i].rank]);
-    if (!(cost_s >= LASTING * own_s) || cost_s < FINDING_LEAST_SHARE * diagnosis->all_s ||
+    if (!(cost_s >= LASTING * own_s) || !diagnosis_outlasts_all_queues(diagnosis, cost_s) ||
         more_than_all(diagnosis, most->rank) < LASTING * (most->computed_s - mean_s) ||
         !is_lasting_there(diagnosis, sums, most, UNEVEN_CHANCE))
         return 0;
