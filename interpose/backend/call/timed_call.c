@@ -76,11 +76,13 @@ void timed_call_idle(const struct recorded_call *call, uint64_t end_ticks)
 void untimed_call_store(const struct recorded_call *call, uint32_t completed, uint64_t end_ticks)
 {
     struct recorded_call timed = *call;
-    const struct spool_idle *row = call->row;
+    const struct spool_idle *row = call->row, *newest = (const void *)call->thread->idle_end;
     timed.begin_ticks = end_ticks;
     if (call->thread->lane->sequence == call->thread->idle_sequence) {
         uint64_t ticks = row->timed > 0 ? row->ticks / row->timed : row->first_ticks;
         uint64_t earliest = row->begin_ticks + row->first_ticks;
+        if (newest && newest[-1].begin_ticks + newest[-1].first_ticks > earliest)
+            earliest = newest[-1].begin_ticks + newest[-1].first_ticks;
         timed.begin_ticks = end_ticks - ticks > earliest && ticks < end_ticks ? end_ticks - ticks : earliest;
     }
     timed_call_store_as(&timed, completed, end_ticks, 1);

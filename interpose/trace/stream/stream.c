@@ -105,9 +105,23 @@ static uint64_t begin_ticks(const uint8_t *record)
         return ((const struct spool_idle *)(const void *)record)->begin_ticks;
     case SPOOL_COLLECTIVE:
         return ((const struct spool_collective *)(const void *)record)->begin_ticks;
+    case SPOOL_ACCESS:
+        return ((const struct spool_access *)(const void *)record)->begin_ticks;
     default:
         return 0;
     }
+}
+
+/* Returns the entry of the call with which the lane goes on behind rows of tests without a result; UINT64_MAX: it does
+ * not. */
+static uint64_t lane_rows_end_ticks(const struct lane *lane)
+{
+    struct spool_cursor ahead = lane->cursor;
+    const uint8_t *later = NULL;
+    do
+        later = spool_next(&ahead);
+    while (later != NULL && (*later == SPOOL_IDLE || begin_ticks(later) == 0));
+    return later != NULL ? begin_ticks(later) : UINT64_MAX;
 }
 
 /* True if the call of the lane's record, an operation, never returned although its thread went on: an error
@@ -418,15 +432,18 @@ static void take_call(struct stream *stream, struct stream_rank *rank, struct la
     timeline_add(&rank->timeline, (struct timeline_event){begin_ns, record->function, EVENT_CALL});
 }
 
-/* Takes unsuccessful tests. Only their total time is known, not when each of them was in the time until the lane's next
- * record. */
+/* Takes unsuccessful tests. Only their total time is known, by an estimate that may exceed the time until the lane's
+ * next call, and not when each of them was in that time. */
 static void take_idle(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
     const struct spool_idle *record = (const void *)lane->record;
     int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
-    int64_t length_ns = run_ns(trace, process, lane, record->begin_ticks + spool_idle_ticks(record)) - begin_ns;
+    uint64_t end_ticks = lane_rows_end_ticks(lane), ticks = spool_idle_ticks(record);
+    if (end_ticks < record->begin_ticks || ticks > end_ticks - record->begin_ticks)
+        ticks = end_ticks > record->begin_ticks ? end_ticks - record->begin_ticks : 0;
+    int64_t length_ns = run_ns(trace, process, lane, record->begin_ticks + ticks) - begin_ns;
     uint32_t callsite = callsite_find_sum(&process->callsites, record->site, record->begin_ticks,
                                           record->begin_ticks + record->first_ticks);
     sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,

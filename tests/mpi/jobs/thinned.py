@@ -12,6 +12,7 @@ STEPS = {"halo": 100000, "wavefront": 150000, "master_worker": 60000, "communica
          "one_sided": 150000, "files": 100000, "collectives": 50000, "changing": 100000, "polls": 100000, "partitioned": 100000}
 WILDCARDS = {"master_worker"}
 POLLING = {"polls"}
+SEVERAL_THREADS = {"threads"}
 LEAST_ROOM = 6 << 20  # of a process
 
 
@@ -68,6 +69,9 @@ def expect_shares(test, kind):
     report = json.loads(test.must([test.mpistair, "report", "--format", "json", test.trace]).stdout)
     in_mpi_s = sum(row["time_s"] for row in report["time"]["activities"] if row["activity"] not in ("computation", "between_polls"))
     total_s = test.value("SELECT sum(time_ns) * 1e-9 FROM total")
+    all_s, ranks_s = sum(row["time_s"] for row in report["time"]["activities"]), test.ranks * report["run"]["duration_s"]
+    if kind not in SEVERAL_THREADS and all_s > 1.02 * ranks_s + 0.001:
+        job.fail(f"{kind}: the report has {all_s} s of {test.ranks} ranks, which is more than the run's {ranks_s} s")
     if kind not in POLLING and not abs(in_mpi_s - total_s) <= 0.02 * total_s + 0.001:
         job.fail(f"{kind}: the report has {in_mpi_s} s inside MPI, the totals {total_s}")
     return report["findings"]
