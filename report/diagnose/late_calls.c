@@ -337,9 +337,7 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
         return 0;
     for (size_t i = 0; i < n_late; i++) {
         const struct site_rank *late = &sums->ranks[i];
-        double queued_s = fmax(diagnosis->program.ranks[late->rank].wait_s, 0); /* all others may wait as long */
-        if (diagnosis->busy_share[late->rank] >= 0.5 ||                         /* the scheduler's doing */
-            late->cost_s - queued_s * (double)(diagnosis->program.n_ranks - 1) < FINDING_LEAST_SHARE * diagnosis->all_s)
+        if (diagnosis->busy_share[late->rank] >= 0.5) /* the scheduler's doing as much as its own */
             continue;
         if (late->cost_s < ELSEWHERE_SHARE * diagnosis->all_s && !is_root(diagnosis, sums->site, late->rank) &&
             !does_more(diagnosis, sums, late, n_late))
