@@ -401,13 +401,14 @@ static void begin_together(enum mpistair_function function)
         link = node_measure_clock_link(own_run, &root_ahead_ns);
     if (own_run->n_leaders > 1 && !own_run->apart)
         root_ahead_ns = node_agree_root_ahead(own_run, root_ahead_ns);
+    int64_t began_ns = own_run->apart ? 0 : node_agree_begin(root_ahead_ns);
     if (error == 0) {
         struct spool_header *header = recorder.spool.header;
         process_spool_describe(own_run, thread_level > header->thread_level ? thread_level : header->thread_level,
                                was_alone ? header->started_by : function);
         header->link_init = link;
         if (!was_alone)
-            process_spool_set_bursts(own_run, root_ahead_ns);
+            process_spool_set_bursts(own_run, root_ahead_ns, began_ns);
         if (!was_alone)
             process_spool_count();
     }
@@ -539,7 +540,7 @@ static void begin_alone(enum mpistair_function function, MPI_Info info)
         process_spool_set_marker(own_run);
     node_write_topology(own_run);
     process_spool_describe(own_run, thread_level, function);
-    process_spool_set_bursts(own_run, NODE_CLOCK_UNKNOWN);
+    process_spool_set_bursts(own_run, NODE_CLOCK_UNKNOWN, 0);
     recorder.spool.header->link_init.parent_rank = -1;
     recorder.spool.header->link_finalize.parent_rank = -1;
     process_spool_count();

@@ -164,11 +164,14 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     header->processor = (uint32_t)(ask_processor() + 1);
 }
 
-void process_spool_set_bursts(const struct run *run, int64_t root_ahead_ns)
+/* The run begins with burst -1, so that burst 0, which stays at each level, begins within the run. Otherwise the burst
+ * that stays could be one whose beginning, all that a cut leaves, lies before the run. */
+void process_spool_set_bursts(const struct run *run, int64_t root_ahead_ns, int64_t began_ns)
 {
     struct spool_header *header = recorder.spool.header;
     int is_known = root_ahead_ns != NODE_CLOCK_UNKNOWN, is_one_node = run->node_ranks == run->size;
-    int64_t offset_ns = is_known      ? root_ahead_ns
+    int64_t origin_ns = began_ns != 0 ? began_ns + SPOOL_BURST_NS : 0;
+    int64_t offset_ns = is_known      ? root_ahead_ns - origin_ns
                         : is_one_node ? 0
                                       : (int64_t)(header->started_unix_ns - header->start.monotonic_ns);
     header->burst_clock = is_known ? SPOOL_BURST_RANK_0 : is_one_node ? SPOOL_BURST_OWN : SPOOL_BURST_REALTIME;

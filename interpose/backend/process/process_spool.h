@@ -17,8 +17,9 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world);
 void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by);
 
 /* Says on which clock bursts are cut: that of rank 0's node, which is so much ahead of this node's; NODE_CLOCK_UNKNOWN:
- * one that all nodes have. Before much is recorded. */
-void process_spool_set_bursts(const struct run *run, int64_t root_ahead_ns);
+ * one that all nodes have. began_ns is when the last rank began, on rank 0's clock; 0: not known. Before much is
+ * recorded. */
+void process_spool_set_bursts(const struct run *run, int64_t root_ahead_ns, int64_t began_ns);
 
 /* Counts passed-through calls in the spool from now on. */
 void process_spool_count(void);

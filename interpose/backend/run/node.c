@@ -159,6 +159,17 @@ int64_t node_agree_root_ahead(const struct run *run, int64_t root_ahead_ns)
     return mine;
 }
 
+int64_t node_agree_begin(int64_t root_ahead_ns)
+{
+    int64_t last_ns = 0;
+    if (root_ahead_ns == NODE_CLOCK_UNKNOWN)
+        return 0;
+    int64_t now_ns = (int64_t)spool_clock_node_ns() + root_ahead_ns;
+    if (PMPI(Allreduce)(&now_ns, &last_ns, 1, MPI_INT64_T, MPI_MAX, run_comm) != MPI_SUCCESS)
+        return 0;
+    return last_ns;
+}
+
 /* Ranks spin while they wait, so a rank without a processor of its own looks like one that waits for messages. The
  * kernel knows better: schedstat has the time that a thread was ready to run while others had its processor. It is
  * read for the main thread, which calls MPI in most programs; threads that come and go would take their times along. */

@@ -22,6 +22,10 @@ struct spool_clock_link node_measure_clock_link(const struct run *run, int64_t *
  * is not known of one node. Collective over run_comm. */
 int64_t node_agree_root_ahead(const struct run *run, int64_t root_ahead_ns);
 
+/* Returns when the last process came here, on the clock of rank 0's node; 0 where that is not known. Collective
+ * over run_comm. */
+int64_t node_agree_begin(int64_t root_ahead_ns);
+
 /* Returns how much of its node's processors this process has had so far. */
 struct spool_processor_use node_processor_use(void);
 
