@@ -74,7 +74,16 @@ def expect_shares(test, kind):
         job.fail(f"{kind}: the report has {all_s} s of {test.ranks} ranks, which is more than the run's {ranks_s} s")
     if kind not in POLLING and not abs(in_mpi_s - total_s) <= 0.02 * total_s + 0.001:
         job.fail(f"{kind}: the report has {in_mpi_s} s inside MPI, the totals {total_s}")
-    return report["findings"]
+    return report["findings"], {row["activity"]: row["time_s"] / all_s for row in report["time"]["activities"] if row["time_s"] > 0}
+
+
+def expect_same_order(kind, whole, thinned):
+    """What has most of the time in the whole recording has in the other."""
+    print(f"{kind}: of all time, whole and with little room:",
+          ", ".join(f"{name} {100 * share:.1f} and {100 * thinned.get(name, 0):.1f} %" for name, share in whole.items()), flush=True)
+    first, *others = sorted(whole, key=whole.get, reverse=True)
+    if whole[first] > 1.2 * max((whole[name] for name in others), default=0) and max(thinned, key=thinned.get) != first:
+        job.fail(f"{kind}: most of the time is {max(thinned, key=thinned.get)}, not {first}")
 
 
 def errors(test):
@@ -98,6 +107,7 @@ def main():
         parser.add_argument("--kind", action="append")
         parser.add_argument("--machine", help="a table: also compare the errors of the laws")
         parser.add_argument("--factor", type=int, default=1, help="how many times as many steps")
+        parser.add_argument("--room", type=int, help="bytes, instead of a twentieth")
 
     test = job.Job(__doc__, add_arguments)
     has = test.run([test.program("numbered")]).stderr.split()  # MPI before 4 has no partitioned messages
@@ -105,26 +115,29 @@ def main():
         steps = STEPS[kind] * test.arguments.factor
         record(test, kind, steps, 4 << 30)
         job.expect_equal(test.value("SELECT detail FROM run"), "all", f"{kind}: detail with room for all")
-        expect_shares(test, kind)
+        shares = expect_shares(test, kind)[1]
         whole = errors(test) if test.arguments.machine else {}
         messages, operations = test.value("SELECT count(*) FROM message"), test.value("SELECT sum(calls) FROM total WHERE NOT idle")
-        room = max(operations * 64 // 20, LEAST_ROOM * test.ranks)
+        room = test.arguments.room or max(operations * 64 // 20, LEAST_ROOM * test.ranks)
         record(test, kind, steps, room)
         if operations * 64 < 2 * room:
             continue
         job.expect_equal(test.value("SELECT detail FROM run"), "bursts", f"{kind}: detail with room for a part")
         bursts, kept = test.value("SELECT count(*) FROM burst"), test.value("SELECT count(*) FROM message")
         print(f"{kind}: {kept} of {messages} messages in {bursts} bursts, room {room}", flush=True)
-        # The bursts of a job that changes may all lie where it sends no messages.
-        if bursts == 0 or kept > messages or (messages > 0 and kept == 0 and kind != "changing"):
+        # The bursts of a job that changes may all lie where it sends no messages, and the least room is for a millisecond.
+        may_be_none = kind == "changing" or test.arguments.room
+        if bursts == 0 or kept > messages or (messages > 0 and kept == 0 and not may_be_none):
             job.fail(f"{kind}: {kept} of {messages} messages in {bursts} bursts")
         expect_course(test, kind)
         expect_pairs(test, kind)
         expect_unmatched(test, kind)
-        findings = expect_shares(test, kind)
+        findings, thinned_shares = expect_shares(test, kind)
+        if kind not in POLLING:
+            expect_same_order(kind, shares, thinned_shares)
         if test.arguments.machine:
             show_errors(kind, whole, errors(test))
-        if kind == "halo" and not any(finding["rank"] == test.ranks - 1 for finding in findings):
+        if kind == "halo" and not test.arguments.room and not any(finding["rank"] == test.ranks - 1 for finding in findings):
             job.fail(f"{kind}: the late rank is not named")
 
 
