@@ -60,7 +60,7 @@ enum spool_family { SPOOL_FAMILY_UNKNOWN = 0, SPOOL_FAMILY_MPICH = 1, SPOOL_FAMI
 /* Which clock header.burst_offset_ns leads to. */
 enum spool_burst_clock {
     SPOOL_BURST_OWN = 0,      /* the node's CLOCK_MONOTONIC; nothing is agreed */
-    SPOOL_BURST_RANK_0 = 1,   /* of rank 0's node: time since the run began, less SPOOL_BURST_NS */
+    SPOOL_BURST_RANK_0 = 1,   /* of rank 0's node; it shows -SPOOL_BURST_NS when the run begins */
     SPOOL_BURST_REALTIME = 2, /* CLOCK_REALTIME at the start of the process */
 };
 
