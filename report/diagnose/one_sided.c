@@ -26,9 +26,10 @@ struct rma_epoch {
     int64_t comm, window, target, rank, begin_ns, end_ns, waited_ns, callsite;
 };
 
-struct flush_site {
+struct rma_site {
     uint64_t flushes, transfers;
     double transfer_s; /* of their calls */
+    uint64_t fences;
 };
 
 /* Has the ranks that transferred between two fences of a window. */
@@ -40,12 +41,11 @@ struct one_sided {
     struct diagnosis *diagnosis;
     struct rma_epoch *epochs; /* [n_epochs] */
     struct rma_epoch *open;   /* [n_open] of the rank at hand */
-    struct flush_site *sites; /* [n_sites] */
+    struct rma_site *sites;   /* [n_sites] */
     struct rma_fence *fences; /* [n_fences] ranks that transferred, several times perhaps */
     size_t n_epochs, n_open, n_fences;
     int64_t rank, transfers, fenced; /* of the rank at hand: transfers since its last flush, fences so far */
     int64_t transfer_ns;             /* of these transfers' calls */
-    uint32_t fence_site;
 };
 
 static bool one_sided_begins(const char *function, const char *with)
@@ -97,7 +97,9 @@ static void one_sided_take_row(struct one_sided *all, const struct rma_row *row)
         }
         all->transfers = all->transfer_ns = 0;
     } else if (strcmp(row->function, "MPI_Win_fence") == 0) {
-        all->fence_site = diagnosis_site_of(diagnosis, row->function, row->callsite);
+        uint32_t site = diagnosis_site_of(diagnosis, row->function, row->callsite);
+        if (site != UINT32_MAX)
+            all->sites[site].fences++;
         all->fenced++;
     } else if (!one_sided_begins(row->function, "MPI_Win_") && row->target >= 0) {
         all->transfers++;
@@ -180,7 +182,7 @@ static int one_sided_judge_locks(struct diagnosis *diagnosis, const struct rma_e
         n, epochs[0].target, diagnosis_seconds(waited, sum_s), text, 100 * sum_s / diagnosis->all_s);
 }
 
-static int one_sided_judge_flushes(struct diagnosis *diagnosis, uint32_t site, const struct flush_site *sums)
+static int one_sided_judge_flushes(struct diagnosis *diagnosis, uint32_t site, const struct rma_site *sums)
 {
     double time_s = diagnosis_site_s(diagnosis, site);
     struct finding finding = diagnosis_finding(FINDING_MANY_FLUSHES, time_s);
@@ -208,13 +210,10 @@ static int one_sided_compare_fences(const void *left, const void *right)
            ?: ORDER(a->window, b->window) ?: ORDER(a->number, b->number) ?: ORDER(a->rank, b->rank);
 }
 
-/* Judges fences by the ranks that transfer between two, on average over those between which any does. */
-static int one_sided_judge_fences(struct one_sided *all)
+/* Returns how many ranks transfer between two fences, on average over those between which any does. */
+static double one_sided_ranks_between_fences(struct one_sided *all)
 {
-    struct diagnosis *diagnosis = all->diagnosis;
     uint64_t pairs = 0, between = 0;
-    if (all->fence_site == UINT32_MAX || all->n_fences == 0)
-        return 0;
     qsort(all->fences, all->n_fences, sizeof *all->fences, one_sided_compare_fences);
     for (size_t i = 0; i < all->n_fences; i++) {
         const struct rma_fence *now = &all->fences[i], *before = i > 0 ? now - 1 : NULL;
@@ -223,29 +222,50 @@ static int one_sided_judge_fences(struct one_sided *all)
         between += !same;
         pairs += !same || now->rank != before->rank;
     }
-    double ranks = (double)pairs / (double)between;
-    const struct diagnosis_site *site = &diagnosis->sites[all->fence_site];
-    struct finding finding = diagnosis_finding(FINDING_WIDE_FENCE, site->measured.part_s[RUN_COLLECTIVE_WAIT]);
+    return (double)pairs / (double)between;
+}
+
+/* Judges all fences together: one that opens and one that closes belong to each other. The place that costs most stands
+ * for them. */
+static int one_sided_judge_fences(struct one_sided *all)
+{
+    struct diagnosis *diagnosis = all->diagnosis;
+    struct finding finding = diagnosis_finding(FINDING_WIDE_FENCE, 0);
     char text[DIAGNOSIS_TEXT], waited[DIAGNOSIS_TEXT];
-    if (site->calls < (uint64_t)RMA_LEAST_FENCES * site->n_ranks || ranks > RMA_FEW * site->n_ranks ||
+    uint32_t costliest = UINT32_MAX;
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < diagnosis->program.n_sites; i++) {
+        if (all->sites[i].fences == 0)
+            continue;
+        double waits_s = diagnosis->sites[i].measured.part_s[RUN_COLLECTIVE_WAIT];
+        if (costliest == UINT32_MAX || waits_s > diagnosis->sites[costliest].measured.part_s[RUN_COLLECTIVE_WAIT])
+            costliest = i;
+        finding.cost_s += waits_s;
+        calls += all->sites[i].fences;
+    }
+    if (costliest == UINT32_MAX || all->n_fences == 0)
+        return 0;
+    double ranks = one_sided_ranks_between_fences(all);
+    uint32_t n_ranks = diagnosis->sites[costliest].n_ranks;
+    if (calls < (uint64_t)RMA_LEAST_FENCES * n_ranks || ranks > RMA_FEW * n_ranks ||
         !diagnosis_outlasts_queues(diagnosis, finding.cost_s))
         return 0;
-    if (diagnosis_name_site(diagnosis, all->fence_site, &finding, text) != 0)
+    if (diagnosis_name_site(diagnosis, costliest, &finding, text) != 0)
         return -1;
     finding.mend = mend_new();
-    mend_site(&diagnosis->program, finding.mend, all->fence_site, MEND_APART);
+    for (uint32_t i = 0; i < diagnosis->program.n_sites; i++)
+        if (all->sites[i].fences > 0)
+            mend_site(&diagnosis->program, finding.mend, i, MEND_APART);
     return diagnosis_add(
         diagnosis, finding,
         "%" PRIu32 " ranks meet in %s, but only %.2g transfer between two fences: waits of %s, %.0f %% of all time",
-        site->n_ranks, text, ranks, diagnosis_seconds(waited, finding.cost_s), 100 * finding.cost_s / diagnosis->all_s);
+        n_ranks, text, ranks, diagnosis_seconds(waited, finding.cost_s), 100 * finding.cost_s / diagnosis->all_s);
 }
 
 int diagnose_one_sided(struct diagnosis *diagnosis)
 {
-    struct one_sided all = {.diagnosis = diagnosis,
-                            .sites = xcalloc(diagnosis->program.n_sites, sizeof *all.sites),
-                            .rank = -1,
-                            .fence_site = UINT32_MAX};
+    struct one_sided all = {
+        .diagnosis = diagnosis, .sites = xcalloc(diagnosis->program.n_sites, sizeof *all.sites), .rank = -1};
     int result = one_sided_read_rows(&all);
     if (all.n_epochs > 0)
         qsort(all.epochs, all.n_epochs, sizeof *all.epochs, one_sided_compare_epochs);

@@ -312,8 +312,9 @@ static void many_flushes(const struct job *job)
 /* All meet in fences where two communicate; mended: only these two do. */
 static void wide_fence(const struct job *job)
 {
+    int is_last_step = job->step == job->steps - 1;
     work_ms((job->rank + job->step) % 3 == 0 ? 6 : 1);
-    if (!job->mended || job->step == 0 || job->step == job->steps - 1)
+    if (!job->mended || job->step == 0 || is_last_step)
         MPI_Win_fence(0, job->window); /* fault: wide_fence */
     if (job->rank == 0 && !job->mended)
         MPI_Put(job->mine, 64, MPI_BYTE, 1, 0, 64, MPI_BYTE, job->window);
@@ -321,6 +322,8 @@ static void wide_fence(const struct job *job)
         MPI_Send(job->mine, 64, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
     if (job->rank == 1 && job->mended)
         MPI_Recv(job->other, 64, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (is_last_step)
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, job->window);
 }
 
 /* Rank 0 writes what all have, while they wait; mended: all write at once. */
