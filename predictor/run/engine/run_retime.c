@@ -17,6 +17,16 @@ struct timing_gathering {
     double last_s; /* arrival of those that came */
 };
 
+struct timing_strand {
+    size_t at, end;      /* the call; behind its last one */
+    size_t edge, caused; /* the next of edges that ends there, of by_cause that begins there */
+    double now_s;        /* end of the call before, or, once the call has posted, its begin */
+    double carried_s;    /* computation that goes behind the next call */
+    double later_s;      /* until when a wait that was put off lasts, -INFINITY: none */
+    uint32_t next;       /* the one before it in blocked; of those that can go on as well */
+    bool posted;         /* whether the call has */
+};
+
 struct timing {
     const struct run_program *program;
     const struct run_timed_calls *calls;
@@ -24,30 +34,47 @@ struct timing {
     double *post_s[2];                   /* [n_messages] of send and receive; NaN: not yet */
     double *arrival_s;                   /* [n_members] */
     struct timing_gathering *gatherings; /* [n_collectives] */
-    size_t *at;                          /* [n_strands] the call */
-    size_t *end;                         /* [n_strands] behind its last one */
-    double *now_s;         /* [n_strands] end of the call before, or, once the call has posted, its begin */
-    double *carried_s;     /* [n_strands] computation that goes behind the next call */
-    double *later_s;       /* [n_strands] until when a wait that was put off lasts, -INFINITY: none */
-    bool *posted;          /* [n_strands] whether the call has */
-    uint32_t *blocked;     /* [2 n_messages + n_collectives + n_edges] the last strand that waits for it */
-    double *edge_s;        /* [n_edges] when the cause began; NaN: not yet */
-    size_t *edge, *caused; /* [n_strands] the next of edges that ends there, of by_cause that begins there */
-    uint32_t *next;        /* [n_strands] the one before it; of those that can go on as well */
+    struct timing_strand *strands;       /* [n_strands] */
+    uint32_t *blocked; /* [2 n_messages + n_collectives + n_edges] the last strand that waits for it */
+    double *edge_s;    /* [n_edges] when the cause began; NaN: not yet */
     uint32_t going;
 };
 
 size_t run_timed_call_of(const struct run_timed_calls *calls, size_t step)
 {
-    size_t low = 0, high = calls->n;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->rows[middle].first_step <= step)
-            low = middle;
-        else
-            high = middle;
+    size_t beyond = 0;
+    FIRST_BEYOND(beyond, calls->n, calls->rows[beyond].first_step <= step);
+    return beyond > 0 ? beyond - 1 : 0;
+}
+
+/* Returns the end of a call's steps. */
+static size_t timing_steps_end(const struct timing *timing, size_t call)
+{
+    return call + 1 < timing->calls->n ? timing->calls->rows[call + 1].first_step : timing->program->n_steps;
+}
+
+/* Is an operation that a call waits for: begins as {.step = the first one of the call}. */
+struct timing_operation {
+    size_t step;
+    uint32_t n; /* of the step, until then */
+    uint32_t operation;
+};
+
+/* Goes to the next operation of the steps up to `end`. Returns false behind the last one. */
+static bool timing_next(const struct run_program *program, size_t end, struct timing_operation *at)
+{
+    for (; at->step < end; at->step++, at->n = 0) {
+        const struct run_step *step = &program->steps[at->step];
+        bool waits = step->kind == STEP_WAIT;
+        if (at->n >= (waits ? step->count : step->kind == STEP_PROBE || step->kind == STEP_COLLECTIVE))
+            continue;
+        at->operation =
+            waits ? program->waits[step->object + at->n]
+                  : run_operation(step->object, step->kind == STEP_PROBE ? OPERATION_RECEIVE : OPERATION_MEMBER);
+        at->n++;
+        return true;
     }
-    return low;
+    return false;
 }
 
 static void timing_wake(struct timing *timing, size_t object)
@@ -55,8 +82,8 @@ static void timing_wake(struct timing *timing, size_t object)
     uint32_t strand = timing->blocked[object];
     timing->blocked[object] = TIMING_NOBODY;
     while (strand != TIMING_NOBODY) {
-        uint32_t next = timing->next[strand];
-        timing->next[strand] = timing->going;
+        uint32_t next = timing->strands[strand].next;
+        timing->strands[strand].next = timing->going;
         timing->going = strand;
         strand = next;
     }
@@ -64,24 +91,29 @@ static void timing_wake(struct timing *timing, size_t object)
 
 static bool timing_block(struct timing *timing, uint32_t strand, size_t object)
 {
-    timing->next[strand] = timing->blocked[object];
+    timing->strands[strand].next = timing->blocked[object];
     timing->blocked[object] = strand;
     return false;
 }
 
-static void timing_post(struct timing *timing, const struct run_step *step, double now_s)
+/* Makes the posts of a call. */
+static void timing_post(struct timing *timing, size_t call, double now_s)
 {
     const struct run_program *program = timing->program;
-    if (step->kind == STEP_SEND || step->kind == STEP_RECEIVE) {
-        size_t side = step->kind == STEP_RECEIVE;
-        timing->post_s[side][step->object] = now_s;
-        timing_wake(timing, 2 * (size_t)step->object + side);
-    } else if (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN) {
-        uint32_t collective = program->members[step->object].collective;
-        struct timing_gathering *gathering = &timing->gatherings[collective];
-        timing->arrival_s[step->object] = now_s;
-        gathering->last_s = gathering->n_came++ == 0 ? now_s : fmax(gathering->last_s, now_s);
-        timing_wake(timing, 2 * program->n_messages + collective);
+    for (size_t i = timing->calls->rows[call].first_step; i < timing_steps_end(timing, call); i++) {
+        const struct run_step *step = &program->steps[i];
+        if (step->kind == STEP_SEND || step->kind == STEP_RECEIVE) {
+            size_t side = step->kind == STEP_RECEIVE;
+            timing->post_s[side][step->object] = now_s;
+            timing_wake(timing, 2 * (size_t)step->object + side);
+        } else if (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN) {
+            uint32_t collective = program->members[step->object].collective;
+            struct timing_gathering *gathering = &timing->gatherings[collective];
+            timing->arrival_s[step->object] = now_s;
+            gathering->last_s = fmax(gathering->last_s, now_s);
+            gathering->n_came++;
+            timing_wake(timing, 2 * program->n_messages + collective);
+        }
     }
 }
 
@@ -90,16 +122,27 @@ static uint8_t timing_mended(const struct timing *timing, uint32_t site)
     return timing->mend != NULL && timing->mend->site != NULL ? timing->mend->site[site] : 0;
 }
 
-/* Finds what a member waits for. Returns false, and blocks the strand, where that has not come. */
-static bool timing_await_member(struct timing *timing, uint32_t strand, uint32_t member, double *awaited_s)
+/* Finds what a member waits for. Returns false where that has not come. */
+static bool timing_await_member(const struct timing *timing, uint32_t member, double *awaited_s)
 {
-    const struct run_program *program = timing->program;
-    uint32_t number = program->members[member].collective;
-    const struct run_collective *collective = &program->collectives[number];
+    uint32_t number = timing->program->members[member].collective;
+    const struct run_collective *collective = &timing->program->collectives[number];
     const struct timing_gathering *gathering = &timing->gatherings[number];
-    uint32_t first = collective->first_member, root = first + collective->root, to = first;
+    uint32_t first = collective->first_member, root = first + collective->root;
     switch ((enum run_dependence)collective->dependence) {
     case DEPENDS_ON_NOBODY:
+        return true;
+    case DEPENDS_ON_ROOT:
+        if (collective->root >= collective->n_members)
+            return true;
+        *awaited_s = fmax(*awaited_s, timing->arrival_s[root]);
+        return !isnan(timing->arrival_s[root]);
+    case DEPENDS_ON_LOWER:
+        for (uint32_t lower = first; lower < member; lower++) {
+            if (isnan(timing->arrival_s[lower]))
+                return false;
+            *awaited_s = fmax(*awaited_s, timing->arrival_s[lower]);
+        }
         return true;
     case DEPENDS_OF_ROOT:
         if (member != root)
@@ -107,81 +150,57 @@ static bool timing_await_member(struct timing *timing, uint32_t strand, uint32_t
         break;
     case DEPENDS_ON_ALL:
         break;
-    case DEPENDS_ON_ROOT:
-        if (collective->root >= collective->n_members)
-            return true;
-        if (isnan(timing->arrival_s[root]))
-            return timing_block(timing, strand, 2 * program->n_messages + number);
-        *awaited_s = fmax(*awaited_s, timing->arrival_s[root]);
-        return true;
-    case DEPENDS_ON_LOWER:
-        for (to = first; to < member; to++) {
-            if (isnan(timing->arrival_s[to]))
-                return timing_block(timing, strand, 2 * program->n_messages + number);
-            *awaited_s = fmax(*awaited_s, timing->arrival_s[to]);
-        }
-        return true;
     }
-    if (gathering->n_came < collective->n_members)
-        return timing_block(timing, strand, 2 * program->n_messages + number);
     *awaited_s = fmax(*awaited_s, gathering->last_s);
-    return true;
+    return gathering->n_came >= collective->n_members;
 }
 
-/* Finds until when an operation is waited for, its transfer not counted. */
-static bool timing_await(struct timing *timing, uint32_t strand, uint32_t operation, uint8_t how, double *awaited_s)
+/* Finds until when an operation is waited for, its transfer not counted. Returns false where that is not known before
+ * *object comes. */
+static bool timing_await(const struct timing *timing, uint32_t operation, uint8_t how, double *awaited_s,
+                         size_t *object)
 {
-    uint32_t object = run_operation_object(operation);
+    const struct run_program *program = timing->program;
+    uint32_t number = run_operation_object(operation);
     enum run_operation_kind kind = run_operation_kind(operation);
-    if (kind == OPERATION_MEMBER)
-        return (how & MEND_APART) != 0 || timing_await_member(timing, strand, object, awaited_s);
-    const struct run_message *message = &timing->program->messages[object];
+    if (kind == OPERATION_MEMBER) {
+        *object = 2 * program->n_messages + program->members[number].collective;
+        return (how & MEND_APART) != 0 || timing_await_member(timing, number, awaited_s);
+    }
+    const struct run_message *message = &program->messages[number];
     if ((message->flags & MESSAGE_ONE_SIDED) != 0 ||
         (kind == OPERATION_SEND && ((message->flags & MESSAGE_AWAITED) == 0 || (how & MEND_POSTED) != 0)))
         return true;
     size_t side = kind == OPERATION_SEND; /* a send waits for the receive */
-    if (isnan(timing->post_s[side][object]))
-        return timing_block(timing, strand, 2 * (size_t)object + side);
-    *awaited_s = fmax(*awaited_s, timing->post_s[side][object]);
-    return true;
+    *object = 2 * (size_t)number + side;
+    *awaited_s = fmax(*awaited_s, timing->post_s[side][number]);
+    return !isnan(timing->post_s[side][number]);
 }
 
-/* Finds until when the call must wait. Returns false where that is not known yet. */
-static bool timing_await_call(struct timing *timing, uint32_t strand, size_t first, size_t end, uint8_t how,
-                              double *awaited_s)
+/* Finds until when the strand's call must wait. Returns false, and blocks the strand, where that is not known yet. */
+static bool timing_await_call(struct timing *timing, uint32_t strand, uint8_t how, double *awaited_s)
 {
-    const struct run_program *program = timing->program;
-    for (size_t i = first; i < end; i++) {
-        const struct run_step *step = &program->steps[i];
-        if (step->kind == STEP_PROBE &&
-            !timing_await(timing, strand, run_operation(step->object, OPERATION_RECEIVE), how, awaited_s))
-            return false;
-        if (step->kind == STEP_COLLECTIVE &&
-            !timing_await(timing, strand, run_operation(step->object, OPERATION_MEMBER), how, awaited_s))
-            return false;
-        for (uint32_t k = 0; step->kind == STEP_WAIT && k < step->count; k++)
-            if (!timing_await(timing, strand, program->waits[step->object + k], how, awaited_s))
-                return false;
-    }
+    size_t call = timing->strands[strand].at, end = timing_steps_end(timing, call), object;
+    struct timing_operation at = {.step = timing->calls->rows[call].first_step};
+    while (timing_next(timing->program, end, &at))
+        if (!timing_await(timing, at.operation, how, awaited_s, &object))
+            return timing_block(timing, strand, object);
     return true;
 }
 
 static double timing_computed_s(struct timing *timing, uint32_t strand, uint32_t place, double seconds)
 {
     const struct run_mend *mend = timing->mend;
+    double *carried_s = &timing->strands[strand].carried_s;
     if (mend == NULL)
         return seconds;
     if (mend->compute_most_s != NULL)
         seconds = fmin(seconds, (double)mend->compute_most_s[place]);
     if (mend->compute_scale != NULL)
         seconds *= (double)mend->compute_scale[place];
-    seconds += timing->carried_s[strand];
-    timing->carried_s[strand] = 0;
-    if ((timing_mended(timing, timing->program->places[place].site) & MEND_EARLIER) != 0) {
-        timing->carried_s[strand] = seconds;
-        return 0;
-    }
-    return seconds;
+    seconds += *carried_s;
+    *carried_s = (timing_mended(timing, timing->program->places[place].site) & MEND_EARLIER) != 0 ? seconds : 0;
+    return *carried_s > 0 ? 0 : seconds;
 }
 
 /* Returns the end of the strand's last call before its next one, or the begin of its first computation. */
@@ -193,12 +212,11 @@ static double timing_before_s(const struct timing *timing, uint32_t strand, size
 }
 
 /* Lets those go on that wait for the begin of the call at hand. */
-static void timing_cause(struct timing *timing, uint32_t strand)
+static void timing_cause(struct timing *timing, const struct timing_strand *strand, size_t *at)
 {
     const struct run_timed_calls *calls = timing->calls;
-    size_t *at = &timing->caused[strand];
-    for (; *at < calls->n_edges && calls->edges[calls->by_cause[*at]].cause <= timing->at[strand]; ++*at) {
-        timing->edge_s[calls->by_cause[*at]] = timing->now_s[strand];
+    for (; *at < calls->n_edges && calls->edges[calls->by_cause[*at]].cause <= strand->at; ++*at) {
+        timing->edge_s[calls->by_cause[*at]] = strand->now_s;
         timing_wake(timing, 2 * timing->program->n_messages + timing->program->n_collectives + calls->by_cause[*at]);
     }
 }
@@ -207,10 +225,10 @@ static void timing_cause(struct timing *timing, uint32_t strand)
 static bool timing_await_edges(struct timing *timing, uint32_t strand, uint8_t how, double *awaited_s)
 {
     const struct run_timed_calls *calls = timing->calls;
-    size_t *at = &timing->edge[strand];
-    while (*at < calls->n_edges && calls->edges[*at].call < timing->at[strand])
+    size_t *at = &timing->strands[strand].edge, call = timing->strands[strand].at;
+    while (*at < calls->n_edges && calls->edges[*at].call < call)
         ++*at;
-    for (size_t i = *at; i < calls->n_edges && calls->edges[i].call == timing->at[strand]; i++) {
+    for (size_t i = *at; i < calls->n_edges && calls->edges[i].call == call; i++) {
         if ((how & (MEND_POSTED | MEND_APART)) != 0)
             continue;
         if (isnan(timing->edge_s[i]))
@@ -221,134 +239,94 @@ static bool timing_await_edges(struct timing *timing, uint32_t strand, uint8_t h
 }
 
 /* Begins the call: it comes after its computation, and posts. */
-static void timing_enter(struct timing *timing, uint32_t strand, size_t first, size_t end)
+static void timing_enter(struct timing *timing, uint32_t number, uint32_t place)
 {
-    const struct run_program *program = timing->program;
-    const struct run_timed_call *call = &timing->calls->rows[timing->at[strand]];
-    double seconds = fmax(call->begin_s - timing_before_s(timing, strand, timing->at[strand]), 0);
-    timing->now_s[strand] += timing_computed_s(timing, strand, program->steps[first].place, seconds);
-    timing->now_s[strand] = fmax(timing->now_s[strand], timing->later_s[strand]);
-    timing->later_s[strand] = -INFINITY;
-    for (size_t i = first; i < end; i++)
-        timing_post(timing, &program->steps[i], timing->now_s[strand]);
-    timing_cause(timing, strand);
-    timing->posted[strand] = true;
+    struct timing_strand *strand = &timing->strands[number];
+    double begin_s = timing->calls->rows[strand->at].begin_s;
+    double seconds = fmax(begin_s - timing_before_s(timing, number, strand->at), 0);
+    strand->now_s += timing_computed_s(timing, number, place, seconds);
+    strand->now_s = fmax(strand->now_s, strand->later_s);
+    strand->later_s = -INFINITY;
+    timing_post(timing, strand->at, strand->now_s);
+    timing_cause(timing, strand, &strand->caused);
+    strand->posted = true;
 }
 
 /* Does a call. Returns false where it must wait for what has not come. */
-static bool timing_do_call(struct timing *timing, uint32_t strand, size_t end)
+static bool timing_do_call(struct timing *timing, uint32_t number)
 {
     const struct run_program *program = timing->program;
-    const struct run_timed_call *call = &timing->calls->rows[timing->at[strand]];
+    struct timing_strand *strand = &timing->strands[number];
+    const struct run_timed_call *call = &timing->calls->rows[strand->at];
     uint32_t place = program->steps[call->first_step].place;
     uint8_t how = timing_mended(timing, program->places[place].site);
     double awaited_s = -INFINITY;
-    if (!timing->posted[strand])
-        timing_enter(timing, strand, call->first_step, end);
-    if (!timing_await_call(timing, strand, call->first_step, end, how, &awaited_s) ||
-        !timing_await_edges(timing, strand, how, &awaited_s))
+    if (!strand->posted)
+        timing_enter(timing, number, place);
+    if (!timing_await_call(timing, number, how, &awaited_s) || !timing_await_edges(timing, number, how, &awaited_s))
         return false;
-    timing->posted[strand] = false;
+    strand->posted = false;
     double rest_s = (double)call->rest_s;
     if (timing->mend != NULL && timing->mend->rest_scale != NULL && rest_s > 0)
         rest_s *= (double)timing->mend->rest_scale[place];
-    double end_s = fmax(timing->now_s[strand], awaited_s) + rest_s;
+    double end_s = fmax(strand->now_s, awaited_s) + rest_s;
     if ((how & MEND_LATER) != 0)
-        timing->later_s[strand] = end_s;
+        strand->later_s = end_s;
     else
-        timing->now_s[strand] = fmax(end_s, timing->now_s[strand]);
+        strand->now_s = fmax(end_s, strand->now_s);
     return true;
 }
 
-/* Goes on with a strand as far as it can. */
-static void timing_go(struct timing *timing, uint32_t strand)
-{
-    const struct run_strand *told = &timing->program->strands[strand];
-    size_t last = told->first_step + told->n_steps;
-    for (; timing->at[strand] < timing->end[strand]; timing->at[strand]++) {
-        size_t at = timing->at[strand];
-        size_t end = at + 1 < timing->end[strand] ? timing->calls->rows[at + 1].first_step : last;
-        if (!timing_do_call(timing, strand, end))
-            return;
-    }
-}
-
-/* Finds the first edges of a strand's calls, and the first that they cause. */
-static void timing_find_edges(struct timing *timing, size_t strand)
-{
-    const struct run_timed_calls *calls = timing->calls;
-    size_t low = 0, high = calls->n_edges, first = timing->at[strand];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->edges[middle].call < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    timing->edge[strand] = low;
-    for (low = 0, high = calls->n_edges; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->edges[calls->by_cause[middle]].cause < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    timing->caused[strand] = low;
-}
-
-/* Finds the calls of each strand. Returns false where they do not fit. */
+/* Finds the calls of each strand, the first edges of these, and the first that they cause. Returns false where calls do
+ * not begin where strands do. */
 static bool timing_divide(struct timing *timing)
 {
     const struct run_program *program = timing->program;
+    const struct run_timed_calls *calls = timing->calls;
     size_t call = 0;
     for (size_t i = 0; i < program->n_strands; i++) {
-        size_t last = program->strands[i].first_step + program->strands[i].n_steps;
-        timing->at[i] = call;
-        if (program->strands[i].n_steps > 0 &&
-            (call == timing->calls->n || timing->calls->rows[call].first_step != program->strands[i].first_step))
+        const struct run_strand *told = &program->strands[i];
+        struct timing_strand *strand = &timing->strands[i];
+        strand->at = call;
+        if (told->n_steps > 0 && (call == calls->n || calls->rows[call].first_step != told->first_step))
             return false;
-        while (call < timing->calls->n && timing->calls->rows[call].first_step < last)
+        while (call < calls->n && calls->rows[call].first_step < told->first_step + told->n_steps)
             call++;
-        timing->end[i] = call;
-        timing_find_edges(timing, i);
+        strand->end = call;
+        FIRST_BEYOND(strand->edge, calls->n_edges, calls->edges[strand->edge].call < strand->at);
+        FIRST_BEYOND(strand->caused, calls->n_edges, calls->edges[calls->by_cause[strand->caused]].cause < strand->at);
     }
-    return call == timing->calls->n;
+    return call == calls->n;
+}
+
+static double *timing_unknown(size_t n)
+{
+    double *times_s = xmalloc((n + 1) * sizeof *times_s);
+    for (size_t i = 0; i < n; i++)
+        times_s[i] = NAN;
+    return times_s;
 }
 
 static void timing_init(struct timing *timing)
 {
     const struct run_program *program = timing->program;
-    size_t n_edges = timing->calls->n_edges;
-    size_t n_objects = 2 * program->n_messages + program->n_collectives + n_edges;
-    for (size_t side = 0; side < 2; side++) {
-        timing->post_s[side] = xmalloc((program->n_messages + 1) * sizeof *timing->post_s[side]);
-        for (size_t i = 0; i < program->n_messages; i++)
-            timing->post_s[side][i] = NAN;
-    }
-    timing->arrival_s = xmalloc((program->n_members + 1) * sizeof *timing->arrival_s);
-    for (size_t i = 0; i < program->n_members; i++)
-        timing->arrival_s[i] = NAN;
+    size_t n_objects = 2 * program->n_messages + program->n_collectives + timing->calls->n_edges;
+    for (size_t side = 0; side < 2; side++)
+        timing->post_s[side] = timing_unknown(program->n_messages);
+    timing->arrival_s = timing_unknown(program->n_members);
+    timing->edge_s = timing_unknown(timing->calls->n_edges);
     timing->gatherings = xcalloc(program->n_collectives, sizeof *timing->gatherings);
-    timing->at = xcalloc(program->n_strands, sizeof *timing->at);
-    timing->end = xcalloc(program->n_strands, sizeof *timing->end);
-    timing->now_s = xcalloc(program->n_strands, sizeof *timing->now_s);
-    timing->carried_s = xcalloc(program->n_strands, sizeof *timing->carried_s);
-    timing->later_s = xcalloc(program->n_strands, sizeof *timing->later_s);
-    timing->posted = xcalloc(program->n_strands, sizeof *timing->posted);
-    timing->edge = xcalloc(program->n_strands, sizeof *timing->edge);
-    timing->caused = xcalloc(program->n_strands, sizeof *timing->caused);
-    timing->edge_s = xmalloc((n_edges + 1) * sizeof *timing->edge_s);
-    for (size_t i = 0; i < n_edges; i++)
-        timing->edge_s[i] = NAN;
-    timing->next = xcalloc(program->n_strands, sizeof *timing->next);
+    for (size_t i = 0; i < program->n_collectives; i++)
+        timing->gatherings[i].last_s = -INFINITY;
+    timing->strands = xcalloc(program->n_strands, sizeof *timing->strands);
     timing->blocked = xmalloc((n_objects + 1) * sizeof *timing->blocked);
     for (size_t i = 0; i < n_objects; i++)
         timing->blocked[i] = TIMING_NOBODY;
     timing->going = TIMING_NOBODY;
     for (size_t i = program->n_strands; i-- > 0;) {
-        timing->now_s[i] = program->strands[i].begin_s;
-        timing->later_s[i] = -INFINITY;
-        timing->next[i] = timing->going;
+        timing->strands[i].now_s = program->strands[i].begin_s;
+        timing->strands[i].later_s = -INFINITY;
+        timing->strands[i].next = timing->going;
         timing->going = (uint32_t)i;
     }
 }
@@ -359,16 +337,8 @@ static void timing_release(struct timing *timing)
     free(timing->post_s[1]);
     free(timing->arrival_s);
     free(timing->gatherings);
-    free(timing->at);
-    free(timing->end);
-    free(timing->now_s);
-    free(timing->carried_s);
-    free(timing->later_s);
-    free(timing->posted);
-    free(timing->edge);
-    free(timing->caused);
+    free(timing->strands);
     free(timing->edge_s);
-    free(timing->next);
     free(timing->blocked);
 }
 
@@ -379,116 +349,55 @@ static bool timing_run_all(struct timing *timing)
     if (!timing_divide(timing))
         return false;
     while (timing->going != TIMING_NOBODY) {
-        uint32_t strand = timing->going;
-        timing->going = timing->next[strand];
-        timing_go(timing, strand);
+        uint32_t number = timing->going;
+        struct timing_strand *strand = &timing->strands[number];
+        timing->going = strand->next;
+        while (strand->at < strand->end && timing_do_call(timing, number))
+            strand->at++;
     }
     for (size_t i = 0; i < timing->program->n_strands; i++)
-        if (timing->at[i] < timing->end[i])
+        if (timing->strands[i].at < timing->strands[i].end)
             return false;
     return true;
 }
 
-/* The recording itself: when everything was posted. */
+/* The recording itself. */
 struct timing_recording {
     struct run_program *program;
-    const struct run_timed_calls *calls;
-    double *post_s[2];  /* [n_messages] of send and receive; NaN: never */
-    double *arrival_s;  /* [n_members] */
-    double *last_s;     /* [n_collectives] */
-    size_t *first_call; /* [n_ranks + 1] of each rank; SIZE_MAX: it has several strands */
-    size_t *end_call;
-    bool *goes; /* [RUN_MAX_KINDS] sends of that kind wait for no receive */
+    struct timing timing; /* everything is posted, when it was recorded */
+    uint32_t *strand_of;  /* [n_ranks] the only strand of each; TIMING_NOBODY: it has several */
+    bool *goes;           /* [RUN_MAX_KINDS] sends of that kind wait for no receive */
     struct run_timed_edge *edges;
     size_t n_edges;
 };
 
-/* Returns the end of a call's steps. */
-static size_t timing_steps_end(const struct run_program *program, const struct run_timed_calls *calls, size_t call)
-{
-    return call + 1 < calls->n ? calls->rows[call + 1].first_step : program->n_steps;
-}
-
-static void timing_note_posts(struct timing_recording *recording)
-{
-    const struct run_program *program = recording->program;
-    for (size_t i = 0; i < recording->calls->n; i++) {
-        double now_s = recording->calls->rows[i].begin_s;
-        size_t end = timing_steps_end(program, recording->calls, i);
-        for (size_t k = recording->calls->rows[i].first_step; k < end; k++) {
-            const struct run_step *step = &program->steps[k];
-            if (step->kind == STEP_SEND || step->kind == STEP_RECEIVE) {
-                recording->post_s[step->kind == STEP_RECEIVE][step->object] = now_s;
-            } else if (step->kind == STEP_COLLECTIVE || step->kind == STEP_BEGIN) {
-                double *last_s = &recording->last_s[program->members[step->object].collective];
-                recording->arrival_s[step->object] = now_s;
-                *last_s = fmax(*last_s, now_s);
-            }
-        }
-    }
-}
-
-static double timing_member_awaited_s(const struct timing_recording *recording, uint32_t member)
-{
-    const struct run_program *program = recording->program;
-    uint32_t number = program->members[member].collective;
-    const struct run_collective *collective = &program->collectives[number];
-    uint32_t first = collective->first_member;
-    double awaited_s = -INFINITY;
-    switch ((enum run_dependence)collective->dependence) {
-    case DEPENDS_ON_NOBODY:
-        break;
-    case DEPENDS_OF_ROOT:
-        return member == first + collective->root ? recording->last_s[number] : awaited_s;
-    case DEPENDS_ON_ALL:
-        return recording->last_s[number];
-    case DEPENDS_ON_ROOT:
-        return collective->root < collective->n_members ? recording->arrival_s[first + collective->root] : awaited_s;
-    case DEPENDS_ON_LOWER:
-        for (uint32_t m = first; m < member; m++)
-            awaited_s = fmax(awaited_s, recording->arrival_s[m]);
-        break;
-    }
-    return awaited_s;
-}
-
-/* Finds what an operation waited for. *receive_s: the post of the receive of a send that had no need to wait for it, if
- * that came while the call lasted. */
-static double timing_awaited_s(const struct timing_recording *recording, uint32_t operation,
-                               const struct run_timed_call *call, double *receive_s)
+/* Returns the post of the receive of a send that had no need to wait for it, if that came while the call lasted; else
+ * -INFINITY. */
+static double timing_receive_s(const struct timing_recording *recording, uint32_t operation,
+                               const struct run_timed_call *call)
 {
     uint32_t object = run_operation_object(operation);
-    enum run_operation_kind kind = run_operation_kind(operation);
-    if (kind == OPERATION_MEMBER)
-        return timing_member_awaited_s(recording, object);
-    const struct run_message *message = &recording->program->messages[object];
-    if ((message->flags & MESSAGE_ONE_SIDED) != 0)
+    if (run_operation_kind(operation) != OPERATION_SEND ||
+        (recording->program->messages[object].flags & (MESSAGE_ONE_SIDED | MESSAGE_AWAITED | MESSAGE_BUFFERED)) != 0)
         return -INFINITY;
-    if (kind == OPERATION_RECEIVE || (message->flags & MESSAGE_AWAITED) != 0)
-        return recording->post_s[kind == OPERATION_SEND][object];
-    double post_s = recording->post_s[1][object];
-    if ((message->flags & MESSAGE_BUFFERED) == 0 && post_s > call->begin_s &&
-        post_s <= call->begin_s + (double)call->length_s)
-        *receive_s = fmax(*receive_s, post_s);
-    return -INFINITY;
+    double post_s = recording->timing.post_s[1][object];
+    return post_s > call->begin_s && post_s <= call->begin_s + (double)call->length_s ? post_s : -INFINITY;
 }
 
 /* Adds up by kind of message how much later than a send's begin receives were posted, less where the send lasted until
  * then. */
-static void timing_sum_over(const struct timing_recording *recording, size_t call, double *over_s)
+static void timing_sum_over(const struct timing_recording *recording, size_t number, double *over_s)
 {
-    const struct run_program *program = recording->program;
-    double begin_s = recording->calls->rows[call].begin_s, length_s = (double)recording->calls->rows[call].length_s;
-    size_t end = timing_steps_end(program, recording->calls, call);
-    for (size_t i = recording->calls->rows[call].first_step; i < end; i++)
-        for (uint32_t k = 0; program->steps[i].kind == STEP_WAIT && k < program->steps[i].count; k++) {
-            uint32_t operation = program->waits[program->steps[i].object + k];
-            uint32_t object = run_operation_object(operation);
-            if (run_operation_kind(operation) != OPERATION_SEND || !(recording->post_s[1][object] > begin_s))
-                continue;
-            double late_s = recording->post_s[1][object] - begin_s;
-            over_s[program->messages[object].kind] += late_s > length_s ? late_s : -late_s;
-        }
+    const struct run_timed_call *call = &recording->timing.calls->rows[number];
+    struct timing_operation at = {.step = call->first_step};
+    while (timing_next(recording->program, timing_steps_end(&recording->timing, number), &at)) {
+        uint32_t object = run_operation_object(at.operation);
+        if (run_operation_kind(at.operation) != OPERATION_SEND ||
+            !(recording->timing.post_s[1][object] > call->begin_s))
+            continue;
+        double late_s = recording->timing.post_s[1][object] - call->begin_s;
+        over_s[recording->program->messages[object].kind] += late_s > (double)call->length_s ? late_s : -late_s;
+    }
 }
 
 /* Finds the kinds of messages whose sends go on before late receives more than they wait for them: those that last so
@@ -498,7 +407,7 @@ static void timing_find_goers(struct timing_recording *recording)
     struct run_program *program = recording->program;
     double *over_s = xcalloc(RUN_MAX_KINDS, sizeof *over_s);
     recording->goes = xcalloc(RUN_MAX_KINDS, sizeof *recording->goes);
-    for (size_t i = 0; i < recording->calls->n; i++)
+    for (size_t i = 0; i < recording->timing.calls->n; i++)
         timing_sum_over(recording, i, over_s);
     for (size_t i = 1; i < RUN_MAX_KINDS; i++)
         recording->goes[i] = over_s[i] > 0;
@@ -514,16 +423,15 @@ static void timing_find_goers(struct timing_recording *recording)
 /* Lets the sends of a call wait for the receives posted until then. */
 static void timing_mark_awaited(struct timing_recording *recording, size_t first, size_t end, double until_s)
 {
-    struct run_program *program = recording->program;
-    for (size_t i = first; i < end; i++)
-        for (uint32_t k = 0; program->steps[i].kind == STEP_WAIT && k < program->steps[i].count; k++) {
-            uint32_t operation = program->waits[program->steps[i].object + k];
-            struct run_message *message = &program->messages[run_operation_object(operation)];
-            if (run_operation_kind(operation) == OPERATION_SEND &&
-                (message->flags & (MESSAGE_ONE_SIDED | MESSAGE_BUFFERED)) == 0 && !recording->goes[message->kind] &&
-                recording->post_s[1][run_operation_object(operation)] <= until_s)
-                message->flags |= (uint16_t)MESSAGE_AWAITED;
-        }
+    struct timing_operation at = {.step = first};
+    while (timing_next(recording->program, end, &at)) {
+        uint32_t object = run_operation_object(at.operation);
+        if (run_operation_kind(at.operation) != OPERATION_SEND || !(recording->timing.post_s[1][object] <= until_s))
+            continue;
+        struct run_message *message = &recording->program->messages[object];
+        if ((message->flags & (MESSAGE_ONE_SIDED | MESSAGE_BUFFERED)) == 0 && !recording->goes[message->kind])
+            message->flags |= (uint16_t)MESSAGE_AWAITED;
+    }
 }
 
 /* Shortest rest of a call for which a cause is looked for. */
@@ -533,21 +441,16 @@ static void timing_mark_awaited(struct timing_recording *recording, size_t first
  * then called MPI, there first. SIZE_MAX: none does. */
 static size_t timing_progress(const struct timing_recording *recording, uint32_t rank, double from_s, double end_s)
 {
-    const struct run_timed_call *rows = recording->calls->rows;
-    size_t low = recording->first_call[rank], first = low, high = recording->end_call[rank];
+    const struct run_timed_call *rows = recording->timing.calls->rows;
+    if (recording->strand_of[rank] == TIMING_NOBODY)
+        return SIZE_MAX;
+    const struct timing_strand *strand = &recording->timing.strands[recording->strand_of[rank]];
+    size_t at = strand->at;
     double most_s = TIMING_EXPLAINED * (end_s - from_s);
-    if (low == SIZE_MAX)
+    FIRST_BEYOND(at, strand->end, rows[at].begin_s < end_s - most_s);
+    if (at == strand->at || at == strand->end || rows[at].begin_s > end_s)
         return SIZE_MAX;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].begin_s < end_s - most_s)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low <= first || low == recording->end_call[rank] || rows[low].begin_s > end_s)
-        return SIZE_MAX;
-    return rows[low - 1].begin_s + (double)rows[low - 1].length_s <= from_s + most_s ? low : SIZE_MAX;
+    return rows[at - 1].begin_s + (double)rows[at - 1].length_s <= from_s + most_s ? at : SIZE_MAX;
 }
 
 /* Looks for such a call of the ranks with whom a call exchanges messages, and notes it. Returns its begin, or
@@ -556,22 +459,22 @@ static double timing_find_progress(struct timing_recording *recording, size_t nu
                                    double end_s)
 {
     const struct run_program *program = recording->program;
-    for (size_t i = recording->calls->rows[number].first_step; i < end; i++)
-        for (uint32_t k = 0; program->steps[i].kind == STEP_WAIT && k < program->steps[i].count; k++) {
-            uint32_t operation = program->waits[program->steps[i].object + k];
-            if (run_operation_kind(operation) == OPERATION_MEMBER)
-                continue;
-            const struct run_message *message = &program->messages[run_operation_object(operation)];
-            if (message->src == message->dst)
-                continue;
-            size_t cause = timing_progress(
-                recording, run_operation_kind(operation) == OPERATION_SEND ? message->dst : message->src, from_s,
-                end_s);
-            if (cause == SIZE_MAX)
-                continue;
-            ARRAY_ADD(recording->edges, recording->n_edges, (struct run_timed_edge){number, cause});
-            return recording->calls->rows[cause].begin_s;
-        }
+    const struct run_timed_call *rows = recording->timing.calls->rows;
+    struct timing_operation at = {.step = rows[number].first_step};
+    while (timing_next(program, end, &at)) {
+        enum run_operation_kind kind = run_operation_kind(at.operation);
+        if (kind == OPERATION_MEMBER || program->steps[at.step].kind != STEP_WAIT)
+            continue;
+        const struct run_message *message = &program->messages[run_operation_object(at.operation)];
+        size_t cause =
+            message->src == message->dst
+                ? SIZE_MAX
+                : timing_progress(recording, kind == OPERATION_SEND ? message->dst : message->src, from_s, end_s);
+        if (cause == SIZE_MAX)
+            continue;
+        ARRAY_ADD(recording->edges, recording->n_edges, (struct run_timed_edge){number, cause});
+        return rows[cause].begin_s;
+    }
     return -INFINITY;
 }
 
@@ -579,20 +482,13 @@ static double timing_find_progress(struct timing_recording *recording, size_t nu
  * taken it: where that receive explains most of what is left, the send has waited for it. */
 static float timing_rest_s(struct timing_recording *recording, size_t number)
 {
-    const struct run_program *program = recording->program;
-    const struct run_timed_call *call = &recording->calls->rows[number];
-    size_t end = timing_steps_end(program, recording->calls, number);
+    const struct run_timed_call *call = &recording->timing.calls->rows[number];
+    size_t end = timing_steps_end(&recording->timing, number), object;
     double awaited_s = call->begin_s, receive_s = -INFINITY, end_s = call->begin_s + (double)call->length_s;
-    for (size_t i = call->first_step; i < end; i++) {
-        const struct run_step *step = &program->steps[i];
-        uint32_t object = step->kind == STEP_SPEND ? 0 : step->object;
-        if (step->kind == STEP_PROBE)
-            awaited_s = fmax(awaited_s,
-                             timing_awaited_s(recording, run_operation(object, OPERATION_RECEIVE), call, &receive_s));
-        else if (step->kind == STEP_COLLECTIVE)
-            awaited_s = fmax(awaited_s, timing_member_awaited_s(recording, object));
-        for (uint32_t k = 0; step->kind == STEP_WAIT && k < step->count; k++)
-            awaited_s = fmax(awaited_s, timing_awaited_s(recording, program->waits[object + k], call, &receive_s));
+    struct timing_operation at = {.step = call->first_step};
+    while (timing_next(recording->program, end, &at)) {
+        timing_await(&recording->timing, at.operation, 0, &awaited_s, &object);
+        receive_s = fmax(receive_s, timing_receive_s(recording, at.operation, call));
     }
     if (receive_s > awaited_s && end_s - receive_s <= TIMING_EXPLAINED * (end_s - awaited_s)) {
         timing_mark_awaited(recording, call->first_step, end, receive_s);
@@ -603,39 +499,18 @@ static float timing_rest_s(struct timing_recording *recording, size_t number)
     return (float)(end_s - awaited_s);
 }
 
-/* Says whether calls begin where strands do, and each has steps. */
-static bool timing_fits(const struct run_program *program, const struct run_timed_calls *calls)
-{
-    size_t call = 0;
-    for (size_t i = 0; i < program->n_strands; i++) {
-        size_t last = program->strands[i].first_step + program->strands[i].n_steps;
-        if (program->strands[i].n_steps > 0 &&
-            (call == calls->n || calls->rows[call].first_step != program->strands[i].first_step))
-            return false;
-        while (call < calls->n && calls->rows[call].first_step < last)
-            call++;
-    }
-    return call == calls->n;
-}
-
-/* Finds the calls of ranks with one strand. */
+/* Finds the ranks with one strand. */
 static void timing_note_ranks(struct timing_recording *recording)
 {
     const struct run_program *program = recording->program;
-    recording->first_call = xmalloc((program->n_ranks + 1) * sizeof *recording->first_call);
-    recording->end_call = xcalloc(program->n_ranks, sizeof *recording->end_call);
+    recording->strand_of = xmalloc((program->n_ranks + 1) * sizeof *recording->strand_of);
     for (size_t i = 0; i < program->n_ranks; i++)
-        recording->first_call[i] = SIZE_MAX;
-    for (size_t i = 0, call = 0; i < program->n_strands; i++) {
-        const struct run_strand *strand = &program->strands[i];
-        size_t first = call;
-        bool alone = (i == 0 || program->strands[i - 1].rank != strand->rank) &&
-                     (i + 1 == program->n_strands || program->strands[i + 1].rank != strand->rank);
-        while (call < recording->calls->n &&
-               recording->calls->rows[call].first_step < strand->first_step + strand->n_steps)
-            call++;
-        recording->first_call[strand->rank] = alone ? first : SIZE_MAX;
-        recording->end_call[strand->rank] = call;
+        recording->strand_of[i] = TIMING_NOBODY;
+    for (uint32_t i = 0; i < program->n_strands; i++) {
+        uint32_t rank = program->strands[i].rank;
+        bool alone = (i == 0 || program->strands[i - 1].rank != rank) &&
+                     (i + 1 == program->n_strands || program->strands[i + 1].rank != rank);
+        recording->strand_of[rank] = alone ? i : TIMING_NOBODY;
     }
 }
 
@@ -665,36 +540,24 @@ void run_timed_calls_release(struct run_timed_calls *calls)
 
 int run_retime_begin(struct run_program *program, struct run_timed_calls *calls)
 {
-    struct timing_recording recording = {.program = program, .calls = calls};
-    if (!timing_fits(program, calls))
-        return -1;
-    for (size_t side = 0; side < 2; side++) {
-        recording.post_s[side] = xmalloc((program->n_messages + 1) * sizeof *recording.post_s[side]);
-        for (size_t i = 0; i < program->n_messages; i++)
-            recording.post_s[side][i] = NAN;
+    struct timing_recording recording = {.program = program, .timing = {.program = program, .calls = calls}};
+    timing_init(&recording.timing);
+    bool fits = timing_divide(&recording.timing);
+    if (fits) {
+        for (size_t i = 0; i < calls->n; i++)
+            timing_post(&recording.timing, i, calls->rows[i].begin_s);
+        timing_note_ranks(&recording);
+        timing_find_goers(&recording);
+        for (size_t i = 0; i < calls->n; i++)
+            calls->rows[i].rest_s = timing_rest_s(&recording, i);
+        calls->edges = recording.edges;
+        calls->n_edges = recording.n_edges;
+        timing_sort_causes(calls);
     }
-    recording.arrival_s = xmalloc((program->n_members + 1) * sizeof *recording.arrival_s);
-    for (size_t i = 0; i < program->n_members; i++)
-        recording.arrival_s[i] = NAN;
-    recording.last_s = xmalloc((program->n_collectives + 1) * sizeof *recording.last_s);
-    for (size_t i = 0; i < program->n_collectives; i++)
-        recording.last_s[i] = -INFINITY;
-    timing_note_posts(&recording);
-    timing_note_ranks(&recording);
-    timing_find_goers(&recording);
-    for (size_t i = 0; i < calls->n; i++)
-        calls->rows[i].rest_s = timing_rest_s(&recording, i);
-    calls->edges = recording.edges;
-    calls->n_edges = recording.n_edges;
-    timing_sort_causes(calls);
     free(recording.goes);
-    free(recording.first_call);
-    free(recording.end_call);
-    free(recording.post_s[0]);
-    free(recording.post_s[1]);
-    free(recording.arrival_s);
-    free(recording.last_s);
-    return 0;
+    free(recording.strand_of);
+    timing_release(&recording.timing);
+    return fits ? 0 : -1;
 }
 
 double run_retime(const struct run_program *program, const struct run_timed_calls *calls, const struct run_mend *mend)
@@ -709,7 +572,8 @@ double run_retime(const struct run_program *program, const struct run_timed_call
     }
     for (size_t i = 0; i < program->n_strands; i++) {
         const struct run_strand *strand = &program->strands[i];
-        double end_s = fmax(timing.now_s[i], timing.later_s[i]) + timing.carried_s[i] + strand->tail_s;
+        const struct timing_strand *went = &timing.strands[i];
+        double end_s = fmax(went->now_s, went->later_s) + went->carried_s + strand->tail_s;
         first_s[strand->burst] = fmin(first_s[strand->burst], strand->begin_s);
         last_s[strand->burst] = fmax(last_s[strand->burst], end_s);
     }
