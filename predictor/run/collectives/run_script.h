@@ -125,8 +125,6 @@ struct script_choice {
 };
 /* Makes the script that the MPI would take. Returns false for what stays as recorded. */
 bool script_choose(const struct script_choice *choice, struct run_script *script);
-/* run_script_tuned.c: the same for Open MPI. */
-bool script_choose_tuned(const struct script_choice *choice, struct run_script *script);
 
 /* Adds a phase, of which the caller sets what else it needs. */
 struct script_phase *script_add(struct run_script *script, enum script_algorithm algorithm, double bytes);

@@ -8,7 +8,7 @@
  * part goes on within nodes and which between their leaders says maint/tuning/coll/ch4/generic.json, with the
  * compositions of src/mpid/ch4/src/ch4_coll_impl. Operations are taken as built in and commutative, their elements as
  * 8 bytes long. */
-#include "predictor/run/collectives/run_script.h"
+#include "predictor/run/collectives/run_script_parts.h"
 
 #define NONE UINT32_MAX
 
@@ -28,34 +28,8 @@ enum {
     ELEMENT_BYTES = 8,
 };
 
-/* Describes those who do a part of a collective. */
-struct part {
-    struct run_script *script;
-    enum script_group group;
-    uint32_t n; /* of nodes: the largest one */
-    bool same;  /* nodes: all have so many */
-    uint32_t only_node, except_node;
-};
-
-static struct script_phase *add_phase(const struct part *part, enum script_algorithm algorithm, uint32_t root,
-                                      double bytes)
-{
-    struct script_phase *phase = script_add(part->script, algorithm, bytes);
-    phase->group = (uint8_t)part->group;
-    phase->root = root;
-    phase->only_node = part->only_node;
-    phase->except_node = part->except_node;
-    phase->tree = TREE_BINOMIAL;
-    return phase;
-}
-
-static bool choice_power_of_two(const struct part *part)
-{
-    return part->same && (part->n & (part->n - 1)) == 0;
-}
-
 /* Says whether there is an element at least for each of those that halve the vector. */
-static bool has_elements(const struct part *part, double bytes)
+static bool has_elements(const struct script_part *part, double bytes)
 {
     uint32_t two = 1;
     while (two <= part->n / 2)
@@ -63,60 +37,35 @@ static bool has_elements(const struct part *part, double bytes)
     return bytes >= (double)two * ELEMENT_BYTES;
 }
 
-static void choice_add_bcast(const struct part *part, uint32_t root, double bytes)
+static void choice_add_bcast(const struct script_part *part, uint32_t root, double bytes)
 {
-    if (part->n < BCAST_MEMBERS || bytes <= BCAST_SHORT) {
-        add_phase(part, SCRIPT_DOWN, root, bytes);
-        return;
-    }
-    bool doubles = choice_power_of_two(part) && bytes <= BCAST_LONG;
-    add_phase(part, SCRIPT_BLOCKS_DOWN, root, bytes);
-    add_phase(part, doubles ? SCRIPT_DOUBLE : SCRIPT_RING, root, bytes);
+    if (part->n < BCAST_MEMBERS || bytes <= BCAST_SHORT)
+        part_add(part, SCRIPT_DOWN, root, bytes);
+    else
+        part_add_scatter_allgather(part, root, part_is_power_of_two(part) && bytes <= BCAST_LONG, bytes);
 }
 
-static void choice_add_halving(const struct part *part, uint32_t target, bool own_blocks, double bytes)
+static void choice_add_reduce(const struct script_part *part, uint32_t root, double bytes)
 {
-    add_phase(part, SCRIPT_FOLD, 0, bytes)->target = target;
-    struct script_phase *phase = add_phase(part, SCRIPT_HALVE, 0, bytes);
-    phase->target = target;
-    phase->near_first = !own_blocks;
-    phase->own_blocks = own_blocks;
+    if (bytes <= REDUCE_SHORT || !has_elements(part, bytes))
+        part_add(part, SCRIPT_UP, root, bytes);
+    else
+        part_add_halved_reduce(part, root, bytes);
 }
 
-static void choice_add_reduce(const struct part *part, uint32_t root, double bytes)
+static void choice_add_allreduce(const struct script_part *part, double bytes)
 {
-    if (bytes <= REDUCE_SHORT || !has_elements(part, bytes)) {
-        add_phase(part, SCRIPT_UP, root, bytes);
-        return;
-    }
-    choice_add_halving(part, root, false, bytes);
-    struct script_phase *phase = add_phase(part, SCRIPT_GATHER_HALVES, 0, bytes);
-    phase->target = root;
-    phase->near_first = true;
+    if (bytes <= ALLREDUCE_SHORT || !has_elements(part, bytes))
+        part_add_doubled_allreduce(part, bytes);
+    else
+        part_add_halved_allreduce(part, bytes);
 }
 
-static void choice_add_allreduce(const struct part *part, double bytes)
+static struct script_parts parts_of(const struct script_choice *choice, struct run_script *script)
 {
-    if (bytes <= ALLREDUCE_SHORT || !has_elements(part, bytes)) {
-        add_phase(part, SCRIPT_FOLD, 0, bytes);
-        add_phase(part, SCRIPT_EXCHANGE, 0, bytes);
-    } else {
-        choice_add_halving(part, NONE, false, bytes);
-        add_phase(part, SCRIPT_DOUBLE, 0, bytes)->near_first = true;
-    }
-    add_phase(part, SCRIPT_UNFOLD, 0, bytes);
-}
-
-/* Holds the ways to divide a collective: all together, within nodes, between the nodes' leaders. */
-struct parts {
-    struct part all, node, leaders;
-};
-
-static struct parts parts_of(const struct script_choice *choice, struct run_script *script)
-{
-    struct parts parts = {{script, GROUP_ALL, choice->n, true, NONE, NONE},
-                          {script, GROUP_NODE, 0, true, NONE, NONE},
-                          {script, GROUP_LEADERS, 0, true, NONE, NONE}};
+    struct script_parts parts = {{script, GROUP_ALL, choice->n, true, NONE, NONE},
+                                 {script, GROUP_NODE, 0, true, NONE, NONE},
+                                 {script, GROUP_LEADERS, 0, true, NONE, NONE}};
     const struct script_nodes *nodes = choice->nodes;
     if (nodes == NULL)
         return parts;
@@ -129,31 +78,31 @@ static struct parts parts_of(const struct script_choice *choice, struct run_scri
     return parts;
 }
 
-static void choose_barrier(const struct script_choice *choice, const struct parts *parts)
+static void choose_barrier(const struct script_choice *choice, const struct script_parts *parts)
 {
     if (choice->nodes == NULL) {
-        add_phase(&parts->all, SCRIPT_DISSEMINATE, 0, 0);
+        part_add(&parts->all, SCRIPT_DISSEMINATE, 0, 0);
         return;
     }
-    add_phase(&parts->node, SCRIPT_DISSEMINATE, 0, 0);
-    add_phase(&parts->leaders, SCRIPT_DISSEMINATE, 0, 0);
+    part_add(&parts->node, SCRIPT_DISSEMINATE, 0, 0);
+    part_add(&parts->leaders, SCRIPT_DISSEMINATE, 0, 0);
     choice_add_bcast(&parts->node, 0, 1); /* leaders let the others go with a byte */
 }
 
-static void choose_bcast(const struct script_choice *choice, const struct parts *parts)
+static void choose_bcast(const struct script_choice *choice, const struct script_parts *parts)
 {
     double bytes = choice->bytes;
     const struct script_nodes *nodes = choice->nodes;
     bool two_levels = choice->n < BCAST_MEMBERS || bytes < BCAST_SHORT;
-    bool leaders_between = !two_levels && choice_power_of_two(&parts->all) && bytes < BCAST_LONG;
+    bool leaders_between = !two_levels && part_is_power_of_two(&parts->all) && bytes < BCAST_LONG;
     if (nodes == NULL || (!two_levels && !leaders_between)) {
         choice_add_bcast(&parts->all, choice->root, bytes);
         return;
     }
     uint32_t node = nodes->node_of[choice->root], place = nodes->place[choice->root];
-    struct part others = parts->node, own = parts->node;
+    struct script_part others = parts->node, own = parts->node;
     if (two_levels) {
-        add_phase(&parts->all, SCRIPT_SEND, choice->root, bytes)->target = nodes->by_node[nodes->first[node]];
+        part_add(&parts->all, SCRIPT_SEND, choice->root, bytes)->target = nodes->by_node[nodes->first[node]];
     } else if (place > 0) {
         own.only_node = others.except_node = node;
         choice_add_bcast(&own, place, bytes);
@@ -162,7 +111,7 @@ static void choose_bcast(const struct script_choice *choice, const struct parts 
     choice_add_bcast(&others, 0, bytes);
 }
 
-static void choose_reduce(const struct script_choice *choice, const struct parts *parts)
+static void choose_reduce(const struct script_choice *choice, const struct script_parts *parts)
 {
     double bytes = choice->bytes;
     const struct script_nodes *nodes = choice->nodes;
@@ -174,17 +123,17 @@ static void choose_reduce(const struct script_choice *choice, const struct parts
     if (bytes > REDUCE_SHORT) {
         choice_add_reduce(&parts->node, 0, bytes);
         choice_add_reduce(&parts->leaders, 0, bytes);
-        add_phase(&parts->all, SCRIPT_SEND, 0, bytes)->target = choice->root;
+        part_add(&parts->all, SCRIPT_SEND, 0, bytes)->target = choice->root;
         return;
     }
-    struct part others = parts->node, own = parts->node;
+    struct script_part others = parts->node, own = parts->node;
     own.only_node = others.except_node = node;
     choice_add_reduce(&others, 0, bytes);
     choice_add_reduce(&parts->leaders, node, bytes);
     choice_add_reduce(&own, place, bytes);
 }
 
-static void choose_allreduce(const struct script_choice *choice, const struct parts *parts)
+static void choose_allreduce(const struct script_choice *choice, const struct script_parts *parts)
 {
     if (choice->nodes == NULL || choice->nodes->n_nodes == 1) {
         choice_add_allreduce(&parts->all, choice->bytes);
@@ -195,24 +144,27 @@ static void choose_allreduce(const struct script_choice *choice, const struct pa
     choice_add_bcast(&parts->node, 0, choice->bytes);
 }
 
-static void choose_gather(const struct script_choice *choice, const struct part *all, enum script_algorithm algorithm)
+static void choose_gather(const struct script_choice *choice, const struct script_parts *parts)
 {
-    struct script_phase *phase = add_phase(all, algorithm, choice->root, choice->bytes);
+    bool gathers = choice->kind == COLLECTIVE_GATHER;
+    struct script_phase *phase =
+        part_add(&parts->all, gathers ? SCRIPT_BLOCKS_UP : SCRIPT_BLOCKS_DOWN, choice->root, choice->bytes);
     phase->sizes = choice->sizes;
     phase->tree = choice->varies ? TREE_FLAT : TREE_BINOMIAL;
     phase->together = choice->varies;
 }
 
-static void choose_allgather(const struct script_choice *choice, const struct part *all)
+static void choose_allgather(const struct script_choice *choice, const struct script_parts *parts)
 {
     double bytes = choice->bytes;
-    enum script_algorithm algorithm = choice_power_of_two(all) && bytes < ALLGATHER_LONG     ? SCRIPT_DOUBLE
-                                      : !choice_power_of_two(all) && bytes < ALLGATHER_SHORT ? SCRIPT_BRUCK
-                                                                                             : SCRIPT_RING;
-    add_phase(all, algorithm, 0, bytes)->sizes = choice->sizes;
+    bool doubles = part_is_power_of_two(&parts->all);
+    enum script_algorithm algorithm = doubles && bytes < ALLGATHER_LONG     ? SCRIPT_DOUBLE
+                                      : !doubles && bytes < ALLGATHER_SHORT ? SCRIPT_BRUCK
+                                                                            : SCRIPT_RING;
+    part_add(&parts->all, algorithm, 0, bytes)->sizes = choice->sizes;
 }
 
-static void choose_alltoall(const struct script_choice *choice, const struct part *all)
+static void choose_alltoall(const struct script_choice *choice, const struct script_parts *parts)
 {
     double pair = choice->bytes / choice->n;
     enum script_algorithm algorithm = SCRIPT_AT_ONCE;
@@ -220,60 +172,37 @@ static void choose_alltoall(const struct script_choice *choice, const struct par
         algorithm = SCRIPT_PAIRWISE;
     else if (!choice->varies && pair <= ALLTOALL_SHORT && choice->n >= ALLTOALL_MEMBERS)
         algorithm = SCRIPT_BRUCK_ALLTOALL;
-    struct script_phase *phase = add_phase(all, algorithm, 0, choice->bytes);
+    struct script_phase *phase = part_add(&parts->all, algorithm, 0, choice->bytes);
     phase->lot = ALLTOALL_LOT;
-    phase->by_bits = choice_power_of_two(all);
+    phase->by_bits = part_is_power_of_two(&parts->all);
     phase->sizes = choice->sizes;
 }
 
-static void choose_reduce_scatter(const struct script_choice *choice, const struct part *all)
+static void choose_reduce_scatter(const struct script_choice *choice, const struct script_parts *parts)
 {
-    if (choice->bytes >= REDUCE_SCATTER_LONG) {
-        add_phase(all, SCRIPT_PAIRWISE_COMBINE, 0, choice->bytes);
-        return;
-    }
-    choice_add_halving(all, NONE, true, choice->bytes);
-    add_phase(all, SCRIPT_UNFOLD_BLOCK, 0, choice->bytes);
+    if (choice->bytes >= REDUCE_SCATTER_LONG)
+        part_add(&parts->all, SCRIPT_PAIRWISE_COMBINE, 0, choice->bytes);
+    else
+        part_add_halved_reduce_scatter(&parts->all, choice->bytes);
 }
 
-static bool choose_mpich(const struct script_choice *choice, struct run_script *script)
+static void choose_scan(const struct script_choice *choice, const struct script_parts *parts)
 {
-    const struct parts parts = parts_of(choice, script);
-    switch (choice->kind) {
-    case COLLECTIVE_BARRIER:
-        choose_barrier(choice, &parts);
-        return true;
-    case COLLECTIVE_BCAST:
-        choose_bcast(choice, &parts);
-        return true;
-    case COLLECTIVE_REDUCE:
-        choose_reduce(choice, &parts);
-        return true;
-    case COLLECTIVE_ALLREDUCE:
-        choose_allreduce(choice, &parts);
-        return true;
-    case COLLECTIVE_GATHER:
-        choose_gather(choice, &parts.all, SCRIPT_BLOCKS_UP);
-        return true;
-    case COLLECTIVE_SCATTER:
-        choose_gather(choice, &parts.all, SCRIPT_BLOCKS_DOWN);
-        return true;
-    case COLLECTIVE_ALLGATHER:
-        choose_allgather(choice, &parts.all);
-        return true;
-    case COLLECTIVE_ALLTOALL:
-        choose_alltoall(choice, &parts.all);
-        return true;
-    case COLLECTIVE_REDUCE_SCATTER:
-        choose_reduce_scatter(choice, &parts.all);
-        return true;
-    case COLLECTIVE_SCAN:
-        add_phase(&parts.all, SCRIPT_SCAN, 0, choice->bytes);
-        return true;
-    default:
-        return false;
-    }
+    part_add(&parts->all, SCRIPT_SCAN, 0, choice->bytes);
 }
+
+static script_chooser *const mpich[COLLECTIVE_KIND_COUNT] = {
+    [COLLECTIVE_BARRIER] = choose_barrier,
+    [COLLECTIVE_BCAST] = choose_bcast,
+    [COLLECTIVE_REDUCE] = choose_reduce,
+    [COLLECTIVE_ALLREDUCE] = choose_allreduce,
+    [COLLECTIVE_GATHER] = choose_gather,
+    [COLLECTIVE_SCATTER] = choose_gather,
+    [COLLECTIVE_ALLGATHER] = choose_allgather,
+    [COLLECTIVE_ALLTOALL] = choose_alltoall,
+    [COLLECTIVE_REDUCE_SCATTER] = choose_reduce_scatter,
+    [COLLECTIVE_SCAN] = choose_scan,
+};
 
 bool script_choose(const struct script_choice *choice, struct run_script *script)
 {
@@ -282,5 +211,10 @@ bool script_choose(const struct script_choice *choice, struct run_script *script
                   choice->kind == COLLECTIVE_GATHER || choice->kind == COLLECTIVE_SCATTER;
     if (rooted && choice->root >= choice->n)
         return false;
-    return choice->family == MPI_FAMILY_OPEN_MPI ? script_choose_tuned(choice, script) : choose_mpich(choice, script);
+    script_chooser *const choose = (choice->family == MPI_FAMILY_OPEN_MPI ? script_tuned : mpich)[choice->kind];
+    if (choose == NULL)
+        return false;
+    const struct script_parts parts = parts_of(choice, script);
+    choose(choice, &parts);
+    return true;
 }
