@@ -81,17 +81,15 @@ uint32_t run_program_threads(const struct run_program *program, size_t *strand)
 
 void run_program_strand(struct run_program *program, uint32_t rank, double begin_s)
 {
-    array_grow(&program->strands, program->n_strands, sizeof *program->strands);
-    program->strands[program->n_strands++] =
-        (struct run_strand){.first_step = program->n_steps, .begin_s = begin_s, .rank = rank};
+    ARRAY_ADD(program->strands, program->n_strands,
+              (struct run_strand){.first_step = program->n_steps, .begin_s = begin_s, .rank = rank});
 }
 
 int run_program_step(struct run_program *program, const struct run_step *step)
 {
     if (program->n_strands == 0)
         return -1;
-    array_grow(&program->steps, program->n_steps, sizeof *step);
-    program->steps[program->n_steps++] = *step;
+    ARRAY_ADD(program->steps, program->n_steps, *step);
     program->strands[program->n_strands - 1].n_steps++;
     return 0;
 }
@@ -100,42 +98,36 @@ int run_program_message(struct run_program *program, const struct run_message *m
 {
     if (program->n_messages == RUN_MAX_OBJECTS)
         return -1;
-    array_grow(&program->messages, program->n_messages, sizeof *message);
-    program->messages[program->n_messages++] = *message;
+    ARRAY_ADD(program->messages, program->n_messages, *message);
     return 0;
 }
 
 void run_program_wait(struct run_program *program, uint32_t operation)
 {
-    array_grow(&program->waits, program->n_waits, sizeof operation);
-    program->waits[program->n_waits++] = operation;
+    ARRAY_ADD(program->waits, program->n_waits, operation);
 }
 
 void run_program_collective(struct run_program *program, const struct run_collective *collective)
 {
-    array_grow(&program->collectives, program->n_collectives, sizeof *collective);
-    program->collectives[program->n_collectives++] = *collective;
+    ARRAY_ADD(program->collectives, program->n_collectives, *collective);
 }
 
 int run_program_member(struct run_program *program, const struct run_member *member)
 {
     if (program->n_members == RUN_MAX_OBJECTS)
         return -1;
-    array_grow(&program->members, program->n_members, sizeof *member);
-    program->members[program->n_members++] = *member;
+    ARRAY_ADD(program->members, program->n_members, *member);
     return 0;
 }
 
 void run_program_site(struct run_program *program, const char *function, int64_t callsite)
 {
-    array_grow(&program->sites, program->n_sites, sizeof *program->sites);
-    program->sites[program->n_sites++] = (struct run_site){.function = function, .callsite = callsite};
+    ARRAY_ADD(program->sites, program->n_sites, (struct run_site){.function = function, .callsite = callsite});
 }
 
 void run_program_place(struct run_program *program, uint32_t rank, uint32_t site)
 {
-    array_grow(&program->places, program->n_places, sizeof *program->places);
-    program->places[program->n_places++] = (struct run_place){.rank = rank, .site = site};
+    ARRAY_ADD(program->places, program->n_places, (struct run_place){.rank = rank, .site = site});
 }
 
 /* Has a byte a message and a member: which of its ends a step has posted. */

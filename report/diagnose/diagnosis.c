@@ -197,8 +197,7 @@ void diagnosis_init(struct diagnosis *diagnosis, struct run_program *read, struc
     sum_ranks(diagnosis);
     divide_calls(diagnosis);
     sum_courses(diagnosis);
-    if (run_blame(program, &options, &diagnosis->recorded, &diagnosis->blame) != 0)
-        no_memory(0);
+    run_blame(program, &options, &diagnosis->recorded, &diagnosis->blame);
     make_events(diagnosis);
 }
 

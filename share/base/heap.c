@@ -2,6 +2,8 @@
  * places are known. See heap.h. */
 #include "share/base/heap.h"
 
+#include "share/base/array.h"
+
 static void put(struct heap *heap, size_t at, struct heap_entry entry)
 {
     heap->entries[at] = entry;
@@ -42,24 +44,32 @@ static void move(struct heap *heap, size_t at, struct heap_entry entry)
 
 void heap_push(struct heap *heap, double key, uint32_t id)
 {
+    array_reserve(&heap->entries, &heap->room, heap->n + 1, sizeof *heap->entries);
     rise(heap, heap->n++, (struct heap_entry){key, id});
 }
 
 struct heap_entry heap_pop(struct heap *heap)
 {
     struct heap_entry first = heap->entries[0];
-    if (--heap->n > 0)
-        sink(heap, 0, heap->entries[heap->n]);
+    heap_remove_at(heap, 0);
     return first;
 }
 
-void heap_change(struct heap *heap, double key, uint32_t id)
+void heap_set(struct heap *heap, double key, uint32_t id, bool is_in)
 {
-    move(heap, heap->place[id], (struct heap_entry){key, id});
+    size_t place = heap->place[id];
+    if (is_in && place == HEAP_ABSENT)
+        heap_push(heap, key, id);
+    else if (is_in)
+        move(heap, place, (struct heap_entry){key, id});
+    else if (place != HEAP_ABSENT)
+        heap_remove_at(heap, place);
 }
 
 void heap_remove_at(struct heap *heap, size_t at)
 {
+    if (heap->place != NULL)
+        heap->place[heap->entries[at].id] = HEAP_ABSENT;
     if (at != --heap->n)
         move(heap, at, heap->entries[heap->n]);
 }

@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_BASE_HEAP_H
 #define MPISTAIR_BASE_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,18 +11,20 @@ struct heap_entry {
     uint32_t id;
 };
 
-/* A heap in arrays that the caller owns. */
+/* Begins with all 0; the caller frees the entries. */
 struct heap {
-    struct heap_entry *entries; /* room for all ids that are in it at a time; entries[0] has the smallest key */
-    size_t n;
-    size_t *place; /* [ids] place of an id in entries; NULL where heap_change is not needed */
+    struct heap_entry *entries; /* [n] entries[0] has the smallest key */
+    size_t n, room;
+    size_t
+        *place; /* the caller's: [ids] place of an id in entries, or HEAP_ABSENT; NULL where heap_set is not needed */
 };
+#define HEAP_ABSENT SIZE_MAX
 
 void heap_push(struct heap *heap, double key, uint32_t id);
 /* Takes out the smallest key. n > 0. */
 struct heap_entry heap_pop(struct heap *heap);
-/* Gives an id in the heap another key. Needs place. */
-void heap_change(struct heap *heap, double key, uint32_t id);
+/* Lets an id be in the heap with that key, or not be in it. Needs place. */
+void heap_set(struct heap *heap, double key, uint32_t id, bool is_in);
 /* Takes out the entry at a place of entries. */
 void heap_remove_at(struct heap *heap, size_t at);
 

@@ -1,9 +1,8 @@
-/* Parts of a wait for a message follow from when its ends were posted and its phases began. See run_account.h. */
-#include "predictor/run/engine/run_account.h"
+/* Parts of a wait for a message follow from when its ends were posted and its phases began. See simulation_state.h. */
+#include "predictor/run/engine/simulation_state.h"
 
 #include <math.h>
 
-#include "predictor/run/engine/run_message.h"
 #include "share/base/array.h"
 
 static double overlap_s(double begin_s, double end_s, double from_s, double to_s)
@@ -87,11 +86,11 @@ static void keep_wait(struct simulation *sim, const struct wait_parts *parts)
     double late_s = parts->late_s + parts->collective_wait_s;
     if (!(late_s > 0) || parts->cause.strand == RUN_NOBODY || parts->cause.strand == sim->active)
         return;
-    array_grow(&result->waits, result->n_waits, sizeof *result->waits);
-    result->waits[result->n_waits++] = (struct run_wait){.begin = {sim->active, strand->step, strand->wait_begin_s},
-                                                         .cause = parts->cause,
-                                                         .late_s = late_s,
-                                                         .end_s = sim->events.now_s};
+    ARRAY_ADD(result->waits, result->n_waits,
+              (struct run_wait){.begin = {sim->active, strand->step, strand->wait_begin_s},
+                                .cause = parts->cause,
+                                .late_s = late_s,
+                                .end_s = sim->events.now_s});
 }
 
 void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts)

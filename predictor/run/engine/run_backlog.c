@@ -2,13 +2,13 @@
  *
  * A law of sharing gives every message its part of the card at once. A card serves in order: what is sent waits for the
  * bytes that others have handed to it before. A long message hardly shows that, an announcement and a short one do. */
-#include "predictor/run/engine/run_backlog.h"
+#include "predictor/run/engine/simulation_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/run/laws/run_nics.h"
 #include "share/base/array.h"
+#include "share/base/order.h"
 
 /* Is less than any message that matters has left: those that are through at this moment do not count, whichever of them
  * the replay comes to first. */
@@ -17,9 +17,7 @@
 static int compare(const void *a, const void *b)
 {
     const struct run_ahead *x = a, *y = b;
-    if (x->src != y->src)
-        return x->src < y->src ? -1 : 1;
-    return (x->dst > y->dst) - (x->dst < y->dst);
+    return ORDER(x->src, y->src) ?: ORDER(x->dst, y->dst);
 }
 
 /* Lists what moves out of the card, in sim->ahead. Returns how many there are. */

@@ -8,6 +8,7 @@
 
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* No search for the delays goes further back than so many steps and meetings. */
 enum { MOST_BLAME_STEPS = 2000, MOST_MEETINGS = 8 };
@@ -53,11 +54,17 @@ static bool meets(const struct run_program *program, const struct run_step *step
     return false;
 }
 
+/* Returns what computation before a call at a place takes, as replayed. */
+static double scaled_s(const struct blaming *blaming, double seconds, uint32_t place)
+{
+    return seconds * (blaming->scale != NULL ? blaming->scale[place] : 1);
+}
+
 static void blame_compute(struct blaming *blaming, size_t step, double sign, bool late)
 {
     const struct run_program *program = blaming->program;
     uint32_t place = program->steps[step].place, site = program->places[place].site;
-    double seconds = program->steps[step].compute_s * (blaming->scale != NULL ? blaming->scale[place] : 1);
+    double seconds = scaled_s(blaming, program->steps[step].compute_s, place);
     if (!(seconds > 0))
         return;
     if (isnan(blaming->computed_s[site])) {
@@ -102,15 +109,9 @@ static size_t behind(const struct blaming *blaming, const struct run_moment *mom
 static void waits_between(const struct blaming *blaming, uint32_t strand, size_t from, size_t to, size_t *begin,
                           size_t *end)
 {
-    size_t low = blaming->first[strand], high = blaming->first[strand + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (blaming->result->waits[blaming->of_strand[middle]].begin.step < to)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *begin = *end = low;
+    *end = blaming->first[strand];
+    FIRST_BEYOND(*end, blaming->first[strand + 1], blaming->result->waits[blaming->of_strand[*end]].begin.step < to);
+    *begin = *end;
     while (*begin > blaming->first[strand] && blaming->result->waits[blaming->of_strand[*begin - 1]].begin.step >= from)
         --*begin;
 }
@@ -150,8 +151,7 @@ static void charge_place(struct blaming *blaming, size_t step, uint32_t place, d
 {
     struct run_blame *blame = blaming->blame;
     blame->cost_s[place] += cost_s;
-    array_grow(&blame->charges, blame->n_charges, sizeof *blame->charges);
-    blame->charges[blame->n_charges++] = (struct run_charge){step, place, cost_s};
+    ARRAY_ADD(blame->charges, blame->n_charges, (struct run_charge){step, place, cost_s});
 }
 
 /* Divides the cost of a wait among what delayed the one that it waited for. */
@@ -180,9 +180,7 @@ static void blame_charge(struct blaming *blaming, size_t number)
 static int compare_charges(const void *left, const void *right)
 {
     const struct run_charge *a = left, *b = right;
-    if (a->step != b->step)
-        return a->step < b->step ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return ORDER(a->step, b->step) ?: ORDER(a->place, b->place);
 }
 
 /* Joins the charges of one step and place. */
@@ -208,14 +206,13 @@ static void walk_path(struct blaming *blaming, uint32_t strand, size_t from_step
     double left_s = seconds;
     size_t end = told->first_step + told->n_steps;
     if (to_step == end) {
-        double tail_s = fmin(told->tail_s * (blaming->scale != NULL ? blaming->scale[told->tail_place] : 1), left_s);
+        double tail_s = fmin(scaled_s(blaming, told->tail_s, told->tail_place), left_s);
         blaming->blame->critical_s[told->tail_place] += tail_s;
         left_s -= tail_s;
     }
     for (size_t step = to_step < end ? to_step + 1 : end; step > from_step && left_s > 0; step--) {
         const struct run_step *at = &program->steps[step - 1];
-        double compute_s = at->compute_s * (blaming->scale != NULL ? blaming->scale[at->place] : 1);
-        double taken_s = fmin(compute_s, left_s);
+        double taken_s = fmin(scaled_s(blaming, at->compute_s, at->place), left_s);
         blaming->blame->critical_s[at->place] += taken_s;
         left_s -= taken_s;
     }
@@ -338,8 +335,8 @@ static void sort_waits(struct blaming *blaming)
     blaming->first[blaming->program->n_strands] = result->n_waits;
 }
 
-int run_blame(const struct run_program *program, const struct simulation_options *options,
-              const struct simulation_result *result, struct run_blame *blame)
+void run_blame(const struct run_program *program, const struct simulation_options *options,
+               const struct simulation_result *result, struct run_blame *blame)
 {
     struct blaming blaming = {.program = program, .scale = options->scale, .result = result, .blame = blame};
     *blame = (struct run_blame){.cost_s = xcalloc(program->n_places + 1, sizeof *blame->cost_s),
@@ -370,7 +367,6 @@ int run_blame(const struct run_program *program, const struct simulation_options
     free(blaming.computed_s);
     free(blaming.sites);
     free(blaming.place_of);
-    return 0;
 }
 
 void run_blame_release(struct run_blame *blame)

@@ -24,9 +24,9 @@ struct run_blame {
     size_t n_charges;
 };
 
-/* Fills *blame from a replay that kept its waits. Returns 0, or -1 without memory. */
-int run_blame(const struct run_program *program, const struct simulation_options *options,
-              const struct simulation_result *result, struct run_blame *blame);
+/* Fills *blame from a replay that kept its waits. */
+void run_blame(const struct run_program *program, const struct simulation_options *options,
+               const struct simulation_result *result, struct run_blame *blame);
 void run_blame_release(struct run_blame *blame);
 
 #endif

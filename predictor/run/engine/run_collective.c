@@ -5,12 +5,11 @@
  * the first post to the end of both sides; the k-th send of a member to another one in a collective meets the k-th
  * receive. A member's last arrival that it depends on is found on the way: a message hands on that of its sender, and
  * to a sender that waits for its receiver that of the receiver. */
-#include "predictor/run/engine/run_collective.h"
+#include "predictor/run/engine/simulation_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/run/engine/run_message.h"
 #include "share/base/array.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"
@@ -79,8 +78,7 @@ static void arrive_on_lower(struct simulation *sim, const struct run_collective 
 void collectives_init(struct simulation *sim)
 {
     enum { FIRST_BUCKETS = 1024 };
-    sim->modelled = (struct modelled_state){
-        .free_message = RUN_NOBODY, .free_participant = RUN_NOBODY, .free_instance = RUN_NOBODY, .posting = RUN_NOBODY};
+    sim->modelled = (struct modelled_state){.posting = RUN_NOBODY};
     for (size_t m = 0; m < sim->program->n_members; m++)
         sim->members[m] = (struct member_state){.arrival_s = NAN, .waiter = RUN_NOBODY};
     for (size_t c = 0; c < sim->program->n_collectives; c++)
@@ -96,8 +94,11 @@ void collectives_init(struct simulation *sim)
 
 void collectives_release(struct simulation *sim)
 {
-    for (size_t i = 0; i < sim->modelled.n_instances; i++)
+    for (size_t i = 0; i < sim->modelled.instance_numbers.n; i++)
         free(sim->modelled.instances[i].nodes);
+    free(sim->modelled.instance_numbers.back);
+    free(sim->modelled.participant_numbers.back);
+    free(sim->modelled.message_numbers.back);
     free(sim->modelled.instances);
     free(sim->modelled.participants);
     free(sim->modelled.messages);
@@ -159,14 +160,8 @@ static uint32_t take_match(struct modelled_state *modelled, uint32_t instance, c
 static uint32_t make(struct simulation *sim, uint32_t instance, const uint32_t *member, const struct run_message *told)
 {
     struct modelled_state *modelled = &sim->modelled;
-    uint32_t number = modelled->free_message;
-    if (number != RUN_NOBODY) {
-        modelled->free_message = modelled->messages[number].next;
-    } else {
-        array_reserve(&modelled->messages, &modelled->messages_room, modelled->n_messages + 1,
-                      sizeof *modelled->messages);
-        number = (uint32_t)modelled->n_messages++;
-    }
+    uint32_t number = run_numbers_take(&modelled->message_numbers);
+    array_reserve(&modelled->messages, &modelled->messages_room, number + (size_t)1, sizeof *modelled->messages);
     modelled->messages[number] = (struct collective_message){.told = *told,
                                                              .state = {.post_s = {NAN, NAN},
                                                                        .waiter = {RUN_NOBODY, RUN_NOBODY},
@@ -198,12 +193,9 @@ static void depend(struct simulation *sim, uint32_t number, enum run_operation_k
 /* Frees a message that both sides are done with. */
 static void drop(struct simulation *sim, uint32_t number)
 {
-    struct collective_message *message = &sim->modelled.messages[number];
-    const struct message_state *state = &message->state;
-    if (isnan(state->post_s[0]) || isnan(state->post_s[1]) || state->done != (SEND_DONE | DELIVERED))
-        return;
-    message->next = sim->modelled.free_message;
-    sim->modelled.free_message = number;
+    const struct message_state *state = &sim->modelled.messages[number].state;
+    if (!isnan(state->post_s[0]) && !isnan(state->post_s[1]) && state->done == (SEND_DONE | DELIVERED))
+        run_numbers_give(&sim->modelled.message_numbers, number);
 }
 
 void collective_message_complete(struct simulation *sim, uint32_t id, enum run_operation_kind side, double rest)
@@ -317,14 +309,8 @@ static uint32_t instance_of(struct simulation *sim, uint32_t number)
     uint32_t *slot = &sim->collectives[number].instance;
     if (*slot != RUN_NOBODY)
         return *slot;
-    uint32_t instance = modelled->free_instance;
-    if (instance != RUN_NOBODY) {
-        modelled->free_instance = modelled->instances[instance].next;
-    } else {
-        array_reserve(&modelled->instances, &modelled->instances_room, modelled->n_instances + 1,
-                      sizeof *modelled->instances);
-        instance = (uint32_t)modelled->n_instances++;
-    }
+    uint32_t instance = run_numbers_take(&modelled->instance_numbers);
+    array_reserve(&modelled->instances, &modelled->instances_room, instance + (size_t)1, sizeof *modelled->instances);
     const struct run_step *step = &sim->program->steps[sim->strands[sim->active].step];
     struct instance *made = &modelled->instances[instance];
     *made = (struct instance){.n_left = collective->n_members, .tended = step->kind == STEP_BEGIN};
@@ -340,15 +326,13 @@ static void end_instance(struct simulation *sim, uint32_t number)
         return;
     free(instance->nodes);
     instance->nodes = NULL;
-    instance->next = sim->modelled.free_instance;
-    sim->modelled.free_instance = number;
+    run_numbers_give(&sim->modelled.instance_numbers, number);
 }
 
 static void end(struct simulation *sim, uint32_t number)
 {
     struct participant participant = sim->modelled.participants[number];
-    sim->modelled.participants[number].n_pending = sim->modelled.free_participant;
-    sim->modelled.free_participant = number;
+    run_numbers_give(&sim->modelled.participant_numbers, number);
     end_instance(sim, participant.instance);
     member_leave(sim, participant.member, participant.latest.at_s, &participant.latest);
 }
@@ -386,14 +370,9 @@ static void participant_arrives(struct simulation *sim, uint32_t member)
 {
     struct modelled_state *modelled = &sim->modelled;
     uint32_t instance = instance_of(sim, sim->program->members[member].collective);
-    uint32_t number = modelled->free_participant;
-    if (number != RUN_NOBODY) {
-        modelled->free_participant = modelled->participants[number].n_pending;
-    } else {
-        array_reserve(&modelled->participants, &modelled->participants_room, modelled->n_participants + 1,
-                      sizeof *modelled->participants);
-        number = (uint32_t)modelled->n_participants++;
-    }
+    uint32_t number = run_numbers_take(&modelled->participant_numbers);
+    array_reserve(&modelled->participants, &modelled->participants_room, number + (size_t)1,
+                  sizeof *modelled->participants);
     modelled->participants[number] =
         (struct participant){.member = member, .instance = instance, .latest = simulation_moment(sim)};
     sim->members[member].arrival_s = sim->events.now_s;

@@ -3,7 +3,7 @@
  * One that polls yields; all others keep the processor. So a rank whose wait is over goes on when no other one has it,
  * or when its turn has come. Those that compute at the same time share it evenly, if what is known of their computation
  * holds nothing of each other's. */
-#include "predictor/run/engine/run_cores.h"
+#include "predictor/run/engine/simulation_state.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,12 +19,9 @@ struct machine_cores {
     size_t first;     /* its first core */
 };
 
-struct plan {
-    size_t n_machines, n_cores;
-};
-
-/* Numbers the machines on which the ranks are: nodes that share processors, as the recorded nodes do, are one. */
-static void number_machines(const struct simulation *sim, struct plan *plan)
+/* Numbers the machines on which the ranks are: nodes that share processors, as the recorded nodes do, are one. Returns
+ * how many there are. */
+static size_t number_machines(const struct simulation *sim)
 {
     struct map machine_of = {0}, numbers = {0}; /* of a node; of a machine */
     const struct run_program *program = sim->program;
@@ -32,12 +29,13 @@ static void number_machines(const struct simulation *sim, struct plan *plan)
         *map_at(&machine_of, (struct map_key){program->ranks[rank].node, 0, 0}) = program->ranks[rank].machine;
     for (size_t rank = 0; rank < program->n_ranks; rank++) {
         uint32_t node = sim->placement->node[rank], machine = map_find(&machine_of, (struct map_key){node, 0, 0});
-        uint32_t *number = map_at(&numbers, (struct map_key){machine == MAP_ABSENT ? node : machine, 0, 0});
-        *number = *number == MAP_ABSENT ? (uint32_t)plan->n_machines++ : *number;
-        sim->cores.machine_of[rank] = *number;
+        sim->cores.machine_of[rank] =
+            map_number(&numbers, (struct map_key){machine == MAP_ABSENT ? node : machine, 0, 0}, numbers.n_entries);
     }
+    size_t n_machines = numbers.n_entries;
     map_release(&machine_of);
     map_release(&numbers);
+    return n_machines;
 }
 
 static bool is_crowded(const struct simulation *sim, const struct machine_cores *machine)
@@ -46,7 +44,7 @@ static bool is_crowded(const struct simulation *sim, const struct machine_cores 
 }
 
 /* Counts what each machine has. */
-static void count_cores(const struct simulation *sim, struct plan *plan)
+static void count_cores(struct simulation *sim, size_t n_machines)
 {
     const struct run_program *program = sim->program;
     for (size_t s = 0; s < program->n_strands;) {
@@ -58,9 +56,9 @@ static void count_cores(const struct simulation *sim, struct plan *plan)
         machine->n_strands += run_program_threads(program, &s) - follows;
         machine->n = processors > machine->n ? processors : machine->n;
     }
-    for (size_t m = 0; m < plan->n_machines; m++) {
-        sim->cores.machines[m].first = plan->n_cores;
-        plan->n_cores += is_crowded(sim, &sim->cores.machines[m]) ? sim->cores.machines[m].n : 0;
+    for (size_t m = 0; m < n_machines; m++) {
+        sim->cores.machines[m].first = sim->cores.n_cores;
+        sim->cores.n_cores += is_crowded(sim, &sim->cores.machines[m]) ? sim->cores.machines[m].n : 0;
     }
 }
 
@@ -121,16 +119,14 @@ void cores_init(struct simulation *sim)
 {
     const struct run_program *program = sim->program;
     struct run_cores *cores = &sim->cores;
-    struct plan plan = {0};
     cores->machines = xcalloc(program->n_ranks + 1, sizeof *cores->machines);
     cores->machine_of = xmalloc((program->n_ranks + 1) * sizeof *cores->machine_of);
     cores->strands = xmalloc((program->n_strands + 1) * sizeof *cores->strands);
-    number_machines(sim, &plan);
+    size_t n_machines = number_machines(sim);
     for (size_t s = 0; s < program->n_strands; s++)
         cores->strands[s] = (struct strand_core){.core = RUN_NOBODY, .since_s = -1, .left_s = -1};
-    count_cores(sim, &plan);
-    cores->n_cores = plan.n_cores;
-    cores->cores = xmalloc((plan.n_cores + 1) * sizeof *cores->cores);
+    count_cores(sim, n_machines);
+    cores->cores = xmalloc((cores->n_cores + 1) * sizeof *cores->cores);
 }
 
 void cores_release(struct simulation *sim)

@@ -7,14 +7,13 @@
  * (progress): what has arrived meanwhile it then takes in the order of the arrivals. So data that are handed over ahead
  * of an answer to the same rank hold that up until they are through. Which of two messages that cross ends first
  * decides how both ranks go on, and real ones never end at once: the one that began later takes a little longer. */
-#include "predictor/run/engine/run_message.h"
+#include "predictor/run/engine/simulation_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "predictor/pattern/traffic.h"
-#include "predictor/run/engine/run_backlog.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
@@ -253,13 +252,8 @@ static void move(struct simulation *sim, uint32_t number, double rest)
 
 static uint32_t transfer_make(struct simulation *sim, uint32_t message, enum transfer_phase phase)
 {
-    uint32_t number = sim->free_transfer;
-    if (number != RUN_NOBODY) {
-        sim->free_transfer = sim->transfers[number].message;
-    } else {
-        array_reserve(&sim->transfers, &sim->transfers_room, sim->n_transfers + 1, sizeof *sim->transfers);
-        number = (uint32_t)sim->n_transfers++;
-    }
+    uint32_t number = run_numbers_take(&sim->transfer_numbers);
+    array_reserve(&sim->transfers, &sim->transfers_room, number + (size_t)1, sizeof *sim->transfers);
     const struct run_message *told = message_told(sim, message);
     uint32_t class = message_state(sim, message)->class;
     double bytes = (double)told->bytes;
@@ -277,10 +271,8 @@ static uint32_t transfer_make(struct simulation *sim, uint32_t message, enum tra
 
 static void transfer_free(struct simulation *sim, uint32_t number)
 {
-    struct transfer *transfer = &sim->transfers[number];
-    message_state(sim, transfer->message)->transfer = RUN_NOBODY;
-    transfer->message = sim->free_transfer;
-    sim->free_transfer = number;
+    message_state(sim, sim->transfers[number].message)->transfer = RUN_NOBODY;
+    run_numbers_give(&sim->transfer_numbers, number);
 }
 
 /* Says whether a message is searched for at its receiver. */

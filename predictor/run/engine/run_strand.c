@@ -1,12 +1,7 @@
-/* A strand computes, posts and waits, as its steps say. See run_strand.h. */
-#include "predictor/run/engine/run_strand.h"
+/* A strand computes, posts and waits, as its steps say. See simulation_state.h. */
+#include "predictor/run/engine/simulation_state.h"
 
 #include <math.h>
-
-#include "predictor/run/engine/run_account.h"
-#include "predictor/run/engine/run_collective.h"
-#include "predictor/run/engine/run_cores.h"
-#include "predictor/run/engine/run_message.h"
 
 /* Ends closer than this part of their time are equal: which message counts must not depend on rounding. */
 static const double SAME_TIME = 1e-12;

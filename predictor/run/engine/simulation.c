@@ -7,10 +7,6 @@
 #include <string.h>
 
 #include "predictor/pattern/traffic.h"
-#include "predictor/run/engine/run_collective.h"
-#include "predictor/run/engine/run_cores.h"
-#include "predictor/run/engine/run_message.h"
-#include "predictor/run/engine/run_strand.h"
 #include "share/base/memory.h"
 
 /* Returns the time of the next event, INFINITY without one. */
@@ -56,6 +52,7 @@ static void simulation_release(struct simulation *sim)
     free(sim->members);
     free(sim->collectives);
     free(sim->transfers);
+    free(sim->transfer_numbers.back);
     free(sim->ahead);
     free(sim->events.heap.entries);
     cores_release(sim);
@@ -298,7 +295,6 @@ int simulate(const struct run_program *program, const struct machine *machine, c
                              .placement = placement,
                              .options = options,
                              .result = result,
-                             .free_transfer = RUN_NOBODY,
                              .events.handlers = {[EVENT_STRAND] = strand_event,
                                                  [EVENT_TRANSFER] = transfer_event,
                                                  [EVENT_MEMBER] = member_event,

@@ -1,6 +1,6 @@
 /* The state of a simulated run, which all that happens in it shares. What changes it: run_strand.c what threads do and
  * wait for, run_cores.c their processors, run_message.c messages, run_collective.c collectives. simulation.c lets
- * them know of each other. */
+ * them know of each other. What they do for each other follows at the end. */
 #ifndef MPISTAIR_PREDICTOR_SIMULATION_STATE_H
 #define MPISTAIR_PREDICTOR_SIMULATION_STATE_H
 
@@ -13,6 +13,22 @@
 #include "share/base/heap.h"
 
 #define RUN_NOBODY UINT32_MAX
+
+/* Gives numbers of an array's elements, those that were given back first. */
+struct run_numbers {
+    uint32_t n;     /* that were ever given: the array has so many elements */
+    uint32_t *back; /* [n_back] */
+    size_t n_back, room;
+};
+static inline uint32_t run_numbers_take(struct run_numbers *numbers)
+{
+    return numbers->n_back > 0 ? numbers->back[--numbers->n_back] : numbers->n++;
+}
+static inline void run_numbers_give(struct run_numbers *numbers, uint32_t number)
+{
+    array_reserve(&numbers->back, &numbers->room, numbers->n_back + 1, sizeof *numbers->back);
+    numbers->back[numbers->n_back++] = number;
+}
 
 enum strand_phase {
     STRAND_COMPUTES, /* next: the computation before its step */
@@ -70,7 +86,7 @@ enum transfer_phase {
 /* A message under way, from its begin to its delivery. */
 struct transfer {
     struct run_mover mover;
-    uint32_t message; /* the next free one where it is not used */
+    uint32_t message;
     uint8_t phase;
     bool noted;                               /* with the ranks that it needs */
     double rest;                              /* while it stops */
@@ -113,14 +129,14 @@ struct collective_message {
     uint32_t member[2];          /* numbers of the sender, the receiver in the collective */
     uint32_t participant[2];     /* who waits for that end, RUN_NOBODY */
     struct run_moment latest[2]; /* the last arrival that the post depended on */
-    uint32_t next;               /* in its bucket, or the next free one */
+    uint32_t next;               /* in its bucket */
 };
 
 /* A member of an instance while it goes through the script. */
 struct participant {
     struct script_cursor cursor;
     uint32_t member, instance;
-    uint32_t n_pending;       /* ends of messages of the round that are not complete; or the next free one */
+    uint32_t n_pending;       /* ends of messages of the round that are not complete */
     bool posts;               /* the round's posts are not all made */
     struct run_moment latest; /* the last arrival that it depends on so far */
 };
@@ -130,18 +146,15 @@ struct instance {
     struct run_script script;
     struct script_nodes *nodes; /* of the script, or NULL */
     uint32_t n_left;            /* members that are not done */
-    uint32_t next;              /* the next free one where it is not used */
     bool tended;                /* nonblocking: goes on as if its ranks were inside MPI */
 };
 
 struct modelled_state {
     struct collective_message *messages;
-    size_t n_messages, messages_room;
     struct participant *participants;
-    size_t n_participants, participants_room;
     struct instance *instances;
-    size_t n_instances, instances_room;
-    uint32_t free_message, free_participant, free_instance;
+    size_t messages_room, participants_room, instances_room;
+    struct run_numbers message_numbers, participant_numbers, instance_numbers;
     uint32_t *buckets; /* [n_buckets], a power of two: messages of which one end is not posted yet */
     size_t n_buckets, n_waiting;
     uint32_t posting; /* the message that is being posted, RUN_NOBODY */
@@ -208,14 +221,12 @@ typedef void event_handler(struct simulation *sim, uint32_t number);
 struct events {
     double now_s;
     struct heap heap; /* ids hold the number and the kind, so that an entry takes 16 bytes */
-    size_t room;
     event_handler *handlers[EVENT_MAX_KINDS];
 };
 
 /* Schedules an event, at the present time or later. Of two at the same time either may come first. */
 static inline void events_schedule(struct events *events, double at_s, unsigned kind, uint32_t number)
 {
-    array_reserve(&events->heap.entries, &events->room, events->heap.n + 1, sizeof *events->heap.entries);
     heap_push(&events->heap, at_s, number * EVENT_MAX_KINDS + kind);
 }
 
@@ -250,10 +261,10 @@ struct simulation {
     const struct run_message *told; /* the program's messages, or those of merged */
     struct run_message *merged;     /* with all bytes of a partitioned message in its last piece; NULL: none is so */
     struct transfer *transfers;
-    size_t n_transfers, transfers_room;
+    size_t transfers_room;
+    struct run_numbers transfer_numbers;
     struct run_ahead *ahead; /* room for run_backlog.c */
     size_t ahead_room;
-    uint32_t free_transfer;
     struct rank_state *ranks;
     struct member_state *members;
     struct collective_state *collectives;
@@ -266,5 +277,116 @@ static inline struct run_moment simulation_moment(const struct simulation *sim)
 {
     return (struct run_moment){sim->active, sim->strands[sim->active].step, sim->events.now_s};
 }
+
+/* run_message.c: messages of the program and of modelled collectives on their way, from their posts to their ends. */
+
+void simulation_classify(struct simulation *sim);
+/* Return what a message is, of the program or of a modelled collective, and its state, which is valid until the next
+ * message of a collective begins. */
+const struct run_message *message_told(const struct simulation *sim, uint32_t message);
+struct message_state *message_state(const struct simulation *sim, uint32_t message);
+/* Returns the class of a message, RUN_NO_CLASS within a rank. Where the machine lacks its level, the replay ends. */
+uint8_t message_class(struct simulation *sim, const struct run_message *message);
+bool message_is_rendezvous(const struct simulation *sim, uint32_t message);
+/* Takes note of a post that follows, where queues are searched. Returns for how long the rank searches. */
+double message_search(struct simulation *sim, uint32_t message, enum run_operation_kind side);
+void message_post(struct simulation *sim, uint32_t message, enum run_operation_kind side);
+/* Says whether that end is complete; else the strand is told when it is. */
+bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand);
+/* Returns when a probe sees the message, or NaN: then the strand goes on by itself. */
+double message_seen_s(struct simulation *sim, uint32_t message, uint32_t strand);
+/* Lets a message, or its announcement, arrive at a rank that searches its queues. */
+void message_arrives(struct simulation *sim, uint32_t message);
+
+/* Handles EVENT_TRANSFER. */
+void transfer_event(struct simulation *sim, uint32_t transfer);
+/* Takes a mark that run_share_take gave. */
+void transfer_mark(struct simulation *sim, uint32_t mark);
+/* Returns how long it has stopped for want of a rank inside MPI. */
+double transfer_stalled_s(const struct simulation *sim, const struct transfer *transfer);
+/* Says whether a message has a handshake that is made step by step. */
+bool handshake_has_steps(const struct simulation *sim, uint32_t message);
+/* Returns the latency of a step. */
+double handshake_step_s(const struct simulation *sim, const struct transfer *transfer);
+
+/* Lets messages that need a rank move or stop, as it has entered or left MPI, got or lost a processor there. */
+void rank_changes(struct simulation *sim, uint32_t rank);
+/* Says whether a message needs the rank's processor, or will once the rank has it. */
+bool rank_copies(const struct simulation *sim, uint32_t rank);
+/* Lets a rank that begins to wait take what has arrived. */
+void rank_polls(struct simulation *sim, uint32_t rank);
+
+/* run_backlog.c: what stands before a network card, and how long others wait for it. */
+
+/* Says whether the queues of network cards count. */
+bool backlog_counts(const struct simulation *sim);
+/* Returns how long what is sent from one rank to another waits for the network card of its node, as things are now.
+ * Sets behind to the transfer of the same ranks that it stands behind until that is through, RUN_NOBODY without one. */
+double backlog_s(struct simulation *sim, uint32_t src, uint32_t dst, uint32_t *behind);
+
+/* run_collective.c: collectives of recorded length, and those that go by messages. */
+
+void collectives_init(struct simulation *sim);
+void collectives_release(struct simulation *sim);
+/* Says whether the collective is one that goes by messages. */
+bool collective_is_modelled(const struct simulation *sim, uint32_t collective);
+void member_arrives(struct simulation *sim, uint32_t member);
+/* Says whether the member may leave; else the strand is told when it may. */
+bool member_await(struct simulation *sim, uint32_t member, uint32_t strand);
+/* Handles EVENT_MEMBER: a member leaves, or makes its next post. */
+void member_event(struct simulation *sim, uint32_t member);
+/* Is simulation.collective_message_complete: an end of a message of a modelled collective is complete. */
+void collective_message_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
+
+/* run_strand.c: the threads of all ranks: each goes through its steps until it must wait for something. */
+
+/* Puts every strand of a burst at its begin; the burst before is over. */
+void strands_begin(struct simulation *sim, uint32_t burst);
+/* Handle EVENT_STRAND, EVENT_TURN. */
+void strand_event(struct simulation *sim, uint32_t strand);
+void strand_turn_event(struct simulation *sim, uint32_t strand);
+/* Are simulation.message_complete, member_complete. */
+void strand_message_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest);
+void strand_member_complete(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last);
+/* Are simulation.rank_wanted, rank_unwanted. */
+void strands_wanted(struct simulation *sim, uint32_t rank);
+void strands_unwanted(struct simulation *sim, uint32_t rank);
+
+/* run_cores.c: processors that ranks share where they outnumber them. */
+
+void cores_init(struct simulation *sim);
+/* Gives every strand of a burst on a crowded machine a core: the first one of each rank the recorded one, then all
+ * others. */
+void cores_assign(struct simulation *sim, uint32_t burst);
+void cores_release(struct simulation *sim);
+/* Lets a strand go on where it was recorded at a step. */
+void cores_move(struct simulation *sim, uint32_t strand, uint16_t processor);
+/* Gives a strand that begins its core, whoever else has it. */
+void cores_take(struct simulation *sim, uint32_t strand);
+/* Lets the next one have the core, as the strand must wait or has ended. */
+void cores_leave(struct simulation *sim, uint32_t strand);
+/* Says whether a strand whose wait is over must wait for its core; then it goes on by itself. */
+bool cores_await(struct simulation *sim, uint32_t strand);
+/* Says whether a strand may have to wait for a core. */
+bool cores_are_shared(const struct simulation *sim, uint32_t strand);
+bool cores_have(const struct simulation *sim, uint32_t strand);
+/* Lets a strand that waits in MPI have its core, for messages, when its turn comes; EVENT_TURN says so. */
+void cores_want(struct simulation *sim, uint32_t strand);
+void cores_turn(struct simulation *sim, uint32_t strand);
+/* Lets a strand compute for so long of a core that others may share. Returns false where it has one for itself, or its
+ * computation holds that of others. */
+bool cores_compute(struct simulation *sim, uint32_t strand, double seconds);
+/* Returns how long the strand took, or -1 where it is not done yet. */
+double cores_computed(struct simulation *sim, uint32_t strand);
+
+/* run_account.c: what a wait consisted of (share/doc/MODELS.md, Whole run, Where the time goes). */
+
+/* Divides the strand's wait, which ends now with that end of the message, of which `rest` bytes are left. */
+struct wait_parts account_message(const struct simulation *sim, const struct strand *strand, uint32_t message,
+                                  enum run_operation_kind side, double rest);
+/* Divides one that ends now with a collective, of which the last arrival was at last_s. */
+struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, double last_s,
+                                 const struct run_moment *last);
+void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts);
 
 #endif

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "predictor/run/laws/run_law.h"
-#include "predictor/run/laws/run_nics.h"
 
 static void find_socket(const struct run_share *share, const struct run_mover *mover, struct run_way *way)
 {

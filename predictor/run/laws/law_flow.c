@@ -8,7 +8,6 @@
 
 #include "predictor/models/flow.h"
 #include "predictor/run/laws/run_law.h"
-#include "predictor/run/laws/run_nics.h"
 
 static double nic_set(const struct run_share *share, const struct run_nic *nic)
 {

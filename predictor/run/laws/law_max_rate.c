@@ -3,7 +3,7 @@
  * nothing to the others. See run_law.h and
  * share/doc/MODELS.md. */
 #include "predictor/pattern/traffic.h"
-#include "predictor/run/laws/run_cohort.h"
+#include "predictor/run/laws/run_law.h"
 
 /* A receiver's messages of a level are a bundle: its number grows by the seconds that each of them has had the
  * receiver's share for itself. The levels of a socket do not disturb each other. */

@@ -3,7 +3,7 @@
  * run_law.h and share/doc/MODELS.md. */
 #include <math.h>
 
-#include "predictor/run/laws/run_cohort.h"
+#include "predictor/run/laws/run_law.h"
 
 /* A sender's messages within its node are a bundle. */
 static void find_within(const struct run_share *share, const struct run_mover *mover, struct run_way *way)

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include "share/base/array.h"
-
 double run_clock_at(const struct run_group *group, double now_s)
 {
     return now_s > group->since_s ? group->clock + (now_s - group->since_s) * group->rate : group->clock;
@@ -28,7 +26,6 @@ void run_moving_mark(struct run_share *share, uint32_t number)
 {
     struct run_moving *moving = &share->moving[number];
     struct run_bundle *bundle = &share->bundles[moving->bundle];
-    array_reserve(&bundle->marks.entries, &bundle->room, bundle->marks.n + 2, sizeof *bundle->marks.entries);
     moving->end = bundle->through + moving->rest / moving->weight;
     heap_push(&bundle->marks, moving->end, 2 * number);
     moving->n_marks = 1;
@@ -85,17 +82,9 @@ void run_bundle_place(struct run_share *share, uint32_t number)
 {
     struct run_bundle *bundle = &share->bundles[number];
     struct run_group *group = &share->groups[bundle->group];
-    size_t *place = &share->places[number];
-    if (bundle->n == 0) {
-        if (*place != RUN_NOT_THERE)
-            heap_remove_at(&group->bundles, *place);
-        *place = RUN_NOT_THERE;
+    heap_set(&group->bundles, run_bundle_key(bundle), number, bundle->n > 0);
+    if (bundle->n == 0)
         bundle->through = 0;
-    } else if (*place == RUN_NOT_THERE) {
-        heap_push(&group->bundles, run_bundle_key(bundle), number);
-    } else {
-        heap_change(&group->bundles, run_bundle_key(bundle), number);
-    }
 }
 
 void run_group_order(struct run_share *share, struct run_group *group)
@@ -111,16 +100,8 @@ void run_group_order(struct run_share *share, struct run_group *group)
 void run_group_place(struct run_share *share, uint32_t number)
 {
     struct run_group *group = &share->groups[number];
-    size_t *place = &share->next.place[number];
-    if (group->bundles.n == 0) {
-        if (*place != RUN_NOT_THERE)
-            heap_remove_at(&share->next, *place);
-        *place = RUN_NOT_THERE;
-        return;
-    }
-    double at_s = group->since_s + fmax(group->bundles.entries[0].key - group->clock, 0) / group->rate;
-    if (*place == RUN_NOT_THERE)
-        heap_push(&share->next, at_s, number);
-    else
-        heap_change(&share->next, at_s, number);
+    double at_s = 0;
+    if (group->bundles.n > 0)
+        at_s = group->since_s + fmax(group->bundles.entries[0].key - group->clock, 0) / group->rate;
+    heap_set(&share->next, at_s, number, group->bundles.n > 0);
 }

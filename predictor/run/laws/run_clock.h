@@ -46,7 +46,6 @@ struct run_bundle {
     uint32_t socket;   /* the receiver's, number of the grouping, where it contends; else RUN_NO_SOCKET */
     double flow;       /* bytes per second that its NICs have been told of */
     struct heap marks; /* 2 m where message m is through, 2 m + 1 where it has no more than its room_bytes left */
-    size_t room;       /* of marks */
     uint32_t head;     /* the only one that moves where messages move one after another, or RUN_NO_MOVING */
     uint32_t *waiting; /* [n_waiting] a heap of those behind it */
     size_t n_waiting, waiting_room;
@@ -56,8 +55,7 @@ struct run_group {
     double clock, since_s;
     double rate;         /* units of the clock per second */
     struct heap bundles; /* those with messages, by the reading of the clock at their next mark */
-    size_t room;
-    uint32_t n; /* messages */
+    uint32_t n;          /* messages */
     uint32_t of_class[RUN_MAX_CLASSES];
     size_t only_class; /* the class of all messages where they share evenly, else RUN_NO_CLASS */
 };
@@ -111,7 +109,6 @@ struct run_share {
     struct heap emptied;  /* NICs whose buckets are being emptied, by the time when they are empty */
 };
 
-#define RUN_NOT_THERE SIZE_MAX
 #define RUN_NO_MOVING UINT32_MAX
 #define RUN_NO_SOCKET UINT32_MAX
 

@@ -1,6 +1,6 @@
 /* A group's cohort is settled when time moves on. Times that are equal but for rounding are one moment, for which it
- * may be settled again. See run_cohort.h. */
-#include "predictor/run/laws/run_cohort.h"
+ * may be settled again. See run_law.h. */
+#include "predictor/run/laws/run_law.h"
 
 #include <math.h>
 

@@ -79,4 +79,34 @@ extern const struct run_path law_flow_path, law_flow_window_path;
 /* law_fair.c */
 extern const struct run_path law_fair_within, law_fair_between;
 
+/* run_cohort.c: lets rates depend on what was under way when a message began: those that begin at the same moment count
+ * for each other, in whatever order they come. */
+
+/* Is a path's function, set: the messages of a bundle share its rate evenly. */
+void run_cohort_set(struct run_share *share, const struct run_mover *mover, int change);
+
+/* Takes a message that is marked into the cohort of its group. */
+void run_cohort_join(struct run_share *share, uint32_t number, double now_s);
+/* Takes note that a message goes. */
+void run_cohort_leave(struct run_share *share, uint32_t number, double now_s);
+/* Gives the messages of this moment their rates, as nothing more happens at it. */
+void run_cohort_settle(struct run_share *share);
+
+/* run_nics.c: lets messages between nodes share both NICs on their way, each of which may have a token bucket. What one
+ * NIC gives is the law's (run_path.nic_rate). */
+
+/* Are a path's functions: messages of a class between two nodes are a bundle. */
+void run_nics_find(const struct run_share *share, const struct run_mover *mover, struct run_way *way);
+void run_nics_set(struct run_share *share, const struct run_mover *mover, int change);
+
+bool run_nics_have_buckets(const struct run_share *share);
+/* Takes note that a bundle's speed has changed, where it passes NICs. */
+void run_nics_keep(struct run_share *share, struct run_bundle *bundle);
+/* Sets the rates that change as the bucket of a NIC, which is no longer among share.emptied, is empty. The clock of
+ * what passes NICs is up to date. */
+void run_nics_emptied(struct run_share *share, size_t number);
+/* Returns how long so many bytes of so many ranks take to pass a NIC. */
+double run_nics_pass_s(const struct run_share *share, const struct run_nic *nic, double now_s, double bytes,
+                       size_t n_ranks);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 int run_links_init(struct run_links *links, const struct machine *machine, const struct topology *topology,
                    const struct placement *placement, const struct grouping *nodes, double cube_hops,
@@ -55,17 +56,10 @@ static void settle_link(struct run_link *link, double now_s)
 /* Returns the most that a link has held since then, up to now. */
 static double most_bytes(struct run_link *link, double since_s, double now_s)
 {
-    size_t low = 0, high;
+    size_t first = 0;
     settle_link(link, now_s);
-    high = link->n_peaks;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (link->peaks[middle].since_s < since_s)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < link->n_peaks ? link->peaks[low].bytes : link->now.bytes;
+    FIRST_BEYOND(first, link->n_peaks, link->peaks[first].since_s < since_s);
+    return first < link->n_peaks ? link->peaks[first].bytes : link->now.bytes;
 }
 
 /* Finds the links between two nodes. Returns their number. */

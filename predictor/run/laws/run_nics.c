@@ -1,5 +1,5 @@
-/* Each NIC counts what passes; a bucket is settled whenever that changes. See run_nics.h. */
-#include "predictor/run/laws/run_nics.h"
+/* Each NIC counts what passes; a bucket is settled whenever that changes. See run_law.h. */
+#include "predictor/run/laws/run_law.h"
 
 #include <math.h>
 
@@ -51,18 +51,10 @@ double run_nics_pass_s(const struct run_share *share, const struct run_nic *nic,
 static void place_bucket(struct run_share *share, size_t number)
 {
     struct run_nic *nic = &share->nics[number];
-    size_t *place = &share->emptied.place[number];
     double surplus = nic->flow - wire_rate(share, nic);
     bool is_emptied = nic->n > 0 && !nic->is_empty && surplus > 0;
     double at_s = nic->since_s + (share->rates->burst_bytes - nic->missing_bytes) / surplus;
-    if (is_emptied && *place == RUN_NOT_THERE)
-        heap_push(&share->emptied, at_s, (uint32_t)number);
-    else if (is_emptied)
-        heap_change(&share->emptied, at_s, (uint32_t)number);
-    else if (*place != RUN_NOT_THERE)
-        heap_remove_at(&share->emptied, *place);
-    if (!is_emptied)
-        *place = RUN_NOT_THERE;
+    heap_set(&share->emptied, at_s, (uint32_t)number, is_emptied);
 }
 
 /* Tells both NICs of a bundle how much of it passes. */
@@ -145,7 +137,6 @@ void run_nics_set(struct run_share *share, const struct run_mover *mover, int ch
 void run_nics_emptied(struct run_share *share, size_t number)
 {
     struct run_nic *nic = &share->nics[number];
-    share->emptied.place[number] = RUN_NOT_THERE;
     settle_bucket(share, nic);
     nic->is_empty = true;
     set_nic_rate(share, nic);

@@ -9,6 +9,7 @@
 
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/statistics.h"
 
 int run_queue_init(struct run_queue *queue, const struct machine *machine, size_t n_ranks,
                    struct queue_search *searches, struct error *error)
@@ -152,15 +153,7 @@ void run_queue_send(struct run_queue *queue, uint32_t message, uint32_t src, uin
             arrival_s = nextafter(last->arrival_s, INFINITY);
     }
     queue->lasts[*pair] = (struct run_last){arrival_s, message};
-    array_reserve(&queue->arrivals.entries, &queue->arrivals_room, queue->arrivals.n + 1,
-                  sizeof *queue->arrivals.entries);
     heap_push(&queue->arrivals, arrival_s, message);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
 }
 
 void run_queue_take(struct run_queue *queue)
@@ -171,7 +164,7 @@ void run_queue_take(struct run_queue *queue)
         queue->due[queue->n_due] = heap_pop(&queue->arrivals).id;
     }
     if (queue->n_due > 1)
-        qsort(queue->due, queue->n_due, sizeof *queue->due, compare_numbers);
+        qsort(queue->due, queue->n_due, sizeof *queue->due, compare_u32);
 }
 
 double run_queue_post(struct run_queue *queue, uint32_t message, uint32_t rank, double now_s)

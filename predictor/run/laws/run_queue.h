@@ -56,8 +56,7 @@ struct run_queue {
     struct run_queued *messages;
     size_t messages_room;
     struct heap arrivals; /* messages on their way, by the time of their arrival */
-    size_t arrivals_room;
-    uint32_t *due; /* [n_due] of these, what arrives now */
+    uint32_t *due;        /* [n_due] of these, what arrives now */
     size_t n_due, due_room;
     struct map pairs;       /* (sender, receiver) to its place in lasts */
     struct run_last *lasts; /* of each pair */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/run/laws/run_cohort.h"
-#include "predictor/run/laws/run_nics.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
@@ -17,20 +15,18 @@ void run_share_init(struct run_share *share, enum run_law law, const struct run_
     grouping_init(&share->nodes, placement, GROUP_BY_NODE);
     share->n_groups = 2 * share->sockets.n_groups + share->nodes.n_groups + 1;
     share->groups = xcalloc(share->n_groups, sizeof *share->groups);
-    share->next.entries = xmalloc(share->n_groups * sizeof *share->next.entries);
     share->next.place = xmalloc(share->n_groups * sizeof *share->next.place);
     share->cohorts = xcalloc(share->n_groups, sizeof *share->cohorts);
     share->unsettled = xmalloc(share->n_groups * sizeof *share->unsettled);
     share->nics = xcalloc(2 * share->nodes.n_groups + 1, sizeof *share->nics);
     share->rank_n = xcalloc(2 * placement->n_ranks + 1, sizeof *share->rank_n);
-    share->emptied.entries = xmalloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.entries);
     share->emptied.place = xmalloc((2 * share->nodes.n_groups + 1) * sizeof *share->emptied.place);
     for (size_t i = 0; i < 2 * share->nodes.n_groups; i++)
-        share->emptied.place[i] = RUN_NOT_THERE;
+        share->emptied.place[i] = HEAP_ABSENT;
     for (size_t g = 0; g < share->n_groups; g++) {
         share->groups[g].only_class = RUN_NO_CLASS;
         share->groups[g].rate = 1;
-        share->next.place[g] = RUN_NOT_THERE;
+        share->next.place[g] = HEAP_ABSENT;
     }
 }
 
@@ -80,7 +76,7 @@ static void new_bundle(struct run_share *share, const struct run_way *way)
         array_grow(&nic->bundles, nic->n_bundles, sizeof *nic->bundles);
         nic->bundles[nic->n_bundles++] = number;
     }
-    share->places[number] = RUN_NOT_THERE;
+    share->places[number] = HEAP_ABSENT;
     share->bundles[number] = (struct run_bundle){.group = way->group,
                                                  .src_node = way->src_node,
                                                  .dst_node = way->dst_node,
@@ -93,12 +89,10 @@ static void new_bundle(struct run_share *share, const struct run_way *way)
 
 static uint32_t find_bundle(struct run_share *share, const struct run_way *way)
 {
-    uint32_t *number = map_at(&share->bundle_of, way->key);
-    if (*number != MAP_ABSENT)
-        return *number;
-    *number = (uint32_t)share->n_bundles;
-    new_bundle(share, way);
-    return (uint32_t)share->n_bundles - 1;
+    uint32_t number = map_number(&share->bundle_of, way->key, share->n_bundles);
+    if (number == share->n_bundles)
+        new_bundle(share, way);
+    return number;
 }
 
 /* Counts a message in or out, sets the rates that follow, and schedules its group. */
@@ -205,7 +199,6 @@ void run_share_add(struct run_share *share, double now_s, struct run_mover *move
     mover->bundle = find_bundle(share, &way);
     struct run_bundle *bundle = &share->bundles[mover->bundle];
     struct run_group *group = &share->groups[bundle->group];
-    array_reserve(&group->bundles.entries, &group->room, group->bundles.n + 1, sizeof *group->bundles.entries);
     array_reserve(&share->moving, &share->moving_room, mover->number + 1, sizeof *share->moving);
     run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
@@ -265,13 +258,11 @@ double run_share_rest(const struct run_share *share, double now_s, const struct 
 /* Returns where the bytes stand that a message's connection has carried. */
 static double *carried_by(struct run_share *share, const struct run_mover *mover)
 {
-    uint32_t *connection = map_at(&share->connections, (struct map_key){mover->src, mover->dst, 0});
-    if (*connection == MAP_ABSENT) {
-        *connection = (uint32_t)share->connections.n_entries - 1;
-        array_grow(&share->carried, *connection, sizeof *share->carried);
-        share->carried[*connection] = 0;
-    }
-    return &share->carried[*connection];
+    size_t n = share->connections.n_entries;
+    uint32_t connection = map_number(&share->connections, (struct map_key){mover->src, mover->dst, 0}, n);
+    if (connection == n)
+        ARRAY_ADD(share->carried, n, 0);
+    return &share->carried[connection];
 }
 
 double run_share_carried(const struct run_share *share, uint32_t src, uint32_t dst)
