@@ -30,12 +30,11 @@ static int find_mark(struct reading *reading, int64_t number, bool begin)
     struct cursor rows;
     cursor_open(&rows, reading->database, reading->path, "SELECT number, rank, at_ns FROM mark", reading->error);
     while (cursor_next(&rows)) {
-        uint32_t rank = 0;
-        int64_t at_ns;
-        if (row_rank(reading, &rows, 1, "mark.rank", &rank) != 0 ||
-            row_time(reading, &rows, 2, "mark.at_ns", &at_ns) != 0)
+        uint32_t rank;
+        int64_t found, at_ns;
+        if (row_read(reading, &rows, "mark", "irt", &found, &rank, &at_ns) != 0)
             rows.result = -1;
-        else if (cursor_integer(&rows, 0) == number)
+        else if (found == number)
             note(&reading->ranks[rank], begin, at_ns);
     }
     return cursor_close(&rows);

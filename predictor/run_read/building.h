@@ -48,10 +48,6 @@ int steps_make(struct building *building, struct places *places);
  * are the program's last ones. probed: the message that it looked for, or NO_OBJECT. */
 void measure_call(const struct building *building, const struct call *call, uint32_t probed, struct run_parts *parts);
 
-static inline struct item *building_item(const struct building *building, uint32_t item)
-{
-    return &building->items[item];
-}
 /* Returns whether the item is an operation that can be waited for. */
 static inline bool item_operates(const struct item *item)
 {

@@ -1,6 +1,5 @@
 /* Reads which parts of the run have rows of single calls and messages, and puts them one behind the other. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
@@ -24,35 +23,28 @@ static int check_detail(struct reading *reading)
                            reading->path);
 }
 
+static int add_burst(void *context, struct cursor *rows)
+{
+    struct reading *reading = context;
+    struct read_burst burst = {0};
+    int64_t after_ns = reading->n_bursts > 0 ? reading->bursts[reading->n_bursts - 1].end_ns : INT64_MIN;
+    if (row_read(reading, rows, "burst", "tt", &burst.begin_ns, &burst.end_ns) != 0)
+        return -1;
+    if (burst.begin_ns == NO_TIME || burst.end_ns < burst.begin_ns || burst.begin_ns < after_ns)
+        return error_set(reading->error, "%s: burst: from %lld to %lld ns, behind one to %lld ns", reading->path,
+                         (long long)burst.begin_ns, (long long)burst.end_ns, (long long)after_ns);
+    ARRAY_ADD(reading->bursts, reading->n_bursts, burst);
+    return 0;
+}
+
 int bursts_read(struct reading *reading)
 {
-    struct cursor rows;
-    if (check_detail(reading) != 0)
-        return -1;
-    cursor_open(&rows, reading->database, reading->path, "SELECT begin_ns, end_ns FROM burst ORDER BY begin_ns",
-                reading->error);
-    while (cursor_next(&rows)) {
-        struct read_burst burst = {0};
-        int64_t after_ns = reading->n_bursts > 0 ? reading->bursts[reading->n_bursts - 1].end_ns : INT64_MIN;
-        if (row_time(reading, &rows, 0, "burst.begin_ns", &burst.begin_ns) != 0 ||
-            row_time(reading, &rows, 1, "burst.end_ns", &burst.end_ns) != 0) {
-            rows.result = -1;
-        } else if (burst.begin_ns == NO_TIME || burst.end_ns < burst.begin_ns || burst.begin_ns < after_ns) {
-            rows.result =
-                error_set(reading->error, "%s: burst: from %lld to %lld ns, behind one to %lld ns", reading->path,
-                          (long long)burst.begin_ns, (long long)burst.end_ns, (long long)after_ns);
-        } else {
-            array_grow(&reading->bursts, reading->n_bursts, sizeof burst);
-            reading->bursts[reading->n_bursts++] = burst;
-        }
-    }
-    if (cursor_close(&rows) != 0)
+    if (check_detail(reading) != 0 ||
+        rows_read(reading, "SELECT begin_ns, end_ns FROM burst ORDER BY begin_ns", add_burst, reading) != 0)
         return -1;
     reading->is_whole = reading->n_bursts == 0;
-    if (!reading->is_whole)
-        return 0;
-    reading->bursts = xcalloc(1, sizeof *reading->bursts);
-    reading->bursts[reading->n_bursts++] = (struct read_burst){.begin_ns = NO_TIME, .end_ns = NO_TIME};
+    if (reading->is_whole)
+        ARRAY_ADD(reading->bursts, reading->n_bursts, (struct read_burst){.begin_ns = NO_TIME, .end_ns = NO_TIME});
     return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "predictor/run_read/building.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 enum { COMPLETION_CLOCK_NS = 2, MAX_LOOKED_AT = 64 };
 
@@ -22,9 +23,7 @@ static int compare_completion_ends(const void *left, const void *right, void *co
 {
     const struct call *calls = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (calls[a].end_ns != calls[b].end_ns)
-        return calls[a].end_ns < calls[b].end_ns ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return ORDER(calls[a].end_ns, calls[b].end_ns) ?: ORDER(a, b);
 }
 
 static void ends_begin(struct ends *ends, struct building *building)
@@ -55,16 +54,10 @@ static uint32_t waiting_call(struct ends *ends, uint32_t own, int64_t done_ns)
 {
     if (ends->left[own] > 0 && ends_at(&ends->calls[own], done_ns))
         return own;
-    size_t low = 0, high = ends->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ends->calls[end_at(ends, middle)].end_ns < done_ns - COMPLETION_CLOCK_NS)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t first = 0;
+    FIRST_BEYOND(first, ends->n, ends->calls[end_at(ends, first)].end_ns < done_ns - COMPLETION_CLOCK_NS);
     uint32_t around = NO_OBJECT;
-    for (size_t i = low; i < ends->n && i < low + MAX_LOOKED_AT; i++) {
+    for (size_t i = first; i < ends->n && i < first + MAX_LOOKED_AT; i++) {
         uint32_t at = end_at(ends, i);
         const struct call *call = &ends->calls[at];
         if (ends_at(call, done_ns) && ends->left[at] > 0)
@@ -83,7 +76,7 @@ void completions_find(struct building *building)
     for (size_t c = 0; c < building->n_calls; c++) {
         const struct call *call = &building->calls[c];
         for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-            const struct item *item = building_item(building, i);
+            const struct item *item = &building->items[i];
             bool completes = item_operates(item) && item->done_ns != NO_TIME;
             caller[i] = completes ? waiting_call(&ends, (uint32_t)c, item->done_ns) : NO_OBJECT;
             if (caller[i] == NO_OBJECT)

@@ -7,6 +7,8 @@
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
+#include "share/base/statistics.h"
 
 /* Is how often ranks must have followed each other on a processor for that to be looked at. */
 enum { LEAST_HANDOVERS = 100 };
@@ -52,8 +54,7 @@ int computing_note(struct reading *reading, const struct computing *computing)
 {
     if (reading->n_computings >= UINT32_MAX / 2)
         return -1;
-    array_grow(&reading->computings, reading->n_computings, sizeof *reading->computings);
-    reading->computings[reading->n_computings++] = *computing;
+    ARRAY_ADD(reading->computings, reading->n_computings, *computing);
     return 0;
 }
 
@@ -61,11 +62,7 @@ int computing_note(struct reading *reading, const struct computing *computing)
 static int compare(const void *a, const void *b)
 {
     const struct edge *x = a, *y = b;
-    if (x->core != y->core)
-        return x->core < y->core ? -1 : 1;
-    if (x->at_ns != y->at_ns)
-        return x->at_ns < y->at_ns ? -1 : 1;
-    return y->is_end - x->is_end;
+    return ORDER(x->core, y->core) ?: ORDER(x->at_ns, y->at_ns) ?: y->is_end - x->is_end;
 }
 
 static void make_edges(const struct reading *reading, struct edge *edges)
@@ -96,12 +93,6 @@ static void divide_computing(const struct edge *edges, size_t n, uint32_t *activ
     }
 }
 
-static int compare_seconds(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns what a processor takes from the computation of a rank to that of another one: of the times between two, in
  * which nobody computed, the one than which a twentieth are shorter. The longer ones hold waits and copies as well. */
 static double handover_s(const struct reading *reading, const struct edge *edges, size_t n)
@@ -114,7 +105,7 @@ static double handover_s(const struct reading *reading, const struct edge *edges
             reading->computings[edges[i].computation].rank != reading->computings[edges[i + 1].computation].rank)
             between_s[n_between++] = reading_seconds(edges[i + 1].at_ns - edges[i].at_ns);
     }
-    qsort(between_s, n_between, sizeof *between_s, compare_seconds);
+    sort_doubles(between_s, n_between);
     double least_s = n_between >= LEAST_HANDOVERS ? between_s[n_between / 20] : 0;
     free(between_s);
     return least_s;

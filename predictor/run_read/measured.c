@@ -33,21 +33,22 @@ static void divide(const struct building *building, const struct call *call, int
     struct simulation_result *recorded = reading->recorded;
     if (recorded == NULL || operation == NO_OBJECT || middle_ns == call->begin_ns)
         return;
-    array_grow(&recorded->waits, recorded->n_waits, sizeof *recorded->waits);
     const struct run_program *program = reading->program;
     int64_t shift_ns = reading->bursts[building->burst].shift_ns;
-    recorded->waits[recorded->n_waits++] = (struct run_wait){
-        .begin = {(uint32_t)program->n_strands - 1, program->n_steps - 1, reading_seconds(call->begin_ns - shift_ns)},
-        .cause = {0, operation, reading_seconds(middle_ns - shift_ns)},
-        .late_s = reading_seconds(middle_ns - call->begin_ns),
-        .end_s = reading_seconds(call->end_ns - shift_ns)};
+    const struct run_moment begin = {(uint32_t)program->n_strands - 1, program->n_steps - 1,
+                                     reading_seconds(call->begin_ns - shift_ns)};
+    ARRAY_ADD(recorded->waits, recorded->n_waits,
+              (struct run_wait){.begin = begin,
+                                .cause = {0, operation, reading_seconds(middle_ns - shift_ns)},
+                                .late_s = reading_seconds(middle_ns - call->begin_ns),
+                                .end_s = reading_seconds(call->end_ns - shift_ns)});
 }
 
 /* Returns the blocking collective of the call, if it is one. */
 static const struct read_member *blocking_member(const struct building *building, const struct call *call)
 {
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-        const struct item *item = building_item(building, i);
+        const struct item *item = &building->items[i];
         if (item->kind == ITEM_COLLECTIVE && !building->reading->members[item->object].nonblocking)
             return &building->reading->members[item->object];
     }
@@ -71,7 +72,7 @@ void measure_call(const struct building *building, const struct call *call, uint
     }
     const struct item *last = NULL;
     for (uint32_t i = 0; i < call->n_waits; i++) {
-        const struct item *item = building_item(building, building->waits[call->first_wait + i]);
+        const struct item *item = &building->items[building->waits[call->first_wait + i]];
         if (last == NULL || awaited_ns(reading, item) > awaited_ns(reading, last))
             last = item;
     }

@@ -7,6 +7,8 @@
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
+#include "share/base/order.h"
 
 /* Says what follows from the name of a collective. unsure means that the standard lets a member leave before others
  * have come (those that it has nothing to do with), so that times must tell. */
@@ -40,19 +42,13 @@ static bool rule_varies(const struct collective_rule *rule)
 }
 static const struct collective_rule any_rule = {"", DEPENDS_ON_ALL, COLLECTIVE_OTHER, true};
 
-/* Called by some of the communicator's ranks, or with ranks of another one: nobody knows by it who meets. */
-static const char *const apart[] = {"MPI_Comm_create_group", "MPI_Comm_create_from_group",
-                                    "MPI_Intercomm_create",  "MPI_Intercomm_create_from_groups",
-                                    "MPI_Comm_join",         "MPI_Comm_accept",
-                                    "MPI_Comm_connect",      "MPI_Start",
-                                    "MPI_Startall"};
-
-static bool members_known(const struct reading *reading, uint32_t function)
+/* Says whether a function is called by some of the communicator's ranks, or with ranks of another one: nobody knows by
+ * it who meets. */
+static bool is_apart(const char *function)
 {
-    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
-        if (strcmp(reading->functions[function].name, apart[i]) == 0)
-            return false;
-    return true;
+    return WORD_IS_ONE_OF(function, "MPI_Comm_create_group", "MPI_Comm_create_from_group", "MPI_Intercomm_create",
+                          "MPI_Intercomm_create_from_groups", "MPI_Comm_join", "MPI_Comm_accept", "MPI_Comm_connect",
+                          "MPI_Start", "MPI_Startall");
 }
 
 bool run_collective_named(const char *function, const char *name)
@@ -84,7 +80,7 @@ int member_add(struct reading *reading, struct read_member *member, int64_t comm
                const struct item *item)
 {
     struct item added = *item;
-    if (!members_known(reading, function)) {
+    if (is_apart(reading->functions[function].name)) {
         added.kind = ITEM_CALL;
         added.object = NO_OBJECT;
         added.done_ns = NO_TIME;
@@ -94,21 +90,18 @@ int member_add(struct reading *reading, struct read_member *member, int64_t comm
     uint32_t *nth = map_at(&reading->nth, (struct map_key){(uint64_t)group.id, function, member->rank});
     *nth = *nth == MAP_ABSENT ? 0 : *nth + 1;
     uint64_t meeting = member->nth > 0 ? (uint64_t)member->nth : *nth + UINT64_C(1);
-    uint32_t *instance = map_at(&reading->instance_of, (struct map_key){(uint64_t)group.id, function, meeting});
-    if (*instance == MAP_ABSENT) {
-        array_grow(&reading->instances, reading->n_instances, sizeof *reading->instances);
-        *instance = (uint32_t)reading->n_instances;
-        reading->instances[reading->n_instances++] =
-            (struct read_instance){.function = function, .root = NO_OBJECT, .between = group.between};
-    }
+    uint32_t instance = map_number(&reading->instance_of, (struct map_key){(uint64_t)group.id, function, meeting},
+                                   reading->n_instances);
+    if (instance == reading->n_instances)
+        ARRAY_ADD(reading->instances, reading->n_instances,
+                  (struct read_instance){.function = function, .root = NO_OBJECT, .between = group.between});
     if (root != NO_OBJECT)
-        reading->instances[*instance].root = root;
+        reading->instances[instance].root = root;
     uint32_t number = map_find(&reading->numbers, (struct map_key){(uint64_t)group.id, member->rank, 0});
-    member->instance = *instance;
+    member->instance = instance;
     member->number = number == MAP_ABSENT ? member->rank : number;
     added.object = (uint32_t)reading->n_members;
-    array_grow(&reading->members, reading->n_members, sizeof *member);
-    reading->members[reading->n_members++] = *member;
+    ARRAY_ADD(reading->members, reading->n_members, *member);
     return item_add(reading, member->rank, &added);
 }
 
@@ -117,13 +110,8 @@ static int compare_members(const void *left, const void *right, void *context)
     const struct reading *reading = context;
     const struct read_member *a = &reading->members[*(const uint32_t *)left];
     const struct read_member *b = &reading->members[*(const uint32_t *)right];
-    if (a->instance != b->instance)
-        return a->instance < b->instance ? -1 : 1;
-    if (a->burst != b->burst)
-        return a->burst < b->burst ? -1 : 1;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    return ORDER(a->instance, b->instance) ?: ORDER(a->burst, b->burst) ?: ORDER(a->number, b->number)
+           ?: ORDER(a->rank, b->rank);
 }
 
 /* Describes the members order[0 .. n) of an instance. */

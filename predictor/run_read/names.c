@@ -1,5 +1,4 @@
 /* Gives functions and call sites of a trace small numbers, and says what is known of a function by its name. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/run_read/reading.h"
@@ -57,43 +56,25 @@ static struct read_function function_of(const char *name)
 
 uint32_t function_by_name(struct reading *reading, const char *name)
 {
-    uint32_t *number = map_at(&reading->function_of_name, name_key(name));
-    if (*number != MAP_ABSENT)
-        return *number;
-    array_grow(&reading->functions, reading->n_functions, sizeof *reading->functions);
-    *number = (uint32_t)reading->n_functions;
-    reading->functions[reading->n_functions++] = function_of(pool_clean(reading->pool, name, strlen(name)));
-    return *number;
+    uint32_t number = map_number(&reading->function_of_name, name_key(name), reading->n_functions);
+    if (number == reading->n_functions)
+        ARRAY_ADD(reading->functions, reading->n_functions, function_of(pool_clean(reading->pool, name, strlen(name))));
+    return number;
 }
 
 uint32_t site_by(struct reading *reading, uint32_t function, int64_t callsite)
 {
     struct run_program *program = reading->program;
-    uint32_t *site = map_at(&reading->site_of, (struct map_key){function, (uint64_t)callsite, 0});
-    if (*site != MAP_ABSENT)
-        return *site;
     size_t n = program->n_sites;
-    array_grow(&reading->site_function, n, sizeof *reading->site_function);
-    run_program_site(program, reading->functions[function].name, callsite);
-    reading->site_function[n] = function;
-    *site = (uint32_t)n;
-    return *site;
+    uint32_t site = map_number(&reading->site_of, (struct map_key){function, (uint64_t)callsite, 0}, n);
+    if (site == n) {
+        ARRAY_ADD(reading->site_function, n, function);
+        run_program_site(program, reading->functions[function].name, callsite);
+    }
+    return site;
 }
 
 const struct read_function *function_of_site(const struct reading *reading, uint32_t site)
 {
     return &reading->functions[reading->site_function[site]];
-}
-
-int names_read(struct reading *reading)
-{
-    struct cursor rows;
-    struct pool names = {0};
-    cursor_open(&rows, reading->database, reading->path, "SELECT id, name FROM function", reading->error);
-    while (cursor_next(&rows)) {
-        uint32_t function = function_by_name(reading, cursor_text(&rows, 1, &names));
-        *map_at(&reading->function_of_id, (struct map_key){(uint64_t)cursor_integer(&rows, 0), 0, 0}) = function;
-    }
-    pool_release(&names);
-    return cursor_close(&rows);
 }

@@ -5,9 +5,10 @@
 
 #include "share/base/array.h"
 
-enum { COL_MESSAGE, COL_EACH, COL_FIRST, COL_LAST, COL_PARTITIONS, COL_FUNCTION, COL_CALLSITE, COL_COUNT };
+enum { COL_MESSAGE, COL_EACH, COL_PARTITIONS = 4, COL_FUNCTION, COL_CALLSITE, COL_COUNT };
 static const char partitions_sql[] =
-    "SELECT message_id, partition IS NOT NULL AS each, first_ns, max(last_ns), max(partitions), function, callsite,"
+    "SELECT message_id, partition IS NOT NULL AS each, first_ns, max(last_ns) AS last_ns, max(partitions), function, "
+    "callsite,"
     " count(DISTINCT partition) FROM partition WHERE direction = 'send' AND message_id IS NOT NULL"
     " GROUP BY message_id, each, first_ns, function, callsite ORDER BY message_id, each, first_ns";
 
@@ -21,8 +22,7 @@ int partitions_open(struct partition_reader *reader, struct reading *reading)
 
 static void add_piece(struct partition_reader *reader, int64_t ready_ns, uint64_t partitions, uint32_t site)
 {
-    array_grow(&reader->pieces, reader->n_pieces, sizeof *reader->pieces);
-    reader->pieces[reader->n_pieces++] = (struct piece){ready_ns, partitions, site};
+    ARRAY_ADD(reader->pieces, reader->n_pieces, (struct piece){ready_ns, partitions, site});
 }
 
 /* Returns the site of the call in the row; one that is not known is of MPI_Pready. */
@@ -57,8 +57,7 @@ static int take_row(struct partition_reader *reader, int64_t ends_ns[2])
     struct reading *reading = reader->reading;
     struct cursor *rows = &reader->rows;
     int64_t first_ns, last_ns, partitions = cursor_integer(rows, COL_PARTITIONS), n = cursor_integer(rows, COL_COUNT);
-    if (row_time(reading, rows, COL_FIRST, "partition.first_ns", &first_ns) != 0 ||
-        row_time(reading, rows, COL_LAST, "partition.last_ns", &last_ns) != 0)
+    if (row_read(reading, rows, "partition", "..tt", &first_ns, &last_ns) != 0)
         return -1;
     if (partitions < 1 || partitions > INT32_MAX)
         return error_set(reading->error, "%s: partition.partitions: %lld of message %lld; expected 1 or more",

@@ -30,8 +30,7 @@ static int read_process(struct reading *reading, struct cursor *rows, size_t ran
                             .stopped_ns = NO_TIME,
                             .observed_ns = optional_ns(rows, 6),
                             .world = world > 0 && (size_t)world < reading->program->n_ranks ? (uint32_t)world : 0};
-    if (row_time(reading, rows, 2, "process.begin_ns", &r->begin_ns) != 0 ||
-        row_time(reading, rows, 3, "process.end_ns", &r->end_ns) != 0)
+    if (row_read(reading, rows, "process", "..tt", &r->begin_ns, &r->end_ns) != 0)
         return -1;
     uint32_t processors = (uint32_t)(cursor_integer(rows, 7) & INT32_MAX);
     int64_t machine = cursor_integer(rows, 8), processor = cursor_integer(rows, 9);
@@ -70,21 +69,16 @@ static int read_ranks(struct reading *reading)
     return cursor_close(&rows);
 }
 
-/* Reads when the recording of ranks stopped before they ended. */
-static int read_stops(struct reading *reading)
+/* Notes when the recording of a rank stopped before it ended. */
+static int read_stop(void *context, struct cursor *rows)
 {
-    struct cursor rows;
-    cursor_open(&rows, reading->database, reading->path, "SELECT rank, begin_ns FROM not_recorded", reading->error);
-    while (cursor_next(&rows)) {
-        uint32_t rank = 0;
-        int64_t begin_ns;
-        if (row_rank(reading, &rows, 0, "not_recorded.rank", &rank) != 0 ||
-            row_time(reading, &rows, 1, "not_recorded.begin_ns", &begin_ns) != 0)
-            rows.result = -1;
-        else
-            reading->ranks[rank].stopped_ns = begin_ns;
-    }
-    return cursor_close(&rows);
+    struct reading *reading = context;
+    uint32_t rank;
+    int64_t begin_ns;
+    if (row_read(reading, rows, "not_recorded", "rt", &rank, &begin_ns) != 0)
+        return -1;
+    reading->ranks[rank].stopped_ns = begin_ns;
+    return 0;
 }
 
 static int read_limits(struct reading *reading)
@@ -143,8 +137,9 @@ static int read_numbers(struct reading *reading)
 
 int processes_read(struct reading *reading)
 {
-    return read_ranks(reading) != 0 || read_stops(reading) != 0 || read_limits(reading) != 0 ||
-                   read_groups(reading) != 0 || read_numbers(reading) != 0
+    return read_ranks(reading) != 0 ||
+                   rows_read(reading, "SELECT rank, begin_ns FROM not_recorded", read_stop, reading) != 0 ||
+                   read_limits(reading) != 0 || read_groups(reading) != 0 || read_numbers(reading) != 0
                ? -1
                : 0;
 }

@@ -142,7 +142,6 @@ int reading_too_large(struct reading *reading);
 /* names.c: functions and call sites. Return an index. */
 uint32_t function_by_name(struct reading *reading, const char *name);
 uint32_t site_by(struct reading *reading, uint32_t function, int64_t callsite);
-int names_read(struct reading *reading);
 const struct read_function *function_of_site(const struct reading *reading, uint32_t site);
 
 /* processes.c: ranks, their nodes and times, eager limits, communicators. */
@@ -154,17 +153,25 @@ struct communicator_group {
 };
 struct communicator_group communicator_group(const struct reading *reading, int64_t comm);
 
-/* rows.c, rows_messages.c, rows_collectives.c: make items of the rows. */
+/* rows.c, rows_messages.c, rows_collectives.c: read functions, make items of the rows. */
+int names_read(struct reading *reading);
 int item_add(struct reading *reading, uint32_t rank, const struct item *item);
-/* Return the row's value in *value. `what` names table and column. */
-int row_rank(struct reading *reading, struct cursor *rows, int column, const char *what, uint32_t *value);
-int row_time(struct reading *reading, struct cursor *rows, int column, const char *what, int64_t *value);
-/* Takes NULL for NO_TIME; a negative length, of which two clocks were read, is 0. */
-int row_length(struct reading *reading, struct cursor *rows, int column, const char *what, int64_t *value);
-int row_bytes(struct reading *reading, struct cursor *rows, int column, const char *what, uint64_t *value);
-int row_count(struct cursor *rows, int column, uint32_t *value);
-/* Returns a processor as run_step has it. */
-uint16_t row_processor(struct cursor *rows, int column);
+/* Takes the values of a row's columns, each of which has a letter and, but for '.', where its value goes:
+ *     .   the column is left out
+ *     r   uint32_t, a rank             R   the same, untouched where it is NULL
+ *     t   int64_t, a time, NO_TIME for NULL
+ *     l   int64_t, a length, as a time; a negative one, of which two clocks were read, is 0
+ *     b   uint64_t, bytes
+ *     c   uint32_t, a count
+ *     i   int64_t
+ *     s   int64_t, a call site, -1 for NULL
+ *     f   uint32_t, a function by its id, MAP_ABSENT if there is none such
+ *     F   uint32_t, a function by its name
+ *     p   uint16_t, a processor as run_step has it
+ * Errors name the table and the column. */
+int row_read(struct reading *reading, struct cursor *rows, const char *table, const char *letters, ...);
+/* Hands all rows of a query to a function, which returns 0, or -1 with the error set. */
+int rows_read(struct reading *reading, const char *sql, int (*row)(void *context, struct cursor *rows), void *context);
 int messages_read(struct reading *reading);
 int calls_read(struct reading *reading);
 int collectives_read(struct reading *reading);

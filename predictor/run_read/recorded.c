@@ -6,6 +6,7 @@
 
 #include "predictor/run_read/reading.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 #define NO_STEP SIZE_MAX
 
@@ -90,15 +91,9 @@ static size_t awaited_step(const struct recording *recording, uint32_t operation
 /* Returns the strand of a step: the last one that begins there or before and has steps. */
 static uint32_t recorded_strand(const struct run_program *program, size_t step)
 {
-    size_t low = 0, high = program->n_strands;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (program->strands[middle].first_step <= step)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    size_t beyond = 1;
+    FIRST_BEYOND(beyond, program->n_strands, program->strands[beyond].first_step <= step);
+    return (uint32_t)beyond - 1;
 }
 
 /* Completes the waits, and leaves out those for nobody else. */
@@ -121,9 +116,7 @@ static void find_causes(const struct recording *recording, struct simulation_res
 static int compare_ends(const void *left, const void *right)
 {
     const struct run_wait *a = left, *b = right;
-    if (a->end_s < b->end_s || a->end_s > b->end_s)
-        return a->end_s < b->end_s ? -1 : 1;
-    return a->begin.step < b->begin.step ? -1 : a->begin.step > b->begin.step;
+    return ORDER(a->end_s, b->end_s) ?: ORDER(a->begin.step, b->begin.step);
 }
 
 /* Sets when ranks, and bursts, began and ended. */

@@ -1,5 +1,6 @@
-/* Takes values of rows, which a damaged or foreign database may hold anything in, and calls of the table call_row. */
-#include <stdlib.h>
+/* Takes values of rows, which a damaged or foreign database may hold anything in, functions, and calls of the
+ * table call_row. */
+#include <stdarg.h>
 
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
@@ -12,99 +13,124 @@ int item_add(struct reading *reading, uint32_t rank, const struct item *item)
     struct read_rank *r = &reading->ranks[rank];
     if (r->n_items >= UINT32_MAX - 1)
         return reading_too_large(reading);
-    array_grow(&r->items, r->n_items, sizeof *item);
-    r->items[r->n_items++] = *item;
+    ARRAY_ADD(r->items, r->n_items, *item);
     return 0;
 }
 
-static bool is_null(struct cursor *rows, int column)
+/* Takes the value of a column. */
+static int take_value(struct reading *reading, struct cursor *rows, const char *table, int column, char letter,
+                      void *value)
 {
-    return sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
+    const char *name = sqlite3_column_name(rows->statement, column);
+    int type = sqlite3_column_type(rows->statement, column);
+    int64_t number = cursor_integer(rows, column);
+    struct pool names = {0};
+    switch (letter) {
+    case 'r':
+    case 'R':
+        if (letter == 'R' && type == SQLITE_NULL)
+            return 0;
+        if (number < 0 || (size_t)number >= reading->program->n_ranks)
+            return error_set(reading->error, "%s: %s.%s: rank %lld, but the table process has %zu ranks", reading->path,
+                             table, name, (long long)number, reading->program->n_ranks);
+        *(uint32_t *)value = (uint32_t)number;
+        return 0;
+    case 't':
+    case 'l':
+        if (type != SQLITE_NULL && (number > MAX_TIME_NS || number < -MAX_TIME_NS) && number != NO_TIME)
+            return error_set(reading->error, "%s: %s.%s: %lld ns is no time of a run", reading->path, table, name,
+                             (long long)number);
+        number = type == SQLITE_NULL ? NO_TIME : number;
+        *(int64_t *)value = letter == 'l' && number < 0 && number != NO_TIME ? 0 : number;
+        return 0;
+    case 'b':
+        if (number < 0)
+            return error_set(reading->error, "%s: %s.%s: %lld bytes; expected 0 or more", reading->path, table, name,
+                             (long long)number);
+        *(uint64_t *)value = (uint64_t)number;
+        return 0;
+    case 'c':
+        *(uint32_t *)value = number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : (uint32_t)number;
+        return 0;
+    case 's':
+        *(int64_t *)value = type == SQLITE_NULL ? -1 : number;
+        return 0;
+    case 'f':
+        *(uint32_t *)value = map_find(&reading->function_of_id, (struct map_key){(uint64_t)number, 0, 0});
+        return 0;
+    case 'F':
+        *(uint32_t *)value = function_by_name(reading, cursor_text(rows, column, &names));
+        pool_release(&names);
+        return 0;
+    case 'p':
+        *(uint16_t *)value = type == SQLITE_INTEGER && number >= 0 && number < UINT16_MAX ? (uint16_t)(number + 1) : 0;
+        return 0;
+    default:
+        *(int64_t *)value = number;
+        return 0;
+    }
 }
 
-int row_rank(struct reading *reading, struct cursor *rows, int column, const char *what, uint32_t *value)
+int row_read(struct reading *reading, struct cursor *rows, const char *table, const char *letters, ...)
 {
-    int64_t rank = cursor_integer(rows, column);
-    if (rank < 0 || (size_t)rank >= reading->program->n_ranks)
-        return error_set(reading->error, "%s: %s: rank %lld, but the table process has %zu ranks", reading->path, what,
-                         (long long)rank, reading->program->n_ranks);
-    *value = (uint32_t)rank;
+    va_list values;
+    int result = 0;
+    va_start(values, letters);
+    for (int column = 0; result == 0 && letters[column] != '\0'; column++)
+        if (letters[column] != '.')
+            result = take_value(reading, rows, table, column, letters[column], va_arg(values, void *));
+    va_end(values);
+    return result;
+}
+
+int rows_read(struct reading *reading, const char *sql, int (*row)(void *context, struct cursor *rows), void *context)
+{
+    struct cursor rows;
+    cursor_open(&rows, reading->database, reading->path, sql, reading->error);
+    while (cursor_next(&rows))
+        if (row(context, &rows) != 0)
+            rows.result = -1;
+    return cursor_close(&rows);
+}
+
+static int add_name(void *context, struct cursor *rows)
+{
+    struct reading *reading = context;
+    int64_t id;
+    uint32_t function;
+    row_read(reading, rows, "function", "iF", &id, &function);
+    *map_at(&reading->function_of_id, (struct map_key){(uint64_t)id, 0, 0}) = function;
     return 0;
 }
 
-int row_time(struct reading *reading, struct cursor *rows, int column, const char *what, int64_t *value)
+int names_read(struct reading *reading)
 {
-    *value = is_null(rows, column) ? NO_TIME : cursor_integer(rows, column);
-    if (*value != NO_TIME && (*value > MAX_TIME_NS || *value < -MAX_TIME_NS))
-        return error_set(reading->error, "%s: %s: %lld ns is no time of a run", reading->path, what, (long long)*value);
-    return 0;
+    return rows_read(reading, "SELECT id, name FROM function", add_name, reading);
 }
 
-int row_length(struct reading *reading, struct cursor *rows, int column, const char *what, int64_t *value)
+static int add_call(void *context, struct cursor *rows)
 {
-    if (row_time(reading, rows, column, what, value) != 0)
-        return -1;
-    if (*value != NO_TIME && *value < 0)
-        *value = 0;
-    return 0;
-}
-
-int row_bytes(struct reading *reading, struct cursor *rows, int column, const char *what, uint64_t *value)
-{
-    int64_t bytes = cursor_integer(rows, column);
-    if (bytes < 0)
-        return error_set(reading->error, "%s: %s: %lld bytes; expected 0 or more", reading->path, what,
-                         (long long)bytes);
-    *value = (uint64_t)bytes;
-    return 0;
-}
-
-int row_count(struct cursor *rows, int column, uint32_t *value)
-{
-    int64_t count = cursor_integer(rows, column);
-    *value = count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : (uint32_t)count;
-    return 0;
-}
-
-static int add_call(struct reading *reading, struct cursor *rows)
-{
-    uint32_t rank = 0, idle;
-    int64_t length_ns;
+    struct reading *reading = context;
     struct item item = {.done_ns = NO_TIME, .object = NO_OBJECT, .kind = ITEM_CALL};
-    if (row_rank(reading, rows, 0, "call_row.rank", &rank) != 0 ||
-        row_time(reading, rows, 2, "call_row.begin_ns", &item.begin_ns) != 0 ||
-        row_length(reading, rows, 3, "call_row.call_ns", &length_ns) != 0)
+    uint32_t rank, function, idle;
+    int64_t length_ns, callsite;
+    if (row_read(reading, rows, "call_row", "rftlccs", &rank, &function, &item.begin_ns, &length_ns, &item.completed,
+                 &idle, &callsite) != 0)
         return -1;
-    uint32_t function = map_find(&reading->function_of_id, (struct map_key){(uint64_t)cursor_integer(rows, 1), 0, 0});
     if (function == MAP_ABSENT || item.begin_ns == NO_TIME || length_ns == NO_TIME)
         return error_set(reading->error, "%s: call_row: function %lld of rank %u is not in the table function, or NULL",
                          reading->path, (long long)cursor_integer(rows, 1), rank);
-    row_count(rows, 4, &item.completed);
-    row_count(rows, 5, &idle);
     if (idle > 0) {
         item.kind = ITEM_IDLE;
         item.object = idle;
     }
     item.end_ns = item.begin_ns + length_ns;
-    item.site = site_by(reading, function, is_null(rows, 6) ? -1 : cursor_integer(rows, 6));
+    item.site = site_by(reading, function, callsite);
     return item_add(reading, rank, &item);
 }
 
 int calls_read(struct reading *reading)
 {
-    struct cursor rows;
-    cursor_open(&rows, reading->database, reading->path,
-                "SELECT rank, function, begin_ns, call_ns, completed, idle_calls, callsite FROM call_row",
-                reading->error);
-    while (cursor_next(&rows))
-        if (add_call(reading, &rows) != 0)
-            rows.result = -1;
-    return cursor_close(&rows);
-}
-
-uint16_t row_processor(struct cursor *rows, int column)
-{
-    bool known = sqlite3_column_type(rows->statement, column) == SQLITE_INTEGER;
-    int64_t number = known ? cursor_integer(rows, column) : -1;
-    return number >= 0 && number < UINT16_MAX ? (uint16_t)(number + 1) : 0;
+    return rows_read(reading, "SELECT rank, function, begin_ns, call_ns, completed, idle_calls, callsite FROM call_row",
+                     add_call, reading);
 }

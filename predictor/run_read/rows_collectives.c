@@ -8,57 +8,40 @@
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
 
-static int add_collective(struct reading *reading, struct cursor *rows, struct pool *names)
+static int add_collective(void *context, struct cursor *rows)
 {
+    struct reading *reading = context;
     struct read_member member = {.member = NO_OBJECT};
     struct item item = {.done_ns = NO_TIME, .kind = ITEM_COLLECTIVE};
-    int64_t call_ns;
-    uint64_t bytes = 0;
-    uint32_t root = NO_OBJECT;
-    if (row_rank(reading, rows, 0, "collective.rank", &member.rank) != 0 ||
-        row_bytes(reading, rows, 3, "collective.bytes", &bytes) != 0 ||
-        (sqlite3_column_type(rows->statement, 4) != SQLITE_NULL &&
-         row_rank(reading, rows, 4, "collective.root", &root) != 0) ||
-        row_time(reading, rows, 5, "collective.begin_ns", &member.begin_ns) != 0 ||
-        row_time(reading, rows, 6, "collective.end_ns", &member.end_ns) != 0 ||
-        row_length(reading, rows, 7, "collective.call_ns", &call_ns) != 0)
+    int64_t comm, call_ns, nonblocking, callsite;
+    uint64_t bytes;
+    uint32_t calling, function, root = NO_OBJECT;
+    if (row_read(reading, rows, "collective", "rFibRttlisFi", &member.rank, &calling, &comm, &bytes, &root,
+                 &member.begin_ns, &member.end_ns, &call_ns, &nonblocking, &callsite, &function, &member.nth) != 0)
         return -1;
     if (member.begin_ns == NO_TIME || call_ns == NO_TIME)
         return error_set(reading->error, "%s: collective: begin_ns or call_ns of rank %u is NULL", reading->path,
                          member.rank);
-    /* A persistent request does what the call that made it names; its site is that of the call that started it. */
-    const char *caller = cursor_text(rows, 1, names), *what = cursor_text(rows, 10, names);
-    uint32_t function = function_by_name(reading, what[0] != '\0' ? what : caller);
-    uint32_t calling = function_by_name(reading, caller);
     member.bytes = (double)bytes;
-    member.nth = cursor_integer(rows, 11);
-    member.nonblocking = cursor_integer(rows, 8) != 0 || member.end_ns == NO_TIME;
+    member.nonblocking = nonblocking != 0 || member.end_ns == NO_TIME;
     if (member.end_ns != NO_TIME && member.end_ns < member.begin_ns)
         member.end_ns = member.begin_ns;
-    bool unknown_site = sqlite3_column_type(rows->statement, 9) == SQLITE_NULL;
     item.begin_ns = member.begin_ns;
     item.end_ns = member.nonblocking ? member.begin_ns + call_ns : member.end_ns;
     item.done_ns = member.nonblocking ? member.end_ns : NO_TIME;
-    item.site = site_by(reading, calling, unknown_site ? -1 : cursor_integer(rows, 9));
-    return member_add(reading, &member, cursor_integer(rows, 2), function, root, &item);
+    item.site = site_by(reading, calling, callsite);
+    return member_add(reading, &member, comm, function, root, &item);
 }
 
 int collectives_read(struct reading *reading)
 {
-    struct cursor rows;
-    struct pool names = {0};
-    cursor_open(&rows, reading->database, reading->path,
-                "SELECT c.rank, c.function, c.comm, c.bytes, c.root, c.begin_ns, c.end_ns, c.call_ns, c.nonblocking,"
-                " c.callsite, p.function, c.instance FROM collective c LEFT JOIN persistent p ON p.id = c.persistent"
-                " ORDER BY c.rank, c.begin_ns, c.id",
-                reading->error);
-    while (cursor_next(&rows)) {
-        if (add_collective(reading, &rows, &names) != 0)
-            rows.result = -1;
-        pool_release(&names);
-    }
-    pool_release(&names);
-    return cursor_close(&rows);
+    /* A persistent request does what the call that made it names; its site is that of the call that started it. */
+    return rows_read(reading,
+                     "SELECT c.rank, c.function, c.comm, c.bytes, c.root, c.begin_ns, c.end_ns, c.call_ns,"
+                     " c.nonblocking, c.callsite, coalesce(nullif(p.function, ''), c.function), c.instance"
+                     " FROM collective c LEFT JOIN persistent p ON p.id = c.persistent"
+                     " ORDER BY c.rank, c.begin_ns, c.id",
+                     add_collective, reading);
 }
 
 /* Describes a transfer that no call has waited for yet. */
@@ -67,6 +50,7 @@ struct open_transfer {
     size_t item;            /* of its rank */
 };
 struct transfers {
+    struct reading *reading;
     struct open_transfer *open; /* [n_open] of the rank */
     size_t n_open;
     uint32_t rank;
@@ -117,14 +101,13 @@ static bool is_transfer(const char *function)
 }
 
 /* Lets the call that ends then complete the open transfers of the window, or of one target. */
-static void complete_transfers(struct reading *reading, struct transfers *transfers, int64_t window, int64_t target,
-                               struct item *sync)
+static void complete_transfers(struct transfers *transfers, int64_t window, int64_t target, struct item *sync)
 {
     size_t kept = 0;
     for (size_t i = 0; i < transfers->n_open; i++) {
         struct open_transfer *open = &transfers->open[i];
         if (open->window == window && (target < 0 || open->target == target)) {
-            reading->ranks[transfers->rank].items[open->item].done_ns = sync->end_ns;
+            transfers->reading->ranks[transfers->rank].items[open->item].done_ns = sync->end_ns;
             sync->completed++;
         } else {
             transfers->open[kept++] = *open;
@@ -133,9 +116,10 @@ static void complete_transfers(struct reading *reading, struct transfers *transf
     transfers->n_open = kept;
 }
 
-static int add_transfer(struct reading *reading, struct transfers *transfers, struct item *item, int64_t window,
-                        uint32_t target, uint64_t bytes, bool by_request)
+static int add_transfer(struct transfers *transfers, struct item *item, int64_t window, uint32_t target, uint64_t bytes,
+                        bool by_request)
 {
+    struct reading *reading = transfers->reading;
     struct run_program *program = reading->program;
     uint32_t object = (uint32_t)program->n_messages;
     struct run_message message = {.bytes = bytes, .src = transfers->rank, .dst = target, .flags = MESSAGE_ONE_SIDED};
@@ -143,77 +127,60 @@ static int add_transfer(struct reading *reading, struct transfers *transfers, st
     if (run_program_message(program, &message) != 0)
         return reading_too_large(reading);
     reading->posts[object] = (struct message_posts){item->begin_ns, NO_TIME};
-    if (!by_request) {
-        array_grow(&transfers->open, transfers->n_open, sizeof *transfers->open);
-        transfers->open[transfers->n_open++] =
-            (struct open_transfer){window, target, reading->ranks[transfers->rank].n_items};
-    }
+    if (!by_request)
+        ARRAY_ADD(transfers->open, transfers->n_open,
+                  (struct open_transfer){window, target, reading->ranks[transfers->rank].n_items});
     item->object = object;
     item->kind = ITEM_ONE_SIDED;
     return item_add(reading, transfers->rank, item);
 }
 
-static int add_one_sided(struct reading *reading, struct cursor *rows, struct transfers *transfers, struct pool *names)
+static int add_one_sided(void *context, struct cursor *rows)
 {
+    struct transfers *transfers = context;
+    struct reading *reading = transfers->reading;
     struct item item = {.done_ns = NO_TIME, .object = NO_OBJECT, .kind = ITEM_CALL};
-    int64_t end_ns, call_ns;
-    uint64_t bytes = 0;
-    uint32_t rank = 0, target = NO_OBJECT;
-    if (row_rank(reading, rows, 0, "rma.rank", &rank) != 0 ||
-        (sqlite3_column_type(rows->statement, 4) != SQLITE_NULL &&
-         row_rank(reading, rows, 4, "rma.target", &target) != 0) ||
-        row_bytes(reading, rows, 5, "rma.bytes", &bytes) != 0 ||
-        row_time(reading, rows, 6, "rma.begin_ns", &item.begin_ns) != 0 ||
-        row_time(reading, rows, 7, "rma.end_ns", &end_ns) != 0 ||
-        row_length(reading, rows, 8, "rma.call_ns", &call_ns) != 0)
+    int64_t comm, window, end_ns, call_ns, by_request, callsite, nth;
+    uint64_t bytes;
+    uint32_t rank, function, target = NO_OBJECT;
+    if (row_read(reading, rows, "rma", "rFiiRbttlisi", &rank, &function, &comm, &window, &target, &bytes,
+                 &item.begin_ns, &end_ns, &call_ns, &by_request, &callsite, &nth) != 0)
         return -1;
     if (item.begin_ns == NO_TIME || call_ns == NO_TIME)
         return error_set(reading->error, "%s: rma: begin_ns or call_ns of rank %u is NULL", reading->path, rank);
     if (rank != transfers->rank)
         transfers->n_open = 0;
     transfers->rank = rank;
-    uint32_t function = function_by_name(reading, cursor_text(rows, 1, names));
-    bool unknown_site = sqlite3_column_type(rows->statement, 10) == SQLITE_NULL;
-    bool by_request = cursor_integer(rows, 9) != 0;
-    item.site = site_by(reading, function, unknown_site ? -1 : cursor_integer(rows, 10));
+    item.site = site_by(reading, function, callsite);
     item.end_ns = item.begin_ns + call_ns;
-    item.done_ns = by_request ? end_ns : NO_TIME;
+    item.done_ns = by_request != 0 ? end_ns : NO_TIME;
     const char *name = reading->functions[function].name;
-    int64_t window = cursor_integer(rows, 3);
     if (is_transfer(name) && target != NO_OBJECT)
-        return add_transfer(reading, transfers, &item, window, target, bytes, by_request);
+        return add_transfer(transfers, &item, window, target, bytes, by_request != 0);
     item.done_ns = NO_TIME;
     enum sync sync = sync_of(name);
     int64_t waited_for = sync == SYNC_TARGET && target != NO_OBJECT ? (int64_t)target : -1;
     if (sync == SYNC_TARGET || sync == SYNC_ALL || sync == SYNC_FENCE)
-        complete_transfers(reading, transfers, window, waited_for, &item);
+        complete_transfers(transfers, window, waited_for, &item);
     if (sync < SYNC_FENCE || sqlite3_column_type(rows->statement, 2) == SQLITE_NULL)
         return item_add(reading, rank, &item);
     struct read_member member = {.begin_ns = item.begin_ns,
                                  .end_ns = item.end_ns,
                                  .rank = rank,
-                                 .nth = cursor_integer(rows, 11),
+                                 .nth = nth,
                                  .member = NO_OBJECT,
                                  .nonblocking = end_ns == NO_TIME};
     item.kind = ITEM_COLLECTIVE;
-    return member_add(reading, &member, cursor_integer(rows, 2), function, NO_OBJECT, &item);
+    return member_add(reading, &member, comm, function, NO_OBJECT, &item);
 }
 
 int one_sided_read(struct reading *reading)
 {
-    struct cursor rows;
-    struct pool names = {0};
-    struct transfers transfers = {.rank = NO_OBJECT};
-    cursor_open(&rows, reading->database, reading->path,
-                "SELECT rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking, callsite,"
-                " instance FROM rma ORDER BY rank, begin_ns, id",
-                reading->error);
-    while (cursor_next(&rows)) {
-        if (add_one_sided(reading, &rows, &transfers, &names) != 0)
-            rows.result = -1;
-        pool_release(&names);
-    }
-    pool_release(&names);
+    struct transfers transfers = {.reading = reading, .rank = NO_OBJECT};
+    int result = rows_read(reading,
+                           "SELECT rank, function, comm, window, target, bytes, begin_ns, end_ns, call_ns, nonblocking,"
+                           " callsite, instance FROM rma ORDER BY rank, begin_ns, id",
+                           add_one_sided, &transfers);
     free(transfers.open);
-    return cursor_close(&rows);
+    return result;
 }

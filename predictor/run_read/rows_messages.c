@@ -28,90 +28,62 @@ struct message_reader {
     size_t n_forms;
     int64_t form_id; /* of the last message */
     uint32_t form;
-    int64_t *special; /* [n_special] ascending ids of messages that a persistent request of a special mode sent */
-    uint16_t *special_flags;
+    struct special_message {
+        int64_t id;
+        uint16_t flags;
+    } * special; /* [n_special] by id, those that a persistent request of a special mode sent */
     size_t n_special, next_special;
     struct partition_reader partitions;
 };
 
-static int read_form_end(struct message_reader *reader, struct cursor *rows, int column, struct form_end *end)
+static int read_form(void *context, struct cursor *rows)
 {
-    struct reading *reading = reader->reading;
-    bool unknown_site = sqlite3_column_type(rows->statement, column + 1) == SQLITE_NULL;
-    uint32_t function =
-        map_find(&reading->function_of_id, (struct map_key){(uint64_t)cursor_integer(rows, column), 0, 0});
-    if (function == MAP_ABSENT)
-        return error_set(reading->error, "%s: form %lld: function %lld is not in the table function", reading->path,
-                         (long long)cursor_integer(rows, 0), (long long)cursor_integer(rows, column));
-    end->site = site_by(reading, function, unknown_site ? -1 : cursor_integer(rows, column + 1));
-    row_count(rows, column + 2, &end->completed);
-    end->stands = sqlite3_column_type(rows->statement, column + 2) != SQLITE_NULL;
-    return 0;
-}
-
-static int read_form(struct message_reader *reader, struct cursor *rows)
-{
+    struct message_reader *reader = context;
     struct reading *reading = reader->reading;
     array_grow(&reader->forms, reader->n_forms, sizeof *reader->forms);
     struct read_form *form = &reader->forms[reader->n_forms];
-    if (read_form_end(reader, rows, 1, &form->send) != 0 || read_form_end(reader, rows, 4, &form->receive) != 0)
-        return -1;
+    uint32_t functions[2];
+    int64_t id, callsites[2], level;
+    row_read(reading, rows, "form", "ifscfsci", &id, &functions[0], &callsites[0], &form->send.completed, &functions[1],
+             &callsites[1], &form->receive.completed, &level);
+    for (int i = 0; i < 2; i++) {
+        struct form_end *end = i == 0 ? &form->send : &form->receive;
+        if (functions[i] == MAP_ABSENT)
+            return error_set(reading->error, "%s: form %lld: function %lld is not in the table function", reading->path,
+                             (long long)id, (long long)cursor_integer(rows, 1 + 3 * i));
+        end->site = site_by(reading, functions[i], callsites[i]);
+        end->stands = sqlite3_column_type(rows->statement, 3 + 3 * i) != SQLITE_NULL;
+    }
     const struct read_function *function = function_of_site(reading, form->send.site);
-    form->between_nodes = cursor_integer(rows, 7) == 3;
+    form->between_nodes = level == 3;
     int64_t limit = form->between_nodes ? reading->eager_limit_network : reading->eager_limit;
     form->flags = function->message_flags;
     form->eager_bytes = limit;
     form->limit_bytes = function->send == SEND_BY_TIME                ? -1
                         : function->send == SEND_NO_WAIT || limit < 0 ? INT64_MAX
                                                                       : limit;
-    *map_at(&reader->numbers, (struct map_key){(uint64_t)cursor_integer(rows, 0), 0, 0}) = (uint32_t)reader->n_forms++;
+    *map_at(&reader->numbers, (struct map_key){(uint64_t)id, 0, 0}) = (uint32_t)reader->n_forms++;
     return 0;
 }
 
-static int read_forms(struct message_reader *reader)
+/* Notes a message that is synchronous or buffered because of the request that it was started from. */
+static int read_special(void *context, struct cursor *rows)
 {
-    struct cursor rows;
-    cursor_open(&rows, reader->reading->database, reader->reading->path,
-                "SELECT id, send_function, send_callsite, send_completed, recv_function, recv_callsite, recv_completed,"
-                " level FROM form",
-                reader->reading->error);
-    while (cursor_next(&rows))
-        if (read_form(reader, &rows) != 0)
-            rows.result = -1;
-    return cursor_close(&rows);
-}
-
-/* Reads which messages are synchronous or buffered because of the request that they were started from. */
-static int read_special(struct message_reader *reader)
-{
-    struct reading *reading = reader->reading;
-    struct cursor rows;
-    struct pool names = {0};
-    cursor_open(&rows, reading->database, reading->path,
-                "SELECT o.message_id, p.function FROM origin o JOIN persistent p ON p.id = o.persistent"
-                " WHERE o.direction = 'send' AND o.message_id IS NOT NULL"
-                " AND (p.function LIKE 'MPI\\_Ssend%' ESCAPE '\\' OR p.function LIKE 'MPI\\_Bsend%' ESCAPE '\\')"
-                " ORDER BY o.message_id",
-                reading->error);
-    while (cursor_next(&rows)) {
-        uint32_t function = function_by_name(reading, cursor_text(&rows, 1, &names));
-        array_grow(&reader->special, reader->n_special, sizeof *reader->special);
-        array_grow(&reader->special_flags, reader->n_special, sizeof *reader->special_flags);
-        reader->special[reader->n_special] = cursor_integer(&rows, 0);
-        reader->special_flags[reader->n_special++] = reading->functions[function].message_flags;
-        pool_release(&names);
-    }
-    pool_release(&names);
-    return cursor_close(&rows);
+    struct message_reader *reader = context;
+    int64_t id;
+    uint32_t function;
+    row_read(reader->reading, rows, "persistent", "iF", &id, &function);
+    ARRAY_ADD(reader->special, reader->n_special,
+              (struct special_message){id, reader->reading->functions[function].message_flags});
+    return 0;
 }
 
 static uint16_t special_flags(struct message_reader *reader, int64_t id)
 {
-    while (reader->next_special < reader->n_special && reader->special[reader->next_special] < id)
+    while (reader->next_special < reader->n_special && reader->special[reader->next_special].id < id)
         reader->next_special++;
-    return reader->next_special < reader->n_special && reader->special[reader->next_special] == id
-               ? reader->special_flags[reader->next_special]
-               : (uint16_t)0;
+    bool is_special = reader->next_special < reader->n_special && reader->special[reader->next_special].id == id;
+    return is_special ? reader->special[reader->next_special].flags : (uint16_t)0;
 }
 
 static const struct read_form *form_of(struct message_reader *reader, int64_t id)
@@ -126,25 +98,6 @@ static const struct read_form *form_of(struct message_reader *reader, int64_t id
               (long long)id);
     return NULL;
 }
-
-enum {
-    COL_ID,
-    COL_SRC,
-    COL_DST,
-    COL_BYTES,
-    COL_FORM,
-    COL_POST,
-    COL_SEND,
-    COL_LATE,
-    COL_RECV,
-    COL_SEND_CALL,
-    COL_RECV_CALL,
-    COL_SEND_CPU,
-    COL_RECV_CPU
-};
-static const char messages_sql[] = "SELECT id, src, dst, bytes, form, send_post_ns, send_ns, late_ns, recv_ns, "
-                                   "send_call_ns, recv_call_ns, send_cpu, recv_cpu"
-                                   " FROM message_row ORDER BY id";
 
 /* Adds a message with the items of its ends, which have no object yet. */
 static int add_ends(struct reading *reading, const struct run_message *message, const struct read_form *form,
@@ -203,21 +156,14 @@ static int add_pieces(struct message_reader *reader, int64_t id, struct run_mess
     return 0;
 }
 
-/* Returns the bits that a size takes: sizes within a factor of two have the same. */
-static uint64_t bits_of(uint64_t bytes)
-{
-    uint64_t bits = 0;
-    for (; bytes > 0; bytes >>= 1)
-        bits++;
-    return bits;
-}
-
 /* Gives the message its kind, and what it took. */
 static void tell_kind(struct message_reader *reader, const struct read_form *form, int64_t late_ns, int64_t recv_ns,
                       struct run_message *message)
 {
     struct run_program *program = reader->reading->program;
-    const struct map_key key = {form->send.site, form->receive.site, bits_of(message->bytes)};
+    /* Sizes within a factor of two take as many bits. */
+    uint64_t bits = message->bytes > 0 ? 64 - (uint64_t)__builtin_clzll(message->bytes) : 0;
+    const struct map_key key = {form->send.site, form->receive.site, bits};
     program->n_kinds = program->n_kinds == 0 ? 1 : program->n_kinds; /* kind 0 */
     uint32_t *number = map_at(&reader->kinds, key);
     if (*number == MAP_ABSENT)
@@ -227,22 +173,17 @@ static void tell_kind(struct message_reader *reader, const struct read_form *for
         recv_ns == NO_TIME ? (float)NAN : (float)reading_seconds(late_ns < 0 ? recv_ns + late_ns : recv_ns);
 }
 
-static int add_message(struct message_reader *reader, struct cursor *rows)
+static int add_message(void *context, struct cursor *rows)
 {
+    struct message_reader *reader = context;
     struct reading *reading = reader->reading;
     struct run_message message;
-    int64_t post, late, send, recv, send_call, recv_call;
-    if (row_rank(reading, rows, COL_SRC, "message_row.src", &message.src) != 0 ||
-        row_rank(reading, rows, COL_DST, "message_row.dst", &message.dst) != 0 ||
-        row_bytes(reading, rows, COL_BYTES, "message_row.bytes", &message.bytes) != 0 ||
-        row_time(reading, rows, COL_POST, "message_row.send_post_ns", &post) != 0 ||
-        row_time(reading, rows, COL_LATE, "message_row.late_ns", &late) != 0 ||
-        row_length(reading, rows, COL_SEND, "message_row.send_ns", &send) != 0 ||
-        row_length(reading, rows, COL_RECV, "message_row.recv_ns", &recv) != 0 ||
-        row_length(reading, rows, COL_SEND_CALL, "message_row.send_call_ns", &send_call) != 0 ||
-        row_length(reading, rows, COL_RECV_CALL, "message_row.recv_call_ns", &recv_call) != 0)
+    int64_t id, form_id, post, late, send, recv, send_call, recv_call;
+    uint16_t send_processor, recv_processor;
+    if (row_read(reading, rows, "message_row", "irrbittllllpp", &id, &message.src, &message.dst, &message.bytes,
+                 &form_id, &post, &late, &send, &recv, &send_call, &recv_call, &send_processor, &recv_processor) != 0)
         return -1;
-    const struct read_form *form = form_of(reader, cursor_integer(rows, COL_FORM));
+    const struct read_form *form = form_of(reader, form_id);
     if (form == NULL)
         return -1;
     if (send_call == NO_TIME || recv_call == NO_TIME || post == NO_TIME || late == NO_TIME)
@@ -251,7 +192,7 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
             "%s: it does not say when ranks were inside MPI: it was ingested with --no-calls; make it once "
             "more of its spools without that option",
             reading->path);
-    message.flags = (uint16_t)(form->flags | special_flags(reader, cursor_integer(rows, COL_ID)));
+    message.flags = (uint16_t)(form->flags | special_flags(reader, id));
     /* No table says what a rank sends itself eagerly; a send that was complete before its receive was posted was. */
     if (message.src == message.dst && send != NO_TIME && send <= late)
         message.flags |= (uint16_t)MESSAGE_BUFFERED;
@@ -278,35 +219,41 @@ static int add_message(struct message_reader *reader, struct cursor *rows)
                        .site = form->send.site,
                        .completed = form->send.completed,
                        .kind = ITEM_SEND,
-                       .processor = row_processor(rows, COL_SEND_CPU)};
+                       .processor = send_processor};
     struct item in = {.begin_ns = recv_post,
                       .end_ns = recv_post + recv_call,
                       .done_ns = recv == NO_TIME ? NO_TIME : recv_post + recv,
                       .site = form->receive.site,
                       .completed = form->receive.completed,
                       .kind = ITEM_RECEIVE,
-                      .processor = row_processor(rows, COL_RECV_CPU)};
-    return add_pieces(reader, cursor_integer(rows, COL_ID), &message, form, &out, &in);
+                      .processor = recv_processor};
+    return add_pieces(reader, id, &message, form, &out, &in);
 }
 
 int messages_read(struct reading *reading)
 {
     struct message_reader reader = {.reading = reading, .form = MAP_ABSENT};
-    struct cursor rows;
-    int result = read_forms(&reader) != 0 || read_special(&reader) != 0 ? -1 : 0;
-    if (result == 0 && partitions_open(&reader.partitions, reading) != 0)
-        result = -1;
-    if (result == 0) {
-        cursor_open(&rows, reading->database, reading->path, messages_sql, reading->error);
-        while (cursor_next(&rows))
-            if (add_message(&reader, &rows) != 0)
-                rows.result = -1;
-        result = cursor_close(&rows);
-    }
+    int result = rows_read(reading,
+                           "SELECT id, send_function, send_callsite, send_completed, recv_function, recv_callsite,"
+                           " recv_completed, level FROM form",
+                           read_form, &reader);
+    if (result == 0)
+        result = rows_read(reading,
+                           "SELECT o.message_id, p.function FROM origin o JOIN persistent p ON p.id = o.persistent"
+                           " WHERE o.direction = 'send' AND o.message_id IS NOT NULL AND (p.function LIKE"
+                           " 'MPI\\_Ssend%' ESCAPE '\\' OR p.function LIKE 'MPI\\_Bsend%' ESCAPE '\\')"
+                           " ORDER BY o.message_id",
+                           read_special, &reader);
+    if (result == 0)
+        result = partitions_open(&reader.partitions, reading);
+    if (result == 0)
+        result = rows_read(reading,
+                           "SELECT id, src, dst, bytes, form, send_post_ns, late_ns, send_ns, recv_ns, send_call_ns,"
+                           " recv_call_ns, send_cpu, recv_cpu FROM message_row ORDER BY id",
+                           add_message, &reader);
     result = partitions_close(&reader.partitions) != 0 ? -1 : result;
     free(reader.forms);
     free(reader.special);
-    free(reader.special_flags);
     map_release(&reader.numbers);
     map_release(&reader.kinds);
     return result;

@@ -74,7 +74,7 @@ static void add_posts(struct walk *walk, const struct call *call)
 {
     const struct reading *reading = walk->building->reading;
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-        const struct item *item = building_item(walk->building, i);
+        const struct item *item = &walk->building->items[i];
         if (!item_operates(item))
             continue;
         if (item->kind == ITEM_SEND || item->kind == ITEM_ONE_SIDED)
@@ -94,7 +94,7 @@ static void add_wait(struct walk *walk, const struct call *call)
         return;
     struct run_step step = {.object = (uint32_t)program->n_waits, .count = call->n_waits, .kind = STEP_WAIT};
     for (uint32_t i = 0; i < call->n_waits; i++) {
-        const struct item *item = building_item(walk->building, walk->building->waits[call->first_wait + i]);
+        const struct item *item = &walk->building->items[walk->building->waits[call->first_wait + i]];
         uint32_t operation =
             item->kind == ITEM_COLLECTIVE
                 ? run_operation(reading->members[item->object].member, OPERATION_MEMBER)
@@ -108,7 +108,7 @@ static void add_blocking_collectives(struct walk *walk, const struct call *call)
 {
     const struct reading *reading = walk->building->reading;
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-        const struct item *item = building_item(walk->building, i);
+        const struct item *item = &walk->building->items[i];
         if (item->kind == ITEM_COLLECTIVE && !reading->members[item->object].nonblocking)
             add_object(walk, STEP_COLLECTIVE, reading->members[item->object].member, item->processor);
     }
@@ -123,7 +123,7 @@ static uint8_t class_of(const struct walk *walk, const struct call *call)
 static uint32_t received(const struct building *building, const struct call *call, int64_t until_ns)
 {
     for (uint32_t i = call->first_item; i < call->first_item + call->n_items; i++) {
-        const struct item *item = building_item(building, i);
+        const struct item *item = &building->items[i];
         if (item->kind == ITEM_RECEIVE && item->object != NO_OBJECT &&
             building->reading->posts[item->object].send_ns <= until_ns)
             return item->object;

@@ -8,6 +8,7 @@
 #include "predictor/run_read/building.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 enum { MAX_STRANDS = 1024, CLOCK_NS = 2 };
 
@@ -33,15 +34,10 @@ static uint32_t posting_strand(const struct building *building, const struct cal
     if (call->n_waits == 0)
         return NO_OBJECT;
     uint32_t item = building->waits[call->first_wait];
-    size_t low = 0, high = building->n_calls;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (building->calls[middle].first_item <= item)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &building->calls[low] < call ? building->calls[low].strand : NO_OBJECT;
+    size_t beyond = 1;
+    FIRST_BEYOND(beyond, building->n_calls, building->calls[beyond].first_item <= item);
+    const struct call *posting = &building->calls[beyond - 1];
+    return posting < call ? posting->strand : NO_OBJECT;
 }
 
 /* Returns the call's strand. Where there would be very many, it is the one that gets
@@ -64,9 +60,8 @@ static size_t strand_of(struct division *division, const struct building *buildi
         return found;
     if (division->n == MAX_STRANDS)
         return first;
-    array_grow(&division->strands, division->n, sizeof *division->strands);
-    division->strands[division->n] = (struct busy){.until_ns = INT64_MIN};
-    return division->n++;
+    ARRAY_ADD(division->strands, division->n, (struct busy){.until_ns = INT64_MIN});
+    return division->n - 1;
 }
 
 static void divide_strands(struct building *building, struct division *division)

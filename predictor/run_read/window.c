@@ -4,17 +4,13 @@
 
 #include "predictor/run_read/reading.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 static int compare_items(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    if (a->site != b->site)
-        return a->site < b->site ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return a->object < b->object ? -1 : a->object > b->object;
+    return ORDER(a->begin_ns, b->begin_ns) ?: ORDER(a->site, b->site) ?: ORDER(a->kind, b->kind)
+           ?: ORDER(a->object, b->object);
 }
 
 static void sort_items(struct read_rank *rank)
