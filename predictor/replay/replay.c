@@ -11,69 +11,26 @@
 #include "calibrate/machine/machine_database.h"
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
+#include "interpose/database/row.h"
 #include "interpose/database/transaction.h"
 #include "predictor/what_if/places.h"
 #include "share/base/memory.h"
 #include "share/base/progress.h"
 #include "share/base/side_by_side.h"
 
-enum { ROUND_MESSAGES, ROUND_RANKS, REPLAY_ROUND_STATEMENTS };
-
+/* A round; its ranks are numbered anew. */
 struct replay_round {
-    struct pattern pattern;     /* of the round read last; its ranks are numbered anew */
-    struct placement placement; /* places of these ranks; arrays of the world's size */
-    uint32_t *world_rank;       /* [world] world rank of a new number */
-    size_t moved;               /* messages recorded at another level than the places of their ranks give */
-    /* The rest is private. */
-    sqlite3 *database;
-    const char *path;
-    const struct recorded_places *places;
-    uint32_t *number; /* [world] new number of a world rank, plus one; 0: not in this round */
-    sqlite3_stmt *statements[REPLAY_ROUND_STATEMENTS];
+    struct pattern pattern;
+    struct placement placement;           /* places of these ranks; arrays of the world's size */
+    uint32_t *world_rank;                 /* [world] world rank of a new number */
+    uint32_t *number;                     /* [world] new number of a world rank, plus one; 0: not in this round */
+    size_t moved;                         /* messages recorded at another level than the places of their ranks give */
+    const char *path;                     /* names the database in errors */
+    const struct recorded_places *places; /* of the world */
 };
-
-static const char *const statement_text[REPLAY_ROUND_STATEMENTS] = {
-    /* Selects as the view message does, without the columns that cost it a look-up each. */
-    [ROUND_MESSAGES] = "SELECT src, dst, bytes, f.level FROM message_row m LEFT JOIN form f ON f.id = m.form "
-                       "WHERE m.round_id = ? AND src <> dst",
-    [ROUND_RANKS] = "SELECT rank FROM round_process WHERE round_id = ?",
-};
-
-static int round_failed(const struct replay_round *round, struct error *error)
-{
-    return database_error(round->database, round->path, "a round cannot be read", error);
-}
-
-/* Prepares. path names the database in messages; places are those of the world, borrowed like the others. Returns 0, or
- * -1 with the reason; replay_round_release in either case. */
-static int replay_round_init(struct replay_round *round, sqlite3 *database, const char *path,
-                             const struct recorded_places *places, struct error *error)
-{
-    size_t n_ranks = places->placement.n_ranks;
-    *round = (struct replay_round){.database = database, .path = path, .places = places};
-    round->world_rank = xcalloc(n_ranks, sizeof *round->world_rank);
-    round->number = xcalloc(n_ranks, sizeof *round->number);
-    placement_init(&round->placement, n_ranks);
-    round->placement.n_ranks = 0;
-    for (int which = 0; which < REPLAY_ROUND_STATEMENTS; which++)
-        if (sqlite3_prepare_v2(database, statement_text[which], -1, &round->statements[which], NULL) != SQLITE_OK)
-            return round_failed(round, error);
-    return 0;
-}
-
-static void replay_round_release(struct replay_round *round)
-{
-    for (int which = 0; which < REPLAY_ROUND_STATEMENTS; which++)
-        sqlite3_finalize(round->statements[which]);
-    pattern_release(&round->pattern);
-    placement_release(&round->placement);
-    free(round->world_rank);
-    free(round->number);
-    *round = (struct replay_round){0};
-}
 
 /* Returns the new number of a world rank, and notes its place when it is new. */
-static int number_of(struct replay_round *round, sqlite3_int64 world_rank, uint32_t *number, struct error *error)
+static int number_of(struct replay_round *round, int64_t world_rank, uint32_t *number, struct error *error)
 {
     const struct recorded_places *places = round->places;
     if (world_rank < 0 || (size_t)world_rank >= places->placement.n_ranks)
@@ -93,92 +50,76 @@ static int number_of(struct replay_round *round, sqlite3_int64 world_rank, uint3
     return 0;
 }
 
-static int read_round_message(struct replay_round *round, sqlite3_stmt *statement, struct error *error)
+static int read_round_message(struct replay_round *round, struct cursor *rows)
 {
     uint32_t src, dst;
-    sqlite3_int64 bytes = sqlite3_column_int64(statement, 2);
-    if (number_of(round, sqlite3_column_int64(statement, 0), &src, error) != 0 ||
-        number_of(round, sqlite3_column_int64(statement, 1), &dst, error) != 0)
+    int64_t bytes = cursor_integer(rows, 2);
+    if (number_of(round, cursor_integer(rows, 0), &src, rows->error) != 0 ||
+        number_of(round, cursor_integer(rows, 1), &dst, rows->error) != 0)
         return -1;
     if (bytes < 0)
-        return error_set(error, "%s: a message of %lld bytes", round->path, (long long)bytes);
-    bool level_known = sqlite3_column_type(statement, 3) != SQLITE_NULL;
-    if (level_known && sqlite3_column_int(statement, 3) != (int)placement_level(&round->placement, src, dst))
+        return error_set(rows->error, "%s: a message of %lld bytes", round->path, (long long)bytes);
+    bool level_known = sqlite3_column_type(rows->statement, 3) != SQLITE_NULL;
+    if (level_known && cursor_integer(rows, 3) != (int64_t)placement_level(&round->placement, src, dst))
         round->moved++;
     if (pattern_append(&round->pattern, src, dst, (uint64_t)bytes) != 0)
-        return error_set(error, "%s: a round of more than %zu messages", round->path, round->pattern.n_messages);
+        return error_set(rows->error, "%s: a round of more than %zu messages", round->path, round->pattern.n_messages);
     return 0;
 }
 
 /* Puts a round in the place of the one before. Returns 0, or -1 with the reason. */
-static int replay_round_read(struct replay_round *round, sqlite3_int64 round_id, struct error *error)
+static int replay_round_read(struct replay_round *round, sqlite3 *database, int64_t round_id, struct error *error)
 {
+    struct cursor rows;
+    uint32_t number;
     for (size_t i = 0; i < round->placement.n_ranks; i++)
         round->number[round->world_rank[i]] = 0;
     round->placement.n_ranks = 0;
     round->pattern.n_messages = 0;
     round->moved = 0;
-    for (int which = ROUND_MESSAGES; which <= ROUND_RANKS; which++) {
-        sqlite3_stmt *statement = round->statements[which];
-        int step, result = 0;
-        uint32_t number;
-        sqlite3_bind_int64(statement, 1, round_id);
-        while (result == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-            result = which == ROUND_MESSAGES ? read_round_message(round, statement, error)
-                                             : number_of(round, sqlite3_column_int64(statement, 0), &number, error);
-        }
-        if (result == 0 && step != SQLITE_DONE)
-            result = round_failed(round, error);
-        sqlite3_reset(statement);
-        if (result != 0)
-            return -1;
-    }
-    return 0;
+    /* As the view message, without the columns that cost it a look-up each. */
+    cursor_open(&rows, database, round->path,
+                "SELECT src, dst, bytes, f.level FROM message_row m LEFT JOIN form f ON f.id = m.form "
+                "WHERE m.round_id = ? AND src <> dst",
+                error);
+    cursor_bind(&rows, "i", round_id);
+    while (cursor_next(&rows))
+        rows.result = read_round_message(round, &rows);
+    if (cursor_close(&rows) != 0)
+        return -1;
+    cursor_open(&rows, database, round->path, "SELECT rank FROM round_process WHERE round_id = ?", error);
+    cursor_bind(&rows, "i", round_id);
+    while (cursor_next(&rows))
+        rows.result = number_of(round, cursor_integer(&rows, 0), &number, error);
+    return cursor_close(&rows);
 }
 
 /* Rounds with fewer messages are predicted before a second thread has begun. */
 enum { MESSAGES_FOR_THREADS = 2000 };
 
-static const char insert[] =
-    "INSERT INTO prediction(run_id, kind_id, rank, time_s, latency_s, bandwidth_s, contention_s, "
-    "queue_s, link_s, skew_s, low_s, high_s, extrapolated) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
 struct replay_state {
     const struct replay *replay;
     struct replay_summary *summary;
     struct recorded_places places;
-    sqlite3_stmt *insert;
-    sqlite3_int64 run_ids[MAX_MODELS];
+    struct row insert; /* into prediction */
+    int64_t run_ids[MAX_MODELS];
     struct replay_round round; /* the current round */
     /* The rest concerns the current kind. */
     struct model_options options; /* the replay's, with the kind's rounds */
 };
 
-static int replay_failed(const struct replay_state *state, const char *what, struct error *error)
-{
-    return database_error(state->replay->database, state->replay->path, what, error);
-}
-
-static int store_prediction(struct replay_state *state, size_t model, sqlite3_int64 kind_id,
+static int store_prediction(struct replay_state *state, size_t model, int64_t kind_id,
                             const struct prediction *prediction, struct error *error)
 {
-    sqlite3_stmt *statement = state->insert;
-    for (size_t i = 0; i < prediction->n_ranks; i++) {
-        sqlite3_bind_int64(statement, 1, state->run_ids[model]);
-        sqlite3_bind_int64(statement, 2, kind_id);
-        sqlite3_bind_int64(statement, 3, state->round.world_rank[i]);
-        sqlite3_bind_double(statement, 4, prediction->time_s[i]);
-        for (int part = 0; part < STORED_PARTS; part++)
-            sqlite3_bind_double(statement, 5 + part, prediction->part_s[part][i]);
-        sqlite3_bind_double(statement, 5 + STORED_PARTS, prediction->low_s[i]); /* SQLite stores NaN as NULL */
-        sqlite3_bind_double(statement, 6 + STORED_PARTS, prediction->high_s[i]);
-        sqlite3_bind_int64(statement, 7 + STORED_PARTS, (sqlite3_int64)prediction->extrapolated);
-        if (sqlite3_step(statement) != SQLITE_DONE)
-            return replay_failed(state, "a prediction cannot be stored", error);
-        sqlite3_reset(statement);
-    }
-    return 0;
+    for (size_t i = 0; i < prediction->n_ranks; i++)
+        row_insert(&state->insert, "iiidddddddddi", state->run_ids[model], kind_id, (int64_t)state->round.world_rank[i],
+                   prediction->time_s[i], prediction->part_s[PART_LATENCY][i], prediction->part_s[PART_BANDWIDTH][i],
+                   prediction->part_s[PART_CONTENTION][i], prediction->part_s[PART_QUEUE][i],
+                   prediction->part_s[PART_LINK][i], prediction->part_s[PART_SKEW][i], prediction->low_s[i],
+                   prediction->high_s[i], (int64_t)prediction->extrapolated);
+    return state->insert.failed
+               ? database_error(state->replay->database, state->replay->path, "a prediction cannot be stored", error)
+               : 0;
 }
 
 /* Predicts the current round by all models; predictions[replay->n_models]. */
@@ -202,7 +143,7 @@ static int predict_round(void *context, size_t model, struct error *error)
     return result;
 }
 
-static int predict_round_models(struct replay_state *state, sqlite3_int64 kind_id, struct error *error)
+static int predict_round_models(struct replay_state *state, int64_t kind_id, struct error *error)
 {
     const struct replay *replay = state->replay;
     struct prediction predictions[MAX_MODELS] = {0};
@@ -221,9 +162,9 @@ static int predict_round_models(struct replay_state *state, sqlite3_int64 kind_i
 /* Predicts a kind by its first round. */
 static int predict_kind(struct replay_state *state, struct cursor *rows, struct error *error)
 {
-    sqlite3_int64 kind_id = cursor_integer(rows, 0);
+    int64_t kind_id = cursor_integer(rows, 0);
     state->options = model_options_of_kind(state->replay->options, (uint64_t)cursor_integer(rows, 2));
-    if (replay_round_read(&state->round, cursor_integer(rows, 1), error) != 0)
+    if (replay_round_read(&state->round, state->replay->database, cursor_integer(rows, 1), error) != 0)
         return -1;
     state->summary->n_kinds++;
     state->summary->moved += state->round.moved;
@@ -256,50 +197,47 @@ static int prepare_replay(struct replay_state *state, struct error *error)
     if (result != 0)
         return -1;
     size_t n_ranks = state->places.placement.n_ranks;
-    if (replay_round_init(&state->round, replay->database, replay->path, &state->places, error) != 0)
-        return -1;
+    state->round = (struct replay_round){.world_rank = xcalloc(n_ranks, sizeof *state->round.world_rank),
+                                         .number = xcalloc(n_ranks, sizeof *state->round.number),
+                                         .path = replay->path,
+                                         .places = &state->places};
+    placement_init(&state->round.placement, n_ranks);
+    state->round.placement.n_ranks = 0;
     for (size_t rank = 0; rank < n_ranks; rank++)
         state->summary->socket_unknown += state->places.node_known[rank] && !state->places.socket_known[rank];
-    if (sqlite3_prepare_v2(replay->database, insert, -1, &state->insert, NULL) != SQLITE_OK)
-        return replay_failed(state, "predictions cannot be stored", error);
-    return 0;
+    state->insert = row_prepare(replay->database, "prediction", 13);
+    return state->insert.failed ? database_error(replay->database, replay->path, "predictions cannot be stored", error)
+                                : 0;
 }
 
-/* Runs one statement, with the machine and, if model is not NULL, model and options as parameters 1 to 3, then n as the
- * 4th. */
-static int execute_for(const struct replay *replay, const char *sql, const struct model_choice *model, sqlite3_int64 n,
+/* Runs one statement, with the machine, the model, its options and n as parameters. */
+static int execute_for(const struct replay *replay, const char *sql, const struct model_choice *model, int64_t n,
                        struct error *error)
 {
-    sqlite3_stmt *statement = NULL;
+    struct cursor rows;
+    struct error reason;
     struct model_options_text text;
-    int result = 0;
-    bool ready = sqlite3_prepare_v2(replay->database, sql, -1, &statement, NULL) == SQLITE_OK;
-    if (ready && model != NULL) {
-        sqlite3_bind_text(statement, 1, replay->machine->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 2, model->name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, model_options_text(model, replay->options, &text), -1, SQLITE_TRANSIENT);
-        sqlite3_bind_int64(statement, 4, n);
-    }
-    if (!ready || sqlite3_step(statement) != SQLITE_DONE)
-        result = database_error(replay->database, replay->path, "predictions cannot be stored", error);
-    sqlite3_finalize(statement);
-    return result;
+    cursor_open(&rows, replay->database, replay->path, sql, &reason);
+    cursor_bind(&rows, "ttti", replay->machine->name, model->name, model_options_text(model, replay->options, &text),
+                n);
+    cursor_next(&rows);
+    return cursor_close(&rows) == 0
+               ? 0
+               : database_error(replay->database, replay->path, "predictions cannot be stored", error);
 }
 
 /* Replaces the prediction_run of every model, before anything is stored; their ids go into run_ids[n_models]. */
-static int open_runs(const struct replay *replay, sqlite3_int64 *run_ids, struct error *error)
+static int open_runs(const struct replay *replay, int64_t *run_ids, struct error *error)
 {
+    static const char *const statements[] = {
+        "DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?1 AND model = ?2 AND "
+        "options = ?3)",
+        "DELETE FROM prediction_run WHERE machine = ?1 AND model = ?2 AND options = ?3",
+        "INSERT INTO prediction_run(machine, model, options, extrapolated) VALUES (?1, ?2, ?3, ?4)"};
     for (size_t m = 0; m < replay->n_models; m++) {
-        if (execute_for(replay,
-                        "DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?1 AND "
-                        "model = ?2 AND options = ?3)",
-                        &replay->models[m], 0, error) != 0 ||
-            execute_for(replay, "DELETE FROM prediction_run WHERE machine = ?1 AND model = ?2 AND options = ?3",
-                        &replay->models[m], 0, error) != 0 ||
-            execute_for(replay,
-                        "INSERT INTO prediction_run(machine, model, options, extrapolated) VALUES (?1, ?2, ?3, ?4)",
-                        &replay->models[m], 0, error) != 0)
-            return -1;
+        for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++)
+            if (execute_for(replay, statements[i], &replay->models[m], 0, error) != 0)
+                return -1;
         run_ids[m] = sqlite3_last_insert_rowid(replay->database);
     }
     return 0;
@@ -311,7 +249,7 @@ static int close_runs(const struct replay *replay, const size_t *extrapolated, s
         if (execute_for(
                 replay,
                 "UPDATE prediction_run SET extrapolated = ?4 WHERE machine = ?1 AND model = ?2 AND options = ?3",
-                &replay->models[m], (sqlite3_int64)extrapolated[m], error) != 0)
+                &replay->models[m], (int64_t)extrapolated[m], error) != 0)
             return -1;
     return 0;
 }
@@ -333,8 +271,11 @@ int replay_run(const struct replay *replay, struct replay_summary *summary, stru
         result = predict_kinds(&state, error);
     if (result == 0)
         result = close_runs(replay, summary->extrapolated, error);
-    sqlite3_finalize(state.insert);
-    replay_round_release(&state.round);
+    row_finish(&state.insert);
+    pattern_release(&state.round.pattern);
+    placement_release(&state.round.placement);
+    free(state.round.world_rank);
+    free(state.round.number);
     result = transaction_end(replay->database, replay->path, result, error);
     recorded_places_release(&state.places);
     return result;
