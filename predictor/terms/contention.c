@@ -72,53 +72,24 @@ static void network_traffic_init(struct network_traffic *traffic, const struct p
             traffic->order[next[traffic->nodes.of[pattern->src[k]]]++] = (uint32_t)k;
 }
 
-/* Adds up the bytes of each pair of nodes, one sender at a time: calls pair(context, src, dst, bytes) for each, in
- * ascending order of the first message. row[n_groups] is 0 before and after. Ends with what pair returns if that is not
- * 0. */
-static int each_pair(const struct network_traffic *traffic, double *row, uint32_t *touched,
-                     int (*pair)(void *context, uint32_t src, uint32_t dst, double bytes), void *context)
-{
-    int result = 0;
-    for (size_t src = 0; src < traffic->nodes.n_groups; src++) {
-        size_t n = 0;
-        for (size_t i = traffic->first[src]; i < traffic->first[src + 1]; i++) {
-            uint32_t message = traffic->order[i], dst = traffic->nodes.of[traffic->pattern->dst[message]];
-            if (!(row[dst] > 0))
-                touched[n++] = dst;
-            row[dst] += (double)traffic->pattern->bytes[message];
-        }
-        for (size_t i = 0; i < n; i++) {
-            if (result == 0)
-                result = pair(context, (uint32_t)src, touched[i], row[touched[i]]);
-            row[touched[i]] = 0;
-        }
-    }
-    return result;
-}
-
-struct cube {
-    uint32_t edge; /* routers */
-    double byte_hops;
-};
-
-static int add_byte_hops(void *context, uint32_t src, uint32_t dst, double bytes)
-{
-    struct cube *cube = context;
-    cube->byte_hops += bytes * cube_hops(cube->edge, src, dst);
-    return 0;
-}
-
 /* Computes B7, the same for every rank: rank_bytes[n_ranks]. */
-static void cube_load(const struct network_traffic *traffic, double *row, uint32_t *touched, double *rank_bytes)
+static void cube_load(const struct network_traffic *traffic, double *rank_bytes)
 {
-    size_t n_nodes = traffic->nodes.n_groups;
-    struct cube cube = {.edge = cube_edge(n_nodes)};
-    each_pair(traffic, row, touched, add_byte_hops, &cube);
-    double hops = cube.byte_hops / traffic->total_bytes;
-    double load_bytes = 2 * hops * hops * hops * traffic->total_bytes / (double)n_nodes; /* B7 */
-    for (size_t i = 0; i < traffic->first[n_nodes]; i++) {
-        rank_bytes[traffic->pattern->src[traffic->order[i]]] = load_bytes;
-        rank_bytes[traffic->pattern->dst[traffic->order[i]]] = load_bytes;
+    const struct pattern *pattern = traffic->pattern;
+    const struct grouping *nodes = &traffic->nodes;
+    size_t n_messages = traffic->first[nodes->n_groups];
+    uint32_t edge = cube_edge(nodes->n_groups); /* routers */
+    double byte_hops = 0;
+    for (size_t i = 0; i < n_messages; i++) {
+        uint32_t message = traffic->order[i];
+        byte_hops += (double)pattern->bytes[message] *
+                     cube_hops(edge, nodes->of[pattern->src[message]], nodes->of[pattern->dst[message]]);
+    }
+    double hops = byte_hops / traffic->total_bytes;
+    double load_bytes = 2 * hops * hops * hops * traffic->total_bytes / (double)nodes->n_groups; /* B7 */
+    for (size_t i = 0; i < n_messages; i++) {
+        rank_bytes[pattern->src[traffic->order[i]]] = load_bytes;
+        rank_bytes[pattern->dst[traffic->order[i]]] = load_bytes;
     }
 }
 
@@ -128,13 +99,28 @@ struct routed {
     struct error *error;
 };
 
-static int add_load(void *context, uint32_t src, uint32_t dst, double bytes)
+/* Adds the bytes of each pair of nodes to the links between them, one sender at a time: a pair is looked up once.
+ * row[n_groups] is 0 before and after. */
+static int add_loads(struct routed *routed, const struct network_traffic *traffic, double *row, uint32_t *touched)
 {
-    struct routed *routed = context;
-    long n = links_route(&routed->links, src, dst, routed->error);
-    for (long i = 0; i < n; i++)
-        routed->load_bytes[routed->links.route[i]] += bytes;
-    return n < 0 ? -1 : 0;
+    int result = 0;
+    for (uint32_t src = 0; src < traffic->nodes.n_groups; src++) {
+        size_t n = 0;
+        for (size_t i = traffic->first[src]; i < traffic->first[src + 1]; i++) {
+            uint32_t message = traffic->order[i], dst = traffic->nodes.of[traffic->pattern->dst[message]];
+            if (!(row[dst] > 0))
+                touched[n++] = dst;
+            row[dst] += (double)traffic->pattern->bytes[message];
+        }
+        for (size_t i = 0; i < n; i++) {
+            long n_links = result == 0 ? links_route(&routed->links, src, touched[i], routed->error) : 0;
+            for (long link = 0; link < n_links; link++)
+                routed->load_bytes[routed->links.route[link]] += row[touched[i]];
+            result = n_links < 0 ? -1 : result;
+            row[touched[i]] = 0;
+        }
+    }
+    return result;
 }
 
 /* Returns the largest load on the way from src to dst. */
@@ -178,7 +164,7 @@ static int routed_load(const struct network_traffic *traffic, const struct place
     struct routed routed = {.load_bytes = xcalloc(topology->n_links, sizeof *routed.load_bytes), .error = error};
     int result = links_init(&routed.links, topology, placement, &traffic->nodes, error);
     if (result == 0)
-        result = each_pair(traffic, row, touched, add_load, &routed);
+        result = add_loads(&routed, traffic, row, touched);
     if (result == 0)
         rank_loads(&routed, traffic, row, rank_bytes);
     links_release(&routed.links);
@@ -202,7 +188,7 @@ static int contention_add(const struct pattern *pattern, const struct placement 
     else if (links_delta(machine, &delta_s_per_byte, error) == 0) {
         result = 0;
         if (options->topology == NULL)
-            cube_load(&traffic, row, touched, rank_bytes);
+            cube_load(&traffic, rank_bytes);
         else
             result = routed_load(&traffic, placement, options->topology, row, touched, rank_bytes, error);
     }

@@ -13,6 +13,7 @@
 #include "share/base/memory.h"
 #include "share/base/nearest.h"
 #include "share/base/number.h"
+#include "share/base/order.h"
 #include "share/base/text_file.h"
 
 const char *const topology_kind_name[TOPOLOGY_KIND_COUNT] = {"torus", "mesh", "fat-tree", "dragonfly", "links"};
@@ -95,15 +96,13 @@ int topology_measure(struct topology *topology, struct error *error)
 static int compare_topology_places(const void *a, const void *b)
 {
     const struct topology_place *x = a, *y = b;
-    return (x->node > y->node) - (x->node < y->node);
+    return ORDER(x->node, y->node);
 }
 
 static int compare_routes(const void *a, const void *b)
 {
     const struct topology_route *x = a, *y = b;
-    if (x->src != y->src)
-        return x->src < y->src ? -1 : 1;
-    return (x->dst > y->dst) - (x->dst < y->dst);
+    return ORDER(x->src, y->src) ?: ORDER(x->dst, y->dst);
 }
 
 int topology_position(const struct topology *topology, uint32_t node, uint32_t *position)
@@ -246,40 +245,40 @@ static int read_kind(struct topology_reader *reader, char **rest, struct error *
                                           word != NULL ? word : "");
 }
 
-/* Says whether a line of this word belongs to networks of that kind. */
-static bool belongs(const char *word, enum topology_kind kind)
+/* Reads a line of a network whose kind is known. */
+static int read_kind_line(struct topology_reader *reader, const char *word, char **rest, struct error *error)
 {
-    bool grid = kind == TOPOLOGY_TORUS || kind == TOPOLOGY_MESH;
-    if (strcmp(word, "dimensions") == 0)
-        return grid;
-    if (strcmp(word, "nodes_per_router") == 0)
-        return grid || kind == TOPOLOGY_DRAGONFLY;
-    if (strcmp(word, "children") == 0 || strcmp(word, "parents") == 0)
-        return kind == TOPOLOGY_FAT_TREE;
-    if (strcmp(word, "groups") == 0 || strcmp(word, "routers") == 0 || strcmp(word, "global_links") == 0)
-        return kind == TOPOLOGY_DRAGONFLY;
-    return strcmp(word, "node") == 0 || (strcmp(word, "route") == 0 && kind == TOPOLOGY_LINKS);
-}
-
-static int read_parameter(struct topology_reader *reader, const char *word, char **rest, struct error *error)
-{
+    enum {
+        GRID = 1U << TOPOLOGY_TORUS | 1U << TOPOLOGY_MESH,
+        TREE = 1U << TOPOLOGY_FAT_TREE,
+        FLY = 1U << TOPOLOGY_DRAGONFLY
+    };
     struct topology *topology = &reader->topology;
     size_t n_parents;
+    const struct {
+        const char *word;
+        unsigned kinds;
+        uint32_t *values;
+        size_t *n_levels; /* NULL: one number */
+    } parameters[] = {
+        {"dimensions", GRID, topology->size, &topology->n_levels},
+        {"children", TREE, topology->size, &topology->n_levels},
+        {"parents", TREE, topology->parents, &n_parents},
+        {"nodes_per_router", GRID | FLY, &topology->nodes_per_router, NULL},
+        {"groups", FLY, &topology->groups, NULL},
+        {"routers", FLY, &topology->routers, NULL},
+        {"global_links", FLY, &topology->global_links, NULL},
+    };
     if (strcmp(word, "node") == 0)
         return read_node(reader, rest, error);
-    if (strcmp(word, "route") == 0)
+    if (strcmp(word, "route") == 0 && topology->kind == TOPOLOGY_LINKS)
         return read_route(reader, rest, error);
-    if (strcmp(word, "dimensions") == 0 || strcmp(word, "children") == 0)
-        return read_levels(word, rest, topology->size, &topology->n_levels, error);
-    if (strcmp(word, "parents") == 0)
-        return read_levels(word, rest, topology->parents, &n_parents, error);
-    if (strcmp(word, "nodes_per_router") == 0)
-        return read_one(word, rest, &topology->nodes_per_router, error);
-    if (strcmp(word, "groups") == 0)
-        return read_one(word, rest, &topology->groups, error);
-    if (strcmp(word, "routers") == 0)
-        return read_one(word, rest, &topology->routers, error);
-    return read_one(word, rest, &topology->global_links, error);
+    for (size_t i = 0; i < sizeof parameters / sizeof parameters[0]; i++)
+        if (strcmp(word, parameters[i].word) == 0 && (parameters[i].kinds & 1U << topology->kind) != 0)
+            return parameters[i].n_levels != NULL
+                       ? read_levels(word, rest, parameters[i].values, parameters[i].n_levels, error)
+                       : read_one(word, rest, parameters[i].values, error);
+    return error_set(error, "'%.40s' is not a parameter of a topology %s", word, topology_kind_name[topology->kind]);
 }
 
 static int read_line(void *context, char *line, struct error *error)
@@ -302,10 +301,7 @@ static int read_line(void *context, char *line, struct error *error)
         return read_kind(reader, &rest, error);
     if (!reader->kind_known)
         return error_set(error, "'%.40s' before a line `topology torus|mesh|fat-tree|dragonfly|links`", word);
-    if (!belongs(word, topology->kind))
-        return error_set(error, "'%.40s' is not a parameter of a topology %s", word,
-                         topology_kind_name[topology->kind]);
-    return read_parameter(reader, word, &rest, error);
+    return read_kind_line(reader, word, &rest, error);
 }
 
 /* Checks what no single line shows. */
