@@ -12,8 +12,7 @@
 #include "share/base/output_file.h"
 #include "predictor/finegrain/predict_finegrain.h"
 #include "predictor/memory/predict_memory.h"
-#include "predictor/run_study/predict_run.h"
-#include "predictor/run_study/run_story.h"
+#include "predictor/run_study/run_study.h"
 #include "calibrate/machine/machine_database.h"
 #include "predictor/options/predict_options.h"
 #include "predictor/replay/replay.h"
@@ -92,11 +91,7 @@ static int predict_pattern(const struct predict_options *options, struct error *
     if (predict_pattern_models(&jobs, error) != 0 || output_file_open(&output, options->run.output, error) != 0)
         goto out;
     progress_show(NULL);
-    result = show_times(output.stream, options, predictions, error);
-    if (result == 0)
-        result = output_file_commit(&output, error);
-    else
-        output_file_discard(&output);
+    result = output_file_end(&output, show_times(output.stream, options, predictions, error), error);
 out:
     for (size_t m = 0; m < options->n_models; m++)
         prediction_release(&predictions[m]);
@@ -161,10 +156,7 @@ static int predict_rounds(const struct predict_options *options, struct error *e
         progress_show("predict: errors of the models");
         result = show_errors(output.stream, options, database, machine.name, error);
     }
-    if (result == 0)
-        result = output_file_commit(&output, error);
-    else
-        output_file_discard(&output);
+    result = output_file_end(&output, result, error);
 out:
     machine_draws_release(&draws);
     placement_release(&placement);

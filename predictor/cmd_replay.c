@@ -1,6 +1,6 @@
 /* Runs `mpistair replay`: the whole run on one clock, where its time goes, and what it would take elsewhere. */
 #include "predictor/predict_commands.h"
-#include "predictor/run_study/run_story.h"
+#include "predictor/run_study/run_study.h"
 
 int cmd_replay(int argc, char **argv)
 {

@@ -39,26 +39,6 @@ static void list_models(void)
         help_text_line("  %-15s  %s", term_table[i]->name, term_table[i]->summary);
 }
 
-static int add_model(struct predict_options *options, const char *name)
-{
-    struct model_choice choice;
-    if (model_choose(name, &choice) != 0)
-        return -1;
-    for (size_t i = 0; i < options->n_models; i++)
-        if (strcmp(options->models[i].name, name) == 0)
-            return 0;
-    if (options->n_models == MAX_MODELS)
-        return -1;
-    options->models[options->n_models++] = choice;
-    return 0;
-}
-
-static void add_all(struct predict_options *options)
-{
-    for (size_t i = 0; model_table[i] != NULL; i++)
-        add_model(options, model_table[i]->name);
-}
-
 /* Says that the name of so many bytes is none of a model. */
 static int no_model(const char *name, size_t length)
 {
@@ -71,6 +51,20 @@ static int no_model(const char *name, size_t length)
     for (size_t i = 0, used = 0; model_table[i] != NULL && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", model_table[i]->name);
     return wrong_usage("predict", "--model: no model '%s': expected %sor all, or MODEL+TERM", wanted, known);
+}
+
+static int add_model(struct predict_options *options, const char *name)
+{
+    struct model_choice choice;
+    if (model_choose(name, &choice) != 0)
+        return no_model(name, strlen(name));
+    for (size_t i = 0; i < options->n_models; i++)
+        if (strcmp(options->models[i].name, name) == 0)
+            return 0;
+    if (options->n_models == MAX_MODELS)
+        return wrong_usage("predict", "--model: more than %d models", MAX_MODELS);
+    options->models[options->n_models++] = choice;
+    return 0;
 }
 
 /* Says whether models are asked for: those of a pattern, or of rounds; else laws of the whole run. */
@@ -102,30 +96,32 @@ static int add_law(struct predict_options *options, const char *name)
     return 0;
 }
 
-static int add_all_laws(struct predict_options *options)
+static int add_all(struct predict_options *options, bool models)
 {
     int code = 0;
-    for (int law = 0; code == 0 && law < LAW_COUNT; law++)
+    for (size_t i = 0; code == 0 && models && model_table[i] != NULL; i++)
+        code = add_model(options, model_table[i]->name);
+    for (size_t law = 0; code == 0 && !models && law < LAW_COUNT; law++)
         code = add_law(options, run_law_table[law].name);
     return code;
 }
 
-/* Adds the laws of list, names with commas between; all is one. */
-static int add_laws(struct predict_options *options, const char *list)
+/* Adds the models or laws of a list, names with commas between; all is one. */
+static int add_list(struct predict_options *options, const char *list, bool models)
 {
-    int code = 0;
-    for (const char *at = list; code == 0; at++) {
-        char name[sizeof options->laws[0].name] = "";
+    for (const char *at = list;; at++) {
+        char name[sizeof options->models[0].name] = "";
         size_t length = strcspn(at, ",");
         if (length >= sizeof name)
-            return wrong_usage("predict", "--model: no law '%.40s...'", at);
+            return models ? no_model(at, length) : wrong_usage("predict", "--model: no law '%.40s...'", at);
         memcpy(name, at, length);
-        code = strcmp(name, "all") == 0 ? add_all_laws(options) : add_law(options, name);
+        int code = strcmp(name, "all") == 0 ? add_all(options, models)
+                   : models                 ? add_model(options, name)
+                                            : add_law(options, name);
         at += length;
-        if (*at == '\0')
-            break;
+        if (code != 0 || *at == '\0')
+            return code;
     }
-    return code;
 }
 
 /* Keeps a list until it is known what it is for. */
@@ -138,25 +134,6 @@ static int take_models(void *context, const char *list)
     return 0;
 }
 
-/* Adds the models of list, names with commas between; all is one. */
-static int add_models(struct predict_options *options, const char *list)
-{
-    for (const char *at = list;; at++) {
-        char name[sizeof options->models[0].name] = "";
-        size_t length = strcspn(at, ",");
-        if (length < sizeof name)
-            memcpy(name, at, length);
-        if (strcmp(name, "all") == 0) {
-            add_all(options);
-        } else if (length >= sizeof name || add_model(options, name) != 0) {
-            return no_model(at, length);
-        }
-        at += length;
-        if (*at == '\0')
-            return 0;
-    }
-}
-
 /* Reads the lists of --model as what they are for. */
 static int choose_models(struct predict_options *options)
 {
@@ -165,7 +142,7 @@ static int choose_models(struct predict_options *options)
     if (options->n_lists == 0)
         options->lists[options->n_lists++] = story ? options->run.law.name : "all";
     for (size_t i = 0; code == 0 && i < options->n_lists; i++)
-        code = models ? add_models(options, options->lists[i]) : add_laws(options, options->lists[i]);
+        code = add_list(options, options->lists[i], models);
     if (code == 0 && story && options->n_laws != 1)
         return wrong_usage("predict", "--model: expected one law for a what-if, --sensitivity or --interval, got %zu",
                            options->n_laws);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,31 +230,36 @@ int run_options_parse(int argc, char **argv, struct run_options *options)
     return code == 0 ? OPTIONS_READ : code;
 }
 
-/* Appends " from mark:1" or the like. */
-static void add_bound(char text[RUN_OPTIONS_BYTES], const char *word, const struct run_bound *bound)
+/* Appends words, behind a blank where there are some already. */
+static void append_words(char text[RUN_OPTIONS_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append_words(char text[RUN_OPTIONS_BYTES], const char *format, ...)
 {
     size_t length = strlen(text);
-    const char *blank = length > 0 ? " " : "";
+    va_list values;
+    va_start(values, format);
+    if (length > 0 && length + 1 < RUN_OPTIONS_BYTES)
+        text[length++] = ' ';
+    vsnprintf(text + length, RUN_OPTIONS_BYTES - length, format, values);
+    va_end(values);
+}
+
+static void append_bound(char text[RUN_OPTIONS_BYTES], const char *word, const struct run_bound *bound)
+{
     if (bound->kind == RUN_BOUND_TIME)
-        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%s%s %.10g s", blank, word, (double)bound->value * 1e-9);
+        append_words(text, "%s %.10g s", word, (double)bound->value * 1e-9);
     else if (bound->kind != RUN_BOUND_NONE)
-        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%s%s %s:%" PRId64, blank, word,
-                 bound->kind == RUN_BOUND_MARK ? "mark" : "site", bound->value);
+        append_words(text, "%s %s:%" PRId64, word, bound->kind == RUN_BOUND_MARK ? "mark" : "site", bound->value);
 }
 
 void run_options_text(const struct run_options *options, char text[RUN_OPTIONS_BYTES])
 {
     text[0] = '\0';
-    add_bound(text, "from", &options->window.from);
-    add_bound(text, "to", &options->window.to);
-    size_t length = strlen(text);
+    append_bound(text, "from", &options->window.from);
+    append_bound(text, "to", &options->window.to);
     if (options->buffers != BUFFERS_RECORDED)
-        length += (size_t)snprintf(text + length, RUN_OPTIONS_BYTES - length, "%sbuffers %s", length > 0 ? " " : "",
-                                   run_buffers_name[options->buffers]);
+        append_words(text, "buffers %s", run_buffers_name[options->buffers]);
     if (options->placement != NULL)
-        length += (size_t)snprintf(text + length, RUN_OPTIONS_BYTES - length, "%splacement %s", length > 0 ? " " : "",
-                                   options->placement);
+        append_words(text, "placement %s", options->placement);
     if ((options->law.terms & RUN_TERM_CONTENTION) != 0 && options->topology != NULL)
-        snprintf(text + length, RUN_OPTIONS_BYTES - length, "%stopology %s", length > 0 ? " " : "",
-                 options->topology->name);
+        append_words(text, "topology %s", options->topology->name);
 }

@@ -54,16 +54,21 @@ static struct text_table *times_table(const struct predict_options *options, con
 }
 
 /* Sets the next cell, or widens the column for it. */
-static void time_cell(struct text_table *table, bool widths, size_t *column, double seconds)
+static void time_row_cell(struct text_table *table, bool widths, size_t *column, const char *text)
 {
-    char text[32] = "-";
-    if (!isnan(seconds))
-        snprintf(text, sizeof text, "%.3f", seconds * 1e6);
     if (widths)
         text_table_widen(table, *column, text);
     else
         text_table_text(table, text);
     ++*column;
+}
+
+static void time_cell(struct text_table *table, bool widths, size_t *column, double seconds)
+{
+    char text[32] = "-";
+    if (!isnan(seconds))
+        snprintf(text, sizeof text, "%.3f", seconds * 1e6);
+    time_row_cell(table, widths, column, text);
 }
 
 /* Goes over all rows, once for the widths and once for the rows: there may be millions. */
@@ -76,15 +81,10 @@ static void times_rows(FILE *stream, struct text_table *table, const struct pred
         for (size_t rank = 0; rank < predictions[m].n_ranks; rank++) {
             const struct prediction *p = &predictions[m];
             char number[24];
-            size_t column = 2;
+            size_t column = 0;
             snprintf(number, sizeof number, "%zu", rank);
-            if (widths) {
-                text_table_widen(table, 0, number);
-                text_table_widen(table, 1, options->models[m].name);
-            } else {
-                text_table_text(table, number);
-                text_table_text(table, options->models[m].name);
-            }
+            time_row_cell(table, widths, &column, number);
+            time_row_cell(table, widths, &column, options->models[m].name);
             time_cell(table, widths, &column, p->time_s[rank]);
             for (int end = 0; options->run.interval && end < 2; end++)
                 time_cell(table, widths, &column, (end == 0 ? p->low_s : p->high_s)[rank]);
@@ -174,14 +174,8 @@ static void show_error_text(struct text_table *table, const char *model, const s
 {
     text_table_text(table, model);
     for (int i = 0; i < 3; i++)
-        if (isnan(row->values[i]))
-            text_table_text(table, "-");
-        else
-            text_table_cell(table, "%.1f %%", 100 * row->values[i]);
-    if (row->worst_rank >= 0)
-        text_table_cell(table, "%lld", row->worst_rank);
-    else
-        text_table_text(table, "-");
+        text_table_real(table, 100 * row->values[i], 1, " %");
+    text_table_real(table, row->worst_rank >= 0 ? (double)row->worst_rank : (double)NAN, 0, "");
 }
 
 static struct json *error_json(const char *machine, const char *model, const char *options,

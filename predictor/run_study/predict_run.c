@@ -1,5 +1,5 @@
-/* The program of the run is read once; the laws are replayed side by side. See predict_run.h. */
-#include "predictor/run_study/predict_run.h"
+/* The program of the run is read once; the laws are replayed side by side. See run_study.h. */
+#include "predictor/run_study/run_study.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -95,24 +95,6 @@ static int read_runs(struct law_runs *runs, sqlite3 *database, struct error *err
     return 0;
 }
 
-/* Binds n values to ?1, ?2, ...; executes, and returns the first integer, INT64_MIN for none. */
-static int64_t execute(sqlite3 *database, const char *sql, const char *const *values, int n, bool *failed)
-{
-    sqlite3_stmt *statement = NULL;
-    int64_t found = INT64_MIN;
-    int step = SQLITE_ERROR;
-    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK) {
-        for (int i = 0; i < n; i++)
-            sqlite3_bind_text(statement, i + 1, values[i], -1, SQLITE_STATIC);
-        step = sqlite3_step(statement);
-        if (step == SQLITE_ROW)
-            found = sqlite3_column_int64(statement, 0);
-    }
-    *failed = *failed || (step != SQLITE_ROW && step != SQLITE_DONE);
-    sqlite3_finalize(statement);
-    return found;
-}
-
 /* Stores the times of a law. Where the same run was replayed, its story stays. */
 static void store_law(sqlite3 *database, const struct law_runs *runs, size_t number, bool *failed)
 {
@@ -122,11 +104,14 @@ static void store_law(sqlite3 *database, const struct law_runs *runs, size_t num
     run_options_text(&run, options);
     const char *machine = runs->study.before.machine.name, *law = run.law.name;
     const char *collectives = run_collectives_name[run.collectives];
-    const char *const values[] = {machine, law, options, collectives};
-    int64_t id = execute(database,
-                         "SELECT id FROM replay_run WHERE machine = ?1 AND law = ?2 AND options = ?3 AND collectives = "
-                         "?4",
-                         values, 4, failed);
+    struct cursor rows;
+    struct error reason;
+    cursor_open(&rows, database, run.trace,
+                "SELECT id FROM replay_run WHERE machine = ?1 AND law = ?2 AND options = ?3 AND collectives = ?4",
+                &reason);
+    cursor_bind(&rows, "tttt", machine, law, options, collectives);
+    int64_t id = cursor_next(&rows) ? cursor_integer(&rows, 0) : INT64_MIN;
+    *failed = cursor_close(&rows) != 0 || *failed;
     if (id == INT64_MIN) {
         struct row row = row_prepare(database, "replay_run", 8);
         row_insert(&row, "ottttddd", INT64_MIN, machine, law, collectives, options, runs->study.program.measured_run_s,
@@ -135,7 +120,7 @@ static void store_law(sqlite3 *database, const struct law_runs *runs, size_t num
         *failed = row_finish(&row) != 0 || *failed;
     }
     char *sql = xasprintf("DELETE FROM message_time WHERE run_id = %" PRId64, id);
-    execute(database, sql, NULL, 0, failed);
+    *failed = sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK || *failed;
     free(sql);
     *failed =
         run_store_messages(database, &runs->study.program, &runs->messages, runs->results[number].predicted, id) != 0 ||
@@ -208,22 +193,6 @@ static void order_laws(const struct law_runs *runs, size_t *order)
     order[n] = SIZE_MAX;
 }
 
-static void error_cell(struct text_table *table, double share)
-{
-    if (isnan(share))
-        text_table_text(table, "-");
-    else
-        text_table_cell(table, "%.1f %%", 100 * share);
-}
-
-static void error_seconds_cell(struct text_table *table, double seconds)
-{
-    if (isnan(seconds))
-        text_table_text(table, "-");
-    else
-        text_table_cell(table, "%.6f", seconds);
-}
-
 static void show_laws_text(FILE *stream, const struct law_runs *runs, const size_t *order)
 {
     static const char *const titles[] = {"error",        "bias",         "MAPE",    "worst rank",
@@ -237,14 +206,14 @@ static void show_laws_text(FILE *stream, const struct law_runs *runs, const size
     for (; *order != SIZE_MAX; order++) {
         const struct law_result *result = &runs->results[*order];
         text_table_text(table, runs->options->laws[*order].name);
-        error_cell(table, result->error.error);
-        error_cell(table, result->error.bias);
-        error_cell(table, result->error.mape);
+        text_table_real(table, 100 * result->error.error, 1, " %");
+        text_table_real(table, 100 * result->error.bias, 1, " %");
+        text_table_real(table, 100 * result->error.mape, 1, " %");
         text_table_cell(table, "%" PRIu32, result->error.worst_rank);
-        error_seconds_cell(table, result->error.worst_measured_s);
-        error_seconds_cell(table, result->error.worst_modelled_s);
-        error_seconds_cell(table, result->run_s);
-        error_cell(table, result->run_s / measured_run_s - 1);
+        text_table_real(table, result->error.worst_measured_s, 6, "");
+        text_table_real(table, result->error.worst_modelled_s, 6, "");
+        text_table_real(table, result->run_s, 6, "");
+        text_table_real(table, 100 * (result->run_s / measured_run_s - 1), 1, " %");
     }
     text_table_end(table, stream);
     double measured_s = runs->results[order[-1]].error.measured_s;
@@ -338,13 +307,8 @@ int predict_run(const struct predict_options *options, struct error *error)
         tell_story(&runs, database, &options->laws[order[0]]);
     if (code == 0)
         code = output_file_open(&output, options->run.output, error);
-    if (code == 0) {
-        code = show_laws(output.stream, &runs, order, error);
-        if (code == 0)
-            code = output_file_commit(&output, error);
-        else
-            output_file_discard(&output);
-    }
+    if (code == 0)
+        code = output_file_end(&output, show_laws(output.stream, &runs, order, error), error);
     progress_show(NULL);
     for (size_t i = 0; runs.results != NULL && i < options->n_laws; i++)
         free(runs.results[i].predicted);

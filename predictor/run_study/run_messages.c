@@ -103,13 +103,10 @@ static void add_halves(void *context, const struct run_program *program, const s
 {
     (void)program;
     struct run_halves *halves = context;
-    uint32_t *number = map_at(&halves->of, (struct map_key){call->rank, call->site, 0});
-    if (*number == MAP_ABSENT) {
-        *number = (uint32_t)halves->n;
-        array_grow(&halves->rows, halves->n, sizeof *halves->rows);
-        halves->rows[halves->n++] = (struct run_half){.rank = call->rank, .site = call->site};
-    }
-    struct run_half *half = &halves->rows[*number];
+    uint32_t number = map_number(&halves->of, (struct map_key){call->rank, call->site, 0}, halves->n);
+    if (number == halves->n)
+        ARRAY_ADD(halves->rows, halves->n, (struct run_half){.rank = call->rank, .site = call->site});
+    struct run_half *half = &halves->rows[number];
     double own_s = parts_s(&call->part_s);
     if (half->has_last) {
         half->odd_s += half->last_s;

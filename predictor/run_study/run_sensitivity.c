@@ -5,6 +5,7 @@
 
 #include "predictor/run_study/run_side.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 
 /* Small enough to be a derivative, large enough to be no rounding. */
 static const double STEP = 0.01;
@@ -31,9 +32,7 @@ static bool is_of_run(const struct machine_parameter *row, unsigned terms)
 static int compare(const void *a, const void *b)
 {
     const struct run_sensitivity *x = a, *y = b;
-    if (fabs(x->run_s) != fabs(y->run_s))
-        return fabs(x->run_s) < fabs(y->run_s) ? 1 : -1;
-    return (x->row > y->row) - (x->row < y->row);
+    return ORDER(fabs(y->run_s), fabs(x->run_s)) ?: ORDER(x->row, y->row);
 }
 
 int run_sensitivity(struct run_study *study, struct error *error)

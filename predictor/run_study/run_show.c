@@ -245,30 +245,9 @@ static void show_efficiencies(FILE *stream, const struct run_study *study)
             0, 0, terminal_page(stream));
 }
 
-static struct text_table *ranks_table(bool what_if)
-{
-    static const char *const titles[] = {"rank",      "run",  "predicted", "in MPI",
-                                         "predicted", "late", "error",     "what if: run"};
-    struct text_table *table = text_table_new();
-    for (size_t i = 0; i < (what_if ? 8 : 7); i++)
-        text_table_column(table, titles[i], TEXT_RIGHT);
-    return table;
-}
-
 static void seconds_cell(struct text_table *table, double seconds)
 {
-    if (isnan(seconds))
-        text_table_text(table, "-");
-    else
-        text_table_cell(table, "%.6f", fabs(seconds) < 5e-7 ? 0.0 : seconds);
-}
-
-static void change_cell(struct text_table *table, double share)
-{
-    if (isnan(share))
-        text_table_text(table, "-");
-    else
-        text_table_cell(table, "%+.1f %%", fabs(share) < 5e-4 ? 0 : 100 * share);
+    text_table_real(table, fabs(seconds) < 5e-7 ? 0.0 : seconds, 6, "");
 }
 
 /* Shows the ranks whose time in MPI is predicted worst, or that change most. */
@@ -281,7 +260,11 @@ static void show_worst_ranks(FILE *stream, const struct run_study *study)
     for (size_t rank = 0; rank < n_ranks; rank++)
         off_s[rank] = run_parts_sum(&study->measured_by_rank[rank], RUN_LATE_SENDER, RUN_OTHER) + 1e-12;
     size_t n = run_largest(off_s, n_ranks, order, MOST_RANKS);
-    struct text_table *table = ranks_table(side != &study->before);
+    static const char *const titles[] = {"rank",      "run",  "predicted", "in MPI",
+                                         "predicted", "late", "error",     "what if: run"};
+    struct text_table *table = text_table_new();
+    for (size_t i = 0; i < (side != &study->before ? 8 : 7); i++)
+        text_table_column(table, titles[i], TEXT_RIGHT);
     fputs("\nRanks with most time inside MPI [s]\n", stream);
     for (size_t i = 0; i < n; i++) {
         struct run_quantity q[RUN_QUANTITIES], other[RUN_QUANTITIES];
@@ -293,7 +276,11 @@ static void show_worst_ranks(FILE *stream, const struct run_study *study)
         seconds_cell(table, q[2].measured_s);
         seconds_cell(table, q[2].predicted_s);
         seconds_cell(table, q[3].predicted_s + q[4].predicted_s + q[11].predicted_s);
-        change_cell(table, predicts && q[2].measured_s > 0 ? q[2].predicted_s / q[2].measured_s - 1 : (double)NAN);
+        double change = q[2].predicted_s / q[2].measured_s - 1;
+        if (predicts && q[2].measured_s > 0)
+            text_table_cell(table, "%+.1f %%", fabs(change) < 5e-4 ? 0 : 100 * change);
+        else
+            text_table_text(table, "-");
         if (side != &study->before)
             seconds_cell(table, other[0].predicted_s);
     }

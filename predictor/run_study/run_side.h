@@ -7,7 +7,7 @@
 #include "predictor/run/engine/run_blame.h"
 #include "predictor/run/run_efficiency.h"
 #include "predictor/options/run_options.h"
-#include "predictor/run_study/run_placement.h"
+#include "predictor/run/engine/simulate.h"
 
 /* Holds one replay with what it came from. */
 struct run_side {
@@ -17,6 +17,13 @@ struct run_side {
     double *scale; /* [n_places], or NULL */
     struct simulation_result result;
     struct run_parts *by_rank; /* [n_ranks] */
+};
+
+/* Says what a search for places found. */
+struct run_placement_found {
+    double start_s, best_s;
+    size_t n_replays;
+    bool timed_out;
 };
 
 /* Says what a row of the machine table is worth. */
@@ -61,6 +68,13 @@ int run_efficiencies_predict(const struct run_program *program, const struct run
                              struct run_efficiencies *predicted, struct error *error);
 int run_efficiencies_measure(struct run_program *program, const struct run_side *side, const struct run_parts *by_rank,
                              struct run_efficiencies *measured, struct error *error);
+
+/* run_placement.c: looks for places of the ranks that make the other side's run shorter, as its replay judges. Fills
+ * after.placement, which has room, with the places of before, each as often as there. It tries the arrangements by rule
+ * and the partitioner's, then exchanges the places of two ranks as long as that helps, within the time of the options.
+ * Sets the run times before and after, best_s <= start_s, and how many replays it took. Returns 0, or -1 with the
+ * reason: the places of before cannot be replayed. */
+int run_placement_search(struct run_study *study, struct error *error);
 
 /* run_sensitivity.c: fills the study's sensitivities. */
 int run_sensitivity(struct run_study *study, struct error *error);

@@ -1,5 +1,5 @@
-/* One law's replay, shown and stored. See run_story.h. */
-#include "predictor/run_study/run_story.h"
+/* One law's replay, shown and stored. See run_study.h. */
+#include "predictor/run_study/run_study.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,9 +61,12 @@ static void store_story(const struct run_options *options, const struct run_stud
         fprintf(stderr, "mpistair: note: the replay is shown, but not stored: %s\n", error.text);
 }
 
-/* Says that what was asked for changes nothing, or what was left out. */
-static void note_buffers(const struct run_study *study)
+/* Says that what was asked for changes nothing, what was left out, and where a format has no words for it that what is
+ * called predicted was copied. */
+static void note_study(const struct run_study *study)
 {
+    const struct simulation_result *result = &study->before.result;
+    bool memory = (study->options->law.terms & RUN_TERM_MEMORY) != 0;
     if (study->in_memory)
         fprintf(stderr,
                 "mpistair: note: the buffers of %zu messages are taken to be in memory; --buffers recorded finds out, "
@@ -74,26 +77,15 @@ static void note_buffers(const struct run_study *study)
                 "mpistair: note: --buffers cached changes no message: '%s' has no rows bw_cached and cached_bytes for "
                 "them; 'mpistair calibrate' measures these\n",
                 study->before.machine.name);
-}
-
-/* Says where a format has no words for it that what is called predicted was copied. */
-static void note_copied(const struct run_study *study)
-{
     if (study->options->format == FORMAT_CSV && !run_study_predicts(study))
         fprintf(stderr, "mpistair: note: %s\n", run_copied(study));
-}
-
-/* Says what +memory would say of the same messages. */
-static void note_memory(const struct run_study *study)
-{
-    const struct simulation_result *result = &study->before.result;
-    if (result->n_contending == 0 && study->program.n_messages > 0)
+    if (memory && result->n_contending == 0 && study->program.n_messages > 0)
         fprintf(
             stderr,
             "mpistair: note: +memory changes no message of the program: the memory_... rows of '%s' are for messages "
             "between nodes, which a NIC writes, and none of them has bytes\n",
             study->before.machine.name);
-    if (result->n_small > 0)
+    if (memory && result->n_small > 0)
         fprintf(stderr,
                 "mpistair: note: +memory: outside the calibrated range: %zu of %zu messages are smaller than 1 MB\n",
                 result->n_small, result->n_contending);
@@ -106,11 +98,7 @@ static int replay_and_show(const struct run_options *options, sqlite3 *database,
     int code = run_study(options, database, &study, error);
     progress_show(NULL);
     if (code == 0)
-        note_buffers(&study);
-    if (code == 0)
-        note_copied(&study);
-    if (code == 0 && (options->law.terms & RUN_TERM_MEMORY) != 0)
-        note_memory(&study);
+        note_study(&study);
     if (code == 0)
         code = run_export(&study.program, options->goal, options->tit, error);
     if (code == 0)
@@ -120,10 +108,7 @@ static int replay_and_show(const struct run_options *options, sqlite3 *database,
             code = rank_file_write(options->what_if.rank_file, &study.after.placement, database, options->trace, error);
         if (code == 0)
             code = show_story(output.stream, database, &study, error);
-        if (code == 0)
-            code = output_file_commit(&output, error);
-        else
-            output_file_discard(&output);
+        code = output_file_end(&output, code, error);
     }
     if (code == 0)
         store_story(options, &study);

@@ -1,7 +1,8 @@
-/* Reads a run, and replays it as often as the questions ask for. */
+/* Reads a run, and replays it as often as the questions ask for: `mpistair replay`, and `predict` of a whole run. */
 #ifndef MPISTAIR_PREDICTOR_RUN_STUDY_H
 #define MPISTAIR_PREDICTOR_RUN_STUDY_H
 
+#include "predictor/options/predict_options.h"
 #include "predictor/run_study/run_side.h"
 
 /* Reads the program of the run, the machine and the places; nothing is replayed yet but what says which buffers are in
@@ -19,5 +20,14 @@ void run_study_release(struct run_study *study);
 /* Says whether any time inside MPI of the run as it is follows from the machine: a message goes to another rank, or
  * collectives are modelled. Else all of it is copied from what was recorded, and agrees with it. */
 bool run_study_predicts(const struct run_study *study);
+
+/* run_story.c: tells where the time goes by one law, and what it would take elsewhere: replays the run by options->law,
+ * shows it and what the options ask for, and stores the run as it is. Returns 0, or -1 with the reason. */
+int run_story(const struct run_options *options, struct error *error);
+
+/* predict_run.c: replays the run by each law of the options, stores the time inside messages by law, rank and call site
+ * in the trace (tables replay_run, message_time, message_halves of share/sql/schema.sql), and shows the errors. Returns
+ * 0, or -1 with the reason: no trace, no machine, no law that could be replayed. */
+int predict_run(const struct predict_options *options, struct error *error);
 
 #endif

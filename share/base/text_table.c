@@ -6,6 +6,7 @@
 #include "share/base/text_table.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,6 +115,14 @@ void text_table_cell(struct text_table *table, const char *format, ...)
     va_end(arguments);
     text_table_text(table, text);
     free(text);
+}
+
+void text_table_real(struct text_table *table, double value, int digits, const char *unit)
+{
+    if (isnan(value))
+        text_table_text(table, "-");
+    else
+        text_table_cell(table, "%.*f%s", digits, value, unit);
 }
 
 void text_table_widen(struct text_table *table, size_t column, const char *text)

@@ -28,6 +28,8 @@ void text_table_set(struct text_table *table, size_t column, unsigned flags);
 /* Sets the next cell; behind the last column a new row begins. */
 void text_table_cell(struct text_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_table_text(struct text_table *table, const char *text);
+/* A number with so many digits behind the point, and its unit, as " %"; "-" for NaN. */
+void text_table_real(struct text_table *table, double value, int digits, const char *unit);
 
 /* Makes a column at least as wide as text, for a table that is printed in parts: see text_table_print. */
 void text_table_widen(struct text_table *table, size_t column, const char *text);
