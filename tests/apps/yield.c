@@ -1,7 +1,6 @@
 /* Preloaded, it makes an MPICH over UCX give its processor away while it waits, as Open MPI does where ranks outnumber
  * cores. MPICH 4 spins, so that four ranks on two cores wait a time slice for each message: 20,000 MPI_Allreduce take
  * more than a minute without this and 0.4 s with it. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
 #include <stddef.h>
