@@ -60,8 +60,20 @@ class Killed:
         except (FileNotFoundError, ProcessLookupError):
             return False
 
-    def is_alive(self, rank):
-        return self._is_ours(self.read(rank)[1])
+    def kill_all(self, limit_s=10):
+        """Kills its processes, also those that have not yet said who they are, until there is none."""
+        until = time.monotonic() + limit_s
+        while time.monotonic() < until:
+            left = [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit() and self._is_ours(int(entry.name))]
+            if not left:
+                return
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.01)
+        job.fail(f"processes of the job live {limit_s} s after SIGKILL")
 
     def end(self):
         """Waits for the launcher; kills what is left. Returns its exit status and stderr."""
