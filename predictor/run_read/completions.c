@@ -64,6 +64,8 @@ static uint32_t waiting_call(struct ends *ends, uint32_t own, int64_t done_ns)
             return at;
         if (around == NO_OBJECT && call->idle == 0 && call->begin_ns <= done_ns)
             around = at;
+        if (around != NO_OBJECT && call->end_ns > done_ns + COMPLETION_CLOCK_NS)
+            break;
     }
     return around;
 }

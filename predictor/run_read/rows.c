@@ -21,49 +21,52 @@ int item_add(struct reading *reading, uint32_t rank, const struct item *item)
 static int take_value(struct reading *reading, struct cursor *rows, const char *table, int column, char letter,
                       void *value)
 {
-    const char *name = sqlite3_column_name(rows->statement, column);
-    int type = sqlite3_column_type(rows->statement, column);
+    /* Before the value is taken, which may convert it. */
+    bool is_integer = letter == 'p' && sqlite3_column_type(rows->statement, column) == SQLITE_INTEGER;
     int64_t number = cursor_integer(rows, column);
-    struct pool names = {0};
+    bool is_null = number == 0 && sqlite3_column_type(rows->statement, column) == SQLITE_NULL;
     switch (letter) {
     case 'r':
     case 'R':
-        if (letter == 'R' && type == SQLITE_NULL)
+        if (letter == 'R' && is_null)
             return 0;
         if (number < 0 || (size_t)number >= reading->program->n_ranks)
             return error_set(reading->error, "%s: %s.%s: rank %lld, but the table process has %zu ranks", reading->path,
-                             table, name, (long long)number, reading->program->n_ranks);
+                             table, sqlite3_column_name(rows->statement, column), (long long)number,
+                             reading->program->n_ranks);
         *(uint32_t *)value = (uint32_t)number;
         return 0;
     case 't':
     case 'l':
-        if (type != SQLITE_NULL && (number > MAX_TIME_NS || number < -MAX_TIME_NS) && number != NO_TIME)
-            return error_set(reading->error, "%s: %s.%s: %lld ns is no time of a run", reading->path, table, name,
-                             (long long)number);
-        number = type == SQLITE_NULL ? NO_TIME : number;
+        if ((number > MAX_TIME_NS || number < -MAX_TIME_NS) && number != NO_TIME)
+            return error_set(reading->error, "%s: %s.%s: %lld ns is no time of a run", reading->path, table,
+                             sqlite3_column_name(rows->statement, column), (long long)number);
+        number = is_null ? NO_TIME : number;
         *(int64_t *)value = letter == 'l' && number < 0 && number != NO_TIME ? 0 : number;
         return 0;
     case 'b':
         if (number < 0)
-            return error_set(reading->error, "%s: %s.%s: %lld bytes; expected 0 or more", reading->path, table, name,
-                             (long long)number);
+            return error_set(reading->error, "%s: %s.%s: %lld bytes; expected 0 or more", reading->path, table,
+                             sqlite3_column_name(rows->statement, column), (long long)number);
         *(uint64_t *)value = (uint64_t)number;
         return 0;
     case 'c':
         *(uint32_t *)value = number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : (uint32_t)number;
         return 0;
     case 's':
-        *(int64_t *)value = type == SQLITE_NULL ? -1 : number;
+        *(int64_t *)value = is_null ? -1 : number;
         return 0;
     case 'f':
         *(uint32_t *)value = map_find(&reading->function_of_id, (struct map_key){(uint64_t)number, 0, 0});
         return 0;
-    case 'F':
+    case 'F': {
+        struct pool names = {0};
         *(uint32_t *)value = function_by_name(reading, cursor_text(rows, column, &names));
         pool_release(&names);
         return 0;
+    }
     case 'p':
-        *(uint16_t *)value = type == SQLITE_INTEGER && number >= 0 && number < UINT16_MAX ? (uint16_t)(number + 1) : 0;
+        *(uint16_t *)value = is_integer && number >= 0 && number < UINT16_MAX ? (uint16_t)(number + 1) : 0;
         return 0;
     default:
         *(int64_t *)value = number;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
@@ -17,21 +18,14 @@
 enum { ARRIVAL_LEAST_DEPTH = 32 };
 
 struct found_arrival {
-    uint32_t src, dst, message;
+    uint32_t src, dst;
     size_t receive; /* step that posts it */
-    double send_s, recv_s;
+    double send_s;
 };
 
 struct receive_site {
     double passed, n;
 };
-
-/* Orders by list, then by the post of the receive. */
-static int order_compare_posts(const void *left, const void *right, void *of_all)
-{
-    const struct found_arrival *a = left, *b = right;
-    return ORDER(a->dst, b->dst) ?: (of_all != NULL ? 0 : ORDER(a->src, b->src)) ?: ORDER(a->receive, b->receive);
-}
 
 static int order_compare_sends(const void *left, const void *right)
 {
@@ -45,6 +39,13 @@ static int order_compare_sends(const void *left, const void *right)
 static void order_count_passed(const struct diagnosis *diagnosis, const struct found_arrival *arrivals, size_t n,
                                struct receive_site *sites)
 {
+    bool in_turn = true;
+    for (size_t i = 0; i < n; i++) {
+        sites[diagnosis_site_of_step(diagnosis, arrivals[i].receive)].n++;
+        in_turn = in_turn && (i == 0 || arrivals[i - 1].send_s <= arrivals[i].send_s);
+    }
+    if (in_turn)
+        return;
     const struct found_arrival **order = xcalloc(n, sizeof *order);
     size_t *rank = xcalloc(n, sizeof *rank);
     uint32_t *tree = xcalloc(n + 1, sizeof *tree);
@@ -55,44 +56,61 @@ static void order_count_passed(const struct diagnosis *diagnosis, const struct f
         rank[order[i] - arrivals] = i + 1;
     for (size_t i = 0; i < n; i++) {
         size_t before = 0; /* receives that were posted earlier, of messages that come earlier */
-        struct receive_site *site = &sites[diagnosis_site_of_step(diagnosis, arrivals[i].receive)];
         for (size_t k = rank[i]; k > 0; k -= k & (~k + 1))
             before += tree[k];
         for (size_t k = rank[i]; k <= n; k += k & (~k + 1))
             tree[k]++;
-        site->passed += (double)(i - before);
-        site->n++;
+        sites[diagnosis_site_of_step(diagnosis, arrivals[i].receive)].passed += (double)(i - before);
     }
     free(order);
     free(rank);
     free(tree);
 }
 
-/* Fills arrivals with the messages that are both sent and received. */
+/* Fills arrivals with the messages that are both sent and received, in the order of their receivers and then receives.
+ */
 static size_t order_find_arrivals(const struct diagnosis *diagnosis, struct found_arrival *arrivals)
 {
     const struct run_program *program = &diagnosis->program;
+    double *send_s = xcalloc(program->n_messages, sizeof *send_s);
     size_t n = 0;
     for (size_t i = 0; i < program->n_messages; i++)
-        arrivals[i] =
-            (struct found_arrival){program->messages[i].src, program->messages[i].dst, (uint32_t)i, SIZE_MAX, NAN, NAN};
-    for (size_t i = 0; i < diagnosis->calls->n; i++) {
-        const struct run_timed_call *call = &diagnosis->calls->rows[i];
-        size_t end = i + 1 < diagnosis->calls->n ? diagnosis->calls->rows[i + 1].first_step : program->n_steps;
-        for (size_t step = call->first_step; step < end; step++) {
-            struct found_arrival *arrival = &arrivals[program->steps[step].object];
-            if (program->steps[step].kind == STEP_SEND) {
-                arrival->send_s = call->begin_s;
-            } else if (program->steps[step].kind == STEP_RECEIVE) {
-                arrival->recv_s = call->begin_s;
-                arrival->receive = step;
+        send_s[i] = NAN;
+    for (enum run_step_kind kind = STEP_SEND;; kind = STEP_RECEIVE) {
+        for (size_t i = 0; i < diagnosis->calls->n; i++) {
+            const struct run_timed_call *call = &diagnosis->calls->rows[i];
+            size_t end = i + 1 < diagnosis->calls->n ? call[1].first_step : program->n_steps;
+            for (size_t step = call->first_step; step < end; step++) {
+                uint32_t object = program->steps[step].object;
+                if (program->steps[step].kind != kind)
+                    continue;
+                if (kind == STEP_SEND)
+                    send_s[object] = call->begin_s;
+                else if (!isnan(send_s[object]))
+                    arrivals[n++] = (struct found_arrival){program->messages[object].src, program->messages[object].dst,
+                                                           step, send_s[object]};
             }
         }
+        if (kind == STEP_RECEIVE)
+            break;
     }
-    for (size_t i = 0; i < program->n_messages; i++)
-        if (!isnan(arrivals[i].send_s) && !isnan(arrivals[i].recv_s))
-            arrivals[n++] = arrivals[i];
+    free(send_s);
     return n;
+}
+
+/* Puts the arrivals[n] of a receiver in the order of their senders, and leaves those of a sender as they are. counts:
+ * [n_ranks + 1], zero before and after; room: [n]. */
+static void order_by_senders(struct found_arrival *arrivals, size_t n, uint32_t n_ranks, size_t *counts,
+                             struct found_arrival *room)
+{
+    for (size_t i = 0; i < n; i++)
+        counts[arrivals[i].src + 1]++;
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        counts[rank + 1] += counts[rank];
+    for (size_t i = 0; i < n; i++)
+        room[counts[arrivals[i].src]++] = arrivals[i];
+    memcpy(arrivals, room, n * sizeof *arrivals);
+    memset(counts, 0, (n_ranks + 1) * sizeof *counts);
 }
 
 /* Takes the search from all calls that send or receive at that time: senders wait for it as long as receivers.
@@ -149,17 +167,24 @@ int diagnose_receive_order(struct diagnosis *diagnosis)
     if (diagnosis->calls->n == 0 || program->n_messages == 0)
         return 0;
     struct receive_site *sites = xcalloc(program->n_sites, sizeof *sites);
-    struct found_arrival *arrivals = xcalloc(program->n_messages, sizeof *arrivals);
+    struct found_arrival *arrivals = xcalloc(program->n_messages, sizeof *arrivals),
+                         *room = of_all ? NULL : xcalloc(program->n_messages, sizeof *room);
+    size_t *counts = xcalloc(program->n_ranks + 1, sizeof *counts);
     size_t n = order_find_arrivals(diagnosis, arrivals);
     int result = 0;
-    if (n > 0)
-        qsort_r(arrivals, n, sizeof *arrivals, order_compare_posts, of_all ? diagnosis : NULL);
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1;
-             end < n && arrivals[end].dst == arrivals[i].dst && (of_all || arrivals[end].src == arrivals[i].src);)
+        for (end = i + 1; end < n && arrivals[end].dst == arrivals[i].dst;)
             end++;
-        order_count_passed(diagnosis, arrivals + i, end - i, sites);
+        if (!of_all)
+            order_by_senders(arrivals + i, end - i, (uint32_t)program->n_ranks, counts, room);
+        for (size_t k = i, list_end; k < end; k = list_end) {
+            for (list_end = k + 1; list_end < end && (of_all || arrivals[list_end].src == arrivals[k].src);)
+                list_end++;
+            order_count_passed(diagnosis, arrivals + k, list_end - k, sites);
+        }
     }
+    free(counts);
+    free(room);
     for (uint32_t site = 0; result == 0 && site < program->n_sites; site++)
         result = order_judge(diagnosis, site, &sites[site]);
     free(sites);
