@@ -36,11 +36,14 @@ struct site_sums {
  *
  * It must be the same rank more often than it would be by chance: of the events that cost most, so many are its own
  * that the binomial distribution gives that less than LATE_CHANCE, whichever rank it might have been. What disturbs a
- * processor may last for many events; so a wait of less than ONCE_SHARE must be there in all blocks of the run. And the
- * rank must stand apart from the others that come to the same site; else the work is uneven. */
+ * processor may last for many events; so a wait of less than ONCE_SHARE must be there in all blocks of the run, unless
+ * it is a single one of ONCE_S. And the rank must stand apart from the others that come to the same site; else the work
+ * is uneven. */
 #define LATE_CHANCE 0.01
 /* Share of all ranks' time from which on a wait is reported even if it is too rare to exclude chance. */
 #define ONCE_SHARE 0.1
+/* Length of a single wait, s, from which on no disturbance of a processor explains it. */
+#define ONCE_S 0.5
 /* Share from which on it may do as much as the others, only before another call. */
 #define ELSEWHERE_SHARE 0.2
 /* How many times further a rank must be from the others than they are from each other, to stand apart; of two ranks,
@@ -320,6 +323,12 @@ static int add_late_rank(struct diagnosis *diagnosis, const struct site_sums *su
                          site, late, calls, when, diagnosis_seconds(waited, rank->cost_s), percent);
 }
 
+/* Says whether what ranks waited counts though it may have been only once. */
+static bool counts_once(const struct diagnosis *diagnosis, const struct site_sums *sums, double cost_s)
+{
+    return cost_s >= ONCE_SHARE * diagnosis->all_s || (sums->strong == 1 && sums->direct_s >= ONCE_S);
+}
+
 static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *sums, bool *found)
 {
     size_t n_late = 1, most = diagnosis->program.n_ranks / 8;
@@ -331,7 +340,7 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
     double cost_s = 0;
     for (size_t i = 0; i < n_late; i++)
         cost_s += sums->ranks[i].cost_s;
-    if (by_chance(diagnosis, sums, n_late) && cost_s < ONCE_SHARE * diagnosis->all_s)
+    if (by_chance(diagnosis, sums, n_late) && !counts_once(diagnosis, sums, cost_s))
         return 0;
     if (!stand_apart(diagnosis, sums, n_late))
         return 0;
@@ -342,7 +351,7 @@ static int late_rank_find(struct diagnosis *diagnosis, const struct site_sums *s
         if (late->cost_s < ELSEWHERE_SHARE * diagnosis->all_s && !is_root(diagnosis, sums->site, late->rank) &&
             !does_more(diagnosis, sums, late, n_late))
             continue;
-        if (late->cost_s < ONCE_SHARE * diagnosis->all_s && !is_lasting(diagnosis, late->rank, LATE_CHANCE))
+        if (!counts_once(diagnosis, sums, late->cost_s) && !is_lasting(diagnosis, late->rank, LATE_CHANCE))
             continue;
         *found = true;
         if (add_late_rank(diagnosis, sums, &sums->ranks[i]) != 0)

@@ -375,6 +375,19 @@ def late_in_time(folder):
         made.compute(1, 4 * MS)
         made.meet(31, function="MPI_Bcast", root=1)
     expect_kind("root's part", folder, made, "root-part", "rank 1, the root, works before MPI_Bcast (work made.c:31)")
+    for once_ms in (800, 300):
+        made = Made(4)
+        for step in range(100):
+            for rank in range(4):
+                made.compute(rank, (100 if once_ms == 800 else 40) * MS)
+            made.meet(30)
+            if step == 50:
+                made.compute(1, once_ms * MS)
+                made.meet(31, function="MPI_Bcast", root=1)
+        if once_ms == 800:
+            expect_kind("once, but long", folder, made, "root-part", "rank 1, the root, works before MPI_Bcast (work made.c:31)")
+        else:
+            expect_none("once, and not long", folder, made, "root-part", "late-rank")
 
 
 def turns(folder):
@@ -607,6 +620,8 @@ def windows(folder):
             last = max(made.at) + 10 * US
             for rank in range(4):
                 made.one_sided(rank, "MPI_Win_fence", None, 0, last, 12)
+            for rank in range(4):
+                made.one_sided(rank, "MPI_Win_fence", None, 0, last + 20 * US, 13)  # one that closes, at another place
         if len(origins) == 1:
             expect_kind("fences", folder, made, "wide-fence", "4 ranks meet in MPI_Win_fence (work made.c:12), but only 2 transfer")
         else:
