@@ -19,7 +19,6 @@
  *
  * Where no two nodes have two ranks each, one pair measures all but `other`. A sample takes long on a slow wire, so
  * this leads itself. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -81,24 +80,12 @@ static int backlog_prepare(struct measure *measure, bool speak)
     return 0;
 }
 
-/* Waits for all requests and yields between looks: MPICH would keep a processor that another rank of the item needs. */
-static void finish(MPI_Request *requests, int n)
-{
-    MPI_Status statuses[MESSAGES];
-    int done = 0;
-    for (;;) {
-        MPI_Testall(n, requests, &done, statuses);
-        if (done)
-            return;
-        sched_yield();
-    }
-}
-
+/* Receives without keeping the processor, as MPICH would, from another rank of the item. */
 static void receive_small(const struct measure *measure, void *data, int bytes, int source, int tag)
 {
     MPI_Request request;
     MPI_Irecv(data, bytes, MPI_BYTE, source, tag, measure->comm, &request);
-    finish(&request, 1);
+    wait_yielding(1, &request);
 }
 
 /* Returns the time of a round trip to the partner, which answers in answer_once(). */
@@ -109,7 +96,7 @@ static double ask_once(const struct measure *measure, int partner, const char *w
     double begin_s = clock_now_s();
     MPI_Irecv(answer, BACKLOG_SMALL_BYTES, MPI_BYTE, partner, BACKLOG_BACK_TAG, measure->comm, &request);
     MPI_Send(word, BACKLOG_SMALL_BYTES, MPI_BYTE, partner, THERE_TAG, measure->comm);
-    finish(&request, 1);
+    wait_yielding(1, &request);
     return clock_now_s() - begin_s;
 }
 
@@ -156,7 +143,7 @@ static double backlog_probe(const struct measure *measure, const struct task *ta
     MPI_Irecv(NULL, 0, MPI_BYTE, receiver, BACKLOG_END_TAG, measure->comm, &end);
     receive_small(measure, NULL, 0, receiver, BACKLOG_BEGIN_TAG);
     double seconds = backlog_ask(measure, task->partner, &end);
-    finish(&end, 1);
+    wait_yielding(1, &end);
     return seconds;
 }
 
@@ -171,13 +158,13 @@ static double backlog_send_stream(struct measure *measure, const struct task *ta
         MPI_Isend(measure->send_buffer + place + i * stride, BACKLOG_MESSAGE_BYTES, MPI_BYTE, task->partner,
                   BACKLOG_DATA_TAG, measure->comm, &requests[i]);
         if (i == 0)
-            finish(requests, 1);
+            wait_yielding(1, requests);
     }
     if (task->mode == OWN) {
         receive_small(measure, NULL, 0, task->partner, BACKLOG_BEGIN_TAG);
         seconds = ask_once(measure, task->partner, word);
     }
-    finish(requests, MESSAGES);
+    wait_yielding(MESSAGES, requests);
     return seconds;
 }
 
@@ -193,16 +180,16 @@ static double backlog_receive_stream(struct measure *measure, const struct task 
     for (size_t i = 0; i < MESSAGES; i++)
         MPI_Irecv(measure->recv_buffer + place + i * stride, BACKLOG_MESSAGE_BYTES, MPI_BYTE, task->partner,
                   BACKLOG_DATA_TAG, measure->comm, &requests[i]);
-    finish(requests, 1);
+    wait_yielding(1, requests);
     double begin_s = clock_now_s();
     if (task->mode == OTHER)
         MPI_Send(NULL, 0, MPI_BYTE, backlog_pairs[PROBING].first, BACKLOG_BEGIN_TAG, measure->comm);
     if (task->mode == OWN) {
         MPI_Send(NULL, 0, MPI_BYTE, task->partner, BACKLOG_BEGIN_TAG, measure->comm);
-        finish(&there, 1);
+        wait_yielding(1, &there);
         MPI_Send(word, BACKLOG_SMALL_BYTES, MPI_BYTE, task->partner, BACKLOG_BACK_TAG, measure->comm);
     }
-    finish(requests, MESSAGES);
+    wait_yielding(MESSAGES, requests);
     double seconds = clock_now_s() - begin_s;
     if (task->mode == OTHER)
         MPI_Send(NULL, 0, MPI_BYTE, backlog_pairs[PROBING].first, BACKLOG_END_TAG, measure->comm);
@@ -237,10 +224,9 @@ static void list_items(struct item_list *list)
                                          .ranks = mode == OTHER ? both_names : NULL});
 }
 
-static void backlog_lead(struct measure *measure, const struct benchmark_program *program)
+static void backlog_lead(struct measure *measure)
 {
     struct item_list list = {0};
-    double seconds;
     size_t taken[BACKLOG_N_MODES];
     list_items(&list);
     for (size_t i = 0; i < list.n; i++)
@@ -250,8 +236,8 @@ static void backlog_lead(struct measure *measure, const struct benchmark_program
     else if (n_different < 2)
         fprintf(stderr, MEASURE_NOTE "left_out backlog of other pairs: no two nodes have two ranks each\n");
     if (list.n > 0)
-        measure_samples(measure, program, &list.items[1], 1, 1, &seconds); /* opens connections, and does not count */
-    round_robin_measure(measure, program, list.items, list.n, taken, BACKLOG_SAMPLES_MAX);
+        (void)measure_once(measure, &list.items[1]); /* opens connections, and does not count */
+    round_robin_measure(measure, list.items, list.n, taken, BACKLOG_SAMPLES_MAX);
     free(list.items);
 }
 

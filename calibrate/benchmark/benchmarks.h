@@ -49,7 +49,6 @@ void one_pair_list(const struct measure *measure, struct item_list *list, struct
  * allows, instead of the schedule's many short ones. Measures items[n_items] in rounds, until taken[n_items] of each
  * are n samples, which may begin above 0. It ends earlier where there is no time for one that takes as long as the
  * last. Samples of 0 s are lost and not written. */
-void round_robin_measure(struct measure *measure, const struct benchmark_program *program, const struct item *items,
-                         size_t n_items, size_t *taken, size_t n);
+void round_robin_measure(struct measure *measure, const struct item *items, size_t n_items, size_t *taken, size_t n);
 
 #endif

@@ -76,13 +76,8 @@ static double elapsed_s(const struct measure *measure, const struct task *task)
 static void buffer_send_one(const struct measure *measure, const struct task *task, const char *data)
 {
     MPI_Request request;
-    int complete = 0;
     MPI_Isend(data, (int)task->bytes, MPI_BYTE, task->partner, BUFFER_DATA_TAG, measure->comm, &request);
-    while (!complete) {
-        MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
-        if (!complete)
-            sched_yield();
-    }
+    wait_yielding(1, &request);
     double complete_s = elapsed_s(measure, task);
     MPI_Send(&complete_s, 1, MPI_DOUBLE, task->partner, BUFFER_END_TAG, measure->comm);
 }
@@ -150,9 +145,7 @@ static void buffer_receive_stream(const struct measure *measure, const struct ta
  * of its messages in the place of seconds; 0 is a plain transfer. */
 static double buffer_exchange(struct measure *measure, const struct task *task)
 {
-    size_t place;
-    measure_places(measure, task->bytes, 1, &place);
-    char *data = (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
+    char *data = measure_data(measure, task, task->bytes);
     double begin_s = clock_now_s();
     if (task->mode > 0 && !task->is_first)
         return buffer_receive_one(measure, task, data, 1e-6 * task->mode);
@@ -197,23 +190,21 @@ static size_t list_levels(const struct measure *measure, struct level_search *le
     return n_levels;
 }
 
-static double buffer_sample(struct measure *measure, const struct benchmark_program *program,
-                            struct level_search *level, uint64_t bytes, double mode_s)
+static double buffer_sample(struct measure *measure, struct level_search *level, uint64_t bytes, double mode_s)
 {
-    double seconds;
     level->item.bytes = bytes;
     level->item.mode = (int)(1e6 * mode_s);
-    measure_samples(measure, program, &level->item, 1, 1, &seconds);
+    double seconds = measure_once(measure, &level->item);
     measure->late += seconds < 0;
     return seconds;
 }
 
-static void buffer_write_row(const struct measure *measure, const struct benchmark_program *program,
-                             struct level_search *level, uint64_t bytes, bool taken, double seconds)
+static void buffer_write_row(const struct measure *measure, struct level_search *level, uint64_t bytes, bool taken,
+                             double seconds)
 {
     level->item.bytes = bytes;
     level->item.variant = taken ? "taken" : "refused";
-    measure_write(measure, program, &level->item, 1, seconds);
+    measure_write(measure, &level->item, 1, seconds);
 }
 
 static double *rate_of(struct level_search *level)
@@ -222,14 +213,14 @@ static double *rate_of(struct level_search *level)
 }
 
 /* Turns to the next pair, warms it up and measures its rate. */
-static void turn(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
+static void turn(struct measure *measure, struct level_search *level)
 {
     double *rate = rate_of(level);
     level->begin_s = clock_now_s();
     level->item.pairs = &level->pairs[level->done % level->n_pairs];
     level->item.n = level->done + (level->method == BUFFER_STREAM ? 2 : 1);
     for (int i = 0; i < BUFFER_WARM_UPS && level->done < level->n_pairs; i++) {
-        double seconds = buffer_sample(measure, program, level, BUFFER_WARM_UP_BYTES, 0);
+        double seconds = buffer_sample(measure, level, BUFFER_WARM_UP_BYTES, 0);
         if (seconds > 0 && BUFFER_WARM_UP_BYTES / seconds > *rate)
             *rate = BUFFER_WARM_UP_BYTES / seconds;
     }
@@ -244,18 +235,17 @@ static void end(struct level_search *level)
 }
 
 /* Measures one message; returns false where the sample was lost. */
-static bool buffer_ask(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
-                       uint64_t bytes, bool again, bool *taken)
+static bool buffer_ask(struct measure *measure, struct level_search *level, uint64_t bytes, bool again, bool *taken)
 {
     double pause_s = *rate_of(level) > 0 ? PAUSE_TIMES * (double)bytes / *rate_of(level) : 0;
     pause_s = pause_s < PAUSE_MIN_S ? PAUSE_MIN_S : pause_s;
     if (again || level->slow)
         pause_s = BUFFER_AGAIN_TIMES * pause_s + STOPPED_S;
-    double seconds = buffer_sample(measure, program, level, bytes, pause_s);
+    double seconds = buffer_sample(measure, level, bytes, pause_s);
     if (!(seconds > 0))
         return false;
     *taken = seconds < (TAKEN_SHARE + 1) / 2 * pause_s;
-    buffer_write_row(measure, program, level, bytes, *taken, seconds);
+    buffer_write_row(measure, level, bytes, *taken, seconds);
     return true;
 }
 
@@ -274,11 +264,11 @@ static void begin_streams(struct level_search *level)
 }
 
 /* Makes one message more of a search, or begins the next one. */
-static void step_search(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
+static void step_search(struct measure *measure, struct level_search *level)
 {
     bool taken = false, again = false;
     for (int i = 0; i < 2 && !level->searches && !taken; i++)
-        if (!buffer_ask(measure, program, level, LARGE_BYTES, i > 0, &taken))
+        if (!buffer_ask(measure, level, LARGE_BYTES, i > 0, &taken))
             return;
     if (taken) {
         begin_streams(level);
@@ -289,7 +279,7 @@ static void step_search(struct measure *measure, const struct benchmark_program 
             (struct bisection){.first_bytes = FIRST_BYTES, .last_bytes = LARGE_BYTES, .resolution = RESOLUTION};
     level->searches = true;
     uint64_t bytes = bisection_next(&level->bisection, &again);
-    if (buffer_ask(measure, program, level, bytes, again, &taken)) {
+    if (buffer_ask(measure, level, bytes, again, &taken)) {
         bisection_tell(&level->bisection, bytes, taken);
         level->slow = level->slow || (again && taken);
     }
@@ -300,22 +290,22 @@ static void step_search(struct measure *measure, const struct benchmark_program 
 }
 
 /* Makes one stream; where nothing stopped it, the next one has a longer pause. */
-static void step_stream(struct measure *measure, const struct benchmark_program *program, struct level_search *level)
+static void step_stream(struct measure *measure, struct level_search *level)
 {
     double rate = *rate_of(level), pause_s = level->pause_s;
     if (!(pause_s > 0))
         pause_s = (STOPPED_S + STREAM_S + (rate > 0 ? BUFFER_STREAM_BYTES / rate : 0)) / TAKEN_SHARE;
     pause_s = pause_s > STREAM_PAUSE_S ? STREAM_PAUSE_S : pause_s;
     level->item.count = INT32_MAX;
-    double messages = buffer_sample(measure, program, level, BUFFER_SMALL_BYTES, -pause_s);
+    double messages = buffer_sample(measure, level, BUFFER_SMALL_BYTES, -pause_s);
     if (messages < 0)
         return;
     if (messages > 0) {
         level->found = true;
         level->item.count = (int)messages;
-        buffer_write_row(measure, program, level, (uint64_t)messages * BUFFER_SMALL_BYTES, true, pause_s);
+        buffer_write_row(measure, level, (uint64_t)messages * BUFFER_SMALL_BYTES, true, pause_s);
         level->item.count = (int)messages + 1;
-        buffer_write_row(measure, program, level, ((uint64_t)messages + 1) * BUFFER_SMALL_BYTES, false, pause_s);
+        buffer_write_row(measure, level, ((uint64_t)messages + 1) * BUFFER_SMALL_BYTES, false, pause_s);
     } else {
         level->pause_s = 1.5 * pause_s;
     }
@@ -323,21 +313,20 @@ static void step_stream(struct measure *measure, const struct benchmark_program 
 }
 
 /* Makes one step of a level; returns false where it is at its end, or there is no time for one more search or pair. */
-static bool step(struct measure *measure, const struct benchmark_program *program, struct level_search *level,
-                 double end_s)
+static bool step(struct measure *measure, struct level_search *level, double end_s)
 {
     size_t streams = level->n_pairs < STREAMS ? level->n_pairs : STREAMS;
     size_t limit = level->method == BUFFER_STREAM ? streams : SEARCHES;
     if (!(level->begin_s > 0)) {
         if (level->done == limit || clock_now_s() + level->longest_s > end_s)
             return false;
-        turn(measure, program, level);
+        turn(measure, level);
     }
-    (level->method == BUFFER_STREAM ? step_stream : step_search)(measure, program, level);
+    (level->method == BUFFER_STREAM ? step_stream : step_search)(measure, level);
     return true;
 }
 
-static void buffer_lead(struct measure *measure, const struct benchmark_program *program)
+static void buffer_lead(struct measure *measure)
 {
     struct level_search levels[LEVEL_COUNT] = {{.done = 0}};
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 2};
@@ -347,13 +336,13 @@ static void buffer_lead(struct measure *measure, const struct benchmark_program 
         open[i] = i;
     while (n_open > 0 && clock_now_s() < end_s) {
         size_t i = (size_t)nrand48(random) % n_open;
-        if (!step(measure, program, &levels[open[i]], end_s))
+        if (!step(measure, &levels[open[i]], end_s))
             open[i] = open[--n_open];
     }
     for (size_t i = 0; i < n_levels; i++)
         if (!levels[i].found)
             fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no boundary found in %g s; increase --seconds\n",
-                    program->name, level_name[levels[i].item.level], measure->seconds);
+                    measure->program->name, level_name[levels[i].item.level], measure->seconds);
 }
 
 const struct benchmark_program buffer_program = {

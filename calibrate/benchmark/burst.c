@@ -85,11 +85,10 @@ static double burst_receive_stream(const struct measure *measure, const struct t
 /* Sends n <= MESSAGES_MAX messages after a rest and returns their time; 0 for the sender. */
 static double stream(struct measure *measure, const struct task *task, int n)
 {
-    size_t place;
-    measure_places(measure, (uint64_t)n * BURST_MESSAGE_BYTES, 1, &place);
+    char *data = measure_data(measure, task, (uint64_t)n * BURST_MESSAGE_BYTES);
     if (!task->is_first)
-        return burst_receive_stream(measure, task, measure->recv_buffer + place, n);
-    burst_send_stream(measure, task, measure->send_buffer + place, n);
+        return burst_receive_stream(measure, task, data, n);
+    burst_send_stream(measure, task, data, n);
     return 0;
 }
 
@@ -103,10 +102,9 @@ static double burst_exchange(struct measure *measure, const struct task *task)
     return more_s > MORE_MIN_S ? more_s : MORE_MIN_S;
 }
 
-static void burst_lead(struct measure *measure, const struct benchmark_program *program)
+static void burst_lead(struct measure *measure)
 {
     struct item_list list = {0};
-    double seconds;
     size_t taken[N_SIZES * BURST_N_MODES];
     one_pair_list(measure, &list, burst_pairs, LEVEL_INTER_NODE, LEVEL_INTER_NODE,
                   &(struct one_pair_plan){burst_variants, BURST_N_MODES, burst_sizes, N_SIZES, 1});
@@ -115,10 +113,9 @@ static void burst_lead(struct measure *measure, const struct benchmark_program *
     if (list.n == 0)
         fprintf(stderr, MEASURE_NOTE "left_out burst: all %d ranks are on one node\n", measure->size);
     else
-        measure_samples(measure, program, &list.items[0], 1, 1, &seconds); /* opens TCP's window, and does not count */
-    round_robin_measure(measure, program, list.items, list.n < BURST_N_MODES ? list.n : BURST_N_MODES, taken,
-                        FIRST_SAMPLES);
-    round_robin_measure(measure, program, list.items, list.n, taken, BURST_SAMPLES_MAX);
+        (void)measure_once(measure, &list.items[0]); /* opens TCP's window, and does not count */
+    round_robin_measure(measure, list.items, list.n < BURST_N_MODES ? list.n : BURST_N_MODES, taken, FIRST_SAMPLES);
+    round_robin_measure(measure, list.items, list.n, taken, BURST_SAMPLES_MAX);
     free(list.items);
 }
 

@@ -42,20 +42,13 @@ static double bytes_across; /* bytes that may cross the link in one direction in
 static size_t ranks_of(const struct placement *placement, unsigned long node, int *ranks)
 {
     size_t n = 0, n_nodes = 0;
-    uint32_t wanted = 0;
-    bool found = false;
-    for (size_t i = 0; i < placement->n_ranks && !found; i++) {
-        bool first = true;
+    for (size_t i = 0; i < placement->n_ranks; i++) {
+        bool first = n == 0;
         for (size_t j = 0; j < i && first; j++)
             first = placement->node[j] != placement->node[i];
-        if (first && n_nodes++ == node) {
-            wanted = placement->node[i];
-            found = true;
-        }
-    }
-    for (size_t i = 0; i < placement->n_ranks && found; i++)
-        if (placement->node[i] == wanted)
+        if (n > 0 ? placement->node[i] == placement->node[ranks[0]] : first && n_nodes++ == node)
             ranks[n++] = (int)i;
+    }
     return n;
 }
 
@@ -188,13 +181,12 @@ static void contention_list(const struct measure *measure, struct item_list *lis
 }
 
 /* Returns the fastest of a few samples, the first of which opens connections; 0 where none started in time. */
-static double probe_once(struct measure *measure, const struct benchmark_program *program, uint64_t bytes)
+static double probe_once(struct measure *measure, uint64_t bytes)
 {
     struct item item = make_item(&contention_shared, bytes, COUNT_STEP);
     double fastest_s = 0;
     for (int i = 0; i < PROBE_SAMPLES; i++) {
-        double seconds;
-        measure_samples(measure, program, &item, 1, 1, &seconds);
+        double seconds = measure_once(measure, &item);
         if (seconds > 0 && (!(fastest_s > 0) || seconds < fastest_s))
             fastest_s = seconds;
     }
@@ -202,14 +194,14 @@ static double probe_once(struct measure *measure, const struct benchmark_program
 }
 
 /* Sends four times as many bytes each time, until it lasts long enough to tell the link's rate. */
-static void contention_probe(struct measure *measure, const struct benchmark_program *program)
+static void contention_probe(struct measure *measure)
 {
     double seconds = 0, across = 0;
     for (uint64_t bytes = CONTENTION_BYTES_MIN; bytes <= CONTENTION_BYTES_MAX && seconds < PROBE_S;
          bytes *= SIZE_STEP) {
         if (bytes * COUNT_STEP > measure->buffer_bytes)
             break;
-        double found = probe_once(measure, program, bytes);
+        double found = probe_once(measure, bytes);
         if (found > 0) {
             seconds = found;
             across = (double)(bytes * COUNT_STEP * contention_shared.n_pairs);
@@ -219,11 +211,11 @@ static void contention_probe(struct measure *measure, const struct benchmark_pro
                                : (double)(CONTENTION_BYTES_MAX * contention_shared.n_pairs);
 }
 
-static void contention_lead(struct measure *measure, const struct benchmark_program *program)
+static void contention_lead(struct measure *measure)
 {
     join_crossings();
-    contention_probe(measure, program);
-    schedule_lead(measure, program);
+    contention_probe(measure);
+    schedule_lead(measure);
 }
 
 /* Makes one way of B Algorithm 1, with tags and posts in the same order on both sides. */

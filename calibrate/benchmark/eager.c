@@ -75,8 +75,7 @@ static double probe_exchange(const struct measure *measure, const struct task *t
 /* Makes one exchange. The mode is the patience in microseconds, 0 for an exchange that opens the connection. */
 static double eager_exchange(struct measure *measure, const struct task *task)
 {
-    size_t place;
-    measure_places(measure, task->bytes, 1, &place);
+    size_t place = measure_place(measure, task->bytes);
     char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
     if (task->mode > 0)
         return probe_exchange(measure, task, sent, received);
@@ -114,26 +113,24 @@ static size_t list_probes(const struct measure *measure, struct eager_probe *pro
     return n_probes;
 }
 
-static void eager_warm_up(struct measure *measure, const struct benchmark_program *program, struct eager_probe *probe)
+static void eager_warm_up(struct measure *measure, struct eager_probe *probe)
 {
-    double seconds;
     probe->item.mode = 0;
     probe->item.bytes = EAGER_WARM_UP_BYTES;
     for (int i = 0; i < EAGER_WARM_UPS; i++)
-        measure_samples(measure, program, &probe->item, 1, 1, &seconds);
+        (void)measure_once(measure, &probe->item);
 }
 
-static void eager_ask(struct measure *measure, const struct benchmark_program *program, struct eager_probe *probe,
-                      uint64_t bytes, bool again)
+static void eager_ask(struct measure *measure, struct eager_probe *probe, uint64_t bytes, bool again)
 {
-    double patience_s = PATIENCE_TIMES * probe->taken_s, seconds;
+    double patience_s = PATIENCE_TIMES * probe->taken_s;
     patience_s = patience_s < PATIENCE_MIN_S   ? PATIENCE_MIN_S
                  : patience_s > PATIENCE_MAX_S ? PATIENCE_MAX_S
                                                : patience_s;
     int patience_us = (int)(1e6 * patience_s) * (again ? EAGER_AGAIN_TIMES : 1);
     probe->item.mode = patience_us;
     probe->item.bytes = bytes;
-    measure_samples(measure, program, &probe->item, 1, 1, &seconds);
+    double seconds = measure_once(measure, &probe->item);
     if (!(seconds > 0)) {
         measure->late++;
         return;
@@ -143,7 +140,7 @@ static void eager_ask(struct measure *measure, const struct benchmark_program *p
         probe->taken_s = seconds;
     bisection_tell(&probe->bisection, bytes, taken);
     probe->item.variant = taken ? "taken" : "refused";
-    measure_write(measure, program, &probe->item, 1, seconds);
+    measure_write(measure, &probe->item, 1, seconds);
 }
 
 /* Returns whether an interrupted run has answered this already. A refused size is asked for again; the later answer
@@ -161,8 +158,7 @@ static bool answered(const struct measure *measure, struct eager_probe *probe, u
 }
 
 /* Makes one step of a random unfinished probe, the first pairs first; returns false where all are finished. */
-static bool ask_one(struct measure *measure, const struct benchmark_program *program, struct eager_probe *probes,
-                    size_t n_probes, unsigned short random[3])
+static bool ask_one(struct measure *measure, struct eager_probe *probes, size_t n_probes, unsigned short random[3])
 {
     size_t open[LEVEL_COUNT * EAGER_PAIRS_A_LEVEL], n_open = 0;
     bool again;
@@ -177,36 +173,35 @@ static bool ask_one(struct measure *measure, const struct benchmark_program *pro
     if (answered(measure, probe, bytes, again))
         return true;
     if (!probe->warm)
-        eager_warm_up(measure, program, probe);
+        eager_warm_up(measure, probe);
     probe->warm = true;
-    eager_ask(measure, program, probe, bytes, again);
+    eager_ask(measure, probe, bytes, again);
     return true;
 }
 
 /* Notes the result of a probe for the user. */
-static void eager_note(const struct measure *measure, const struct benchmark_program *program,
-                       const struct eager_probe *probe)
+static void eager_note(const struct measure *measure, const struct eager_probe *probe)
 {
     bool again;
     const char *level = level_name[probe->item.level];
     if (probe->bisection.taken_bytes >= probe->bisection.last_bytes)
-        fprintf(stderr, MEASURE_NOTE "%s %s, ranks %d-%d: no rendezvous up to %llu B\n", program->name, level,
+        fprintf(stderr, MEASURE_NOTE "%s %s, ranks %d-%d: no rendezvous up to %llu B\n", measure->program->name, level,
                 probe->pair.first, probe->pair.second, (unsigned long long)probe->bisection.last_bytes);
     else if (probe->item.n == 1 && bisection_next(&probe->bisection, &again) > 0)
         fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no threshold to the byte in %g s; increase --seconds\n",
-                program->name, level, measure->seconds);
+                measure->program->name, level, measure->seconds);
 }
 
-static void eager_lead(struct measure *measure, const struct benchmark_program *program)
+static void eager_lead(struct measure *measure)
 {
     static struct eager_probe probes[LEVEL_COUNT * EAGER_PAIRS_A_LEVEL];
     unsigned short random[3] = {(unsigned short)measure->seed, (unsigned short)(measure->seed >> 16), 1};
     double end_s = measure->begin_s + measure->seconds;
     size_t n_probes = list_probes(measure, probes);
-    while (clock_now_s() < end_s && ask_one(measure, program, probes, n_probes, random))
+    while (clock_now_s() < end_s && ask_one(measure, probes, n_probes, random))
         ;
     for (size_t i = 0; i < n_probes; i++)
-        eager_note(measure, program, &probes[i]);
+        eager_note(measure, &probes[i]);
 }
 
 const struct benchmark_program eager_program = {

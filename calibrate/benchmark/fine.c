@@ -149,7 +149,71 @@ static void fine_tell(const struct measure *measure, const struct task *task)
     MPI_Send(NULL, 0, MPI_BYTE, task->partner, FINE_GO_TAG, measure->comm);
 }
 
-#if MPI_VERSION >= 4
+/* Posts the receives of all messages into fine_requests[count]. */
+static void fine_post_receives(const struct measure *measure, const struct task *task, char *data)
+{
+    int bytes = (int)task->bytes / task->count;
+    for (int k = 0; k < task->count; k++)
+        MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + k, measure->comm,
+                  &fine_requests[k]);
+}
+
+/* Posts the sends of messages first to end - 1. */
+static void fine_post_sends(const struct measure *measure, const struct task *task, const char *data, int first,
+                            int end, MPI_Request *requests)
+{
+    int bytes = (int)task->bytes / task->count;
+    for (int i = first; i < end; i++)
+        MPI_Isend(data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + i, measure->comm,
+                  &requests[i]);
+}
+
+/* Puts all parts of the data behind target of the partner's window. */
+static void fine_put_all(const struct task *task, const char *data, size_t target)
+{
+    int bytes = (int)task->bytes / task->count;
+    for (int k = 0; k < task->count; k++) {
+        size_t at = (size_t)k * (size_t)bytes;
+        MPI_Put(data + at, bytes, MPI_BYTE, task->partner, (MPI_Aint)(target + at), bytes, MPI_BYTE, fine_window);
+    }
+    MPI_Win_flush(task->partner, fine_window);
+}
+
+/* Moves task->bytes to the other rank as task->count messages, puts, or requests of one partition each. In a halo
+ * exchange every rank sends while it receives, out of memory that was just computed. So sources are at another place
+ * each time, and as far as the window is large enough targets are, and no cache has them: an interface that copies by
+ * one processor, or through a smaller buffer, is as slow then as it is in a program. Returns the seconds of one
+ * repetition until the own messages are through, at the other rank for puts. */
+static double fine_both_p2p(struct measure *measure, const struct task *task)
+{
+    double seconds = 0;
+    for (int i = 0; i < task->repeats; i++) {
+        size_t place = measure_place(measure, task->bytes);
+        fine_post_receives(measure, task, measure->recv_buffer + place);
+        measure_meet(measure, task);
+        double begin_s = clock_now_s();
+        fine_post_sends(measure, task, measure->send_buffer + place, 0, task->count, &fine_requests[task->count]);
+        MPI_Waitall(2 * task->count, fine_requests, fine_statuses);
+        seconds += clock_now_s() - begin_s;
+    }
+    return seconds / task->repeats;
+}
+
+static double fine_both_rma(struct measure *measure, const struct task *task)
+{
+    double seconds = 0;
+    for (int i = 0; i < task->repeats; i++) {
+        size_t place = measure_place(measure, task->bytes), turns = fine_window_bytes / task->bytes;
+        measure_meet(measure, task);
+        double begin_s = clock_now_s();
+        fine_put_all(task, measure->send_buffer + place, place / task->bytes % turns * task->bytes);
+        seconds += clock_now_s() - begin_s;
+        measure_meet(measure, task); /* some MPIs put only while the target is inside MPI */
+    }
+    return seconds / task->repeats;
+}
+
+#if HAS_PARTITIONED
 
 static MPI_Request make_request(const struct measure *measure, const struct task *task, char *data)
 {
@@ -180,11 +244,11 @@ static double move_all(const struct measure *measure, const struct task *task, M
     return clock_now_s() - begin_s;
 }
 
-/* Moves task->bytes at data as task->count partitions. Returns the seconds of one repetition on the receiver, from its
- * word to the end, and 0 on the sender. */
-static double fine_partitioned(struct measure *measure, const struct task *task, char *data)
+/* Moves task->bytes as task->count partitions. Returns the seconds of one repetition on the receiver, from its word to
+ * the end, and 0 on the sender. */
+static double fine_partitioned(struct measure *measure, const struct task *task)
 {
-    MPI_Request request = make_request(measure, task, data);
+    MPI_Request request = make_request(measure, task, measure_data(measure, task, task->bytes));
     double seconds = 0;
     (void)move_all(measure, task, &request); /* with it the two sides find each other */
     for (int i = 0; i < task->repeats; i++)
@@ -196,9 +260,9 @@ static double fine_partitioned(struct measure *measure, const struct task *task,
 /* Makes the first of the partitions ready, and the others only when the receiver has it, or EARLY_S later. Returns the
  * seconds until the receiver has the first one, EARLY_S or more where it has to wait for the others. An MPI may move
  * each partition when it is ready, or all of them when the last one is: the one hides what the other does not. */
-static double fine_early(struct measure *measure, const struct task *task, char *data)
+static double fine_early(struct measure *measure, const struct task *task)
 {
-    MPI_Request request = make_request(measure, task, data);
+    MPI_Request request = make_request(measure, task, measure_data(measure, task, task->bytes));
     double seconds = 0;
     (void)move_all(measure, task, &request);
     MPI_Start(&request);
@@ -219,78 +283,6 @@ static double fine_early(struct measure *measure, const struct task *task, char 
     return seconds;
 }
 
-#else
-
-static double fine_partitioned(struct measure *measure, const struct task *task, char *data)
-{
-    (void)measure;
-    (void)task;
-    (void)data;
-    return 0;
-}
-
-static double fine_early(struct measure *measure, const struct task *task, char *data)
-{
-    return fine_partitioned(measure, task, data);
-}
-
-#endif
-
-static size_t next_place(struct measure *measure, const struct task *task)
-{
-    size_t place;
-    measure_places(measure, task->bytes, 1, &place);
-    return place;
-}
-
-/* Moves task->bytes to the other rank as task->count messages, puts, or requests of one partition each. In a halo
- * exchange every rank sends while it receives, out of memory that was just computed. So sources are at another place
- * each time, and as far as the window is large enough targets are, and no cache has them: an interface that copies by
- * one processor, or through a smaller buffer, is as slow then as it is in a program. Returns the seconds of one
- * repetition until the own messages are through, at the other rank for puts. */
-static double fine_both_p2p(struct measure *measure, const struct task *task)
-{
-    int bytes = (int)task->bytes / task->count;
-    double seconds = 0;
-    for (int i = 0; i < task->repeats; i++) {
-        size_t place = next_place(measure, task);
-        for (int k = 0; k < task->count; k++)
-            MPI_Irecv(measure->recv_buffer + place + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner,
-                      FINE_DATA_TAG + k, measure->comm, &fine_requests[k]);
-        measure_meet(measure, task);
-        double begin_s = clock_now_s();
-        for (int k = 0; k < task->count; k++)
-            MPI_Isend(measure->send_buffer + place + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner,
-                      FINE_DATA_TAG + k, measure->comm, &fine_requests[task->count + k]);
-        MPI_Waitall(2 * task->count, fine_requests, fine_statuses);
-        seconds += clock_now_s() - begin_s;
-    }
-    return seconds / task->repeats;
-}
-
-static double fine_both_rma(struct measure *measure, const struct task *task)
-{
-    int bytes = (int)task->bytes / task->count;
-    double seconds = 0;
-    for (int i = 0; i < task->repeats; i++) {
-        size_t place = next_place(measure, task), turns = fine_window_bytes / task->bytes;
-        size_t target = place / task->bytes % turns * task->bytes;
-        measure_meet(measure, task);
-        double begin_s = clock_now_s();
-        for (int k = 0; k < task->count; k++) {
-            size_t at = (size_t)k * (size_t)bytes;
-            MPI_Put(measure->send_buffer + place + at, bytes, MPI_BYTE, task->partner, (MPI_Aint)(target + at), bytes,
-                    MPI_BYTE, fine_window);
-        }
-        MPI_Win_flush(task->partner, fine_window);
-        seconds += clock_now_s() - begin_s;
-        measure_meet(measure, task); /* some MPIs put only while the target is inside MPI */
-    }
-    return seconds / task->repeats;
-}
-
-#if MPI_VERSION >= 4
-
 /* Moves all requests once: receives first, then sends. Returns the seconds of it. */
 static double move(const struct measure *measure, const struct task *task)
 {
@@ -307,7 +299,7 @@ static double move(const struct measure *measure, const struct task *task)
 static double fine_both_partitioned(struct measure *measure, const struct task *task)
 {
     MPI_Count bytes = (MPI_Count)task->bytes / task->count;
-    size_t place = next_place(measure, task);
+    size_t place = measure_place(measure, task->bytes);
     double seconds = 0;
     for (int k = 0; k < task->count; k++) {
         size_t at = place + (size_t)k * (size_t)bytes;
@@ -324,87 +316,60 @@ static double fine_both_partitioned(struct measure *measure, const struct task *
     return seconds / task->repeats;
 }
 
-#else
-
-static double fine_both_partitioned(struct measure *measure, const struct task *task)
-{
-    (void)measure;
-    (void)task;
-    return 0;
-}
-
 #endif
 
-/* What a thread sends: messages first to end - 1 of the task. */
+/* The second thread of a sender, which posts the second half of the messages. */
 struct half {
-    struct measure *measure;
+    const struct measure *measure;
     const struct task *task;
-    char *data;
-    int first, end;
-    int repeats;          /* of the second thread */
-    atomic_int *told;     /* number of the repetition that may be sent; the second thread waits for it */
-    atomic_int *finished; /* number of the repetition that the second thread has posted */
+    const char *data;
+    atomic_int told;     /* number of the repetition that may be sent; the thread waits for it */
+    atomic_int finished; /* number of the repetition that it has posted */
 };
-
-static void post(const struct half *half)
-{
-    const struct task *task = half->task;
-    int bytes = (int)task->bytes / task->count;
-    for (int i = half->first; i < half->end; i++)
-        MPI_Isend(half->data + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + i,
-                  half->measure->comm, &fine_requests[i]);
-}
 
 static void *post_beside(void *context)
 {
-    const struct half *half = context;
-    for (int i = 1; i <= half->repeats; i++) {
-        while (atomic_load(half->told) < i)
+    struct half *half = context;
+    for (int i = 1; i <= half->task->repeats; i++) {
+        while (atomic_load(&half->told) < i)
             sched_yield();
-        post(half);
-        atomic_store(half->finished, i);
+        fine_post_sends(half->measure, half->task, half->data, half->task->count / 2, half->task->count, fine_requests);
+        atomic_store(&half->finished, i);
     }
     return NULL;
 }
 
-static void send_alone(struct measure *measure, const struct task *task, char *data)
+/* Sends by one thread, or by two, of which this one waits for all messages, so that no other thread is inside MPI
+ * meanwhile. */
+static void send_all(struct measure *measure, const struct task *task, const char *data)
 {
-    const struct half all = {.measure = measure, .task = task, .data = data, .end = task->count};
-    for (int i = 0; i < task->repeats; i++) {
-        fine_await(measure, task);
-        post(&all);
-        MPI_Waitall(task->count, fine_requests, fine_statuses);
-    }
-}
-
-/* Sends by two threads, of which this one waits for all messages, so that no other thread is inside MPI meanwhile. */
-static void send_by_two(struct measure *measure, const struct task *task, char *data)
-{
-    atomic_int told = 0, finished = 0;
-    struct half second = {measure, task, data, task->count / 2, task->count, task->repeats, &told, &finished};
-    const struct half first = {.measure = measure, .task = task, .data = data, .end = task->count / 2};
+    bool by_two = task->mode == THREADS;
+    struct half second = {.measure = measure, .task = task, .data = data};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, post_beside, &second) != 0)
+    if (by_two && pthread_create(&thread, NULL, post_beside, &second) != 0)
         abort_all("the second thread cannot be started");
     for (int i = 1; i <= task->repeats; i++) {
         fine_await(measure, task);
-        atomic_store(&told, i);
-        post(&first);
-        while (atomic_load(&finished) < i)
+        atomic_store(&second.told, i);
+        fine_post_sends(measure, task, data, 0, by_two ? task->count / 2 : task->count, fine_requests);
+        while (by_two && atomic_load(&second.finished) < i)
             sched_yield();
         MPI_Waitall(task->count, fine_requests, fine_statuses);
     }
-    pthread_join(thread, NULL);
+    if (by_two)
+        pthread_join(thread, NULL);
 }
 
-static double receive(struct measure *measure, const struct task *task, char *data)
+static double fine_p2p(struct measure *measure, const struct task *task)
 {
-    int bytes = (int)task->bytes / task->count;
+    char *data = measure_data(measure, task, task->bytes);
     double seconds = 0;
+    if (task->is_first) {
+        send_all(measure, task, data);
+        return 0;
+    }
     for (int i = 0; i < task->repeats; i++) {
-        for (int k = 0; k < task->count; k++)
-            MPI_Irecv(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, FINE_DATA_TAG + k,
-                      measure->comm, &fine_requests[k]);
+        fine_post_receives(measure, task, data);
         double begin_s = clock_now_s();
         fine_tell(measure, task);
         MPI_Waitall(task->count, fine_requests, fine_statuses);
@@ -413,64 +378,40 @@ static double receive(struct measure *measure, const struct task *task, char *da
     return seconds / task->repeats;
 }
 
-static double put(struct measure *measure, const struct task *task, const char *data)
+static double fine_rma(struct measure *measure, const struct task *task)
 {
-    int bytes = (int)task->bytes / task->count;
+    const char *data = measure_data(measure, task, task->bytes);
     double seconds = 0;
+    if (!task->is_first) {
+        fine_tell(measure, task);
+        fine_await(measure, task);
+        return 0;
+    }
     fine_await(measure, task);
     for (int i = 0; i < task->repeats; i++) {
         double begin_s = clock_now_s();
-        for (int k = 0; k < task->count; k++)
-            MPI_Put(data + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, task->partner, (MPI_Aint)k * bytes, bytes,
-                    MPI_BYTE, fine_window);
-        MPI_Win_flush(task->partner, fine_window);
+        fine_put_all(task, data, 0);
         seconds += clock_now_s() - begin_s;
     }
     fine_tell(measure, task);
     return seconds / task->repeats;
 }
 
-static double exchange_by_rma(struct measure *measure, const struct task *task, const char *data)
-{
-    if (task->is_first)
-        return put(measure, task, data);
-    fine_tell(measure, task);
-    fine_await(measure, task);
-    return 0;
-}
-
-/* Returns the place of the next message among those of this rank. */
-static char *next_data(struct measure *measure, const struct task *task)
-{
-    size_t place;
-    measure_places(measure, task->bytes, 1, &place);
-    return (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
-}
-
 static double fine_exchange(struct measure *measure, const struct task *task)
 {
-    switch ((enum fine_mode)task->mode) {
-    case RMA:
-        return exchange_by_rma(measure, task, next_data(measure, task));
-    case PARTITIONED:
-        return fine_partitioned(measure, task, next_data(measure, task));
-    case EARLY:
-        return fine_early(measure, task, next_data(measure, task));
-    case BOTH_PARTITIONED:
-        return fine_both_partitioned(measure, task);
-    case BOTH_P2P:
-        return fine_both_p2p(measure, task);
-    case BOTH_RMA:
-        return fine_both_rma(measure, task);
-    case P2P:
-    case THREADS:
-    case FINE_N_MODES:
-        break;
-    }
-    if (!task->is_first)
-        return receive(measure, task, next_data(measure, task));
-    (task->mode == THREADS ? send_by_two : send_alone)(measure, task, next_data(measure, task));
-    return 0;
+    static double (*const ways[FINE_N_MODES])(struct measure *, const struct task *) = {
+        [P2P] = fine_p2p,
+        [THREADS] = fine_p2p,
+        [RMA] = fine_rma,
+        [BOTH_P2P] = fine_both_p2p,
+        [BOTH_RMA] = fine_both_rma,
+#if HAS_PARTITIONED
+        [PARTITIONED] = fine_partitioned,
+        [EARLY] = fine_early,
+        [BOTH_PARTITIONED] = fine_both_partitioned,
+#endif
+    };
+    return ways[task->mode](measure, task);
 }
 
 const struct benchmark_program fine_program = {

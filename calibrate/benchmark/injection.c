@@ -24,19 +24,16 @@ static size_t n_pairs_max;
 static char injection_name[32];
 
 /* Returns the node with the most ranks. */
-static uint32_t largest_node(const struct placement *placement, size_t *n_senders)
+static uint32_t largest_node(const struct placement *placement)
 {
     uint32_t largest = placement->node[0];
-    *n_senders = 0;
+    size_t most = 0;
     for (size_t i = 0; i < placement->n_ranks; i++) {
-        bool counted = false;
-        for (size_t j = 0; j < i && !counted; j++)
-            counted = placement->node[j] == placement->node[i];
         size_t n = 0;
-        for (size_t j = i; j < placement->n_ranks && !counted; j++)
+        for (size_t j = i; j < placement->n_ranks; j++) /* all of them where i is the first */
             n += placement->node[j] == placement->node[i];
-        if (n > *n_senders) {
-            *n_senders = n;
+        if (n > most) {
+            most = n;
             largest = placement->node[i];
         }
     }
@@ -60,8 +57,8 @@ static int compare_receivers(const void *left, const void *right)
 /* Leaves n_pairs_max = 0 where the job is on one node. */
 static void make_pairs(const struct placement *placement)
 {
-    size_t n_senders, n_receivers = 0, n = placement->n_ranks;
-    uint32_t node = largest_node(placement, &n_senders);
+    size_t n_receivers = 0, n = placement->n_ranks;
+    uint32_t node = largest_node(placement);
     struct receiver *receivers = xcalloc(n, sizeof *receivers);
     injection_pairs = xcalloc(n, sizeof *injection_pairs);
     for (size_t i = 0; i < n; i++) {

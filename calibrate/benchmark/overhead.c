@@ -36,7 +36,7 @@ static double clock_cost_s(void)
 }
 
 /* Sends one message and returns what its MPI_Isend took. */
-static double overhead_send_one(struct measure *measure, const struct task *task, const char *data)
+static double overhead_send_one(struct measure *measure, const struct task *task, char *data)
 {
     MPI_Request request;
     MPI_Recv(NULL, 0, MPI_BYTE, task->partner, OVERHEAD_GO_TAG, measure->comm, MPI_STATUS_IGNORE);
@@ -63,10 +63,8 @@ static double overhead_exchange(struct measure *measure, const struct task *task
 {
     double cost_s = clock_cost_s(), seconds[OVERHEAD_REPEATS_MAX];
     for (int i = -OVERHEAD_WARM_UPS; i < task->repeats; i++) {
-        size_t place;
-        measure_places(measure, task->bytes, 1, &place);
-        double call_s = task->is_first ? overhead_send_one(measure, task, measure->send_buffer + place)
-                                       : overhead_receive_one(measure, task, measure->recv_buffer + place);
+        char *data = measure_data(measure, task, task->bytes);
+        double call_s = (task->is_first ? overhead_send_one : overhead_receive_one)(measure, task, data);
         if (i >= 0)
             seconds[i] = call_s > cost_s + CALL_MIN_S ? call_s - cost_s : CALL_MIN_S;
     }

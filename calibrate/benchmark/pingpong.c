@@ -41,8 +41,7 @@ static void pingpong_list(const struct measure *measure, struct item_list *list)
 static void pingpong_round_trips(struct measure *measure, const struct task *task, int bytes, int n)
 {
     for (int i = 0; i < n; i++) {
-        size_t place;
-        measure_places(measure, (uint64_t)bytes, 1, &place);
+        size_t place = measure_place(measure, (uint64_t)bytes);
         if (task->is_first)
             MPI_Send(measure->send_buffer + place, bytes, MPI_BYTE, task->partner, PINGPONG_DATA_TAG, measure->comm);
         MPI_Recv(measure->recv_buffer + place, bytes, MPI_BYTE, task->partner, PINGPONG_DATA_TAG, measure->comm,

@@ -84,12 +84,11 @@ static double transfers(struct measure *measure, const struct task *task, int n,
 {
     double seconds[PROGRESS_REPEATS_MAX];
     for (int i = 0; i < n; i++) {
-        size_t place;
-        measure_places(measure, task->bytes, 1, &place);
+        char *data = measure_data(measure, task, task->bytes);
         if (task->is_first)
-            progress_send_one(measure, task, measure->send_buffer + place);
+            progress_send_one(measure, task, data);
         else
-            seconds[i] = progress_receive_one(measure, task, measure->recv_buffer + place, compute_s);
+            seconds[i] = progress_receive_one(measure, task, data, compute_s);
     }
     return task->is_first ? 0 : unsorted_median(seconds, (size_t)n);
 }

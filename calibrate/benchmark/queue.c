@@ -125,16 +125,14 @@ static double receive_unexpected(struct measure *measure, const struct task *tas
 
 static double queue_exchange(struct measure *measure, const struct task *task)
 {
-    size_t place;
-    measure_places(measure, (uint64_t)task->count * QUEUE_MESSAGE_BYTES, 1, &place);
-    char *sent = measure->send_buffer + place, *received = measure->recv_buffer + place;
+    char *data = measure_data(measure, task, (uint64_t)task->count * QUEUE_MESSAGE_BYTES);
     bool posted = task->mode == POSTED_INORDER || task->mode == POSTED_REVERSED;
     double seconds = 0;
     for (int i = 0; i < task->repeats; i++)
         if (task->is_first)
-            (posted ? send_posted : send_unexpected)(measure, task, sent);
+            (posted ? send_posted : send_unexpected)(measure, task, data);
         else
-            seconds += (posted ? receive_posted : receive_unexpected)(measure, task, received);
+            seconds += (posted ? receive_posted : receive_unexpected)(measure, task, data);
     return seconds / task->repeats;
 }
 

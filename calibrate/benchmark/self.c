@@ -28,8 +28,7 @@ static void send_to_self(struct measure *measure, const struct task *task, int n
     for (int i = 0; i < n; i++) {
         MPI_Request requests[2];
         MPI_Status statuses[2];
-        size_t place;
-        measure_places(measure, task->bytes, 1, &place);
+        size_t place = measure_place(measure, task->bytes);
         MPI_Isend(measure->send_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, SELF_DATA_TAG, measure->comm,
                   &requests[0]);
         MPI_Irecv(measure->recv_buffer + place, (int)task->bytes, MPI_BYTE, task->partner, SELF_DATA_TAG, measure->comm,

@@ -170,15 +170,9 @@ static int open_results(const struct finegrain_request *request, struct results 
 /* Gives the files their names where all is well, else throws them away. */
 static int close_results(struct results *results, int result, struct error *error)
 {
-    if (results->raw_is_open && result == 0)
-        result = output_file_commit(&results->raw, error);
-    else if (results->raw_is_open)
-        output_file_discard(&results->raw);
-    if (results->output_is_open && result == 0)
-        result = output_file_commit(&results->output, error);
-    else if (results->output_is_open)
-        output_file_discard(&results->output);
-    return result;
+    if (results->raw_is_open)
+        result = output_file_end(&results->raw, result, error);
+    return results->output_is_open ? output_file_end(&results->output, result, error) : result;
 }
 
 /* Measures and writes. Returns 0, or -1 with the reason, and the exit code. */

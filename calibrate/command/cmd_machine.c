@@ -19,6 +19,7 @@
 #include "share/base/output_file.h"
 #include "calibrate/fit/verdict.h"
 #include "share/base/installation.h"
+#include "share/base/one_of.h"
 #include "share/base/terminal.h"
 #include "calibrate/plot/plot.h"
 #include "share/base/json.h"
@@ -101,35 +102,24 @@ static int subject_read(const char *name, const char *database, const char *raw,
 
 /* Units that give readable numbers; the first that fits counts. */
 static const struct readable {
-    const char *quantity; /* NULL: any */
     const char *unit;
     const char *shown;
     double factor;
+    const char *quantities[6]; /* NULL behind the last; none: of any */
 } readable[] = {
-    {"queue_step", "s", "ns", 1e9},
-    {"queue_step_unexpected", "s", "ns", 1e9},
-    {"gamma", "s", "ns", 1e9},
-    {"buffer", "B", "kB", 1e-3},
-    {"burst", "B", "kB", 1e-3},
-    {"backlog", "B", "kB", 1e-3},
-    {"backlog_pair", "B", "kB", 1e-3},
-    {"overhead_send", "s", "ns", 1e9},
-    {"overhead_receive", "s", "ns", 1e9},
-    {"drift_small", "1", "%", 100},
-    {"drift_large", "1", "%", 100},
-    {"disturbed", "1", "%", 100},
-    {"waited", "1", "%", 100},
-    {"steal", "1", "%", 100},
-    {NULL, "s/B", "ns/B", 1e9},
-    {NULL, "s", "us", 1e6},
-    {NULL, "B/s", "GB/s", 1e-9},
+    {"s", "ns", 1e9, {"queue_step", "queue_step_unexpected", "gamma", "overhead_send", "overhead_receive"}},
+    {"B", "kB", 1e-3, {"buffer", "burst", "backlog", "backlog_pair"}},
+    {"1", "%", 100, {"drift_small", "drift_large", "disturbed", "waited", "steal"}},
+    {"s/B", "ns/B", 1e9, {NULL}},
+    {"s", "us", 1e6, {NULL}},
+    {"B/s", "GB/s", 1e-9, {NULL}},
 };
 
 static struct readable readable_find(const struct machine_parameter *row)
 {
     for (size_t i = 0; i < sizeof readable / sizeof readable[0]; i++)
         if (strcmp(row->unit, readable[i].unit) == 0 &&
-            (readable[i].quantity == NULL || strcmp(row->quantity, readable[i].quantity) == 0))
+            (readable[i].quantities[0] == NULL || word_is_one_of(row->quantity, readable[i].quantities)))
             return readable[i];
     return (struct readable){.unit = row->unit, .shown = row->unit, .factor = 1};
 }

@@ -33,7 +33,6 @@
 struct finegrain_measure {
     const struct finegrain_config *config;
     const struct arrivals *arrivals;
-    const struct part_transport *transport; /* of the parts */
     struct exchange whole, fine;
     struct pool *pool;
     MPI_Comm control;
@@ -52,7 +51,6 @@ enum told_time { TOLD_SECONDS, TOLD_LAST_ARRIVAL, TOLD_LAST_ARRIVED, TOLD_DELAY,
 struct iteration {
     struct finegrain_measure *measure;
     struct exchange *exchange;
-    const struct part_transport *transport;
     uint64_t number; /* of the arrivals */
     uint64_t stamp;  /* of the content */
     bool verifies;
@@ -70,13 +68,13 @@ static void fill_own(void *context, size_t thread)
 static void part_ready(void *context, size_t part)
 {
     const struct iteration *iteration = context;
-    iteration->transport->ready(iteration->exchange, part);
+    iteration->exchange->transport->ready(iteration->exchange, part);
 }
 
 static void part_complete(void *context, size_t part)
 {
     const struct iteration *iteration = context;
-    iteration->transport->complete(iteration->exchange, part);
+    iteration->exchange->transport->complete(iteration->exchange, part);
 }
 
 /* Waits until all ranks are here, and returns when they start, on this rank's clock. */
@@ -85,11 +83,11 @@ static double agree(const struct finegrain_measure *measure)
     MPI_Request request;
     double start_s = 0;
     MPI_Ibarrier(measure->control, &request);
-    exchange_wait(1, &request);
+    wait_yielding(1, &request);
     if (measure->rank == 0)
         start_s = clock_now_s() + measure->lead_s;
     MPI_Ibcast(&start_s, 1, MPI_DOUBLE, 0, measure->control, &request);
-    exchange_wait(1, &request);
+    wait_yielding(1, &request);
     return start_s - measure->offset_s;
 }
 
@@ -134,7 +132,7 @@ static int verify(const struct iteration *iteration, struct error *error)
         differs = at < config->bytes;
         if (differs)
             error_set(error, "rank %d: byte %zu of buffer %zu from rank %d is wrong after a%s iteration", measure->rank,
-                      at, i, from, iteration->transport->ready != NULL ? " fine-grained" : " BSP");
+                      at, i, from, iteration->exchange->transport->ready != NULL ? " fine-grained" : " BSP");
     }
     return finegrain_agree(measure, differs ? -1 : 0, error);
 }
@@ -143,7 +141,7 @@ static int verify(const struct iteration *iteration, struct error *error)
 static int run_iteration(struct iteration *iteration, double *told, struct error *error)
 {
     struct finegrain_measure *measure = iteration->measure;
-    const struct part_transport *transport = iteration->transport;
+    const struct part_transport *transport = iteration->exchange->transport;
     const struct pool_work work = {.arrived = iteration->verifies ? fill_own : NULL,
                                    .ready = transport->ready != NULL ? part_ready : NULL,
                                    .complete = transport->complete != NULL ? part_complete : NULL,
@@ -166,7 +164,6 @@ static struct iteration iteration_of(struct finegrain_measure *measure, uint64_t
 {
     return (struct iteration){.measure = measure,
                               .exchange = is_fine ? &measure->fine : &measure->whole,
-                              .transport = is_fine ? measure->transport : &bsp_transport,
                               .number = number,
                               .stamp = 2 * number + is_fine + 1,
                               .verifies = verifies};
@@ -207,7 +204,7 @@ static int run_items(struct finegrain_measure *measure, uint64_t trial, const si
     MPI_Request request;
     const void *own = measure->rank == 0 ? MPI_IN_PLACE : told;
     MPI_Ireduce(own, told, (int)(2 * iterations * TOLD_COUNT), MPI_DOUBLE, MPI_MAX, 0, measure->control, &request);
-    exchange_wait(1, &request);
+    wait_yielding(1, &request);
     return 0;
 }
 
@@ -298,7 +295,7 @@ static int measure_all(struct finegrain_measure *measure, struct error *error)
     if (result == 0)
         result = exchange_open(&measure->whole, measure->config, &bsp_transport, measure->sent, error);
     if (result == 0)
-        result = exchange_open(&measure->fine, measure->config, measure->transport, measure->sent, error);
+        result = exchange_open(&measure->fine, measure->config, transport_of(measure->config), measure->sent, error);
     if (result == 0)
         result = finegrain_measure_check(measure, error);
     if (result == 0 && measure->rank == 0)
@@ -310,8 +307,8 @@ static int measure_all(struct finegrain_measure *measure, struct error *error)
 
 static void release(struct finegrain_measure *measure)
 {
-    exchange_close(&measure->whole, &bsp_transport);
-    exchange_close(&measure->fine, measure->transport);
+    exchange_close(&measure->whole);
+    exchange_close(&measure->fine);
     pool_close(measure->pool);
     free(measure->sent);
     free(measure->cache);
@@ -323,7 +320,7 @@ static void release(struct finegrain_measure *measure)
 /* Returns 0, or -1 with the reason. All ranks refuse alike. */
 static int measure_with(const struct finegrain_config *config, int provided, struct refusal *refusal)
 {
-    struct finegrain_measure measure = {.config = config, .transport = transport_of(config)};
+    struct finegrain_measure measure = {.config = config};
     struct arrivals *arrivals = NULL;
     struct arrivals_request request;
     MPI_Comm_rank(MPI_COMM_WORLD, &measure.rank);

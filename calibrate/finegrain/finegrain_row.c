@@ -296,8 +296,7 @@ static int hear(void *context, enum child_stream stream, const char *line, bool 
     if (strncmp(line, MEASURE_NOTE, sizeof MEASURE_NOTE - 1) == 0) {
         take_note(hearing, line + sizeof MEASURE_NOTE - 1);
     } else if (stream == CHILD_OUT && whole && take_row(line, &sample)) {
-        array_grow(&samples->samples, samples->n, sizeof *samples->samples);
-        samples->samples[samples->n++] = sample;
+        ARRAY_ADD(samples->samples, samples->n, sample);
     } else if (strncmp(line, "trial,", 6) != 0) {
         fprintf(hearing->said, "%s\n", line);
     }

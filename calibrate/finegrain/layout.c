@@ -2,7 +2,8 @@
  * of a ring (section III-B). */
 #include "calibrate/finegrain/layout.h"
 
-struct byte_range layout_piece(struct byte_range whole, size_t n, size_t which)
+/* Returns piece `which` of n pieces of a range: all alike, the last one longer by the rest. */
+static struct byte_range layout_piece(struct byte_range whole, size_t n, size_t which)
 {
     size_t each = whole.bytes / n;
     return (struct byte_range){.begin = whole.begin + which * each,

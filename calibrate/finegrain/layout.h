@@ -12,9 +12,6 @@ struct byte_range {
     size_t begin, bytes;
 };
 
-/* Returns piece `which` of n pieces of a range that begins at begin: all alike, the last one longer by the rest. */
-struct byte_range layout_piece(struct byte_range whole, size_t n, size_t which);
-
 /* Returns the bytes of part k of K parts of a buffer. */
 struct byte_range layout_part(size_t buffer_bytes, size_t n_parts, size_t part);
 

@@ -5,7 +5,24 @@
 #include <stdlib.h>
 
 #include "calibrate/finegrain/layout.h"
+#include "calibrate/measure/measure.h"
 #include "share/base/memory.h"
+
+/* Returns the place of a part of a buffer among sent or received. */
+static size_t exchange_at(const struct exchange *exchange, size_t buffer, size_t part)
+{
+    return buffer * exchange->config->bytes + layout_part(exchange->config->bytes, exchange->parts, part).begin;
+}
+
+static int exchange_bytes(const struct exchange *exchange, size_t part)
+{
+    return (int)layout_part(exchange->config->bytes, exchange->parts, part).bytes;
+}
+
+static int exchange_tag(const struct exchange *exchange, size_t buffer, size_t part)
+{
+    return (int)(buffer * exchange->parts + part);
+}
 
 /* Sends a part as a message of its own, by MPI_Isend of the thread that is last in the part's bin. */
 
@@ -13,6 +30,11 @@
 static MPI_Request *of_part(struct exchange *exchange, size_t part)
 {
     return exchange->requests + 2 * exchange->config->peers * part;
+}
+
+static MPI_Request *sends_of(struct exchange *exchange, size_t part)
+{
+    return of_part(exchange, part) + exchange->config->peers;
 }
 
 static void p2p_begin(struct exchange *exchange)
@@ -25,39 +47,22 @@ static void p2p_begin(struct exchange *exchange)
 
 static void p2p_ready(struct exchange *exchange, size_t part)
 {
-    MPI_Request *sends = of_part(exchange, part) + exchange->config->peers;
     for (size_t i = 0; i < exchange->config->peers; i++)
         MPI_Isend(exchange->sent + exchange_at(exchange, i, part), exchange_bytes(exchange, part), MPI_BYTE,
-                  exchange->to[i], exchange_tag(exchange, i, part), exchange->comm, &sends[i]);
+                  exchange->to[i], exchange_tag(exchange, i, part), exchange->comm, &sends_of(exchange, part)[i]);
 }
 
 /* Waits for the part's sends and receives, so that they move while other threads compute. */
 static void p2p_complete(struct exchange *exchange, size_t part)
 {
-    exchange_wait((int)(2 * exchange->config->peers), of_part(exchange, part));
+    wait_yielding((int)(2 * exchange->config->peers), of_part(exchange, part));
 }
 
-const struct part_transport p2p_transport = {
+static const struct part_transport p2p_transport = {
     .n_requests_each = 2, .begin = p2p_begin, .ready = p2p_ready, .complete = p2p_complete};
 
 /* Sends a part by a persistent request, which is made once and started by the thread that is last in the part's
  * bin. */
-
-static size_t n_of_side(const struct exchange *exchange)
-{
-    return exchange->config->peers * exchange->parts;
-}
-
-/* Holds all receives, part by part, then all sends: one call starts all receives. */
-static MPI_Request *receives_of(struct exchange *exchange, size_t part)
-{
-    return exchange->requests + exchange->config->peers * part;
-}
-
-static MPI_Request *sends_of(struct exchange *exchange, size_t part)
-{
-    return receives_of(exchange, part) + n_of_side(exchange);
-}
 
 static int persistent_open_requests(struct exchange *exchange, struct error *error)
 {
@@ -67,7 +72,7 @@ static int persistent_open_requests(struct exchange *exchange, struct error *err
             size_t at = exchange_at(exchange, i, part);
             int bytes = exchange_bytes(exchange, part), tag = exchange_tag(exchange, i, part);
             MPI_Recv_init(exchange->received + at, bytes, MPI_BYTE, exchange->from[i], tag, exchange->comm,
-                          &receives_of(exchange, part)[i]);
+                          &of_part(exchange, part)[i]);
             MPI_Send_init(exchange->sent + at, bytes, MPI_BYTE, exchange->to[i], tag, exchange->comm,
                           &sends_of(exchange, part)[i]);
         }
@@ -76,7 +81,8 @@ static int persistent_open_requests(struct exchange *exchange, struct error *err
 
 static void persistent_begin(struct exchange *exchange)
 {
-    MPI_Startall((int)n_of_side(exchange), exchange->requests);
+    for (size_t part = 0; part < exchange->parts; part++)
+        MPI_Startall((int)exchange->config->peers, of_part(exchange, part));
 }
 
 static void persistent_ready(struct exchange *exchange, size_t part)
@@ -85,30 +91,17 @@ static void persistent_ready(struct exchange *exchange, size_t part)
         MPI_Start(&sends_of(exchange, part)[i]);
 }
 
-static void persistent_complete(struct exchange *exchange, size_t part)
-{
-    exchange_wait((int)exchange->config->peers, sends_of(exchange, part));
-    exchange_wait((int)exchange->config->peers, receives_of(exchange, part));
-}
-
-const struct part_transport persistent_transport = {.n_requests_each = 2,
-                                                    .open = persistent_open_requests,
-                                                    .begin = persistent_begin,
-                                                    .ready = persistent_ready,
-                                                    .complete = persistent_complete};
+static const struct part_transport persistent_transport = {.n_requests_each = 2,
+                                                           .open = persistent_open_requests,
+                                                           .begin = persistent_begin,
+                                                           .ready = persistent_ready,
+                                                           .complete = p2p_complete};
 
 /* Sends a part as a partition of MPI 4's partitioned communication. An MPI that has none is refused: parts sent in
  * another way would be measured under a name that is not theirs. Open MPI 5.0 has them before it is an MPI 4, and parts
  * of several threads hang in it. */
 
 #if MPI_VERSION >= 4
-
-#include <sched.h>
-
-static MPI_Request *sends(struct exchange *exchange)
-{
-    return exchange->requests + exchange->config->peers;
-}
 
 static int partitioned_open_requests(struct exchange *exchange, struct error *error)
 {
@@ -120,7 +113,7 @@ static int partitioned_open_requests(struct exchange *exchange, struct error *er
         MPI_Precv_init(exchange->received + at, (int)exchange->parts, bytes, MPI_BYTE, exchange->from[i], (int)i,
                        exchange->comm, MPI_INFO_NULL, &exchange->requests[i]);
         MPI_Psend_init((void *)(exchange->sent + at), (int)exchange->parts, bytes, MPI_BYTE, exchange->to[i], (int)i,
-                       exchange->comm, MPI_INFO_NULL, &sends(exchange)[i]);
+                       exchange->comm, MPI_INFO_NULL, &sends_of(exchange, 0)[i]);
     }
     return 0;
 }
@@ -133,36 +126,33 @@ static void partitioned_begin(struct exchange *exchange)
 static void partitioned_ready(struct exchange *exchange, size_t part)
 {
     for (size_t i = 0; i < exchange->config->peers; i++)
-        MPI_Pready((int)part, sends(exchange)[i]);
+        MPI_Pready((int)part, sends_of(exchange, 0)[i]);
 }
 
 /* Waits until the part has come from all peers. */
 static void partitioned_complete(struct exchange *exchange, size_t part)
 {
-    for (size_t i = 0; i < exchange->config->peers; i++) {
-        int arrived = 0;
-        for (;;) {
+    for (size_t i = 0; i < exchange->config->peers; i++)
+        for (int arrived = 0; !arrived;) {
             MPI_Parrived(exchange->requests[i], (int)part, &arrived);
-            if (arrived)
-                break;
-            sched_yield();
+            if (!arrived)
+                sched_yield();
         }
-    }
 }
 
 /* Waits for one after the other: MPICH 4.0's MPI_Testall takes the state of a partitioned request for an error. */
 static void partitioned_end(struct exchange *exchange)
 {
     for (size_t i = 0; i < 2 * exchange->config->peers; i++)
-        exchange_wait(1, &exchange->requests[i]);
+        wait_yielding(1, &exchange->requests[i]);
 }
 
-const struct part_transport partitioned_transport = {.n_requests_each = 2,
-                                                     .open = partitioned_open_requests,
-                                                     .begin = partitioned_begin,
-                                                     .ready = partitioned_ready,
-                                                     .complete = partitioned_complete,
-                                                     .end = partitioned_end};
+static const struct part_transport partitioned_transport = {.n_requests_each = 2,
+                                                            .open = partitioned_open_requests,
+                                                            .begin = partitioned_begin,
+                                                            .ready = partitioned_ready,
+                                                            .complete = partitioned_complete,
+                                                            .end = partitioned_end};
 
 #else
 
@@ -172,7 +162,7 @@ static int open_none(struct exchange *exchange, struct error *error)
     return error_set(error, "this MPI has no partitioned communication");
 }
 
-const struct part_transport partitioned_transport = {.n_requests_each = 2, .open = open_none};
+static const struct part_transport partitioned_transport = {.n_requests_each = 2, .open = open_none};
 
 #endif
 
@@ -234,13 +224,13 @@ static void fence_close(struct exchange *exchange)
         MPI_Win_free(&exchange->window);
 }
 
-const struct part_transport rma_fence_transport = {.needs_window = 1,
-                                                   .n_requests_each = 2,
-                                                   .open = open_window,
-                                                   .begin = fence_begin,
-                                                   .ready = put_part,
-                                                   .end = fence_end,
-                                                   .close = fence_close};
+static const struct part_transport rma_fence_transport = {.needs_window = 1,
+                                                          .n_requests_each = 2,
+                                                          .open = open_window,
+                                                          .begin = fence_begin,
+                                                          .ready = put_part,
+                                                          .end = fence_end,
+                                                          .close = fence_close};
 
 static int passive_open(struct exchange *exchange, struct error *error)
 {
@@ -277,7 +267,7 @@ static void passive_ready(struct exchange *exchange, size_t part)
 static void passive_complete(struct exchange *exchange, size_t part)
 {
     size_t peers = exchange->config->peers;
-    exchange_wait((int)peers, puts_of(exchange, part));
+    wait_yielding((int)peers, puts_of(exchange, part));
     MPI_Win_flush_all(exchange->window);
     if (atomic_fetch_sub(&exchange->n_pending, 1) != 1)
         return;
@@ -287,7 +277,7 @@ static void passive_complete(struct exchange *exchange, size_t part)
 
 static void passive_end(struct exchange *exchange)
 {
-    exchange_wait((int)(2 * exchange->config->peers), exchange->requests);
+    wait_yielding((int)(2 * exchange->config->peers), exchange->requests);
     MPI_Win_sync(exchange->window);
 }
 
@@ -299,47 +289,39 @@ static void passive_close(struct exchange *exchange)
     MPI_Win_free(&exchange->window);
 }
 
-const struct part_transport rma_passive_transport = {.needs_window = 1,
-                                                     .n_requests_each = 3,
-                                                     .open = passive_open,
-                                                     .begin = passive_begin,
-                                                     .ready = passive_ready,
-                                                     .complete = passive_complete,
-                                                     .end = passive_end,
-                                                     .close = passive_close};
+static const struct part_transport rma_passive_transport = {.needs_window = 1,
+                                                            .n_requests_each = 3,
+                                                            .open = passive_open,
+                                                            .begin = passive_begin,
+                                                            .ready = passive_ready,
+                                                            .complete = passive_complete,
+                                                            .end = passive_end,
+                                                            .close = passive_close};
 
 const struct part_transport *transport_of(const struct finegrain_config *config)
 {
-    switch ((enum finegrain_interface)config->interface) {
-    case FINEGRAIN_RMA:
-        return config->rma == FINEGRAIN_FENCE ? &rma_fence_transport : &rma_passive_transport;
-    case FINEGRAIN_PARTITIONED:
-        return &partitioned_transport;
-    case FINEGRAIN_PERSISTENT:
-        return &persistent_transport;
-    case FINEGRAIN_P2P:
-    case FINEGRAIN_INTERFACES:
-        break;
-    }
-    return &p2p_transport;
+    static const struct part_transport *const transports[FINEGRAIN_INTERFACES] = {
+        &p2p_transport, &rma_fence_transport, &partitioned_transport, &persistent_transport};
+    bool is_passive = config->interface == FINEGRAIN_RMA && config->rma == FINEGRAIN_PASSIVE;
+    return is_passive ? &rma_passive_transport : transports[config->interface];
 }
 
 /* Returns how many requests an exchange has room for. */
-static size_t n_requests_of(const struct exchange *exchange, const struct part_transport *transport)
+static size_t n_requests_of(const struct exchange *exchange)
 {
-    return exchange->config->peers * exchange->parts * transport->n_requests_each;
+    return exchange->config->peers * exchange->parts * exchange->transport->n_requests_each;
 }
 
 /* Allocates on this rank. */
-static void allocate(struct exchange *exchange, const struct part_transport *transport)
+static void allocate(struct exchange *exchange)
 {
-    size_t peers = exchange->config->peers, n_requests = n_requests_of(exchange, transport);
+    size_t peers = exchange->config->peers, n_requests = n_requests_of(exchange);
     exchange->to = xcalloc(peers, sizeof *exchange->to);
     exchange->from = xcalloc(peers, sizeof *exchange->from);
     exchange->requests = xcalloc(n_requests, sizeof *exchange->requests);
     for (size_t i = 0; i < n_requests; i++)
         exchange->requests[i] = MPI_REQUEST_NULL;
-    if (!transport->needs_window)
+    if (!exchange->transport->needs_window)
         exchange->received = xcalloc(peers, exchange->config->bytes);
     for (size_t i = 0; i < peers; i++) {
         int distance = layout_distance(i, exchange->size);
@@ -359,62 +341,36 @@ static int tag_most(MPI_Comm comm)
 int exchange_open(struct exchange *exchange, const struct finegrain_config *config,
                   const struct part_transport *transport, const char *sent, struct error *error)
 {
-    *exchange = (struct exchange){
-        .config = config, .parts = transport->whole ? 1 : config->parts, .sent = sent, .window = MPI_WIN_NULL};
+    *exchange = (struct exchange){.config = config,
+                                  .transport = transport,
+                                  .parts = transport->whole ? 1 : config->parts,
+                                  .sent = sent,
+                                  .window = MPI_WIN_NULL};
     MPI_Comm_dup(MPI_COMM_WORLD, &exchange->comm);
     MPI_Comm_rank(exchange->comm, &exchange->rank);
     MPI_Comm_size(exchange->comm, &exchange->size);
     if (config->peers * config->parts > (uint64_t)tag_most(exchange->comm))
         return error_set(error, "--peers times --parts: expected at most %d, the largest tag of this MPI",
                          tag_most(exchange->comm));
-    allocate(exchange, transport);
+    allocate(exchange);
     return transport->open != NULL ? transport->open(exchange, error) : 0;
 }
 
-void exchange_close(struct exchange *exchange, const struct part_transport *transport)
+void exchange_close(struct exchange *exchange)
 {
     if (exchange->config == NULL)
         return;
-    if (transport->close != NULL)
-        transport->close(exchange);
-    for (size_t i = 0; exchange->requests != NULL && i < n_requests_of(exchange, transport); i++)
+    if (exchange->transport->close != NULL)
+        exchange->transport->close(exchange);
+    for (size_t i = 0; exchange->requests != NULL && i < n_requests_of(exchange); i++)
         if (exchange->requests[i] != MPI_REQUEST_NULL) /* persistent */
             MPI_Request_free(&exchange->requests[i]);
-    if (!transport->needs_window)
+    if (!exchange->transport->needs_window)
         free(exchange->received);
     free(exchange->to);
     free(exchange->from);
     free(exchange->requests);
     MPI_Comm_free(&exchange->comm);
-}
-
-size_t exchange_at(const struct exchange *exchange, size_t buffer, size_t part)
-{
-    return buffer * exchange->config->bytes + layout_part(exchange->config->bytes, exchange->parts, part).begin;
-}
-
-int exchange_bytes(const struct exchange *exchange, size_t part)
-{
-    return (int)layout_part(exchange->config->bytes, exchange->parts, part).bytes;
-}
-
-int exchange_tag(const struct exchange *exchange, size_t buffer, size_t part)
-{
-    return (int)(buffer * exchange->parts + part);
-}
-
-void exchange_wait(int n, MPI_Request *requests)
-{
-    int done = 0;
-    for (;;) {
-        if (n == 1)
-            MPI_Test(requests, &done, MPI_STATUS_IGNORE);
-        else
-            MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
-        if (done)
-            return;
-        sched_yield();
-    }
 }
 
 /* BSP, what fine-grained messaging is compared with: the main thread sends whole buffers when all threads have

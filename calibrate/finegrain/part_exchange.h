@@ -10,10 +10,13 @@
 
 #include "calibrate/finegrain/finegrain_config.h"
 
+struct part_transport;
+
 struct exchange {
     const struct finegrain_config *config;
-    size_t parts;  /* of a buffer */
-    MPI_Comm comm; /* of this exchange alone */
+    const struct part_transport *transport; /* of the parts */
+    size_t parts;                           /* of a buffer */
+    MPI_Comm comm;                          /* of this exchange alone */
     int rank, size;
     int *to, *from;        /* [peers] the rank that gets buffer i, and the one that sends it */
     const char *sent;      /* [peers][bytes] borrowed */
@@ -38,8 +41,7 @@ struct part_transport {
     void (*close)(struct exchange *exchange); /* NULL: nothing was made */
 };
 
-extern const struct part_transport bsp_transport, p2p_transport, persistent_transport, partitioned_transport,
-    rma_fence_transport, rma_passive_transport;
+extern const struct part_transport bsp_transport;
 
 /* Returns how the parts of a config are sent. */
 const struct part_transport *transport_of(const struct finegrain_config *config);
@@ -48,16 +50,6 @@ const struct part_transport *transport_of(const struct finegrain_config *config)
  * reason on all ranks. */
 int exchange_open(struct exchange *exchange, const struct finegrain_config *config,
                   const struct part_transport *transport, const char *sent, struct error *error);
-void exchange_close(struct exchange *exchange, const struct part_transport *transport);
-
-/* Returns the place of a part of a buffer among sent or received. */
-size_t exchange_at(const struct exchange *exchange, size_t buffer, size_t part);
-/* Returns the bytes of a part. */
-int exchange_bytes(const struct exchange *exchange, size_t part);
-/* Returns the tag of a part of a buffer. */
-int exchange_tag(const struct exchange *exchange, size_t buffer, size_t part);
-
-/* Waits for requests without keeping a processor from others. */
-void exchange_wait(int n, MPI_Request *requests);
+void exchange_close(struct exchange *exchange);
 
 #endif

@@ -4,11 +4,11 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "calibrate/fit/fits.h"
 #include "calibrate/samples/samples.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 
 /* Welford's running mean and sum of squares. */
 struct moments {
@@ -60,22 +60,12 @@ void drift_find(const struct samples *samples, struct drift *drift)
     };
 }
 
-static bool begins_with_any(const char *quantity, const char *const *beginnings)
-{
-    for (; *beginnings != NULL; beginnings++)
-        if (strncmp(quantity, *beginnings, strlen(*beginnings)) == 0)
-            return true;
-    return false;
-}
-
 /* Returns by what share a value of that quantity drifts; 0 if it does not. */
 static double deviation_of(const struct drift *drift, const char *quantity)
 {
-    static const char *const of_processor[] = {"tau", "gamma", "queue_step", "overhead", NULL};
-    static const char *const of_memory[] = {"bw", "injection", "delta", NULL};
-    if (begins_with_any(quantity, of_processor))
+    if (BEGINS_WITH_ONE_OF(quantity, "tau", "gamma", "queue_step", "overhead"))
         return drift->small;
-    return begins_with_any(quantity, of_memory) ? drift->large : 0;
+    return BEGINS_WITH_ONE_OF(quantity, "bw", "injection", "delta") ? drift->large : 0;
 }
 
 static void drift_widen(const struct drift *drift, struct machine_parameter *row)

@@ -54,11 +54,18 @@ struct wanted {
     uint64_t n; /* ranks that send */
 };
 
-static bool is_wanted(const struct wanted *wanted, enum variant variant, const struct sample *sample)
+/* Goes on to the next set of a variant that is wanted; returns false where there is none. */
+static bool next_wanted(const struct samples *samples, const struct wanted *wanted, enum variant variant,
+                        struct sample_set *set)
 {
-    return sample->variant == variant && sample->n == wanted->n && sample->count > 0 &&
-           (wanted->protocol == PROTOCOL_ANY ||
-            machine_protocol_of(wanted->protocols, sample->bytes / sample->count) == wanted->protocol);
+    while (samples_next(samples, BENCHMARK_FINE, wanted->level, set)) {
+        const struct sample *sample = &samples->samples[set->first];
+        if (sample->variant == variant && sample->n == wanted->n && sample->count > 0 &&
+            (wanted->protocol == PROTOCOL_ANY ||
+             machine_protocol_of(wanted->protocols, sample->bytes / sample->count) == wanted->protocol))
+            return true;
+    }
+    return false;
 }
 
 /* Takes a pair of numbers of messages if it shows more than what is known. */
@@ -83,15 +90,11 @@ static struct message_cost find_cost(const struct fit *fit, const struct wanted 
     const struct samples *samples = fit->samples;
     struct sample_set few = {.n = 0};
     struct message_cost cost = {.more = 0};
-    for (struct sample_set set = {0}; samples_next(samples, BENCHMARK_FINE, wanted->level, &set);) {
-        const struct sample *sample = &samples->samples[set.first];
-        if (!is_wanted(wanted, variant, sample))
-            continue;
-        if (few.n == 0 || samples->samples[few.first].bytes != sample->bytes)
+    for (struct sample_set set = {0}; next_wanted(samples, wanted, variant, &set);)
+        if (few.n == 0 || samples->samples[few.first].bytes != samples->samples[set.first].bytes)
             few = set;
         else
             take_pair(fit, few, set, &cost);
-    }
     return cost;
 }
 
@@ -119,13 +122,9 @@ static void append_early(const struct fit *fit, const struct wanted *wanted)
 {
     struct line_value early = {0, NAN, NAN};
     size_t n_samples = 0;
-    for (struct sample_set set = {0}; samples_next(fit->samples, BENCHMARK_FINE, wanted->level, &set);) {
-        const struct sample *shortest = &fit->samples->samples[set.first];
-        if (!is_wanted(wanted, VARIANT_EARLY, shortest))
-            continue;
-        early.value = shortest->seconds < EARLY_S ? 1 : early.value;
-        n_samples += set.n;
-    }
+    for (struct sample_set set = {0}; next_wanted(fit->samples, wanted, VARIANT_EARLY, &set); n_samples += set.n)
+        if (fit->samples->samples[set.first].seconds < EARLY_S) /* the shortest */
+            early.value = 1;
     if (n_samples >= FINE_SAMPLES_MIN)
         fit_row(fit->machine, wanted->level, wanted->protocol, "partitions_early", MACHINE_NO_N, early, n_samples,
                 "parrived");
@@ -153,9 +152,8 @@ static bool find_largest(const struct samples *samples, const struct wanted *wan
                          struct sample_set *largest)
 {
     largest->n = 0;
-    for (struct sample_set set = {0}; samples_next(samples, BENCHMARK_FINE, wanted->level, &set);)
-        if (is_wanted(wanted, variant, &samples->samples[set.first]) &&
-            (largest->n == 0 || samples->samples[set.first].bytes >= samples->samples[largest->first].bytes))
+    for (struct sample_set set = {0}; next_wanted(samples, wanted, variant, &set);)
+        if (largest->n == 0 || samples->samples[set.first].bytes >= samples->samples[largest->first].bytes)
             *largest = set;
     return largest->n >= FINE_SAMPLES_MIN;
 }

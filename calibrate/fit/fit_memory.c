@@ -285,8 +285,7 @@ static int gather_step(struct fit_memory_side *side, uint32_t n, struct error *e
         return 0;
     if (found < N_MEASURED)
         return lacks(side, missing, n, "computation_alone, computation and message of each number of cores", error);
-    array_grow(&side->at, side->n_steps, sizeof *side->at);
-    side->at[side->n_steps++] = at;
+    ARRAY_ADD(side->at, side->n_steps, at);
     return 0;
 }
 
@@ -471,7 +470,7 @@ static void say_loss(const struct fit_memory_side *side, int which, FILE *remark
         snprintf(interval, sizeof interval, "in 95 %% %.4g to %.4g%s", loss->low * 1e-6, loss->high * 1e-6,
                  loss->low <= 0 && loss->high >= 0 ? ", maybe none" : "");
     fit_note(remarks, "%s: from n = %.0f to %.0f, a core more takes %.4g MB/s of both together (%s): %s",
-             level_text(side->level), begin, end, loss->value * 1e-6, memory_quantities[parameter].name, interval);
+             level_text(side->level), begin, end, loss->value * 1e-6, memory_quantity_name[parameter], interval);
 }
 
 static void append_rows(struct fit_memory_side *side, size_t n_launches, struct machine *machine)
@@ -489,7 +488,7 @@ static void append_rows(struct fit_memory_side *side, size_t n_launches, struct 
             value.low = fmax(floor(value.low), 1);
             value.high = fmin(ceil(value.high), side->at[side->n_steps - 1].n);
         }
-        fit_row(machine, side->level, PROTOCOL_ANY, memory_quantities[i].name, MACHINE_NO_N, value, n_samples,
+        fit_row(machine, side->level, PROTOCOL_ANY, memory_quantity_name[i], MACHINE_NO_N, value, n_samples,
                 side->samples->cpu_copy ? "cpu-copy" : "memory");
         if (i == MEMORY_LOSS_LEFT || i == MEMORY_LOSS_RIGHT)
             side->losses[i - MEMORY_LOSS_LEFT] = value;

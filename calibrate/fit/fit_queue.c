@@ -62,14 +62,14 @@ static void steps_append(struct steps *steps, uint64_t depth, const struct diffe
     if (!isfinite(time->value_s))
         return;
     double n = (double)depth, more_steps = n * (n + 1) / 2 - n;
-    array_grow(&steps->steps, steps->n, sizeof *steps->steps);
-    steps->steps[steps->n++] = (struct step){
-        .gap_s = time->gap_s / more_steps,
-        .depth = depth,
-        .time = *time,
-        .value = {time->value_s / more_steps, fit_finite(time->low_s) / more_steps,
-                  fit_finite(time->high_s) / more_steps},
-    };
+    ARRAY_ADD(steps->steps, steps->n,
+              (struct step){
+                  .gap_s = time->gap_s / more_steps,
+                  .depth = depth,
+                  .time = *time,
+                  .value = {time->value_s / more_steps, fit_finite(time->low_s) / more_steps,
+                            fit_finite(time->high_s) / more_steps},
+              });
 }
 
 /* Finds the depths that are measured: both orders are there, with the same size; if there are several sizes, the first

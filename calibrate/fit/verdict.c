@@ -10,6 +10,7 @@
 #include "calibrate/fit/fits.h"
 #include "calibrate/machine/machine.h"
 #include "share/base/array.h"
+#include "share/base/one_of.h"
 
 /* From which size on a doubt of a kind is noted, and from which on its value is of no use: models differ by some ten
  * percent. Samples count from that number down. */
@@ -27,11 +28,6 @@ static const struct {
 
 const char *const verdict_word[] = {"usable", "usable for", "do not use"};
 
-static bool begins(const char *quantity, const char *word)
-{
-    return strncmp(quantity, word, strlen(word)) == 0;
-}
-
 /* Returns what a row serves, or VERDICT_USES for what describes the machine or the calibration. */
 static enum verdict_use use_of(const struct machine_parameter *row)
 {
@@ -45,7 +41,7 @@ static enum verdict_use use_of(const struct machine_parameter *row)
         {"progress", VERDICT_CALLS}, {"memory_", VERDICT_MEMORY},
     };
     for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++)
-        if (begins(row->quantity, uses[i].begin))
+        if (strncmp(row->quantity, uses[i].begin, strlen(uses[i].begin)) == 0)
             return uses[i].use;
     return VERDICT_USES;
 }
@@ -326,14 +322,6 @@ static void __attribute__((format(printf, 5, 6))) doubt_add(struct doubts *found
     va_end(arguments);
 }
 
-static bool one_of(const char *quantity, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(quantity, *names) == 0)
-            return true;
-    return false;
-}
-
 /* Checks what a calibration found out about itself (drift.h). Returns whether the row is of that. */
 static bool check_drift(struct doubts *found, const struct machine_parameter *row)
 {
@@ -360,27 +348,24 @@ static bool check_drift(struct doubts *found, const struct machine_parameter *ro
 
 static void check_certainty(struct doubts *found, const struct machine_parameter *row)
 {
-    /* Quantities found by a search of few, chosen samples. */
-    static const char *const searched[] = {"threshold", "buffer", NULL};
-    /* Costs that may be 0: where the interval reaches 0, the samples show no such cost, and that is a result. */
-    static const char *const costs[] = {"gamma", "queue_step", "queue_step_unexpected", "delta", NULL};
-    /* Quantities whose interval says how sizes differ, or that have none. */
-    static const char *const calls[] = {"overhead_send", "overhead_send_byte", "overhead_receive",
-                                        "progress",      "cached_bytes",       NULL};
     double width = row->ci_high - row->ci_low;
     if (row->samples == 0)
         return;
-    if ((double)row->samples < limits[DOUBT_FEW_SAMPLES].noted && !one_of(row->quantity, searched))
+    /* A search takes few, chosen samples. */
+    if ((double)row->samples < limits[DOUBT_FEW_SAMPLES].noted && !WORD_IS_ONE_OF(row->quantity, "threshold", "buffer"))
         doubt_add(found, row, DOUBT_FEW_SAMPLES, (double)row->samples, "only %llu samples",
                   (unsigned long long)row->samples);
-    if (one_of(row->quantity, calls))
+    /* Their intervals say how sizes differ, or there are none. */
+    if (WORD_IS_ONE_OF(row->quantity, "overhead_send", "overhead_send_byte", "overhead_receive", "progress",
+                       "cached_bytes"))
         return;
     if (strcmp(row->method, QUEUE_NOT_LINEAR) == 0)
         return; /* next to 0, a width in percent means nothing */
     if (isnan(width))
         doubt_add(found, row, DOUBT_NO_END, 0, "its 95 %% interval has no end");
-    else if (!(row->value > 0) || (!(row->ci_low > 0) && one_of(row->quantity, costs)))
-        return;
+    else if (!(row->value > 0) || (!(row->ci_low > 0) && WORD_IS_ONE_OF(row->quantity, "gamma", "queue_step",
+                                                                        "queue_step_unexpected", "delta")))
+        return; /* a cost may be 0: where the interval reaches 0, the samples show no such cost, and that is a result */
     else if (width > limits[DOUBT_WIDE].noted * row->value)
         doubt_add(found, row, DOUBT_WIDE, width / row->value, "its 95 %% interval is %.3g %% wide",
                   100 * width / row->value);
@@ -478,25 +463,16 @@ struct doubts_side {
 
 static int parameter_of(const struct machine_parameter *row)
 {
-    int i = 0;
-    while (i < MEMORY_PARAMETER_COUNT && strcmp(row->quantity, memory_quantities[i].name) != 0)
-        i++;
-    return i;
+    return place_in_names(row->quantity, memory_quantity_name, MEMORY_PARAMETER_COUNT);
 }
 
 /* Whether the width of a row's interval does not say how well the model is known: a loss may be next to 0, and a
  * number of cores any of many whose totals are alike. */
 static bool memory_excuses(const struct machine_parameter *row)
 {
-    switch (parameter_of(row)) {
-    case MEMORY_CORES_PAR:
-    case MEMORY_CORES_SEQ:
-    case MEMORY_LOSS_LEFT:
-    case MEMORY_LOSS_RIGHT:
-        return true;
-    default:
-        return false;
-    }
+    int parameter = parameter_of(row);
+    return parameter == MEMORY_CORES_PAR || parameter == MEMORY_CORES_SEQ || parameter == MEMORY_LOSS_LEFT ||
+           parameter == MEMORY_LOSS_RIGHT;
 }
 
 /* Collects the rows; returns their number. */
@@ -506,8 +482,8 @@ static int doubts_collect(struct doubts_side *side, enum level level)
     int n = 0;
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
-        int parameter = row->level == level ? parameter_of(row) : MEMORY_PARAMETER_COUNT;
-        if (parameter == MEMORY_PARAMETER_COUNT)
+        int parameter = row->level == level ? parameter_of(row) : -1;
+        if (parameter < 0)
             continue;
         side->row[parameter] = row;
         side->value[parameter] = row->value;
@@ -622,7 +598,7 @@ static void check_memory(struct doubts *found, enum level level)
     if (lacking < MEMORY_PARAMETER_COUNT) {
         doubt_add(found, side.row[first], DOUBT_ODD, 0,
                   "no %s beside it: without all %d values of a level there is no model of memory contention",
-                  memory_quantities[lacking].name, MEMORY_PARAMETER_COUNT);
+                  memory_quantity_name[lacking], MEMORY_PARAMETER_COUNT);
         return;
     }
     check_cores(&side);

@@ -51,12 +51,11 @@ static int find_functions(struct cuda_driver *driver, const char **missing)
     return 0;
 }
 
-static enum cuda_driver_state old(const struct cuda_driver *driver, const char *missing, struct error *error)
+static int old(const struct cuda_driver *driver, const char *missing, struct error *error)
 {
-    error_set(error, "the NVIDIA driver is of CUDA %d.%d%s%s: expected %d.%d or later, update it",
-              driver->version / 1000, driver->version % 1000 / 10, missing != NULL ? " and lacks " : "",
-              missing != NULL ? missing : "", OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
-    return CUDA_DRIVER_OLD;
+    return error_set(error, "the NVIDIA driver is of CUDA %d.%d%s%s: expected %d.%d or later, update it",
+                     driver->version / 1000, driver->version % 1000 / 10, missing != NULL ? " and lacks " : "",
+                     missing != NULL ? missing : "", OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
 }
 
 int cuda_driver_refusal(const struct cuda_driver *driver, const char *call, int code, struct error *error)
@@ -68,13 +67,7 @@ int cuda_driver_refusal(const struct cuda_driver *driver, const char *call, int 
                      call, name, code);
 }
 
-static enum cuda_driver_state refused(const struct cuda_driver *driver, const char *call, int code, struct error *error)
-{
-    (void)cuda_driver_refusal(driver, call, code, error);
-    return CUDA_DRIVER_REFUSED;
-}
-
-static enum cuda_driver_state driver_start(struct cuda_driver *driver, struct error *error)
+static int driver_start(struct cuda_driver *driver, struct error *error)
 {
     get_version *version;
     const char *missing;
@@ -89,14 +82,13 @@ static enum cuda_driver_state driver_start(struct cuda_driver *driver, struct er
         return old(driver, missing, error);
     int code = driver->cuInit(0);
     if (code != 0)
-        return refused(driver, "cuInit", code, error);
+        return cuda_driver_refusal(driver, "cuInit", code, error);
     code = driver->cuDeviceGetCount(&driver->n_devices);
     if (code != 0)
-        return refused(driver, "cuDeviceGetCount", code, error);
+        return cuda_driver_refusal(driver, "cuDeviceGetCount", code, error);
     if (driver->n_devices > 0)
         return CUDA_DRIVER_FOUND;
-    error_set(error, "the NVIDIA driver sees no GPU: CUDA_VISIBLE_DEVICES may hide it, or the job has none");
-    return CUDA_DRIVER_NO_DEVICE;
+    return error_set(error, "the NVIDIA driver sees no GPU: CUDA_VISIBLE_DEVICES may hide it, or the job has none");
 }
 
 enum cuda_driver_state cuda_driver_open(struct cuda_driver *driver, struct error *error)
@@ -106,7 +98,7 @@ enum cuda_driver_state cuda_driver_open(struct cuda_driver *driver, struct error
         error_set(error, "no NVIDIA driver: %s", dlerror());
         return CUDA_DRIVER_ABSENT;
     }
-    enum cuda_driver_state state = driver_start(driver, error);
+    enum cuda_driver_state state = (enum cuda_driver_state)driver_start(driver, error);
     if (state != CUDA_DRIVER_FOUND)
         cuda_driver_close(driver);
     return state;
@@ -122,9 +114,8 @@ enum { CUDA_PEER_ALREADY_ENABLED = 704 }; /* an MPI may have done so */
 
 int gpu_bus_id(struct gpu *gpu, int ordinal, char bus_id[GPU_BUS_ID_BYTES], struct error *error)
 {
-    int device, code = gpu->driver.cuDeviceGet(&device, ordinal);
-    if (code != 0)
-        return cuda_driver_refusal(&gpu->driver, "cuDeviceGet", code, error);
+    int device;
+    GPU_CALL(gpu, cuDeviceGet, &device, ordinal);
     GPU_CALL(gpu, cuDeviceGetPCIBusId, bus_id, GPU_BUS_ID_BYTES, device);
     return 0;
 }

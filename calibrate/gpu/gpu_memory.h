@@ -25,11 +25,9 @@ struct cuda_driver {
 
 /* Why no GPU can be used. */
 enum cuda_driver_state {
-    CUDA_DRIVER_FOUND,
-    CUDA_DRIVER_ABSENT,    /* there is no libcuda.so.1, or it is none */
-    CUDA_DRIVER_OLD,       /* it has no cuGetProcAddress, or lacks one of the functions */
-    CUDA_DRIVER_REFUSED,   /* its initialisation failed */
-    CUDA_DRIVER_NO_DEVICE, /* it sees no GPU */
+    CUDA_DRIVER_FOUND = 0,
+    CUDA_DRIVER_ABSENT,       /* there is no libcuda.so.1, or it is none */
+    CUDA_DRIVER_REFUSED = -1, /* it lacks a function, its initialisation failed, or it sees no GPU */
 };
 
 /* Opens the driver and initialises it; makes no context. Returns CUDA_DRIVER_FOUND, or what is wrong with a reason of

@@ -3,17 +3,16 @@
 
 #include <string.h>
 
+#include "share/base/one_of.h"
+
 const char *const gpu_path_name[GPU_PATH_COUNT] = {"gpudirect", "3-step", "extra-message", "duplicate-pointer"};
 
 int gpu_path_parse(const char *name, enum gpu_path *found)
 {
-    for (int i = 0; i < GPU_PATH_COUNT; i++) {
-        if (strcmp(name, gpu_path_name[i]) == 0) {
-            *found = (enum gpu_path)i;
-            return 0;
-        }
-    }
-    return -1;
+    int place = place_in_names(name, gpu_path_name, GPU_PATH_COUNT);
+    if (place >= 0)
+        *found = (enum gpu_path)place;
+    return place >= 0 ? 0 : -1;
 }
 
 bool gpu_word_next(const char **list, char word[GPU_WORD_BYTES])

@@ -12,6 +12,7 @@
 #include "calibrate/gpu/gpu_path.h"
 #include "share/base/monotonic.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 
 /* Time that a program may take beyond its own to start and end, s. */
 #define START_LIMIT_S 60.0
@@ -340,12 +341,6 @@ int calibration_run(const struct calibration *calibration, struct raw_file *raw,
 /* Samples of two different measurements must not end up in one file, so whatever could make them differ is written down
  * and compared before a calibration is continued. */
 
-/* First letters of variables that set MPI libraries and their transports. Those of `launching` are left out: they say
- * how to reach the nodes (host files, temporary folders) and change from one batch job to the next. */
-static const char *const settings[] = {"OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "UCX_", "FI_"};
-static const char *const launching[] = {"OMPI_MCA_orte_", "OMPI_MCA_plm_", "OMPI_MCA_oob_",
-                                        "OMPI_MCA_ras_",  "I_MPI_HYDRA_",  "MPICH_INTERFACE_HOSTNAME"};
-
 /* Writes a word as a shell would read it; control characters, which a line of text cannot hold, become '?'. */
 static void write_word(FILE *stream, const char *word)
 {
@@ -395,20 +390,15 @@ static void append_number(struct text_list *lines, const char *key, double value
     text_list_append(lines, text);
 }
 
-static bool begins_with_any(const char *text, const char *const *beginnings, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(text, beginnings[i], strlen(beginnings[i])) == 0)
-            return true;
-    return false;
-}
-
+/* Appends the variables that set MPI libraries and their transports, but not those that say how to reach the nodes
+ * (host files, temporary folders) and change from one batch job to the next. */
 static void append_settings(struct text_list *lines)
 {
     extern char **environ;
     for (char **variable = environ; *variable != NULL; variable++)
-        if (begins_with_any(*variable, settings, sizeof settings / sizeof settings[0]) &&
-            !begins_with_any(*variable, launching, sizeof launching / sizeof launching[0]))
+        if (BEGINS_WITH_ONE_OF(*variable, "OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "UCX_", "FI_") &&
+            !BEGINS_WITH_ONE_OF(*variable, "OMPI_MCA_orte_", "OMPI_MCA_plm_", "OMPI_MCA_oob_", "OMPI_MCA_ras_",
+                                "I_MPI_HYDRA_", "MPICH_INTERFACE_HOSTNAME"))
             append_word(lines, "environment", *variable);
 }
 

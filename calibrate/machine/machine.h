@@ -144,11 +144,6 @@ enum memory_parameter {
     MEMORY_ONE_MESSAGE,
     MEMORY_PARAMETER_COUNT,
 };
-
-struct memory_quantity {
-    const char *name; /* memory_cores_par, ... */
-    const char *unit;
-};
-extern const struct memory_quantity memory_quantities[MEMORY_PARAMETER_COUNT];
+extern const char *const memory_quantity_name[MEMORY_PARAMETER_COUNT]; /* memory_cores_par, ... */
 
 #endif

@@ -104,11 +104,6 @@ static const char *text_of(sqlite3_stmt *statement, int column)
     return text == NULL ? "" : (const char *)text;
 }
 
-static double real_of(sqlite3_stmt *statement, int column)
-{
-    return sqlite3_column_type(statement, column) == SQLITE_NULL ? NAN : sqlite3_column_double(statement, column);
-}
-
 static int copy(char *to, size_t size, const char *from)
 {
     size_t length = strlen(from);
@@ -118,8 +113,9 @@ static int copy(char *to, size_t size, const char *from)
     return 0;
 }
 
-static int read_parameter(sqlite3_stmt *statement, struct machine_parameter *row, struct error *error)
+static int read_parameter(struct cursor *rows, struct machine_parameter *row, struct error *error)
 {
+    sqlite3_stmt *statement = rows->statement;
     *row = (struct machine_parameter){.n = MACHINE_NO_N};
     if (level_parse(text_of(statement, 0), &row->level) != 0 ||
         machine_parse_protocol(text_of(statement, 1), &row->protocol) != 0)
@@ -134,9 +130,9 @@ static int read_parameter(sqlite3_stmt *statement, struct machine_parameter *row
             return error_set(error, "%s has a negative n", row->quantity);
         row->n = (uint64_t)n;
     }
-    row->value = real_of(statement, 4);
-    row->ci_low = real_of(statement, 6);
-    row->ci_high = real_of(statement, 7);
+    row->value = cursor_real(rows, 4);
+    row->ci_low = cursor_real(rows, 6);
+    row->ci_high = cursor_real(rows, 7);
     sqlite3_int64 samples = sqlite3_column_int64(statement, 8);
     row->samples = samples > 0 ? (uint64_t)samples : 0;
     return machine_check_parameter(row, error);
@@ -149,7 +145,7 @@ static int read_head(sqlite3 *database, const char *path, const char *name, stru
     struct cursor rows;
     int result = 1;
     cursor_open(&rows, database, path, "SELECT name, source FROM machine WHERE name = ?", error);
-    sqlite3_bind_text(rows.statement, 1, name, -1, SQLITE_STATIC);
+    cursor_bind(&rows, "t", name);
     if (cursor_next(&rows))
         result = copy(machine->name, sizeof machine->name, text_of(rows.statement, 0)) == 0 &&
                          copy(machine->source, sizeof machine->source, text_of(rows.statement, 1)) == 0
@@ -168,10 +164,10 @@ static int read_parameters(sqlite3 *database, const char *path, const char *name
                 "SELECT level, protocol, quantity, n, value, unit, ci_low, ci_high, samples, method FROM "
                 "machine_parameter WHERE machine = ? ORDER BY rowid",
                 error);
-    sqlite3_bind_text(rows.statement, 1, name, -1, SQLITE_STATIC);
+    cursor_bind(&rows, "t", name);
     while (result == 0 && cursor_next(&rows)) {
         struct machine_parameter row;
-        result = read_parameter(rows.statement, &row, &reason);
+        result = read_parameter(&rows, &row, &reason);
         if (result == 0)
             machine_append(machine, &row);
     }

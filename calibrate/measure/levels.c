@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrate/samples/notes.h"
 #include "share/base/memory.h"
@@ -18,53 +19,74 @@ enum domain levels_domain(const struct placement *placement, int first, int seco
     return DOMAIN_PACKAGE;
 }
 
-struct key {
+/* A rank and its place. Ranks of one socket, NUMA node and L3 have the same cache number. */
+struct member {
     uint32_t node;
     uint32_t socket;
     uint32_t numa;
     uint32_t l3;
+    int rank;
+    size_t cache;
+    size_t turn; /* how many ranks of its cache come before it */
+    bool used;
 };
 
-static int compare_keys(const void *left, const void *right)
+static int compare_places(const struct member *a, const struct member *b)
 {
-    const struct key *a = left, *b = right;
     return ORDER(a->node, b->node) ?: ORDER(a->socket, b->socket) ?: ORDER(a->numa, b->numa) ?: ORDER(a->l3, b->l3);
 }
 
-/* Counts pairs of ranks that share the socket and, where asked for, the known NUMA node and L3. keys gives room for n.
- */
-static uint64_t count_sharing(const struct placement *placement, const int *ranks, size_t n, bool numa, bool l3,
-                              struct key *keys)
+static int compare_members(const void *left, const void *right)
 {
-    size_t n_keys = 0;
+    const struct member *a = left, *b = right;
+    return compare_places(a, b) ?: ORDER(a->rank, b->rank);
+}
+
+static int compare_turns(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    return ORDER(a->turn, b->turn) ?: ORDER(a->cache, b->cache) ?: ORDER(a->rank, b->rank);
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    return ORDER(a->rank, b->rank);
+}
+
+/* Makes the members of ranks[n], or of ranks 0 to n - 1 (NULL), in the order asked for; caches are numbered from 0. */
+static struct member *make_members(const struct placement *placement, const int *ranks, size_t n,
+                                   int (*compare)(const void *, const void *))
+{
+    struct member *members = xcalloc(n, sizeof *members);
     for (size_t i = 0; i < n; i++) {
-        size_t rank = ranks != NULL ? (size_t)ranks[i] : i;
-        if ((numa && placement->numa[rank] == PLACEMENT_UNKNOWN) || (l3 && placement->l3[rank] == PLACEMENT_UNKNOWN))
-            continue;
-        keys[n_keys++] = (struct key){placement->node[rank], placement->socket[rank], numa ? placement->numa[rank] : 0,
-                                      l3 ? placement->l3[rank] : 0};
+        int rank = ranks != NULL ? ranks[i] : (int)i;
+        members[i] = (struct member){.node = placement->node[rank],
+                                     .socket = placement->socket[rank],
+                                     .numa = placement->numa[rank],
+                                     .l3 = placement->l3[rank],
+                                     .rank = rank};
     }
-    qsort(keys, n_keys, sizeof *keys, compare_keys);
-    uint64_t n_pairs = 0, before = 0; /* ranks of the same key before this one: each makes a pair with it */
-    for (size_t i = 1; i < n_keys; i++) {
-        before = compare_keys(&keys[i - 1], &keys[i]) == 0 ? before + 1 : 0;
-        n_pairs += before;
+    qsort(members, n, sizeof *members, compare_members);
+    for (size_t i = 1; i < n; i++) {
+        bool same = compare_places(&members[i - 1], &members[i]) == 0;
+        members[i].cache = members[i - 1].cache + !same;
+        members[i].turn = same ? members[i - 1].turn + 1 : 0;
     }
-    return n_pairs;
+    qsort(members, n, sizeof *members, compare);
+    return members;
 }
 
 void levels_count_domains(const struct placement *placement, const int *ranks, size_t n, uint64_t n_pairs[DOMAIN_COUNT])
 {
-    struct key *keys = xcalloc(n, sizeof *keys);
-    uint64_t socket = count_sharing(placement, ranks, n, false, false, keys);
-    uint64_t l3 = count_sharing(placement, ranks, n, false, true, keys);
-    uint64_t numa = count_sharing(placement, ranks, n, true, false, keys);
-    uint64_t both = count_sharing(placement, ranks, n, true, true, keys);
-    n_pairs[DOMAIN_NONE] = 0;
-    n_pairs[DOMAIN_L3] = l3;
-    n_pairs[DOMAIN_NUMA] = numa - both;
-    n_pairs[DOMAIN_PACKAGE] = socket - l3 - n_pairs[DOMAIN_NUMA];
-    free(keys);
+    struct member *members = make_members(placement, ranks, n, compare_members);
+    memset(n_pairs, 0, DOMAIN_COUNT * sizeof *n_pairs);
+    for (size_t i = 0; i < n; i++) {
+        const struct member *first = &members[i];
+        for (size_t j = i + 1; j < n && members[j].node == first->node && members[j].socket == first->socket; j++)
+            n_pairs[levels_domain(placement, first->rank, members[j].rank)]++;
+    }
+    free(members);
 }
 
 void levels_domains(const struct placement *placement, uint64_t n_pairs[DOMAIN_COUNT])
@@ -208,60 +230,6 @@ size_t level_next_n(size_t n, size_t last)
  * The first N processes of a group stand for all: a pair order in which every beginning has the mix of domains and
  * caches of the whole is made here, one pair after the other. */
 
-/* A rank while pairs are made. Ranks of one socket, NUMA node and L3 have the same cache number. */
-struct member {
-    uint32_t socket;
-    uint32_t numa;
-    uint32_t l3;
-    int rank;
-    size_t cache;
-    size_t turn; /* how many ranks of its cache come before it */
-    bool used;
-};
-
-static int compare_places(const struct member *a, const struct member *b)
-{
-    return ORDER(a->socket, b->socket) ?: ORDER(a->numa, b->numa) ?: ORDER(a->l3, b->l3);
-}
-
-static int compare_members(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-    return compare_places(a, b) ?: ORDER(a->rank, b->rank);
-}
-
-static int compare_turns(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-    return ORDER(a->turn, b->turn) ?: ORDER(a->cache, b->cache) ?: ORDER(a->rank, b->rank);
-}
-
-static int compare_ranks(const void *left, const void *right)
-{
-    const struct member *a = left, *b = right;
-    return ORDER(a->rank, b->rank);
-}
-
-/* Makes the members of a side, in the order asked for; caches are numbered from 0. */
-static struct member *make_members(const struct placement *placement, const int *ranks, size_t n,
-                                   int (*compare)(const void *, const void *))
-{
-    struct member *members = xcalloc(n, sizeof *members);
-    for (size_t i = 0; i < n; i++)
-        members[i] = (struct member){.socket = placement->socket[ranks[i]],
-                                     .numa = placement->numa[ranks[i]],
-                                     .l3 = placement->l3[ranks[i]],
-                                     .rank = ranks[i]};
-    qsort(members, n, sizeof *members, compare_members);
-    for (size_t i = 1; i < n; i++) {
-        bool same = compare_places(&members[i - 1], &members[i]) == 0;
-        members[i].cache = members[i - 1].cache + !same;
-        members[i].turn = same ? members[i - 1].turn + 1 : 0;
-    }
-    qsort(members, n, sizeof *members, compare);
-    return members;
-}
-
 /* Pairs two sides: each is dealt out over its caches in turn, then one against the other. */
 static void pair_sides(const struct placement *placement, struct level_group *group)
 {
@@ -384,24 +352,12 @@ struct cell {
     size_t n;
 };
 
-struct located {
-    uint32_t node;
-    uint32_t socket;
-    int rank;
-};
-
 /* What could be a group: one cell, or two, the one with the smaller numbers first. */
 struct candidate {
     const struct cell *cells[2]; /* cells[1] NULL: one side */
     size_t usable;               /* processes of a socket (of a side, with two) that N can reach */
     bool taken;
 };
-
-static int compare_located(const void *left, const void *right)
-{
-    const struct located *a = left, *b = right;
-    return ORDER(a->node, b->node) ?: ORDER(a->socket, b->socket) ?: ORDER(a->rank, b->rank);
-}
 
 /* Puts larger cells first, but those of one node together where the groups lie within nodes. */
 static int compare_cells(const void *left, const void *right)
@@ -417,12 +373,13 @@ static int compare_cells_of_nodes(const void *left, const void *right)
 }
 
 /* Sorts seats[n] by place and cuts them into cells[n]; returns their number. */
-static size_t make_cells(const struct placement *placement, bool by_node, struct located *seats, struct cell *cells)
+static size_t make_cells(const struct placement *placement, bool by_node, struct member *seats, struct cell *cells)
 {
     size_t n = placement->n_ranks, n_cells = 0;
     for (size_t i = 0; i < n; i++)
-        seats[i] = (struct located){placement->node[i], by_node ? 0 : placement->socket[i], (int)i};
-    qsort(seats, n, sizeof *seats, compare_located);
+        seats[i] =
+            (struct member){.node = placement->node[i], .socket = by_node ? 0 : placement->socket[i], .rank = (int)i};
+    qsort(seats, n, sizeof *seats, compare_members);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || seats[i].node != seats[i - 1].node || seats[i].socket != seats[i - 1].socket)
             cells[n_cells++] = (struct cell){.node = seats[i].node, .socket = seats[i].socket, .begin = i};
@@ -487,7 +444,7 @@ static const struct candidate *choose(struct candidate *candidates, size_t n, co
 }
 
 static void fill(const struct placement *placement, enum level level, const struct candidate *chosen,
-                 const struct located *seats, struct level_group *group)
+                 const struct member *seats, struct level_group *group)
 {
     *group = (struct level_group){0};
     for (int side = 0; side < 2 && chosen->cells[side] != NULL; side++) {
@@ -511,7 +468,7 @@ int level_groups_find(const struct placement *placement, enum level level, int m
 {
     size_t n = placement->n_ranks;
     int found = 0;
-    struct located *seats = xcalloc(n, sizeof *seats);
+    struct member *seats = xcalloc(n, sizeof *seats);
     struct cell *cells = xcalloc(n, sizeof *cells);
     struct candidate *candidates = xcalloc(n, sizeof *candidates);
     const struct candidate **chosen = xcalloc((size_t)max_groups, sizeof *chosen);

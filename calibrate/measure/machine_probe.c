@@ -78,17 +78,13 @@ static double level_s(struct measure *measure, uint64_t bytes, int repeats, int 
         double seconds[SAMPLES];
         measure->gap_s = plan_gap_s(PLAN_SAMPLE_S, MEASURE_IDLE_S);
         measure->expected_s = PLAN_SAMPLE_S;
-        measure_samples(measure, measure->program, &item, repeats, SAMPLES, seconds);
+        measure_samples(measure, &item, repeats, SAMPLES, seconds);
         bool disturbed = measure->waited > PROBING_WAITED_MAX;
-        for (int i = 0; i < SAMPLES && !disturbed; i++) {
-            if (!(seconds[i] > 0))
-                continue;
-            size_t place = n++;
-            for (; place > 0 && taken_s[place - 1] > seconds[i]; place--)
-                taken_s[place] = taken_s[place - 1];
-            taken_s[place] = seconds[i];
-        }
+        for (int i = 0; i < SAMPLES && !disturbed; i++)
+            if (seconds[i] > 0)
+                taken_s[n++] = seconds[i];
     }
+    sort_doubles(taken_s, n);
     return n > 0 ? sorted_median(taken_s, n) : NAN;
 }
 

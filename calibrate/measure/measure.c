@@ -180,8 +180,7 @@ void item_add(struct item_list *list, struct item item)
     item.n = item.n > 0 ? item.n : 1;
     item.count = item.count > 0 ? item.count : 1;
     item.n_pairs = item.n_pairs > 0 ? item.n_pairs : 1;
-    array_grow(&list->items, list->n, sizeof *list->items);
-    list->items[list->n++] = item;
+    ARRAY_ADD(list->items, list->n, item);
 }
 
 void item_add_sizes(struct item_list *list, struct item item, uint64_t least, uint64_t most, uint64_t step)
@@ -218,7 +217,7 @@ static void wait_for_partner(const struct measure *measure, int partner)
                  measure->control, MPI_STATUS_IGNORE);
 }
 
-static struct result perform(struct measure *measure, const struct benchmark_program *program, const struct task *task)
+static struct result perform(struct measure *measure, const struct task *task)
 {
     struct result result = {.late_s = fmax(clock_now_s() + measure->offset_s - task->start_s, 0),
                             .use = {.machine = measure->machine, .cpus = measure->cpus}};
@@ -231,7 +230,7 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
         *sharing = (struct sharing){.machine = measure->machine, .n_processors = measure->n_processors};
         struct processor_time before = processor_now();
         sharing->begin = sched_getcpu();
-        double begin_s = clock_now_s(), seconds = benchmark_of(program, task->part)->exchange(measure, task);
+        double begin_s = clock_now_s(), seconds = benchmark_of(measure, task->part)->exchange(measure, task);
         double duration_s = clock_now_s() - begin_s;
         sharing->end = sched_getcpu();
         add_time(&result.use.time, &before);
@@ -245,14 +244,14 @@ static struct result perform(struct measure *measure, const struct benchmark_pro
     return result;
 }
 
-void measure_follow(struct measure *measure, const struct benchmark_program *program)
+void measure_follow(struct measure *measure)
 {
     for (;;) {
         struct task task;
         receive_task(measure, &task);
         if (task.partner < 0)
             return;
-        struct result result = perform(measure, program, &task);
+        struct result result = perform(measure, &task);
         MPI_Send(&result, sizeof result, MPI_BYTE, 0, RESULT_TAG, measure->control);
     }
 }
@@ -331,8 +330,7 @@ static void adapt_lead(struct measure *measure, bool late)
     measure->lead_s = fmin(fmax(measure->lead_s, LEAD_MIN_S), LEAD_MAX_S);
 }
 
-void measure_samples(struct measure *measure, const struct benchmark_program *program, const struct item *item,
-                     int repeats, int n_samples, double *seconds)
+void measure_samples(struct measure *measure, const struct item *item, int repeats, int n_samples, double *seconds)
 {
     struct task task = {.start_s = next_look_s(clock_now_s() + measure->lead_s) + SETTLE_S,
                         .gap_s = measure->gap_s,
@@ -358,7 +356,7 @@ void measure_samples(struct measure *measure, const struct benchmark_program *pr
     struct result slowest = {.late_s = 0}, *ranks = xcalloc(2 * item->n_pairs, sizeof *ranks);
     size_t n_ranks = 0;
     if (own.partner >= 0)
-        slowest = ranks[n_ranks++] = perform(measure, program, &own);
+        slowest = ranks[n_ranks++] = perform(measure, &own);
     double expected_s = task.start_s + (n_samples - 1) * task.gap_s + measure->expected_s;
     for (size_t i = 0; i < 2 * item->n_pairs; i++) {
         if (rank_of(item, i) <= 0)
@@ -377,13 +375,19 @@ void measure_samples(struct measure *measure, const struct benchmark_program *pr
         seconds[i] = slowest.seconds[i];
 }
 
-void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
-                   int repeats, double seconds)
+double measure_once(struct measure *measure, const struct item *item)
+{
+    double seconds;
+    measure_samples(measure, item, 1, 1, &seconds);
+    return seconds;
+}
+
+void measure_write(const struct measure *measure, const struct item *item, int repeats, double seconds)
 {
     char waited[16] = "", ranks[32];
     if (!isnan(measure->waited))
         snprintf(waited, sizeof waited, "%.3f", measure->waited);
-    printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%s,%.3f\n", benchmark_of(program, item->part)->name, item->variant,
+    printf("%s,%s,%s,%llu,%llu,%d,%.9g,%u,%s,%s,%d,%s,%.3f\n", benchmark_of(measure, item->part)->name, item->variant,
            level_name[item->level], (unsigned long long)item->bytes, (unsigned long long)item->n, item->count, seconds,
            measure->launch, item_ranks(item, ranks), item->domain != NULL ? item->domain : "", repeats, waited,
            clock_now_s() - measure->begin_s);
@@ -392,7 +396,7 @@ void measure_write(const struct measure *measure, const struct benchmark_program
 size_t measure_resumed(const struct measure *measure, const struct item *item, double *seconds, size_t max)
 {
     char text[32];
-    const char *name = benchmark_of(measure->program, item->part)->name, *ranks = item_ranks(item, text);
+    const char *name = benchmark_of(measure, item->part)->name, *ranks = item_ranks(item, text);
     size_t found = 0;
     for (size_t i = 0; i < measure->resume.n_rows; i++) {
         const struct resume_row *row = &measure->resume.rows[i];
@@ -422,4 +426,31 @@ size_t measure_places(struct measure *measure, uint64_t bytes, int n, size_t *pl
     *place = measure->cursor;
     measure->cursor += stride * (size_t)n;
     return stride;
+}
+
+size_t measure_place(struct measure *measure, uint64_t bytes)
+{
+    size_t place;
+    measure_places(measure, bytes, 1, &place);
+    return place;
+}
+
+char *measure_data(struct measure *measure, const struct task *task, uint64_t bytes)
+{
+    size_t place = measure_place(measure, bytes);
+    return (task->is_first ? measure->send_buffer : measure->recv_buffer) + place;
+}
+
+void wait_yielding(int n, MPI_Request *requests)
+{
+    int done = 0;
+    for (;;) {
+        if (n == 1)
+            MPI_Test(requests, &done, MPI_STATUS_IGNORE);
+        else
+            MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
+        if (done)
+            return;
+        sched_yield();
+    }
 }

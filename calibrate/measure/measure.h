@@ -100,9 +100,9 @@ struct measure {
                        * were more than processors, and wait for each other by nature */
     const char *paths; /* ways of a GPU's data to measure, as --path gave them, borrowed; NULL: all */
     const char *link;  /* pairs of nodes that share a link, as --link gave them, borrowed; NULL: not given */
+    const struct benchmark_program *program;
 
     /* The rest is private. */
-    const struct benchmark_program *program;
     MPI_Comm control;
     int *host;
     uint64_t machine;  /* processor.h */
@@ -150,7 +150,7 @@ struct benchmark_program {
     /* Appends the items on rank 0; what they borrow lives as long as the program. */
     void (*list)(const struct measure *measure, struct item_list *list);
     /* Measures on rank 0, instead of list, by measure_samples() and writes by measure_write(). */
-    void (*lead)(struct measure *measure, const struct benchmark_program *program);
+    void (*lead)(struct measure *measure);
     /* Does the task once on a rank of the item and returns the seconds of one repetition; 0 where only the partner's
      * time counts. */
     double (*exchange)(struct measure *measure, const struct task *task);
@@ -182,26 +182,27 @@ void abort_all(const char *format, ...) __attribute__((noreturn, format(printf, 
 int measure_main(int argc, char **argv, const struct benchmark_program *program);
 
 /* Returns the benchmark to which an item or a task belongs. */
-static inline const struct benchmark_program *benchmark_of(const struct benchmark_program *program, int part)
+static inline const struct benchmark_program *benchmark_of(const struct measure *measure, int part)
 {
     if (part == MEASURE_PROBE)
         return &self_program;
-    return program->n_parts > 0 ? program->parts[part].program : program;
+    return measure->program->n_parts > 0 ? measure->program->parts[part].program : measure->program;
 }
 
 /* Takes on rank 0 a series of n_samples <= MEASURE_SAMPLES_MAX samples, measure->gap_s apart. seconds[n_samples] are
  * those of the slowest rank. They are -1 for a sample that is lost: a rank got it too late to start with the others, it
  * had to wait for the end of the one before, or ranks shared a processor. */
-void measure_samples(struct measure *measure, const struct benchmark_program *program, const struct item *item,
-                     int repeats, int n_samples, double *seconds);
+void measure_samples(struct measure *measure, const struct item *item, int repeats, int n_samples, double *seconds);
+
+/* Takes one sample of one repetition; returns its seconds, or -1. */
+double measure_once(struct measure *measure, const struct item *item);
 
 /* Does on other ranks what rank 0 commands, until it calls measure_end(). */
-void measure_follow(struct measure *measure, const struct benchmark_program *program);
+void measure_follow(struct measure *measure);
 void measure_end(struct measure *measure);
 
 /* Writes a row of the CSV, on rank 0. */
-void measure_write(const struct measure *measure, const struct benchmark_program *program, const struct item *item,
-                   int repeats, double seconds);
+void measure_write(const struct measure *measure, const struct item *item, int repeats, double seconds);
 
 /* Finds on rank 0 the seconds of the samples of that item that --resume found, the first max of them in seconds[],
  * which may be NULL where max is 0. Returns how many there are. Their time is spent already: see begin_s. */
@@ -215,6 +216,14 @@ void measure_meet(const struct measure *measure, const struct task *task);
  * *place + i * the returned stride. Where n of them do not fit at all, places overlap: take fewer at a time where
  * several are in use at once. bytes <= buffer_bytes. */
 size_t measure_places(struct measure *measure, uint64_t bytes, int n, size_t *place);
+/* Reserves one place. */
+size_t measure_place(struct measure *measure, uint64_t bytes);
+/* Returns a place of that size in the buffer from which the first rank of a pair sends, or in that into which the
+ * second receives. */
+char *measure_data(struct measure *measure, const struct task *task, uint64_t bytes);
+
+/* Waits for requests without keeping a processor from others. */
+void wait_yielding(int n, MPI_Request *requests);
 
 /* Decides which item of a benchmark is measured when.
  *
@@ -227,7 +236,7 @@ size_t measure_places(struct measure *measure, uint64_t bytes, int n, size_t *pl
  *
  * Lists on rank 0 the items of the benchmark and measures them until each is known or measure->seconds are over,
  * counted from measure->begin_s. */
-void schedule_lead(struct measure *measure, const struct benchmark_program *program);
+void schedule_lead(struct measure *measure);
 
 /* Probes the machine (probing.h) by messages of ranks to themselves, on ranks that have a processor each.
  *

@@ -11,7 +11,7 @@
 
 void point_add(struct point *point, double seconds)
 {
-    array_reserve(&point->seconds, &point->capacity, point->n + 1, sizeof *point->seconds);
+    array_grow(&point->seconds, point->n, sizeof *point->seconds);
     size_t place = point->n++;
     for (; place > 0 && point->seconds[place - 1] > seconds; place--)
         point->seconds[place] = point->seconds[place - 1];

@@ -12,7 +12,6 @@
 struct point {
     double *seconds; /* [n] sorted */
     size_t n;
-    size_t capacity;
     size_t minimum;  /* samples that it gets before any item gets more */
     int repeats;     /* repeats of a sample; 0: not known yet */
     double sample_s; /* time of a sample from start to end */

@@ -23,8 +23,7 @@ static size_t default_buffer(int ranks)
     return (size_t)(share > 32 * OPTIONS_MIB ? 32 * OPTIONS_MIB : share < 4 * OPTIONS_MIB ? 4 * OPTIONS_MIB : share);
 }
 
-static int options_take(int argc, char **argv, const struct benchmark_program *program, struct measure *measure,
-                        bool *hello)
+static int options_take(int argc, char **argv, struct measure *measure, bool *hello)
 {
     char command[64], usage[1024];
     double seconds = 10, buffer = 0;
@@ -46,12 +45,12 @@ static int options_take(int argc, char **argv, const struct benchmark_program *p
         {0, "cached", NULL, "every message at the same place, so that it stays in the cache", .flag = &measure->cached},
         {0, "hello", NULL, "only tell the number of ranks", .flag = hello},
     };
-    snprintf(command, sizeof command, "mpistair-benchmark-MPI %s", program->name);
+    snprintf(command, sizeof command, "mpistair-benchmark-MPI %s", measure->program->name);
     snprintf(
         usage, sizeof usage,
         "usage: mpiexec -n RANKS %s [options]\n\n%s\n\nWrites samples as CSV on standard output, remarks on standard "
         "error.\n",
-        command, program->summary);
+        command, measure->program->summary);
     const struct option_table table = {
         .command = command,
         .usage = usage,
@@ -74,12 +73,11 @@ static int options_take(int argc, char **argv, const struct benchmark_program *p
 
 /* Fills seconds, seed, launch, buffer_bytes, link, paths, resume_path, cached; *hello asks only to say how many ranks
  * there are. Collective; rank 0 alone prints. Returns 0; -1 after --help; EXIT_WRONG_USAGE. */
-static int options_parse(int argc, char **argv, const struct benchmark_program *program, struct measure *measure,
-                         bool *hello)
+static int options_parse(int argc, char **argv, struct measure *measure, bool *hello)
 {
-    int code = measure->rank == 0 ? options_take(argc, argv, program, measure, hello) : 0;
+    int code = measure->rank == 0 ? options_take(argc, argv, measure, hello) : 0;
     MPI_Bcast(&code, 1, MPI_INT, 0, measure->control);
-    return code != 0 || measure->rank == 0 ? code : options_take(argc, argv, program, measure, hello);
+    return code != 0 || measure->rank == 0 ? code : options_take(argc, argv, measure, hello);
 }
 
 /* Lists the variables. Each is used at one kind of level, and only where `proof` says that the part of the MPI to which
@@ -160,12 +158,12 @@ enum { PARTS_MAX = 16 };
 
 #define LEAD_S 5e-3 /* at first */
 
-static void program_lead(struct measure *measure, const struct benchmark_program *program)
+static void program_lead(struct measure *measure)
 {
     puts(MEASURE_CSV_HEADER);
     measure->begin_s = clock_now_s() - measure->resume.spent_s;
     (void)probe_take(measure);
-    (program->lead != NULL ? program->lead : schedule_lead)(measure, program);
+    (measure->program->lead != NULL ? measure->program->lead : schedule_lead)(measure);
     if (measure->n_series > 0)
         (void)probe_take(measure);
     measure_end(measure);
@@ -189,16 +187,16 @@ static void note_levels(const struct measure *measure)
 }
 
 /* Collective: rank 0 alone reads, as the file may be on its node only. */
-static int read_resumed(struct measure *measure, const struct benchmark_program *program)
+static int read_resumed(struct measure *measure)
 {
     struct error error;
     const char *names[PARTS_MAX];
     size_t n_names = 0;
     int code = 0;
     do {
-        names[n_names] = benchmark_of(program, (int)n_names)->name;
+        names[n_names] = benchmark_of(measure, (int)n_names)->name;
         n_names++;
-    } while ((int)n_names < program->n_parts && n_names < PARTS_MAX);
+    } while ((int)n_names < measure->program->n_parts && n_names < PARTS_MAX);
     if (measure->rank == 0 && measure->resume_path != NULL &&
         resume_read(measure->resume_path, names, n_names, measure->launch, &measure->resume, &error) != 0)
         code = error_report(&error);
@@ -221,9 +219,9 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
     bool leads = measure.rank == 0, hello = false;
     if (leads)
         mpi_job_note(measure.size);
-    int code = options_parse(argc, argv, program, &measure, &hello);
+    int code = options_parse(argc, argv, &measure, &hello);
     if (code == 0 && !hello)
-        code = read_resumed(&measure, program);
+        code = read_resumed(&measure);
     if (code == 0 && !hello) {
         if (place_find(measure.control, stderr, &measure.placement, &measure.host, &error) != 0) {
             code = leads ? error_report(&error) : EXIT_WORK_FAILED;
@@ -232,9 +230,9 @@ int measure_main(int argc, char **argv, const struct benchmark_program *program)
             probe_prepare(&measure);
             if (leads) {
                 note_levels(&measure);
-                program_lead(&measure, program);
+                program_lead(&measure);
             } else {
-                measure_follow(&measure, program);
+                measure_follow(&measure);
             }
             if (program->release != NULL)
                 program->release(&measure);

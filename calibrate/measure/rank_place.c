@@ -113,17 +113,15 @@ static int place_by_hand(struct placement *placement, struct error *error)
     struct placement given;
     if (placement_read_csv(path, &given, error) != 0)
         return -1;
-    int result = 0;
-    if (given.n_ranks < placement->n_ranks)
-        result = error_set(error, "%s: places %zu ranks, but the job has %zu", path, given.n_ranks, placement->n_ranks);
-    for (size_t i = 0; i < placement->n_ranks && result == 0; i++) {
-        placement->node[i] = given.node[i];
-        placement->socket[i] = given.socket[i];
-        placement->numa[i] = given.numa[i];
-        placement->l3[i] = given.l3[i];
+    if (given.n_ranks < placement->n_ranks) {
+        error_set(error, "%s: places %zu ranks, but the job has %zu", path, given.n_ranks, placement->n_ranks);
+        placement_release(&given);
+        return -1;
     }
-    placement_release(&given);
-    return result;
+    given.n_ranks = placement->n_ranks;
+    placement_release(placement);
+    *placement = given;
+    return 0;
 }
 
 int place_find(MPI_Comm comm, FILE *notes, struct placement *placement, int **host, struct error *error)

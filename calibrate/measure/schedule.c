@@ -32,7 +32,6 @@ enum stage { FIRST, MINIMUM, PRECISION };
 
 struct schedule {
     struct measure *measure;
-    const struct benchmark_program *program;
     struct item_list list;
     struct item *items;   /* [n_points] of the list */
     struct point *points; /* [n_points], of the items */
@@ -47,7 +46,6 @@ struct schedule {
     size_t disturbed;      /* rows that do not count */
     struct taken *pending; /* [n_pending] samples that count unless the next probe says that the epoch was disturbed */
     size_t n_pending;
-    size_t pending_capacity;
 };
 
 struct taken {
@@ -72,16 +70,15 @@ static void tell_progress(struct schedule *schedule, bool ends)
         needed += point_needed_s(&schedule->points[i]);
     }
     double left_s = ends ? 0 : fmax(fmin(needed, schedule->end_s - now_s), 0);
-    fprintf(stderr, MEASURE_NOTE "progress %s %zu %zu %.1f\n", schedule->program->name, done, schedule->n_points,
-            left_s);
+    fprintf(stderr, MEASURE_NOTE "progress %s %zu %zu %.1f\n", schedule->measure->program->name, done,
+            schedule->n_points, left_s);
     schedule->told_s = now_s;
 }
 
 /* Counts a sample, for the time being. */
 static void schedule_take(struct schedule *schedule, struct point *point, double seconds)
 {
-    array_reserve(&schedule->pending, &schedule->pending_capacity, schedule->n_pending + 1, sizeof *schedule->pending);
-    schedule->pending[schedule->n_pending++] = (struct taken){point, seconds, schedule->measure->waited};
+    ARRAY_ADD(schedule->pending, schedule->n_pending, (struct taken){point, seconds, schedule->measure->waited});
     point_add(point, seconds);
 }
 
@@ -110,7 +107,7 @@ static void schedule_warm_up(struct schedule *schedule, struct point *point, int
     for (int i = 0; i < max_series; i++) {
         double series_s = clock_now_s();
         measure->expected_s = 0;
-        measure_samples(measure, schedule->program, item, repeats, 1, &seconds);
+        measure_samples(measure, item, repeats, 1, &seconds);
         around_s = clock_now_s() - series_s - measure->longest_s;
         double repetition_s = fmax(measure->longest_s, 1e-9) / repeats;
         point->repeats = plan_repeats(repetition_s, item->batch, item->repeats);
@@ -158,7 +155,7 @@ static void sample_point(struct schedule *schedule, struct point *point)
     int n = single ? 1 : SAMPLES_A_SERIES, taken = 0;
     measure->gap_s = plan_gap_s(point->sample_s, MEASURE_IDLE_S);
     measure->expected_s = point->sample_s;
-    measure_samples(measure, schedule->program, item, point->repeats, n, seconds);
+    measure_samples(measure, item, point->repeats, n, seconds);
     for (int i = 0; i < n; i++) {
         if (!(seconds[i] > 0))
             continue;
@@ -166,7 +163,7 @@ static void sample_point(struct schedule *schedule, struct point *point)
             schedule->disturbed++;
         else
             schedule_take(schedule, point, seconds[i]);
-        measure_write(measure, schedule->program, item, point->repeats, seconds[i]);
+        measure_write(measure, item, point->repeats, seconds[i]);
         taken++;
     }
     fflush(stdout);
@@ -236,7 +233,7 @@ static double mean_spent_s(const struct schedule *schedule)
 static bool is_wanted(const struct schedule *schedule, size_t i, enum stage stage, double mean_s)
 {
     const struct point *point = &schedule->points[i];
-    const struct benchmark_program *program = schedule->program;
+    const struct benchmark_program *program = schedule->measure->program;
     if (stage == FIRST)
         return program->n_parts > 0 && point->n < program->parts[schedule->items[i].part].first_samples;
     if (stage == MINIMUM)
@@ -280,7 +277,7 @@ static void schedule_run(struct schedule *schedule)
 
 static void tell_result(struct schedule *schedule)
 {
-    const char *name = schedule->program->name;
+    const char *name = schedule->measure->program->name;
     size_t few = 0, done = 0;
     for (size_t i = 0; i < schedule->n_points; i++) {
         few += schedule->points[i].n < PLAN_SAMPLES_SHORT;
@@ -320,15 +317,15 @@ static void schedule_resume(struct schedule *schedule)
     free(seconds);
     if (taken < n_rows)
         fprintf(stderr, MEASURE_NOTE "resume %s: %zu of %zu earlier samples fit no measurement of this job\n",
-                schedule->program->name, n_rows - taken, n_rows);
+                schedule->measure->program->name, n_rows - taken, n_rows);
 }
 
 /* Appends the items of a part. */
 static void append_part(struct schedule *schedule, int part)
 {
     size_t before = schedule->list.n;
-    benchmark_of(schedule->program, part)->list(schedule->measure, &schedule->list);
-    double weight = schedule->program->n_parts > 0 ? schedule->program->parts[part].weight : 1;
+    benchmark_of(schedule->measure, part)->list(schedule->measure, &schedule->list);
+    double weight = schedule->measure->program->n_parts > 0 ? schedule->measure->program->parts[part].weight : 1;
     for (size_t i = before; i < schedule->list.n; i++) {
         schedule->list.items[i].part = part;
         schedule->list.items[i].weight = weight / (double)(schedule->list.n - before);
@@ -338,7 +335,7 @@ static void append_part(struct schedule *schedule, int part)
 /* Lists all items, their weights 1 on average. */
 static void schedule_list(struct schedule *schedule)
 {
-    int n_parts = schedule->program->n_parts > 0 ? schedule->program->n_parts : 1;
+    int n_parts = schedule->measure->program->n_parts > 0 ? schedule->measure->program->n_parts : 1;
     double sum = 0;
     for (int part = 0; part < n_parts; part++)
         append_part(schedule, part);
@@ -350,10 +347,9 @@ static void schedule_list(struct schedule *schedule)
         schedule->items[i].weight *= (double)schedule->n_points / sum;
 }
 
-void schedule_lead(struct measure *measure, const struct benchmark_program *program)
+void schedule_lead(struct measure *measure)
 {
     struct schedule schedule = {.measure = measure,
-                                .program = program,
                                 .end_s = measure->begin_s + measure->seconds,
                                 .told_s = clock_now_s(),
                                 .random = measure->seed};

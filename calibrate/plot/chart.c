@@ -226,13 +226,8 @@ static int page_write(const struct charts *charts, const char *title, const char
     utf8_clean(clean_title, title, strlen(title));
     utf8_clean(clean_source, source, strlen(source));
     int result = output_file_open(&file, path, error);
-    if (result == 0) {
-        result = html_page_write(file.stream, &page, error);
-        if (result == 0)
-            result = output_file_commit(&file, error);
-        else
-            output_file_discard(&file);
-    }
+    if (result == 0)
+        result = output_file_end(&file, html_page_write(file.stream, &page, error), error);
     free(clean_title);
     free(clean_source);
     return result;

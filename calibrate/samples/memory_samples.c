@@ -12,6 +12,7 @@
 #include "share/base/csv.h"
 #include "share/base/memory.h"
 #include "share/base/number.h"
+#include "share/base/one_of.h"
 #include "share/base/statistics.h"
 #include "share/base/order.h"
 
@@ -62,16 +63,6 @@ static int read_numa(const struct memory_reading *reading, const char *column, c
     return 0;
 }
 
-static int read_variant(const char *text, enum memory_variant *variant, struct error *error)
-{
-    for (int i = 0; i < MEMORY_VARIANT_COUNT; i++)
-        if (strcmp(text, memory_variant_name[i]) == 0) {
-            *variant = (enum memory_variant)i;
-            return 0;
-        }
-    return error_set(error, "variant '%.40s', expected computation_alone, message_alone, computation or message", text);
-}
-
 static int read_n(const struct memory_reading *reading, enum memory_variant variant, uint64_t n, uint32_t *found,
                   struct error *error)
 {
@@ -88,8 +79,13 @@ static int read_n(const struct memory_reading *reading, enum memory_variant vari
 static int read_place(const struct memory_reading *reading, const union csv_value *values, struct memory_place *place,
                       struct error *error)
 {
-    if (read_variant(values[MEMORY_COLUMN_VARIANT].text, &place->variant, error) != 0 ||
-        read_n(reading, place->variant, values[MEMORY_COLUMN_N].u64, &place->n, error) != 0)
+    const char *text = values[MEMORY_COLUMN_VARIANT].text;
+    int found = place_in_names(text, memory_variant_name, MEMORY_VARIANT_COUNT);
+    if (found < 0)
+        return error_set(error, "variant '%.40s', expected computation_alone, message_alone, computation or message",
+                         text);
+    place->variant = (enum memory_variant)found;
+    if (read_n(reading, place->variant, values[MEMORY_COLUMN_N].u64, &place->n, error) != 0)
         return -1;
     bool computes = place->variant != MEMORY_MESSAGE_ALONE, receives = place->variant != MEMORY_COMPUTATION_ALONE;
     const char *variant = memory_variant_name[place->variant];
@@ -157,8 +153,7 @@ static int memory_read_row(void *context, size_t line, const union csv_value *va
         return error_set(error, "%llu bytes in %g s are %g B/s, expected %g to %g",
                          (unsigned long long)values[MEMORY_COLUMN_BYTES].u64, seconds, sample.bytes_per_s, SLOWEST,
                          FASTEST);
-    array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples);
-    samples->samples[samples->n_samples++] = sample;
+    ARRAY_ADD(samples->samples, samples->n_samples, sample);
     return 0;
 }
 
@@ -242,8 +237,7 @@ static void make_points(struct memory_samples *samples)
         for (end = first + 1; end < samples->n_samples &&
                               compare_places(&samples->samples[first].place, &samples->samples[end].place) == 0;)
             end++;
-        array_grow(&samples->points, samples->n_points, sizeof *samples->points);
-        samples->points[samples->n_points++] = point_of(samples, first, end - first, values);
+        ARRAY_ADD(samples->points, samples->n_points, point_of(samples, first, end - first, values));
     }
     free(values);
 }
@@ -289,9 +283,8 @@ static int check_kind(const char *path, struct error *error)
 {
     struct first_row first;
     look(path, &first);
-    bool other = first.line > 0 && !first.columns[FIRST_COMPUTING_NUMA].present;
-    for (int i = 0; i < BENCHMARK_COUNT; i++)
-        other |= strcmp(first.benchmark, benchmark_name[i]) == 0;
+    bool other = (first.line > 0 && !first.columns[FIRST_COMPUTING_NUMA].present) ||
+                 place_in_names(first.benchmark, benchmark_name, BENCHMARK_COUNT) >= 0;
     if (!other || first.is_memory)
         return 0;
     return error_set(error,

@@ -7,11 +7,11 @@
 
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 
 void text_list_append(struct text_list *list, const char *text)
 {
-    array_grow(&list->texts, list->n, sizeof *list->texts);
-    list->texts[list->n++] = xstrdup(text);
+    ARRAY_ADD(list->texts, list->n, xstrdup(text));
 }
 
 bool text_list_holds(const struct text_list *list, const char *text)
@@ -159,17 +159,13 @@ void notes_describe_job(const struct notes *notes, char *text, size_t size)
 
 void notes_print(const struct notes *notes, FILE *stream)
 {
-    static const char *const unsaid[] = {"ranks", "library", "place", "domain", "binding", "memory"};
     for (size_t i = 0; i < notes->kept.n; i++) {
         const char *text = notes->kept.texts[i], *left_out = behind(text, "left_out"),
                    *missing = behind(text, "not_available");
         char level[32], variable[96];
         double bytes;
         int ranks, cores;
-        bool said = true;
-        for (size_t k = 0; k < sizeof unsaid / sizeof unsaid[0]; k++)
-            said = said && behind(text, unsaid[k]) == NULL;
-        if (!said)
+        if (BEGINS_WITH_ONE_OF(text, "ranks ", "library ", "place ", "domain ", "binding ", "memory "))
             continue;
         if (sscanf(text, "rendezvous %31s %lf %95s", level, &bytes, variable) == 3)
             fprintf(stream, "%s: rendezvous from %.0f B, as the MPI reports (%s)\n", level, bytes, variable);

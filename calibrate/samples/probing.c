@@ -9,6 +9,7 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/number.h"
+#include "share/base/one_of.h"
 #include "share/base/statistics.h"
 
 enum { JUDGED_FROM = 5, WORDS = 9 };
@@ -17,8 +18,7 @@ const char *const probing_verdict_name[PROBING_VERDICT_COUNT] = {"quiet", "waite
 
 void probings_append(struct probings *probings, const struct probing *probing)
 {
-    array_grow(&probings->probings, probings->n, sizeof *probings->probings);
-    probings->probings[probings->n++] = *probing;
+    ARRAY_ADD(probings->probings, probings->n, *probing);
 }
 
 void probings_release(struct probings *probings)
@@ -92,16 +92,6 @@ static int probing_real(const char *word, const char *what, double max, double *
     return 0;
 }
 
-static int verdict_parse(const char *word, enum probing_verdict *verdict, struct error *error)
-{
-    for (int i = 0; i < PROBING_VERDICT_COUNT; i++)
-        if (strcmp(word, probing_verdict_name[i]) == 0) {
-            *verdict = (enum probing_verdict)i;
-            return 0;
-        }
-    return error_set(error, "probe: verdict '%.40s', expected quiet, waited, level or steal", word);
-}
-
 int probing_parse(const char *text, struct probing *probing, struct error *error)
 {
     char copy[512], *words[WORDS + 1], *rest = copy;
@@ -128,9 +118,12 @@ int probing_parse(const char *text, struct probing *probing, struct error *error
         probing_real(words[4], "small_s", 1e6, &read.small_s, error) != 0 ||
         probing_real(words[5], "large_s", 1e6, &read.large_s, error) != 0 ||
         probing_real(words[6], "waited", 1, &read.waited, error) != 0 ||
-        probing_real(words[7], "steal", 1, &read.steal, error) != 0 ||
-        verdict_parse(words[8], &read.verdict, error) != 0)
+        probing_real(words[7], "steal", 1, &read.steal, error) != 0)
         return -1;
+    int verdict = place_in_names(words[8], probing_verdict_name, PROBING_VERDICT_COUNT);
+    if (verdict < 0)
+        return error_set(error, "probe: verdict '%.40s', expected quiet, waited, level or steal", words[8]);
+    read.verdict = (enum probing_verdict)verdict;
     *probing = read;
     return 0;
 }

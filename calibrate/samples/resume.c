@@ -9,6 +9,7 @@
 #include "share/base/array.h"
 #include "share/base/csv.h"
 #include "share/base/number.h"
+#include "share/base/one_of.h"
 #include "calibrate/samples/probing.h"
 
 enum { BENCHMARK, VARIANT, LEVEL, BYTES, N, COUNT, SECONDS, LAUNCH, RANKS, DOMAIN, AT_S, WAITED, RESUME_N_COLUMNS };
@@ -48,14 +49,6 @@ static int text_of(const union csv_value *values, int column, char *text, size_t
     return 0;
 }
 
-static bool is_wanted(const struct resume_reading *reading, const char *benchmark)
-{
-    for (size_t i = 0; i < reading->n_names; i++)
-        if (strcmp(benchmark, reading->names[i]) == 0)
-            return true;
-    return false;
-}
-
 static int resume_read_row(void *context, size_t line, const union csv_value *values, struct error *error)
 {
     (void)line;
@@ -64,7 +57,7 @@ static int resume_read_row(void *context, size_t line, const union csv_value *va
     struct resume_row row = {.waited = NAN};
     uint64_t launch;
     double at_s;
-    if (!is_wanted(reading, values[BENCHMARK].text))
+    if (place_in_names(values[BENCHMARK].text, reading->names, reading->n_names) < 0)
         return 0; /* that of another program, or the header once more */
     if (whole(values, LAUNCH, &launch, error) != 0)
         return -1;
@@ -85,8 +78,7 @@ static int resume_read_row(void *context, size_t line, const union csv_value *va
         return -1;
     row.disturbed = probing_disturbs(PROBING_QUIET, row.waited);
     resume->spent_s = fmax(resume->spent_s, at_s);
-    array_grow(&resume->rows, resume->n_rows, sizeof *resume->rows);
-    resume->rows[resume->n_rows++] = row;
+    ARRAY_ADD(resume->rows, resume->n_rows, row);
     return 0;
 }
 

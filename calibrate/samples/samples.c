@@ -15,6 +15,7 @@
 #include "share/base/statistics.h"
 #include "share/base/csv.h"
 #include "share/base/number.h"
+#include "share/base/one_of.h"
 #include "share/base/order.h"
 
 #define NAME(name, text) text,
@@ -23,8 +24,7 @@ const char *const benchmark_name[BENCHMARK_COUNT] = {BENCHMARKS(NAME)}, *const v
 
 void samples_append(struct samples *samples, const struct sample *sample)
 {
-    array_grow(&samples->samples, samples->n_samples, sizeof *samples->samples);
-    samples->samples[samples->n_samples++] = *sample;
+    ARRAY_ADD(samples->samples, samples->n_samples, *sample);
 }
 
 void samples_release(struct samples *samples)
@@ -160,8 +160,7 @@ struct curves curves_make(const struct samples *samples, enum samples_statistic 
             end++;
         if (sample[first].benchmark != BENCHMARK_PINGPONG && sample[first].benchmark != BENCHMARK_ALGORITHM1)
             continue;
-        array_grow(&curves.curves, curves.n_curves, sizeof *curves.curves);
-        curves.curves[curves.n_curves++] = curve_make(samples, first, end - first, statistic, values);
+        ARRAY_ADD(curves.curves, curves.n_curves, curve_make(samples, first, end - first, statistic, values));
     }
     free(values);
     return curves;
@@ -278,12 +277,10 @@ enum {
 };
 
 /* Returns the index of a name; 0 where there is none, or no such. */
-static int name_find(const char *name, const char *const *names, int n_names)
+static int name_find(const char *name, const char *const *names, size_t n_names)
 {
-    for (int i = 0; name != NULL && i < n_names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return i;
-    return 0;
+    int found = name != NULL ? place_in_names(name, names, n_names) : 0;
+    return found > 0 ? found : 0;
 }
 
 struct samples_reading {

@@ -61,7 +61,7 @@ static int read_side(const struct machine *machine, enum level level, struct mem
 {
     size_t n_read = 0, lacking = 0;
     for (size_t i = 0; i < MEMORY_PARAMETER_COUNT; i++) {
-        double value = machine_value(machine, level, PROTOCOL_ANY, memory_quantities[i].name, NAN);
+        double value = machine_value(machine, level, PROTOCOL_ANY, memory_quantity_name[i], NAN);
         if (isnan(value)) {
             lacking = i;
             continue;
@@ -72,7 +72,7 @@ static int read_side(const struct machine *machine, enum level level, struct mem
     *has = n_read > 0;
     if (n_read > 0 && n_read < MEMORY_PARAMETER_COUNT)
         return error_set(error, "machine '%s' has no %s at level %s, beside others of memory contention there",
-                         machine->name, memory_quantities[lacking].name, level_text(level));
+                         machine->name, memory_quantity_name[lacking], level_text(level));
     return 0;
 }
 
@@ -98,7 +98,7 @@ int memory_model_read(const struct machine *machine, struct memory_model *model,
         return error_set(error,
                          "machine '%s' has no %s at level intra_socket or inter_socket, which memory contention needs: "
                          "henri, bora and others have it ('mpistair machine list')",
-                         machine->name, memory_quantities[0].name);
+                         machine->name, memory_quantity_name[0]);
     if (numa_nodes > MEMORY_MAX_CORES || cores > MEMORY_MAX_CORES)
         return error_set(error, "machine '%s': %g cores and %g NUMA nodes of a socket, expected at most %d",
                          machine->name, cores, numa_nodes, MEMORY_MAX_CORES);

@@ -1,5 +1,6 @@
 /* Says whether a small number, as that of an MPI function or of a family of them, or a word is in a list:
- * IS_ONE_OF(function, FN_Send, FN_Ssend), WORD_IS_ONE_OF(name, "docker", "podman"). Nothing is allocated, so that the
+ * IS_ONE_OF(function, FN_Send, FN_Ssend), WORD_IS_ONE_OF(name, "docker", "podman"), BEGINS_WITH_ONE_OF(variable,
+ * "UCX_", "MPICH_"); and which of a list of names a word is. Nothing is allocated, so that the
  * recorder has it as well. */
 #ifndef MPISTAIR_BASE_ONE_OF_H
 #define MPISTAIR_BASE_ONE_OF_H
@@ -28,5 +29,23 @@ static inline bool word_is_one_of(const char *word, const char *const *list)
 }
 
 #define WORD_IS_ONE_OF(word, ...) word_is_one_of(word, (const char *const[]){__VA_ARGS__, NULL})
+
+static inline bool begins_with_one_of(const char *text, const char *const *list)
+{
+    while (*list != NULL && strncmp(*list, text, strlen(*list)) != 0)
+        list++;
+    return *list != NULL;
+}
+
+#define BEGINS_WITH_ONE_OF(text, ...) begins_with_one_of(text, (const char *const[]){__VA_ARGS__, NULL})
+
+/* Returns the place of a word in names[n], -1 where it is not there. */
+static inline int place_in_names(const char *word, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(word, names[i]) == 0)
+            return (int)i;
+    return -1;
+}
 
 #endif

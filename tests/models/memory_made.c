@@ -133,7 +133,7 @@ static struct made_intervals intervals_of(const struct machine *machine, enum le
     for (size_t i = 0; i < machine->n_parameters; i++) {
         const struct machine_parameter *row = &machine->parameters[i];
         for (int k = 0; k < 2 && row->level == level; k++)
-            if (strcmp(row->quantity, memory_quantities[MEMORY_LOSS_LEFT + k].name) == 0) {
+            if (strcmp(row->quantity, memory_quantity_name[MEMORY_LOSS_LEFT + k]) == 0) {
                 intervals.low[k] = row->ci_low;
                 intervals.high[k] = row->ci_high;
             }

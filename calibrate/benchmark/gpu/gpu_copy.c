@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "calibrate/benchmark/benchmarks.h"
+#include "calibrate/benchmark/gpu/gpu_aware.h"
 #include "calibrate/gpu/gpu_memory.h"
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/machine/machine.h"
@@ -50,8 +51,8 @@ static struct found copy_found;
 static struct gpu copy_gpu;
 static struct pair copy_copiers[N_PLACES]; /* of a rank with itself; NOWHERE: there is none */
 
-/* Looks for GPUs on rank 0; the ranks that are chosen to copy open the driver themselves. */
-static void copy_look(const struct measure *measure)
+/* The ranks that are chosen to copy open the driver themselves. */
+bool gpu_look(const struct measure *measure)
 {
     struct error error;
     if (measure->rank == 0 && gpu_open(&copy_gpu, NULL, &error) != 0)
@@ -63,6 +64,7 @@ static void copy_look(const struct measure *measure)
         gpu_close(&copy_gpu);
     }
     MPI_Bcast(&copy_found, sizeof copy_found, MPI_BYTE, 0, measure->comm);
+    return copy_found.is_there;
 }
 
 /* Chooses the first rank of rank 0's node on the GPU's socket and the first on another one. Where the GPU's socket is
@@ -135,10 +137,7 @@ static bool copy_take(const struct measure *measure)
 /* Returns a negative number, which ends the program with 0, where there is nothing to measure. */
 static int copy_prepare(struct measure *measure, bool speak)
 {
-    if (!gpu_word_listed(measure->paths, GPU_COPY_NAME))
-        return -1;
-    copy_look(measure);
-    if (!copy_found.is_there)
+    if (!gpu_word_listed(measure->paths, GPU_COPY_NAME) || !gpu_look(measure))
         return -1;
     copy_choose(measure);
     if (!copy_take(measure))
@@ -184,8 +183,7 @@ static double copy_exchange(struct measure *measure, const struct task *task)
     const struct copy_mode *mode = &modes[task->mode];
     struct error error;
     double seconds = 0;
-    size_t place;
-    measure_places(measure, task->bytes, 1, &place);
+    size_t place = measure_place(measure, task->bytes);
     char *host = (mode->is_pinned ? copy_gpu.pinned : measure->send_buffer) + place;
     if (gpu_copy(&copy_gpu, mode->way, mode->by_events, host, place, task->bytes, 1 + task->repeats / COPY_WARM_SHARE,
                  &seconds, &error) != 0 ||

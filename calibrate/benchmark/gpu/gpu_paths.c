@@ -355,12 +355,6 @@ static void gpu_transfer_receive(struct gpu_transfer *transfer)
     }
 }
 
-/* Copies the part of this member from the GPU, or to it. */
-static void gpu_transfer_copy(struct gpu_transfer *transfer)
-{
-    copy(transfer, transfer->path == GPU_PULL ? GPU_FROM : GPU_TO, part_of(transfer, transfer->end->own));
-}
-
 static unsigned char value_at(const struct gpu_transfer *transfer, size_t i)
 {
     return (unsigned char)(1 + (i + 17 * (size_t)transfer->path + 5 * (size_t)transfer->n_members) % 251);
@@ -555,23 +549,6 @@ static bool is_anything_asked(const struct measure *measure)
     return asked;
 }
 
-/* Returns on all ranks whether rank 0 sees a GPU. */
-static bool paths_look(const struct measure *measure)
-{
-    struct gpu gpu;
-    struct error error;
-    int found = 0;
-    if (measure->rank == 0) {
-        found = gpu_open(&gpu, NULL, &error) == 0;
-        if (found)
-            gpu_close(&gpu);
-        else
-            fprintf(stderr, MEASURE_NOT_AVAILABLE "gpu %s\n", error.text);
-    }
-    MPI_Bcast(&found, 1, MPI_INT, 0, measure->comm);
-    return found != 0;
-}
-
 static void paths_release(struct measure *measure)
 {
     for (int level = 0; level < LEVEL_COUNT; level++)
@@ -581,7 +558,7 @@ static void paths_release(struct measure *measure)
 /* Returns a negative number, which ends the program with 0, where there is nothing to measure. */
 static int paths_prepare(struct measure *measure, bool speak)
 {
-    if (!is_anything_asked(measure) || !paths_look(measure))
+    if (!is_anything_asked(measure) || !gpu_look(measure))
         return -1;
     int aware = gpu_mpi_is_aware(), all_aware, n = 0;
     MPI_Allreduce(&aware, &all_aware, 1, MPI_INT, MPI_MIN, measure->comm);
@@ -646,9 +623,9 @@ static void paths_list(const struct measure *measure, struct item_list *list)
 static void paths_round_trips(struct measure *measure, struct gpu_transfer *transfer, const struct task *task, int n)
 {
     for (int i = 0; i < n; i++) {
-        measure_places(measure, transfer->bytes, 1, &transfer->place);
+        transfer->place = measure_place(measure, transfer->bytes);
         if (transfer->path >= GPU_PULL) {
-            gpu_transfer_copy(transfer);
+            copy(transfer, transfer->path == GPU_PULL ? GPU_FROM : GPU_TO, part_of(transfer, transfer->end->own));
             continue;
         }
         if (task->is_first)

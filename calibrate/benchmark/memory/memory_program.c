@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -84,7 +83,7 @@ static int memory_arguments_parse(int argc, char **argv, struct memory_arguments
     return argc == 0 ? 0 : wrong_usage(memory_command, "unexpected argument '%s'", argv[0]);
 }
 
-#define POLL_NS 200000
+#define POLL_S 200e-6
 
 struct crew_worker {
     pthread_t thread;
@@ -155,8 +154,7 @@ static void *work(void *argument)
     while (!is_last && atomic_load(&worker->failure) == 0) {
         is_last = atomic_load(&worker->stop);
         write_block(worker->block, worker->block_bytes, (char)iterations->n);
-        array_grow(&iterations->end_s, iterations->n, sizeof *iterations->end_s);
-        iterations->end_s[iterations->n++] = clock_now_s();
+        ARRAY_ADD(iterations->end_s, iterations->n, clock_now_s());
         atomic_store(&worker->n_done, iterations->n);
     }
     return NULL;
@@ -202,7 +200,6 @@ static void crew_release(struct memory_crew *crew)
 static int crew_start(struct memory_crew *crew, hwloc_topology_t topology, size_t n, const unsigned *threads,
                       void *const *blocks, size_t block_bytes, struct error *error)
 {
-    const struct timespec poll = {.tv_nsec = POLL_NS};
     int failure = 0;
     *crew = (struct memory_crew){.workers = xcalloc(n, sizeof *crew->workers),
                                  .iterations = xcalloc(n, sizeof *crew->iterations)};
@@ -217,7 +214,7 @@ static int crew_start(struct memory_crew *crew, hwloc_topology_t topology, size_
         crew->n += failure == 0;
     }
     while (failure == 0 && !has_begun(crew))
-        nanosleep(&poll, NULL);
+        clock_sleep_s(POLL_S);
     size_t which = crew->n;
     if (failure == 0)
         failure = failure_of(crew, &which);
@@ -240,8 +237,8 @@ enum { STREAM_BYTES = 64000000 };
 enum { TAG_REQUEST = 1, TAG_MESSAGE = 2 };
 /* Time for which an idle sender polls before it sleeps between polls, s: on the same machine it must not disturb the
  * receiver's samples without messages. */
-#define BUSY_S   200e-6
-#define SLEEP_NS 500000
+#define BUSY_S  200e-6
+#define SLEEP_S 500e-6
 
 /* Request for a message of that size, after a delay; 0 bytes end the stream. */
 struct request {
@@ -261,12 +258,11 @@ static void stream_ask(MPI_Comm comm, int bytes, double delay_s)
 static struct request next_request(MPI_Comm comm)
 {
     struct request request;
-    const struct timespec pause = {.tv_nsec = SLEEP_NS};
     double begin_s = clock_now_s();
     for (int found = 0; !found;) {
         MPI_Iprobe(STREAM_RECEIVER, TAG_REQUEST, comm, &found, MPI_STATUS_IGNORE);
         if (!found && clock_now_s() - begin_s > BUSY_S)
-            nanosleep(&pause, NULL);
+            clock_sleep_s(SLEEP_S);
     }
     MPI_Recv(&request, sizeof request, MPI_BYTE, STREAM_RECEIVER, TAG_REQUEST, comm, MPI_STATUS_IGNORE);
     return request;
@@ -301,8 +297,7 @@ static void stream_receive(MPI_Comm comm, void *buffer, int bytes, double second
         time.end_s = clock_now_s();
         if (messages->n == 0)
             end_s = time.end_s + seconds;
-        array_grow(&messages->times, messages->n, sizeof *messages->times);
-        messages->times[messages->n++] = time;
+        ARRAY_ADD(messages->times, messages->n, time);
     }
 }
 
@@ -639,15 +634,6 @@ static int measure(struct program *program, struct error *error)
     return result;
 }
 
-/* Notes what cannot be measured on this machine, though the rest can. */
-static void note_left_out(const struct memory_seats *seats)
-{
-    if (seats->numa_all == seats->numa_nodes)
-        fprintf(stderr,
-                MEASURE_NOTE "left_out memory, remote: the machine has %u NUMA node%s, none of another socket\n",
-                seats->numa_all, seats->numa_all == 1 ? "" : "s");
-}
-
 /* Finds out how messages come into the memory, if they are measured and that is not known: within one machine a
  * processor copies them. */
 static void memory_look(struct program *program)
@@ -663,9 +649,13 @@ static void memory_look(struct program *program)
 /* Refuses or measures, on rank 0; rank 1 serves meanwhile. */
 static int memory_lead(struct program *program)
 {
+    const struct memory_seats *seats = &program->seats;
     struct error error;
     memory_look(program);
-    note_left_out(&program->seats);
+    if (seats->numa_all == seats->numa_nodes)
+        fprintf(stderr,
+                MEASURE_NOTE "left_out memory, remote: the machine has %u NUMA node%s, none of another socket\n",
+                seats->numa_all, seats->numa_all == 1 ? "" : "s");
     if (refuse(program) > 0)
         return EXIT_DONE;
     return measure(program, &error) == 0 ? EXIT_DONE : fail("rank 0: %s", error.text);

@@ -66,15 +66,9 @@ static int rank_returns_load(struct rank_returns *returns, int64_t rank)
 /* Returns when the rank's last call returned that did so until at_ns; at_ns itself where there is none. */
 static int64_t rank_returns_last(const struct rank_returns *returns, int64_t at_ns)
 {
-    size_t low = 0, high = returns->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (returns->returned_ns[middle] <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? returns->returned_ns[low - 1] : at_ns;
+    size_t at = 0;
+    FIRST_BEYOND(at, returns->n, returns->returned_ns[at] <= at_ns);
+    return at > 0 ? returns->returned_ns[at - 1] : at_ns;
 }
 
 /* Returns 0, or -1 where something failed. */
@@ -313,7 +307,7 @@ struct kept {
 
 struct keeping {
     struct kept *rounds;
-    size_t n_rounds, rounds_capacity;
+    size_t n_rounds;
     double *seconds;
     size_t n_seconds, seconds_capacity;
     bool partitioned;
@@ -323,10 +317,9 @@ static int keep(void *context, const struct round_arrivals *round, struct error 
 {
     struct keeping *keeping = context;
     (void)error;
-    array_reserve(&keeping->rounds, &keeping->rounds_capacity, keeping->n_rounds + 1, sizeof *keeping->rounds);
     array_reserve(&keeping->seconds, &keeping->seconds_capacity, keeping->n_seconds + round->n_threads,
                   sizeof *keeping->seconds);
-    keeping->rounds[keeping->n_rounds++] = (struct kept){round->rank, round->n_threads, keeping->n_seconds};
+    ARRAY_ADD(keeping->rounds, keeping->n_rounds, (struct kept){round->rank, round->n_threads, keeping->n_seconds});
     memcpy(keeping->seconds + keeping->n_seconds, round->seconds, round->n_threads * sizeof *round->seconds);
     keeping->n_seconds += round->n_threads;
     keeping->partitioned |= round->partitioned;

@@ -44,7 +44,6 @@ enum { MAX_LINE_BYTES = 1024, MAX_ROWS = 1 << 24, FIELDS = 3 };
 
 struct reading {
     struct arrival_rows *rows;
-    size_t capacity;
     uint32_t line;
     bool begun; /* a row or a header was there */
 };
@@ -136,8 +135,7 @@ static int take_line(void *context, char *line, struct error *error)
         return -1;
     if (rows->n == MAX_ROWS)
         return error_set(error, "more than %d times; expected a file of fewer", MAX_ROWS);
-    array_reserve(&rows->rows, &reading->capacity, rows->n + 1, sizeof *rows->rows);
-    rows->rows[rows->n++] = row;
+    ARRAY_ADD(rows->rows, rows->n, row);
     return 0;
 }
 
@@ -227,7 +225,6 @@ static void fixed_times_release(struct fixed_times *times)
 static int fixed_times_make(const char *path, struct arrival_rows *rows, struct fixed_times *times, struct error *error)
 {
     *times = (struct fixed_times){.named = rows->named, .seconds = xcalloc(rows->n, sizeof *times->seconds)};
-    size_t capacity = 0;
     qsort(rows->rows, rows->n, sizeof *rows->rows, compare_rows);
     for (size_t i = 0; i < rows->n; i++)
         times->seconds[i] = rows->rows[i].seconds;
@@ -238,9 +235,8 @@ static int fixed_times_make(const char *path, struct arrival_rows *rows, struct 
             fixed_times_release(times);
             return -1;
         }
-        array_reserve(&times->ranks, &capacity, times->n_ranks + 1, sizeof *times->ranks);
         taken.seconds = times->seconds + begin;
-        times->ranks[times->n_ranks++] = taken;
+        ARRAY_ADD(times->ranks, times->n_ranks, taken);
     }
     return 0;
 }
@@ -412,18 +408,16 @@ int arrivals_draw(const struct arrivals *arrivals, uint64_t seed, uint64_t itera
 }
 
 /* Writes the rows; seconds[n_threads] is room for them. */
-static int write_rows(const struct arrivals *arrivals, FILE *stream, uint64_t seed, uint64_t n_iterations,
-                      uint32_t n_ranks, size_t n_threads, double *seconds)
+static void write_rows(const struct arrivals *arrivals, FILE *stream, uint64_t seed, uint64_t n_iterations,
+                       uint32_t n_ranks, size_t n_threads, double *seconds)
 {
     fprintf(stream, "rank,thread,seconds\n");
     for (uint64_t iteration = 0; iteration < n_iterations; iteration++)
         for (uint32_t rank = 0; rank < n_ranks; rank++) {
-            if (arrivals_draw(arrivals, seed, iteration, rank, n_threads, seconds) != 0)
-                return -1;
+            (void)arrivals_draw(arrivals, seed, iteration, rank, n_threads, seconds); /* it has been checked */
             for (size_t t = 0; t < n_threads; t++)
                 fprintf(stream, "%" PRIu32 ",%zu,%.17g\n", rank, t, seconds[t]);
         }
-    return 0;
 }
 
 int arrivals_dump(const struct arrivals *arrivals, const char *path, uint64_t seed, uint64_t n_iterations,
@@ -435,12 +429,8 @@ int arrivals_dump(const struct arrivals *arrivals, const char *path, uint64_t se
     double *seconds = xcalloc(n_threads, sizeof *seconds);
     int result = output_file_open(&file, path, error);
     if (result == 0) {
-        if (write_rows(arrivals, file.stream, seed, n_iterations, n_ranks, n_threads, seconds) == 0) {
-            result = output_file_commit(&file, error);
-        } else {
-            output_file_discard(&file);
-            result = error_set(error, "%s: no times to write", path);
-        }
+        write_rows(arrivals, file.stream, seed, n_iterations, n_ranks, n_threads, seconds);
+        result = output_file_commit(&file, error);
     }
     free(seconds);
     return result;

@@ -98,8 +98,7 @@ static int add_value(const struct finegrain_config *base, struct sweep_list *lis
     if (set_option(&scratch, list->row, value, error) != 0 ||
         (row->text != NULL && check_arrivals(base, value, error) != 0))
         return -1;
-    array_grow(&list->values, list->n, sizeof *list->values);
-    list->values[list->n++] = value;
+    ARRAY_ADD(list->values, list->n, value);
     return 0;
 }
 
@@ -536,8 +535,7 @@ static int rows_take_row(void *context, size_t line, const union csv_value *valu
     row.arrivals = xstrdup(values[ARRIVALS].text);
     row.mpi = xstrdup(values[MPI].text);
     row.config.arrivals = row.arrivals;
-    array_grow(&rows->rows, rows->n, sizeof row);
-    rows->rows[rows->n++] = row;
+    ARRAY_ADD(rows->rows, rows->n, row);
     return 0;
 }
 
