@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-#include "interpose/trace/gather/nodes.h"
+#include "interpose/trace/records/records.h"
 #include "interpose/trace/stream/stream.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
@@ -352,12 +352,10 @@ static void shift_times(struct trace *trace)
         end = process->end_ns > end ? process->end_ns : end;
     }
     trace->duration_ns = end;
-    for (size_t i = 0; i < trace->n_collectives; i++) {
-        const struct trace_node *node = &trace->nodes[trace->processes[trace->collectives[i].rank].node];
-        trace->collectives[i].begin_ns = clock_run_ns(node, trace->collectives[i].begin_ns);
-        trace->collectives[i].call_end_ns = clock_run_ns(node, trace->collectives[i].call_end_ns);
-        if (trace->collectives[i].end_ns != TRACE_NO_TIME)
-            trace->collectives[i].end_ns = clock_run_ns(node, trace->collectives[i].end_ns);
+    for (struct trace_call *call = trace->calls; call < trace->calls + trace->n_calls; call++) {
+        call->begin_ns = trace_run_ns(trace, call->rank, call->begin_ns);
+        call->call_end_ns = trace_run_ns(trace, call->rank, call->call_end_ns);
+        call->end_ns = trace_run_ns(trace, call->rank, call->end_ns);
     }
 }
 

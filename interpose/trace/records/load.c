@@ -164,25 +164,6 @@ bool record_order(const struct trace *trace, const struct trace_process *process
 /* Later than all times of a run. */
 static const int64_t never_ns = INT64_C(1) << 60;
 
-bool access_is_collective(uint16_t function)
-{
-    enum mpistair_family family = function_family(function);
-    return family != FAMILY_FILE && family != FAMILY_FILE_REQUEST;
-}
-
-static bool is_access(uint16_t function)
-{
-    return function_is_of_file(function) || function_is_one_sided(function);
-}
-
-static bool is_joint(uint16_t function)
-{
-    if (function_is_of_file(function))
-        return access_is_collective(function);
-    return !is_access(function) || function == FN_Win_fence ||
-           IS_ONE_OF(function_family(function), FAMILY_WIN_CREATE, FAMILY_WIN_FREE);
-}
-
 /* Adds the calls as one that stands for all. */
 static void add_skipped(struct loader *loader, const struct skipped_call *call)
 {
@@ -196,35 +177,23 @@ static void add_skipped(struct loader *loader, const struct skipped_call *call)
         return;
     }
     uint16_t function = (uint16_t)(entry->sort - GHOST_JOINT);
-    uint32_t further = entry->count > UINT32_MAX ? UINT32_MAX : (uint32_t)(entry->count - 1);
-    if (!is_joint(function))
-        return;
-    if (is_access(function))
-        TRACE_ADD(trace->accesses, trace->n_accesses,
-                  (struct trace_access){.begin_ns = call->at_ns,
-                                        .call_end_ns = call->at_ns,
-                                        .end_ns = call->until_ns,
-                                        .rank = loader->rank,
-                                        .communicator = communicator,
-                                        .target = -1,
-                                        .offset = -1,
-                                        .callsite = TRACE_NONE,
-                                        .further = further,
-                                        .function = function,
-                                        .flags = SPOOL_OFF});
-    else
-        TRACE_ADD(trace->collectives, trace->n_collectives,
-                  (struct trace_collective){.begin_ns = call->at_ns,
-                                            .call_end_ns = call->at_ns,
-                                            .end_ns = call->until_ns,
-                                            .rank = loader->rank,
-                                            .communicator = communicator,
-                                            .callsite = TRACE_NONE,
-                                            .persistent = (uint32_t)entry->peer,
-                                            .root = -1,
-                                            .further = further,
-                                            .function = function,
-                                            .flags = SPOOL_OFF});
+    struct trace_call made = {.begin_ns = call->at_ns,
+                              .call_end_ns = call->at_ns,
+                              .end_ns = call->until_ns,
+                              .offset = -1,
+                              .rank = loader->rank,
+                              .communicator = communicator,
+                              .callsite = TRACE_NONE,
+                              .persistent = (uint32_t)entry->peer,
+                              .peer = -1,
+                              .further = entry->count > UINT32_MAX ? UINT32_MAX : (uint32_t)(entry->count - 1),
+                              .function = function,
+                              .flags = SPOOL_OFF,
+                              .sort = function_is_of_file(function)     ? CALL_FILE
+                                      : function_is_one_sided(function) ? CALL_ONE_SIDED
+                                                                        : CALL_COLLECTIVE};
+    if (call_is_joint(&made))
+        TRACE_ADD(trace->calls, trace->n_calls, made);
 }
 
 /* Adds what was counted of records. */
@@ -473,8 +442,8 @@ static void add_collective(struct loader *loader, const struct spool_collective 
         loader->process->damaged++;
         return;
     }
-    TRACE_ADD(trace->collectives, trace->n_collectives,
-              (struct trace_collective){
+    TRACE_ADD(trace->calls, trace->n_calls,
+              (struct trace_call){
                   .begin_ns = loader_ns(loader, record->begin_ticks),
                   .call_end_ns = loader_return_ns(loader, record->flags, record->begin_ticks, record->call_ticks,
                                                   record->end_ticks),
@@ -485,9 +454,10 @@ static void add_collective(struct loader *loader, const struct spool_collective 
                   .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
                   .persistent = record->persistent,
                   .stack = record->stack,
-                  .root = record->root,
+                  .peer = record->root,
                   .function = record->function,
                   .flags = record->flags,
+                  .sort = CALL_COLLECTIVE,
               });
 }
 
@@ -555,6 +525,7 @@ static void add_partition(struct loader *loader, const struct spool_partition *r
 static void add_access(struct loader *loader, const struct spool_access *record)
 {
     struct trace *trace = loader->trace;
+    bool file = function_is_of_file(record->function);
     uint32_t communicator = TRACE_NONE;
     if (record->communicator != SPOOL_NO_COMMUNICATOR) {
         communicator = communicator_of(&loader->communicators, trace, record->communicator);
@@ -563,41 +534,43 @@ static void add_access(struct loader *loader, const struct spool_access *record)
             return;
         }
     }
-    TRACE_ADD(trace->accesses, trace->n_accesses,
-              (struct trace_access){
+    TRACE_ADD(trace->calls, trace->n_calls,
+              (struct trace_call){
                   .begin_ns = loader_ns(loader, record->begin_ticks),
                   .call_end_ns = loader_return_ns(loader, record->flags, record->begin_ticks, record->call_ticks,
                                                   record->end_ticks),
                   .end_ns = loader_optional_ns(loader, record->end_ticks),
-                  .bytes = record->bytes,
+                  .bytes = file && (record->flags & SPOOL_FAILED) ? 0 : record->bytes,
                   .rank = loader->rank,
                   .communicator = communicator,
-                  .target = record->target,
+                  .peer = record->target,
                   .object = record->object,
                   .offset = record->offset,
                   .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
                   .stack = record->stack,
                   .function = record->function,
                   .flags = record->flags,
+                  .sort = file ? CALL_FILE : CALL_ONE_SIDED,
               });
 }
 
 static void add_mark(struct loader *loader, const struct spool_mark *record)
 {
     struct trace *trace = loader->trace;
-    trace_grow(&trace->collectives, trace->n_collectives, sizeof *trace->collectives);
     int64_t at_ns = loader_ns(loader, record->ticks);
-    trace->collectives[trace->n_collectives++] = (struct trace_collective){
-        .begin_ns = at_ns,
-        .call_end_ns = at_ns,
-        .end_ns = at_ns,
-        .rank = loader->rank,
-        .communicator = TRACE_NONE,
-        .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
-        .root = record->number,
-        .function = FN_Pcontrol,
-        .flags = record->flags,
-    };
+    TRACE_ADD(trace->calls, trace->n_calls,
+              (struct trace_call){
+                  .begin_ns = at_ns,
+                  .call_end_ns = at_ns,
+                  .end_ns = at_ns,
+                  .rank = loader->rank,
+                  .communicator = TRACE_NONE,
+                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
+                  .peer = record->number,
+                  .function = FN_Pcontrol,
+                  .flags = record->flags,
+                  .sort = CALL_MARK,
+              });
 }
 
 /* Addresses differ between processes and call sites do not, so the frames are compared as call sites: by two
@@ -632,21 +605,18 @@ static void add_stack(struct loader *loader, const struct spool_stack *record)
         loader->process->damaged++;
 }
 
-/* Compares collectives, or accesses, whose begin is their first member. */
-static int compare_begin(const void *left, const void *right)
+static int compare_calls(const void *left, const void *right)
 {
-    _Static_assert(offsetof(struct trace_collective, begin_ns) == 0 && offsetof(struct trace_access, begin_ns) == 0,
-                   "");
-    return ORDER(*(const int64_t *)left, *(const int64_t *)right);
+    const struct trace_call *a = left, *b = right;
+    return ORDER(a->begin_ns, b->begin_ns);
 }
 
-/* Sorts what the process added unless it is in order already, as it is with a single thread. */
-static void sort_new(void *array, size_t first, size_t end, size_t element_bytes)
+/* Sorts calls[n] unless they are in order already, as they are with a single thread. */
+static void sort_calls(struct trace_call *calls, size_t n)
 {
-    char *begin = (char *)array + first * element_bytes;
-    for (size_t i = 1; i < end - first; i++)
-        if (compare_begin(begin + (i - 1) * element_bytes, begin + i * element_bytes) > 0) {
-            qsort(begin, end - first, element_bytes, compare_begin);
+    for (size_t i = 1; i < n; i++)
+        if (calls[i].begin_ns < calls[i - 1].begin_ns) {
+            qsort(calls, n, sizeof *calls, compare_calls);
             return;
         }
 }
@@ -675,15 +645,13 @@ static void resolve_numbers(struct loader *loader)
         if (origin->persistent != TRACE_NONE)
             trace->persistents[origin->persistent].starts++;
     }
-    for (size_t i = process->first_collective; i < trace->n_collectives; i++) {
-        struct trace_collective *collective = &trace->collectives[i];
-        collective->stack = loader_resolve(loader, &loader->stacks, collective->stack);
-        collective->persistent = loader_resolve(loader, &loader->persistents, collective->persistent);
-        if (collective->persistent != TRACE_NONE && !(collective->flags & SPOOL_OFF))
-            trace->persistents[collective->persistent].starts++;
+    for (size_t i = process->first_call; i < trace->n_calls; i++) {
+        struct trace_call *call = &trace->calls[i];
+        call->stack = loader_resolve(loader, &loader->stacks, call->stack);
+        call->persistent = loader_resolve(loader, &loader->persistents, call->persistent);
+        if (call->persistent != TRACE_NONE && !(call->flags & SPOOL_OFF))
+            trace->persistents[call->persistent].starts++;
     }
-    for (size_t i = process->first_access; i < trace->n_accesses; i++)
-        trace->accesses[i].stack = loader_resolve(loader, &loader->stacks, trace->accesses[i].stack);
     for (size_t i = loader->first_partition_event; i < trace->n_partition_events; i++) {
         struct trace_partition *partition = &trace->partition_events[i];
         uint32_t number = partition->partitions;
@@ -888,10 +856,8 @@ static void load_process(struct loader *loader)
     resolve_numbers(loader);
     note_totals(loader);
     process->callsites = callsites_take(&loader->callsites);
-    if (trace->n_accesses > process->first_access)
-        sort_new(trace->accesses, process->first_access, trace->n_accesses, sizeof *trace->accesses);
-    if (trace->n_collectives > process->first_collective)
-        sort_new(trace->collectives, process->first_collective, trace->n_collectives, sizeof *trace->collectives);
+    if (trace->n_calls > process->first_call)
+        sort_calls(trace->calls + process->first_call, trace->n_calls - process->first_call);
 }
 
 /* Counts the partitioned requests of each envelope, by rank, in the order of their making. */
@@ -927,8 +893,7 @@ void trace_load(struct trace *trace)
     for (int32_t rank = 0; rank <= trace->world_size; rank++) {
         loader.rank = (uint32_t)rank;
         loader.process = &trace->processes[rank];
-        loader.process->first_collective = trace->n_collectives;
-        loader.process->first_access = trace->n_accesses;
+        loader.process->first_call = trace->n_calls;
         if (loader.process->spool != NULL)
             load_process(&loader);
     }

@@ -20,9 +20,9 @@ static void find_offs(struct trace *trace, uint32_t rank)
     const struct trace_process *process = &trace->processes[rank];
     size_t before = trace->n_offs;
     bool off = false;
-    for (size_t i = process->first_collective; i < process[1].first_collective; i++) {
-        const struct trace_collective *mark = &trace->collectives[i];
-        if (mark->function != FN_Pcontrol)
+    for (size_t i = process->first_call; i < process[1].first_call; i++) {
+        const struct trace_call *mark = &trace->calls[i];
+        if (mark->sort != CALL_MARK)
             continue;
         bool off_from_here = (mark->flags & SPOOL_OFF) != 0;
         if (off_from_here && !off)

@@ -27,9 +27,6 @@ static inline int64_t trace_run_ns(const struct trace *trace, uint32_t rank, int
     return ns == TRACE_NO_TIME ? ns : clock_run_ns(&trace->nodes[trace->processes[rank].node], ns);
 }
 
-/* True if all ranks that opened a file call that function on it together. */
-bool access_is_collective(uint16_t function);
-
 /* True if the operation has a place in trace.origins. */
 static inline bool record_has_origin(const struct spool_operation *record)
 {

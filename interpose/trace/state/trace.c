@@ -165,18 +165,28 @@ void trace_eager_limits(const struct trace *trace, int64_t eager_bytes[2])
     }
 }
 
-bool collective_bounds(const struct trace_collective *collective)
+bool call_bounds(const struct trace_call *call)
 {
-    uint16_t function = collective->function;
-    if (collective->flags & SPOOL_NONBLOCKING)
+    uint16_t function = call->function;
+    if (call->sort == CALL_MARK) /* 0, 1 and 2 switch recording off, on, and flush */
+        return call->peer < 0 || call->peer > 2;
+    if (call->sort != CALL_COLLECTIVE || (call->flags & SPOOL_NONBLOCKING))
         return false;
-    if (function == FN_Pcontrol) /* 0, 1 and 2 switch recording off, on, and flush */
-        return collective->root < 0 || collective->root > 2;
     return function_family(function) == FAMILY_COMM_CREATE ||
            IS_ONE_OF(function, FN_Barrier, FN_Allgather, FN_Allgather_c, FN_Allgatherv, FN_Allgatherv_c, FN_Allreduce,
                      FN_Allreduce_c, FN_Alltoall, FN_Alltoall_c, FN_Alltoallv, FN_Alltoallv_c, FN_Alltoallw,
                      FN_Alltoallw_c, FN_Reduce_scatter, FN_Reduce_scatter_c, FN_Reduce_scatter_block,
                      FN_Reduce_scatter_block_c);
+}
+
+bool call_is_joint(const struct trace_call *call)
+{
+    enum mpistair_family family = function_family(call->function);
+    if (call->sort == CALL_FILE)
+        return family != FAMILY_FILE && family != FAMILY_FILE_REQUEST;
+    return call->sort == CALL_COLLECTIVE ||
+           (call->sort == CALL_ONE_SIDED &&
+            (call->function == FN_Win_fence || IS_ONE_OF(family, FAMILY_WIN_CREATE, FAMILY_WIN_FREE)));
 }
 
 void trace_release(struct trace *trace)
@@ -212,11 +222,12 @@ void trace_release(struct trace *trace)
         modules_release(&trace->processes[i].callsites.modules);
         time_in_mpi_release(&trace->processes[i].in_mpi);
     }
-    void *const arrays[] = {trace->processes,        trace->nodes,    trace->communicators, trace->operations,
-                            trace->collectives,      trace->origins,  trace->persistents,   trace->partitions,
-                            trace->partition_events, trace->accesses, trace->stacks,        trace->frames,
-                            trace->callsites,        trace->modules,  trace->steps,         trace->offs,
-                            trace->rejected,         trace->kinds};
+    void *const arrays[] = {trace->processes,   trace->nodes,      trace->communicators,
+                            trace->operations,  trace->calls,      trace->origins,
+                            trace->persistents, trace->partitions, trace->partition_events,
+                            trace->stacks,      trace->frames,     trace->callsites,
+                            trace->modules,     trace->steps,      trace->offs,
+                            trace->rejected,    trace->kinds};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         free(arrays[i]);
     *trace = (struct trace){0};

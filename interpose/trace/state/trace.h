@@ -161,51 +161,36 @@ struct trace_partition {
     uint16_t function;
 };
 
-/* A call on a window or a file. */
-struct trace_access {
-    int64_t begin_ns;
-    int64_t call_end_ns; /* return of the call itself */
-    int64_t end_ns;      /* end of the call that completed it; TRACE_NO_TIME: none did */
-    uint64_t bytes;
-    uint32_t rank;
-    uint32_t communicator; /* TRACE_NONE: not known */
-    int32_t target;        /* rank in the communicator, -1: none */
-    uint32_t object;       /* number of the window or file in the process, 0: not known */
-    int64_t offset;        /* in the file's view, -1: none was given */
-    uint64_t instance;     /* as in trace_collective */
-    uint32_t further;
-    uint32_t callsite;
-    uint32_t stack;
-    uint16_t function;
-    uint16_t flags;
-};
-
 /* The call sites of a stack, the innermost first. */
 struct trace_stack {
     size_t first; /* index in trace.frames */
     uint32_t n_frames;
 };
 
-/* A collective, or a call of MPI_Pcontrol: a mark bounds rounds as a synchronising collective does, so both
- * are kept together in the order of time. For a mark, root is its number and communicator TRACE_NONE, and SPOOL_OFF
- * says that recording is off from there on. Other ones with SPOOL_OFF were made while it was, or outside of bursts, and
- * become no row. */
-struct trace_collective {
+enum trace_call_sort { CALL_COLLECTIVE, CALL_ONE_SIDED, CALL_FILE, CALL_MARK };
+
+/* A collective, a call on a window or a file, or one of MPI_Pcontrol: a mark, which bounds rounds as a synchronising
+ * collective does. For a mark, peer is its number and communicator TRACE_NONE, and SPOOL_OFF says that recording is off
+ * from there on. Other ones with SPOOL_OFF were made while it was, or outside of bursts, and become no row. */
+struct trace_call {
     int64_t begin_ns;
     int64_t call_end_ns; /* return of the call that began it */
     int64_t end_ns;      /* end of the call that completed it, mostly the same; TRACE_NO_TIME: none did */
-    uint64_t bytes;
+    uint64_t bytes;      /* 0 of a call on a file that failed */
+    int64_t offset;      /* in the file's view, -1: none was given */
+    uint64_t instance; /* number of the call among those that its rank made with the same others, from 1; 0: not known,
+                        * or none */
     uint32_t rank;
-    uint32_t communicator;
+    uint32_t communicator; /* TRACE_NONE: that of a window or file is not known */
     uint32_t callsite;
     uint32_t persistent; /* index in trace.persistents, TRACE_NONE: none; while loading as in trace_origin */
     uint32_t stack;
-    int32_t root;      /* rank in the communicator, -1: none */
-    uint32_t further;  /* collectives that it stands for besides itself */
-    uint64_t instance; /* number of the call among those that its rank made with the same others, from 1; 0: not known,
-                        * or none */
+    int32_t peer;     /* root of a collective, target in a window: rank in the communicator, -1: none */
+    uint32_t object;  /* number of the window or file in the process, 0: not known */
+    uint32_t further; /* calls that it stands for besides itself */
     uint16_t function;
     uint16_t flags; /* enum spool_operation_flag */
+    uint8_t sort;   /* enum trace_call_sort */
 };
 
 struct trace_communicator {
@@ -314,8 +299,7 @@ struct trace_process {
     uint64_t damaged;
     uint64_t lost_ticks; /* time after which records may be missing; TRACE_NOT_LOST: none are */
     int64_t stopped_ns; /* from there on, on its node's clock, nothing was recorded; TRACE_NO_TIME: it was to its end */
-    size_t first_collective; /* index in trace.collectives; they end where those of the next rank begin */
-    size_t first_access;
+    size_t first_call;  /* index in trace.calls; they end where those of the next rank begin */
     int64_t uncounted_ns; /* from there on, on its node's clock, it is not known how many calls went before;
                            * TRACE_NO_TIME: it always is */
     int64_t ahead_ns;     /* its CLOCK_MONOTONIC against the node's, where ticks are that clock */
@@ -404,9 +388,9 @@ struct trace {
     size_t n_communicators;
     struct trace_operation *operations; /* a pool */
     size_t n_operations;
-    uint32_t first_free; /* first free place of the pool, linked through next */
-    struct trace_collective *collectives;
-    size_t n_collectives;
+    uint32_t first_free;      /* first free place of the pool, linked through next */
+    struct trace_call *calls; /* by rank, then time */
+    size_t n_calls;
     struct trace_origin *origins;
     size_t n_origins;
     struct trace_persistent *persistents; /* by rank, then time */
@@ -415,8 +399,6 @@ struct trace {
     size_t n_partitions;
     struct trace_partition *partition_events;
     size_t n_partition_events;
-    struct trace_access *accesses; /* by rank */
-    size_t n_accesses;
     struct trace_stack *stacks;
     size_t n_stacks;
     uint32_t *frames; /* call sites */
@@ -473,9 +455,11 @@ enum mpistair_family function_family(uint16_t function);
 bool function_is_of_file(uint16_t function);
 bool function_is_one_sided(uint16_t function);
 
-/* True if the collective separates rounds, what lies before it from what lies behind it: no process leaves it before
- * all have entered it, or the program set it as a mark. Nonblocking and persistent collectives never do: none of their
- * calls waits for all, and when one of them reports their end, other operations of the exchange may be pending. */
-bool collective_bounds(const struct trace_collective *collective);
+/* True if the call separates rounds, what lies before it from what lies behind it: a collective that no process leaves
+ * before all have entered it, or a mark that the program set. Nonblocking and persistent collectives never do: none of
+ * their calls waits for all, and when one of them reports their end, other operations of the exchange may be pending. */
+bool call_bounds(const struct trace_call *call);
+/* True if all ranks of its communicator make the call together. */
+bool call_is_joint(const struct trace_call *call);
 
 #endif

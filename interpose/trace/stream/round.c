@@ -32,9 +32,9 @@ struct barrier {
 static const uint64_t MARKS = UINT64_C(1) << 32;
 
 /* Marks of one number count like collectives on a communicator of their own: ranks that never set it are not asked. */
-static uint64_t counted_by(const struct trace_collective *collective)
+static uint64_t counted_by(const struct trace_call *call)
 {
-    return collective->function == FN_Pcontrol ? MARKS + (uint32_t)collective->root : collective->communicator;
+    return call->sort == CALL_MARK ? MARKS + (uint32_t)call->peer : call->communicator;
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -45,18 +45,19 @@ static int compare_entries(const void *left, const void *right)
 
 static void barriers_build(struct barriers *barriers, const struct trace *trace)
 {
-    barriers->entries = xcalloc(trace->n_collectives, sizeof *barriers->entries);
     barriers->first = xcalloc((size_t)trace->world_size + 1, sizeof *barriers->first);
     size_t n = 0;
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         uint32_t n_barriers = 0;
         barriers->first[rank] = n;
-        for (size_t i = trace->processes[rank].first_collective; i < trace->processes[rank + 1].first_collective; i++)
-            if (collective_bounds(&trace->collectives[i]))
-                barriers->entries[n++] = (struct barrier){counted_by(&trace->collectives[i]), n_barriers++,
-                                                          (uint64_t)trace->collectives[i].further + 1};
-        qsort(barriers->entries + barriers->first[rank], n - barriers->first[rank], sizeof *barriers->entries,
-              compare_entries);
+        for (size_t i = trace->processes[rank].first_call; i < trace->processes[rank + 1].first_call; i++)
+            if (call_bounds(&trace->calls[i]))
+                ARRAY_ADD(barriers->entries, n,
+                          (struct barrier){counted_by(&trace->calls[i]), n_barriers++,
+                                           (uint64_t)trace->calls[i].further + 1});
+        if (n > barriers->first[rank])
+            qsort(barriers->entries + barriers->first[rank], n - barriers->first[rank], sizeof *barriers->entries,
+                  compare_entries);
         for (size_t i = barriers->first[rank] + 1; i < n; i++)
             if (barriers->entries[i].communicator == barriers->entries[i - 1].communicator)
                 barriers->entries[i].passed += barriers->entries[i - 1].passed;

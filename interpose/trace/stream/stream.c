@@ -191,10 +191,9 @@ struct stream_rank {
     struct background background;
     struct stepper stepper;
     uint64_t n_operations;
-    size_t next_collective; /* for the timeline */
-    size_t next_in_mpi;     /* next collective, for the time in MPI */
-    size_t next_access;
-    uint32_t last; /* the operation before, TRACE_NONE: none */
+    size_t next_collective; /* index in trace.calls, for the timeline */
+    size_t next_in_mpi;     /* for the time in MPI */
+    uint32_t last;          /* the operation before, TRACE_NONE: none */
     int64_t next_ns;
     int64_t bounds_until_ns; /* before this, collectives go onto the timeline */
 };
@@ -236,23 +235,10 @@ static void add_time_in_mpi_until(struct stream *stream, struct stream_rank *ran
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
-    for (;;) {
-        const struct trace_collective *collective =
-            rank->next_in_mpi < process[1].first_collective ? &trace->collectives[rank->next_in_mpi] : NULL;
-        const struct trace_access *access =
-            rank->next_access < process[1].first_access ? &trace->accesses[rank->next_access] : NULL;
-        int64_t collective_ns = collective == NULL ? INT64_MAX : collective->begin_ns;
-        int64_t access_ns = access == NULL ? INT64_MAX : trace_run_ns(trace, access->rank, access->begin_ns);
-        if (collective != NULL && collective_ns <= until_ns && collective_ns <= access_ns) {
-            rank->next_in_mpi++;
-            time_in_mpi_add(&process->in_mpi, collective_ns, collective->call_end_ns);
-        } else if (access != NULL && access_ns <= until_ns) {
-            rank->next_access++;
-            time_in_mpi_add(&process->in_mpi, access_ns, trace_run_ns(trace, access->rank, access->call_end_ns));
-        } else {
-            return;
-        }
-    }
+    for (; rank->next_in_mpi < process[1].first_call && trace->calls[rank->next_in_mpi].begin_ns <= until_ns;
+         rank->next_in_mpi++)
+        time_in_mpi_add(&process->in_mpi, trace->calls[rank->next_in_mpi].begin_ns,
+                        trace->calls[rank->next_in_mpi].call_end_ns);
 }
 
 /* Puts completions and collectives up to a moment on the timeline. At one and the same time completions come first,
@@ -260,12 +246,11 @@ static void add_time_in_mpi_until(struct stream *stream, struct stream_rank *ran
 static void advance(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
 {
     struct trace *trace = stream->trace;
-    size_t end = trace->processes[rank->rank + 1].first_collective;
+    size_t end = trace->processes[rank->rank + 1].first_call;
     for (;;) {
-        while (rank->next_collective < end && !collective_bounds(&trace->collectives[rank->next_collective]))
+        while (rank->next_collective < end && !call_bounds(&trace->calls[rank->next_collective]))
             rank->next_collective++;
-        int64_t collective_ns =
-            rank->next_collective < end ? trace->collectives[rank->next_collective].begin_ns : INT64_MAX;
+        int64_t collective_ns = rank->next_collective < end ? trace->calls[rank->next_collective].begin_ns : INT64_MAX;
         bool bounds = rank->next_collective < end && collective_ns < rank->bounds_until_ns;
         if (!bounds)
             collective_ns = INT64_MAX;
@@ -563,8 +548,7 @@ static void stream_begin(struct stream *stream)
         rank->rank = i;
         rank->last = TRACE_NONE;
         rank->bounds_until_ns = INT64_MAX;
-        rank->next_collective = rank->next_in_mpi = process->first_collective;
-        rank->next_access = process->first_access;
+        rank->next_collective = rank->next_in_mpi = process->first_call;
         steps_begin(&rank->stepper, i);
         process->exhausted = process->spool == NULL;
         if (process->exhausted)

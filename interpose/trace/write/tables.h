@@ -9,12 +9,11 @@
 /* Rows that describe the run: processes, nodes, clocks, communicators, call sites, and what is missing. */
 int write_run(const struct trace *trace, sqlite3 *database);
 
-int write_collectives(const struct trace *trace, sqlite3 *database);
-/* Rows of the table call. */
-int write_collective_calls(const struct trace *trace, sqlite3 *database);
-/* The tables persistent, origin, partition, rma, file_call, stack, rejected, mark, recording_off; and with calls the
- * rows of `call` of windows and files. */
-int write_records(const struct trace *trace, sqlite3 *database, bool calls);
+/* The tables collective, and rma and file_call; with calls their rows of `call`. */
+int write_collectives(const struct trace *trace, sqlite3 *database, bool calls);
+int write_accesses(const struct trace *trace, sqlite3 *database, bool calls);
+/* The tables persistent, origin, partition, stack, rejected, mark, recording_off. */
+int write_records(const struct trace *trace, sqlite3 *database);
 int write_kinds(const struct trace *trace, sqlite3 *database);
 /* Numbers the joint calls of all ranks, before they are written. */
 void number_joint_calls(struct trace *trace);

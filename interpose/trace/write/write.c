@@ -77,12 +77,11 @@ static char *drop_indexes(sqlite3 *database)
 static int write_rest(struct trace *trace, sqlite3 *database, bool calls)
 {
     number_joint_calls(trace);
-    if (write_run(trace, database) != 0 || bursts_write(trace, database) != 0 ||
-        write_collectives(trace, database) != 0 || (calls && write_collective_calls(trace, database) != 0) ||
-        write_records(trace, database, calls) != 0 || write_joint_sums(trace, database) != 0 ||
-        write_totals(trace, database) != 0)
-        return -1;
-    return write_kinds(trace, database);
+    bool failed = write_run(trace, database) != 0 || bursts_write(trace, database) != 0 ||
+                  write_collectives(trace, database, calls) != 0 || write_accesses(trace, database, calls) != 0 ||
+                  write_records(trace, database) != 0 || write_joint_sums(trace, database) != 0 ||
+                  write_totals(trace, database) != 0 || write_kinds(trace, database) != 0;
+    return failed ? -1 : 0;
 }
 
 /* True if each spool was as long to the end of the last reading as it was at first; if not, error says which was

@@ -1,5 +1,5 @@
-/* Collectives and kinds are few enough to be in memory whole, so they are written at the end, after their numbers and
- * families are final. */
+/* Collectives, calls on windows and files, and kinds are few enough to be in memory whole, so they are written at the
+ * end, after their numbers and families are final. */
 #include "interpose/trace/write/tables.h"
 
 #include <fnmatch.h>
@@ -8,47 +8,74 @@
 #include <string.h>
 
 #include "interpose/database/row.h"
+#include "interpose/trace/communicators/communicators.h"
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/rows/sink.h"
 #include "share/base/map.h"
-#include "share/base/memory.h"
 
-int write_collective_calls(const struct trace *trace, sqlite3 *database)
+/* Writes a row of the table call. */
+static void write_call(struct row *row, const struct trace_call *call)
 {
-    struct row row = row_prepare(database, "call_row", 7);
-    for (size_t i = 0; i < trace->n_collectives; i++) {
-        const struct trace_collective *collective = &trace->collectives[i];
-        bool same_call = i > 0 && collective->function == FN_Startall && collective[-1].function == FN_Startall &&
-                         collective[-1].rank == collective->rank && collective[-1].begin_ns == collective->begin_ns;
-        if (collective->function != FN_Pcontrol && !(collective->flags & SPOOL_OFF) && !same_call)
-            row_insert(&row, "uiiibbu", collective->rank, function_id(collective->function), collective->begin_ns,
-                       collective->call_end_ns - collective->begin_ns, 0, 0, collective->callsite);
-    }
-    return row_finish(&row);
+    row_insert(row, "uiiibbu", call->rank, function_id(call->function), call->begin_ns,
+               call->call_end_ns - call->begin_ns, 0, 0, call->callsite);
 }
 
-static int32_t collective_root(const struct trace *trace, const struct trace_collective *collective)
+/* Returns the rank of the run that is the root, -1: none. */
+static int32_t root_of(const struct trace *trace, const struct trace_call *call)
 {
-    const struct trace_communicator *communicator = &trace->communicators[collective->communicator];
-    bool inside = collective->root >= 0 && collective->root < communicator->size && communicator->remote_size == 0;
-    return inside ? communicator->members[collective->root] : -1;
+    if (call->sort != CALL_COLLECTIVE)
+        return -1;
+    const struct trace_communicator *communicator = &trace->communicators[call->communicator];
+    bool inside = call->peer >= 0 && call->peer < communicator->size && communicator->remote_size == 0;
+    return inside ? communicator->members[call->peer] : -1;
 }
 
-int write_collectives(const struct trace *trace, sqlite3 *database)
+int write_collectives(const struct trace *trace, sqlite3 *database, bool calls)
 {
-    struct row row = row_prepare(database, "collective", 14);
+    struct row row = row_prepare(database, "collective", 14), call_row = row_prepare(database, "call_row", 7);
     int64_t id = 0;
-    for (size_t i = 0; i < trace->n_collectives; i++) {
-        const struct trace_collective *collective = &trace->collectives[i];
-        if (collective->function == FN_Pcontrol || (collective->flags & SPOOL_OFF))
+    for (size_t i = 0; i < trace->n_calls; i++) {
+        const struct trace_call *call = &trace->calls[i];
+        if (call->sort != CALL_COLLECTIVE || (call->flags & SPOOL_OFF))
             continue;
-        row_insert(&row, "iutuinioibkkuz", ++id, collective->rank, function_name(collective->function),
-                   collective->communicator, collective->bytes, collective_root(trace, collective),
-                   collective->begin_ns, collective->end_ns, collective->call_end_ns - collective->begin_ns,
-                   (collective->flags & SPOOL_NONBLOCKING) != 0, collective->persistent, collective->stack,
-                   collective->callsite, (int64_t)collective->instance);
+        row_insert(&row, "iutuinioibkkuz", ++id, call->rank, function_name(call->function), call->communicator,
+                   call->bytes, root_of(trace, call), call->begin_ns, call->end_ns, call->call_end_ns - call->begin_ns,
+                   (call->flags & SPOOL_NONBLOCKING) != 0, call->persistent, call->stack, call->callsite,
+                   (int64_t)call->instance);
+        bool same_call = i > 0 && call->function == FN_Startall && call[-1].function == FN_Startall &&
+                         call[-1].rank == call->rank && call[-1].begin_ns == call->begin_ns;
+        if (calls && !same_call)
+            write_call(&call_row, call);
     }
-    return row_finish(&row);
+    return row_finish(&row) | row_finish(&call_row);
+}
+
+int write_accesses(const struct trace *trace, sqlite3 *database, bool calls)
+{
+    struct row rma = row_prepare(database, "rma", 14), file_call = row_prepare(database, "file_call", 16);
+    struct row call_row = row_prepare(database, "call_row", 7);
+    int64_t n_rma = 0, n_file_calls = 0;
+    for (size_t i = 0; i < trace->n_calls; i++) {
+        const struct trace_call *call = &trace->calls[i];
+        if ((call->sort != CALL_ONE_SIDED && call->sort != CALL_FILE) || (call->flags & SPOOL_OFF))
+            continue;
+        const char *name = function_name(call->function);
+        int64_t call_ns = call->call_end_ns - call->begin_ns, object = call->object, instance = (int64_t)call->instance;
+        bool nonblocking = (call->flags & SPOOL_NONBLOCKING) != 0;
+        if (call->sort == CALL_FILE)
+            row_insert(&file_call, "iutuzioioibbbkuz", ++n_file_calls, call->rank, name, call->communicator, object,
+                       call->bytes, call->offset < 0 ? TRACE_NO_TIME : call->offset, call->begin_ns, call->end_ns,
+                       call_ns, nonblocking, call_is_joint(call), (call->flags & SPOOL_FAILED) != 0, call->stack,
+                       call->callsite, instance);
+        else
+            row_insert(
+                &rma, "iutuzniioikbuz", ++n_rma, call->rank, name, call->communicator, object,
+                call->communicator == TRACE_NONE ? -1 : communicator_world_rank(trace, call->communicator, call->peer),
+                call->bytes, call->begin_ns, call->end_ns, call_ns, call->stack, nonblocking, call->callsite, instance);
+        if (calls)
+            write_call(&call_row, call);
+    }
+    return row_finish(&rma) | row_finish(&file_call) | row_finish(&call_row);
 }
 
 int write_kinds(const struct trace *trace, sqlite3 *database)
@@ -69,8 +96,8 @@ int write_kinds(const struct trace *trace, sqlite3 *database)
  * The n-th call of a function on a communicator is one instance on all of its ranks. A gathering holds what is known of
  * an instance: who came last, and when the root came. */
 
-enum source { SOURCE_COLLECTIVE, SOURCE_ONE_SIDED, SOURCE_FILE, SOURCE_COUNT };
-static const char *const source_name[SOURCE_COUNT] = {"collective", "one-sided", "file"};
+static const char *const source_name[] = {
+    [CALL_COLLECTIVE] = "collective", [CALL_ONE_SIDED] = "one-sided", [CALL_FILE] = "file"};
 
 /* Whose arrival the ranks of a call with a root wait for. */
 enum awaited { AWAIT_LAST, AWAIT_ROOT, ROOT_AWAITS_LAST, AWAIT_UNKNOWN };
@@ -78,19 +105,14 @@ enum awaited { AWAIT_LAST, AWAIT_ROOT, ROOT_AWAITS_LAST, AWAIT_UNKNOWN };
 /* A function. */
 struct kind {
     bool known;
-    bool joint;     /* of the functions on windows: all ranks call it together */
     uint16_t alike; /* the function that counts together with it: MPI_Bcast for MPI_Bcast_c */
     enum awaited awaited;
 };
 
-struct call {
-    int64_t begin_ns, end_ns, call_ns;
-    uint64_t bytes, instance;
-    uint32_t rank, communicator, callsite, gathering;
+struct arrival {
+    const struct trace_call *call;
+    uint32_t gathering;
     int32_t root; /* rank of the run, -1: none */
-    uint16_t function, alike;
-    uint8_t source;
-    bool nonblocking, failed;
 };
 
 struct gathering {
@@ -101,7 +123,7 @@ struct gathering {
 
 /* A row of joint_sum. Times are sums of whole nanoseconds; NaN: of no call. */
 struct sum {
-    uint32_t first; /* index of a call of it */
+    const struct trace_call *first; /* a call of it */
     int64_t last_rank;
     int64_t calls, failed, bytes;
     double time_ns, call_ns, wait_ns, transfer_ns, longest_ns;
@@ -109,9 +131,8 @@ struct sum {
 
 struct joint {
     const struct trace *trace;
-    struct kind kinds[FN_COUNT];
-    struct call *calls;
-    size_t n_calls;
+    struct arrival *arrivals;
+    size_t n_arrivals;
     struct gathering *gatherings;
     size_t n_gatherings;
     struct sum *sums;
@@ -149,181 +170,92 @@ static uint16_t without_suffix(uint16_t function)
     return function;
 }
 
-/* Returns what the table kinds[FN_COUNT], which is filled as it is asked, has of the function. */
-static const struct kind *kind_of(struct kind *kinds, uint16_t function)
+/* Returns the kind of the call's function, or of that for which the start of a persistent request stands. */
+static const struct kind *kind_of(const struct trace *trace, const struct trace_call *call)
 {
+    static struct kind kinds[FN_COUNT];
+    uint16_t function = call->persistent == TRACE_NONE ? call->function : trace->persistents[call->persistent].function;
     struct kind *kind = &kinds[function];
     if (!kind->known) {
-        const char *name = function_name(function);
         kind->known = true;
-        kind->joint = strcmp(name, "MPI_Win_fence") == 0 || strcmp(name, "MPI_Win_free") == 0 ||
-                      matches(name, "MPI_Win_create*") || matches(name, "MPI_Win_allocate*");
         kind->alike = without_suffix(function);
         kind->awaited = awaited_by(function_name(kind->alike));
     }
     return kind;
 }
 
-/* Returns the function that the start of a persistent request stands for. */
-static uint16_t collective_named(const struct trace *trace, const struct trace_collective *made)
-{
-    return made->persistent == TRACE_NONE ? made->function : trace->persistents[made->persistent].function;
-}
-
-static bool access_is_joint(struct kind *kinds, uint16_t function)
-{
-    return function_is_of_file(function) ? access_is_collective(function) : kind_of(kinds, function)->joint;
-}
-
-/* Counts joint calls of each rank, communicator and function. */
-struct numbering {
-    struct trace *trace;
-    struct kind kinds[FN_COUNT];
-    struct map indexes;
-    struct numbered {
-        uint64_t n;       /* calls so far */
-        int64_t until_ns; /* before this it is not known how many */
-    } * numbered;
-    size_t n_numbered;
+/* Joint calls of a rank, communicator and function. */
+struct numbered {
+    uint64_t n;       /* calls so far */
+    int64_t until_ns; /* before this it is not known how many */
 };
 
-/* Returns the number of the next call, 0 where it is not known. Calls of a rank come in the order of time. Calls that
- * have no record come as one, with SPOOL_OFF. */
-static uint64_t next_number(struct numbering *numbering, uint32_t rank, uint32_t communicator, uint16_t named,
-                            int64_t begin_ns, int64_t end_ns, uint16_t flags, uint32_t further)
-{
-    struct map_key key = {rank, communicator, kind_of(numbering->kinds, named)->alike};
-    uint32_t index = map_number(&numbering->indexes, key, numbering->n_numbered);
-    if (index == numbering->n_numbered)
-        TRACE_ADD(numbering->numbered, numbering->n_numbered, (struct numbered){0, INT64_MIN});
-    struct numbered *numbered = &numbering->numbered[index];
-    numbered->n += (uint64_t)further + 1;
-    if (flags & SPOOL_OFF) {
-        numbered->until_ns = end_ns > numbered->until_ns ? end_ns : numbered->until_ns;
-        return 0;
-    }
-    int64_t uncounted_ns = trace_run_ns(numbering->trace, rank, numbering->trace->processes[rank].uncounted_ns);
-    bool is_known = begin_ns >= numbered->until_ns && (uncounted_ns == TRACE_NO_TIME || begin_ns < uncounted_ns);
-    return is_known ? numbered->n : 0;
-}
-
+/* Calls that have no record come as one, with SPOOL_OFF. */
 void number_joint_calls(struct trace *trace)
 {
-    struct numbering *numbering = xcalloc(1, sizeof *numbering);
-    numbering->trace = trace;
-    for (size_t i = 0; i < trace->n_collectives; i++) {
-        struct trace_collective *made = &trace->collectives[i];
-        if (made->function != FN_Pcontrol)
-            made->instance = next_number(numbering, made->rank, made->communicator, collective_named(trace, made),
-                                         made->begin_ns, made->end_ns, made->flags, made->further);
+    struct map indexes = {0};
+    struct numbered *all = NULL;
+    size_t n = 0;
+    for (struct trace_call *call = trace->calls; call < trace->calls + trace->n_calls; call++) {
+        if (!call_is_joint(call))
+            continue;
+        uint32_t index =
+            map_number(&indexes, (struct map_key){call->rank, call->communicator, kind_of(trace, call)->alike}, n);
+        if (index == n)
+            TRACE_ADD(all, n, (struct numbered){0, INT64_MIN});
+        struct numbered *numbered = &all[index];
+        numbered->n += (uint64_t)call->further + 1;
+        if (call->flags & SPOOL_OFF) {
+            numbered->until_ns = call->end_ns > numbered->until_ns ? call->end_ns : numbered->until_ns;
+            continue;
+        }
+        int64_t uncounted_ns = trace_run_ns(trace, call->rank, trace->processes[call->rank].uncounted_ns);
+        if (call->begin_ns >= numbered->until_ns && (uncounted_ns == TRACE_NO_TIME || call->begin_ns < uncounted_ns))
+            call->instance = numbered->n;
     }
-    for (size_t i = 0; i < trace->n_accesses; i++) {
-        struct trace_access *made = &trace->accesses[i];
-        if (access_is_joint(numbering->kinds, made->function))
-            made->instance = next_number(numbering, made->rank, made->communicator, made->function,
-                                         trace_run_ns(trace, made->rank, made->begin_ns),
-                                         trace_run_ns(trace, made->rank, made->end_ns), made->flags, made->further);
-    }
-    map_release(&numbering->indexes);
-    free(numbering->numbered);
-    free(numbering);
+    map_release(&indexes);
+    free(all);
 }
 
-/* Returns the gathering of the call, a new one where it is the first to come. */
-static struct gathering *gathering_of(struct joint *joint, struct call *call)
+/* Adds a call to its gathering. Those of a rank come in the order of time. */
+static void add_arrival(struct joint *joint, const struct trace_call *call)
 {
-    struct map_key key = {call->instance, call->communicator, call->alike};
-    call->gathering = map_number(&joint->gathered, key, joint->n_gatherings);
-    if (call->gathering == joint->n_gatherings)
+    struct map_key key = {call->instance, call->communicator, kind_of(joint->trace, call)->alike};
+    uint32_t number = map_number(&joint->gathered, key, joint->n_gatherings);
+    if (number == joint->n_gatherings)
         TRACE_ADD(joint->gatherings, joint->n_gatherings,
                   (struct gathering){.latest_ns = call->begin_ns, .latest = call->rank, .root_ns = TRACE_NO_TIME});
-    return &joint->gatherings[call->gathering];
-}
-
-/* Adds a call. Those of a rank come in the order of time. */
-static void add_call(struct joint *joint, struct call call, uint16_t named)
-{
-    call.alike = kind_of(joint->kinds, named)->alike;
-    struct gathering *gathering = gathering_of(joint, &call);
+    struct gathering *gathering = &joint->gatherings[number];
     gathering->members++;
-    if (call.begin_ns > gathering->latest_ns ||
-        (call.begin_ns == gathering->latest_ns && call.rank < gathering->latest)) {
-        gathering->latest_ns = call.begin_ns;
-        gathering->latest = call.rank;
+    if (call->begin_ns > gathering->latest_ns ||
+        (call->begin_ns == gathering->latest_ns && call->rank < gathering->latest)) {
+        gathering->latest_ns = call->begin_ns;
+        gathering->latest = call->rank;
     }
-    if (call.root >= 0 && (uint32_t)call.root == call.rank && call.begin_ns > gathering->root_ns)
-        gathering->root_ns = call.begin_ns;
-    TRACE_ADD(joint->calls, joint->n_calls, call);
-}
-
-static void add_collectives(struct joint *joint)
-{
-    const struct trace *trace = joint->trace;
-    for (size_t i = 0; i < trace->n_collectives; i++) {
-        const struct trace_collective *made = &trace->collectives[i];
-        if (made->function == FN_Pcontrol || (made->flags & SPOOL_OFF))
-            continue;
-        add_call(joint,
-                 (struct call){.begin_ns = made->begin_ns,
-                               .end_ns = made->end_ns,
-                               .call_ns = made->call_end_ns - made->begin_ns,
-                               .bytes = made->bytes,
-                               .instance = made->instance,
-                               .rank = made->rank,
-                               .communicator = made->communicator,
-                               .callsite = made->callsite,
-                               .root = collective_root(trace, made),
-                               .function = made->function,
-                               .source = SOURCE_COLLECTIVE,
-                               .nonblocking = (made->flags & SPOOL_NONBLOCKING) != 0},
-                 collective_named(trace, made));
-    }
-}
-
-static void add_accesses(struct joint *joint)
-{
-    const struct trace *trace = joint->trace;
-    for (size_t i = 0; i < trace->n_accesses; i++) {
-        const struct trace_access *made = &trace->accesses[i];
-        bool file = function_is_of_file(made->function), failed = file && (made->flags & SPOOL_FAILED) != 0;
-        if (!access_is_joint(joint->kinds, made->function) || (made->flags & SPOOL_OFF))
-            continue;
-        int64_t begin_ns = trace_run_ns(trace, made->rank, made->begin_ns);
-        add_call(joint,
-                 (struct call){.begin_ns = begin_ns,
-                               .end_ns = trace_run_ns(trace, made->rank, made->end_ns),
-                               .call_ns = trace_run_ns(trace, made->rank, made->call_end_ns) - begin_ns,
-                               .bytes = failed ? 0 : made->bytes,
-                               .instance = made->instance,
-                               .rank = made->rank,
-                               .communicator = made->communicator,
-                               .callsite = made->callsite,
-                               .root = -1,
-                               .function = made->function,
-                               .source = file ? SOURCE_FILE : SOURCE_ONE_SIDED,
-                               .nonblocking = (made->flags & SPOOL_NONBLOCKING) != 0,
-                               .failed = failed},
-                 made->function);
-    }
+    int32_t root = root_of(joint->trace, call);
+    if (root >= 0 && (uint32_t)root == call->rank && call->begin_ns > gathering->root_ns)
+        gathering->root_ns = call->begin_ns;
+    TRACE_ADD(joint->arrivals, joint->n_arrivals, (struct arrival){call, number, root});
 }
 
 /* Returns until when the call waited for others, begin_ns for one that did not; TRACE_NO_TIME: not known. */
-static int64_t waited_until(struct joint *joint, const struct call *call)
+static int64_t waited_until(const struct joint *joint, const struct arrival *arrival)
 {
-    const struct gathering *gathering = &joint->gatherings[call->gathering];
+    const struct trace_call *call = arrival->call;
+    const struct gathering *gathering = &joint->gatherings[arrival->gathering];
     const struct trace_communicator *communicator =
         call->communicator == TRACE_NONE ? NULL : &joint->trace->communicators[call->communicator];
-    enum awaited awaited = kind_of(joint->kinds, call->alike)->awaited;
+    enum awaited awaited = kind_of(joint->trace, call)->awaited;
     if (communicator == NULL || communicator->remote != TRACE_NONE || call->instance == 0 ||
         (int64_t)communicator->size != (int64_t)gathering->members || awaited == AWAIT_UNKNOWN)
         return TRACE_NO_TIME;
-    if (call->source != SOURCE_COLLECTIVE && call->end_ns != TRACE_NO_TIME && call->end_ns < gathering->latest_ns)
+    if (call->sort != CALL_COLLECTIVE && call->end_ns != TRACE_NO_TIME && call->end_ns < gathering->latest_ns)
         return call->begin_ns; /* it need not wait, and did not */
-    if (call->root < 0 || awaited == AWAIT_LAST)
+    if (arrival->root < 0 || awaited == AWAIT_LAST)
         return gathering->latest_ns;
     if (awaited == AWAIT_ROOT)
         return gathering->root_ns;
-    return (uint32_t)call->root == call->rank ? gathering->latest_ns : call->begin_ns;
+    return (uint32_t)arrival->root == call->rank ? gathering->latest_ns : call->begin_ns;
 }
 
 static void add_to(double *sum_ns, double ns)
@@ -338,15 +270,15 @@ static double between_ns(int64_t begin_ns, int64_t end_ns)
 }
 
 /* Returns the sum of the call's site and of the rank that it waited for. */
-static struct sum *sum_of(struct joint *joint, uint32_t index, int64_t last_rank)
+static struct sum *sum_of(struct joint *joint, const struct trace_call *call, int64_t last_rank)
 {
-    const struct call *call = &joint->calls[index];
+    bool nonblocking = (call->flags & SPOOL_NONBLOCKING) != 0;
     struct map_key key = {(uint64_t)call->function << 32 | call->callsite,
-                          (uint64_t)call->communicator << 1 | call->nonblocking, (uint64_t)last_rank};
+                          (uint64_t)call->communicator << 1 | nonblocking, (uint64_t)last_rank};
     uint32_t number = map_number(&joint->summed, key, joint->n_sums);
     if (number == joint->n_sums)
         TRACE_ADD(joint->sums, joint->n_sums,
-                  (struct sum){.first = index,
+                  (struct sum){.first = call,
                                .last_rank = last_rank,
                                .time_ns = NAN,
                                .call_ns = NAN,
@@ -356,21 +288,21 @@ static struct sum *sum_of(struct joint *joint, uint32_t index, int64_t last_rank
     return &joint->sums[number];
 }
 
-static void sum_call(struct joint *joint, uint32_t index)
+static void sum_call(struct joint *joint, const struct arrival *arrival)
 {
-    const struct call *call = &joint->calls[index];
-    const struct gathering *gathering = &joint->gatherings[call->gathering];
-    int64_t until_ns = waited_until(joint, call), last_rank = -1;
+    const struct trace_call *call = arrival->call;
+    const struct gathering *gathering = &joint->gatherings[arrival->gathering];
+    int64_t until_ns = waited_until(joint, arrival), last_rank = -1;
     if (until_ns != TRACE_NO_TIME && until_ns == gathering->latest_ns)
         last_rank = gathering->latest;
     else if (until_ns != TRACE_NO_TIME && until_ns > call->begin_ns)
-        last_rank = call->root;
-    struct sum *sum = sum_of(joint, index, last_rank);
+        last_rank = arrival->root;
+    struct sum *sum = sum_of(joint, call, last_rank);
     sum->calls++;
-    sum->failed += call->failed;
+    sum->failed += call->sort == CALL_FILE && (call->flags & SPOOL_FAILED);
     if (__builtin_add_overflow(sum->bytes, (int64_t)call->bytes, &sum->bytes))
         sum->bytes = INT64_MAX;
-    add_to(&sum->call_ns, (double)call->call_ns);
+    add_to(&sum->call_ns, (double)(call->call_end_ns - call->begin_ns));
     if (call->end_ns == TRACE_NO_TIME)
         return;
     double time_ns = between_ns(call->begin_ns, call->end_ns);
@@ -384,33 +316,28 @@ static void sum_call(struct joint *joint, uint32_t index)
     add_to(&sum->transfer_ns, between_ns(waited_ns, call->end_ns));
 }
 
-static int write_sums(const struct joint *joint, sqlite3 *database)
-{
-    struct row row = row_prepare(database, "joint_sum", 14);
-    for (size_t i = 0; i < joint->n_sums; i++) {
-        const struct sum *sum = &joint->sums[i];
-        const struct call *call = &joint->calls[sum->first];
-        row_insert(&row, "ttuubniiiddddd", source_name[call->source], function_name(call->function), call->callsite,
-                   call->communicator, call->nonblocking, (int32_t)sum->last_rank, sum->calls, sum->failed, sum->bytes,
-                   sum->time_ns, sum->call_ns, sum->wait_ns, sum->transfer_ns, sum->longest_ns);
-    }
-    return row_finish(&row);
-}
-
 int write_joint_sums(const struct trace *trace, sqlite3 *database)
 {
-    struct joint *joint = xcalloc(1, sizeof *joint);
-    joint->trace = trace;
-    add_collectives(joint);
-    add_accesses(joint);
-    for (size_t i = 0; i < joint->n_calls; i++)
-        sum_call(joint, (uint32_t)i);
-    int result = write_sums(joint, database);
-    map_release(&joint->gathered);
-    map_release(&joint->summed);
-    free(joint->calls);
-    free(joint->gatherings);
-    free(joint->sums);
-    free(joint);
-    return result;
+    struct joint joint = {.trace = trace};
+    for (int others = 0; others <= 1; others++) /* collectives come first */
+        for (size_t i = 0; i < trace->n_calls; i++)
+            if ((trace->calls[i].sort != CALL_COLLECTIVE) == others && call_is_joint(&trace->calls[i]) &&
+                !(trace->calls[i].flags & SPOOL_OFF))
+                add_arrival(&joint, &trace->calls[i]);
+    for (size_t i = 0; i < joint.n_arrivals; i++)
+        sum_call(&joint, &joint.arrivals[i]);
+    struct row row = row_prepare(database, "joint_sum", 14);
+    for (size_t i = 0; i < joint.n_sums; i++) {
+        const struct sum *sum = &joint.sums[i];
+        row_insert(&row, "ttuubniiiddddd", source_name[sum->first->sort], function_name(sum->first->function),
+                   sum->first->callsite, sum->first->communicator, (sum->first->flags & SPOOL_NONBLOCKING) != 0,
+                   (int32_t)sum->last_rank, sum->calls, sum->failed, sum->bytes, sum->time_ns, sum->call_ns,
+                   sum->wait_ns, sum->transfer_ns, sum->longest_ns);
+    }
+    map_release(&joint.gathered);
+    map_release(&joint.summed);
+    free(joint.arrivals);
+    free(joint.gatherings);
+    free(joint.sums);
+    return row_finish(&row);
 }

@@ -3,7 +3,6 @@
 #include "interpose/trace/write/tables.h"
 
 #include "interpose/database/row.h"
-#include "interpose/trace/communicators/communicators.h"
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/rows/sink.h"
 
@@ -69,48 +68,13 @@ static int write_partitions(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-/* Writes the calls on windows and files, which have no partner that recorded them. */
-static int write_accesses(const struct trace *trace, sqlite3 *database, bool calls)
-{
-    struct row rma = row_prepare(database, "rma", 14), file_call = row_prepare(database, "file_call", 16);
-    struct row call_row = row_prepare(database, "call_row", 7);
-    int64_t n_rma = 0, n_file_calls = 0;
-    for (size_t i = 0; i < trace->n_accesses; i++) {
-        const struct trace_access *call = &trace->accesses[i];
-        if (call->flags & SPOOL_OFF)
-            continue;
-        const char *name = function_name(call->function);
-        int64_t begin_ns = trace_run_ns(trace, call->rank, call->begin_ns);
-        int64_t end_ns = trace_run_ns(trace, call->rank, call->end_ns);
-        int64_t call_ns = trace_run_ns(trace, call->rank, call->call_end_ns) - begin_ns;
-        bool nonblocking = (call->flags & SPOOL_NONBLOCKING) != 0, failed = (call->flags & SPOOL_FAILED) != 0;
-        if (function_is_of_file(call->function))
-            row_insert(&file_call, "iutuzioioibbbkuz", ++n_file_calls, call->rank, name, call->communicator,
-                       (int64_t)call->object, failed ? (uint64_t)0 : call->bytes,
-                       call->offset < 0 ? TRACE_NO_TIME : call->offset, begin_ns, end_ns, call_ns, nonblocking,
-                       access_is_collective(call->function), failed, call->stack, call->callsite,
-                       (int64_t)call->instance);
-        else
-            row_insert(&rma, "iutuzniioikbuz", ++n_rma, call->rank, name, call->communicator, (int64_t)call->object,
-                       call->communicator == TRACE_NONE
-                           ? -1
-                           : communicator_world_rank(trace, call->communicator, call->target),
-                       call->bytes, begin_ns, end_ns, call_ns, call->stack, nonblocking, call->callsite,
-                       (int64_t)call->instance);
-        if (calls)
-            row_insert(&call_row, "uiiibbu", call->rank, function_id(call->function), begin_ns, call_ns, 0, 0,
-                       call->callsite);
-    }
-    return row_finish(&rma) | row_finish(&file_call) | row_finish(&call_row);
-}
-
 static int write_marks(const struct trace *trace, sqlite3 *database)
 {
     struct row mark = row_prepare(database, "mark", 4), off = row_prepare(database, "recording_off", 5);
-    for (size_t i = 0; i < trace->n_collectives; i++) {
-        const struct trace_collective *call = &trace->collectives[i];
-        if (call->function == FN_Pcontrol && !(call->flags & SPOOL_BY_WINDOW))
-            row_insert(&mark, "ubiu", call->rank, call->root, call->begin_ns, call->callsite);
+    for (size_t i = 0; i < trace->n_calls; i++) {
+        const struct trace_call *call = &trace->calls[i];
+        if (call->sort == CALL_MARK && !(call->flags & SPOOL_BY_WINDOW))
+            row_insert(&mark, "ubiu", call->rank, call->peer, call->begin_ns, call->callsite);
     }
     for (size_t i = 0; i < trace->n_offs; i++)
         row_insert(&off, "uiiii", trace->offs[i].rank, trace->offs[i].begin_ns, trace->offs[i].end_ns,
@@ -138,10 +102,10 @@ static int write_rejected(const struct trace *trace, sqlite3 *database)
     return row_finish(&row);
 }
 
-int write_records(const struct trace *trace, sqlite3 *database, bool calls)
+int write_records(const struct trace *trace, sqlite3 *database)
 {
     bool failed = write_persistents(trace, database) != 0 || write_partitions(trace, database) != 0 ||
-                  write_accesses(trace, database, calls) != 0 || write_stacks(trace, database) != 0 ||
-                  write_rejected(trace, database) != 0 || write_marks(trace, database) != 0;
+                  write_stacks(trace, database) != 0 || write_rejected(trace, database) != 0 ||
+                  write_marks(trace, database) != 0;
     return failed ? -1 : 0;
 }
