@@ -132,25 +132,33 @@ bool operation_rejected(const struct spool_operation *record)
     return record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record);
 }
 
+uint64_t record_begin_ticks(const uint8_t *record)
+{
+    switch (*record) {
+    case SPOOL_OPERATION:
+        return ((const struct spool_operation *)(const void *)record)->post_ticks;
+    case SPOOL_CALL:
+        return ((const struct spool_call *)(const void *)record)->begin_ticks;
+    case SPOOL_IDLE:
+        return ((const struct spool_idle *)(const void *)record)->begin_ticks;
+    case SPOOL_COLLECTIVE:
+        return ((const struct spool_collective *)(const void *)record)->begin_ticks;
+    case SPOOL_ACCESS:
+        return ((const struct spool_access *)(const void *)record)->begin_ticks;
+    default:
+        return 0;
+    }
+}
+
 bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
                   uint64_t *ticks)
 {
     const struct spool_operation *operation = (const void *)record;
-    const struct spool_call *call = (const void *)record;
-    const struct spool_idle *idle = (const void *)record;
-    switch (*record) {
-    case SPOOL_OPERATION:
-        *ticks = operation->post_ticks + (operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0);
-        return operation_known(trace, process, operation);
-    case SPOOL_CALL:
-        *ticks = call->begin_ticks;
-        return true;
-    case SPOOL_IDLE:
-        *ticks = idle->begin_ticks;
-        return true;
-    default:
-        return false;
-    }
+    *ticks = record_begin_ticks(record);
+    if (*record != SPOOL_OPERATION)
+        return *record == SPOOL_CALL || *record == SPOOL_IDLE;
+    *ticks += operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0;
+    return operation_known(trace, process, operation);
 }
 
 /* Where a run is thinned, joint calls outside of bursts become no rows, but others are numbered by how many went
@@ -268,26 +276,23 @@ static void joint_begin_lane(struct loader *loader, const struct trace_lane *lan
     outside->next_sequence = 0;
 }
 
+/* True if the first reading makes something of the record that lies inside of a burst. */
+static bool is_kept(const uint8_t *record)
+{
+    return *record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION;
+}
+
 /* Returns whether the record has a time, and sets *ticks to it. */
 static bool record_time(struct loader *loader, const uint8_t *record, uint64_t *ticks)
 {
     struct outside *outside = &loader->outside;
-    switch (*record) {
-    case SPOOL_COLLECTIVE:
-        *ticks = ((const struct spool_collective *)(const void *)record)->begin_ticks;
-        return true;
-    case SPOOL_ACCESS:
-        *ticks = ((const struct spool_access *)(const void *)record)->begin_ticks;
-        return true;
-    case SPOOL_PARTITION:
-        *ticks = ((const struct spool_partition *)(const void *)record)->ticks;
-        return true;
-    default:
-        if (!record_order(loader->trace, loader->process, record, ticks))
-            return false;
+    if (record_order(loader->trace, loader->process, record, ticks)) {
         *ticks = outside->ticks = *ticks > outside->ticks ? *ticks : outside->ticks;
         return true;
     }
+    if (*record == SPOOL_PARTITION)
+        *ticks = ((const struct spool_partition *)(const void *)record)->ticks;
+    return is_kept(record);
 }
 
 /* Takes the next record of the lane, from that span. Returns whether it lies inside a burst. */
@@ -701,7 +706,7 @@ static void note_outside(struct loader *loader, const uint8_t *record)
 static void take_record(struct loader *loader, const uint8_t *record, bool inside)
 {
     const void *any = record;
-    if (!inside && (*record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION)) {
+    if (!inside && is_kept(record)) {
         note_outside(loader, record);
         return;
     }

@@ -14,6 +14,9 @@ void trace_load(struct trace *trace);
 bool operation_known(const struct trace *trace, const struct trace_process *process,
                      const struct spool_operation *record);
 
+/* Returns the entry of the record's call, 0 if it belongs to no call. */
+uint64_t record_begin_ticks(const uint8_t *record);
+
 /* True if the last reading takes the record; *ticks is its place in the order of time of its lane. */
 bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
                   uint64_t *ticks);

@@ -93,25 +93,6 @@ static void find_record(struct lanes *lanes, struct lane *lane, const struct tra
         find_place(lanes, lane, trace, before_ticks);
 }
 
-/* Returns the entry of the record's call, 0 if it belongs to no call. */
-static uint64_t begin_ticks(const uint8_t *record)
-{
-    switch (*record) {
-    case SPOOL_OPERATION:
-        return ((const struct spool_operation *)(const void *)record)->post_ticks;
-    case SPOOL_CALL:
-        return ((const struct spool_call *)(const void *)record)->begin_ticks;
-    case SPOOL_IDLE:
-        return ((const struct spool_idle *)(const void *)record)->begin_ticks;
-    case SPOOL_COLLECTIVE:
-        return ((const struct spool_collective *)(const void *)record)->begin_ticks;
-    case SPOOL_ACCESS:
-        return ((const struct spool_access *)(const void *)record)->begin_ticks;
-    default:
-        return 0;
-    }
-}
-
 /* Returns the entry of the call with which the lane goes on behind rows of tests without a result; UINT64_MAX: it does
  * not. */
 static uint64_t lane_rows_end_ticks(const struct lane *lane)
@@ -120,8 +101,8 @@ static uint64_t lane_rows_end_ticks(const struct lane *lane)
     const uint8_t *later = NULL;
     do
         later = spool_next(&ahead);
-    while (later != NULL && (*later == SPOOL_IDLE || begin_ticks(later) == 0));
-    return later != NULL ? begin_ticks(later) : UINT64_MAX;
+    while (later != NULL && (*later == SPOOL_IDLE || record_begin_ticks(later) == 0));
+    return later != NULL ? record_begin_ticks(later) : UINT64_MAX;
 }
 
 /* True if the call of the lane's record, an operation, never returned although its thread went on: an error
@@ -135,7 +116,7 @@ static bool lane_left_call(const struct lane *lane)
         return false;
     do
         later = spool_next(&ahead);
-    while (later != NULL && begin_ticks(later) <= operation->post_ticks);
+    while (later != NULL && record_begin_ticks(later) <= operation->post_ticks);
     return later != NULL;
 }
 
