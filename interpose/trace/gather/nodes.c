@@ -11,6 +11,7 @@
 
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/order.h"
 #include "interpose/spool/clock.h"
 
 #define PAIR_DISTANCE_NS INT64_C(1000000)
@@ -39,7 +40,7 @@ static void add_links(struct trace_node *node, const struct spool_header *header
 static int compare_node_pairs(const void *left, const void *right)
 {
     const struct spool_clock_pair *a = left, *b = right;
-    return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
+    return ORDER(a->ticks, b->ticks);
 }
 
 static void thin_pairs(struct trace_node *node)
@@ -176,4 +177,10 @@ int64_t clock_ns(const struct trace_node *node, const struct trace_process *proc
 int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns)
 {
     return node_ns + node->offset_ns + (int64_t)((double)(node_ns - node->base_ns) * node->drift);
+}
+
+int64_t ticks_run_ns(const struct trace *trace, const struct trace_process *process, uint64_t ticks, size_t *hint)
+{
+    const struct trace_node *node = &trace->nodes[process->node];
+    return clock_run_ns(node, clock_ns(node, process, ticks, hint));
 }

@@ -16,5 +16,7 @@ int64_t clock_ns(const struct trace_node *node, const struct trace_process *proc
 
 /* Turns a node's own time into an aligned one, as clock_align (clock_align.h) did for its processes. */
 int64_t clock_run_ns(const struct trace_node *node, int64_t node_ns);
+/* Does both. */
+int64_t ticks_run_ns(const struct trace *trace, const struct trace_process *process, uint64_t ticks, size_t *hint);
 
 #endif

@@ -119,12 +119,8 @@ static bool may_be_rejected(const struct spool_operation *record)
 bool operation_known(const struct trace *trace, const struct trace_process *process,
                      const struct spool_operation *record)
 {
-    uint32_t communicator =
-        record->communicator < process->n_communicators ? process->communicators[record->communicator] : TRACE_NONE;
-    if (communicator == TRACE_NONE)
-        return false;
-    const struct trace_communicator *known = &trace->communicators[communicator];
-    return record->peer < (known->remote_size > 0 ? known->remote_size : known->size) || may_be_rejected(record);
+    int32_t peer = may_be_rejected(record) ? -1 : record->peer;
+    return process_communicator(trace, process, record->communicator, peer) != TRACE_NONE;
 }
 
 bool operation_rejected(const struct spool_operation *record)

@@ -429,6 +429,17 @@ void trace_grow(void *array, size_t n, size_t element_bytes);
 const struct trace_process *trace_first_process(const struct trace *trace);
 /* True if the process has records of the lane. */
 bool process_has_lane(const struct trace_process *process, uint32_t lane);
+/* Returns the communicator of a process's index; TRACE_NONE if it has none, or none with such a peer (-1: any will do).
+ */
+static inline uint32_t process_communicator(const struct trace *trace, const struct trace_process *process,
+                                            uint32_t index, int32_t peer)
+{
+    uint32_t communicator = index < process->n_communicators ? process->communicators[index] : TRACE_NONE;
+    if (communicator == TRACE_NONE)
+        return TRACE_NONE;
+    const struct trace_communicator *known = &trace->communicators[communicator];
+    return peer < (known->remote_size > 0 ? known->remote_size : known->size) ? communicator : TRACE_NONE;
+}
 
 /* Returns an operation of the pool. It goes back once it is both passed and written. */
 uint32_t operation_new(struct trace *trace);

@@ -31,12 +31,8 @@ static bool count_of(const struct outside_calls *outside, const struct trace *tr
                                         entry->count, request->direction};
         return true;
     }
-    uint32_t communicator =
-        entry->communicator < process->n_communicators ? process->communicators[entry->communicator] : TRACE_NONE;
+    uint32_t communicator = process_communicator(trace, process, entry->communicator, entry->peer);
     if (entry->sort > GHOST_RECEIVE || communicator == TRACE_NONE || entry->peer < 0 || entry->tag < 0)
-        return false;
-    const struct trace_communicator *known = &trace->communicators[communicator];
-    if (entry->peer >= (known->remote_size > 0 ? known->remote_size : known->size))
         return false;
     int32_t peer_world = communicator_world_rank(trace, communicator, entry->peer);
     if (peer_world < 0)

@@ -205,12 +205,6 @@ struct stream {
  * call becomes a row of `call` and an event that tells how what follows was waited for. Time inside MPI is added up
  * beside this, from all that was recorded (time_in_mpi_add). */
 
-static int64_t run_ns(const struct trace *trace, const struct trace_process *process, struct lane *lane, uint64_t ticks)
-{
-    const struct trace_node *node = &trace->nodes[process->node];
-    return clock_run_ns(node, clock_ns(node, process, ticks, &lane->clock_hint));
-}
-
 /* Adds to the time in MPI what is not on the timeline. */
 static void add_time_in_mpi_until(struct stream *stream, struct stream_rank *rank, int64_t until_ns)
 {
@@ -318,10 +312,11 @@ static struct trace_operation read_operation(const struct trace *trace, uint32_t
     const struct spool_operation *record = (const void *)lane->record;
     uint32_t communicator = process->communicators[record->communicator];
     return (struct trace_operation){
-        .post_ns = run_ns(trace, process, lane, record->post_ticks),
-        .post_end_ns = run_ns(trace, process, lane, post_end_ticks(record)),
-        .complete_ns =
-            record->complete_ticks == 0 ? TRACE_NO_TIME : run_ns(trace, process, lane, record->complete_ticks),
+        .post_ns = ticks_run_ns(trace, process, record->post_ticks, &lane->clock_hint),
+        .post_end_ns = ticks_run_ns(trace, process, post_end_ticks(record), &lane->clock_hint),
+        .complete_ns = record->complete_ticks == 0
+                           ? TRACE_NO_TIME
+                           : ticks_run_ns(trace, process, record->complete_ticks, &lane->clock_hint),
         .bytes = record->bytes,
         .rank = rank,
         .communicator = communicator_context(trace, communicator),
@@ -382,8 +377,8 @@ static void take_call(struct stream *stream, struct stream_rank *rank, struct la
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
     const struct spool_call *record = (const void *)lane->record;
-    int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
-    int64_t end_ns = run_ns(trace, process, lane, record->begin_ticks + record->call_ticks);
+    int64_t begin_ns = ticks_run_ns(trace, process, record->begin_ticks, &lane->clock_hint);
+    int64_t end_ns = ticks_run_ns(trace, process, record->begin_ticks + record->call_ticks, &lane->clock_hint);
     uint32_t callsite = callsite_find(&process->callsites, record->site, record->begin_ticks);
     sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
                                               .call_ns = end_ns - begin_ns,
@@ -405,11 +400,11 @@ static void take_idle(struct stream *stream, struct stream_rank *rank, struct la
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
     const struct spool_idle *record = (const void *)lane->record;
-    int64_t begin_ns = run_ns(trace, process, lane, record->begin_ticks);
+    int64_t begin_ns = ticks_run_ns(trace, process, record->begin_ticks, &lane->clock_hint);
     uint64_t end_ticks = lane_rows_end_ticks(lane), ticks = spool_idle_ticks(record);
     if (end_ticks < record->begin_ticks || ticks > end_ticks - record->begin_ticks)
         ticks = end_ticks > record->begin_ticks ? end_ticks - record->begin_ticks : 0;
-    int64_t length_ns = run_ns(trace, process, lane, record->begin_ticks + ticks) - begin_ns;
+    int64_t length_ns = ticks_run_ns(trace, process, record->begin_ticks + ticks, &lane->clock_hint) - begin_ns;
     uint32_t callsite = callsite_find_sum(&process->callsites, record->site, record->begin_ticks,
                                           record->begin_ticks + record->first_ticks);
     sink_call(stream->sink, (struct call_row){.begin_ns = begin_ns,
@@ -443,7 +438,7 @@ static void take_records(struct stream *stream, struct stream_rank *rank, size_t
         const struct spool_operation *record = (const void *)lane->record;
         if (trace->bursts.thinned && lane->place != stream->place)
             break;
-        rank->next_ns = run_ns(trace, process, lane, lane->ticks) - start_ns;
+        rank->next_ns = ticks_run_ns(trace, process, lane->ticks, &lane->clock_hint) - start_ns;
         if (rank->next_ns > stream->until_ns)
             return;
         bool second_half = *lane->record == SPOOL_OPERATION && (record->flags & SPOOL_SAME_CALL);
@@ -539,8 +534,7 @@ static void stream_begin(struct stream *stream)
         lanes_begin(&rank->lanes, trace, process);
         /* Before clock_align the process knows its begin only by its node's own clock. */
         size_t hint = 0;
-        const struct trace_node *node = &trace->nodes[process->node];
-        int64_t begin_ns = clock_run_ns(node, clock_ns(node, process, process->spool->header.start.ticks, &hint));
+        int64_t begin_ns = ticks_run_ns(trace, process, process->spool->header.start.ticks, &hint);
         if (begin_ns < stream->starts_ns[process->node])
             stream->starts_ns[process->node] = begin_ns;
     }
@@ -701,7 +695,8 @@ static int64_t begin_burst(struct stream *stream, struct stream_rank *rank)
         return INT64_MAX;
     const struct trace_node *node = &trace->nodes[process->node];
     rank->bounds_until_ns = clock_run_ns(node, burst_end_ns(trace, process, stream->place));
-    return rank->next_ns = run_ns(trace, process, lane, lane->ticks) - stream->starts_ns[process->node];
+    return rank->next_ns =
+               ticks_run_ns(trace, process, lane->ticks, &lane->clock_hint) - stream->starts_ns[process->node];
 }
 
 /* Forgets what is open at the end of a burst: nothing goes on behind it. */

@@ -47,15 +47,6 @@ static void sums_reserve(struct sums *sums)
     *totals = larger;
 }
 
-/* True if the process has that communicator, and a rank in it where the record names one. */
-static bool is_known(const struct trace *trace, const struct trace_process *process, uint32_t index, int32_t peer)
-{
-    if (index >= process->n_communicators || process->communicators[index] == TRACE_NONE)
-        return false;
-    const struct trace_communicator *known = &trace->communicators[process->communicators[index]];
-    return peer < (known->remote_size > 0 ? known->remote_size : known->size);
-}
-
 /* True for a call that says what can be true; those of the other records are counted as damaged. */
 static bool is_sound(const struct trace *trace, const struct trace_process *process, const uint8_t *record)
 {
@@ -67,12 +58,12 @@ static bool is_sound(const struct trace *trace, const struct trace_process *proc
     case SPOOL_OPERATION:
         return operation_known(trace, process, operation) || operation_rejected(operation);
     case SPOOL_COLLECTIVE:
-        return is_known(trace, process, collective->communicator, -1);
+        return process_communicator(trace, process, collective->communicator, -1) != TRACE_NONE;
     case SPOOL_ACCESS:
         return access->communicator == SPOOL_NO_COMMUNICATOR ||
-               is_known(trace, process, access->communicator, access->target);
+               process_communicator(trace, process, access->communicator, access->target) != TRACE_NONE;
     case SPOOL_PERSISTENT:
-        return is_known(trace, process, persistent->communicator, -1);
+        return process_communicator(trace, process, persistent->communicator, -1) != TRACE_NONE;
     default:
         return true;
     }
@@ -109,25 +100,14 @@ static void add_records(struct sums *sums, const struct trace *trace, const stru
         totals_pass(&sums->totals, WINDOW_OTHER, finish, 0, 0, 0);
 }
 
-/* Maps ticks of one process to the run's clock. */
-struct process_clock {
-    const struct trace_node *node;
-    const struct trace_process *process;
-    size_t hint;
-};
-
-static int64_t run_ns_at(struct process_clock *clock, uint64_t ticks)
-{
-    return clock_run_ns(clock->node, clock_ns(clock->node, clock->process, ticks, &clock->hint));
-}
-
 /* Returns the nanoseconds of a tick in the mean over a time. */
-static double tick_ns(struct process_clock *clock, uint64_t first_ticks, uint64_t last_ticks)
+static double tick_ns(const struct trace *trace, const struct trace_process *process, uint64_t begin, uint64_t ticks)
 {
-    if (last_ticks <= first_ticks)
+    size_t hint = 0;
+    if (begin + ticks <= begin)
         return 1;
-    double ns = (double)run_ns_at(clock, last_ticks) - (double)run_ns_at(clock, first_ticks);
-    return ns / (double)(last_ticks - first_ticks);
+    double end_ns = (double)ticks_run_ns(trace, process, begin + ticks, &hint);
+    return (end_ns - (double)ticks_run_ns(trace, process, begin, &hint)) / (double)ticks;
 }
 
 /* Rounds to what SQL can hold. */
@@ -171,8 +151,9 @@ static void write_total(struct row *row, const struct trace *trace, int64_t rank
                         double rate)
 {
     const struct trace_process *process = &trace->processes[rank];
-    bool idle = (total->flags & TOTAL_IDLE) != 0, known = is_known(trace, process, total->communicator, -1);
-    uint32_t communicator = known ? process->communicators[total->communicator] : TRACE_NONE;
+    bool idle = (total->flags & TOTAL_IDLE) != 0;
+    uint32_t communicator = process_communicator(trace, process, total->communicator, -1);
+    bool known = communicator != TRACE_NONE;
     int32_t peer = known && total->peer >= 0 ? communicator_world_rank(trace, communicator, total->peer) : -1;
     struct estimate time = {ticks_ns(total->ticks, rate), TRACE_NO_TIME};
     if (idle)
@@ -194,12 +175,12 @@ static void write_course(struct row *row, const struct trace *trace, int64_t ran
 {
     const struct trace_process *process = &trace->processes[rank];
     const struct spool_course *course = &sums->course;
-    struct process_clock clock = {.node = &trace->nodes[process->node], .process = process};
+    size_t hint = 0;
     for (uint32_t i = 0; i < course->n; i++) {
         const struct spool_window *window = &course->windows[i];
         uint64_t begin = sums->totals.start_ticks + ((uint64_t)i << course->shift);
-        int64_t begin_ns = run_ns_at(&clock, begin);
-        int64_t end_ns = run_ns_at(&clock, begin + (UINT64_C(1) << course->shift));
+        int64_t begin_ns = ticks_run_ns(trace, process, begin, &hint);
+        int64_t end_ns = ticks_run_ns(trace, process, begin + (UINT64_C(1) << course->shift), &hint);
         double rate = (double)(end_ns - begin_ns) / (double)(UINT64_C(1) << course->shift);
         if (i + 1 == course->n && begin_ns <= process->end_ns && process->end_ns < end_ns)
             end_ns = process->end_ns;
@@ -223,9 +204,7 @@ int write_totals(const struct trace *trace, sqlite3 *database)
         sums_begin(&sums, process->spool->header.start.ticks, SLOTS_FIRST);
         add_folded(&sums, process);
         add_records(&sums, trace, process);
-        struct process_clock clock = {.node = &trace->nodes[process->node], .process = process};
-        uint64_t start = sums.totals.start_ticks;
-        double rate = tick_ns(&clock, start, start + ((uint64_t)sums.course.n << sums.course.shift));
+        double rate = tick_ns(trace, process, sums.totals.start_ticks, (uint64_t)sums.course.n << sums.course.shift);
         for (uint32_t i = 0; i < sums.totals.n_slots; i++)
             if (sums.totals.slots[i].calls > 0)
                 write_total(&totals, trace, rank, &sums.totals.slots[i], rate);
