@@ -273,7 +273,7 @@ static void joint_begin_lane(struct loader *loader, const struct trace_lane *lan
 }
 
 /* True if the first reading makes something of the record that lies inside of a burst. */
-static bool is_kept(const uint8_t *record)
+static bool is_loaded(const uint8_t *record)
 {
     return *record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION;
 }
@@ -288,7 +288,7 @@ static bool record_time(struct loader *loader, const uint8_t *record, uint64_t *
     }
     if (*record == SPOOL_PARTITION)
         *ticks = ((const struct spool_partition *)(const void *)record)->ticks;
-    return is_kept(record);
+    return is_loaded(record);
 }
 
 /* Takes the next record of the lane, from that span. Returns whether it lies inside a burst. */
@@ -702,7 +702,7 @@ static void note_outside(struct loader *loader, const uint8_t *record)
 static void take_record(struct loader *loader, const uint8_t *record, bool inside)
 {
     const void *any = record;
-    if (!inside && is_kept(record)) {
+    if (!inside && is_loaded(record)) {
         note_outside(loader, record);
         return;
     }

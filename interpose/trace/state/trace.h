@@ -468,7 +468,8 @@ bool function_is_one_sided(uint16_t function);
 
 /* True if the call separates rounds, what lies before it from what lies behind it: a collective that no process leaves
  * before all have entered it, or a mark that the program set. Nonblocking and persistent collectives never do: none of
- * their calls waits for all, and when one of them reports their end, other operations of the exchange may be pending. */
+ * their calls waits for all, and when one of them reports their end, other operations of the exchange may be
+ * pending. */
 bool call_bounds(const struct trace_call *call);
 /* True if all ranks of its communicator make the call together. */
 bool call_is_joint(const struct trace_call *call);
