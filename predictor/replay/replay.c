@@ -230,8 +230,8 @@ static int execute_for(const struct replay *replay, const char *sql, const struc
 static int open_runs(const struct replay *replay, int64_t *run_ids, struct error *error)
 {
     static const char *const statements[] = {
-        "DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?1 AND model = ?2 AND "
-        "options = ?3)",
+        ("DELETE FROM prediction WHERE run_id IN (SELECT id FROM prediction_run WHERE machine = ?1 AND model = ?2 AND "
+         "options = ?3)"),
         "DELETE FROM prediction_run WHERE machine = ?1 AND model = ?2 AND options = ?3",
         "INSERT INTO prediction_run(machine, model, options, extrapolated) VALUES (?1, ?2, ?3, ?4)"};
     for (size_t m = 0; m < replay->n_models; m++) {

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -174,6 +176,18 @@ static void chunks_come_without_a_thread(void **state)
     assert_int_equal(spool_writer_close(&writer), SPOOL_CHUNKS_BEGIN + 3 * SPOOL_CHUNK_BYTES);
 }
 
+/* Waits until the thread has made all that it makes ahead: what a lane and the thread make at the same time may be used
+ * out of order. */
+static void await_ready(struct supply *supply)
+{
+    for (int ready = 0; !ready;) {
+        sched_yield();
+        pthread_mutex_lock(&supply->lock);
+        ready = !supply->running || supply->failed || (!supply->making && supply->n_ready == supply->wanted);
+        pthread_mutex_unlock(&supply->lock);
+    }
+}
+
 /* A chunk that was made ready and not taken leaves no blocks behind. */
 static void what_was_ready_is_given_back(void **state)
 {
@@ -182,8 +196,11 @@ static void what_was_ready_is_given_back(void **state)
     struct stat status;
     assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
-    for (size_t i = 0; i <= 5 * A_CHUNK; i++)
+    for (size_t i = 0; i <= 5 * A_CHUNK; i++) {
+        if (i % A_CHUNK == 0)
+            await_ready(&writer.supply);
         assert_int_equal(store(lane, i), 0);
+    }
     assert_true(writer.supply.running);
     assert_int_equal(spool_writer_close(&writer), SPOOL_CHUNKS_BEGIN + 5 * SPOOL_CHUNK_BYTES + 128);
     assert_int_equal(stat(path, &status), 0);
