@@ -393,6 +393,8 @@ static void long_spools_do_not_stay_resident(void **state)
     struct spool_operation *first = NULL;
     uint64_t most = 0;
     for (size_t i = 0; i < CHUNKS * A_CHUNK; i++) {
+        if (i == (CHUNKS - 1) * A_CHUNK)
+            await_ready(&writer.supply);
         assert_int_equal(store(lane, i), 0);
         if (i == 0)
             first = (struct spool_operation *)(void *)lane->next - 1;
