@@ -352,7 +352,8 @@ static void shift_times(struct trace *trace)
         end = process->end_ns > end ? process->end_ns : end;
     }
     trace->duration_ns = end;
-    for (struct trace_call *call = trace->calls; call < trace->calls + trace->n_calls; call++) {
+    for (size_t i = 0; i < trace->n_calls; i++) {
+        struct trace_call *call = &trace->calls[i];
         call->begin_ns = trace_run_ns(trace, call->rank, call->begin_ns);
         call->call_end_ns = trace_run_ns(trace, call->rank, call->call_end_ns);
         call->end_ns = trace_run_ns(trace, call->rank, call->end_ns);
