@@ -196,7 +196,8 @@ void number_joint_calls(struct trace *trace)
     struct map indexes = {0};
     struct numbered *all = NULL;
     size_t n = 0;
-    for (struct trace_call *call = trace->calls; call < trace->calls + trace->n_calls; call++) {
+    for (size_t i = 0; i < trace->n_calls; i++) {
+        struct trace_call *call = &trace->calls[i];
         if (!call_is_joint(call))
             continue;
         uint32_t index =
