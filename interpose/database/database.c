@@ -68,6 +68,27 @@ static int check_whole(const char *path, struct error *error)
     return 0;
 }
 
+static int open_file(const char *path, int flags, sqlite3 **database)
+{
+    return sqlite3_open_v2(path, database, flags | SQLITE_OPEN_NOMUTEX, NULL);
+}
+
+/* Takes back what a command had changed that was killed before it was done; a connection that only reads cannot. */
+static void take_back_interrupted(const char *path)
+{
+    static const char any_read[] = "SELECT 1 FROM sqlite_master LIMIT 1";
+    sqlite3 *database = NULL;
+    bool is_needed = open_file(path, SQLITE_OPEN_READONLY, &database) == SQLITE_OK &&
+                     sqlite3_exec(database, any_read, NULL, NULL, NULL) != SQLITE_OK &&
+                     sqlite3_extended_errcode(database) == SQLITE_READONLY_ROLLBACK;
+    sqlite3_close(database);
+    database = NULL;
+    if (is_needed && open_file(path, SQLITE_OPEN_READWRITE, &database) == SQLITE_OK)
+        sqlite3_exec(database, any_read, NULL, NULL, NULL);
+    if (is_needed)
+        sqlite3_close(database);
+}
+
 int database_open(const char *path, bool writable, sqlite3 **database, struct error *error)
 {
     if (access(path, R_OK | (writable ? W_OK : 0)) != 0)
@@ -75,10 +96,11 @@ int database_open(const char *path, bool writable, sqlite3 **database, struct er
     if (check_whole(path, error) != 0)
         return -1;
     sqlite3 *opened = NULL;
-    int flags = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
     int result = 0;
     sqlite3_int64 version = 0, tables = 0, runs = 0;
-    if (sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
+    if (!writable)
+        take_back_interrupted(path);
+    if (open_file(path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, &opened) != SQLITE_OK ||
         saturating_sum_open(opened) != SQLITE_OK) {
         result = database_error(opened, path, "cannot be opened", error);
         goto out;

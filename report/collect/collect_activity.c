@@ -7,6 +7,7 @@
 #include "interpose/trace/state/trace.h"
 #include "predictor/run/run_efficiency.h"
 #include "predictor/run_read/run_read.h"
+#include "report/collect/kept_findings.h"
 #include "report/collect/report.h"
 #include "report/diagnose/course.h"
 #include "share/base/array.h"
@@ -437,7 +438,10 @@ static void judge_course(struct report *report)
         report->no_findings = report_reason(report, &reason);
 }
 
-/* Sums a run that was read, and looks for findings. */
+/* Steps of a run from which on it takes a second or so to find what it lost time to. */
+enum { KEPT_FROM_STEPS = 100000 };
+
+/* Sums a run that was read, and looks for findings, or takes those that were kept. */
 static void judge_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
                       struct findings_watch *watch)
 {
@@ -452,13 +456,18 @@ static void judge_run(struct report *report, struct run_program *program, struct
     finish_activity(report, &sums, program);
     if (report->result != 0 || report->activities.unknown != NULL)
         return;
+    if (kept_findings_read(&report->findings, &report->pool, report->database, report->path))
+        return;
     if (findings_collect_read(&report->findings, &report->pool, report->database, program, recorded, watch, &reason) !=
         0) {
         findings_release(&report->findings);
         report->no_findings = report_reason(report, &reason);
-    } else if (report->whole.detail != WHOLE_ALL) {
-        judge_course(report);
+        return;
     }
+    if (report->whole.detail != WHOLE_ALL)
+        judge_course(report);
+    if (report->no_findings == NULL && watch->n_steps >= KEPT_FROM_STEPS)
+        kept_findings_store(&report->findings, report->database);
 }
 
 /* Shows what totals alone say: who spent how long where. */

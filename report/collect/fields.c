@@ -2,8 +2,10 @@
 #include "report/collect/fields.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "share/base/csv.h"
+#include "share/base/memory.h"
 
 static void *member_of(const void *row, const struct field *field)
 {
@@ -81,6 +83,59 @@ struct json *fields_array(const struct fields *fields, const void *rows, size_t 
     for (size_t i = 0; i < n; i++)
         json_add(array, fields_object(fields, (const char *)rows + i * fields->bytes));
     return array;
+}
+
+/* Prepares "begin table(name, name, ...)", or "begin table VALUES (?, ?, ...)"; NULL if that fails. */
+static sqlite3_stmt *fields_statement(const struct fields *fields, sqlite3 *database, const char *begin,
+                                      const char *table, bool named)
+{
+    sqlite3_stmt *statement = NULL;
+    char *sql = xasprintf("%s %s%s", begin, table, named ? "(" : " VALUES (");
+    for (size_t i = 0; i < fields->n; i++) {
+        char *longer = xasprintf("%s%s%s", sql, i == 0 ? "" : ", ", named ? fields->rows[i].name : "?");
+        free(sql);
+        sql = longer;
+    }
+    char *whole = xasprintf("%s)", sql);
+    sqlite3_prepare_v2(database, whole, -1, &statement, NULL);
+    free(whole);
+    free(sql);
+    return statement;
+}
+
+static int fields_bind(const struct fields *fields, const void *row, sqlite3_stmt *statement)
+{
+    int failed = SQLITE_OK;
+    for (int i = 0; i < (int)fields->n; i++) {
+        const void *member = (const char *)row + fields->rows[i].offset;
+        int kind = fields->rows[i].kind & ~FIELD_OPTIONAL;
+        if (kind == FIELD_REAL)
+            failed |= sqlite3_bind_double(statement, i + 1, *(const double *)member); /* NaN becomes NULL */
+        else if (kind == FIELD_TEXT)
+            failed |= sqlite3_bind_text(statement, i + 1, *(const char *const *)member, -1, SQLITE_STATIC);
+        else
+            failed |= sqlite3_bind_int64(statement, i + 1,
+                                         kind == FIELD_INTEGER ? *(const int64_t *)member : *(const bool *)member);
+    }
+    return failed;
+}
+
+int fields_store(const struct fields *fields, const void *rows, size_t n, sqlite3 *database, const char *table)
+{
+    char *drop = xasprintf("DROP TABLE IF EXISTS %s", table);
+    bool failed = sqlite3_exec(database, drop, NULL, NULL, NULL) != SQLITE_OK;
+    free(drop);
+    sqlite3_stmt *make = fields_statement(fields, database, "CREATE TABLE", table, true);
+    failed = failed || sqlite3_step(make) != SQLITE_DONE;
+    sqlite3_finalize(make);
+    sqlite3_stmt *insert = fields_statement(fields, database, "INSERT INTO", table, false);
+    for (size_t i = 0; !failed && i < n; i++) {
+        failed = fields_bind(fields, (const char *)rows + i * fields->bytes, insert) != SQLITE_OK ||
+                 sqlite3_step(insert) != SQLITE_DONE;
+        sqlite3_reset(insert);
+    }
+    sqlite3_finalize(insert);
+    return failed ? -1 : 0;
 }
 
 void statement_csv(FILE *stream, sqlite3_stmt *statement)

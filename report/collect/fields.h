@@ -1,5 +1,5 @@
 /* Describes the members of a row of the report once: the columns of a query fill them, in their order, and JSON,
- * of which CSV is made (json_rows), shows them under their names. */
+ * of which CSV is made (json_rows), and tables show them under their names. */
 #ifndef MPISTAIR_REPORT_FIELDS_H
 #define MPISTAIR_REPORT_FIELDS_H
 
@@ -51,6 +51,9 @@ void fields_add(const struct fields *fields, const void *row, struct json *objec
 struct json *fields_object(const struct fields *fields, const void *row);
 /* Returns an array of n objects. */
 struct json *fields_array(const struct fields *fields, const void *rows, size_t n);
+/* Makes a table of that name, in place of the one there is, with a column a member and n rows. Returns 0, or -1: the
+ * database says why. */
+int fields_store(const struct fields *fields, const void *rows, size_t n, sqlite3 *database, const char *table);
 /* Writes the present row of a query as a line of CSV: reals with 17 significant digits, NULL as nothing. */
 void statement_csv(FILE *stream, sqlite3_stmt *statement);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "report/collect/kept_findings.h"
 #include "report/command/commands.h"
 #include "share/base/error.h"
 #include "share/base/memory.h"
@@ -245,7 +246,10 @@ int cmd_report(int argc, char **argv)
     result = open_trace(&trace, options.trace);
     if (result != EXIT_DONE)
         goto out;
-    if (report_collect(&report, trace.database, trace.path, &options.choice, &error) != 0 ||
+    report.path = trace.path;
+    bool is_kept = options.explain > 0 && options.format == FORMAT_TEXT &&
+                   kept_findings_read(&report.findings, &report.pool, trace.database, trace.path);
+    if ((!is_kept && report_collect(&report, trace.database, trace.path, &options.choice, &error) != 0) ||
         output_file_open(&output, options.output, &error) != 0) {
         result = error_report(&error);
         goto out;

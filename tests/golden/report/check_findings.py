@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -828,10 +829,57 @@ def large(folder):
     expect("4,096 ranks", made.write(folder / "a.db"), "late-rank", 1234, "work made.c:10", "rank 1234")
 
 
+def kept(folder):
+    """A long run keeps its findings: --explain shows them as the report found them, until the trace changes."""
+    def change(*statements):
+        connection = sqlite3.connect(path)
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    def first_line():
+        return run("report", path, "--explain", 1)[1].split("\n")[1].strip()
+
+    made = Made(4)
+    for i in range(13000):
+        for rank in range(4):
+            made.compute(rank, MS + (rank == 2) * 2 * MS)
+        made.send(0, 1, 8, 10, 20)
+        made.meet(31)
+    path = made.write(folder / "kept.db")
+    before = path.read_bytes()
+    found = run("report", path, "--section", "evidence")
+    check("kept: written", found[0] == 0 and path.read_bytes() != before, found)
+    written = path.read_bytes()
+    check("kept: the same", run("report", path, "--section", "evidence")[1] == found[1] and path.read_bytes() == written)
+    explained = run("report", path, "--explain", 1)
+    true_line = first_line()
+    check("kept: explained", explained[0] == 0 and found[1] == "Evidence\n\n" + explained[1] and "rank 2 arrives last" in true_line, (explained, found))
+    check("kept: no such", run("report", path, "--explain", 9) == (1, "", f"mpistair: {path}: there is no finding 9; it has 1\n"))
+    change("UPDATE finding SET sentence = 'planted'", "UPDATE kept_by SET change = change + 1")
+    check("kept: shown", first_line().startswith("1. planted; gain"), first_line())
+    change("UPDATE run SET command = 'other'")
+    check("kept: void after a change", first_line() == true_line, first_line())
+    for damage in ("UPDATE finding SET kind = 'none'", "UPDATE finding SET number = 2", "DROP TABLE finding_part", "UPDATE finding_part SET part = 60",
+                   "INSERT INTO finding_rank SELECT finding, rank, calls, time_s, longest_s FROM finding_rank, callsite", "DELETE FROM kept_by",
+                   "UPDATE finding_call SET finding = 'x'", "UPDATE finding SET explained_by = 9223372036854775807"):
+        change("UPDATE finding SET sentence = 'planted'", "UPDATE kept_by SET change = change + 1", damage)
+        check("kept: " + damage, first_line() == true_line, first_line())
+    change("DROP TABLE finding", "CREATE VIEW finding AS SELECT 1")
+    check("kept: a view of that name", run("report", path, "--section", "evidence")[1] == found[1])
+    made = Made(4)
+    for _ in range(100):
+        made.compute(2, MS)
+        made.meet(31)
+    before = made.write(folder / "short.db").read_bytes()
+    check("kept: not of a short run", run("report", folder / "short.db")[0] == 0 and (folder / "short.db").read_bytes() == before)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, turns, receivers,
-                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, ends, balanced, shown, damaged, damaged_accesses, odd, large):
+                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
             part(pathlib.Path(name))
     end("findings")
 

@@ -115,6 +115,17 @@ with tempfile.TemporaryDirectory() as name:
           run("query", folder / "t.db", "SELECT count(*) FROM prediction"))
     folder.chmod(0o755)
 
+    # Killed while it changes the trace: whoever reads it next takes that back.
+    whole = (folder / "t.db").read_bytes()
+    (folder / "t.db").chmod(0o644)
+    connection = sqlite3.connect(folder / "t.db", isolation_level=None)
+    connection.executescript("PRAGMA cache_size = 1; BEGIN; CREATE TABLE rest(a); INSERT INTO rest SELECT zeroblob(1000) FROM message_row;")
+    for end_of in ("", "-journal"):
+        (folder / ("killed.db" + end_of)).write_bytes((folder / ("t.db" + end_of)).read_bytes())
+    connection.close()
+    check("a killed change", run("query", folder / "killed.db", "SELECT count(*) FROM sqlite_master WHERE name = 'rest'")[1].split()[-1] == "0" and
+          (folder / "killed.db").read_bytes() == whole and not (folder / "killed.db-journal").exists(), os.listdir(folder))
+
     folder = pathlib.Path(name) / "ingest"
     folder.mkdir()
     (folder / "t.db").write_text("of before\n")
