@@ -168,13 +168,33 @@ static int overlap_judge_early(struct diagnosis *diagnosis, uint32_t site, const
         text, diagnosis_seconds(waited, sums->hidden_s), 100 * sums->hidden_s / diagnosis->all_s);
 }
 
+/* Sets how many tests without a result the run has. */
+static int overlap_count_tests(const struct diagnosis *diagnosis, double *tests)
+{
+    struct cursor rows;
+    *tests = 0;
+    cursor_open(&rows, diagnosis->database, diagnosis->path,
+                "SELECT coalesce(sum(t.calls), 0) FROM total t JOIN function f ON f.id = t.function "
+                "WHERE t.idle = 1 AND f.name LIKE 'MPI_Test%'",
+                diagnosis->error);
+    if (cursor_next(&rows))
+        *tests = cursor_real(&rows, 0);
+    return cursor_close(&rows);
+}
+
+/* Where there are as many tests as waits, or more, the program lets messages move during work already. */
 static int overlap_judge_still(struct diagnosis *diagnosis, uint32_t site, const struct overlap_site *sums)
 {
     double still_s = diagnosis->sites[site].measured.part_s[RUN_BANDWIDTH] * (double)sums->still / (double)sums->calls;
     struct finding finding = diagnosis_finding(FINDING_NO_PROGRESS, still_s);
+    double tests;
     char text[DIAGNOSIS_TEXT], took[DIAGNOSIS_TEXT], bytes[DIAGNOSIS_TEXT];
     if ((double)sums->still < OVERLAP_MOST_CALLS * (double)sums->calls ||
         finding.cost_s < FINDING_LEAST_SHARE * diagnosis->all_s)
+        return 0;
+    if (overlap_count_tests(diagnosis, &tests) != 0)
+        return -1;
+    if (tests >= (double)sums->calls)
         return 0;
     if (diagnosis_name_site(diagnosis, site, &finding, text) != 0)
         return -1;

@@ -506,6 +506,11 @@ def overlap(folder):
     expect_kind("waits too early", folder, halo(0, (MS, 5 * MS), 10 * US, 1000), "early-wait", "MPI_Waitall (work made.c:40) waits right behind")
     expect_none("waits that cost nothing", folder, halo(0, (3 * MS, 3 * MS), 10 * US, 1000), "early-wait")
     expect_kind("no progress", folder, halo(4 * MS, (0, 0), 2 * MS, 1 << 22), "no-progress", "messages of 4.2 MB move only in MPI_Waitall")
+    for tests, expected in ((159, ["no-progress"]), (160, [])):
+        path = halo(4 * MS, (0, 0), 2 * MS, 1 << 22).write(
+            folder / "a.db", f"INSERT INTO function VALUES (90, 'MPI_Testall'); INSERT INTO total VALUES (0, 90, NULL, NULL, NULL, 0, NULL, NULL, 1, {tests}, "
+                             "0, 1000, 10, 0, 1, NULL);")
+        check(f"no progress with {tests} tests and 160 waits", kinds(path) == expected, findings(path))
     expect_none("progress", folder, halo(4 * MS, (0, 0), 20 * US, 1 << 22), "no-progress")
 
 
