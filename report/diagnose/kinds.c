@@ -85,7 +85,7 @@ static const struct finding_kind kinds[FINDING_KIND_COUNT] = {
          diagnose_algorithms, 0, false},
     [FINDING_SERIAL_LOCKS] = {"serial-locks", "Lock Contention", "ranks wait for each other's locks of a window",
                               "lock only for the transfer, shared where possible, or lock parts of the data",
-                              diagnose_one_sided, MORE_THAN_CHANCE, false},
+                              diagnose_one_sided, FOR_A_PURPOSE, false},
     [FINDING_MANY_FLUSHES] = {"many-flushes", "POP transfer efficiency", "a flush behind nearly every transfer",
                               "flush once behind many transfers", NULL, 0, false},
     [FINDING_WIDE_FENCE] = {"wide-fence", "Wait at Fence",
