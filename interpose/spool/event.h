@@ -20,7 +20,7 @@
  * node's CLOCK_MONOTONIC + header.burst_offset_ns. At level L those stay whose number divides by 2^L; with a cut of m
  * only their first SPOOL_BURST_NS / 2^m counts. Level and cut only grow. Each chunk that overlaps what stays, with a
  * margin of SPOOL_BURST_MARGIN_NS or as long as that part itself if that is shorter, is there, unless it is lost for
- * another reason.
+ * another reason. A reader may take most of the margin for a part of the burst.
  *
  * Times are ticks: of the TSC, or nanoseconds of the process's CLOCK_MONOTONIC (header.clock_source). Clock pairs
  * (header, every chunk, end) map them to CLOCK_MONOTONIC of the node, from which that of a process in a time namespace

@@ -1,5 +1,6 @@
 /* Levels and cuts only grow, and a process at a higher level keeps a part of what those at a lower one keep. So what
- * all have are the bursts of the highest level, with the strongest cut. */
+ * all have are the bursts of the highest level, with the strongest cut, and their margins. Three quarters of a margin
+ * belong to a burst here; the rest is for the error of clocks. */
 #include "interpose/trace/gather/bursts.h"
 
 #include "interpose/database/row.h"
@@ -39,21 +40,34 @@ static int64_t period_ns(const struct trace *trace)
     return SPOOL_BURST_NS << trace->bursts.level;
 }
 
+static int64_t length_ns(const struct trace *trace)
+{
+    return SPOOL_BURST_NS >> trace->bursts.cut;
+}
+
+/* Returns how far a burst reaches beyond what the recorder counts as its own, to both sides. */
+static int64_t beyond_ns(const struct trace *trace)
+{
+    int64_t margin = length_ns(trace) < SPOOL_BURST_MARGIN_NS ? length_ns(trace) : SPOOL_BURST_MARGIN_NS;
+    return trace->bursts.level == 0 && trace->bursts.cut == 0 ? 0 : margin - margin / 4;
+}
+
 int64_t burst_place(const struct trace *trace, const struct trace_process *process, int64_t node_ns)
 {
-    int64_t at = node_ns + burst_offset(process), period = period_ns(trace);
+    int64_t beyond = beyond_ns(trace), period = period_ns(trace);
+    int64_t at = node_ns + burst_offset(process) + beyond;
     int64_t number = at / period - (at % period < 0);
-    return 2 * number + (at - number * period < SPOOL_BURST_NS >> trace->bursts.cut ? 1 : 2);
+    return 2 * number + (at - number * period < length_ns(trace) + 2 * beyond ? 1 : 2);
 }
 
 int64_t burst_begin_ns(const struct trace *trace, const struct trace_process *process, int64_t place)
 {
-    return (place - 1) / 2 * period_ns(trace) - burst_offset(process);
+    return (place - 1) / 2 * period_ns(trace) - beyond_ns(trace) - burst_offset(process);
 }
 
 int64_t burst_end_ns(const struct trace *trace, const struct trace_process *process, int64_t place)
 {
-    return burst_begin_ns(trace, process, place) + (SPOOL_BURST_NS >> trace->bursts.cut);
+    return burst_begin_ns(trace, process, place) + length_ns(trace) + 2 * beyond_ns(trace);
 }
 
 bool gaps_between(const struct spool_gap *gaps, size_t n_gaps, uint32_t lane, uint32_t first, uint32_t end_sequence,

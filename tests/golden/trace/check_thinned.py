@@ -124,8 +124,12 @@ def totals(trace):
                          "off, idle ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 14, 15").fetchall()
 
 
-def inside(at, offset, level, cut):
-    return (at + spool.START_NS + offset) % (thin.BURST_NS << level) < thin.BURST_NS >> cut
+def burst(at, offset, level, cut):
+    """The number of the burst: what stays, and three quarters of the margin to both sides; None: between bursts."""
+    length = thin.BURST_NS >> cut
+    beyond = min(length, thin.MARGIN_NS) * 3 // 4 if level or cut else 0
+    number, since = divmod(at + spool.START_NS + offset + beyond, thin.BURST_NS << level)
+    return number if since < length + 2 * beyond else None
 
 
 def compare(whole, thinned, offset, level, cut):
@@ -134,11 +138,10 @@ def compare(whole, thinned, offset, level, cut):
     known, found = pairs(whole), pairs(thinned)
     if found - known:
         failures.append(f"{len(found - known)} of {len(found)} pairs are wrong: {sorted(found - known)[:2]}")
-    expected = [post for post in posts(whole) if inside(post[2], offset, level, cut)]
+    expected = [post for post in posts(whole) if burst(post[2], offset, level, cut) is not None]
     if posts(thinned) != expected:
         failures.append(f"{len(posts(thinned))} operations have rows, {len(expected)} lie in bursts")
-    both = [pair for pair in known if inside(pair[5], offset, level, cut) and inside(pair[6], offset, level, cut) and
-            (pair[5] + spool.START_NS + offset) // (thin.BURST_NS << level) == (pair[6] + spool.START_NS + offset) // (thin.BURST_NS << level)]
+    both = [pair for pair in known if burst(pair[5], offset, level, cut) == burst(pair[6], offset, level, cut) is not None]
     for what, ask in (("totals", totals), ("course", lambda trace: trace.execute("SELECT * FROM course ORDER BY rank, begin_ns").fetchall())):
         if ask(whole) != ask(thinned):
             failures.append(f"{what} differ: {[row for row in zip(ask(whole), ask(thinned)) if row[0] != row[1]][:2]}")
