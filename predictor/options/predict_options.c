@@ -23,7 +23,8 @@ static const char predict_usage[] =
     "with\n"
     "those of all ranks and call sites. --rounds takes the rounds of messages one by one, for jobs that barriers "
     "divide.\n"
-    "For a pattern, the times of models are printed. A what-if, --sensitivity and --interval of the whole run are "
+    "For a pattern, the times of models are printed. A what-if, --sensitivity, --tolerance and --interval of the whole "
+    "run are "
     "answered "
     "by\n"
     "one law, with the story of where its time goes, as 'mpistair replay' does.\n";
@@ -76,7 +77,8 @@ static bool takes_models(const struct predict_options *options)
 bool predict_options_story(const struct predict_options *options)
 {
     const struct run_options *run = &options->run;
-    return !takes_models(options) && (run->what_if.asked || run->sensitivity || run->interval);
+    return !takes_models(options) &&
+           (run->what_if.asked || run->sensitivity || run->interval || run->tolerance != TOLERANCE_NONE);
 }
 
 static int add_law(struct predict_options *options, const char *name)
@@ -144,7 +146,8 @@ static int choose_models(struct predict_options *options)
     for (size_t i = 0; code == 0 && i < options->n_lists; i++)
         code = add_list(options, options->lists[i], models);
     if (code == 0 && story && options->n_laws != 1)
-        return wrong_usage("predict", "--model: expected one law for a what-if, --sensitivity or --interval, got %zu",
+        return wrong_usage("predict",
+                           "--model: expected one law for a what-if, --sensitivity, --tolerance or --interval, got %zu",
                            options->n_laws);
     if (code == 0 && story)
         options->run.law = options->laws[0];
@@ -316,7 +319,8 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     enum { N_OWN = 6 };
     struct option_row rows[N_OWN + RUN_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS + GPU_ROWS] = {
         {'M', "model", "M[,M]|all",
-         "the laws or models, of those listed below; default: all; with a what-if, --sensitivity or --interval of the "
+         "the laws or models, of those listed below; default: all; with a what-if, --sensitivity, --tolerance or "
+         "--interval of the "
          "whole run one law, default: staircase",
          .take = take_models, .words = WORDS_MODEL},
         {0, "rounds", NULL, "take the rounds of a trace one by one, by models", .flag = &options->rounds},

@@ -126,10 +126,41 @@ static int take_scale(void *context, const char *text)
     return 0;
 }
 
+static int take_added_latency(void *context, const char *text)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+    struct run_options *options = context;
+    char *end;
+    double value = strtod(text, &end);
+    for (size_t i = 0; end != text && i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].name) == 0 && value > 0 && value <= MOST_SECONDS) {
+            options->added_s = value * units[i].seconds;
+            return 0;
+        }
+    return wrong_usage(options->command,
+                       "--add-latency %s: expected a time above 0 with its unit, such as 50us or 1.5ms", text);
+}
+
+static int take_tolerance(void *context, const char *text)
+{
+    struct run_options *options = context;
+    options->tolerance = strcmp(text, "latency") == 0     ? TOLERANCE_LATENCY
+                         : strcmp(text, "bandwidth") == 0 ? TOLERANCE_BANDWIDTH
+                                                          : TOLERANCE_NONE;
+    if (options->tolerance == TOLERANCE_NONE)
+        return wrong_usage(options->command, "--tolerance %s: expected latency or bandwidth", text);
+    return 0;
+}
+
 int run_options_check(struct run_options *options)
 {
-    bool others =
-        options->n_scales > 0 || options->ideal.no_latency || options->ideal.no_transfer || options->no_contention;
+    bool others = options->n_scales > 0 || options->ideal.no_latency || options->ideal.no_transfer ||
+                  options->no_contention || options->added_s > 0;
+    if (options->ideal.no_latency && options->added_s > 0)
+        return wrong_usage(options->command, "--no-latency and --add-latency exclude each other");
     return what_if_options_check(&options->what_if, options->command, others);
 }
 
@@ -144,10 +175,12 @@ const char *run_options_whole(const struct run_options *options)
         {"--from", options->window.from.kind != RUN_BOUND_NONE},
         {"--to", options->window.to.kind != RUN_BOUND_NONE},
         {"--sensitivity", options->sensitivity},
+        {"--tolerance", options->tolerance != TOLERANCE_NONE},
         {"--scale-computation", options->n_scales > 0},
         {"--no-latency", options->ideal.no_latency},
         {"--no-transfer", options->ideal.no_transfer},
         {"--no-contention", options->no_contention},
+        {"--add-latency", options->added_s > 0},
     };
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
         if (whole[i].given)
@@ -188,6 +221,10 @@ void run_option_rows(const char *command, struct run_options *options, struct op
         {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_run_to, .words = WORDS_NONE},
         {0, "sensitivity", NULL, "list the effect of each row of the table on the run time, largest first",
          .flag = &options->sensitivity},
+        {0, "tolerance", "latency|bandwidth",
+         "tell how much latency between nodes may be added, or how much lower bandwidth may be, until the run is 1, 5, "
+         "10 % longer",
+         .take = take_tolerance},
         {.help = "What if, for the whole run:"},
         {0, "scale-computation", "[rank:R:|site:ID:]FACTOR",
          "multiply the time of computation: of all, of a rank, or before a call site", .take = take_scale,
@@ -195,6 +232,8 @@ void run_option_rows(const char *command, struct run_options *options, struct op
         {0, "no-latency", NULL, "assume a network without latency", .flag = &options->ideal.no_latency},
         {0, "no-transfer", NULL, "assume a network of infinite bandwidth", .flag = &options->ideal.no_transfer},
         {0, "no-contention", NULL, "assume that messages do not share bandwidth", .flag = &options->no_contention},
+        {0, "add-latency", "TIME", "add so much to the latency between nodes, one way, such as 50us",
+         .take = take_added_latency, .words = WORDS_NONE},
     };
     memcpy(rows, own, sizeof own);
     what_if_rows(&options->what_if, rows + N_OWN);

@@ -15,6 +15,9 @@ extern const char *const run_collectives_name[];
 enum run_buffers { BUFFERS_RECORDED, BUFFERS_MEMORY, BUFFERS_CACHED };
 extern const char *const run_buffers_name[];
 
+/* Says what of the network between nodes --tolerance makes worse. */
+enum run_tolerated { TOLERANCE_NONE, TOLERANCE_LATENCY, TOLERANCE_BANDWIDTH };
+
 enum { MAX_SCALES = 16, RUN_OPTIONS_BYTES = 512 };
 
 /* Says whose computation takes another time. */
@@ -48,16 +51,18 @@ struct run_options {
     int format;         /* enum output_format */
     struct run_window window;
     bool sensitivity, interval;
+    int tolerance; /* enum run_tolerated */
     struct what_if_options what_if;
     struct run_scale scales[MAX_SCALES];
     size_t n_scales;
     struct run_ideal ideal; /* of what would be */
     bool no_contention;
+    double added_s;         /* to the latency between nodes; 0: nothing */
     const char *goal, *tit; /* files to write: GOAL, time-independent trace; NULL: none */
 };
 
 /* Sets the defaults, and writes the table of the options into rows; its context begins with the run_options. */
-enum { WHAT_IF_ROWS = 9, RUN_ROWS = 17 + WHAT_IF_ROWS };
+enum { WHAT_IF_ROWS = 9, RUN_ROWS = 19 + WHAT_IF_ROWS };
 void run_option_rows(const char *command, struct run_options *options, struct option_row rows[RUN_ROWS]);
 /* Checks them once all are read, of the whole run. Returns 0, or the exit code after the reason was printed. */
 int run_options_check(struct run_options *options);

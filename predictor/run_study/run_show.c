@@ -307,6 +307,47 @@ static void show_sensitivities(FILE *stream, const struct run_study *study)
         fputs("  nothing: no row of the table counts\n", stream);
 }
 
+/* Shows seconds with the unit that makes them a number from 1 to 1000, if there is one. */
+static void show_short_time(FILE *stream, double seconds)
+{
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{1, "s "}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    size_t i = 0;
+    while (i < 3 && seconds < units[i].seconds)
+        i++;
+    fprintf(stream, "  %8.4g %s", seconds / units[i].seconds, units[i].name);
+}
+
+static void show_tolerances(FILE *stream, const struct run_study *study)
+{
+    bool latency = study->options->tolerance == TOLERANCE_LATENCY;
+    if (study->options->tolerance == TOLERANCE_NONE)
+        return;
+    fprintf(stream, "\nTolerance: %s\n",
+            latency ? "latency that may be added to each message between nodes, one way"
+                    : "how many times lower the bandwidth between nodes may be");
+    for (size_t i = 0; study->between_nodes && i < RUN_TOLERANCES; i++) {
+        const struct run_tolerance *tolerance = &study->tolerances[i];
+        fprintf(stream, "  %3.0f %% longer", 100 * tolerance->longer);
+        if (isnan(tolerance->change))
+            fprintf(stream, "  not reached with %s", latency ? "1 s more" : "a bandwidth a million times lower");
+        else if (latency)
+            show_short_time(stream, tolerance->change);
+        else
+            fprintf(stream, "  %8.4g times", tolerance->change);
+        if (!isnan(tolerance->on_path))
+            fprintf(stream, "  (the run has it %.1f times on its way)", tolerance->on_path);
+        fputc('\n', stream);
+    }
+    if (!study->between_nodes)
+        fputs("  any: no message that the replay knows goes between nodes\n", stream);
+    if (study->recorded_between)
+        fputs("  collectives between nodes keep their recorded times; --collectives modelled lets them count\n",
+              stream);
+}
+
 static void show_interval(FILE *stream, const char *what, const struct run_interval *interval)
 {
     fprintf(stream, "%46s", what);
@@ -380,6 +421,7 @@ void run_show_text(FILE *stream, const struct run_study *study, const struct run
     show_efficiencies(stream, study);
     show_worst_ranks(stream, study);
     show_sensitivities(stream, study);
+    show_tolerances(stream, study);
 }
 
 void run_show_csv(FILE *stream, const struct run_study *study)

@@ -117,6 +117,21 @@ static struct json *sensitivities_json(const struct run_study *study)
     return rows;
 }
 
+static struct json *tolerance_json(const struct run_study *study)
+{
+    bool latency = study->options->tolerance == TOLERANCE_LATENCY;
+    struct json *rows = json_array();
+    for (size_t i = 0; i < RUN_TOLERANCES; i++) {
+        const struct run_tolerance *at = &study->tolerances[i];
+        struct json *row = json_pack("{sf sf}", "longer", at->longer, latency ? "added_s" : "times_lower", at->change);
+        if (latency)
+            json_set(row, "on_path", json_finite(at->on_path));
+        json_add(rows, row);
+    }
+    return json_pack("{ss sb sb so}", "of", latency ? "latency" : "bandwidth", "between_nodes", study->between_nodes,
+                     "collectives_left_out", study->recorded_between, "rows", rows);
+}
+
 /* Lists [node, socket] by rank. */
 static struct json *placement_json(const struct placement *placement)
 {
@@ -159,6 +174,8 @@ int run_show_json(FILE *stream, const struct run_study *study, const struct run_
         json_pack("{so so}", "measured", bounds_json(&study->measured), "predicted", bounds_json(&study->predicted)));
     json_set(root, "copied", json_boolean(!run_study_predicts(study)));
     json_set(root, "cached_messages", json_count(study->n_cached));
+    if (study->options->tolerance != TOLERANCE_NONE)
+        json_set(root, "tolerance", tolerance_json(study));
     if (study->options->what_if.best_placement)
         json_set(root, "placement", placement_json(&study->after.placement));
     if (study->after.by_rank != NULL) {

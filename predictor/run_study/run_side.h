@@ -33,6 +33,14 @@ struct run_sensitivity {
     double elasticity;                   /* relative change of the run time per relative change of the value */
 };
 
+/* Says what of the network between nodes makes the run longer by a share of it. */
+struct run_tolerance {
+    double longer;  /* 0.01, ... */
+    double change;  /* seconds added to the latency, or the factor by which bandwidth is lower; NaN: none does */
+    double on_path; /* mean number of times that what is added counts in the run; NaN with change, and of bandwidth */
+};
+enum { RUN_TOLERANCES = 3 };
+
 /* Holds what is known of a time with 95 %, as far as the values of the table go. */
 struct run_interval {
     double low_s, high_s;
@@ -52,8 +60,11 @@ struct run_study {
     struct whole whole;                    /* what the trace has of the run; without its times no efficiencies */
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
     size_t n_sensitivities;
-    size_t n_cached; /* messages whose buffers are taken to be in caches */
-    bool in_memory;  /* none was looked at: the run is long, and nobody asked */
+    struct run_tolerance tolerances[RUN_TOLERANCES];
+    bool between_nodes;    /* any message that the replay knows goes between nodes */
+    bool recorded_between; /* so do collectives, of recorded length */
+    size_t n_cached;       /* messages whose buffers are taken to be in caches */
+    bool in_memory;        /* none was looked at: the run is long, and nobody asked */
     struct run_intervals
         *intervals; /* [n_ranks + 1] of the run, then of the ranks; NULL: not asked for, or not known */
 };
@@ -78,6 +89,9 @@ int run_placement_search(struct run_study *study, struct error *error);
 
 /* run_sensitivity.c: fills the study's sensitivities. */
 int run_sensitivity(struct run_study *study, struct error *error);
+
+/* run_tolerance.c: fills the study's tolerances. Returns 0, or -1 with the reason. */
+int run_tolerance(struct run_study *study, struct error *error);
 
 /* run_interval.c: fills the study's intervals, where the table has any. */
 int run_intervals(struct run_study *study, struct error *error);

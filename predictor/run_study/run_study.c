@@ -77,6 +77,8 @@ static int make_run_after(struct run_study *study, sqlite3 *database, struct err
     if (machine_of_trace(options->trace, database, machine, &after->machine, error) != 0 ||
         (asked->eager_given && machine_set_eager_threshold(&after->machine, asked->eager_bytes, error) != 0))
         return -1;
+    if (options->added_s > 0)
+        machine_change_network(&after->machine, options->added_s, 1);
     placement_init(&after->placement, study->before.placement.n_ranks);
     if (make_scale(study, after, error) != 0)
         return -1;
@@ -154,6 +156,9 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
         return -1;
     progress_show("replay: sensitivity");
     if (options->sensitivity && run_sensitivity(study, error) != 0)
+        return -1;
+    progress_show("replay: tolerance");
+    if (options->tolerance != TOLERANCE_NONE && run_tolerance(study, error) != 0)
         return -1;
     progress_show(options->what_if.asked ? "replay: what if" : "replay: intervals");
     if (!options->what_if.asked)

@@ -143,3 +143,29 @@ int machine_set_eager_threshold(struct machine *machine, uint64_t bytes, struct 
     }
     return 0;
 }
+
+static void scale(struct machine_parameter *row, double factor)
+{
+    row->value *= factor;
+    row->ci_low *= factor;
+    row->ci_high *= factor;
+}
+
+void machine_change_network(struct machine *machine, double added_s, double slower)
+{
+    for (size_t i = 0; i < machine->n_parameters; i++) {
+        struct machine_parameter *row = &machine->parameters[i];
+        if (row->level != LEVEL_INTER_NODE)
+            continue;
+        if (strcmp(row->quantity, "tau") == 0) {
+            double tau_s = added_s * (row->protocol == PROTOCOL_RENDEZVOUS ? 3 : 1);
+            row->value += tau_s;
+            row->ci_low += tau_s;
+            row->ci_high += tau_s;
+        } else if (strcmp(row->quantity, "bw") == 0 || strcmp(row->quantity, "injection") == 0) {
+            scale(row, 1 / slower);
+        } else if (strcmp(row->quantity, "delta") == 0) {
+            scale(row, slower);
+        }
+    }
+}

@@ -1,5 +1,5 @@
 /* What would be: the ranks of a run put anew onto the places (node, socket) that they have together, and a machine
- * whose MPI has another eager threshold. */
+ * whose MPI has another eager threshold, or whose network another latency or bandwidth. */
 #ifndef MPISTAIR_PREDICTOR_ARRANGE_H
 #define MPISTAIR_PREDICTOR_ARRANGE_H
 
@@ -33,5 +33,8 @@ size_t placement_moved(const struct placement *a, const struct placement *b);
  * Returns 0, or -1 with the reason and the machine unchanged: it tells them apart nowhere, or it has a short protocol
  * above that. */
 int machine_set_eager_threshold(struct machine *machine, uint64_t bytes, struct error *error);
+/* Adds a delay to the network between nodes, one way, and divides its bandwidth. A rendezvous crosses it three times.
+ */
+void machine_change_network(struct machine *machine, double added_s, double slower);
 
 #endif

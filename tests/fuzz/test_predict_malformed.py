@@ -99,7 +99,7 @@ COMMANDS = [
     (["t.db", "--machine", "m.tbl", "--model", "staircase-max"], 2, "it is a model of rounds: --rounds"),
     (["t.db", "--machine", "m.tbl", "--model", "flow+nothing"], 2, "no term 'nothing'"),
     (["t.db", "--machine", "m.tbl", "--model", "flow+memory+memory"], 2, "comes twice"),
-    (["t.db", "--machine", "m.tbl", "--interval", "--model", "flow,postal"], 2, "expected one law for a what-if, --sensitivity or --interval, got 2"),
+    (["t.db", "--machine", "m.tbl", "--interval", "--model", "flow,postal"], 2, "expected one law for a what-if, --sensitivity, --tolerance or --interval, got 2"),
     (["t.db", "--rounds", "--machine", "m.tbl", "--sensitivity"], 2, "--sensitivity requires a trace without --rounds"),
     ([*PATTERN, "--to", "mark:1"], 2, "--to requires a trace"),
     (["t.db", "--machine", "m.tbl", "--from", "yesterday"], 2, "'mpistair predict --help'"),
