@@ -3,6 +3,7 @@
 # command; a shared link that carries what crosses it and nothing else; nothing left behind, after a SIGKILL too; several clusters side by side.
 set -u
 cluster=$1
+export MPISTAIR_RELAY=$2
 export TMPDIR="$(mktemp -d "${TMPDIR:-/tmp}/mpistair-cluster-check.XXXXXX")"
 trap '"$cluster" down -d "$TMPDIR/kept" 2>/dev/null; rm -rf "$TMPDIR"' EXIT
 
@@ -51,6 +52,49 @@ expect "host name and congestion control" \
 expect "rate of the host's end" "$("$cluster" run -r 123mbit -- tc qdisc show dev eth0 | grep -o 'rate [^ ]*')" "rate 123Mbit"
 expect "wrong usage" "$("$cluster" run -n 2 2>/dev/null; echo $?)" 2
 expect "a shared link needs two nodes" "$("$cluster" run -n 1 -l 10mbit -- true 2>/dev/null; echo $?)" 2
+expect "a delay needs two nodes" "$("$cluster" run -n 1 -D 50us -- true 2>/dev/null; echo $?)" 2
+# Half of a round trip of 100 bytes, us: the least of 300.
+cat >"$TMPDIR/round_trip" <<'END'
+import os, socket, subprocess, time
+ECHO = "import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 5002)); print('listens', flush=True); [s.sendto(*s.recvfrom(100)) for _ in range(300)]"
+rsh = [os.environ["OMPI_MCA_plm_rsh_agent"], "node2", "exec", "python3", "-c", '"' + ECHO + '"']
+echo = subprocess.Popen(rsh, stdout=subprocess.PIPE)
+echo.stdout.readline()
+s = socket.socket(type=socket.SOCK_DGRAM)
+s.settimeout(10)
+took = []
+for _ in range(300):
+    begin = time.monotonic()
+    s.sendto(bytes(100), ("10.77.0.3", 5002))
+    s.recv(100)
+    took.append(time.monotonic() - begin)
+print(int(min(took) / 2 * 1e6))
+END
+delayed() {
+    "$cluster" run -n 3 -D "$1" -- python3 "$TMPDIR/round_trip" || echo failed
+}
+at_once=$(delayed 0) later=$(delayed 500us)
+expect "a delay of 500 us is there ($at_once, $later us)" "$((later - at_once >= 495 && later - at_once <= 600))" 1
+# Sums of 8 MB that a host sends to another, and of what arrives.
+cat >"$TMPDIR/stream" <<'END'
+import hashlib, os, socket, subprocess
+SUM = """import hashlib, socket
+server = socket.create_server(('', 5001))
+print('listens', flush=True)
+other, took = server.accept()[0], hashlib.sha256()
+while part := other.recv(65536):
+    took.update(part)
+print(took.hexdigest())
+""".replace("'", '"')
+echo = subprocess.Popen([os.environ["OMPI_MCA_plm_rsh_agent"], "node1", "exec", "python3", "-c", f"'{SUM}'"],
+                        stdout=subprocess.PIPE, text=True)
+echo.stdout.readline()
+sent = os.urandom(8000000)
+with socket.create_connection(("10.77.0.2", 5001), 10) as connection:
+    connection.sendall(sent)
+print(echo.stdout.readline().strip() == hashlib.sha256(sent).hexdigest())
+END
+expect "8 MB through the relay" "$("$cluster" run -D 100us -- timeout 60 python3 "$TMPDIR/stream")" True
 # Two flows of 1 MB from half to half go through the link's one queue, flows of neighbours do not.
 cat >"$TMPDIR/flow" <<'END'
 import os, socket, subprocess, sys
