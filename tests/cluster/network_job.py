@@ -61,7 +61,8 @@ def injection():
         lines = run(CLUSTER, "run", "-n", 3, "-m", 2, "-r", "200mbit", "--", MPIEXEC, "-n", 6,
                     PROGRAM, "injection", "--seconds", seconds).splitlines()
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-        if {(r["level"], r["n"]) for r in rows} == expected:
+        sizes = {(level, n): {r["bytes"] for r in rows if (r["level"], r["n"]) == (level, n)} for level, n in expected}
+        if min(map(len, sizes.values())) >= 2:  # a fit needs two
             break
     expect("injection: rows", {(r["level"], r["n"]) for r in rows} == expected)
     table = fitted(rows, "injection")
