@@ -33,7 +33,6 @@ OPTIONS = None
 # last. On a node, where memory is the limit, a shared machine's speed changes by half in two minutes.
 PLACES = {"node": (8, 1, 23, 5), "cluster": (16, 4, 120, 1)}
 BYTES = {"node": "4000000:80000000", "cluster": "100000:2000000"}
-SETTINGS = {"node": ["--oversubscribe", "--bind-to", "none"], "cluster": []}
 REPETITIONS = 10
 
 
@@ -60,7 +59,8 @@ def machine():
 
 
 def launcher(ranks):
-    return [OPTIONS.mpiexec, *SETTINGS[OPTIONS.place], "-n", ranks]
+    settings = ["--oversubscribe", "--bind-to", OPTIONS.bind] if OPTIONS.place == "node" else []
+    return [OPTIONS.mpiexec, *settings, "-n", ranks]
 
 
 def t11(measured, model):
@@ -210,6 +210,8 @@ def parse():
     parser.add_argument("--patterns", type=int, default=12)
     parser.add_argument("--launches", type=int, default=2)
     parser.add_argument("--models", default="all")
+    parser.add_argument("--ranks", type=int, help="on a node, in place of 8")
+    parser.add_argument("--bind", default="none", help="to what the ranks of a node are bound: none, core")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the first pattern")
     parser.add_argument("--bytes", help="MIN:MAX of a message of the irregular patterns")
     parser.add_argument("--pairs-step", type=int, default=1, help="Fig. 3: every so many powers of two; 0: leave it out")
@@ -217,6 +219,8 @@ def parse():
     parser.add_argument("--quick", action="store_true", help="calibrate in 23 s")
     parser.add_argument("--folder", default=None)
     options = parser.parse_args()
+    if options.ranks is not None:
+        PLACES["node"] = (options.ranks, *PLACES["node"][1:])
     if options.place == "cluster" and options.cluster is None:
         parser.error("cluster: --cluster tests/cluster/cluster is missing")
     return options

@@ -1,7 +1,8 @@
 """How far the replay of whole runs is from what was measured: the same run again, and runs otherwise, measured afterwards.
 
-usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS --cluster SCRIPT [--mpi MPI:MPIEXEC ...] [--seconds S] [--only WORD]
-                       [--length N] [--keep FOLDER]
+usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS [--cluster SCRIPT] [--mpi MPI:MPIEXEC ...] [--seconds S] [--only WORD]
+                       [--length N] [--keep FOLDER] [--ranks N,...] [--bind core] [--table FILE] [--cluster-mpi MPI] [--rate RATE]
+                       [--laws]
 
 `same`: records programs twice (tests/apps steps, halo; LAMMPS, GROMACS and HPCC where they are installed, packages lammps,
 gromacs, hpcc) with 2 and 4 ranks on this node, and over the cluster of namespaces at 400 Mbit/s, and replays each trace on a
@@ -9,6 +10,10 @@ table calibrated just before. It prints the error of the run time, the T11 error
 and with modelled collectives, and the replicate error: the same two of one recording against the other. The medians stand
 beside those of --buffers memory. The programs take some seconds; with --length 1, a tenth of their steps, much of a run is the
 first touch of the transport's memory. With --keep the tables and traces stay in FOLDER, to be replayed by another build.
+--ranks: other numbers of ranks on this node (0: none), of every MPI, bound as --bind says. --table: a table instead of a
+calibration on this node. --laws: a line more a program, T11 of the time inside messages by each law (`mpistair predict`).
+--cluster-mpi mpich: the cluster with MPICH over UCX's TCP, or libfabric's, a rank a node, since its ranks spin. --rate: that of
+the links (400mbit; none).
 `other`: predicts from a trace what is measured afterwards: 100 Mbit/s from 400 and the other way, round-robin from block
 places, one rank's computation doubled; eager limit 4 KiB to 64 KiB. It prints the predicted and the measured change.
 
@@ -47,9 +52,9 @@ def run(*words, limit_s=300, **variables):
 
 
 @contextlib.contextmanager
-def cluster(rate):
+def cluster(rate, ranks=2):
     folder = os.path.abspath(f"hosts-{rate}")
-    run(OPTIONS.cluster, "up", "-n", 2, "-m", 2, "-r", rate, "-d", folder)
+    run(OPTIONS.cluster, "up", "-n", 2, "-m", ranks, "-r", rate, "-d", folder)
     try:
         yield [OPTIONS.cluster, "run", "-d", folder, "--"]
     finally:
@@ -66,6 +71,9 @@ class Place:
 
     def calibrate(self, seconds):
         """Takes seven times as long on the cluster: there is twice as much to measure, and the ranks outnumber the cores."""
+        if OPTIONS.table and not self.prefix:
+            self.table = OPTIONS.table
+            return
         self.table = os.path.abspath(f"{self.name}.tbl".replace(" ", "-"))
         seconds *= 7 if self.prefix else 1
         run(*self.prefix, OPTIONS.mpistair, "calibrate", "--seconds", seconds, "-o", self.table, "--name", "here", "--",
@@ -129,9 +137,21 @@ def programs(place):
 def node_places():
     for word in OPTIONS.mpi:
         mpi, mpiexec = word.split(":")
-        yield Place(f"{mpi} 2", mpi, mpiexec, 2, options=["--bind-to", "none"] if mpi == "openmpi" else [])
-        if mpi == "openmpi":
-            yield Place(f"{mpi} 4", mpi, mpiexec, 4, options=["--oversubscribe", "--bind-to", "none"])
+        for ranks in OPTIONS.ranks if OPTIONS.ranks is not None else [2, 4] if mpi == "openmpi" else [2]:
+            options = ["--bind-to", OPTIONS.bind] + ["--oversubscribe"] * (ranks > 2) if mpi == "openmpi" else ["-bind-to", OPTIONS.bind]
+            if ranks > 0:
+                yield Place(f"{mpi} {ranks}", mpi, mpiexec, ranks, options=options)
+
+
+@contextlib.contextmanager
+def cluster_place():
+    if OPTIONS.cluster_mpi == "openmpi":
+        with cluster(OPTIONS.rate) as prefix:
+            yield Place("cluster 4", "openmpi", "mpiexec.openmpi", 4, prefix, law="flow")
+    else:
+        ENVIRONMENT.update(UCX_TLS="tcp,self", FI_PROVIDER="tcp", FI_TCP_IFACE="eth0")
+        with cluster(OPTIONS.rate, 1) as prefix:
+            yield Place("mpich nodes", "mpich", "mpiexec.mpich", 2, prefix, law="flow")
 
 
 def same_run(place, errors):
@@ -157,8 +177,16 @@ def same_run(place, errors):
         print(f"{place.name:12} {name:14} {measured[0]:8.3f} s {percent(runs[0])} {percent(runs[1])}   {percent(times[0])} "
               f"{percent(times[1])}   {percent(with_modelled[0])} {percent(with_modelled[1])}   {percent(replicate)} "
               f"{percent(replicate_mpi)}", flush=True)
+        if OPTIONS.laws:
+            print_laws(traces[0], place.table)
         memory = [abs(run_error(result)) for result in from_memory], [mpi_error(result) for result in from_memory]
         errors.append((place.name, [abs(e) for e in runs], times, memory, replicate, replicate_mpi))
+
+
+def print_laws(trace, table):
+    rows = json.loads(run(OPTIONS.mpistair, "predict", trace, "--machine", table, "--json"))
+    print(f"{'':12} {'in messages':14} " + ", ".join(f"{row['law']} {100 * row['error']:.1f}" for row in rows)
+          + f" %; replicate {100 * (rows[0]['replicate_error'] or 0):.1f} %", flush=True)
 
 
 def same():
@@ -168,8 +196,9 @@ def same():
     for place in node_places():
         same_run(place, errors)
     try:
-        with cluster("400mbit") as prefix:
-            same_run(Place("cluster 4", "openmpi", "mpiexec.openmpi", 4, prefix, law="flow"), errors)
+        if OPTIONS.cluster:
+            with cluster_place() as place:
+                same_run(place, errors)
     except (RuntimeError, OSError) as error:
         print(f"cluster: left out: {error}")
     for name in sorted({name for name, *_ in errors}):
@@ -275,6 +304,12 @@ def main():
     parser.add_argument("--length", type=int, default=10)
     parser.add_argument("--only")
     parser.add_argument("--keep", type=os.path.abspath)
+    parser.add_argument("--ranks", type=lambda word: [int(number) for number in word.split(",")])
+    parser.add_argument("--bind", default="none")
+    parser.add_argument("--table", type=os.path.abspath)
+    parser.add_argument("--cluster-mpi", choices=["openmpi", "mpich"], default="openmpi")
+    parser.add_argument("--rate", default="400mbit")
+    parser.add_argument("--laws", action="store_true")
     OPTIONS = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
     with contextlib.nullcontext(OPTIONS.keep) if OPTIONS.keep else tempfile.TemporaryDirectory() as folder:
