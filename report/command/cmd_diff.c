@@ -119,23 +119,21 @@ static int parse_diff(int argc, char **argv, struct diff_options *options)
     return code != OPTIONS_READ ? code : divide_words(options, argc, argv);
 }
 
-/* Returns an exit code. Where one trace has not all calls, all are compared by their totals. */
-static int read_profiles(const struct diff_options *options, struct open_trace *traces, struct profile *profiles)
+int read_profiles(char **paths, size_t n, struct open_trace *traces, struct profile *profiles)
 {
-    size_t n = options->n_a + options->n_b;
     int result = EXIT_DONE;
     bool of_totals = false;
     struct error error;
     for (size_t i = 0; i < n && result == EXIT_DONE; i++) {
         struct whole whole;
-        result = open_trace(&traces[i], options->paths[i]);
-        utf8_clean(options->paths[i], options->paths[i], strlen(options->paths[i])); /* it is shown from here on */
-        if (result == EXIT_DONE && whole_read(&whole, traces[i].database, options->paths[i], &error) != 0)
+        result = open_trace(&traces[i], paths[i]);
+        utf8_clean(paths[i], paths[i], strlen(paths[i])); /* it is shown from here on */
+        if (result == EXIT_DONE && whole_read(&whole, traces[i].database, paths[i], &error) != 0)
             result = error_report(&error);
         of_totals = of_totals || (result == EXIT_DONE && whole.detail != WHOLE_ALL);
     }
     for (size_t i = 0; i < n && result == EXIT_DONE; i++)
-        if (profile_read(&profiles[i], traces[i].database, options->paths[i], of_totals, &error) != 0)
+        if (profile_read(&profiles[i], traces[i].database, paths[i], of_totals, &error) != 0)
             result = error_report(&error);
     return result;
 }
@@ -203,7 +201,7 @@ int cmd_diff(int argc, char **argv)
     size_t n = options.n_a + options.n_b;
     struct open_trace *traces = xcalloc(n, sizeof *traces);
     struct profile *profiles = xcalloc(n, sizeof *profiles);
-    result = read_profiles(&options, traces, profiles);
+    result = read_profiles(options.paths, n, traces, profiles);
     if (result == EXIT_DONE) {
         comparison_make(&comparison, profiles, options.n_a, options.n_b, &options.comparison);
         result = write_diff(&comparison, &options);

@@ -33,6 +33,7 @@ const struct command commands[] = {
     {"pattern", cmd_pattern, "generate a message pattern, or extract one from a trace", NULL},
     {"report", cmd_report, "where the time of a recorded job went", NULL},
     {"diff", cmd_diff, "what changed between runs by more than noise", NULL},
+    {"scaling", cmd_scaling, "how a job scales over runs on more and more ranks", NULL},
     {"query", cmd_query, "run a named query or SQL on a trace", NULL},
     {"export", cmd_export, "write a trace for Perfetto, Vampir, simulators, Graphviz, CSV", NULL},
     {"doctor", cmd_doctor, "check what recording needs on this machine", NULL},

@@ -4,6 +4,7 @@
 #define MPISTAIR_REPORT_COMMANDS_H
 
 #include <sqlite3.h>
+#include <stddef.h>
 
 /* A row of a table of commands, or of the subcommands of one; the last row has no name. */
 struct command {
@@ -30,6 +31,7 @@ int complete(int n_words, char **words);
 int cmd_machine(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_scaling(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
@@ -45,5 +47,10 @@ struct open_trace {
  * older than a spool. Returns an exit code and has printed the reason if it is not 0; close_trace in either case. */
 int open_trace(struct open_trace *trace, const char *path);
 void close_trace(struct open_trace *trace);
+
+struct profile;
+/* Opens traces and reads their profiles (report/compare/comparison.h); where one has not all calls, all by their
+ * totals. Returns an exit code, as open_trace. */
+int read_profiles(char **paths, size_t n, struct open_trace *traces, struct profile *profiles);
 
 #endif

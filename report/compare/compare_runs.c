@@ -68,7 +68,7 @@ struct comparison_work {
 struct named {
     const struct profile_site *site;
     uint32_t *number; /* in the result */
-    bool in_b;
+    size_t run;
 };
 
 static const char *base_name(const char *path)
@@ -115,14 +115,15 @@ static void number_places(const struct named *all, size_t n, uint32_t *next)
     }
 }
 
-/* Collects the numbers of one side that the other lacks, among places of one name; they ascend with the lines. */
-static size_t left_over(const struct named *all, size_t n, bool in_b, uint32_t *numbers)
+/* Collects the numbers of one side of first_b that the other lacks, among places of one name; they ascend with the
+ * lines. */
+static size_t left_over(const struct named *all, size_t n, size_t first_b, bool in_b, uint32_t *numbers)
 {
     size_t found = 0;
     for (size_t i = 0, end; i < n; i = end) {
         bool has[2] = {false, false};
         for (end = i; end < n && *all[end].number == *all[i].number; end++)
-            has[all[end].in_b] = true;
+            has[all[end].run >= first_b] = true;
         if (has[in_b] && !has[!in_b])
             numbers[found++] = *all[i].number;
     }
@@ -130,9 +131,9 @@ static size_t left_over(const struct named *all, size_t n, bool in_b, uint32_t *
 }
 
 /* Gives what only B has of a name the numbers of what only A has, where that is as much. */
-static void join_moved(const struct named *all, size_t n, uint32_t *of_a, uint32_t *of_b)
+static void join_moved(const struct named *all, size_t n, size_t first_b, uint32_t *of_a, uint32_t *of_b)
 {
-    size_t n_a = left_over(all, n, false, of_a), n_b = left_over(all, n, true, of_b);
+    size_t n_a = left_over(all, n, first_b, false, of_a), n_b = left_over(all, n, first_b, true, of_b);
     if (n_a != n_b)
         return;
     for (size_t i = 0; i < n; i++)
@@ -146,9 +147,12 @@ static void join_moved(const struct named *all, size_t n, uint32_t *of_a, uint32
 /* Gives each site of each run a number that means the same in all: function, file, line and symbol agree; what is left
  * agrees in function, file and symbol, in the order of lines, where both sides have as many left. numbers[run][site]
  * stand in one block that the caller frees, as numbers[0] and numbers. *n: how many. */
-static uint32_t **match_sites(const struct profile *profiles, size_t n_a, size_t n_b, size_t *n)
+static uint32_t **match_sites(const struct comparison *comparison, size_t *n)
 {
-    size_t n_runs = n_a + n_b, n_sites = 0, filled = 0;
+    const struct profile *profiles = comparison->profiles;
+    size_t n_runs = comparison->n_a + comparison->n_b, n_sites = 0, filled = 0;
+    size_t first_b = comparison->options.in_order ? 1 : comparison->n_a;
+    size_t last_b = comparison->options.in_order ? n_runs - 1 : comparison->n_a;
     for (size_t run = 0; run < n_runs; run++)
         n_sites += profiles[run].n_sites;
     uint32_t **numbers = xcalloc(n_runs, sizeof *numbers), *block = xcalloc(3 * n_sites, sizeof *block), next = 0;
@@ -156,13 +160,14 @@ static uint32_t **match_sites(const struct profile *profiles, size_t n_a, size_t
     for (size_t run = 0; run < n_runs; run++) {
         numbers[run] = block + filled;
         for (size_t i = 0; i < profiles[run].n_sites; i++, filled++)
-            all[filled] = (struct named){&profiles[run].sites[i], block + filled, run >= n_a};
+            all[filled] = (struct named){&profiles[run].sites[i], block + filled, run};
     }
     qsort(all, n_sites, sizeof *all, compare_places);
     number_places(all, n_sites, &next);
     for (size_t i = 0, end; i < n_sites; i = end) {
         end = end_of_name(all, i, n_sites);
-        join_moved(all + i, end - i, block + n_sites, block + 2 * n_sites);
+        for (size_t b = first_b; b <= last_b; b++)
+            join_moved(all + i, end - i, b, block + n_sites, block + 2 * n_sites);
     }
     free(all);
     *n = next;
@@ -196,7 +201,7 @@ static void work_begin(struct comparison_work *work)
     }
     /* A rank that waits for a processor does so inside calls, too. More runs show what that changes. */
     work->floor_call = comparison->options.floor_call + (work->n_runs == 2 ? WAITED_MATTERS * waited : 0);
-    work->numbers = match_sites(comparison->profiles, comparison->n_a, comparison->n_b, &n_numbers);
+    work->numbers = match_sites(comparison, &n_numbers);
     work->bytes = xcalloc(n_numbers * work->n_runs + 1, sizeof *work->bytes);
     work->entries = xcalloc(n, sizeof *work->entries);
     work->sum_bytes = sizeof(struct sum) + work->n_runs * sizeof(struct run_sum);
@@ -376,7 +381,8 @@ static void sum_samples(const struct comparison_work *work, const struct sum *su
     for (size_t run = 0; run < work->n_runs; run++) {
         const struct run_sum *part = &sum->runs[run];
         struct noise_sample *sample = &samples[run];
-        *sample = (struct noise_sample){.present = part->present, .floor_s = part->floor_s};
+        *sample = (struct noise_sample){
+            .present = part->present, .floor_s = part->floor_s, .total_s = part->total_s, .wait_s = part->wait_s};
         sample->floor_s += CHANGE_MATTERS * work->all_s / (double)(work->n_ranks > 0 ? work->n_ranks : 1);
         for (size_t i = 0; i < PROFILE_SPANS; i++)
             sample->span_s[i] = part->span_s[i] + (few ? part->few_s / PROFILE_SPANS : 0);
@@ -481,7 +487,6 @@ static void judge(struct comparison *comparison)
         if (row->state != COMPARISON_TESTED)
             row->result.above = false;
         comparison->n_above += row->result.above;
-        free(row->samples);
     }
 }
 
@@ -511,6 +516,8 @@ static void drop_cells(struct comparison *comparison)
     for (size_t i = 0; i < comparison->n_rows; i++)
         if (comparison->rows[i].table != COMPARISON_CELL || comparison->rows[i].result.above)
             comparison->rows[kept++] = comparison->rows[i];
+        else
+            free(comparison->rows[i].samples);
     comparison->n_rows = kept;
 }
 
@@ -562,7 +569,7 @@ static void find_warnings(struct comparison *comparison)
         if (same < i)
             WARN("%s and %s are the same run: expect no change between them", comparison->profiles[same].path,
                  profile->path);
-        if (profile->n_ranks != first->n_ranks)
+        if (profile->n_ranks != first->n_ranks && !comparison->options.other_ranks)
             WARN("%s has %u ranks, %s has %u: sums over ranks differ by that alone", first->path, first->n_ranks,
                  profile->path, profile->n_ranks);
         if (strcmp(profile->mpi, first->mpi) != 0)
@@ -597,6 +604,8 @@ void comparison_release(struct comparison *comparison)
 {
     for (size_t i = 0; i < comparison->n_warnings; i++)
         free(comparison->warnings[i]);
+    for (size_t i = 0; i < comparison->n_rows; i++)
+        free(comparison->rows[i].samples);
     free(comparison->warnings);
     free(comparison->rows);
     *comparison = (struct comparison){0};

@@ -93,6 +93,7 @@ struct noise_sample {
     double span_s[PROFILE_SPANS];
     double floor_s; /* presumed to be different in the next launch of the same job; at least 0 */
     bool present;
+    double total_s, wait_s; /* all time without waiting, and the waiting; the noise looks at neither */
 };
 
 struct noise_result {
@@ -139,13 +140,15 @@ struct comparison_row {
     struct noise_result result;      /* undisturbed time, but of the run and of waiting */
     double total_s[2], wait_s[2];    /* A, B: means over the runs of all time, of waiting within it */
     double calls[2], bytes[2];       /* the same; bytes of levels, and that sites sent */
-    struct noise_sample *samples;    /* [n_a + n_b] while rows are made */
+    struct noise_sample *samples;    /* [n_a + n_b] */
     size_t groups;                   /* of noise_compare */
 };
 
 struct comparison_options {
     double floor;      /* what launches of one job differ by: this share of computation */
     double floor_call; /* and this one of time in calls */
+    bool other_ranks;  /* runs have other numbers of ranks on purpose */
+    bool in_order;     /* of versions: a call site may have moved between any two runs, not only between A and B */
 };
 
 struct comparison {
