@@ -13,15 +13,13 @@
 #include "share/base/placement.h"
 
 static const char import_usage[] =
-    "usage: mpistair import FILE... -o trace.db [--from otf2|goal|dumpi|tit] [--placement L.csv] [--no-calls]\n"
+    "usage: mpistair import FILE... -o trace.db [--from otf2|goal|dumpi|tit] [--placement L.csv] [--incomplete]\n"
+    "                        [--no-calls]\n"
     "\n"
     "Makes a trace of what another tool recorded: an OTF2 archive (its anchor, traces.otf2; of Score-P, or of Extrae\n"
-    "by its converter), GOAL of LogGOPSim, DUMPI of SST (a file a rank), or time-independent traces of SimGrid. The "
-    "trace has what the format has: "
-    "no\n"
-    "call sites; places only of an OTF2 archive or by --placement; and GOAL and SimGrid's have no clock, so "
-    "computation is\n"
-    "as written, and time inside MPI is waiting for others alone.\n";
+    "by its converter), GOAL of LogGOPSim, DUMPI of SST (a file a rank), or time-independent traces of SimGrid. The\n"
+    "trace has what the format has: no call sites; places only of an OTF2 archive or by --placement; and GOAL and\n"
+    "SimGrid's have no clock, so computation is as written, and time inside MPI is waiting for others alone.\n";
 
 enum format { FORMAT_OTF2, FORMAT_GOAL, FORMAT_DUMPI, FORMAT_TIT, FORMATS };
 
@@ -53,7 +51,8 @@ static int read_files(enum format format, char **paths, size_t n, struct import_
                                     : import_tit(files, n, run, error);
 }
 
-static int import_files(enum format format, char **paths, size_t n, struct ingest_options *options, struct error *error)
+static int import_files(enum format format, char **paths, size_t n, bool may_be_incomplete,
+                        struct ingest_options *options, struct error *error)
 {
     const char *temporary = getenv("TMPDIR");
     char *folder = xasprintf("%s/mpistair-import-XXXXXX", temporary && *temporary ? temporary : "/tmp");
@@ -61,7 +60,7 @@ static int import_files(enum format format, char **paths, size_t n, struct inges
         free(folder);
         return error_set(error, "no folder for the import's own files in %s", temporary ? temporary : "/tmp");
     }
-    struct import_run run = {.folder = folder, .command = paths[0]};
+    struct import_run run = {.folder = folder, .command = paths[0], .may_be_incomplete = may_be_incomplete};
     int result = read_files(format, paths, n, &run, error);
     options->folders = &folder;
     options->n_folders = 1;
@@ -76,13 +75,14 @@ int cmd_import(int argc, char **argv)
 {
     struct ingest_options options = {0};
     const char *placement_path = NULL, *asked = NULL;
-    bool no_calls = false;
+    bool no_calls = false, may_be_incomplete = false;
     const struct option_row rows[] = {
         {'o', "output", "FILE", "the trace; an existing file is replaced once the new one is complete",
          .text = &options.output},
         {0, "from", "FORMAT", "otf2, goal, dumpi, tit; default: by the first file's suffix: .otf2, .goal, .bin, .tit",
          .text = &asked},
         {0, "placement", "L.csv", "node and socket of each rank (columns rank,node,socket)", .text = &placement_path},
+        {0, "incomplete", NULL, "import DUMPI though files of some ranks are missing", .flag = &may_be_incomplete},
         {0, "no-calls", NULL, "omit the table of single calls, for a smaller file", .flag = &no_calls},
         {0, "quiet", NULL, "print no summary on standard error", .flag = &options.quiet},
     };
@@ -109,7 +109,7 @@ int cmd_import(int argc, char **argv)
         options.placement = &placement;
     }
     if (result == 0)
-        result = import_files(format, argv, (size_t)argc, &options, &error);
+        result = import_files(format, argv, (size_t)argc, may_be_incomplete, &options, &error);
     placement_release(&placement);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }

@@ -12,6 +12,9 @@
 
 enum { CALL_NS = 1 }; /* least length of a call */
 
+/* No run is longer: four years. */
+#define MOST_NS (UINT64_C(1) << 57)
+
 /* Messages from a rank to another one with one tag. */
 struct channel {
     uint64_t *sent_ns; /* [n_sent] */
@@ -160,6 +163,8 @@ static bool meet(struct state *state, int32_t rank, const struct causal_step *st
     if (own->collectives == state->n_meetings)
         ARRAY_ADD(state->meetings, state->n_meetings, (struct meeting){.function = step->function});
     struct meeting *meeting = &state->meetings[own->collectives];
+    if (meeting->function != step->function)
+        return false;
     if (!own->is_met) {
         own->is_met = true;
         meeting->arrived++;
@@ -184,6 +189,8 @@ static bool do_step(struct state *state, int32_t rank, struct causal_step *step)
     const struct causal_rank *program = &state->causal->ranks[rank];
     switch (step->kind) {
     case CAUSAL_COMPUTE:
+        if (step->amount > MOST_NS || own->now_ns > MOST_NS)
+            return false;
         own->now_ns += step->amount;
         return true;
     case CAUSAL_SEND:
@@ -225,10 +232,14 @@ static int run_all(struct state *state, struct error *error)
         while (state->ranks[rank].at < program->n_steps && do_step(state, rank, &program->steps[state->ranks[rank].at]))
             state->ranks[rank].at++;
     }
-    for (int32_t i = 0; i < causal->n_ranks; i++)
-        if (state->ranks[i].at < causal->ranks[i].n_steps)
-            return error_set(error, "%s:%" PRIu64 ": rank %" PRId32 " waits here for what no rank does", causal->path,
-                             causal->ranks[i].steps[state->ranks[i].at].line, i);
+    for (int32_t i = 0; i < causal->n_ranks; i++) {
+        if (state->ranks[i].at == causal->ranks[i].n_steps)
+            continue;
+        const struct causal_step *step = &causal->ranks[i].steps[state->ranks[i].at];
+        return error_set(error, "%s:%" PRIu64 ": rank %" PRId32 " %s", causal->path, step->line, i,
+                         step->kind == CAUSAL_COMPUTE ? "computes here beyond 2^57 ns, four years"
+                                                      : "waits here for what no rank does");
+    }
     return 0;
 }
 

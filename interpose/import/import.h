@@ -19,6 +19,7 @@ struct import_run {
     const char *folder;       /* of the spools */
     const char *format;       /* as in run.mpi_library: "OTF2 archive, Score-P 8.0" */
     const char *command;      /* the program's, or the file's name */
+    bool may_be_incomplete;   /* files of some ranks may be missing; only of DUMPI */
     uint64_t started_unix_ns; /* 0: not known */
     int32_t n_ranks;
     int32_t thread_level; /* 0 to 3 */

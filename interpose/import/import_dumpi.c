@@ -55,7 +55,15 @@ struct dumpi_file {
 
 #define DUMPI_MAGIC UINT64_C(0xffaadd44554d5049)
 
-enum { STATUS_MASK = 3, CPU_MASK = 4, WALL_MASK = 8, THREAD_MASK = 64, COUNTER_MASK = 128, INDEX_BYTES = 64 };
+enum {
+    STATUS_MASK = 3,
+    CPU_MASK = 4,
+    WALL_MASK = 8,
+    THREAD_MASK = 64,
+    COUNTER_MASK = 128,
+    INDEX_BYTES = 64, /* of the index with its magic number */
+    LEAST_INDEX_BYTES = 40
+};
 
 static int cut_off(const struct dumpi_file *file, struct error *error)
 {
@@ -291,7 +299,8 @@ static int dumpi_rewind(struct dumpi_file *file, struct error *error)
     file->record.offset = 0;
     if (seek(file, file->size - 24) != 0 || get(file, 8, &body) != 0 || seek(file, body) != 0 ||
         get(file, 4, &offsets[0]) != 0 || get(file, 4, &offsets[1]) != 0)
-        return error_set(error, "%s: no calls where its index says", file->path);
+        return error_set(error, "%s: offset %" PRIu64 ": expected where the calls are, within the file", file->path,
+                         file->size - 24);
     file->offset_s = (uint32_t)offsets[1];
     return 0;
 }
@@ -319,16 +328,21 @@ static int get_header(struct dumpi_file *file, uint64_t offset)
 static int read_index(struct dumpi_file *file, struct error *error)
 {
     uint64_t magic, sizes = 0, header;
+    unsigned bytes = INDEX_BYTES;
     if (get(file, 8, &magic) != 0 || magic != DUMPI_MAGIC)
-        return error_set(error, "%s: no DUMPI trace: expected its magic number in the first 8 bytes", file->path);
-    if (file->size < 8 + INDEX_BYTES || seek(file, file->size - INDEX_BYTES) != 0 || get(file, 8, &magic) != 0)
-        return error_set(error, "%s: cut off: no index at its end", file->path);
-    if (magic == DUMPI_MAGIC && get(file, 8, &sizes) != 0)
-        return -1;
+        return error_set(error, "%s: offset 0: no DUMPI trace: expected its magic number in 8 bytes", file->path);
+    while (bytes >= LEAST_INDEX_BYTES && (file->size < 8 + bytes || seek(file, file->size - bytes) != 0 ||
+                                          get(file, 8, &magic) != 0 || magic != DUMPI_MAGIC))
+        bytes -= 8;
+    if (bytes < LEAST_INDEX_BYTES || (bytes == INDEX_BYTES && get(file, 8, &sizes) != 0))
+        return error_set(error, "%s: offset %" PRIu64 ": cut off: expected the index at the end of the file",
+                         file->path, file->size);
     if (seek(file, file->size - 32) != 0 || get(file, 8, &header) != 0 || get_header(file, header) != 0)
-        return error_set(error, "%s: no header where its index says: is it cut off?", file->path);
+        return error_set(error, "%s: offset %" PRIu64 ": expected where the header is, within the file", file->path,
+                         file->size - 32);
     if (sizes > 0 && (seek(file, sizes) != 0 || get_counted(file, 4, &file->type_bytes) != 0))
-        return error_set(error, "%s: no sizes of datatypes where its index says", file->path);
+        return error_set(error, "%s: offset %" PRIu64 ": expected where the sizes of datatypes are, within the file",
+                         file->path, file->size - INDEX_BYTES + 8);
     return 0;
 }
 
@@ -368,7 +382,7 @@ static uint64_t dumpi_type_bytes(const struct dumpi_file *file, int64_t type)
      * pairs. */
     static const uint8_t given[DUMPI_FIRST_TYPE] = {0, 0,  1, 1, 1, 1, 4, 2, 2, 4,  4,  8, 8, 4,
                                                     8, 16, 8, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20};
-    if (type >= 0 && (uint64_t)type < file->type_bytes.n && file->type_bytes.values[type] >= 0)
+    if (type >= 0 && (uint64_t)type < file->type_bytes.n && file->type_bytes.values[type] > 0)
         return (uint64_t)file->type_bytes.values[type];
     return type >= 0 && type < DUMPI_FIRST_TYPE ? given[type] : 1;
 }
@@ -389,10 +403,14 @@ struct communicator {
 };
 
 struct rank {
-    const char *path;
+    const char *path;           /* NULL: there is no file of it */
+    int32_t rank;               /* by MPI_Comm_rank of MPI_COMM_WORLD; -1: not called */
     struct creation *creations; /* [n_creations] in order */
     size_t n_creations;
-    size_t next;       /* first that is not resolved */
+    size_t next; /* first that is not resolved */
+    struct seen {
+        int32_t size, rank; /* of the communicator, at least, and of this process in it */
+    } * seen;               /* [MOST_HANDLES] where the run may be incomplete */
     uint32_t *handles; /* [MOST_HANDLES] number of the communicator that a handle stands for; MAP_ABSENT: not known */
 };
 
@@ -408,10 +426,14 @@ struct request {
 
 struct reader {
     struct import_run *run;
-    struct rank *ranks;
+    struct rank *ranks; /* [run->n_ranks]; until they are in order, [n] as given */
+    size_t n_files;
+    int32_t world_size; /* by MPI_Comm_size of MPI_COMM_WORLD, or by the largest peer there; 0: neither is there */
+    int32_t most_size;  /* the same of all communicators */
     struct communicator *communicators;
     size_t n_communicators;
     uint64_t first_ns;
+    bool is_incomplete;
     uint64_t not_read; /* operations on communicators whose members are not known */
     /* Of the rank that is written. */
     struct import_process *process;
@@ -447,6 +469,46 @@ static struct creation creation_of(const struct dumpi_record *record)
     return creation;
 }
 
+static bool is_handle(int64_t handle)
+{
+    return handle >= 0 && handle < MOST_HANDLES;
+}
+
+/* Takes what a call says of a communicator: the own rank, or how many ranks it has at least. */
+static void take_sizes(struct reader *reader, struct rank *rank, const struct dumpi_record *record)
+{
+    const struct dumpi_function *function = &dumpi_functions[record->function];
+    const int64_t *values = record->values;
+    int64_t handle = values[0], size = 0, own = -1;
+    if (strncmp(function->layout, "42442", 5) == 0) { /* count, type, peer, tag, communicator */
+        handle = values[4];
+        size = values[2] + 1;
+    } else if (strcmp(function->name, "MPI_Sendrecv") == 0) {
+        handle = values[8];
+        size = (values[2] > values[6] ? values[2] : values[6]) + 1;
+    } else if (strcmp(function->name, "MPI_Sendrecv_replace") == 0) {
+        handle = values[6];
+        size = (values[2] > values[4] ? values[2] : values[4]) + 1;
+    } else if (strcmp(function->name, "MPI_Comm_size") == 0)
+        size = values[1];
+    else if (strcmp(function->name, "MPI_Comm_rank") == 0)
+        own = values[1];
+    if (!is_handle(handle) || (size <= 0 && own < 0))
+        return;
+    size = size > own ? size : own + 1;
+    int32_t bounded = size < INT32_MAX ? (int32_t)size : INT32_MAX;
+    if (handle == DUMPI_COMM_WORLD) {
+        reader->world_size = bounded > reader->world_size ? bounded : reader->world_size;
+        rank->rank = own >= 0 ? (int32_t)own : rank->rank;
+    }
+    if (!rank->seen)
+        return;
+    struct seen *seen = &rank->seen[handle];
+    seen->size = bounded > seen->size ? bounded : seen->size;
+    seen->rank = own >= 0 ? (int32_t)own : seen->rank;
+    reader->most_size = bounded > reader->most_size ? bounded : reader->most_size;
+}
+
 static int read_creations(struct reader *reader, struct rank *rank, struct error *error)
 {
     struct dumpi_file file;
@@ -458,6 +520,7 @@ static int read_creations(struct reader *reader, struct rank *rank, struct error
     while (result == 1 && (result = dumpi_next(&file, error)) == 1) {
         if (file.record.begin_ns > 0 && file.record.begin_ns < reader->first_ns)
             reader->first_ns = file.record.begin_ns;
+        take_sizes(reader, rank, &file.record);
         if (is_creation(dumpi_functions[file.record.function].name) && file.record.n_values >= 2)
             ARRAY_ADD(rank->creations, rank->n_creations, creation_of(&file.record));
     }
@@ -474,15 +537,10 @@ static uint32_t add_communicator(struct reader *reader, int32_t *members, int32_
     return (uint32_t)(reader->n_communicators - 1);
 }
 
-static bool is_handle(int64_t handle)
-{
-    return handle >= 0 && handle < MOST_HANDLES;
-}
-
 /* Returns the communicator on which the rank's next creation is; MAP_ABSENT: none, or not known. */
 static uint32_t next_parent(const struct rank *rank)
 {
-    if (rank->next == rank->n_creations)
+    if (rank->next >= rank->n_creations)
         return MAP_ABSENT;
     int64_t old = rank->creations[rank->next].old;
     return is_handle(old) ? rank->handles[old] : MAP_ABSENT;
@@ -499,20 +557,28 @@ static int compare_members(const void *left, const void *right)
     return ORDER(a->colour, b->colour) ?: ORDER(a->key, b->key) ?: ORDER(a->place, b->place);
 }
 
-/* Makes the communicators of one creation, at which all members are. */
+/* Makes the communicators of one creation, at which all members are whose files are there. The others are in a copy,
+ * and nobody knows where else. */
 static void make(struct reader *reader, uint32_t parent)
 {
     struct communicator of = reader->communicators[parent];
     struct member *members = xcalloc((size_t)of.n, sizeof *members);
     int32_t n = 0;
-    bool is_sub = false;
+    bool is_sub = false, is_copy = true, is_whole = true;
     for (int32_t i = 0; i < of.n; i++) {
         struct rank *rank = &reader->ranks[of.members[i]];
+        if (!rank->path) {
+            is_whole = false;
+            members[n++] = (struct member){0, 0, i, of.members[i]};
+            continue;
+        }
         const struct creation *creation = &rank->creations[rank->next];
         is_sub = is_sub || strcmp(dumpi_functions[creation->function].name, "MPI_Cart_sub") == 0;
+        is_copy = is_copy && strcmp(dumpi_functions[creation->function].name, "MPI_Comm_dup") == 0;
         if (creation->made > DUMPI_COMM_NULL)
             members[n++] = (struct member){creation->colour, creation->key, i, of.members[i]};
     }
+    bool is_known = !is_sub && (is_copy || is_whole); /* who shares a line of a grid is not in the trace */
     qsort(members, (size_t)n, sizeof *members, compare_members);
     for (int32_t first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && members[end].colour == members[first].colour; end++)
@@ -521,8 +587,10 @@ static void make(struct reader *reader, uint32_t parent)
         for (int32_t i = first; i < end; i++)
             ranks[i - first] = members[i].rank;
         uint32_t made = add_communicator(reader, ranks, end - first);
-        for (int32_t i = first; i < end && !is_sub; i++) { /* who shares a line of a grid is not in the trace */
+        for (int32_t i = first; i < end && is_known; i++) {
             struct rank *rank = &reader->ranks[members[i].rank];
+            if (!rank->path)
+                continue;
             struct creation *creation = &rank->creations[rank->next];
             creation->communicator = made;
             if (is_handle(creation->made))
@@ -530,7 +598,7 @@ static void make(struct reader *reader, uint32_t parent)
         }
     }
     for (int32_t i = 0; i < of.n; i++)
-        reader->ranks[of.members[i]].next++;
+        reader->ranks[of.members[i]].next += reader->ranks[of.members[i]].path != NULL;
     free(members);
 }
 
@@ -538,9 +606,19 @@ static bool is_complete(const struct reader *reader, uint32_t parent)
 {
     const struct communicator *of = &reader->communicators[parent];
     for (int32_t i = 0; i < of->n; i++)
-        if (next_parent(&reader->ranks[of->members[i]]) != parent)
+        if (reader->ranks[of->members[i]].path && next_parent(&reader->ranks[of->members[i]]) != parent)
             return false;
     return true;
+}
+
+/* Returns the first member whose file is there. */
+static int32_t first_of(const struct reader *reader, uint32_t communicator)
+{
+    const struct communicator *of = &reader->communicators[communicator];
+    int32_t i = 0;
+    while (i + 1 < of->n && !reader->ranks[of->members[i]].path)
+        i++;
+    return of->members[i];
 }
 
 /* Resolves creations in an order in which they can have happened. */
@@ -551,6 +629,8 @@ static void resolve(struct reader *reader)
         world[i] = i;
     uint32_t all = add_communicator(reader, world, reader->run->n_ranks);
     for (int32_t i = 0; i < reader->run->n_ranks; i++) {
+        if (!reader->ranks[i].path)
+            continue;
         int32_t *self = xcalloc(1, sizeof *self);
         *self = i;
         reader->ranks[i].handles[DUMPI_COMM_WORLD] = all;
@@ -560,7 +640,7 @@ static void resolve(struct reader *reader)
         goes_on = false;
         for (int32_t i = 0; i < reader->run->n_ranks; i++) {
             uint32_t parent = next_parent(&reader->ranks[i]);
-            if (parent != MAP_ABSENT && reader->communicators[parent].members[0] == i && is_complete(reader, parent)) {
+            if (parent != MAP_ABSENT && first_of(reader, parent) == i && is_complete(reader, parent)) {
                 make(reader, parent);
                 goes_on = true;
             } else if (parent == MAP_ABSENT && reader->ranks[i].next < reader->ranks[i].n_creations) {
@@ -571,9 +651,25 @@ static void resolve(struct reader *reader)
     }
 }
 
+/* Tells the spool of a communicator of which only this process is known, as files of others are missing. */
+static uint32_t add_without_others(struct reader *reader, int64_t handle)
+{
+    const struct seen *seen = &reader->ranks[reader->rank].seen[handle];
+    struct import_communicator is = {.index = reader->n_indices++,
+                                     .identity = (uint32_t)handle,
+                                     .leader = seen->rank == 0 ? reader->rank : -1,
+                                     .size = seen->size > 0 ? seen->size : 1,
+                                     .rank = seen->rank,
+                                     .members_hash = import_hash(import_hash(0, reader->rank), INT32_MAX)};
+    import_communicator(reader->process, &is, reader->last_ns);
+    return reader->indices[handle] = is.index;
+}
+
 static uint32_t index_of(struct reader *reader, int64_t handle)
 {
     uint32_t index = is_handle(handle) ? reader->indices[handle] : SPOOL_NO_COMMUNICATOR;
+    if (index == SPOOL_NO_COMMUNICATOR && is_handle(handle) && handle > DUMPI_COMM_SELF && reader->is_incomplete)
+        index = add_without_others(reader, handle);
     reader->not_read += index == SPOOL_NO_COMMUNICATOR;
     return index;
 }
@@ -581,6 +677,12 @@ static uint32_t index_of(struct reader *reader, int64_t handle)
 static int32_t peer_of(int64_t peer)
 {
     return peer == DUMPI_ANY ? SPOOL_ANY : peer >= 0 && peer <= INT32_MAX ? (int32_t)peer : SPOOL_PROC_NULL;
+}
+
+/* Nobody sends to a wildcard: -1 is MPICH's MPI_PROC_NULL then. */
+static int32_t receiver_of(int64_t peer)
+{
+    return peer < 0 ? SPOOL_PROC_NULL : peer_of(peer);
 }
 
 static int32_t tag_of(int64_t tag)
@@ -602,7 +704,9 @@ static void set_source(const struct reader *reader, struct spool_operation *reco
         return;
     bool is_there = call->has_status && i < call->sources.n;
     if (record->flags & SPOOL_ANY_SOURCE)
-        record->peer = is_there && call->sources.values[i] >= 0 ? call->sources.values[i] : SPOOL_UNKNOWN;
+        record->peer = !is_there                      ? SPOOL_UNKNOWN
+                       : call->sources.values[i] >= 0 ? call->sources.values[i]
+                                                      : SPOOL_PROC_NULL; /* MPICH's is -1, as the wildcard here */
     if (record->flags & SPOOL_ANY_TAG && is_there && call->tags.values[i] >= 0)
         record->tag = call->tags.values[i];
 }
@@ -611,9 +715,10 @@ static struct spool_operation *post(struct reader *reader, const struct import_c
                                     enum spool_direction direction, const int64_t *values, int64_t comm, bool blocking)
 {
     uint32_t index = index_of(reader, comm);
+    int32_t peer = direction == SPOOL_SEND ? receiver_of(values[2]) : peer_of(values[2]);
     return index == SPOOL_NO_COMMUNICATOR
                ? NULL
-               : import_post(reader->process, call, direction, index, peer_of(values[2]), tag_of(values[3]),
+               : import_post(reader->process, call, direction, index, peer, tag_of(values[3]),
                              bytes_of(reader, values[0], values[1]), blocking);
 }
 
@@ -655,7 +760,8 @@ static void make_persistent(struct reader *reader, const struct dumpi_record *re
 {
     struct persistent *persistent = xcalloc(1, sizeof *persistent);
     *persistent =
-        (struct persistent){direction, index_of(reader, record->values[4]), peer_of(record->values[2]),
+        (struct persistent){direction, index_of(reader, record->values[4]),
+                            direction == SPOOL_SEND ? receiver_of(record->values[2]) : peer_of(record->values[2]),
                             tag_of(record->values[3]), bytes_of(reader, record->values[0], record->values[1])};
     open_request(reader, record->values[5], (struct request){NULL, persistent});
 }
@@ -894,33 +1000,79 @@ static long number_of(const char *path)
     return at < end && end - at < 10 ? strtol(at, NULL, 10) : -1;
 }
 
-/* Puts the files in the order of ranks. */
-static int sort_files(struct reader *reader, const char *const *paths, size_t n, struct error *error)
+static int too_few(const struct reader *reader, const struct rank *ranks, struct error *error)
 {
-    if (n > MOST_RANKS)
-        return error_set(error, "%zu files: expected at most %d", n, MOST_RANKS);
-    reader->run->n_ranks = (int32_t)n;
-    reader->ranks = xcalloc(n, sizeof *reader->ranks);
+    int32_t first = 0, n = reader->run->n_ranks;
+    while (first < n && ranks[first].path)
+        first++;
+    return error_set(error,
+                     "%s: of a run of %" PRId32
+                     " ranks; the files of %zu of them are not given, the first that of rank "
+                     "%" PRId32 "; --incomplete imports those that are",
+                     reader->ranks[0].path, n, (size_t)n - reader->n_files, first);
+}
+
+/* Puts the files in the order of ranks: of those that they say themselves, or of their names. */
+static int sort_files(struct reader *reader, struct error *error)
+{
+    size_t n = reader->n_files, n_ranks = n;
     for (size_t i = 0; i < n; i++) {
-        long rank = number_of(paths[i]);
-        if (rank < 0 || (size_t)rank >= n || reader->ranks[rank].path)
-            return error_set(error,
-                             "%s: expected the files of all ranks, once each, their names ending in the rank: 0 to %zu",
-                             paths[i], n - 1);
-        reader->ranks[rank].path = paths[i];
+        struct rank *file = &reader->ranks[i];
+        file->rank = file->rank >= 0 ? file->rank : (int32_t)number_of(file->path);
+        if (reader->run->may_be_incomplete && file->rank < 0 && n == 1) {
+            inform("%s: nothing says which rank it is of: taken for rank 0", file->path);
+            file->rank = 0;
+        }
+        if (reader->run->may_be_incomplete && file->rank >= 0 && (size_t)file->rank >= n_ranks)
+            n_ranks = (size_t)file->rank + 1;
     }
-    for (size_t i = 0; i < n; i++) {
-        reader->ranks[i].handles = xcalloc(MOST_HANDLES, sizeof *reader->ranks[i].handles);
+    int32_t size = reader->run->may_be_incomplete ? reader->most_size : reader->world_size;
+    n_ranks = size > 0 ? (size_t)size : n_ranks;
+    if (n_ranks > MOST_RANKS)
+        return error_set(error, "%s: of a run of %zu ranks: expected at most %d", reader->ranks[0].path, n_ranks,
+                         MOST_RANKS);
+    struct rank *ranks = xcalloc(n_ranks, sizeof *ranks);
+    int result = 0;
+    for (size_t i = 0; i < n && result == 0; i++) {
+        const struct rank *file = &reader->ranks[i];
+        if (file->rank < 0 || (size_t)file->rank >= n_ranks || ranks[file->rank].path)
+            result = error_set(error,
+                               "%s: %s: expected the files of all ranks, once each, their names ending in the rank: "
+                               "0 to %zu",
+                               file->path,
+                               file->rank < 0                  ? "not said of which rank"
+                               : (size_t)file->rank >= n_ranks ? "of a rank beyond the others"
+                                                               : "of a rank that another file is of",
+                               n_ranks - 1);
+        else
+            ranks[file->rank] = *file;
+    }
+    reader->run->n_ranks = (int32_t)n_ranks;
+    reader->is_incomplete = n < n_ranks;
+    if (result == 0 && n < n_ranks && !reader->run->may_be_incomplete)
+        result = too_few(reader, ranks, error);
+    if (result != 0) {
+        free(ranks);
+        return result;
+    }
+    free(reader->ranks);
+    reader->ranks = ranks;
+    reader->n_files = n_ranks;
+    for (size_t i = 0; i < n_ranks; i++) {
+        if (!ranks[i].path)
+            continue;
+        ranks[i].handles = xcalloc(MOST_HANDLES, sizeof *ranks[i].handles);
         for (int32_t k = 0; k < MOST_HANDLES; k++)
-            reader->ranks[i].handles[k] = MAP_ABSENT;
+            ranks[i].handles[k] = MAP_ABSENT;
     }
     return 0;
 }
 
 static void release(struct reader *reader)
 {
-    for (int32_t i = 0; reader->ranks && i < reader->run->n_ranks; i++) {
+    for (size_t i = 0; i < reader->n_files; i++) {
         free(reader->ranks[i].creations);
+        free(reader->ranks[i].seen);
         free(reader->ranks[i].handles);
     }
     for (size_t i = 0; i < reader->n_communicators; i++)
@@ -934,17 +1086,26 @@ static void release(struct reader *reader)
 
 int import_dumpi(const char *const *paths, size_t n, struct import_run *run, struct error *error)
 {
-    struct reader reader = {
-        .run = run, .first_ns = UINT64_MAX, .indices = xcalloc(MOST_HANDLES, sizeof *reader.indices)};
-    int result = sort_files(&reader, paths, n, error);
-    for (size_t i = 0; i < n && result == 0; i++)
+    struct reader reader = {.run = run,
+                            .first_ns = UINT64_MAX,
+                            .ranks = xcalloc(n, sizeof *reader.ranks),
+                            .n_files = n,
+                            .indices = xcalloc(MOST_HANDLES, sizeof *reader.indices)};
+    int result = n <= MOST_RANKS ? 0 : error_set(error, "%zu files: expected at most %d", n, MOST_RANKS);
+    for (size_t i = 0; i < n && result == 0; i++) {
+        reader.ranks[i] = (struct rank){.path = paths[i], .rank = -1};
+        if (run->may_be_incomplete)
+            reader.ranks[i].seen = xcalloc(MOST_HANDLES, sizeof *reader.ranks[i].seen);
         result = read_creations(&reader, &reader.ranks[i], error);
+    }
+    if (result == 0)
+        result = sort_files(&reader, error);
     if (result == 0) {
         resolve(&reader);
         run->format = "DUMPI";
     }
     for (int32_t i = 0; i < run->n_ranks && result == 0; i++)
-        result = write_rank(&reader, i, error);
+        result = reader.ranks[i].path ? write_rank(&reader, i, error) : 0;
     if (result == 0 && reader.not_read > 0)
         inform("%s: %" PRIu64
                " operations and collectives are not imported: the members of their communicators are not in the traces",

@@ -277,7 +277,7 @@ int import_goal(const char *path, struct import_run *run, struct error *error)
     struct goal_reader reader = {.path = path, .rank = -1};
     int result = text_file_lines(path, MOST_LINE_BYTES, take_line, &reader, error);
     if (result == 0 && (!reader.has_ranks || reader.rank >= 0))
-        result = error_set(error, "%s: cut off: expected %s", path,
+        result = error_set(error, "%s:%" PRIu64 ": cut off: expected %s", path, reader.line > 0 ? reader.line : 1,
                            reader.has_ranks ? "'}' behind the last rank" : "'num_ranks N'");
     if (result == 0) {
         run->n_ranks = reader.causal.n_ranks;

@@ -1,11 +1,13 @@
 /* Reads an OTF2 archive, as Score-P writes it, by libotf2: the events of one location after the other, ranks in the
  * order of MPI_COMM_WORLD. A record of a message stands between Enter and Leave of the MPI function that made it. */
+#include <errno.h>
 #include <inttypes.h>
 #include <otf2/otf2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "interpose/import/import.h"
 #include "share/base/array.h"
@@ -20,6 +22,7 @@ struct location {
     OTF2_LocationGroupRef group;
     int32_t rank;    /* -1: of no process of MPI */
     uint32_t thread; /* in its process */
+    uint64_t n_events;
 };
 struct place { /* a location group or a node of the system */
     uint32_t id, parent;
@@ -42,7 +45,9 @@ struct archive {
     struct import_run *run;
     struct error *error;
     bool failed;
-    char **strings; /* [n_strings] by reference; NULL: none */
+    char file[4096];   /* that is read */
+    uint64_t n_before; /* events before the one that is read */
+    char **strings;    /* [n_strings] by reference; NULL: none */
     size_t n_strings;
     OTF2_StringRef *region_names; /* [n_regions] by reference */
     size_t n_regions;
@@ -119,9 +124,9 @@ static OTF2_CallbackCode on_location(void *data, OTF2_LocationRef self, OTF2_Str
 {
     struct archive *archive = data;
     (void)name;
-    (void)n_events;
     if (type == OTF2_LOCATION_TYPE_CPU_THREAD)
-        ARRAY_ADD(archive->locations, archive->n_locations, (struct location){.id = self, .group = group, .rank = -1});
+        ARRAY_ADD(archive->locations, archive->n_locations,
+                  (struct location){.id = self, .group = group, .rank = -1, .n_events = n_events});
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -233,8 +238,8 @@ static int number_locations(struct archive *archive)
 {
     const struct group *world = group_of_type(archive, OTF2_GROUP_TYPE_COMM_LOCATIONS);
     if (!world || world->n == 0 || world->n > MOST_RANKS)
-        return error_set(archive->error, "%s: no MPI in this archive: it has no group of MPI's locations",
-                         archive->path);
+        return error_set(archive->error, "%s: no MPI in this archive: expected a group of MPI's locations",
+                         archive->file);
     for (uint32_t rank = 0; rank < world->n; rank++) {
         struct location *location = find_location(archive, world->members[rank]);
         if (location)
@@ -314,6 +319,7 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
     struct archive *archive = data;
     (void)location, (void)position, (void)attributes;
     uint64_t ns = ns_of(archive, time);
+    archive->n_before = position;
     if (archive->in_call || region >= archive->n_regions || archive->functions[region] < 0)
         return OTF2_CALLBACK_SUCCESS;
     archive->call = (struct import_call){(enum mpistair_function)archive->functions[region], ns, 0};
@@ -336,6 +342,7 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     struct archive *archive = data;
     (void)location, (void)position, (void)attributes;
     uint64_t ns = ns_of(archive, time);
+    archive->n_before = position;
     if (!archive->in_call || region >= archive->n_regions || archive->functions[region] != (int)archive->call.function)
         return OTF2_CALLBACK_SUCCESS;
     archive->call.end_ns = ns > archive->call.begin_ns ? ns : archive->call.begin_ns + 1;
@@ -546,6 +553,20 @@ static OTF2_EvtReaderCallbacks *events(void)
     return all;
 }
 
+/* Returns how long the path is without .otf2: that of the folder with the events. */
+static int length_of_name(const char *anchor)
+{
+    size_t length = strlen(anchor), suffix = strlen(".otf2");
+    return (int)(length > suffix && strcmp(anchor + length - suffix, ".otf2") == 0 ? length - suffix : length);
+}
+
+/* Says which file of the folder with the events is read now. */
+static void set_file(struct archive *archive, OTF2_LocationRef id, const char *suffix)
+{
+    snprintf(archive->file, sizeof archive->file, "%.*s/%" PRIu64 ".%s", length_of_name(archive->path), archive->path,
+             id, suffix);
+}
+
 /* libotf2 prints its errors unless it is given this. */
 static OTF2_ErrorCode keep_error(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
                                  const char *format, va_list arguments)
@@ -555,7 +576,8 @@ static OTF2_ErrorCode keep_error(void *data, const char *file, uint64_t line, co
     (void)file, (void)line, (void)function;
     vsnprintf(text, sizeof text, format, arguments);
     if (!archive->failed)
-        error_set(archive->error, "%s: libotf2: %s: %s", archive->path, OTF2_Error_GetDescription(code), text);
+        error_set(archive->error, "%s: behind %" PRIu64 " events: libotf2: %s: %s", archive->file, archive->n_before,
+                  OTF2_Error_GetDescription(code), text);
     archive->failed = true;
     return code;
 }
@@ -563,6 +585,7 @@ static OTF2_ErrorCode keep_error(void *data, const char *file, uint64_t line, co
 static int read_definitions(struct archive *archive, OTF2_Reader *reader)
 {
     uint64_t n = 0;
+    snprintf(archive->file, sizeof archive->file, "%.*s.def", length_of_name(archive->path), archive->path);
     OTF2_GlobalDefReader *global = OTF2_Reader_GetGlobalDefReader(reader);
     OTF2_GlobalDefReaderCallbacks *callbacks = definitions();
     OTF2_ErrorCode code = global ? OTF2_Reader_RegisterGlobalDefCallbacks(reader, global, callbacks, archive)
@@ -572,10 +595,10 @@ static int read_definitions(struct archive *archive, OTF2_Reader *reader)
         code = OTF2_Reader_ReadAllGlobalDefinitions(reader, global, &n);
     if (code != OTF2_SUCCESS || archive->failed)
         return archive->failed ? -1
-                               : error_set(archive->error, "%s: its definitions cannot be read: %s", archive->path,
+                               : error_set(archive->error, "%s: cannot be read: %s", archive->file,
                                            OTF2_Error_GetDescription(code));
     if (archive->ticks_per_s == 0)
-        return error_set(archive->error, "%s: no clock in its definitions", archive->path);
+        return error_set(archive->error, "%s: expected the properties of the clock", archive->file);
     archive->functions = xcalloc(archive->n_regions, sizeof *archive->functions);
     for (size_t i = 0; i < archive->n_regions; i++)
         archive->functions[i] = import_function(string_of(archive, archive->region_names[i]));
@@ -583,7 +606,7 @@ static int read_definitions(struct archive *archive, OTF2_Reader *reader)
 }
 
 /* Definitions of a location map its numbers to those of all. */
-static void open_locations(const struct archive *archive, OTF2_Reader *reader)
+static void open_locations(struct archive *archive, OTF2_Reader *reader)
 {
     for (size_t i = 0; i < archive->n_locations; i++)
         OTF2_Reader_SelectLocation(reader, archive->locations[i].id);
@@ -591,11 +614,13 @@ static void open_locations(const struct archive *archive, OTF2_Reader *reader)
     OTF2_Reader_OpenEvtFiles(reader);
     for (size_t i = 0; i < archive->n_locations; i++) {
         uint64_t n;
+        set_file(archive, archive->locations[i].id, "def");
         OTF2_DefReader *local = has_definitions ? OTF2_Reader_GetDefReader(reader, archive->locations[i].id) : NULL;
         if (local) {
             OTF2_Reader_ReadAllLocalDefinitions(reader, local, &n);
             OTF2_Reader_CloseDefReader(reader, local);
         }
+        set_file(archive, archive->locations[i].id, "evt");
         OTF2_Reader_GetEvtReader(reader, archive->locations[i].id);
     }
     if (has_definitions)
@@ -604,8 +629,15 @@ static void open_locations(const struct archive *archive, OTF2_Reader *reader)
 
 static int read_location(struct archive *archive, OTF2_Reader *reader, const struct location *location)
 {
+    set_file(archive, location->id, "evt");
+    archive->n_before = 0;
     OTF2_EvtReader *local = OTF2_Reader_GetEvtReader(reader, location->id);
     uint64_t n = 0;
+    if (!local && location->n_events > 0 && !archive->failed)
+        return error_set(archive->error, "%s: cannot be read: expected %" PRIu64 " events of rank %" PRId32,
+                         archive->file, location->n_events, location->rank);
+    if (archive->failed)
+        return -1;
     if (!local)
         return 0;
     OTF2_EvtReaderCallbacks *callbacks = events();
@@ -616,11 +648,12 @@ static int read_location(struct archive *archive, OTF2_Reader *reader, const str
     if (code == OTF2_SUCCESS)
         code = OTF2_Reader_ReadAllLocalEvents(reader, local, &n);
     OTF2_Reader_CloseEvtReader(reader, local);
-    if (code == OTF2_SUCCESS && !archive->failed)
+    if (archive->failed)
+        return -1;
+    if (code == OTF2_SUCCESS && n >= location->n_events)
         return 0;
-    return archive->failed ? -1
-                           : error_set(archive->error, "%s: events of location %" PRIu64 ": %s", archive->path,
-                                       location->id, OTF2_Error_GetDescription(code));
+    return error_set(archive->error, "%s: behind %" PRIu64 " events: expected %" PRIu64 ": %s", archive->file, n,
+                     location->n_events, code == OTF2_SUCCESS ? "cut off" : OTF2_Error_GetDescription(code));
 }
 
 static int read_rank(struct archive *archive, OTF2_Reader *reader, int32_t rank)
@@ -667,9 +700,30 @@ static void release(struct archive *archive)
     map_release(&archive->requests);
 }
 
+/* libotf2 says of most of this only that something is invalid. */
+static int check_files(const char *anchor, struct error *error)
+{
+    struct stat status;
+    if (stat(anchor, &status) != 0)
+        return error_set(error, "%s: cannot be opened: %s", anchor, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return error_set(error, "%s: a folder: expected the anchor of an archive, such as traces.otf2 in it", anchor);
+    if (access(anchor, R_OK) != 0)
+        return error_set(error, "%s: cannot be read: %s", anchor, strerror(errno));
+    char *definitions = xasprintf("%.*s.def", length_of_name(anchor), anchor);
+    int result = 0;
+    if (status.st_size > 0 && access(definitions, R_OK) != 0)
+        result = error_set(error, "%s: expected the definitions of %s: %s", definitions, anchor, strerror(errno));
+    free(definitions);
+    return result;
+}
+
 int import_otf2(const char *path, struct import_run *run, struct error *error)
 {
+    if (check_files(path, error) != 0)
+        return -1;
     struct archive archive = {.path = path, .run = run, .error = error};
+    snprintf(archive.file, sizeof archive.file, "%s", path);
     OTF2_Error_RegisterCallback(keep_error, &archive);
     OTF2_Reader *reader = OTF2_Reader_Open(path);
     int result = reader ? 0 : archive.failed ? -1 : error_set(error, "%s: no OTF2 archive that can be read", path);

@@ -116,6 +116,9 @@ void import_thread(struct import_process *process, uint32_t thread)
 static void release(struct import_process *process)
 {
     spool_writer_close(&process->writer);
+    spool_writer_unmap(&process->writer);
+    for (size_t i = 0; i < process->n_lanes; i++) /* the recorder's last as long as its process */
+        free(process->lanes[i]);
     free(process->lanes);
     free(process->path);
     free(process);

@@ -27,6 +27,7 @@ struct tit_reader {
     uint64_t line;
     struct tit_rank {
         bool doubles; /* sizes without a type are of doubles */
+        bool has_begun, has_ended;
         struct open_request {
             uint32_t number;
             bool is_send;
@@ -168,16 +169,25 @@ static int take_collective(struct tit_reader *reader, int32_t rank, const struct
 static int take_action(struct tit_reader *reader, int32_t rank, const struct words *words, struct error *error)
 {
     const char *action = words->word[1];
-    double amount = 0;
+    double amount = -1;
+    struct tit_rank *of = &reader->ranks[rank];
+    if (of->has_ended)
+        return error_set(error, "%s: process %" PRId32 " has finalized above", action, rank);
+    of->has_ended = strcmp(action, "finalize") == 0;
     if (WORD_IS_ONE_OF(action, "comm_size", "comm_split", "comm_dup", "finalize", "location", "test"))
         return 0;
     if (strcmp(action, "init") == 0) {
-        reader->ranks[rank].doubles = words->n > 2;
+        if (of->has_begun)
+            return error_set(error, "init: process %" PRId32 " again", rank);
+        of->has_begun = true;
+        of->doubles = words->n > 2;
         return 0;
     }
     if (strcmp(action, "compute") == 0 || strcmp(action, "sleep") == 0) {
         if (take(words, 2, ldexp(1, 62), &amount, error) != 0)
             return -1;
+        if (amount < 0)
+            return error_set(error, "%s: expected an amount", action);
         amount *= action[0] == 's' ? 1e9 : 1;
         causal_compute(&reader->causal, rank, (uint64_t)fmin(amount, ldexp(1, 62)), reader->line);
         return 0;
@@ -260,7 +270,9 @@ static int find_files(struct tit_reader *reader, const char *const *given, size_
         return -1;
     if (reader->n_files > n_named)
         return error_set(error, "%s: names files, as does the file that names it", reader->path);
-    return reader->n_ranks > 0 ? 0 : error_set(error, "%s: no action of any process", given[0]);
+    return reader->n_ranks > 0 ? 0
+                               : error_set(error, "%s:%" PRIu64 ": no action of any process", reader->path,
+                                           reader->line > 0 ? reader->line : 1);
 }
 
 int import_tit(const char *const *given, size_t n_given, struct import_run *run, struct error *error)

@@ -100,6 +100,16 @@ void left_chunks_open(struct left_chunks *chunks, struct spool_header *header)
     pthread_mutex_init(&chunks->lock, NULL);
 }
 
+void left_chunks_unmap(struct left_chunks *chunks)
+{
+    for (uint32_t i = 0; i < chunks->n; i++)
+        if (chunks->chunks[i].map)
+            munmap(chunks->chunks[i].map, SPOOL_CHUNK_BYTES);
+    if (chunks->room > 0)
+        munmap(chunks->chunks, chunks->room * sizeof *chunks->chunks);
+    *chunks = (struct left_chunks){.header = NULL};
+}
+
 void left_chunks_stay_mapped(struct left_chunks *chunks)
 {
     pthread_mutex_lock(&chunks->lock);

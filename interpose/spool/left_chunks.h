@@ -39,6 +39,9 @@ int left_chunk_is_open(struct left_chunk *chunk);
 
 void left_chunks_open(struct left_chunks *chunks, struct spool_header *header);
 
+/* Unmaps all of them, and what they are kept in. */
+void left_chunks_unmap(struct left_chunks *chunks);
+
 /* None is unmapped any more, as the process cannot map it again. */
 void left_chunks_stay_mapped(struct left_chunks *chunks);
 

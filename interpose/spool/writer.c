@@ -153,6 +153,24 @@ void spool_writer_lose(struct spool_writer *writer, enum spool_loss cause, uint6
     __atomic_fetch_add(&header->lost[cause], n, __ATOMIC_RELAXED);
 }
 
+void spool_writer_unmap(struct spool_writer *writer)
+{
+    for (struct spool_lane *lane = writer->lanes; lane; lane = lane->following) {
+        for (uint32_t i = 0; i < lane->n_left; i++)
+            munmap(lane->left[i].map, SPOOL_CHUNK_BYTES);
+        if (lane->chunk)
+            munmap(lane->chunk, SPOOL_CHUNK_BYTES);
+        lane->chunk = NULL;
+        lane->n_left = 0;
+    }
+    left_chunks_unmap(&writer->supply.given_back);
+    if (writer->fold.area)
+        munmap(writer->fold.area, SPOOL_TOTALS_BYTES);
+    writer->fold.area = NULL;
+    munmap(writer->header, SPOOL_HEADER_BYTES);
+    writer->header = NULL;
+}
+
 struct spool_lane *spool_lane_acquire(struct spool_writer *writer)
 {
     int saved_errno = errno;

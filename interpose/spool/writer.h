@@ -76,6 +76,9 @@ void spool_writer_publish(struct spool_writer *writer);
  * afterwards. The header stays mapped, as counters in it may still be counted up. Returns the bytes of the file. */
 uint64_t spool_writer_close(struct spool_writer *writer);
 
+/* Unmaps all that a closed writer mapped: for who writes one spool after the other, and no process of MPI. */
+void spool_writer_unmap(struct spool_writer *writer);
+
 /* Returns a lane for the calling thread, or NULL without memory, which is counted. spool_lane_release hands it back. */
 struct spool_lane *spool_lane_acquire(struct spool_writer *writer);
 void spool_lane_release(struct spool_lane *lane);

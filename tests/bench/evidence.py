@@ -557,7 +557,9 @@ def main():
     if not OPTIONS.write:
         print(text)
         return 0
-    (OPTIONS.write / "EVIDENCE.md").write_text(text)
+    page = OPTIONS.write / "EVIDENCE.md"
+    kept = page.read_text().partition("\n## Import\n")  # of import_evidence.py
+    page.write_text(text + "".join(kept[1:]))
     (OPTIONS.write / "evidence").mkdir(exist_ok=True)
     for name, svg in pictures.items():
         (OPTIONS.write / "evidence" / f"{name}.svg").write_text(svg)
