@@ -32,8 +32,7 @@ struct diff_options {
     size_t n_a, n_b;
 };
 
-/* Reads "5%", "5 %" or "5" as 0.05. Returns 0, or -1 for anything else. */
-static int parse_percent(const char *text, double *share)
+int parse_percent(const char *text, double *share)
 {
     char *end;
     double value = strtod(text, &end);

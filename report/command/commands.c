@@ -34,6 +34,7 @@ const struct command commands[] = {
     {"report", cmd_report, "where the time of a recorded job went", NULL},
     {"diff", cmd_diff, "what changed between runs by more than noise", NULL},
     {"scaling", cmd_scaling, "how a job scales over runs on more and more ranks", NULL},
+    {"history", cmd_history, "since which version of a job it, or a call site, is slower", NULL},
     {"query", cmd_query, "run a named query or SQL on a trace", NULL},
     {"export", cmd_export, "write a trace for Perfetto, Vampir, simulators, Graphviz, CSV", NULL},
     {"doctor", cmd_doctor, "check what recording needs on this machine", NULL},

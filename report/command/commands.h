@@ -32,6 +32,7 @@ int cmd_machine(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_scaling(int argc, char **argv);
+int cmd_history(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
@@ -47,6 +48,9 @@ struct open_trace {
  * older than a spool. Returns an exit code and has printed the reason if it is not 0; close_trace in either case. */
 int open_trace(struct open_trace *trace, const char *path);
 void close_trace(struct open_trace *trace);
+
+/* Reads "5%", "5 %" or "5" as 0.05. Returns 0, or -1 for anything else. */
+int parse_percent(const char *text, double *share);
 
 struct profile;
 /* Opens traces and reads their profiles (report/compare/comparison.h); where one has not all calls, all by their

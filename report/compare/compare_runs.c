@@ -115,30 +115,38 @@ static void number_places(const struct named *all, size_t n, uint32_t *next)
     }
 }
 
+/* The first and the last run that have a number. */
+struct seen {
+    size_t first, last;
+};
+
 /* Collects the numbers of one side of first_b that the other lacks, among places of one name; they ascend with the
- * lines. */
-static size_t left_over(const struct named *all, size_t n, size_t first_b, bool in_b, uint32_t *numbers)
+ * lines. in_order: only those that the run next to first_b has. */
+static size_t left_over(const struct named *all, size_t n, const struct seen *seen, size_t first_b, bool in_order,
+                        bool in_b, uint32_t *numbers)
 {
     size_t found = 0;
-    for (size_t i = 0, end; i < n; i = end) {
-        bool has[2] = {false, false};
-        for (end = i; end < n && *all[end].number == *all[i].number; end++)
-            has[all[end].run >= first_b] = true;
-        if (has[in_b] && !has[!in_b])
+    for (size_t i = 0; i < n; i++) {
+        size_t edge = in_b ? seen[*all[i].number].first : seen[*all[i].number].last;
+        bool alone = in_order ? edge == first_b - !in_b : in_b ? edge >= first_b : edge < first_b;
+        if (alone && all[i].run == edge && (found == 0 || numbers[found - 1] != *all[i].number))
             numbers[found++] = *all[i].number;
     }
     return found;
 }
 
 /* Gives what only B has of a name the numbers of what only A has, where that is as much. */
-static void join_moved(const struct named *all, size_t n, size_t first_b, uint32_t *of_a, uint32_t *of_b)
+static void join_moved(const struct named *all, size_t n, struct seen *seen, size_t first_b, bool in_order,
+                       uint32_t *of_a, uint32_t *of_b)
 {
-    size_t n_a = left_over(all, n, first_b, false, of_a), n_b = left_over(all, n, first_b, true, of_b);
+    size_t n_a = left_over(all, n, seen, first_b, in_order, false, of_a);
+    size_t n_b = left_over(all, n, seen, first_b, in_order, true, of_b);
     if (n_a != n_b)
         return;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n_b; k++)
             if (*all[i].number == of_b[k]) {
+                seen[of_a[k]].last = seen[of_b[k]].last;
                 *all[i].number = of_a[k];
                 break;
             }
@@ -151,12 +159,12 @@ static uint32_t **match_sites(const struct comparison *comparison, size_t *n)
 {
     const struct profile *profiles = comparison->profiles;
     size_t n_runs = comparison->n_a + comparison->n_b, n_sites = 0, filled = 0;
-    size_t first_b = comparison->options.in_order ? 1 : comparison->n_a;
-    size_t last_b = comparison->options.in_order ? n_runs - 1 : comparison->n_a;
+    bool in_order = comparison->options.in_order;
     for (size_t run = 0; run < n_runs; run++)
         n_sites += profiles[run].n_sites;
     uint32_t **numbers = xcalloc(n_runs, sizeof *numbers), *block = xcalloc(3 * n_sites, sizeof *block), next = 0;
     struct named *all = xcalloc(n_sites, sizeof *all);
+    struct seen *seen = xcalloc(n_sites, sizeof *seen);
     for (size_t run = 0; run < n_runs; run++) {
         numbers[run] = block + filled;
         for (size_t i = 0; i < profiles[run].n_sites; i++, filled++)
@@ -164,11 +172,19 @@ static uint32_t **match_sites(const struct comparison *comparison, size_t *n)
     }
     qsort(all, n_sites, sizeof *all, compare_places);
     number_places(all, n_sites, &next);
+    for (size_t i = 0; i < next; i++)
+        seen[i].first = n_runs;
+    for (size_t i = 0; i < n_sites; i++) {
+        struct seen *own = &seen[*all[i].number];
+        own->first = all[i].run < own->first ? all[i].run : own->first;
+        own->last = all[i].run > own->last ? all[i].run : own->last;
+    }
     for (size_t i = 0, end; i < n_sites; i = end) {
         end = end_of_name(all, i, n_sites);
-        for (size_t b = first_b; b <= last_b; b++)
-            join_moved(all + i, end - i, b, block + n_sites, block + 2 * n_sites);
+        for (size_t b = in_order ? 1 : comparison->n_a; b <= (in_order ? n_runs - 1 : comparison->n_a); b++)
+            join_moved(all + i, end - i, seen, b, in_order, block + n_sites, block + 2 * n_sites);
     }
+    free(seen);
     free(all);
     *n = next;
     return numbers;
