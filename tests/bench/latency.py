@@ -1,0 +1,162 @@
+"""Latency that is put in: run times predicted from one undelayed trace, and measured with every packet delayed.
+
+usage: latency.py MPISTAIR FOLDER_OF_APPS MPIEXEC --cluster SCRIPT --relay PROGRAM --benchmark PROGRAM
+                  [--seconds S] [--runs N] [--keep FOLDER]
+
+Two hosts of tests/cluster of one rank each, joined by relay.c. Through it without a delay a table is calibrated and five
+programs are recorded once (tests/apps steps halo, wavefront and master_worker, and the CG of halo.c; LAMMPS, else GROMACS or
+irregular, as installed). `predict --add-latency` tells the run times with 10, 20, 50 and 100 us; then the programs run with
+these delays, and with none, in turns. Times are those of the recorder, so that start and end of the launcher are not in them.
+Last comes the other way: the latency at which `predict --tolerance latency` says that a run is 5 % longer, and how much longer the
+run with it was. Collectives are modelled. First of all a ping-pong tells what the relay makes of its delays.
+
+A benchmark, not a test: it fails only where a step does. It needs the machine for itself; the load is printed. 6 minutes.
+"""
+import argparse
+import collections
+import contextlib
+import csv
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import application_list
+
+DELAYS_US = [10, 20, 50, 100]
+OPTIONS = None
+
+
+def run(*words, limit_s=300):
+    words = [str(word) for word in words]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=limit_s, errors="replace",
+                          env=dict(os.environ, OMP_NUM_THREADS="1", MPISTAIR_DISTURBED="1", MPISTAIR_RELAY=OPTIONS.relay))
+    if done.returncode != 0:
+        sys.exit(f"exit {done.returncode} from: {' '.join(words)}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def hosts(delay_us):
+    folder = os.path.abspath("hosts")
+    run(OPTIONS.cluster, "up", "-n", 2, "-m", 1, "-D", f"{delay_us}us", "-d", folder)
+    try:
+        yield [OPTIONS.cluster, "run", "-d", folder, "--"]
+    finally:
+        run(OPTIONS.cluster, "down", "-d", folder)
+
+
+def record(prefix, trace, program):
+    pathlib.Path(trace).unlink(missing_ok=True)
+    run(*prefix, OPTIONS.mpistair, "run", "-o", trace, "--", OPTIONS.mpiexec, "-n", 2, *program)
+    return trace
+
+
+def predict(trace, *options):
+    return json.loads(run(OPTIONS.mpistair, "replay", trace, "--machine", "here.tbl", "--law", "flow", "--collectives", "modelled",
+                          "--json", *options))
+
+
+def measured_s(trace):
+    rows = run(OPTIONS.mpistair, "query", trace, "SELECT max(end_ns) - min(begin_ns) FROM process", "--format", "csv")
+    return float(rows.split()[-1]) * 1e-9
+
+
+def programs():
+    steps = f"{OPTIONS.apps}/steps-openmpi"
+    yield "halo", [steps, "halo", "-n", 2000, "-b", 8000, "-c", 300]
+    yield "wavefront", [steps, "wavefront", "-n", 2000, "-b", 2000, "-c", 200]
+    yield "master_worker", [steps, "master_worker", "-n", 2000, "-b", 8000, "-c", 300]
+    yield "cg", [f"{OPTIONS.apps}/halo-openmpi", "--points", 100000]
+    if shutil.which("lmp"):
+        yield "LAMMPS", ["lmp", "-in", pathlib.Path(__file__).resolve().parent / "../mpi/jobs/melt.in", "-log", "none",
+                         "-var", "steps", 150]
+    elif shutil.which("gmx_mpi"):
+        application_list.box_of_water(pathlib.Path(), 2000)
+        yield "GROMACS", ["gmx_mpi", "-quiet", "mdrun", "-ntomp", "1", "-s", "md.tpr"]
+    else:
+        yield "irregular", [steps, "irregular", "-n", 2000, "-b", 30000]
+
+
+def percent(share):
+    return f"{100 * share:+.1f} %"
+
+
+def one_way_us(delay_us):
+    """Half a round trip of up to 16 bytes, as the benchmark of the calibration has it: the median of its samples."""
+    with hosts(delay_us) as prefix:
+        lines = run(*prefix, OPTIONS.mpiexec, "-n", 2, OPTIONS.benchmark, "pingpong", "--seconds", 4).splitlines()
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    return 1e6 * statistics.median(float(row["seconds"]) for row in rows if int(row["bytes"]) <= 16)
+
+
+def main():
+    traces, times = {}, collections.defaultdict(list)
+    all_programs = dict(programs())
+    with hosts(0) as prefix:
+        run(*prefix, OPTIONS.mpistair, "calibrate", "--seconds", OPTIONS.seconds, "-o", "here.tbl", "--name", "here", "--",
+            OPTIONS.mpiexec, "-n", 2, limit_s=300 + OPTIONS.seconds)
+        for name, program in all_programs.items():
+            traces[name] = record(prefix, f"{name}.db", program)
+    at_once_us = one_way_us(0)
+    print(f"half a round trip of MPI: {at_once_us:.1f} us at once;", ", ".join(
+        f"{one_way_us(delay_us) - at_once_us:+.1f} us with {delay_us} us" for delay_us in DELAYS_US), flush=True)
+    tolerances = {name: predict(trace, "--tolerance", "latency")["tolerance"]["rows"] for name, trace in traces.items()}
+    for turn in range(OPTIONS.runs):
+        for delay_us in [0, *DELAYS_US]:
+            with hosts(delay_us) as prefix:
+                for name, program in all_programs.items():
+                    times[name, delay_us].append(measured_s(record(prefix, "run.db", program)))
+    print("| program | delay, us | measured, s (spread) | longer | predicted, s | longer | error |\n| --- | --- | --- | --- | --- "
+          "| --- | --- |")
+    errors = []
+    for name, trace in traces.items():
+        before = None
+        for delay_us in [0, *DELAYS_US]:
+            found = predict(trace, *(["--add-latency", f"{delay_us}us"] if delay_us else []))
+            predicted_s = found["what_if" if delay_us else "run"]["predicted_s"]
+            real_s = statistics.median(times[name, delay_us])
+            before = before or (real_s, predicted_s)
+            error = predicted_s / real_s - 1
+            errors += [(abs(error), name, delay_us)] if delay_us else []
+            spread = (max(times[name, delay_us]) - min(times[name, delay_us])) / real_s
+            print(f"| {name} | {delay_us} | {real_s:.3f} ({100 * spread:.1f} %) | {percent(real_s / before[0] - 1)} | {predicted_s:.3f} | "
+                  f"{percent(predicted_s / before[1] - 1)} | {percent(error)} |", flush=True)
+    print(f"\nerror of the run time with a delay: median {100 * statistics.median(e for e, *_ in errors):.1f} %, worst "
+          f"{100 * max(errors)[0]:.1f} % ({max(errors)[1]}, {max(errors)[2]} us), of {len(errors)}\n")
+    print("| program | 1 % longer by | 5 % | 10 % | measured with that of 5 % |\n| --- | --- | --- | --- | --- |")
+    for name, rows in tolerances.items():
+        told_us = [1e6 * row["added_s"] if row["added_s"] else None for row in rows]
+        longer = "-"
+        if told_us[1] is not None:
+            with hosts(round(told_us[1], 1)) as prefix:
+                runs = [measured_s(record(prefix, "run.db", all_programs[name])) for _ in range(OPTIONS.runs)]
+            longer = percent(statistics.median(runs) / statistics.median(times[name, 0]) - 1)
+        words = [f"{value:.1f} us" if value is not None else "-" for value in told_us]
+        print(f"| {name} | {' | '.join(words)} | {longer} |", flush=True)
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    for name in "mpistair", "apps", "mpiexec":
+        parser.add_argument(name, type=os.path.abspath)
+    for name in "cluster", "relay", "benchmark", "keep":
+        parser.add_argument(f"--{name}", type=os.path.abspath)
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--runs", type=int, default=3)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    OPTIONS = parse()
+    print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
+    with contextlib.nullcontext(OPTIONS.keep) if OPTIONS.keep else tempfile.TemporaryDirectory() as scratch:
+        os.makedirs(scratch, exist_ok=True)
+        os.chdir(scratch)
+        main()
+        os.chdir("/")
+    print(f"load {os.getloadavg()[0]:.1f}")
