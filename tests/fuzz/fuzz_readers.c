@@ -22,6 +22,7 @@ const struct reader readers[] = {
     {"maps", read_maps},
     {"memory_samples", read_memory_samples},
     {"node_topology", read_node_topology},
+    {"otf2", read_otf2},
     {"pattern", read_pattern},
     {"placement", read_placement},
     {"raw_file", read_raw_file},

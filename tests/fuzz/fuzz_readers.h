@@ -25,6 +25,7 @@ void read_machine(const uint8_t *data, size_t size);
 void read_maps(const uint8_t *data, size_t size);
 void read_memory_samples(const uint8_t *data, size_t size);
 void read_node_topology(const uint8_t *data, size_t size);
+void read_otf2(const uint8_t *data, size_t size);
 void read_pattern(const uint8_t *data, size_t size);
 void read_placement(const uint8_t *data, size_t size);
 void read_raw_file(const uint8_t *data, size_t size);

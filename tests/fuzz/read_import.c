@@ -2,8 +2,11 @@
 #include "interpose/record_commands.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/command/commands.h"
 #include "tests/fuzz/fuzz_readers.h"
@@ -42,6 +45,36 @@ void read_tit(const uint8_t *data, size_t size)
 {
     if (has_few_ranks(data, size))
         import("tit", "x.tit", data, size);
+}
+
+/* The files of an archive of two locations. */
+static const char *const archive[] = {"x.otf2", "x.def", "x/0.def", "x/0.evt", "x/1.def", "x/1.evt"};
+
+static void remove_archive(void)
+{
+    for (size_t i = 0; i < sizeof archive / sizeof *archive; i++)
+        unlink(scratch_path(archive[i]));
+    rmdir(scratch_path("x"));
+}
+
+/* Reads an archive: its files one behind the other, each behind its length of two bytes, little endian. */
+void read_otf2(const uint8_t *data, size_t size)
+{
+    if (mkdir(scratch_path("x"), 0700) == 0)
+        atexit(remove_archive);
+    for (size_t i = 0; i < sizeof archive / sizeof *archive; i++) {
+        size_t length = size >= 2 ? (size_t)(data[0] | data[1] << 8) : 0;
+        data += size >= 2 ? 2 : size;
+        size -= size >= 2 ? 2 : size;
+        length = length < size ? length : size;
+        scratch_file(archive[i], data, length);
+        data += length;
+        size -= length;
+    }
+    const char *trace = scratch_path("imported.db");
+    if (command(cmd_import, scratch_path(archive[0]), "--quiet", "-o", trace, NULL) == 0 &&
+        command(cmd_query, trace, "SELECT count(*) FROM message", NULL) != 0)
+        __builtin_trap();
 }
 
 void read_dumpi(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #     sh tests/fuzz/run.sh [FOLDER [SECONDS [READER ...]]]
 #
 # FOLDER (build-fuzz) gets the build, the logs and what was found; each reader has SECONDS (60), one after the other.
-# Readers: arrivals database dumpi goal machine maps memory_samples node_topology pattern placement raw_file resume
+# Readers: arrivals database dumpi goal machine maps memory_samples node_topology otf2 pattern placement raw_file resume
 # samples spool sweep sweep_rows tit topology.
 # An input that is worth keeping goes to corpus/READER, small: `FUZZ_READER=NAME FOLDER/fuzz/tests/fuzz/fuzzer
 # -minimize_crash=1 FILE`.

@@ -93,7 +93,7 @@ TEXTS = {
     "maps": ["00400000-00500000 r-xp 00001000 08:01 123 /bin/true\n7f00-8f00 r--p 0 0:0 0 /x\n7f00000-8f00000 r-xp 0 0:0 0 [vdso]\n",
              "= 0 100\n* 1000 5000 0 id=ab12 /bin/true\n+ 7000 9000 1000 file=10,20,30,40 /bin/ls\n+ 9000 a000 0 - /x\n.\n"
              "? 150 200\n- 7000\n+ 8000 9800 0 deleted /y\n.\n! 300\n= 310 320\n- 8000\n.\n"],
-    "machine": [], "topology": [], "node_topology": [SMALL_NODE],
+    "machine": [], "otf2": [], "topology": [], "node_topology": [SMALL_NODE],
     "database": [bytes([command, 0]) + sql for command in range(8) for sql in (
         b"", b"UPDATE message_row SET bytes = 9223372036854775807;", b"INSERT INTO message_row SELECT id + 10, src, dst, comm, "
         b"tag, bytes, form, round_id, send_post_ns + 7, send_ns, late_ns, recv_ns, room_bytes, 0, 0, 5, 5 FROM message_row;",
@@ -175,6 +175,7 @@ def main():
     with open(os.path.join(SOURCE, "tests/golden/trace/two_sockets.xml"), "rb") as file:
         TEXTS["node_topology"].append(file.read())
     for reader, contents in TEXTS.items():
+        os.makedirs(os.path.join(sys.argv[4], reader), exist_ok=True)
         for number, content in enumerate(contents):
             write_seed(reader, number, content)
         write_words(reader, contents)
