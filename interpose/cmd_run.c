@@ -126,16 +126,26 @@ struct output_name {
 
 enum { MOST_NUMBERS = 10000 };
 
+/* Returns the number of the batch system's job in which this process is; NULL: there is none. */
+static const char *batch_job(void)
+{
+    static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
+        if (getenv(jobs[i]) != NULL && getenv(jobs[i])[0] != '\0')
+            return getenv(jobs[i]);
+    return NULL;
+}
+
 /* Takes the name from the option (NULL: none), else from the batch system's job or this process. Returns 0, or -1 with
  * the reason: it must be possible to put a file there. */
 static int output_name_find(struct output_name *output, const char *given, struct error *error)
 {
-    static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"};
     char name[PATH_MAX], folder[PATH_MAX], file[PATH_MAX];
-    snprintf(name, sizeof name, "mpistair-%ld.db", (long)getpid());
-    for (size_t i = sizeof jobs / sizeof jobs[0]; i-- > 0;)
-        if (getenv(jobs[i]) != NULL && getenv(jobs[i])[0] != '\0')
-            snprintf(name, sizeof name, "mpistair-%.100s.db", getenv(jobs[i]));
+    const char *job = batch_job();
+    if (job != NULL)
+        snprintf(name, sizeof name, "mpistair-%.100s.db", job);
+    else
+        snprintf(name, sizeof name, "mpistair-%ld.db", (long)getpid());
     output->is_given = given != NULL;
     if (given != NULL && snprintf(name, sizeof name, "%s", given) >= (int)sizeof name)
         return error_set(error, "-o: the name is too long");
@@ -295,29 +305,55 @@ static size_t wait_for_writers(const char *folder)
 }
 
 /* A signal between the end of the job and that of ingest, as a batch system sends when the time is over, prints how the
- * trace is made of the spools. A handler may not format text, so that it is made before. */
+ * trace is made of the spools. A handler may not format text, so that it is made before. One that comes while the job
+ * runs is handed on to it, and the trace is made of what it leaves; but not in a batch job, where SIGKILL follows at
+ * once if the script ends by the signal, as a shell does: it would leave half a trace and not a word. */
 static const int fatal_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 enum { N_FATAL_SIGNALS = sizeof fatal_signals / sizeof fatal_signals[0] };
 
-static char ingest_hint[3 * PATH_MAX + 256];
+static char ingest_hint[4 * PATH_MAX + 256];
 static bool is_handled[N_FATAL_SIGNALS];
+static bool is_ending; /* the batch system ends the job, and the hint is printed */
 
-static void print_ingest_hint(int number)
+static void write_ingest_hint(void)
 {
     if (write(STDERR_FILENO, ingest_hint, strlen(ingest_hint)) < 0)
         (void)0; /* nobody reads it */
+}
+
+static void print_ingest_hint(int number)
+{
+    write_ingest_hint();
     output_file_remove_all();
     raise(number);
 }
 
-/* Makes fatal signals print the hint before they end the process. Signals that are ignored stay so. */
-static void handle_fatal_signals(const char *spools, const char *output)
+/* Called while the job runs. A job that has left nothing has no hint. */
+static void end_with_batch_job(void *spool_folder)
 {
-    snprintf(
-        ingest_hint, sizeof ingest_hint,
-        "mpistair: ended before the trace was made; the spools are in %s, it is made by: mpistair ingest %s -o %s\n",
-        spools, spools, output);
+    const struct spool_folder *folder = spool_folder;
+    bool is_elsewhere = strcmp(folder->collected, folder->path) != 0;
+    if (is_ending || (!is_elsewhere && spool_folder_count(folder->path) == 0))
+        return;
+    write_ingest_hint();
+    is_ending = true;
+}
+
+static void set_ingest_hint(const struct spool_folder *folder, const char *output)
+{
+    bool is_elsewhere = strcmp(folder->collected, folder->path) != 0;
+    bool has_two = is_elsewhere && spool_folder_count(folder->collected) > 0;
+    snprintf(ingest_hint, sizeof ingest_hint,
+             "mpistair: ended before the trace was made; the spools are in %s%s, it is made by: mpistair ingest %s%s%s "
+             "-o %s\n",
+             folder->path, is_elsewhere ? " of each node" : "", folder->path, has_two ? " " : "",
+             has_two ? folder->collected : "", output);
+}
+
+/* Makes fatal signals print the hint before they end the process. Signals that are ignored stay so. */
+static void handle_fatal_signals(void)
+{
     for (int i = 0; i < N_FATAL_SIGNALS; i++) {
         struct sigaction before, ours = {.sa_handler = print_ingest_hint, .sa_flags = (int)SA_RESETHAND};
         is_handled[i] = sigaction(fatal_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
@@ -565,6 +601,17 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     return code;
 }
 
+static int make_traces(const struct spool_folder *folder, const struct output_name *output,
+                       const struct job_options *options)
+{
+    size_t writers = wait_for_writers(folder->path);
+    if (writers > 0)
+        fprintf(stderr,
+                "mpistair: %zu process%s of the job outlive%s the launcher; the trace ends where they are now\n",
+                writers, writers == 1 ? "" : "es", writers == 1 ? "s" : "");
+    return ingest_spools(folder, output, options);
+}
+
 int cmd_run(int argc, char **argv)
 {
     struct job_options options = {0};
@@ -587,19 +634,22 @@ int cmd_run(int argc, char **argv)
         setenv("MPISTAIR_SPOOL_LIMIT", options.room, 1);
     if (options.sums)
         setenv("MPISTAIR_DETAIL", "none", 1);
-    struct launch job = {.command = options.command, .preload = preload, .spool = folder.path, .output = output.path};
+    struct launch job = {.command = options.command,
+                         .preload = preload,
+                         .spool = folder.path,
+                         .output = output.path,
+                         .ending = batch_job() != NULL ? end_with_batch_job : NULL,
+                         .folder = &folder};
+    set_ingest_hint(&folder, output.path);
+    handle_fatal_signals(); /* the job takes them while it runs; one at its end is ours */
     int status = launch(&job, &error);
     if (status < 0) {
+        restore_fatal_signals();
         spool_folder_release(&folder);
         return error_report(&error);
     }
-    handle_fatal_signals(folder.path, output.path);
-    size_t writers = wait_for_writers(folder.path);
-    if (writers > 0)
-        fprintf(stderr,
-                "mpistair: %zu process%s of the job outlive%s the launcher; the trace ends where they are now\n",
-                writers, writers == 1 ? "" : "es", writers == 1 ? "s" : "");
-    code = ingest_spools(&folder, &output, &options);
+    set_ingest_hint(&folder, output.path);
+    code = is_ending ? EXIT_WORK_FAILED : make_traces(&folder, &output, &options);
     restore_fatal_signals();
     spool_folder_release(&folder);
     return status != 0 ? status : code;

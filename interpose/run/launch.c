@@ -267,7 +267,7 @@ _Noreturn static void become_job(const struct launch *job, const sigset_t *mask,
 
 /* Waits for the child, and hands on signals that are sent to us. What the terminal sends reaches the whole group by
  * itself. */
-static int wait_for(pid_t child, const sigset_t *signals)
+static int wait_for(pid_t child, const sigset_t *signals, const struct launch *job)
 {
     for (;;) {
         int status;
@@ -278,8 +278,11 @@ static int wait_for(pid_t child, const sigset_t *signals)
             return 1;
         siginfo_t info;
         int number = sigwaitinfo(signals, &info);
-        if (number > 0 && number != SIGCHLD && info.si_code != SI_KERNEL)
-            kill(child, number);
+        if (number <= 0 || number == SIGCHLD || info.si_code == SI_KERNEL)
+            continue;
+        if (job->ending != NULL && (number == SIGINT || number == SIGTERM || number == SIGHUP))
+            job->ending(job->folder);
+        kill(child, number);
     }
 }
 
@@ -307,7 +310,7 @@ int launch(const struct launch *job, struct error *error)
         error_set(error, "%s: cannot be started: %s", job->command[0], strerror(reason));
         waitpid(child, NULL, 0);
     } else
-        result = wait_for(child, &signals);
+        result = wait_for(child, &signals, job);
     close(report[0]);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return result;

@@ -8,10 +8,12 @@
 #include "share/base/error.h"
 
 struct launch {
-    char **command;      /* launcher, arguments, NULL */
-    const char *preload; /* absolute path of libmpistair.so */
-    const char *spool;   /* absolute path of the spool folder */
-    const char *output;  /* absolute path of the trace to be */
+    char **command;               /* launcher, arguments, NULL */
+    const char *preload;          /* absolute path of libmpistair.so */
+    const char *spool;            /* absolute path of the spool folder */
+    const char *output;           /* absolute path of the trace to be */
+    void (*ending)(void *folder); /* called before SIGINT, SIGTERM or SIGHUP is handed on; NULL: nothing is */
+    void *folder;
 };
 
 /* Runs the job to its end; SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 sent to this process are handed on.

@@ -167,6 +167,13 @@ static bool is_spool(int folder, const char *name)
     return name_ends_with(name, SPOOL_SUFFIX);
 }
 
+/* True if an entry is none of those that processes leave in a folder of spools. */
+static bool is_foreign(int folder, const char *name)
+{
+    return is_content(folder, name) && !is_spool(folder, name) && !name_ends_with(name, ".maps") &&
+           !name_ends_with(name, ".xml") && !name_ends_with(name, ".run");
+}
+
 static bool remove_content(int folder, const char *name)
 {
     return is_content(folder, name) && unlinkat(folder, name, 0) == 0;
@@ -228,26 +235,33 @@ static enum spool_folder_result claim_collected(struct spool_folder *folder, str
     }
 }
 
+/* Claims the folder given, empty: what a killed run left in it, as where a batch system starts a job again, is moved
+ * aside. */
 static enum spool_folder_result claim_given(struct spool_folder *folder, const char *given, struct error *error)
 {
-    switch (claim_take(&folder->given_claim, given)) {
-    case CLAIM_FAILED:
-        return error_set(error, "--spool %s: cannot be created or written to: %s", given, strerror(errno));
-    case CLAIM_TAKEN:
-        return error_set(error, "--spool %s: expected a folder of its own for this run: another mpistair run uses it",
-                         given);
-    default:
-        break;
+    for (;;) {
+        switch (claim_take(&folder->given_claim, given)) {
+        case CLAIM_FAILED:
+            return error_set(error, "--spool %s: cannot be created or written to: %s", given, strerror(errno));
+        case CLAIM_TAKEN:
+            return error_set(
+                error, "--spool %s: expected a folder of its own for this run: another mpistair run uses it", given);
+        default:
+            break;
+        }
+        char *absolute = realpath(given, NULL);
+        if (absolute == NULL)
+            return error_set(error, "--spool %s: %s", given, strerror(errno));
+        snprintf(folder->path, sizeof folder->path, "%s", absolute);
+        free(absolute);
+        if (walk(given, is_content) == 0)
+            return SPOOL_FOLDER_READY;
+        if (walk(given, is_foreign) != 0)
+            return error_set(error, "--spool %s: expected a folder of its own for this run, and this one is not empty",
+                             given);
+        if (move_aside(&folder->given_claim, folder->path, error) != 0)
+            return SPOOL_FOLDER_FAILED;
     }
-    char *absolute = realpath(given, NULL);
-    if (absolute == NULL)
-        return error_set(error, "--spool %s: %s", given, strerror(errno));
-    snprintf(folder->path, sizeof folder->path, "%s", absolute);
-    free(absolute);
-    if (walk(given, is_content) != 0)
-        return error_set(error, "--spool %s: expected a folder of its own for this run, and this one is not empty",
-                         given);
-    return SPOOL_FOLDER_READY;
 }
 
 static enum spool_folder_result make_temporary(struct spool_folder *folder, struct error *error)

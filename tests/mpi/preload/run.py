@@ -65,7 +65,12 @@ def check_jobs():
     done = run("-o", "b.db", "--keep-spools", "--spool", "spools", *JOB, exchange, "4")
     expect(done.returncode == 4 and messages("b.db") == 200, "a job that fails at its end is recorded, too")
     expect(any(name.endswith(".mpispool") for name in os.listdir(os.path.join(scratch, "spools"))), "the spools are kept")
-    expect(run("-o", "b.db", "--spool", "spools", "true").returncode == 1, "a folder with spools is not taken")
+    done = run("-o", "b.db", "--spool", "spools", *JOB, exchange)
+    expect(done.returncode == 0 and "held an earlier run: it is now" in done.stderr and "spools.1" in folder(),
+           "spools of an earlier run are moved aside")
+    open(os.path.join(scratch, "spools.1", "file"), "w").close()
+    done = run("-o", "b.db", "--spool", "spools.1", *JOB, exchange)
+    expect(done.returncode == 1 and "this one is not empty" in done.stderr, "a folder with other files is not taken")
     expect(run("-o", "c.db", "--keep-spools", *JOB, exchange).returncode == 0, "spools beside the output")
     done = run("-o", "c.db", *JOB, exchange)
     expect(done.returncode == 0 and messages("c.db") == 200 and "c.db.spool.1" in folder() and "c.db.spool" not in folder(),
@@ -226,6 +231,19 @@ def check_signals():
         process.stdout.readline()
         process.send_signal(sent)
         expect(process.wait(timeout=50) == 9, f"{sent.name} reaches the job, and its status comes back")
+    # In a batch job, which SIGKILL may end at any moment then, the trace is left to a command. What was recorded is a job before.
+    job = " ".join([*JOB, exchange]) + "; echo up; exec sleep 60"
+    process = subprocess.Popen([mpistair, "run", "-o", "killed.db", "--", "setsid", "sh", "-c", job], cwd=scratch,
+                               env=environment(SLURM_JOB_ID="80"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.stdout.readline() not in ("up\n", ""):
+        pass
+    process.send_signal(signal.SIGTERM)
+    said = [line for line in process.communicate(timeout=50)[1].splitlines() if line.startswith("mpistair: ")]
+    expect(process.returncode == 128 + signal.SIGTERM and len(said) == 1 and said[0].startswith("mpistair: ended before the trace was made"),
+           f"SIGTERM in a batch job: one line: {said}")
+    expect([name for name in folder() if name.startswith("killed.db")] == ["killed.db.spool"], "the spools stay, and nothing else")
+    subprocess.run([mpistair, *said[0].split("by: mpistair ")[1].split()], check=True, stderr=subprocess.DEVNULL)
+    expect(messages("killed.db") == 200, "its command makes the trace")
 
 
 try:
