@@ -13,7 +13,7 @@ mpich_packages='mpich libmpich-dev'
 fuzz_packages='clang libclang-rt-dev'
 test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux mount lammps python3-mpi4py python3-dev cython3 dpkg-dev
     g++ zsh otf2-tools python3-otf2 python3-six graphviz
-    python3-pandas python3-matplotlib environment-modules"
+    python3-pandas python3-matplotlib environment-modules slurmctld slurmd slurm-client munge"
 # The test of HTML pages is skipped where the system has no Chromium as a package, as Ubuntu.
 ! apt-cache show chromium-headless-shell >/dev/null 2>&1 || test_packages="$test_packages chromium-headless-shell"
 

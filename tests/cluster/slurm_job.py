@@ -1,0 +1,291 @@
+"""Slurm itself, on four nodes of tests/cluster/cluster, each with a /tmp of its own and the folder of the cluster shared: traces
+have what the programs counted, and what a cancelled job, a dead node or a requeue leaves is named, whole and nothing more.
+
+Usage: slurm_job.py CLUSTER MPISTAIR APPS MPIEXEC. APPS: the folder of numbered-mpich, progress-openmpi, ...; MPIEXEC: Open MPI's.
+
+MPICH's programs start by `srun --mpi=pmi2`, Open MPI's by `srun --mpi=pmix` (Debian's Slurm 22.05 has both) and by mpiexec in
+salloc. The daemons are in the process namespace of the cluster and end with it.
+"""
+import glob
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+CLUSTER, TOOL, APPS, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:5])
+HINT = re.compile(r"mpistair: ended before the trace was made; the spools are in (\S+?)( of each node)?, it is made by: "
+                  r"(mpistair ingest (\S+) -o (\S+))\n")
+OWN_COUNT = re.compile(r"rank=(\d+) (MPI_\w+) calls=(\d+) bytes=(\d+)")
+CONFIGURATION = """ClusterName=mpistair
+SlurmctldHost=node0
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir=/tmp/slurmd
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile=/tmp/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+ReturnToService=2
+SlurmdParameters=config_overrides
+SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0
+MailProg=/bin/true
+KillWait=5
+SlurmdTimeout=5
+MessageTimeout=5
+NodeName=node[0-3] CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+
+
+def fail(reason):
+    print(f"FAILED: {reason}", flush=True)
+    os.system("tail -n 3 ../slurm/*.log; ls -l . *.spool*")
+    sys.exit(1)
+
+
+def expect(found, expected, what):
+    if found != expected:
+        fail(f"{what}: found {found}, expected {expected}")
+    print(f"ok: {what}", flush=True)
+
+
+def run(*words, limit_s=40):
+    """Runs a command that ends well; returns what it printed, both streams."""
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit_s)
+    if done.returncode != 0:
+        fail(f"{shlex.join(map(str, words))}: exit {done.returncode}: {done.stdout}")
+    return done.stdout
+
+
+def wait_for(what, holds, limit_s=30):
+    until = time.monotonic() + limit_s
+    while not holds():
+        if time.monotonic() > until:
+            fail(f"{what}: not within {limit_s} s; queue: {run('squeue')}")
+        time.sleep(0.1)
+
+
+def start_slurm(folder):
+    folder.mkdir()
+    (folder / "state").mkdir()
+    (folder / "slurm.conf").write_text(CONFIGURATION.format(folder=folder))
+    (folder / "key").write_bytes(os.urandom(128))
+    (folder / "key").chmod(0o600)
+    os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
+    munged = subprocess.Popen(["munged", "--foreground", "--force", *(f"--{name}={folder}/{file}" for name, file in (
+        ("key-file", "key"), ("socket", "munge.socket"), ("pid-file", "munge.pid"), ("log-file", "munge.log"),
+        ("seed-file", "munge.seed")))], stderr=open(folder / "munge.err", "w"))
+    wait_for("munge", lambda: (folder / "munge.socket").exists() or munged.poll() is not None)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.Popen(["slurmctld", "-D"], **quiet)
+    daemons = [subprocess.Popen([*on(i), f"mkdir /tmp/slurmd; exec slurmd -D -f {folder}/slurm.conf"], **quiet) for i in range(4)]
+    idle = ["sinfo", "--noheader", "--format=%T %D"]
+    wait_for("four idle nodes", lambda: subprocess.run(idle, capture_output=True, text=True).stdout == "idle 4\n")
+    return daemons
+
+
+def on(node):
+    return [os.environ["OMPI_MCA_plm_rsh_agent"], f"node{node}"]
+
+
+def numbered(mpi, *words):
+    return [f"{APPS}/numbered-{mpi}", *words]
+
+
+def query(trace, sql):
+    with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
+        return database.execute(sql).fetchall()
+
+
+def counts(trace):
+    return {(rank, name): (calls, n_bytes) for rank, name, calls, n_bytes in query(trace, "SELECT rank, f.name, sum(calls), "
+            "sum(iif(idle, 0, bytes)) FROM total t JOIN function f ON f.id = t.function GROUP BY 1, 2")}
+
+
+def expect_trace(trace, output, ranks, what):
+    """The trace has the calls and bytes that each rank printed, and is complete."""
+    own = {(int(rank), name): (int(calls), int(n_bytes)) for rank, name, calls, n_bytes in OWN_COUNT.findall(output)}
+    expect(len({rank for rank, _ in own}), ranks, f"{what}: ranks")
+    traced = counts(trace)
+    expect({key: traced.get(key) for key in own}, own, f"{what}: calls and bytes by rank")
+    expect(query(trace, "SELECT verdict FROM completeness"), [("complete",)], f"{what}: verdict")
+
+
+def expect_cut(trace, what):
+    """A trace of a killed job is sound, and no reader takes it for a whole one."""
+    expect([verdict for verdict, in query(trace, "SELECT verdict FROM completeness") if verdict == "complete"], [],
+           f"{what}: not complete")
+    expect(query(trace, "PRAGMA integrity_check"), [("ok",)], f"{what}: integrity")
+    if "killed" not in {ended for ended, in query(trace, "SELECT DISTINCT ended FROM process")}:
+        fail(f"{what}: no process was killed")
+
+
+def files(pattern):
+    return sorted(glob.glob(pattern))
+
+
+def at_once(name):
+    """What a run leaves beside its trace, its spools aside: temporary files."""
+    return [file for file in files(name + "*") if not re.fullmatch(re.escape(name) + r"(\.spool(\.\d+)?)?", file)]
+
+
+def submit(name, command, *options):
+    """Starts a batch job of one command, whose output goes to NAME.out; returns its number."""
+    script = pathlib.Path(f"{name}.sh")
+    script.write_text("#!/bin/bash\n" + shlex.join(map(str, command)) + "\n")
+    return run("sbatch", "--parsable", f"--output={name}.out", "--open-mode=append", *options, script).strip()
+
+
+def wait_for_end(number):
+    wait_for(f"job {number} ends", lambda: subprocess.run(["squeue", "--noheader", f"--jobs={number}"], capture_output=True,
+                                                          text=True).stdout == "")
+
+
+def said(name):
+    return pathlib.Path(f"{name}.out").read_text()
+
+
+def hint_of(name, what):
+    """(spools, command) of the one line that tells how the trace is made."""
+    hints = HINT.findall(said(name))
+    expect(len(hints), 1, f"{what}: one line has the command that ingests: {said(name)}")
+    return hints[0][0], hints[0][2]
+
+
+def ingest(command, *more):
+    return run(TOOL, *shlex.split(command)[1:], *more)
+
+
+def check_ways():
+    record = [TOOL, "run", "-o"]
+    pmi2, pmix = ["srun", "-N4", "-n8", "--mpi=pmi2"], ["srun", "-N4", "-n8", "--mpi=pmix"]
+    expect_trace("a.db", run(*record, "a.db", "--", *pmi2, *numbered("mpich", "halo", "40")), 8, "MPICH by pmi2")
+    expect_trace("b.db", run(*record, "b.db", "--spool", "/tmp/spools", "--", *pmix, *numbered("openmpi", "halo", "200")), 8,
+                 "Open MPI by pmix, spools on each node's /tmp")
+    expect([run(*on(node), "ls -R /tmp/spools 2>/dev/null || true").strip() for node in range(4)].count("/tmp/spools:") +
+           len(files("[ab].db?*")), 3, "nothing is left but three empty folders")
+    output = run("salloc", "-N2", "-n4", *record, "c.db", "--spool", "/tmp/spools", "--", MPIEXEC, "-n", 4,
+                 *numbered("openmpi", "halo", "200"))
+    expect_trace("c.db", output, 4, "Open MPI by mpiexec in salloc")
+    for mpi, way in (("mpich", "pmi2"), ("openmpi", "pmix")):
+        half = [f"--mpi={way}", "-N1", "-n2", *numbered(mpi, "halo", "50")]
+        expect_trace(f"{mpi}.db", run(*record, f"{mpi}.db", "--", "srun", *half, ":", *half), 4, f"{mpi}: srun a : b, one world")
+
+
+def check_several():
+    array = submit("array", [TOOL, "run", "--", "srun", "--mpi=pmix", *numbered("openmpi", "halo", "100")], "-n2", "--array=1-3")
+    steps = [["srun", "-N1", "-n2", "--exact", f"--mpi={way}", *numbered(mpi, "halo", n)]
+             for mpi, way, n in (("openmpi", "pmix", "111"), ("mpich", "pmi2", "222"))]
+    both = " & ".join(map(shlex.join, steps)) + " & wait"
+    two = submit("two", [TOOL, "run", "-o", "two.db", "--", "bash", "-c", both], "-N2", "-n4")
+    wait_for_end(array)
+    wait_for_end(two)
+    traces = files("mpistair-*.db")
+    expect(len(traces), 3, f"a trace for each task of an array: {traces}")
+    one = {key: value for key, value in counts(traces[0]).items() if key[1] == "MPI_Isend"}
+    for trace in traces:
+        expect({key: counts(trace)[key] for key in one}, one, f"{trace}: the same traffic")
+        expect(one[0, "MPI_Isend"][0], 100, f"{trace}: as it counted")
+    expect(sorted(counts(trace)[0, "MPI_Isend"][0] for trace in ("two.db", "two-2.db")), [111, 222], "two steps at once, two traces")
+    expect(files("*.spool*"), [], "no spools are left")
+
+
+def check_ends():
+    """scancel of a batch job, whose shell ends by SIGTERM, after which Slurm kills what is left of it; of its steps alone; a
+    requeue, with spools on the node; a node that dies."""
+    endless = numbered("openmpi", "halo", "100000000")
+    job = submit("cancelled", [TOOL, "run", "-o", "cancelled.db", "--", "srun", "--mpi=pmix", *endless], "-N1", "-n2")
+    steps = submit("steps", [TOOL, "run", "-o", "steps.db", "--", "srun", "--mpi=pmix", *endless], "-N1", "-n2")
+    again = submit("again", [TOOL, "run", "-o", "again.db", "--spool", "/tmp/again", "--", "srun", "--mpi=pmix",
+                             *numbered("openmpi", "polls", "6000000")], "-N1", "-n2", "--requeue", "--nodelist=node2")
+    wait_for("spools on node2", lambda: run(*on(2), "ls /tmp/again/*.mpispool 2>/dev/null | wc -l") == "2\n")
+    time.sleep(0.5)
+    run("scontrol", "requeue", again)
+    wait_for("spools", lambda: len(files("*.db.spool/*.mpispool")) == 4)
+    time.sleep(2)
+    run("scancel", job)
+    run("scancel", "--signal=TERM", steps)
+    wait_for_end(job)
+    wait_for_end(steps)
+    spools, command = hint_of("cancelled", "scancel")
+    expect(at_once("cancelled.db"), [], "scancel: no temporary file")
+    expect(files("cancelled.db"), [], "scancel: no trace")
+    expect(len(files(f"{spools}/*.mpispool")), 2, "scancel: the spools stay")
+    ingest(command)
+    expect_cut("cancelled.db", "scancel")
+    expect_cut("steps.db", "scancel of the steps")
+    expect(files("steps.db?*") + HINT.findall(said("steps")), [], "scancel of the steps: nothing beside it")
+    wait_for("requeue", lambda: f"JobState=PENDING" in run("scontrol", "show", "job", again))
+    run("scontrol", "update", f"JobId={again}", "StartTime=now")
+    wait_for_end(again)
+    expect_trace("again.db", said("again"), 2, "requeued")
+    spools, command = hint_of("again", "requeue")
+    expect((spools, f"{spools} held an earlier run: it is now {spools}.1" in said("again")), ("/tmp/again", True),
+           "requeue: the spools of the first try are kept")
+    run(*on(2), f"{TOOL} ingest /tmp/again.1 -o {os.getcwd()}/first.db")
+    expect_cut("first.db", "requeue")
+
+
+def check_dead_node(daemons):
+    os.mkdir("progress")
+    job = submit("dead", [TOOL, "run", "-o", "dead.db", "--spool", "/tmp/dead", "--", "srun", "--mpi=pmix",
+                          f"{APPS}/progress-openmpi", os.path.abspath("progress"), "plain"], "-N4", "-n4", "--no-requeue")
+    wait_for("progress", lambda: len(files("progress/*")) == 4)
+    time.sleep(1)
+    node = run(*on(3), "readlink /proc/self/ns/net").strip()
+    daemons[3].kill()
+    for process in filter(str.isdigit, os.listdir("/proc")):  # all of the node but who holds its namespaces
+        try:
+            if os.readlink(f"/proc/{process}/ns/net") == node and b"sleep" not in pathlib.Path(f"/proc/{process}/cmdline").read_bytes():
+                os.kill(int(process), 9)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    wait_for_end(job)
+    expect(at_once("dead.db"), [], "a dead node: no temporary file")
+    if files("dead.db"):
+        fail(f"a dead node: what now? {said('dead')}")
+    spools, command = hint_of("dead", "a dead node")
+    ingest(command)
+    expect_cut("dead.db", "a dead node, of what one node has")
+
+
+def main():
+    if len(sys.argv) > 5:
+        shared = pathlib.Path(os.environ["OMPI_MCA_plm_rsh_agent"]).parent
+        os.environ.update(UCX_NET_DEVICES="eth0", MPISTAIR_CONF="")
+        (shared / "work").mkdir()
+        os.chdir(shared / "work")
+        begun = time.monotonic()
+        daemons = start_slurm(shared / "slurm")
+        print(run("srun", "--version").strip(), " ".join(run("srun", "--mpi=list").split()), flush=True)
+        for check in (check_ways, check_several, check_ends, lambda: check_dead_node(daemons)):
+            check()
+            print(f"after {time.monotonic() - begun:.1f} s", flush=True)
+        return
+    missing = [name for name in ("munged", "slurmctld", "slurmd", "srun", "sbatch") if shutil.which(name) is None]
+    reason = f"not installed: {', '.join(missing)}" if missing else "not root" if os.geteuid() != 0 else \
+        "the build lies in /tmp, of which each node has its own" if TOOL.startswith("/tmp/") else \
+        "no namespaces here" if subprocess.run([CLUSTER, "run", "-n", "1", "-t", "--", "true"]).returncode != 0 else None
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(77)
+    inner = [sys.executable, os.path.abspath(__file__), *sys.argv[1:5], "inner"]
+    sys.exit(subprocess.run(["timeout", "110", CLUSTER, "run", "-n", "4", "-m", "2", "-t", "--", *inner]).returncode)
+
+
+main()
