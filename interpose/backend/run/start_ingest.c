@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "interpose/backend/run/start_ingest.h"
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/recorder/state.h"
+#include "interpose/spool/readers.h"
 #include "share/base/settings.h"
 
 #define LARGE_BYTES (UINT64_C(256) << 20) /* beyond this the job does not wait for its trace */
@@ -124,10 +126,11 @@ static void hold_place(struct command *command, const char *output)
         if (number > 1)
             snprintf(suffix, sizeof suffix, "-%d", number);
         snprintf(command->output, sizeof command->output, "%.*s%s.db", stem < 4000 ? stem : 4000, output, suffix);
-        fd = open(command->output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+        fd = open(command->output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, readers_file_mode());
         if (fd < 0 && errno != EEXIST)
             return;
         if (fd >= 0) {
+            (void)fchmod(fd, readers_file_mode()); /* which the trace keeps */
             close(fd);
             command->holds_place = 1;
         }

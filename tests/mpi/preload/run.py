@@ -150,6 +150,7 @@ def check_two_at_once():
         subprocess.run([*JOB, exchange], cwd=scratch, env=environment(SLURM_JOB_ID="79", LD_PRELOAD=preload), timeout=100,
                        stdout=subprocess.DEVNULL)
         expect(name in folder() and messages(name) == 200, f"nor of LD_PRELOAD by hand without MPISTAIR_OUTPUT: {name}")
+        expect(os.stat(os.path.join(scratch, name)).st_mode & 0o777 == 0o600, "which its owner alone can read")
 
 
 def check_reasons():
