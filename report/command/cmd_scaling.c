@@ -22,6 +22,7 @@ static const char scaling_usage[] =
 enum { MOST_RUNS = 12, MOST_SITES = 5, FORECAST_LEAST = 3 };
 enum scaling_mode { MODE_FOUND, MODE_STRONG, MODE_WEAK };
 static const double site_matters = 0.03; /* of the ranks' time, as a finding must */
+static const double most_factor = 10;    /* a forecast that may be off by more is none */
 
 /* The runs on a number of ranks, or their forecast. NaN: not known. */
 struct scaling_run {
@@ -79,7 +80,7 @@ static int read_efficiencies(struct scaling_run *run, const struct profile *prof
         return error_report(&error);
     if (run->ranks < 1 || !(run->run_s > 0) || (known && !(run->computation_s > 0)))
         return fail("%s: expected a run whose ranks compute: it has %lld ranks, %g s and %g s of computation",
-                    profile->path, (long long)run->ranks, run->run_s, run->computation_s);
+                    profile->path, (long long)run->ranks, run->run_s, fmax(run->computation_s, 0));
     return EXIT_DONE;
 }
 
@@ -181,7 +182,7 @@ static void make_forecast(struct scaling *scaling)
         scaling->laws[i] = law_name[forecast_part(scaling, part_s[i], (double)ranks, &run_s, variance)];
     double factor =
         exp(student_quantile(0.025, (double)scaling->n - 2) * sqrt(variance[0] + variance[1] / run_s / run_s));
-    if (!isfinite(factor) || !(run_s > 0))
+    if (!(factor <= most_factor) || !(run_s > 0))
         return;
     double global =
         first->parallel * first->run_s * (double)first->ranks * scaled(scaling, ranks) / (double)ranks / run_s;
@@ -326,8 +327,10 @@ static void scaling_document(struct document *document, const struct scaling *sc
                       next->global * 100, next->global_low * 100, next->global_high * 100, scaling->laws[0],
                       scaling->laws[1]);
     else
-        document_line(document, "No forecast: it needs the efficiencies of runs on %d numbers of ranks.",
-                      FORECAST_LEAST);
+        document_line(document, scaling->n < FORECAST_LEAST
+                                    ? "No forecast: it needs runs on three numbers of ranks."
+                                    : "No forecast: the efficiencies are not known, or follow no law so closely "
+                                      "that twice the ranks were known to a factor of ten.");
     add_sites(document, scaling);
     document_explain_mark(document, "see the warnings above");
 }

@@ -223,6 +223,8 @@ void read_database(const uint8_t *data, size_t size)
         command(cmd_query, path, queries[data[0] / 8 % N_QUERIES], NULL);
         command(cmd_query, path, queries[data[0] / 2 % N_QUERIES], "--format", "json", NULL);
         command(cmd_diff, path, path, "--all", NULL);
+        command(cmd_scaling, path, path, NULL);
+        command(cmd_history, path, path, path, NULL);
         break;
     case 1:
         command(cmd_report, path, "--format", formats[data[0] / 8 % 4], "--all-ranks", NULL);

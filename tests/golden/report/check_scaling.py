@@ -89,6 +89,8 @@ def main(folder):
     check("neither", "neither 0 (strong scaling) nor 1 (weak)" in " ".join(run("scaling", *between)[1].split()))
     check("told", "neither" not in run("scaling", *between, "--weak")[1])
 
+    wild = [joint_calls(folder / f"wild{ranks}.db", ranks, [(1, [SECOND // ranks] * ranks, call_s * SECOND)]) for ranks, call_s in ((1, 0), (2, 9), (4, 2))]
+    check("no law", found(*wild)["forecast"] is None and "follow no law" in run("scaling", *wild)[1])
     code, text, error = run("scaling", *made["amdahl"][:2])
     check("two runs", code == 0 and "No forecast" in text and "4?" not in text and found(*made["amdahl"][:2])["forecast"] is None, text + error)
     rows = list(csv.DictReader(io.StringIO(run("scaling", *made["amdahl"], "--format", "csv")[1])))
