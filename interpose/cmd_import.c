@@ -51,6 +51,15 @@ static int read_files(enum format format, char **paths, size_t n, struct import_
                                     : import_tit(files, n, run, error);
 }
 
+/* What lies in the folder goes also where memory runs out, which ends the process. */
+static const struct import_run *unfinished;
+
+static void remove_unfinished(void)
+{
+    if (unfinished)
+        import_remove(unfinished);
+}
+
 static int import_files(enum format format, char **paths, size_t n, bool may_be_incomplete,
                         struct ingest_options *options, struct error *error)
 {
@@ -61,11 +70,16 @@ static int import_files(enum format format, char **paths, size_t n, bool may_be_
         return error_set(error, "no folder for the import's own files in %s", temporary ? temporary : "/tmp");
     }
     struct import_run run = {.folder = folder, .command = paths[0], .may_be_incomplete = may_be_incomplete};
+    static bool is_registered;
+    if (!is_registered)
+        is_registered = atexit(remove_unfinished) == 0;
+    unfinished = &run;
     int result = read_files(format, paths, n, &run, error);
     options->folders = &folder;
     options->n_folders = 1;
     if (result == 0)
         result = ingest(options, error);
+    unfinished = NULL;
     import_remove(&run);
     free(folder);
     return result;

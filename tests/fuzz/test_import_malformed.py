@@ -7,6 +7,7 @@ import gzip
 import os
 import pathlib
 import re
+import resource
 import shutil
 import sqlite3
 import struct
@@ -213,6 +214,16 @@ class Import(unittest.TestCase):
             self.refused([closed], f"closed-0{suffix}: cannot be", "no permission")
         elif os.path.exists("/proc/sys/fs"):  # root may read all but what does not let itself be read
             self.refused([self.unreadable(suffix)], f"closed-0{suffix}: ", "no permission")
+
+    def test_no_memory(self):
+        """Memory runs out behind the reader, which ends the process: nothing is left of the import's own files."""
+        (self.folder / "x.goal").write_text("num_ranks 300\n")
+        done = subprocess.run([MPISTAIR, "import", self.folder / "x.goal", "-o", self.trace], capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, TMPDIR=str(self.folder)),
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (44 << 20, 44 << 20)))
+        self.assertEqual((done.returncode, self.trace.exists()), (1, False), done.stderr[-300:])
+        self.assertIn("no memory", done.stderr)
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("mpistair")], [])
 
     def unreadable(self, suffix):
         path = self.folder / f"closed-0{suffix}"
