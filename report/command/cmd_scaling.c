@@ -229,14 +229,21 @@ static void find_sites(struct scaling *scaling)
     }
 }
 
-/* Begins a table with a column for each run; that of the forecast has a question mark. */
+/* Returns whether text has room for a run: for the smallest one and the largest four. */
+static bool is_shown(const struct scaling *scaling, size_t run)
+{
+    return run == 0 || run + 4 >= scaling->n;
+}
+
+/* Begins a table with a column for each run shown; that of the forecast has a question mark. */
 static void begin_table(struct document *document, const struct scaling *scaling, const char *title, size_t n)
 {
     char columns[32 * (MOST_RUNS + 2)];
     int used = snprintf(columns, sizeof columns, "%s", title);
     for (size_t i = 0; i < n; i++)
-        used += snprintf(columns + used, sizeof columns - (size_t)used, "|%lld%s>", (long long)scaling->runs[i].ranks,
-                         i < scaling->n ? "" : "?");
+        if (is_shown(scaling, i))
+            used += snprintf(columns + used, sizeof columns - (size_t)used, "|%lld%s>",
+                             (long long)scaling->runs[i].ranks, i < scaling->n ? "" : "?");
     document_table(document, columns);
 }
 
@@ -263,6 +270,8 @@ static void add_efficiencies(struct document *document, const struct scaling *sc
     for (size_t i = 0; i < sizeof lines / sizeof *lines - !spread; i++) {
         document_cell(document, "%s", lines[i].name);
         for (size_t run = 0; run < n; run++) {
+            if (!is_shown(scaling, run))
+                continue;
             double value = *(const double *)(const void *)((const char *)&scaling->runs[run] + lines[i].offset);
             if (i == 0)
                 document_cell(document, "%.2f", value);
@@ -287,17 +296,21 @@ static void add_sites(struct document *document, const struct scaling *scaling)
     document_line(
         document,
         "The call site that stops scaling, from %lld ranks on: %s. On %lld ranks it takes %.1f %% of the ranks' "
-        "time more than if it scaled; %.0f %% of its time there is waiting for others.",
+        "time more than if it scaled.",
         (long long)scaling->runs[worst->since].ranks, place, (long long)scaling->runs[scaling->n - 1].ranks,
-        worst->excess * 100, 100 * sample->wait_s / (sample->total_s + sample->wait_s));
+        worst->excess * 100);
+    if (sample->wait_s > 0) /* totals do not tell it */
+        document_line(document, "%.0f %% of its time there is waiting for others.",
+                      100 * sample->wait_s / (sample->total_s + sample->wait_s));
     begin_table(document, scaling, "share of the ranks' time", scaling->n);
     for (size_t i = 0; i < scaling->n_sites && scaling->sites[i].since < scaling->n; i++) {
         show_place(scaling->sites[i].row, true, place, sizeof place);
         document_cell(document, "%.30s", place);
         for (size_t run = 0; run < scaling->n; run++)
-            document_cells(document, "p",
-                           site_s(scaling->sites[i].row, run) / scaling->runs[run].run_s /
-                               (double)scaling->runs[run].ranks);
+            if (is_shown(scaling, run))
+                document_cells(document, "p",
+                               site_s(scaling->sites[i].row, run) / scaling->runs[run].run_s /
+                                   (double)scaling->runs[run].ranks);
     }
 }
 
@@ -318,6 +331,8 @@ static void scaling_document(struct document *document, const struct scaling *sc
     for (size_t i = 0; i < scaling->n; i++)
         document->partial = document->partial || !scaling->comparison.profiles[i].whole.is_whole;
     add_efficiencies(document, scaling);
+    if (scaling->n > 5)
+        document_line(document, "csv and json have the other %zu numbers of ranks.", scaling->n - 5);
     if (scaling->has_forecast)
         document_line(document,
                       "Forecast for %lld ranks: %s (%s to %s), global efficiency %.1f %% (%.1f to %.1f %%), 95 %% "

@@ -90,6 +90,10 @@ def main(folder):
     check("told", "neither" not in run("scaling", *between, "--weak")[1])
 
     wild = [joint_calls(folder / f"wild{ranks}.db", ranks, [(1, [SECOND // ranks] * ranks, call_s * SECOND)]) for ranks, call_s in ((1, 0), (2, 9), (4, 2))]
+    many = [joint_calls(folder / f"many{i}.db", 2**i, [(1, [SECOND // 2**i] * 2**i, SECOND // 50)] * 8) for i in range(8)]
+    code, text, error = run("scaling", *many)
+    check("many runs fit", code == 0 and max(map(len, text.split("\n"))) <= COLUMNS and "the other 3 numbers of ranks" in text and " 128 " in text
+          and len(found(*many)["runs"]) == 8, text + error)
     check("no law", found(*wild)["forecast"] is None and "follow no law" in run("scaling", *wild)[1])
     code, text, error = run("scaling", *made["amdahl"][:2])
     check("two runs", code == 0 and "No forecast" in text and "4?" not in text and found(*made["amdahl"][:2])["forecast"] is None, text + error)
