@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "share/base/error.h"
+#include "interpose/run/spool_folder.h"
 #include "interpose/trace/ingest.h"
 #include "share/base/options.h"
 #include "share/base/placement.h"
@@ -55,5 +56,7 @@ int cmd_ingest(int argc, char **argv)
     if (result == 0)
         result = ingest(&options, &error);
     placement_release(&placement);
+    for (int i = 0; result == 0 && i < argc; i++)
+        spool_folder_sweep(argv[i]);
     return result == 0 ? EXIT_DONE : error_report(&error);
 }

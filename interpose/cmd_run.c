@@ -124,7 +124,7 @@ struct output_name {
     bool is_given;       /* the user named it: a trace of that name is replaced */
 };
 
-enum { MOST_NUMBERS = 10000 };
+enum { MOST_NUMBERS = 10000, ANNOUNCED_BYTES = 64 << 20 };
 
 /* Returns the number of the batch system's job in which this process is; NULL: there is none. */
 static const char *batch_job(void)
@@ -482,16 +482,17 @@ static void predict_runs(const struct run_keys *keys, const char *machine)
 }
 
 /* Makes a trace of the spools of one run, and of those that were joined to it. Returns the exit code. */
-static int ingest_run(char *const *folders, size_t n_folders, struct run_keys *keys, size_t number, const char *output,
-                      const struct job_options *options)
+static int ingest_run(const char *const *folders, size_t n_folders, struct run_keys *keys, size_t number,
+                      const char *output, const char *unfinished, const struct job_options *options)
 {
     const char *path = options->placement != NULL ? options->placement : setting("MPISTAIR_PLACEMENT");
     struct placement placement = {0};
     struct error error;
-    struct ingest_options ingest_options = {.folders = folders,
+    struct ingest_options ingest_options = {.folders = (char *const *)(uintptr_t)folders,
                                             .n_folders = n_folders,
                                             .run_key = keys->keys[number].text,
                                             .output = output,
+                                            .unfinished = unfinished,
                                             .calls = true,
                                             .is_replacement_known = options->output != NULL && number == 0,
                                             .run_done = run_keys_done,
@@ -524,20 +525,45 @@ static void print_ingest_commands(const char *const *folders, size_t n_folders, 
     }
 }
 
+/* Returns the folder for a trace until it is whole: SIGKILL, which a batch system sends, leaves it there with the
+ * spools. NULL where a trace could not be renamed from there. */
+static const char *unfinished_folder(const struct spool_folder *folder)
+{
+    struct stat status, above;
+    char parent[PATH_MAX];
+    snprintf(parent, sizeof parent, "%s", folder->collected);
+    bool is_there =
+        lstat(folder->collected, &status) == 0 && S_ISDIR(status.st_mode) && stat(dirname(parent), &above) == 0;
+    return is_there && status.st_dev == above.st_dev ? folder->collected : NULL;
+}
+
+/* In a batch job an ingest of seconds may be cut short by SIGKILL: so the hint comes before it. */
+static void announce_ingest(const char *const *folders, size_t n_folders, const char *output)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n_folders; i++)
+        bytes += spool_folder_bytes(folders[i]);
+    if (batch_job() != NULL && bytes >= ANNOUNCED_BYTES)
+        inform("makes the trace of %.0f MB; if that is cut short, it is made by: mpistair ingest %s%s%s -o %s",
+               (double)bytes * 1e-6, folders[0], n_folders > 1 ? " " : "", n_folders > 1 ? folders[1] : "", output);
+}
+
 /* Makes traces of all runs in the folders. Returns the exit code. */
 static int ingest_runs(const char *const *folders, size_t n_folders, struct run_keys *keys,
-                       const struct output_name *output, struct timespec since, const struct job_options *options)
+                       const struct output_name *output, const struct spool_folder *folder,
+                       const struct job_options *options)
 {
+    const char *unfinished = unfinished_folder(folder);
     unsigned number = 1;
     for (size_t i = 0; i < keys->n; i++) {
         char name[PATH_MAX];
         struct error error;
         if (keys->keys[i].is_done)
             continue;
-        if (output_name_next(output, since, &number, name, &error) != 0)
+        if (output_name_next(output, folder->output_claim.since, &number, name, &error) != 0)
             return error_report(&error);
         number++;
-        int code = ingest_run((char *const *)(uintptr_t)folders, n_folders, keys, i, name, options);
+        int code = ingest_run(folders, n_folders, keys, i, name, unfinished, options);
         if (code != EXIT_DONE)
             return code;
         keys->keys[i].trace = xstrdup(name);
@@ -585,7 +611,9 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     if (keys.n == 0)
         code = fail("%s: no spool in it can be read", folder->path);
     if (code == EXIT_DONE && wanted)
-        code = ingest_runs(folders, n_folders, &keys, output, folder->output_claim.since, options);
+        announce_ingest(folders, n_folders, output->path);
+    if (code == EXIT_DONE && wanted)
+        code = ingest_runs(folders, n_folders, &keys, output, folder, options);
     else if (code == EXIT_DONE)
         print_ingest_commands(folders, n_folders, &keys, output, options->machine);
     if (code == EXIT_DONE && wanted && !options->keep_spools)

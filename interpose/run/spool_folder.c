@@ -18,6 +18,7 @@
 
 #include "interpose/spool/event.h"
 #include "interpose/spool/readers.h"
+#include "share/base/output_file.h"
 
 /* The owner holds a lock on a file in the folder. The kernel takes the lock back when the process ends, however it
  * ends, so a folder without one belongs to a run that is over. The file may be removed, or its folder renamed, between
@@ -171,7 +172,8 @@ static bool is_spool(int folder, const char *name)
 static bool is_foreign(int folder, const char *name)
 {
     return is_content(folder, name) && !is_spool(folder, name) && !name_ends_with(name, ".maps") &&
-           !name_ends_with(name, ".xml") && !name_ends_with(name, ".run");
+           !name_ends_with(name, ".xml") && !name_ends_with(name, ".run") &&
+           strncmp(name, OUTPUT_UNFINISHED, strlen(OUTPUT_UNFINISHED)) != 0;
 }
 
 static bool remove_content(int folder, const char *name)
@@ -196,6 +198,19 @@ bool spool_folder_read_header(const char *path, const char *name, struct spool_h
 size_t spool_folder_count(const char *path)
 {
     return walk(path, is_spool);
+}
+
+uint64_t spool_folder_bytes(const char *path)
+{
+    uint64_t bytes = 0;
+    DIR *stream = opendir(path);
+    struct stat status;
+    for (struct dirent *entry; stream != NULL && (entry = readdir(stream)) != NULL;)
+        if (name_ends_with(entry->d_name, SPOOL_SUFFIX) && fstatat(dirfd(stream), entry->d_name, &status, 0) == 0)
+            bytes += (uint64_t)status.st_size;
+    if (stream != NULL)
+        closedir(stream);
+    return bytes;
 }
 
 /* Renames a claimed folder to the first free PATH.1, PATH.2, ... and gives it back. Returns 0, or -1 with the reason.
@@ -307,6 +322,21 @@ bool spool_folder_is_taken(const char *output)
     if (lock >= 0)
         close(lock);
     return is_taken;
+}
+
+static bool is_unfinished_removed(int folder, const char *name)
+{
+    return strncmp(name, OUTPUT_UNFINISHED, strlen(OUTPUT_UNFINISHED)) == 0 && unlinkat(folder, name, 0) == 0;
+}
+
+void spool_folder_sweep(const char *path)
+{
+    int lock = open_lock(path, 0);
+    if (lock < 0)
+        return; /* it is none of `mpistair run` */
+    if (!is_locked_by_other(lock))
+        walk(path, is_unfinished_removed);
+    close(lock);
 }
 
 void spool_folder_remove(const struct spool_folder *folder)

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "interpose/spool/event.h"
@@ -40,8 +41,14 @@ bool spool_folder_is_taken(const char *output);
 /* Returns how many spools lie in a folder; 0 where there is no such folder. */
 size_t spool_folder_count(const char *path);
 
+/* Returns how many bytes they have. */
+uint64_t spool_folder_bytes(const char *path);
+
 /* Reads the header of a file in a folder; false where that is no spool. */
 bool spool_folder_read_header(const char *path, const char *name, struct spool_header *header);
+
+/* Removes what an ingest that was killed left in a folder, unless a run that goes on has it. */
+void spool_folder_sweep(const char *path);
 
 /* Removes all files from both folders, which are the run's own. */
 void spool_folder_remove(const struct spool_folder *folder);

@@ -101,7 +101,7 @@ int ingest(const struct ingest_options *options, struct error *error)
     if (!options->quiet && !options->is_replacement_known)
         replaced_note(output, "is replaced");
     progress_show("ingest: messages and rounds");
-    result = trace_write(&trace, output, options->calls, &summary, error);
+    result = trace_write(&trace, output, options->unfinished, options->calls, &summary, error);
     if (result != 0)
         goto out;
     progress_show(NULL);

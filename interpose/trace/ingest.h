@@ -11,8 +11,9 @@
 struct ingest_options {
     char *const *folders; /* [n_folders] of spools */
     size_t n_folders;
-    const char *run_key;                                  /* NULL: there is only one run */
-    const char *output;                                   /* NULL: mpistair-<run key>.db in the working directory */
+    const char *run_key;    /* NULL: there is only one run */
+    const char *output;     /* NULL: mpistair-<run key>.db in the working directory */
+    const char *unfinished; /* folder for the trace until it is whole, on the file system of output; NULL: beside it */
     const struct placement *placement;                    /* NULL: where the processes were seen to run */
     bool calls;                                           /* fill the table `call` */
     bool quiet;                                           /* no summary on standard error */

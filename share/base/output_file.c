@@ -99,6 +99,11 @@ static int open_special(struct output_file *file, const char *path, struct error
 
 int output_file_open(struct output_file *file, const char *path, struct error *error)
 {
+    return output_file_open_in(file, path, NULL, error);
+}
+
+int output_file_open_in(struct output_file *file, const char *path, const char *folder, struct error *error)
+{
     struct stat before;
     *file = (struct output_file){0};
     if (path == NULL || strcmp(path, "-") == 0) {
@@ -108,17 +113,16 @@ int output_file_open(struct output_file *file, const char *path, struct error *e
     bool exists = stat(path, &before) == 0;
     if (exists && !S_ISREG(before.st_mode) && !S_ISDIR(before.st_mode))
         return open_special(file, path, error);
-    static const char suffix[] = ".XXXXXX";
-    size_t length = strlen(path);
-    char *final = strdup(path);
-    char *temporary = malloc(length + sizeof suffix);
+    char *final = strdup(path), *temporary = NULL;
+    int length = folder != NULL ? asprintf(&temporary, "%s/" OUTPUT_UNFINISHED "XXXXXX", folder)
+                                : asprintf(&temporary, "%s.XXXXXX", path);
+    if (length < 0)
+        temporary = NULL;
     if (final == NULL || temporary == NULL) {
         free(final);
         free(temporary);
         return error_set(error, "%s: no memory", path);
     }
-    memcpy(temporary, path, length);
-    memcpy(temporary + length, suffix, sizeof suffix);
     int descriptor = make_temporary(temporary);
     FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     if (stream == NULL) {

@@ -18,6 +18,10 @@ struct output_file {
 /* Opens a temporary file beside path; path NULL or "-" is standard output, a device or pipe is opened itself. Returns
  * 0, or -1 with the reason. */
 int output_file_open(struct output_file *file, const char *path, struct error *error);
+/* The same with the temporary file in a folder of the same file system, as OUTPUT_UNFINISHED and six letters: where a
+ * SIGKILL leaves it, it can be told from other files. folder NULL: beside path. */
+int output_file_open_in(struct output_file *file, const char *path, const char *folder, struct error *error);
+#define OUTPUT_UNFINISHED "unfinished-"
 /* Returns 0, or -1 with the reason if something written so far failed; then the file is only to be discarded. */
 int output_file_check(struct output_file *file, struct error *error);
 /* Flushes, syncs to the file system, renames. Returns 0, or -1 with the reason (disk full, ...); then the temporary

@@ -4,7 +4,7 @@ have what the programs counted, and what a cancelled job, a dead node or a reque
 Usage: slurm_job.py CLUSTER MPISTAIR APPS MPIEXEC. APPS: the folder of numbered-mpich, progress-openmpi, ...; MPIEXEC: Open MPI's.
 
 MPICH's programs start by `srun --mpi=pmi2`, Open MPI's by `srun --mpi=pmix` (Debian's Slurm 22.05 has both) and by mpiexec in
-salloc. The daemons are in the process namespace of the cluster and end with it.
+salloc.
 """
 import glob
 import os
@@ -17,76 +17,19 @@ import subprocess
 import sys
 import time
 
+import slurm
+from slurm import fail, on, run, wait_for
+
 CLUSTER, TOOL, APPS, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:5])
 HINT = re.compile(r"mpistair: ended before the trace was made; the spools are in (\S+?)( of each node)?, it is made by: "
                   r"(mpistair ingest (\S+) -o (\S+))\n")
 OWN_COUNT = re.compile(r"rank=(\d+) (MPI_\w+) calls=(\d+) bytes=(\d+)")
-CONFIGURATION = """ClusterName=mpistair SlurmctldHost=node0 SlurmUser=root SlurmdUser=root MailProg=/bin/true
-    AuthType=auth/munge AuthInfo=socket={folder}/munge.socket CredType=cred/munge
-    StateSaveLocation={folder}/state SlurmctldPidFile={folder}/slurmctld.pid SlurmctldLogFile={folder}/slurmctld.log
-    SlurmdSpoolDir=/tmp/slurmd SlurmdPidFile=/tmp/slurmd.pid SlurmdLogFile={folder}/%n.log SlurmdParameters=config_overrides
-    ProctrackType=proctrack/pgid TaskPlugin=task/none TaskProlog={folder}/prolog JobAcctGatherType=jobacct_gather/none
-    AccountingStorageType=accounting_storage/none SelectType=select/cons_tres SelectTypeParameters=CR_CPU
-    SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0 ReturnToService=2 KillWait=5 SlurmdTimeout=5
-    MessageTimeout=5"""
-NODES = "NodeName=node[0-3] CPUs=2\nPartitionName=all Nodes=ALL Default=YES\n"
-PROLOG = """#!/bin/sh
-[ "${{RECORD_ALL:-0}}" = 0 ] || echo "export LD_PRELOAD={library}"
-"""
-
-
-def fail(reason):
-    print(f"FAILED: {reason}", flush=True)
-    os.system("tail -n 3 ../slurm/*.log; ls -l . *.spool*")
-    sys.exit(1)
 
 
 def expect(found, expected, what):
     if found != expected:
         fail(f"{what}: found {found}, expected {expected}")
     print(f"ok: {what}", flush=True)
-
-
-def run(*words, limit_s=40):
-    """Runs a command that ends well; returns what it printed, both streams."""
-    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=limit_s)
-    if done.returncode != 0:
-        fail(f"{shlex.join(map(str, words))}: exit {done.returncode}: {done.stdout}")
-    return done.stdout
-
-
-def wait_for(what, holds, limit_s=30):
-    until = time.monotonic() + limit_s
-    while not holds():
-        if time.monotonic() > until:
-            fail(f"{what}: not within {limit_s} s; queue: {run('squeue')}")
-        time.sleep(0.1)
-
-
-def start_slurm(folder):
-    folder.mkdir()
-    (folder / "state").mkdir()
-    (folder / "slurm.conf").write_text("\n".join([*CONFIGURATION.format(folder=folder).split(), NODES]))
-    (folder / "prolog").write_text(PROLOG.format(library=pathlib.Path(TOOL).parent / "interpose/preload/libmpistair.so"))
-    (folder / "prolog").chmod(0o755)
-    (folder / "key").write_bytes(os.urandom(128))
-    (folder / "key").chmod(0o600)
-    os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
-    munged = subprocess.Popen(["munged", "--foreground", "--force", *(f"--{name}={folder}/{file}" for name, file in (
-        ("key-file", "key"), ("socket", "munge.socket"), ("pid-file", "munge.pid"), ("log-file", "munge.log"),
-        ("seed-file", "munge.seed")))], stderr=open(folder / "munge.err", "w"))
-    wait_for("munge", lambda: (folder / "munge.socket").exists() or munged.poll() is not None)
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.Popen(["slurmctld", "-D"], **quiet)
-    daemons = [subprocess.Popen([*on(i), f"mkdir /tmp/slurmd; exec slurmd -D -f {folder}/slurm.conf"], **quiet) for i in range(4)]
-    idle = ["sinfo", "--noheader", "--format=%T %D"]
-    wait_for("four idle nodes", lambda: subprocess.run(idle, capture_output=True, text=True).stdout == "idle 4\n")
-    return daemons
-
-
-def on(node):
-    return [os.environ["OMPI_MCA_plm_rsh_agent"], f"node{node}"]
 
 
 def numbered(mpi, *words):
@@ -213,15 +156,16 @@ def check_ends():
     expect_cut("steps.db", "scancel of the steps")
     expect(files("steps.db?*") + HINT.findall(said("steps")), [], "scancel of the steps: the trace is made")
     late = start("late")
-    wait_for("spools", lambda: len(files("late.db.spool/*.mpispool")) == 2)
-    time.sleep(2)
+    wait_for("80 MB of spools", lambda: sum(map(os.path.getsize, files("late.db.spool/*.mpispool"))) > 80e6)
     run("scancel", "--signal=TERM", late)
-    wait_for("ingest", lambda: files("late.db.??????") or files("late.db"))
+    wait_for("ingest", lambda: files("late.db.spool/unfinished-*") or files("late.db"))
     run("scancel", late)
     wait_for_end(late)
-    if not files("late.db"):
-        run(*expect_hint("late", "scancel during ingest")[1])
+    expect(files("late.db*"), ["late.db.spool"], "scancel during ingest: no trace, nothing beside the spools")
+    command = re.search(r"mpistair: makes the trace of .* MB; if that is cut short, it is made by: mpistair (.*)\n", said("late"))[1]
+    run(TOOL, *command.split())
     expect_cut("late.db", "scancel during ingest")
+    expect(files("late.db.spool/unfinished-*"), [], "scancel during ingest: no temporary file after the next one")
     wait_for("requeue", lambda: "JobState=PENDING" in run("scontrol", "show", "job", again))
     run("scontrol", "update", f"JobId={again}", "StartTime=now")
     wait_for_end(again)
@@ -265,7 +209,7 @@ def main():
         (shared / "work").mkdir()
         os.chdir(shared / "work")
         begun = time.monotonic()
-        daemons = start_slurm(shared / "slurm")
+        daemons = slurm.start(shared / "slurm", pathlib.Path(TOOL).parent / "interpose/preload/libmpistair.so")
         print(run("srun", "--version").strip(), " ".join(run("srun", "--mpi=list").split()), flush=True)
         for check in (check_ways, check_several, check_ends, lambda: check_dead_node(daemons)):
             check()
@@ -279,7 +223,8 @@ def main():
         print(f"skipped: {reason}")
         sys.exit(77)
     inner = [sys.executable, os.path.abspath(__file__), *sys.argv[1:5], "inner"]
-    sys.exit(subprocess.run(["timeout", "110", CLUSTER, "run", "-n", "4", "-m", "2", "-t", "--", *inner]).returncode)
+    bounded = ["setpriv", "--pdeathsig", "TERM", "timeout", "--foreground", "110"]  # by SIGTERM a cluster takes all away
+    sys.exit(subprocess.run([*bounded, CLUSTER, "run", "-n", "4", "-m", "2", "-t", "--", *inner]).returncode)
 
 
 main()

@@ -141,14 +141,15 @@ out:
     return result;
 }
 
-int trace_write(struct trace *trace, const char *path, bool calls, struct trace_summary *summary, struct error *error)
+int trace_write(struct trace *trace, const char *path, const char *unfinished, bool calls,
+                struct trace_summary *summary, struct error *error)
 {
     char *schema = read_schema(error);
     if (schema == NULL)
         return -1;
     struct output_file file;
     sqlite3 *database = NULL;
-    int result = output_file_open(&file, path, error);
+    int result = output_file_open_in(&file, path, unfinished, error);
     if (result == 0 && file.temporary == NULL) {
         output_file_discard(&file);
         result = error_set(error, "%s: not a regular file; give -o the name of a file", path);

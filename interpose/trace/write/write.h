@@ -13,9 +13,10 @@ struct trace_summary {
     char verdict[256];
 };
 
-/* Writes the database beside path and renames it. calls asks for rows in `call`. Returns 0, or -1 with the reason and
- * path as it was. */
-int trace_write(struct trace *trace, const char *path, bool calls, struct trace_summary *summary, struct error *error);
+/* Writes the database into the folder `unfinished` of the same file system, NULL: beside path, and renames it. calls
+ * asks for rows in `call`. Returns 0, or -1 with the reason and path as it was. */
+int trace_write(struct trace *trace, const char *path, const char *unfinished, bool calls,
+                struct trace_summary *summary, struct error *error);
 
 /* Prints a note on stderr if there is a file at path: what it is and holds, as "recorded 2026-01-31 12:00, 8 ranks, 3
  * predictions, 1 replay". when is "is replaced", or what else happens to it. */
