@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "interpose/import/dumpi.h"
 #include "interpose/import/import.h"
@@ -364,6 +365,11 @@ static int dumpi_open(struct dumpi_file *file, const char *path, struct error *e
     *file = (struct dumpi_file){.path = path, .stream = fopen(path, "rbe")};
     if (!file->stream)
         return error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
+    struct stat status;
+    if (fstat(fileno(file->stream), &status) == 0 && S_ISDIR(status.st_mode)) {
+        dumpi_close(file);
+        return error_set(error, "%s: a folder: expected the files of all ranks in it", path);
+    }
     off_t size = fseeko(file->stream, 0, SEEK_END) == 0 ? ftello(file->stream) : -1;
     int result = size < 0 ? error_set(error, "%s: cannot be read: %s", path, strerror(errno)) : 0;
     file->size = size < 0 ? 0 : (uint64_t)size;
