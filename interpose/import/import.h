@@ -69,6 +69,9 @@ struct spool_operation *import_post(struct import_process *process, const struct
                                     enum spool_direction direction, uint32_t communicator, int32_t peer, int32_t tag,
                                     uint64_t bytes, bool blocking);
 
+/* Says that the call posted another operation right before: the receive of MPI_Sendrecv. */
+void import_same_call(struct spool_operation *operation);
+
 /* Says when the call that posted it returned; completes a blocking operation. */
 void import_returned(struct spool_operation *operation, uint64_t end_ns);
 

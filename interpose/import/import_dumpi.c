@@ -865,11 +865,13 @@ static bool take_message(struct reader *reader, const struct import_call *call, 
     case FN_Sendrecv:
         post(reader, call, SPOOL_SEND, v, v[8], true);
         receive = post(reader, call, SPOOL_RECEIVE, v + 4, v[8], true);
+        import_same_call(receive);
         break;
     case FN_Sendrecv_replace: {
         const int64_t back[] = {v[0], v[1], v[4], v[5]};
         post(reader, call, SPOOL_SEND, v, v[6], true);
         receive = post(reader, call, SPOOL_RECEIVE, back, v[6], true);
+        import_same_call(receive);
         break;
     }
     case FN_Send_init:

@@ -389,6 +389,9 @@ static struct spool_operation *post(struct archive *archive, OTF2_TimeStamp time
     const struct import_call *call = call_at(archive, time, function);
     struct spool_operation *record = import_post(archive->process, call, direction, index_of(archive, comm),
                                                  peer_of(peer), tag_of(tag), bytes, blocking);
+    bool is_sendrecv = IS_ONE_OF(call->function, FN_Sendrecv, FN_Sendrecv_replace);
+    if (archive->in_call && is_sendrecv && direction == SPOOL_RECEIVE && archive->n_posted == 1)
+        import_same_call(record);
     if (archive->in_call && record)
         ARRAY_ADD(archive->posted, archive->n_posted, record);
     return record;

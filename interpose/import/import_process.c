@@ -195,6 +195,12 @@ struct spool_operation *import_post(struct import_process *process, const struct
     return record;
 }
 
+void import_same_call(struct spool_operation *operation)
+{
+    if (operation)
+        operation->flags |= SPOOL_SAME_CALL;
+}
+
 void import_returned(struct spool_operation *operation, uint64_t end_ns)
 {
     if (!operation)

@@ -2,7 +2,7 @@
 import struct
 
 MAGIC = 0xffaadd44554d5049
-NUMBERS = {"Send": 0, "Recv": 1, "Isend": 8, "Irecv": 12, "Wait": 13, "Waitall": 18, "Send_init": 26, "Recv_init": 30, "Start": 31, "Barrier": 52,
+NUMBERS = {"Send": 0, "Recv": 1, "Isend": 8, "Irecv": 12, "Wait": 13, "Waitall": 18, "Send_init": 26, "Recv_init": 30, "Start": 31, "Sendrecv": 33, "Barrier": 52,
            "Gather": 54, "Allreduce": 65, "Comm_size": 81, "Comm_rank": 82, "Comm_dup": 84, "Comm_split": 86, "Init": 124, "Finalize": 125}
 WORLD, ANY, BYTE, DOUBLE = 2, -1, 5, 14
 

@@ -360,6 +360,26 @@ class Import(unittest.TestCase):
         self.assertEqual(self.query("SELECT rank, peer, bytes, reason FROM unmatched ORDER BY post_ns"),
                          [(1, 3, 80, "partner_lost"), (1, None, 6, "partner_lost"), (1, None, 6, "proc_null")])
 
+    def test_sendrecv(self):
+        """One call posts two operations: of DUMPI, and of the archive that is exported of it."""
+        files = []
+        for rank in (0, 1):
+            files.append(dumpi_file.File(f"node{rank}"))
+            files[-1].call("Sendrecv", (dumpi_file.four(3) + dumpi_file.two(dumpi_file.BYTE) + dumpi_file.four(1 - rank, 7)) * 2 +
+                           dumpi_file.two(2) + dumpi_file.status((1 - rank, 7)))
+        done = self.import_dumpi([file.bytes() for file in files])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for form in "dumpi", "otf2":
+            self.assertEqual(self.query("SELECT src, dst, bytes, recv_function FROM message ORDER BY 1"),
+                             [(0, 1, 3, "MPI_Sendrecv"), (1, 0, 3, "MPI_Sendrecv")], form)
+            self.assertEqual(self.query("SELECT rank, function, end_ns - begin_ns FROM call ORDER BY 1"),
+                             [(0, "MPI_Sendrecv", 1000), (1, "MPI_Sendrecv", 1000)], form)
+            if form == "dumpi" and "otf2" not in os.environ.get("MPISTAIR_LACKS", "").split():
+                archive = self.folder / "archive"
+                for words in ["export", self.trace, "--to", "otf2", "-o", archive], ["import", archive / "traces.otf2", "-o", self.trace]:
+                    done = subprocess.run([MPISTAIR, *words], capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+
     def made_archive(self):
         """One of our own, of three messages."""
         self.assertEqual(self.call("x.goal", GOAL).returncode, 0)
