@@ -57,8 +57,8 @@ static void remove_archive(void)
     rmdir(scratch_path("x"));
 }
 
-/* Returns whether libotf2 comes to an end with an anchor: it believes the number of properties, which stands behind three
- * texts. Import ends such a try after seconds; here they would be most of the time. */
+/* Returns whether libotf2 comes to an end with an anchor: it believes the number of properties, which stands behind
+ * three texts. Import ends such a try after seconds; here they would be most of the time. */
 static bool has_few_properties(const uint8_t *anchor, size_t size)
 {
     enum { TEXTS_AT = 46, MOST = 1000 };
