@@ -6,13 +6,11 @@ import sys
 import time
 
 CONFIGURATION = """ClusterName=mpistair SlurmctldHost=node0 SlurmUser=root SlurmdUser=root MailProg=/bin/true
-    AuthType=auth/munge AuthInfo=socket={folder}/munge.socket CredType=cred/munge
+    AuthType=auth/munge AuthInfo=socket={folder}/munge.socket ProctrackType=proctrack/pgid TaskProlog={folder}/prolog
     StateSaveLocation={folder}/state SlurmctldPidFile={folder}/slurmctld.pid SlurmctldLogFile={folder}/slurmctld.log
-    SlurmdSpoolDir=/tmp/slurmd SlurmdPidFile=/tmp/slurmd.pid SlurmdLogFile={folder}/%n.log SlurmdParameters=config_overrides
-    ProctrackType=proctrack/pgid TaskPlugin=task/none TaskProlog={folder}/prolog JobAcctGatherType=jobacct_gather/none
-    AccountingStorageType=accounting_storage/none SelectType=select/cons_tres SelectTypeParameters=CR_CPU
-    SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0 ReturnToService=2 KillWait=5 SlurmdTimeout=5
-    MessageTimeout=5"""
+    SlurmdSpoolDir=/tmp/slurmd SlurmdPidFile=/tmp/slurmd.pid SlurmdLogFile={folder}/%n.log
+    SlurmdParameters=config_overrides SelectType=select/cons_tres SelectTypeParameters=CR_CPU ReturnToService=2
+    SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0 KillWait=5 SlurmdTimeout=5 MessageTimeout=5"""
 NODES = "NodeName=node[0-3] CPUs=2\nPartitionName=all Nodes=ALL Default=YES\n"
 PROLOG = """#!/bin/sh
 [ "${{RECORD_ALL:-0}}" = 0 ] || echo "export LD_PRELOAD={library}"

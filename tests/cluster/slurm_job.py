@@ -210,7 +210,11 @@ def main():
         os.chdir(shared / "work")
         begun = time.monotonic()
         daemons = slurm.start(shared / "slurm", pathlib.Path(TOOL).parent / "interpose/preload/libmpistair.so")
-        print(run("srun", "--version").strip(), " ".join(run("srun", "--mpi=list").split()), flush=True)
+        plugins = run("srun", "--mpi=list").split()
+        print(run("srun", "--version").strip(), " ".join(plugins), flush=True)
+        if not {"pmi2", "pmix"} <= set(plugins):
+            print("skipped: this Slurm lacks the plugin pmi2 or pmix")
+            sys.exit(77)
         for check in (check_ways, check_several, check_ends, lambda: check_dead_node(daemons)):
             check()
             print(f"after {time.monotonic() - begun:.1f} s", flush=True)
