@@ -124,7 +124,7 @@ struct output_name {
     bool is_given;       /* the user named it: a trace of that name is replaced */
 };
 
-enum { MOST_NUMBERS = 10000, ANNOUNCED_BYTES = 64 << 20 };
+enum { MOST_NUMBERS = 10000 };
 
 /* Returns the number of the batch system's job in which this process is; NULL: there is none. */
 static const char *batch_job(void)
@@ -537,17 +537,6 @@ static const char *unfinished_folder(const struct spool_folder *folder)
     return is_there && status.st_dev == above.st_dev ? folder->collected : NULL;
 }
 
-/* In a batch job an ingest of seconds may be cut short by SIGKILL: so the hint comes before it. */
-static void announce_ingest(const char *const *folders, size_t n_folders, const char *output)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < n_folders; i++)
-        bytes += spool_folder_bytes(folders[i]);
-    if (batch_job() != NULL && bytes >= ANNOUNCED_BYTES)
-        inform("makes the trace of %.0f MB; if that is cut short, it is made by: mpistair ingest %s%s%s -o %s",
-               (double)bytes * 1e-6, folders[0], n_folders > 1 ? " " : "", n_folders > 1 ? folders[1] : "", output);
-}
-
 /* Makes traces of all runs in the folders. Returns the exit code. */
 static int ingest_runs(const char *const *folders, size_t n_folders, struct run_keys *keys,
                        const struct output_name *output, const struct spool_folder *folder,
@@ -611,8 +600,6 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     if (keys.n == 0)
         code = fail("%s: no spool in it can be read", folder->path);
     if (code == EXIT_DONE && wanted)
-        announce_ingest(folders, n_folders, output->path);
-    if (code == EXIT_DONE && wanted)
         code = ingest_runs(folders, n_folders, &keys, output, folder, options);
     else if (code == EXIT_DONE)
         print_ingest_commands(folders, n_folders, &keys, output, options->machine);
@@ -668,6 +655,9 @@ int cmd_run(int argc, char **argv)
                          .output = output.path,
                          .ending = batch_job() != NULL ? end_with_batch_job : NULL,
                          .folder = &folder};
+    if (batch_job() != NULL) /* SIGKILL may follow SIGTERM before this process can say anything */
+        inform("records into %s%s; if the job is killed, the trace is made by: mpistair ingest %s -o %s", folder.path,
+               strcmp(folder.collected, folder.path) != 0 ? " of each node" : "", folder.path, output.path);
     set_ingest_hint(&folder, output.path);
     handle_fatal_signals(); /* the job takes them while it runs; one at its end is ours */
     int status = launch(&job, &error);

@@ -200,19 +200,6 @@ size_t spool_folder_count(const char *path)
     return walk(path, is_spool);
 }
 
-uint64_t spool_folder_bytes(const char *path)
-{
-    uint64_t bytes = 0;
-    DIR *stream = opendir(path);
-    struct stat status;
-    for (struct dirent *entry; stream != NULL && (entry = readdir(stream)) != NULL;)
-        if (name_ends_with(entry->d_name, SPOOL_SUFFIX) && fstatat(dirfd(stream), entry->d_name, &status, 0) == 0)
-            bytes += (uint64_t)status.st_size;
-    if (stream != NULL)
-        closedir(stream);
-    return bytes;
-}
-
 /* Renames a claimed folder to the first free PATH.1, PATH.2, ... and gives it back. Returns 0, or -1 with the reason.
  */
 static int move_aside(struct claim *claim, const char *path, struct error *error)

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
 #include "interpose/spool/event.h"
@@ -40,9 +39,6 @@ bool spool_folder_is_taken(const char *output);
 
 /* Returns how many spools lie in a folder; 0 where there is no such folder. */
 size_t spool_folder_count(const char *path);
-
-/* Returns how many bytes they have. */
-uint64_t spool_folder_bytes(const char *path);
 
 /* Reads the header of a file in a folder; false where that is no spool. */
 bool spool_folder_read_header(const char *path, const char *name, struct spool_header *header);

@@ -21,7 +21,7 @@ import slurm
 from slurm import fail, on, run, wait_for
 
 CLUSTER, TOOL, APPS, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:5])
-HINT = re.compile(r"mpistair: ended before the trace was made; the spools are in (\S+?)( of each node)?, it is made by: "
+HINT = re.compile(r"mpistair: records into (\S+?)( of each node)?; if the job is killed, the trace is made by: "
                   r"(mpistair ingest (\S+) -o (\S+))\n")
 OWN_COUNT = re.compile(r"rank=(\d+) (MPI_\w+) calls=(\d+) bytes=(\d+)")
 
@@ -154,7 +154,7 @@ def check_ends():
     run(*command)
     expect_cut("cancelled.db", "scancel")
     expect_cut("steps.db", "scancel of the steps")
-    expect(files("steps.db?*") + HINT.findall(said("steps")), [], "scancel of the steps: the trace is made")
+    expect(files("steps.db?*"), [], "scancel of the steps: the trace is made")
     late = start("late")
     wait_for("80 MB of spools", lambda: sum(map(os.path.getsize, files("late.db.spool/*.mpispool"))) > 80e6)
     run("scancel", "--signal=TERM", late)
@@ -162,8 +162,7 @@ def check_ends():
     run("scancel", late)
     wait_for_end(late)
     expect(files("late.db*"), ["late.db.spool"], "scancel during ingest: no trace, nothing beside the spools")
-    command = re.search(r"mpistair: makes the trace of .* MB; if that is cut short, it is made by: mpistair (.*)\n", said("late"))[1]
-    run(TOOL, *command.split())
+    run(*expect_hint("late", "scancel during ingest")[1])
     expect_cut("late.db", "scancel during ingest")
     expect(files("late.db.spool/unfinished-*"), [], "scancel during ingest: no temporary file after the next one")
     wait_for("requeue", lambda: "JobState=PENDING" in run("scontrol", "show", "job", again))
@@ -171,7 +170,7 @@ def check_ends():
     wait_for_end(again)
     expect_trace("again.db", said("again"), 2, "requeued")
     moved = "/tmp/again held an earlier run: it is now /tmp/again.1" in said("again")
-    expect((len(HINT.findall(said("again"))), moved), (1, True), "requeue: the spools of the first try are kept")
+    expect((len(HINT.findall(said("again"))), moved), (2, True), "requeue: the spools of the first try are kept")
     run(*on(2), f"{TOOL} ingest /tmp/again.1 -o {os.getcwd()}/first.db")
     expect_cut("first.db", "requeue")
 

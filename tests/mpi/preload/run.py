@@ -240,8 +240,8 @@ def check_signals():
         pass
     process.send_signal(signal.SIGTERM)
     said = [line for line in process.communicate(timeout=50)[1].splitlines() if line.startswith("mpistair: ")]
-    expect(process.returncode == 128 + signal.SIGTERM and len(said) == 1 and said[0].startswith("mpistair: ended before the trace was made"),
-           f"SIGTERM in a batch job: one line: {said}")
+    expect(process.returncode == 128 + signal.SIGTERM and len(said) == 2 and said[1].startswith("mpistair: ended before the trace was made"),
+           f"SIGTERM in a batch job: a line at the start, one at the end: {said}")
     expect([name for name in folder() if name.startswith("killed.db")] == ["killed.db.spool"], "the spools stay, and nothing else")
     subprocess.run([mpistair, *said[0].split("by: mpistair ")[1].split()], check=True, stderr=subprocess.DEVNULL)
     expect(messages("killed.db") == 200, "its command makes the trace")
