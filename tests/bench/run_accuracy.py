@@ -2,7 +2,7 @@
 
 usage: run_accuracy.py same|other MPISTAIR FOLDER_OF_APPS [--cluster SCRIPT] [--mpi MPI:MPIEXEC ...] [--seconds S] [--only WORD]
                        [--length N] [--keep FOLDER] [--ranks N,...] [--bind core] [--table FILE] [--cluster-mpi MPI] [--rate RATE]
-                       [--preload LIBRARY] [--laws]
+                       [--preload LIBRARY ...] [--laws]
 
 `same`: records programs twice (tests/apps steps, halo; LAMMPS, GROMACS and HPCC where they are installed, packages lammps,
 gromacs, hpcc) with 2 and 4 ranks on this node, and over the cluster of namespaces at 400 Mbit/s, and replays each trace on a
@@ -12,8 +12,9 @@ beside those of --buffers memory. The programs take some seconds; with --length 
 first touch of the transport's memory. With --keep the tables and traces stay in FOLDER, to be replayed by another build.
 --ranks: other numbers of ranks on this node (0: none), of every MPI, bound as --bind says. --table: a table instead of a
 calibration on this node. --laws: a line more a program, T11 of the time inside messages by each law (`mpistair predict`).
---cluster-mpi mpich: the cluster with MPICH over UCX's TCP, a rank a node, since its ranks spin, and with the library of
---preload (tests/apps/closing.c). --rate: that of the links (400mbit; none).
+--cluster-mpi mpich: the cluster with MPICH over UCX's TCP, a rank a node, and with the libraries of --preload: its ranks spin,
+which keeps the kernel's part of TCP off the processors (tests/apps/yield.c), and end not always (tests/apps/closing.c). Another
+MPICH comes by LD_LIBRARY_PATH. --rate: that of the links (400mbit; none).
 `other`: predicts from a trace what is measured afterwards: 100 Mbit/s from 400 and the other way, round-robin from block
 places, one rank's computation doubled; eager limit 4 KiB to 64 KiB. It prints the predicted and the measured change.
 
@@ -149,7 +150,7 @@ def cluster_place():
         with cluster(OPTIONS.rate) as prefix:
             yield Place("cluster 4", "openmpi", "mpiexec.openmpi", 4, prefix, law="flow")
     else:
-        ENVIRONMENT.update(UCX_TLS="tcp,self", LD_PRELOAD=OPTIONS.preload or "")
+        ENVIRONMENT.update(UCX_TLS="tcp,self", LD_PRELOAD=":".join(OPTIONS.preload))
         with cluster(OPTIONS.rate, 1) as prefix:
             yield Place("mpich nodes", "mpich", "mpiexec.mpich", 2, prefix, law="flow")
 
@@ -309,7 +310,7 @@ def main():
     parser.add_argument("--table", type=os.path.abspath)
     parser.add_argument("--cluster-mpi", choices=["openmpi", "mpich"], default="openmpi")
     parser.add_argument("--rate", default="400mbit")
-    parser.add_argument("--preload", type=os.path.abspath)
+    parser.add_argument("--preload", type=os.path.abspath, action="append", default=[])
     parser.add_argument("--laws", action="store_true")
     OPTIONS = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors")
