@@ -16,6 +16,6 @@ trap 'rm -rf "$TMPDIR"' EXIT
 trap 'exit 1' HUP INT TERM
 export FUZZ_READER="$reader" TMPDIR UBSAN_OPTIONS="${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}"
 set --
-[ ! -e "seeds/$reader.dict" ] || set -- "-dict=seeds/$reader.dict"
+[ ! -s "seeds/$reader.dict" ] || set -- "-dict=seeds/$reader.dict"
 "$fuzzer" corpus "seeds/$reader" "$source_root/tests/fuzz/corpus/$reader" -max_total_time="${FUZZ_SECONDS:-60}" \
     -rss_limit_mb=1500 -timeout=60 -max_len=8192 -entropic=0 -print_final_stats=1 "$@"
