@@ -7,8 +7,6 @@ Two hosts of tests/cluster of one rank each, joined by relay.c. Through it witho
 programs are recorded once (tests/apps steps halo, wavefront and master_worker, and the CG of halo.c; LAMMPS, else GROMACS or
 irregular, as installed). `predict --add-latency` tells the run times with 10, 20, 50 and 100 us; then the programs run with
 these delays, and with none, in turns. Times are those of the recorder, so that start and end of the launcher are not in them.
-A run whose ranks waited for processors for 5 % of it is taken again, up to four times in the first five minutes; the table says
-how long they did.
 Last comes the other way: the latency at which `predict --tolerance latency` says that a run is 5 % longer, and how much longer the
 run with it was. Collectives are modelled. First of all a ping-pong tells what the relay makes of its delays.
 
@@ -26,14 +24,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import application_list
 
 DELAYS_US = [10, 20, 50, 100]
-# A run is taken again where its ranks waited for processors for a larger share than QUIET, in the first seconds of all.
-TRIES, QUIET, TRIES_S = 4, 0.05, 300
-BEGIN_S = time.monotonic()
 OPTIONS = None
 
 
@@ -67,41 +61,25 @@ def predict(trace, *options):
                           "--json", *options))
 
 
-def look(trace):
-    """Its run time, s, and the largest share of a rank's time for which it waited for a processor."""
-    rows = run(OPTIONS.mpistair, "query", trace, "SELECT max(end_ns) - min(begin_ns), max(1.0 * wait_ns / (end_ns - begin_ns)) "
-               "FROM process", "--format", "csv")
-    time_ns, waited = rows.split()[-1].split(",")
-    return float(time_ns) * 1e-9, float(waited)
-
-
-def record_quiet(prefix, trace, program):
-    """Of some tries the first one that nobody else disturbed, else the one that was disturbed least; what look() says of it."""
-    best = None
-    for number in range(TRIES):
-        tried = look(record(prefix, f"try-{number}.db", program))
-        if best is None or tried[1] < best[1]:
-            best = tried
-            os.replace(f"try-{number}.db", trace)
-        if tried[1] < QUIET or time.monotonic() - BEGIN_S > TRIES_S:
-            break
-    return best
+def measured_s(trace):
+    rows = run(OPTIONS.mpistair, "query", trace, "SELECT max(end_ns) - min(begin_ns) FROM process", "--format", "csv")
+    return float(rows.split()[-1]) * 1e-9
 
 
 def programs():
     steps = f"{OPTIONS.apps}/steps-openmpi"
-    yield "halo", [steps, "halo", "-n", 1000, "-b", 8000, "-c", 300]
-    yield "wavefront", [steps, "wavefront", "-n", 1000, "-b", 2000, "-c", 200]
-    yield "master_worker", [steps, "master_worker", "-n", 1000, "-b", 8000, "-c", 300]
+    yield "halo", [steps, "halo", "-n", 2000, "-b", 8000, "-c", 300]
+    yield "wavefront", [steps, "wavefront", "-n", 2000, "-b", 2000, "-c", 200]
+    yield "master_worker", [steps, "master_worker", "-n", 2000, "-b", 8000, "-c", 300]
     yield "cg", [f"{OPTIONS.apps}/halo-openmpi", "--points", 100000]
     if shutil.which("lmp"):
         yield "LAMMPS", ["lmp", "-in", pathlib.Path(__file__).resolve().parent / "../mpi/jobs/melt.in", "-log", "none",
-                         "-var", "steps", 100]
+                         "-var", "steps", 150]
     elif shutil.which("gmx_mpi"):
         application_list.box_of_water(pathlib.Path(), 2000)
         yield "GROMACS", ["gmx_mpi", "-quiet", "mdrun", "-ntomp", "1", "-s", "md.tpr"]
     else:
-        yield "irregular", [steps, "irregular", "-n", 1000, "-b", 30000]
+        yield "irregular", [steps, "irregular", "-n", 2000, "-b", 30000]
 
 
 def percent(share):
@@ -123,8 +101,7 @@ def main():
         run(*prefix, OPTIONS.mpistair, "calibrate", "--seconds", OPTIONS.seconds, "-o", "here.tbl", "--name", "here", "--",
             OPTIONS.mpiexec, "-n", 2, limit_s=300 + OPTIONS.seconds)
         for name, program in all_programs.items():
-            traces[name] = f"{name}.db"
-            record_quiet(prefix, traces[name], program)
+            traces[name] = record(prefix, f"{name}.db", program)
     at_once_us = one_way_us(0)
     print(f"half a round trip of MPI: {at_once_us:.1f} us at once;", ", ".join(
         f"{one_way_us(delay_us) - at_once_us:+.1f} us with {delay_us} us" for delay_us in DELAYS_US), flush=True)
@@ -133,37 +110,32 @@ def main():
         for delay_us in [0, *DELAYS_US]:
             with hosts(delay_us) as prefix:
                 for name, program in all_programs.items():
-                    times[name, delay_us].append(record_quiet(prefix, "run.db", program))
-    print("| program | delay, us | measured, s (spread) | waited | longer | predicted, s | longer | error |\n| --- | --- | --- | --- "
-          "| --- | --- | --- | --- |")
+                    times[name, delay_us].append(measured_s(record(prefix, "run.db", program)))
+    print("| program | delay, us | measured, s (spread) | longer | predicted, s | longer | error |\n| --- | --- | --- | --- | --- "
+          "| --- | --- |")
     errors = []
     for name, trace in traces.items():
         before = None
         for delay_us in [0, *DELAYS_US]:
             found = predict(trace, *(["--add-latency", f"{delay_us}us"] if delay_us else []))
             predicted_s = found["what_if" if delay_us else "run"]["predicted_s"]
-            all_s, waited = zip(*times[name, delay_us])
-            real_s = statistics.median(all_s)
+            real_s = statistics.median(times[name, delay_us])
             before = before or (real_s, predicted_s)
             error = predicted_s / real_s - 1
             errors += [(abs(error), name, delay_us)] if delay_us else []
-            print(f"| {name} | {delay_us} | {real_s:.3f} ({100 * (max(all_s) - min(all_s)) / real_s:.1f} %) | "
-                  f"{100 * statistics.median(waited):.1f} % | {percent(real_s / before[0] - 1)} | {predicted_s:.3f} | "
+            spread = (max(times[name, delay_us]) - min(times[name, delay_us])) / real_s
+            print(f"| {name} | {delay_us} | {real_s:.3f} ({100 * spread:.1f} %) | {percent(real_s / before[0] - 1)} | {predicted_s:.3f} | "
                   f"{percent(predicted_s / before[1] - 1)} | {percent(error)} |", flush=True)
     print(f"\nerror of the run time with a delay: median {100 * statistics.median(e for e, *_ in errors):.1f} %, worst "
           f"{100 * max(errors)[0]:.1f} % ({max(errors)[1]}, {max(errors)[2]} us), of {len(errors)}\n")
-    waits = [waited for found in times.values() for _, waited in found]
-    n_disturbed = sum(waited >= QUIET for waited in waits)
-    print(f"{n_disturbed} of {len(waits)} runs waited for processors for {100 * QUIET:.0f} % of their time or longer"
-          f"{': the machine was not quiet, and this table says nothing of the model' if 4 * n_disturbed > len(waits) else ''}\n")
     print("| program | 1 % longer by | 5 % | 10 % | measured with that of 5 % |\n| --- | --- | --- | --- | --- |")
     for name, rows in tolerances.items():
         told_us = [1e6 * row["added_s"] if row["added_s"] else None for row in rows]
         longer = "-"
         if told_us[1] is not None:
             with hosts(round(told_us[1], 1)) as prefix:
-                runs = [record_quiet(prefix, "run.db", all_programs[name]) for _ in range(OPTIONS.runs)]
-            longer = percent(statistics.median(s for s, _ in runs) / statistics.median(s for s, _ in times[name, 0]) - 1)
+                runs = [measured_s(record(prefix, "run.db", all_programs[name])) for _ in range(OPTIONS.runs)]
+            longer = percent(statistics.median(runs) / statistics.median(times[name, 0]) - 1)
         words = [f"{value:.1f} us" if value is not None else "-" for value in told_us]
         print(f"| {name} | {' | '.join(words)} | {longer} |", flush=True)
 
