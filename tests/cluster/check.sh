@@ -144,10 +144,15 @@ expect "names and addresses reach the other hosts" "$("$cluster" run -d "$TMPDIR
 expect "slots" "$(grep -c 'slots=2' "$TMPDIR/kept/hostfile")" 3
 "$cluster" down -d "$TMPDIR/kept" || fail "down"
 expect_soon "nothing is left by down" no_namespace_holds
-expect "with -t a /tmp for each host, the folder on all" "$("$cluster" run -n 2 -t -- sh -c '
-    touch /tmp/mine
-    cd "${OMPI_MCA_plm_rsh_agent%/*}" && touch ours
-    ./rsh node1 "ls ours; ls /tmp/mine 2>/dev/null || echo none"' | tr '\n' ' ')" "ours none "
+case $cluster in
+/tmp/*) ;; # no host would see the script
+*)
+    expect "with -t a /tmp for each host, the folder on all" "$("$cluster" run -n 2 -t -- sh -c '
+        touch /tmp/mine
+        cd "${OMPI_MCA_plm_rsh_agent%/*}" && touch ours
+        ./rsh node1 "ls ours; ls /tmp/mine 2>/dev/null || echo none"' | tr '\n' ' ')" "ours none "
+    ;;
+esac
 
 # Prints whether a cluster sees what another has in its memory: their processes the same numbers and
 # their hosts the same names, of which Open MPI makes those of its files.
