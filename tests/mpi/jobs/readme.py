@@ -104,6 +104,9 @@ def main():
     commands, fenced = blocks(text)
     job.expect_equal(sorted(fenced), ["python", "sh", "text"], "languages of fenced blocks")
     environment = prepare(test)
+    (test.folder / "traces").mkdir()
+    for ranks in 1, 2:
+        test.must([test.mpistair, "run", "-o", f"traces/{ranks}.db", "--", *test.launch()[:-1], str(ranks), test.program("halo")])
     n_run, not_run = 0, set()
     for command in commands:
         first, *more = command.split()
