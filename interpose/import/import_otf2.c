@@ -309,8 +309,9 @@ static uint32_t index_of(struct archive *archive, OTF2_CommRef id)
 static uint64_t ns_of(struct archive *archive, OTF2_TimeStamp time)
 {
     uint64_t ticks = time > archive->start_ticks ? time - archive->start_ticks : 0;
-    uint64_t ns = (uint64_t)((double)ticks * (1e9 / (double)archive->ticks_per_s));
-    ns = ns < UINT64_C(1) << 57 ? ns : UINT64_C(1) << 57;
+    uint64_t most_ns = UINT64_C(1) << 57;
+    double exact_ns = (double)ticks * (1e9 / (double)archive->ticks_per_s);
+    uint64_t ns = exact_ns < (double)most_ns ? (uint64_t)exact_ns : most_ns;
     archive->last_ns = ns > archive->last_ns ? ns : archive->last_ns;
     return ns;
 }
