@@ -3,12 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <otf2/otf2.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "interpose/import/import.h"
@@ -16,6 +14,7 @@
 #include "share/base/map.h"
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
+#include "share/base/trial.h"
 
 enum { MOST_RANKS = 1 << 16, ANCHOR_SECONDS = 5 };
 
@@ -724,24 +723,11 @@ static int check_files(const char *anchor, struct error *error)
     return result;
 }
 
-/* True if libotf2 comes to an end with the anchor. It trusts the counts in there: a damaged one keeps it busy for
- * minutes. So another process opens it first. */
-static bool ends(const char *path)
+/* Comes to an end with most anchors. libotf2 trusts the counts in there: a damaged one keeps it busy for minutes. */
+static bool ends(const void *path)
 {
-    pid_t child = fork();
-    int status = 0;
-    if (child == 0) {
-        static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
-        for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
-            signal(deadly[i], SIG_DFL);
-        alarm(ANCHOR_SECONDS);
-        OTF2_Reader_Open(path);
-        _exit(0);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    return child < 0 || WIFEXITED(status);
+    OTF2_Reader_Open(path);
+    return true;
 }
 
 int import_otf2(const char *path, struct import_run *run, struct error *error)
@@ -752,8 +738,9 @@ int import_otf2(const char *path, struct import_run *run, struct error *error)
     snprintf(archive.file, sizeof archive.file, "%s", path);
     OTF2_Error_RegisterCallback(keep_error, &archive);
     OTF2_Reader *reader = NULL;
-    int result =
-        ends(path) ? 0 : error_set(error, "%s: expected an anchor: libotf2 does not come to an end with it", path);
+    int result = trial_run(ends, path, ANCHOR_SECONDS, 0) != 0
+                     ? 0
+                     : error_set(error, "%s: expected an anchor: libotf2 does not come to an end with it", path);
     if (result == 0 && (reader = OTF2_Reader_Open(path)) == NULL)
         result = archive.failed ? -1 : error_set(error, "%s: no OTF2 archive that can be read", path);
     static char format[512];

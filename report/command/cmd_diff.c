@@ -53,13 +53,17 @@ static int take_fail_above(void *context, const char *text)
     return wrong_usage("diff", "--fail-above '%s': expected a percentage from 0 on, such as 5%%", text);
 }
 
-static int take_launches(void *context, const char *text)
+int take_launches(const char *command, const char *text, struct comparison_options *options)
 {
-    struct diff_options *options = context;
-    if (parse_percent(text, &options->comparison.floor) != 0)
-        return wrong_usage("diff", "--launches '%s': expected a percentage from 0 on, such as 5%%", text);
-    options->comparison.floor_call = 2 * options->comparison.floor;
+    if (parse_percent(text, &options->floor) != 0)
+        return wrong_usage(command, "--launches '%s': expected a percentage from 0 on, such as 5%%", text);
+    options->floor_call = 2 * options->floor;
     return 0;
+}
+
+static int take_diff_launches(void *context, const char *text)
+{
+    return take_launches("diff", text, &((struct diff_options *)context)->comparison);
 }
 
 /* Divides the words into both sides; a word of one control character stands for "--", which options_read() drops. */
@@ -96,7 +100,7 @@ static int parse_diff(int argc, char **argv, struct diff_options *options)
         {0, "launches", "PERCENT",
          "difference between two launches of one job: this share of computation (default: 5%), twice that share of "
          "time in calls",
-         .take = take_launches, .words = WORDS_NONE},
+         .take = take_diff_launches, .words = WORDS_NONE},
         {'f', "format", "text|csv|json|html", "text is the default; csv and json: every row; html: one page",
          .choice = &options->format},
         {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},

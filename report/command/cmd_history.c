@@ -62,10 +62,7 @@ struct history {
 static int take_history_launches(void *context, const char *text)
 {
     struct history *history = context;
-    if (parse_percent(text, &history->launches.floor) != 0)
-        return wrong_usage("history", "--launches '%s': expected a percentage from 0 on, such as 2%%", text);
-    history->launches.floor_call = 2 * history->launches.floor;
-    return 0;
+    return take_launches("history", text, &history->launches);
 }
 
 static int take_slower(void *context, const char *text)

@@ -52,6 +52,10 @@ void close_trace(struct open_trace *trace);
 /* Reads "5%", "5 %" or "5" as 0.05. Returns 0, or -1 for anything else. */
 int parse_percent(const char *text, double *share);
 
+struct comparison_options;
+/* Takes --launches of a command: the noise between launches. Returns 0, or the exit code, printed. */
+int take_launches(const char *command, const char *text, struct comparison_options *options);
+
 struct profile;
 /* Opens traces and reads their profiles (report/compare/comparison.h); where one has not all calls, all by their
  * totals. Returns an exit code, as open_trace. */

@@ -3,19 +3,14 @@
  * place of a process as a whole is where it ran most. A placement by hand replaces all of this. */
 #include "interpose/trace/gather/place.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <hwloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "interpose/trace/gather/spools.h"
 #include "share/base/memory.h"
+#include "share/base/trial.h"
 
 enum { PROCESSORS_LIMIT = 1 << 15, TOPOLOGY_READ_SECONDS = 10, TOPOLOGY_READ_BYTES = 1 << 28 };
 
@@ -50,45 +45,18 @@ static hwloc_topology_t load_topology(const char *text)
     return NULL;
 }
 
-/* Lets the process grow by so much and no more. */
-static void limit_memory(size_t bytes)
-{
-    size_t pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file == NULL || fscanf(file, "%zu", &pages) != 1)
-        _exit(1);
-    fclose(file);
-    rlim_t limit = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + bytes;
-    if (setrlimit(RLIMIT_AS, &(struct rlimit){limit, limit}) != 0)
-        _exit(1);
-}
-
 /* True if hwloc can read the text. hwloc trusts its own files: a damaged one ends the process, fills the memory or
- * keeps it busy. So another process reads it first. */
-static bool is_topology(const char *text)
+ * keeps it busy. */
+static bool is_topology(const void *text)
 {
-    pid_t child = fork();
-    int status = 0;
-    if (child == 0) {
-        static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
-        for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
-            signal(deadly[i], SIG_DFL);
-        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        dup2(nowhere, STDERR_FILENO);
-        alarm(TOPOLOGY_READ_SECONDS);
-        limit_memory(TOPOLOGY_READ_BYTES);
-        _exit(load_topology(text) != NULL ? 0 : 1);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return load_topology(text) != NULL;
 }
 
 /* Reads the places of all processors from the text, which it takes over and frees in the end. */
 static void read_places(struct trace_node *node, char *text)
 {
-    hwloc_topology_t topology = is_topology(text) ? load_topology(text) : NULL;
+    bool is_sound = trial_run(is_topology, text, TOPOLOGY_READ_SECONDS, TOPOLOGY_READ_BYTES) == 1;
+    hwloc_topology_t topology = is_sound ? load_topology(text) : NULL;
     if (topology == NULL) {
         fprintf(stderr, "mpistair: the topology of host '%s' cannot be read; its sockets are not known\n", node->host);
         free(text);
