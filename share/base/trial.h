@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /* Lets another process attempt it, without a word to stderr, for that many seconds and with so many bytes more of
- * memory (0: no limit). Returns 1 if the attempt returned true, 0 if it returned false or did not return, -1 if there is
- * no other process. */
+ * memory (0: no limit). Returns 1 if the attempt returned true, 0 if it returned false or did not return, -1 if there
+ * is no other process. */
 int trial_run(bool (*attempt)(const void *argument), const void *argument, unsigned seconds, size_t bytes);
 
 #endif
