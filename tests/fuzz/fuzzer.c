@@ -14,7 +14,6 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-const char *__lsan_default_suppressions(void);
 
 /* These are names for glibc's own functions. */
 void *__libc_malloc(size_t bytes);
@@ -79,13 +78,6 @@ static void nothing(void *context)
 static void keep_no_input(void)
 {
     __sanitizer_set_death_callback(NULL);
-}
-
-/* What libotf2 leaves behind of an archive that it refuses is its own, in functions without names. What our callbacks
- * keep is not seen either, as libotf2 is on their stack. */
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libopen-trace-format2";
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
