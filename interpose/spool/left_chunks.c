@@ -10,8 +10,17 @@
 
 /* Many short bursts say more of a run than a few long ones: while fewer than MANY_BURSTS stay, they are shortened
  * first, down to 0.1 s / 2^SHORT_CUT, which still is many steps of a program that makes so many calls, and as long as
- * one takes LONG_BURST chunks or more, of which those at its ends are kept for a part. */
-enum { MOST_LEVEL = SPOOL_NO_BURSTS - 1, MOST_CUT = 10, MANY_BURSTS = 64, SHORT_CUT = 6, LONG_BURST = 3 };
+ * one takes LONG_BURST chunks or more, of which those at its ends are kept for a part. A single one may fall on a
+ * moment in which a rank stands still, so FEW_BURSTS stay, down to 0.1 s / 2^FEW_CUT. */
+enum {
+    MOST_LEVEL = SPOOL_NO_BURSTS - 1,
+    MOST_CUT = 10,
+    MANY_BURSTS = 64,
+    FEW_BURSTS = 2,
+    FEW_CUT = 4,
+    SHORT_CUT = 6,
+    LONG_BURST = 3
+};
 
 /* Returns whether something may still be stored into a record, or read from it. The end of a record is stored last. */
 static int is_open(uint8_t *record)
@@ -210,9 +219,10 @@ static int left_keep_less(struct left_chunks *chunks, const struct left_found *f
     if (found->stay == 0)
         return 0;
     int64_t bursts = found->last - found->first + 1;
+    int64_t stay_above = floor_div(found->last, 2) + floor_div(-found->first, 2) + 1;
     int can_cut = found->is_cuttable && header->burst_cut < MOST_CUT;
-    int cuts_first =
-        can_cut && header->burst_cut < SHORT_CUT && bursts < MANY_BURSTS && found->stay >= bursts * LONG_BURST;
+    int cuts_first = can_cut && header->burst_cut < SHORT_CUT && bursts < MANY_BURSTS &&
+                     (found->stay >= bursts * LONG_BURST || (stay_above < FEW_BURSTS && header->burst_cut < FEW_CUT));
     if (found->first < found->last && level < MOST_LEVEL && !cuts_first)
         __atomic_store_n(&header->burst_level, level + 1, __ATOMIC_RELAXED);
     else if (can_cut)

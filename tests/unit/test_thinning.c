@@ -364,6 +364,45 @@ static void random_programs_keep_all(void **state)
     assert_true(raised && cut);
 }
 
+enum { STALL_CHUNKS = 9, STALLED_RECORDS = 400000, STALL_AT = 20 };
+
+/* A process that stands still for 0.3 s, whenever it does, has records in a burst that stays: a single burst may be as
+ * long as that moment. */
+static void standing_still_leaves_records(void **state)
+{
+    (void)state;
+    random_state = 1;
+    for (uint64_t at = 0; at < STALL_AT; at++) {
+        struct spool_writer *writer = begin(STALL_CHUNKS, 0);
+        struct spool_lane *lane = spool_lane_acquire(writer);
+        writer->header->burst_offset_ns = (SPOOL_BURST_NS << 20) - SPOOL_BURST_NS - (int64_t)now_ns;
+        uint64_t begin_ns = now_ns, stall_ns = begin_ns + at * 20000000;
+        uint64_t *at_ns = calloc(STALLED_RECORDS, sizeof *at_ns);
+        assert_non_null(at_ns);
+        for (size_t i = 0; i < STALLED_RECORDS; i++) {
+            struct model none = {.n = 0};
+            now_ns += 4000;
+            if (stall_ns != 0 && now_ns > stall_ns) {
+                now_ns += UINT64_C(300000000);
+                stall_ns = 0;
+            }
+            at_ns[i] = now_ns;
+            store_operation(&none, lane, 0);
+            free(none.stored);
+        }
+        size_t stay = 0;
+        for (size_t i = 0; i < STALLED_RECORDS; i++)
+            stay += (size_t)is_in_burst(writer->header, at_ns[i]);
+        spool_writer_close(writer);
+        if (stay == 0)
+            fail_msg("stood still after %u ms: no record is in a burst that stays", (unsigned)at * 20);
+        free(at_ns);
+        munmap(writer->header, SPOOL_HEADER_BYTES);
+        free(writer);
+        unlink(path);
+    }
+}
+
 /* Record i of a process that will be killed: all of it follows from i. */
 static void fill_simple(struct spool_operation *operation, uint64_t i)
 {
@@ -495,6 +534,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(random_programs_keep_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(standing_still_leaves_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(totals_hold_when_the_process_is_killed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
