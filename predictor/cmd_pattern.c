@@ -14,7 +14,7 @@
 #include "interpose/database/database.h"
 #include "predictor/generate/pattern_make.h"
 #include "predictor/pattern/pattern.h"
-#include "predictor/replay/replay_pattern.h"
+#include "predictor/replay/rounds.h"
 #include "share/base/error.h"
 #include "share/base/terminal.h"
 #include "share/base/json.h"
@@ -419,8 +419,8 @@ static int take_round(const struct pattern_options *options, struct pattern *pat
     sqlite3 *database = NULL;
     if (database_open(options->trace, false, &database, error) != 0)
         return -1;
-    int result = replay_pattern(database, options->trace, options->round_kind_given, (int64_t)options->round_kind,
-                                pattern, placement, error);
+    int result = round_take(database, options->trace, options->round_kind_given, (int64_t)options->round_kind, pattern,
+                            placement, error);
     sqlite3_close(database);
     return result;
 }

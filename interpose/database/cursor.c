@@ -66,6 +66,16 @@ int cursor_close(struct cursor *rows)
     return rows->result;
 }
 
+int cursor_numbers(sqlite3 *database, const char *path, const char *sql, int64_t *numbers, int n, struct error *error)
+{
+    struct cursor rows;
+    cursor_open(&rows, database, path, sql, error);
+    bool found = cursor_next(&rows);
+    for (int i = 0; i < n; i++)
+        numbers[i] = found ? cursor_integer(&rows, i) : 0;
+    return cursor_close(&rows);
+}
+
 int64_t cursor_integer(struct cursor *rows, int column)
 {
     return sqlite3_column_int64(rows->statement, column);

@@ -48,6 +48,9 @@ void cursor_bind(struct cursor *rows, const char *letters, ...);
 bool cursor_next(struct cursor *rows);
 int cursor_close(struct cursor *rows);
 
+/* Reads the n numbers of a query's first row; 0 for NULL, and where it has no row. Returns 0, or -1 with the reason. */
+int cursor_numbers(sqlite3 *database, const char *path, const char *sql, int64_t *numbers, int n, struct error *error);
+
 /* Returns 0 for NULL. */
 int64_t cursor_integer(struct cursor *rows, int column);
 /* Returns NaN for NULL. */

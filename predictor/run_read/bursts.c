@@ -8,12 +8,9 @@
 /* Checks that there are such rows at all. */
 static int check_detail(struct reading *reading)
 {
-    struct cursor rows;
-    int64_t none = 0;
-    cursor_open(&rows, reading->database, reading->path, "SELECT detail = 'none' FROM run", reading->error);
-    if (cursor_next(&rows))
-        none = cursor_integer(&rows, 0);
-    if (cursor_close(&rows) != 0)
+    int64_t none;
+    if (cursor_numbers(reading->database, reading->path, "SELECT detail = 'none' FROM run", &none, 1, reading->error) !=
+        0)
         return -1;
     return none == 0
                ? 0

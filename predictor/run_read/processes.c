@@ -47,11 +47,8 @@ static int read_process(struct reading *reading, struct cursor *rows, size_t ran
 static int read_ranks(struct reading *reading)
 {
     struct cursor rows;
-    int64_t n = 0;
-    cursor_open(&rows, reading->database, reading->path, "SELECT count(*) FROM process", reading->error);
-    if (cursor_next(&rows))
-        n = cursor_integer(&rows, 0);
-    if (cursor_close(&rows) != 0)
+    int64_t n;
+    if (cursor_numbers(reading->database, reading->path, "SELECT count(*) FROM process", &n, 1, reading->error) != 0)
         return -1;
     if (n == 0 || n > MAX_RANKS)
         return error_set(reading->error, "%s: process: %lld ranks; expected 1 to %d", reading->path, (long long)n,

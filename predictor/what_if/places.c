@@ -14,11 +14,9 @@
 
 static int places_init(sqlite3 *database, const char *path, struct recorded_places *places, struct error *error)
 {
-    struct cursor rows;
+    int64_t n;
     *places = (struct recorded_places){0};
-    cursor_open(&rows, database, path, "SELECT world_size FROM run", error);
-    int64_t n = cursor_next(&rows) ? cursor_integer(&rows, 0) : 0;
-    if (cursor_close(&rows) != 0)
+    if (cursor_numbers(database, path, "SELECT world_size FROM run", &n, 1, error) != 0)
         return -1;
     if (n < 1 || n > INT32_MAX)
         return error_set(error, "%s: run.world_size is %lld, expected 1 to %d", path, (long long)n, INT32_MAX);
@@ -84,6 +82,14 @@ void recorded_places_release(struct recorded_places *places)
     *places = (struct recorded_places){0};
 }
 
+void places_note_sockets(size_t n)
+{
+    if (n > 0)
+        inform("note: the socket of %zu ranks is not known and was taken as socket 0 of their node; --placement L.csv "
+               "says it",
+               n);
+}
+
 /* Reads where the ranks of a trace were: all of them must be known. */
 static int read_recorded_places(const char *path, sqlite3 *database, struct placement *placement, struct error *error)
 {
@@ -101,11 +107,7 @@ static int read_recorded_places(const char *path, sqlite3 *database, struct plac
     }
     if (result == 0) {
         placement_copy(placement, &places.placement);
-        if (sockets > 0)
-            fprintf(stderr,
-                    "mpistair: note: the socket of %zu ranks is not known and was taken as socket 0 of their node; "
-                    "--placement L.csv says it\n",
-                    sockets);
+        places_note_sockets(sockets);
     }
     recorded_places_release(&places);
     return result;

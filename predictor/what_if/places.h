@@ -18,6 +18,8 @@ int recorded_places_read(sqlite3 *database, const char *path, struct recorded_pl
 /* Takes them from a placement given by hand, which must have the ranks of the run. */
 int recorded_places_given(sqlite3 *database, const char *path, const struct placement *given,
                           struct recorded_places *places, struct error *error);
+/* Says on stderr of how many ranks the socket is not known. */
+void places_note_sockets(size_t n);
 void recorded_places_release(struct recorded_places *places);
 
 /* Reads the file `given`, which must have the ranks of the trace; NULL: the recorded places, which must be known. Says
