@@ -436,7 +436,7 @@ static void note_taus(const struct finegrain_notes *notes, const char *level, co
         strcat(list, quantity);
     }
     if (list[0] != '\0')
-        fprintf(stderr, "mpistair: note: the table of '%s' lacks %s at %s; tau was taken\n", name, list, level);
+        inform("note: the table of '%s' lacks %s at %s; tau was taken", name, list, level);
 }
 
 /* Says on stderr which rows the table lacks, and what was taken in their place. */
@@ -446,18 +446,14 @@ static void show_notes(const struct finegrain_rows *rows, const struct finegrain
     const char *level = level_text(options->level);
     note_taus(notes, level, name);
     if (notes->tau_thread_missing)
-        fprintf(stderr, "mpistair: note: the table of '%s' lacks tau_thread; threads cost each other nothing\n", name);
+        inform("note: the table of '%s' lacks tau_thread; threads cost each other nothing", name);
     if (notes->queue_missing)
-        fprintf(stderr,
-                "mpistair: note: the table of '%s' lacks queue_step and gamma; the search of queues costs nothing\n",
-                name);
+        inform("note: the table of '%s' lacks queue_step and gamma; the search of queues costs nothing", name);
     if (notes->is_late)
-        fprintf(stderr,
-                "mpistair: note: the MPI of the table of '%s' moves partitions only when the last one is ready\n",
-                name);
+        inform("note: the MPI of the table of '%s' moves partitions only when the last one is ready", name);
     if (notes->extrapolated)
-        fprintf(stderr, "mpistair: note: the table of '%s' has no bw of %u at %s; that of the nearest n was taken\n",
-                name, options->ppn, level);
+        inform("note: the table of '%s' has no bw of %u at %s; that of the nearest n was taken", name, options->ppn,
+               level);
 }
 
 static int print_finegrain(const struct finegrain_rows *rows, const struct finegrain_options *options,

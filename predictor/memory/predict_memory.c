@@ -552,11 +552,8 @@ static int show_mapes(FILE *stream, const struct memory_job *job, struct error *
     struct memory_mapes mapes;
     memory_mapes_compute(&job->model, &job->samples, &job->choice, &mapes);
     if (job->choice.n_left_out > 0)
-        fprintf(
-            stderr,
-            "mpistair: note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were "
-            "left out\n",
-            job->choice.n_left_out, job->options->samples, job->machine.name);
+        inform("note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were left out",
+               job->choice.n_left_out, job->options->samples, job->machine.name);
     if (job->format == FORMAT_CSV || job->format == FORMAT_JSON)
         return memory_mapes_show_rows(stream, &mapes, job->machine.name, job->format == FORMAT_CSV, error);
     return memory_mapes_show_text(stream, &mapes, job->machine.name);
@@ -592,10 +589,9 @@ static int answer(struct memory_job *job, struct error *error)
     if (memory_model_read(&job->machine, &job->model, error) != 0 || choose(job, error) != 0)
         return -1;
     if (job->model.cpu_copy)
-        fprintf(stderr,
-                "mpistair: note: the table of '%s' was measured with messages that a processor copied (cpu-copy): it "
-                "applies only to messages within a node\n",
-                job->machine.name);
+        inform("note: the table of '%s' was measured with messages that a processor copied (cpu-copy): it applies only "
+               "to messages within a node",
+               job->machine.name);
     if (options->plot != NULL && plot(&job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
         return -1;
     return options->plot != NULL && strcmp(options->plot, "-") == 0 ? 0 : print_memory(job, error);

@@ -136,13 +136,12 @@ struct model_choice {
     const struct model *model;
     const struct model_term *terms[MAX_TERMS];
     size_t n_terms;
-    char name[64]; /* as given: "staircase+queue" */
+    bool topology, computing; /* one of its terms takes links from a topology, asks which cores compute */
+    char name[64];            /* as given: "staircase+queue" */
 };
 
 /* Chooses by a name as given to --model. Returns 0, or -1 if there is no such model or term, or a term comes twice. */
 int model_choose(const char *name, struct model_choice *choice);
-/* Says whether one of its terms asks which cores compute. */
-bool model_choice_computing(const struct model_choice *choice);
 /* Predicts as model_predict does, with the terms. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,
@@ -155,9 +154,6 @@ void prediction_init(struct prediction *prediction, size_t n_ranks);
 void prediction_clear(struct prediction *prediction);
 int prediction_sum(struct prediction *prediction, struct error *error);
 void prediction_release(struct prediction *prediction);
-
-/* Says whether a term of the choice takes the load of links from a topology. */
-bool model_choice_topology(const struct model_choice *choice);
 
 /* Holds prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between,
  * "" if nothing does. It is written into text and returned. */

@@ -54,20 +54,6 @@ static int no_model(const char *name, size_t length)
     return wrong_usage("predict", "--model: no model '%s': expected %sor all, or MODEL+TERM", wanted, known);
 }
 
-static int add_model(struct predict_options *options, const char *name)
-{
-    struct model_choice choice;
-    if (model_choose(name, &choice) != 0)
-        return no_model(name, strlen(name));
-    for (size_t i = 0; i < options->n_models; i++)
-        if (strcmp(options->models[i].name, name) == 0)
-            return 0;
-    if (options->n_models == MAX_MODELS)
-        return wrong_usage("predict", "--model: more than %d models", MAX_MODELS);
-    options->models[options->n_models++] = choice;
-    return 0;
-}
-
 /* Says whether models are asked for: those of a pattern, or of rounds; else laws of the whole run. */
 static bool takes_models(const struct predict_options *options)
 {
@@ -81,49 +67,53 @@ bool predict_options_story(const struct predict_options *options)
            (run->what_if.asked || run->sensitivity || run->interval || run->tolerance != TOLERANCE_NONE);
 }
 
-static int add_law(struct predict_options *options, const char *name)
+/* Adds a model, or a law, that may be there already. */
+static int add_choice(struct predict_options *options, const char *name, bool models)
 {
-    struct run_law_choice choice;
+    struct run_law_choice law;
     struct model_choice model;
     struct error error;
-    if (run_law_choose(name, &choice, &error) != 0)
+    bool is_model = model_choose(name, &model) == 0;
+    if (models && !is_model)
+        return no_model(name, strlen(name));
+    if (!models && run_law_choose(name, &law, &error) != 0)
         return wrong_usage("predict", "--model: %s%s", error.text,
-                           model_choose(name, &model) == 0 ? "; it is a model of rounds: --rounds" : "");
+                           is_model ? "; it is a model of rounds: --rounds" : "");
+    for (size_t i = 0; i < options->n_models; i++)
+        if (strcmp(options->models[i].name, name) == 0)
+            return 0;
     for (size_t i = 0; i < options->n_laws; i++)
         if (strcmp(options->laws[i].name, name) == 0)
             return 0;
-    if (options->n_laws == MAX_LAWS)
-        return wrong_usage("predict", "--model: more than %d laws", MAX_LAWS);
-    options->laws[options->n_laws++] = choice;
+    if ((models ? options->n_models : options->n_laws) == MAX_MODELS)
+        return wrong_usage("predict", "--model: more than %d %s", MAX_MODELS, models ? "models" : "laws");
+    if (models)
+        options->models[options->n_models++] = model;
+    else
+        options->laws[options->n_laws++] = law;
     return 0;
-}
-
-static int add_all(struct predict_options *options, bool models)
-{
-    int code = 0;
-    for (size_t i = 0; code == 0 && models && model_table[i] != NULL; i++)
-        code = add_model(options, model_table[i]->name);
-    for (size_t law = 0; code == 0 && !models && law < LAW_COUNT; law++)
-        code = add_law(options, run_law_table[law].name);
-    return code;
 }
 
 /* Adds the models or laws of a list, names with commas between; all is one. */
 static int add_list(struct predict_options *options, const char *list, bool models)
 {
-    for (const char *at = list;; at++) {
+    int code = 0;
+    for (const char *at = list; code == 0; at++) {
         char name[sizeof options->models[0].name] = "";
         size_t length = strcspn(at, ",");
         if (length >= sizeof name)
             return models ? no_model(at, length) : wrong_usage("predict", "--model: no law '%.40s...'", at);
         memcpy(name, at, length);
-        int code = strcmp(name, "all") == 0 ? add_all(options, models)
-                   : models                 ? add_model(options, name)
-                                            : add_law(options, name);
+        bool all = strcmp(name, "all") == 0;
+        for (size_t i = 0; all && code == 0 && (models ? model_table[i] != NULL : i < LAW_COUNT); i++)
+            code = add_choice(options, models ? model_table[i]->name : run_law_table[i].name, models);
+        if (!all)
+            code = add_choice(options, name, models);
         at += length;
-        if (code != 0 || *at == '\0')
-            return code;
+        if (*at == '\0')
+            break;
     }
+    return code;
 }
 
 /* Keeps a list until it is known what it is for. */
@@ -152,24 +142,6 @@ static int choose_models(struct predict_options *options)
     if (code == 0 && story)
         options->run.law = options->laws[0];
     return code;
-}
-
-static bool topology_unused(const struct predict_options *options)
-{
-    bool used = options->topology == NULL;
-    for (size_t m = 0; m < options->n_models; m++)
-        used = used || model_choice_topology(&options->models[m]);
-    for (size_t i = 0; i < options->n_laws; i++)
-        used = used || (options->laws[i].terms & RUN_TERM_CONTENTION) != 0;
-    return !used;
-}
-
-static bool repetitions_unused(const struct predict_options *options)
-{
-    bool used = options->model.repetitions == 0;
-    for (size_t m = 0; m < options->n_models; m++)
-        used = used || options->models[m].model->repeats;
-    return !used;
 }
 
 /* Returns the option that asks for what a machine's table alone tells; NULL where none does. */
@@ -233,7 +205,7 @@ bool predict_options_computing(const struct predict_options *options)
 {
     bool asks = false;
     for (size_t m = 0; m < options->n_models; m++)
-        asks = asks || model_choice_computing(&options->models[m]);
+        asks = asks || options->models[m].computing;
     return asks;
 }
 
@@ -282,6 +254,13 @@ static int check_whole_run(struct predict_options *options, bool latency)
 
 static int check_predict_options(struct predict_options *options, int n_arguments)
 {
+    bool routed = false, repeats = false;
+    for (size_t m = 0; m < options->n_models; m++) {
+        routed = routed || options->models[m].topology;
+        repeats = repeats || options->models[m].model->repeats;
+    }
+    for (size_t i = 0; i < options->n_laws; i++)
+        routed = routed || (options->laws[i].terms & RUN_TERM_CONTENTION) != 0;
     if (options->pattern == NULL && options->run.trace == NULL)
         return wrong_usage("predict", "expected a trace, or --pattern P.csv with --placement L.csv");
     if (options->pattern != NULL && options->run.trace != NULL)
@@ -295,9 +274,9 @@ static int check_predict_options(struct predict_options *options, int n_argument
         return wrong_usage("predict", "--pattern requires --machine NAME|FILE");
     if (options->rounds && options->run.trace == NULL)
         return wrong_usage("predict", "--rounds requires a trace");
-    if (topology_unused(options))
+    if (options->topology != NULL && !routed)
         return wrong_usage("predict", "--topology requires a model with +contention, such as staircase+contention");
-    if (repetitions_unused(options))
+    if (options->model.repetitions > 0 && !repeats)
         return wrong_usage("predict", "--repetitions requires --model flow or flow-window");
     return check_computing(options);
 }

@@ -9,7 +9,7 @@
 #include "predictor/run/laws/run_choice.h"
 #include "predictor/options/run_options.h"
 
-enum { MAX_LAWS = 32, MAX_LISTS = 16, MAX_REPETITIONS = 1000 };
+enum { MAX_LISTS = 16, MAX_REPETITIONS = 1000 };
 
 struct predict_options {
     struct run_options run; /* the first member, since rows of run_options.h take their values here; trace NULL: a
@@ -18,7 +18,7 @@ struct predict_options {
     const char *topology;   /* as given, or NULL; model.topology and run.topology are set by who reads it */
     struct model_choice models[MAX_MODELS]; /* of a pattern, or of the rounds of a trace */
     size_t n_models;
-    struct run_law_choice laws[MAX_LAWS]; /* of the whole run of a trace */
+    struct run_law_choice laws[MAX_MODELS]; /* of the whole run of a trace */
     size_t n_laws;
     const char *lists[MAX_LISTS]; /* of --model, as given */
     size_t n_lists;

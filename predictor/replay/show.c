@@ -103,7 +103,7 @@ static struct json *time_json(const struct models_run *run, size_t model, size_t
         json_set(row, "low_s", json_finite(p->low_s[rank]));
         json_set(row, "high_s", json_finite(p->high_s[rank]));
     }
-    if (csv ? predict_options_computing(run->options) : model_choice_computing(choice))
+    if (csv ? predict_options_computing(run->options) : choice->computing)
         json_set(row, "compute_slowdown", json_finite(prediction_compute_slowdown(&p->memory, rank)));
     return row;
 }

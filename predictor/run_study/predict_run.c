@@ -292,7 +292,7 @@ int predict_run(const struct predict_options *options, struct error *error)
 {
     struct law_runs runs = {.options = options, .run = options->run};
     struct output_file output;
-    size_t order[MAX_LAWS + 1];
+    size_t order[MAX_MODELS + 1];
     sqlite3 *database = NULL;
     int code = database_open(options->run.trace, true, &database, error);
     if (code == 0)

@@ -58,7 +58,7 @@ static void store_story(const struct run_options *options, const struct run_stud
         run_store(database, study, &error);
     sqlite3_close(database);
     if (error.text[0] != '\0')
-        fprintf(stderr, "mpistair: note: the replay is shown, but not stored: %s\n", error.text);
+        inform("note: the replay is shown, but not stored: %s", error.text);
 }
 
 /* Says that what was asked for changes nothing, what was left out, and where a format has no words for it that what is
@@ -68,27 +68,22 @@ static void note_study(const struct run_study *study)
     const struct simulation_result *result = &study->before.result;
     bool memory = (study->options->law.terms & RUN_TERM_MEMORY) != 0;
     if (study->in_memory)
-        fprintf(stderr,
-                "mpistair: note: the buffers of %zu messages are taken to be in memory; --buffers recorded finds out, "
-                "which takes three times as long\n",
-                study->program.n_messages);
+        inform("note: the buffers of %zu messages are taken to be in memory; --buffers recorded finds out, which takes "
+               "three times as long",
+               study->program.n_messages);
     if (study->options->buffers == BUFFERS_CACHED && study->n_cached == 0 && study->program.n_messages > 0)
-        fprintf(stderr,
-                "mpistair: note: --buffers cached changes no message: '%s' has no rows bw_cached and cached_bytes for "
-                "them; 'mpistair calibrate' measures these\n",
-                study->before.machine.name);
+        inform("note: --buffers cached changes no message: '%s' has no rows bw_cached and cached_bytes for them; "
+               "'mpistair calibrate' measures these",
+               study->before.machine.name);
     if (study->options->format == FORMAT_CSV && !run_study_predicts(study))
-        fprintf(stderr, "mpistair: note: %s\n", run_copied(study));
+        inform("note: %s", run_copied(study));
     if (memory && result->n_contending == 0 && study->program.n_messages > 0)
-        fprintf(
-            stderr,
-            "mpistair: note: +memory changes no message of the program: the memory_... rows of '%s' are for messages "
-            "between nodes, which a NIC writes, and none of them has bytes\n",
-            study->before.machine.name);
+        inform("note: +memory changes no message of the program: the memory_... rows of '%s' are for messages between "
+               "nodes, which a NIC writes, and none of them has bytes",
+               study->before.machine.name);
     if (memory && result->n_small > 0)
-        fprintf(stderr,
-                "mpistair: note: +memory: outside the calibrated range: %zu of %zu messages are smaller than 1 MB\n",
-                result->n_small, result->n_contending);
+        inform("note: +memory: outside the calibrated range: %zu of %zu messages are smaller than 1 MB",
+               result->n_small, result->n_contending);
 }
 
 static int replay_and_show(const struct run_options *options, sqlite3 *database, struct error *error)

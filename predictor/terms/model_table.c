@@ -44,22 +44,22 @@ struct model_options model_options_of_kind(const struct model_options *options, 
     return of_kind;
 }
 
-static const struct model_term *find_term(const char *name, size_t length)
+/* Adds the term of that name. Returns -1 if there is none, or it is there already. */
+static int add_term(struct model_choice *choice, const char *name, size_t length)
 {
-    for (size_t i = 0; term_table[i] != NULL; i++)
-        if (strlen(term_table[i]->name) == length && memcmp(term_table[i]->name, name, length) == 0)
-            return term_table[i];
-    return NULL;
-}
-
-static int add_term(struct model_choice *choice, const struct model_term *term)
-{
-    if (term == NULL || choice->n_terms == MAX_TERMS)
-        return -1;
+    size_t number = 0;
+    while (term_table[number] != NULL &&
+           (strlen(term_table[number]->name) != length || memcmp(term_table[number]->name, name, length) != 0))
+        number++;
+    const struct model_term *term = term_table[number];
     for (size_t i = 0; i < choice->n_terms; i++)
         if (choice->terms[i] == term)
             return -1;
+    if (term == NULL)
+        return -1;
     choice->terms[choice->n_terms++] = term;
+    choice->topology = choice->topology || term->topology;
+    choice->computing = choice->computing || term->computing;
     return 0;
 }
 
@@ -75,20 +75,12 @@ int model_choose(const char *name, struct model_choice *choice)
         return -1;
     for (const char *at = name + length; *at == '+'; at += 1 + length) {
         length = strcspn(at + 1, "+");
-        if (add_term(&chosen, find_term(at + 1, length)) != 0)
+        if (add_term(&chosen, at + 1, length) != 0)
             return -1;
     }
     strcpy(chosen.name, name);
     *choice = chosen;
     return 0;
-}
-
-bool model_choice_computing(const struct model_choice *choice)
-{
-    for (size_t i = 0; i < choice->n_terms; i++)
-        if (choice->terms[i]->computing)
-            return true;
-    return false;
 }
 
 int model_predict(const struct model *model, const struct pattern *pattern, const struct placement *placement,
@@ -117,14 +109,6 @@ int model_choice_predict(const struct model_choice *choice, const struct pattern
     return choice->n_terms > 0 ? prediction_sum(prediction, error) : 0;
 }
 
-bool model_choice_topology(const struct model_choice *choice)
-{
-    bool asks = false;
-    for (size_t i = 0; i < choice->n_terms; i++)
-        asks = asks || choice->terms[i]->topology;
-    return asks;
-}
-
 /* Appends a word; the longest options that there are take 120 of 160 bytes. */
 static void append_word(struct model_options_text *text, const char *prefix, const char *word)
 {
@@ -140,7 +124,7 @@ const char *model_options_text(const struct model_choice *choice, const struct m
 {
     static const char *const sides[] = {"", "latency=out", "latency=max"};
     const char *side = choice->model->latency_side ? sides[options->latency] : "";
-    bool routed = options->topology != NULL && model_choice_topology(choice);
+    bool routed = options->topology != NULL && choice->topology;
     char repetitions[40] = "";
     if (options->repetitions > 0 && choice->model->repeats)
         snprintf(repetitions, sizeof repetitions, "repetitions=%zu", options->repetitions);
@@ -154,24 +138,22 @@ const char *model_options_text(const struct model_choice *choice, const struct m
 void model_choice_note(const struct model_choice *model, const struct machine *machine, size_t extrapolated)
 {
     if (extrapolated > 0)
-        fprintf(stderr,
-                "mpistair: note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were "
-                "taken, or n BW(1) where it has that and injection limits alone\n",
-                model->name, extrapolated, machine->name);
+        inform(
+            "note: %s: %zu bandwidths lie beyond the ends of the table of '%s'; its end values were taken, or n BW(1) "
+            "where it has that and injection limits alone",
+            model->name, extrapolated, machine->name);
 }
 
 void model_choice_note_memory(const struct model_choice *model, const struct machine *machine,
                               const struct prediction_memory *memory)
 {
-    if (!model_choice_computing(model))
+    if (!model->computing)
         return;
     if (memory->n_messages == 0 && memory->n_other > 0)
-        fprintf(
-            stderr,
-            "mpistair: note: %s: nothing changes: the memory_... rows of '%s' are for messages between nodes, which "
-            "a NIC writes, and all messages are within a node\n",
-            model->name, machine->name);
+        inform("note: %s: nothing changes: the memory_... rows of '%s' are for messages between nodes, which a NIC "
+               "writes, and all messages are within a node",
+               model->name, machine->name);
     if (memory->n_small > 0)
-        fprintf(stderr, "mpistair: note: %s: outside the calibrated range: %zu of %zu messages are smaller than 1 MB\n",
-                model->name, memory->n_small, memory->n_messages);
+        inform("note: %s: outside the calibrated range: %zu of %zu messages are smaller than 1 MB", model->name,
+               memory->n_small, memory->n_messages);
 }
