@@ -4,14 +4,15 @@
  *     steps KIND [-n STEPS] [-b BYTES] [-c US] [-j PERCENT] [-x RANK:FACTOR]
  *
  * KIND is halo (a ring of neighbours, nonblocking, a sum over all ranks each step), wavefront (blocking, from rank to
- * rank), double_buffer (the exchange of a step goes on while it computes), master_worker (rank 0 hands out work), or
- * irregular (partners and sizes change from step to step). Each step computes US of processor time, more or less by up
+ * rank), double_buffer (the exchange of a step goes on while it computes), master_worker (rank 0 hands out work),
+ * irregular (partners and sizes change from step to step), or sums_ahead (double_buffer with a nonblocking sum). Each step computes US of processor time, more or less by up
  * to PERCENT, as the rank and the step want; rank RANK computes FACTOR times as long.
  *
  * Computation spends processor time, so that it takes longer where ranks share a core, as real computation does. */
 #include <getopt.h>
 #include <math.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,16 +81,29 @@ static void wavefront(int rank, int size)
     }
 }
 
-static void double_buffer(int rank, int size)
+static void exchange_ahead(int rank, int size, bool sums)
 {
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     for (int step = 0; step < options.steps; step++) {
-        MPI_Request requests[2];
+        MPI_Request requests[3];
+        double sum, own = rank;
         MPI_Irecv(buffers[step % 2], options.bytes, MPI_CHAR, left, 1, MPI_COMM_WORLD, &requests[0]);
         MPI_Isend(buffers[2 + (step + 1) % 2], options.bytes, MPI_CHAR, right, 1, MPI_COMM_WORLD, &requests[1]);
+        if (sums)
+            MPI_Iallreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[2]);
         compute(rank, step);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(sums ? 3 : 2, requests, MPI_STATUSES_IGNORE);
     }
+}
+
+static void double_buffer(int rank, int size)
+{
+    exchange_ahead(rank, size, false);
+}
+
+static void sums_ahead(int rank, int size)
+{
+    exchange_ahead(rank, size, true);
 }
 
 static void master_worker(int rank, int size)
@@ -167,10 +181,11 @@ int main(int argc, char **argv)
                  {"wavefront", wavefront},
                  {"double_buffer", double_buffer},
                  {"master_worker", master_worker},
-                 {"irregular", irregular}};
+                 {"irregular", irregular},
+                 {"sums_ahead", sums_ahead}};
     MPI_Init(&argc, &argv);
     if (argc < 2)
-        app_fail("usage: steps KIND ...; KIND: halo, wavefront, double_buffer, master_worker, irregular");
+        app_fail("usage: steps KIND ...; KIND: halo, wavefront, double_buffer, master_worker, irregular, sums_ahead");
     const char *name = argv[1];
     read_options(argc - 1, argv + 1);
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
@@ -179,7 +194,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         run = strcmp(name, kinds[i].name) == 0 ? kinds[i].run : run;
     if (run == NULL)
-        app_fail("%s: expected halo, wavefront, double_buffer, master_worker or irregular", name);
+        app_fail("%s: expected halo, wavefront, double_buffer, master_worker, irregular or sums_ahead", name);
     MPI_Barrier(MPI_COMM_WORLD);
     double begin_s = MPI_Wtime();
     run(app_rank(), app_size());
