@@ -292,12 +292,6 @@ static int finegrain_rows_make(const struct machine *machine, const struct fineg
     return result;
 }
 
-static void finegrain_rows_release(struct finegrain_rows *rows)
-{
-    free(rows->rows);
-    *rows = (struct finegrain_rows){0};
-}
-
 /* Returns the row of the interface with the fewest parts whose speed-up is within half a percentage point of the
  * largest, and above 0 where that is; NULL where the interface has none. */
 static const struct finegrain_row *finegrain_rows_best(const struct finegrain_rows *rows, enum finegrain_interface by)
@@ -339,12 +333,10 @@ static void finegrain_text_rows(struct text_table *table, const struct finegrain
         const struct finegrain_row *row = &rows->rows[i];
         text_table_text(table, finegrain_interface_name[row->by]);
         text_table_cell(table, "%u", row->parts);
-        text_table_cell(table, "%.3f", row->bsp_s * 1e6);
-        text_table_cell(table, "%.3f", row->fine_s * 1e6);
-        text_table_cell(table, "%.3f", row->speedup_percent);
-        text_table_cell(table, "%.3f", row->low_percent);
-        text_table_cell(table, "%.3f", row->high_percent);
-        text_table_cell(table, "%.3f", row->bound_percent);
+        const double values[] = {row->bsp_s * 1e6, row->fine_s * 1e6, row->speedup_percent,
+                                 row->low_percent, row->high_percent, row->bound_percent};
+        for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
+            text_table_cell(table, "%.3f", values[k]);
     }
 }
 
@@ -367,8 +359,8 @@ static void text_advice(FILE *stream, const struct finegrain_rows *rows, enum fi
 }
 
 /* Prints text, behind the rows for each interface the best number of parts and that from which it loses. */
-static int finegrain_show_text(FILE *stream, const struct finegrain_rows *rows, const struct finegrain_options *options,
-                               const char *name)
+static void finegrain_show_text(FILE *stream, const struct finegrain_rows *rows,
+                                const struct finegrain_options *options, const char *name)
 {
     struct text_table *table = text_table_new();
     fprintf(stream, "machine %s: to %u peers at %s, %llu B to each, by %u threads that compute %g ms, arrivals %s\n",
@@ -381,7 +373,6 @@ static int finegrain_show_text(FILE *stream, const struct finegrain_rows *rows, 
     fprintf(stream,
             "bound: no interface gains more with so many parts, and with any number none gains more than %.2f %%\n",
             rows->n_rows > 0 ? rows->rows[0].limit_percent : 0);
-    return 0;
 }
 
 static struct json *finegrain_row_object(const struct finegrain_row *row)
@@ -391,15 +382,6 @@ static struct json *finegrain_row_object(const struct finegrain_row *row)
                      json_finite(row->fine_s), "speedup_percent", json_finite(row->speedup_percent), "low_percent",
                      json_finite(row->low_percent), "high_percent", json_finite(row->high_percent), "bound_percent",
                      json_finite(row->bound_percent));
-}
-
-/* Prints a row for each interface and number of parts. */
-static int finegrain_show_csv(FILE *stream, const struct finegrain_rows *rows)
-{
-    struct json_rows lines = {.stream = stream, .csv = true};
-    for (size_t i = 0; i < rows->n_rows; i++)
-        json_rows_add(&lines, finegrain_row_object(&rows->rows[i]));
-    return 0;
 }
 
 /* Prints an object: limit_percent, rows with the keys of CSV, and interfaces with best_parts and loses_from_parts. */
@@ -461,19 +443,17 @@ static int print_finegrain(const struct finegrain_rows *rows, const struct fineg
                            struct error *error)
 {
     struct output_file output;
-    int result;
+    int result = 0;
     if (output_file_open(&output, path, error) != 0)
         return -1;
-    if (format == FORMAT_CSV)
-        result = finegrain_show_csv(output.stream, rows);
-    else if (format == FORMAT_JSON)
+    struct json_rows lines = {.stream = output.stream, .csv = true};
+    for (size_t i = 0; format == FORMAT_CSV && i < rows->n_rows; i++)
+        json_rows_add(&lines, finegrain_row_object(&rows->rows[i]));
+    if (format == FORMAT_JSON)
         result = finegrain_show_json(output.stream, rows, error);
-    else
-        result = finegrain_show_text(output.stream, rows, options, machine->name);
-    if (result == 0)
-        return output_file_commit(&output, error);
-    output_file_discard(&output);
-    return -1;
+    else if (format == FORMAT_TEXT)
+        finegrain_show_text(output.stream, rows, options, machine->name);
+    return output_file_end(&output, result, error);
 }
 
 int finegrain_run(const struct finegrain_options *options, const char *machine_name, uint64_t seed,
@@ -495,7 +475,7 @@ int finegrain_run(const struct finegrain_options *options, const char *machine_n
             show_notes(&rows, options, machine.name);
             result = print_finegrain(&rows, options, &machine, format, output, &error);
         }
-        finegrain_rows_release(&rows);
+        free(rows.rows);
         machine_release(&machine);
     }
     arrivals_close(arrivals);

@@ -259,36 +259,23 @@ static int find_copies(const struct machine *machine, const struct gpu_problem *
     return 0;
 }
 
-static int find_messages(const struct machine *machine, const struct gpu_problem *problem, struct gpu_costs *costs,
-                         struct error *error)
+/* Finds what messages of a level cost while one process a GPU sends, and while all do. split_s_per_byte NULL: while one
+ * process of all does, as parts are handed to those of the own socket. */
+static int find_messages(const struct machine *machine, enum level level, const struct gpu_problem *problem,
+                         struct machine_protocols *protocols, double *tau_s, double *s_per_byte,
+                         double *split_s_per_byte, struct gpu_costs *costs, struct error *error)
 {
-    if (machine_protocols(machine, problem->level, &costs->protocols, error) != 0)
+    if (machine_protocols(machine, level, protocols, error) != 0)
         return -1;
-    for (size_t i = 0; i < costs->protocols.n; i++) {
-        enum machine_protocol p = costs->protocols.protocol[i];
-        bool beyond = false; /* of a protocol without R_N, which is no news */
-        bool *extrapolated = i + 1 == costs->protocols.n ? &costs->extrapolated : &beyond;
-        if (machine_tau_s(machine, problem->level, p, &costs->tau_s[p], error) != 0 ||
-            share_of(machine, problem->level, p, "bw", "injection", problem->gpus, extrapolated, &costs->s_per_byte[p],
-                     &costs->cpu_limited_from, error) != 0 ||
-            share_of(machine, problem->level, p, "bw", "injection", problem->ppn, extrapolated,
-                     &costs->split_s_per_byte[p], NULL, error) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Finds what it costs to hand parts to processes of the own socket. */
-static int find_near(const struct machine *machine, struct gpu_costs *costs, struct error *error)
-{
-    if (machine_protocols(machine, LEVEL_INTRA_SOCKET, &costs->near_protocols, error) != 0)
-        return -1;
-    for (size_t i = 0; i < costs->near_protocols.n; i++) {
-        enum machine_protocol p = costs->near_protocols.protocol[i];
-        bool beyond = false;
-        if (machine_tau_s(machine, LEVEL_INTRA_SOCKET, p, &costs->near_tau_s[p], error) != 0 ||
-            share_of(machine, LEVEL_INTRA_SOCKET, p, "bw", "injection", 1, &beyond, &costs->near_s_per_byte[p], NULL,
-                     error) != 0)
+    for (size_t i = 0; i < protocols->n; i++) {
+        enum machine_protocol p = protocols->protocol[i];
+        bool splits = split_s_per_byte != NULL, beyond = false; /* of a protocol without R_N, which is no news */
+        bool *extrapolated = splits && i + 1 == protocols->n ? &costs->extrapolated : &beyond;
+        if (machine_tau_s(machine, level, p, &tau_s[p], error) != 0 ||
+            share_of(machine, level, p, "bw", "injection", splits ? problem->gpus : 1, extrapolated, &s_per_byte[p],
+                     splits ? &costs->cpu_limited_from : NULL, error) != 0 ||
+            (splits && share_of(machine, level, p, "bw", "injection", problem->ppn, extrapolated, &split_s_per_byte[p],
+                                NULL, error) != 0))
             return -1;
     }
     return 0;
@@ -299,9 +286,13 @@ void gpu_costs_find(const struct machine *machine, const struct gpu_problem *pro
     struct error error;
     *costs = (struct gpu_costs){0};
     costs->available[GPU_DIRECT] = find_direct(machine, problem, costs, &costs->reason[GPU_DIRECT]) == 0;
-    if (find_copies(machine, problem, costs, &error) == 0 && find_messages(machine, problem, costs, &error) == 0) {
+    if (find_copies(machine, problem, costs, &error) == 0 &&
+        find_messages(machine, problem->level, problem, &costs->protocols, costs->tau_s, costs->s_per_byte,
+                      costs->split_s_per_byte, costs, &error) == 0) {
         costs->available[GPU_3_STEP] = costs->available[GPU_DUPLICATE_POINTER] = true;
-        costs->available[GPU_EXTRA_MESSAGE] = find_near(machine, costs, &costs->reason[GPU_EXTRA_MESSAGE]) == 0;
+        costs->available[GPU_EXTRA_MESSAGE] =
+            find_messages(machine, LEVEL_INTRA_SOCKET, problem, &costs->near_protocols, costs->near_tau_s,
+                          costs->near_s_per_byte, NULL, costs, &costs->reason[GPU_EXTRA_MESSAGE]) == 0;
         return;
     }
     for (int path = GPU_3_STEP; path < GPU_PATH_COUNT; path++)

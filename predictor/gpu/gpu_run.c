@@ -121,8 +121,9 @@ static size_t all_crossovers(const struct gpu_answer *answer, struct gpu_crossov
     return n;
 }
 
-static void gpu_text_rows(struct text_table *table, const struct gpu_answer *answer)
+static void gpu_text_rows(FILE *stream, const struct gpu_answer *answer)
 {
+    struct text_table *table = text_table_new();
     text_table_column(table, "path", TEXT_LEFT);
     text_table_column(table, "time, us", TEXT_RIGHT);
     text_table_column(table, "", TEXT_LEFT);
@@ -138,6 +139,7 @@ static void gpu_text_rows(struct text_table *table, const struct gpu_answer *ans
             text_table_cell(table, "not available: %s", answer->costs.reason[path].text);
         }
     }
+    text_table_end(table, stream);
 }
 
 /* Says which path to take at this size. */
@@ -195,15 +197,13 @@ static void text_limits(FILE *stream, const struct gpu_answer *answer)
 static void gpu_show_text(FILE *stream, const struct gpu_answer *answer)
 {
     const struct gpu_problem *problem = answer->problem;
-    struct text_table *table = text_table_new();
     fprintf(stream,
             "machine %s, %s: %llu B of a GPU in %llu message%s, %g of each in all of them; %u GPU%s and %u process%s a "
             "node\n",
             answer->machine, level_text(problem->level), (unsigned long long)problem->bytes,
             (unsigned long long)problem->messages, problem->messages == 1 ? "" : "s", problem->duplicate, problem->gpus,
             problem->gpus == 1 ? "" : "s", problem->ppn, problem->ppn == 1 ? "" : "es");
-    gpu_text_rows(table, answer);
-    text_table_end(table, stream);
+    gpu_text_rows(stream, answer);
     text_fastest(stream, answer);
     text_crossovers(stream, answer);
     text_limits(stream, answer);
@@ -305,10 +305,7 @@ static int print_gpu(const struct gpu_answer *answer, enum output_format format,
         result = gpu_show_json(output.stream, answer, error);
     else
         gpu_show_text(output.stream, answer);
-    if (result == 0)
-        return output_file_commit(&output, error);
-    output_file_discard(&output);
-    return -1;
+    return output_file_end(&output, result, error);
 }
 
 int gpu_run(const struct gpu_options *options, const char *machine_name, enum output_format format, const char *output)

@@ -80,11 +80,9 @@ static void choice_add(const struct memory_model *model, uint32_t computation_nu
                        struct memory_choice *choice)
 {
     const struct memory_placement placement = {computation_numa, message_numa};
-    if (memory_model_covers(model, "", computation_numa, message_numa, NULL) != 0 ||
-        memory_choice_has(choice, &placement))
-        return;
-    array_grow(&choice->placements, choice->n_placements, sizeof *choice->placements);
-    choice->placements[choice->n_placements++] = placement;
+    if (memory_model_covers(model, "", computation_numa, message_numa, NULL) == 0 &&
+        !memory_choice_has(choice, &placement))
+        ARRAY_ADD(choice->placements, choice->n_placements, placement);
 }
 
 /* Adds the placements that the model tells apart (D7, D8): each side, and neighbours there. */
@@ -111,24 +109,16 @@ static int add_asked(const struct memory_model *model, const char *name, const s
                                      options->message_given ? message : computation, error);
 }
 
-static int check_numa(const struct memory_model *model, const char *name, const char *option, bool given, uint64_t numa,
-                      uint32_t nodes, struct error *error)
-{
-    if (!given || numa < nodes)
-        return 0;
-    return error_set(error, "%s %llu: machine '%s' has the NUMA nodes 0 to %u, %u on each socket", option,
-                     (unsigned long long)numa, name, nodes - 1, model->numa_nodes);
-}
-
 static int check_nodes(const struct memory_model *model, const char *name, const struct memory_options *options,
                        uint32_t nodes, struct error *error)
 {
-    return check_numa(model, name, "--comp-numa", options->computation_given, options->computation_numa, nodes,
-                      error) != 0 ||
-                   check_numa(model, name, "--comm-numa", options->message_given, options->message_numa, nodes,
-                              error) != 0
-               ? -1
-               : 0;
+    bool computation = options->computation_given && options->computation_numa >= nodes;
+    if (!computation && !(options->message_given && options->message_numa >= nodes))
+        return 0;
+    return error_set(error, "%s %llu: machine '%s' has the NUMA nodes 0 to %u, %u on each socket",
+                     computation ? "--comp-numa" : "--comm-numa",
+                     (unsigned long long)(computation ? options->computation_numa : options->message_numa), name,
+                     nodes - 1, model->numa_nodes);
 }
 
 static int check_memory_cores(const struct memory_model *model, const char *name, const struct memory_options *options,
@@ -219,12 +209,6 @@ static int memory_choice_measured(const struct memory_model *model, const char *
     return 0;
 }
 
-static void memory_choice_release(struct memory_choice *choice)
-{
-    free(choice->placements);
-    *choice = (struct memory_choice){0};
-}
-
 enum memory_data { MEMORY_DATA_MESSAGE = 0, MEMORY_DATA_COMPUTATION, MEMORY_DATA_COUNT };
 /* Divides placements into the two from which a table is made (both data in NUMA node 0, both in the first one of the
  * other socket) and the others. */
@@ -310,14 +294,6 @@ static struct mape_line line_at(const struct memory_mapes *mapes, size_t i)
     return (struct mape_line){data_name[data], part_name[part], &mapes->of[data][part]};
 }
 
-static void text_share(struct text_table *table, double share)
-{
-    if (isnan(share))
-        text_table_text(table, "-");
-    else
-        text_table_cell(table, "%.2f %%", 100 * share);
-}
-
 static int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const char *name)
 {
     static const char *const titles[] = {"bandwidth of", "placements", "model", "no contention", "medians"};
@@ -328,8 +304,8 @@ static int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes
         struct mape_line line = line_at(mapes, i);
         text_table_text(table, line.of);
         text_table_text(table, line.placements);
-        text_share(table, line.mape->model);
-        text_share(table, line.mape->no_contention);
+        text_table_real(table, 100 * line.mape->model, 2, " %");
+        text_table_real(table, 100 * line.mape->no_contention, 2, " %");
         text_table_cell(table, "%zu", line.mape->n_points);
     }
     fprintf(stream, "machine %s: mean absolute percentage error of what was measured together\n", name);
@@ -374,17 +350,13 @@ static bool next(const struct memory_model *model, const struct memory_choice *c
     return true;
 }
 
-static void text_numa(struct text_table *table, const struct memory_model *model, uint32_t numa)
-{
-    text_table_cell(table, "%u, %s", numa, numa >= model->numa_nodes ? "remote" : "local");
-}
-
 static void text_row(struct text_table *table, const struct memory_model *model, const struct memory_row *row)
 {
     const double rates[] = {row->is.computation, row->is.computation_alone, row->is.message, row->is.message_alone};
+    const uint32_t nodes[] = {row->at.computation_numa, row->at.message_numa};
     text_table_cell(table, "%u", row->cores);
-    text_numa(table, model, row->at.computation_numa);
-    text_numa(table, model, row->at.message_numa);
+    for (size_t i = 0; i < 2; i++)
+        text_table_cell(table, "%u, %s", nodes[i], nodes[i] >= model->numa_nodes ? "remote" : "local");
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
         text_table_cell(table, "%.1f", rates[i] * 1e-6);
 }
@@ -561,14 +533,11 @@ static int show_mapes(FILE *stream, const struct memory_job *job, struct error *
 
 static int print_memory(const struct memory_job *job, struct error *error)
 {
-    bool measured = job->options->samples != NULL;
     struct output_file output;
     if (output_file_open(&output, job->output, error) != 0)
         return -1;
-    if ((measured ? show_mapes : show_rows)(output.stream, job, error) == 0)
-        return output_file_commit(&output, error);
-    output_file_discard(&output);
-    return -1;
+    int result = (job->options->samples != NULL ? show_mapes : show_rows)(output.stream, job, error);
+    return output_file_end(&output, result, error);
 }
 
 static int choose(struct memory_job *job, struct error *error)
@@ -604,7 +573,7 @@ int memory_run(const struct memory_options *options, const char *machine_name, e
     if (machine_find(machine_name, &job.machine, error) != 0)
         return -1;
     int result = answer(&job, error);
-    memory_choice_release(&job.choice);
+    free(job.choice.placements);
     memory_samples_release(&job.samples);
     machine_release(&job.machine);
     return result;

@@ -52,13 +52,10 @@ static int replay_all_or_none(const struct caches *caches, bool cached, float *m
 {
     const struct run_side *before = &caches->study->before;
     struct simulation_options options = before->options;
-    struct simulation_result result;
-    options.log = false;
+    double run_s;
     options.message_s = message_s;
     flag_all(caches, cached);
-    int code = simulate(&caches->study->program, &before->machine, &before->placement, &options, &result, error);
-    simulation_result_release(&result);
-    return code;
+    return simulate_length(&caches->study->program, &before->machine, &before->placement, &options, &run_s, error);
 }
 
 /* Adds up over the messages of a kind. */

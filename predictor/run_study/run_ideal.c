@@ -12,14 +12,10 @@
 static int replay_ideal(const struct run_program *program, const struct run_side *side,
                         struct simulation_options options, double *run_s, struct error *error)
 {
-    struct simulation_result result;
     options.law = LAW_POSTAL;
     options.ideal = (struct run_ideal){.no_latency = true, .no_transfer = true};
     options.model_collectives = side->options.model_collectives;
-    int code = simulate(program, &side->machine, &side->placement, &options, &result, error);
-    *run_s = result.end_s - result.begin_s;
-    simulation_result_release(&result);
-    return code;
+    return simulate_length(program, &side->machine, &side->placement, &options, run_s, error);
 }
 
 static struct run_efficiencies efficiencies_of(const struct run_program *program, const struct run_parts *by_rank,

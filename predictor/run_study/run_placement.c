@@ -25,12 +25,11 @@ static void judge(struct searching *searching)
 {
     struct run_placement_found *found = &searching->study->found;
     struct run_side *after = &searching->study->after;
-    struct simulation_result result;
-    int code = simulate(&searching->study->program, &after->machine, &searching->tried, &after->options, &result, NULL);
-    double run_s = code == 0 ? result.end_s - result.begin_s : (double)INFINITY;
-    simulation_result_release(&result);
+    double run_s;
+    int code =
+        simulate_length(&searching->study->program, &after->machine, &searching->tried, &after->options, &run_s, NULL);
     found->n_replays++;
-    if (run_s < found->best_s * (1 - LEAST_GAIN)) {
+    if (code == 0 && run_s < found->best_s * (1 - LEAST_GAIN)) {
         found->best_s = run_s;
         placement_copy(&after->placement, &searching->tried);
     }
@@ -83,13 +82,11 @@ int run_placement_search(struct run_study *study, struct error *error)
     const struct placement *start = &study->before.placement;
     struct run_placement_found *found = &study->found;
     struct searching searching = {.study = study, .until_s = clock_now_s() + study->options->what_if.seconds};
-    struct simulation_result result;
     *found = (struct run_placement_found){.n_replays = 1};
-    int code = simulate(&study->program, &study->after.machine, start, &study->after.options, &result, error);
-    found->start_s = found->best_s = result.end_s - result.begin_s;
-    simulation_result_release(&result);
-    if (code != 0)
+    if (simulate_length(&study->program, &study->after.machine, start, &study->after.options, &found->start_s, error) !=
+        0)
         return -1;
+    found->best_s = found->start_s;
     size_t n = start->n_ranks, *order = xmalloc((n + 1) * sizeof *order);
     struct twister random;
     placement_copy(&study->after.placement, start);

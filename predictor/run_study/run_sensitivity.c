@@ -40,20 +40,16 @@ int run_sensitivity(struct run_study *study, struct error *error)
     struct run_side *before = &study->before;
     double run_s = run_side_s(before);
     study->sensitivities = xcalloc(before->machine.n_parameters + 1, sizeof *study->sensitivities);
-    struct simulation_options options = before->options;
-    options.log = false;
     for (size_t i = 0; i < before->machine.n_parameters; i++) {
         struct machine_parameter *row = &before->machine.parameters[i];
-        struct simulation_result result;
-        double value = row->value;
-        if (!is_of_run(row, options.terms))
+        double value = row->value, changed_s;
+        if (!is_of_run(row, before->options.terms))
             continue;
         row->value = strcmp(row->quantity, "threshold") == 0 ? ceil(value * (1 + STEP)) : value * (1 + STEP);
-        int code = simulate(&study->program, &before->machine, &before->placement, &options, &result, error);
+        int code =
+            simulate_length(&study->program, &before->machine, &before->placement, &before->options, &changed_s, error);
         double change = row->value / value - 1;
         row->value = value;
-        double changed_s = result.end_s - result.begin_s;
-        simulation_result_release(&result);
         if (code != 0)
             return -1;
         if (fabs(changed_s - run_s) > 1e-12 * run_s)

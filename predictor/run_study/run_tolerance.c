@@ -29,16 +29,13 @@ static int try(const struct finding *finding, double change, struct point *point
 {
     const struct run_side *before = &finding->study->before;
     struct machine machine = before->machine;
-    struct simulation_options options = before->options;
-    struct simulation_result result;
+    double length_s, run_s = run_side_s(before);
     machine.parameters = xmalloc((machine.n_parameters + 1) * sizeof *machine.parameters);
     memcpy(machine.parameters, before->machine.parameters, machine.n_parameters * sizeof *machine.parameters);
     machine_change_network(&machine, finding->latency ? change : 0, finding->latency ? 1 : 1 + change);
-    options.log = false;
-    int code = simulate(&finding->study->program, &machine, &before->placement, &options, &result, error);
-    double run_s = run_side_s(before);
-    *point = (struct point){change, (result.end_s - result.begin_s - run_s) / run_s};
-    simulation_result_release(&result);
+    int code =
+        simulate_length(&finding->study->program, &machine, &before->placement, &before->options, &length_s, error);
+    *point = (struct point){change, (length_s - run_s) / run_s};
     free(machine.parameters);
     return code;
 }

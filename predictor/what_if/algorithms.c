@@ -137,7 +137,7 @@ static double algorithm_price(const struct run_script *script, const struct mach
     struct posting posting = {.sent = xcalloc((size_t)n * n, sizeof *posting.sent),
                               .got = xcalloc((size_t)n * n, sizeof *posting.got)};
     struct simulation_options options = {.law = LAW_STAIRCASE};
-    struct simulation_result simulated = {0};
+    double seconds = NAN;
     struct error error;
     int result = 0;
     run_program_ranks(&posting.program, n);
@@ -149,14 +149,12 @@ static double algorithm_price(const struct run_script *script, const struct mach
     if (result == 0)
         result = run_program_check(&posting.program, &error);
     if (result == 0)
-        result = simulate(&posting.program, machine, placement, &options, &simulated, &error);
-    double seconds = result == 0 ? simulated.end_s - simulated.begin_s : NAN;
-    simulation_result_release(&simulated);
+        result = simulate_length(&posting.program, machine, placement, &options, &seconds, &error);
     run_program_release(&posting.program);
     map_release(&posting.messages);
     free(posting.sent);
     free(posting.got);
-    return seconds;
+    return result == 0 ? seconds : NAN;
 }
 
 /* Among fewer an allgather is one exchange, whatever the algorithm, and the copy of the own block, which has no price,

@@ -62,6 +62,9 @@ struct simulation_result {
 int simulate(const struct run_program *program, const struct machine *machine, const struct placement *placement,
              const struct simulation_options *options, struct simulation_result *result, struct error *error);
 void simulation_result_release(struct simulation_result *result);
+/* The same for the length of the run alone. */
+int simulate_length(const struct run_program *program, const struct machine *machine, const struct placement *placement,
+                    const struct simulation_options *options, double *run_s, struct error *error);
 
 /* Adds up the parts of all places of a rank, or of all ranks: into[n_ranks]. */
 void run_parts_by_rank(const struct run_program *program, const struct run_parts *by_place, struct run_parts *into);

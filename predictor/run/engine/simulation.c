@@ -336,6 +336,18 @@ void simulation_result_release(struct simulation_result *result)
     *result = (struct simulation_result){0};
 }
 
+int simulate_length(const struct run_program *program, const struct machine *machine, const struct placement *placement,
+                    const struct simulation_options *options, double *run_s, struct error *error)
+{
+    struct simulation_options without_log = *options;
+    struct simulation_result result;
+    without_log.log = false;
+    int code = simulate(program, machine, placement, &without_log, &result, error);
+    *run_s = result.end_s - result.begin_s;
+    simulation_result_release(&result);
+    return code;
+}
+
 void run_parts_by_rank(const struct run_program *program, const struct run_parts *by_place, struct run_parts *into)
 {
     for (size_t rank = 0; rank < program->n_ranks; rank++)
