@@ -14,7 +14,7 @@
 #include "interpose/database/database.h"
 #include "predictor/generate/pattern_make.h"
 #include "predictor/pattern/pattern.h"
-#include "predictor/replay/rounds.h"
+#include "predictor/replay/model_runs.h"
 #include "share/base/error.h"
 #include "share/base/terminal.h"
 #include "share/base/json.h"

@@ -8,7 +8,7 @@
 #include "predictor/memory/predict_memory.h"
 #include "predictor/run_study/run_study.h"
 #include "predictor/options/predict_options.h"
-#include "predictor/replay/rounds.h"
+#include "predictor/replay/model_runs.h"
 #include "predictor/terms/topology.h"
 
 int cmd_predict(int argc, char **argv)

@@ -5,8 +5,9 @@
  *
  * KIND is halo (a ring of neighbours, nonblocking, a sum over all ranks each step), wavefront (blocking, from rank to
  * rank), double_buffer (the exchange of a step goes on while it computes), master_worker (rank 0 hands out work),
- * irregular (partners and sizes change from step to step), or sums_ahead (double_buffer with a nonblocking sum). Each step computes US of processor time, more or less by up
- * to PERCENT, as the rank and the step want; rank RANK computes FACTOR times as long.
+ * irregular (partners and sizes change from step to step), or sums_ahead (double_buffer with a nonblocking sum). Each
+ * step computes US of processor time, more or less by up to PERCENT, as the rank and the step want; rank RANK computes
+ * FACTOR times as long.
  *
  * Computation spends processor time, so that it takes longer where ranks share a core, as real computation does. */
 #include <getopt.h>
