@@ -4,17 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "interpose/spool/event.h"
+#include "interpose/spool/own_thread.h"
 
-enum {
-    EXTENT_CHUNKS = 64, /* blocks are allocated for as many chunks at a time, at most: fewer, longer extents */
-    STACK_BYTES = 128 << 10
-};
+enum { EXTENT_CHUNKS = 64 /* blocks are allocated for as many chunks at a time, at most: fewer, longer extents */ };
 
 void supply_open(struct supply *supply, const struct spool_file *file, uint32_t limit, struct fold *fold)
 {
@@ -190,29 +186,6 @@ static void *supply_thread(void *data)
     return NULL;
 }
 
-/* Starts the thread without signals, on any processor, with a small stack. Returns 0, or -1 where that is impossible.
- */
-static int start_thread(struct supply *supply)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    cpu_set_t everywhere;
-    if (pthread_attr_init(&attributes) != 0)
-        return -1;
-    memset(&everywhere, 0xff, sizeof everywhere);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_attr_setaffinity_np(&attributes, sizeof everywhere, &everywhere);
-    if (error == 0)
-        error = pthread_create(&supply->thread, &attributes, supply_thread, supply);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (error == 0)
-        pthread_setname_np(supply->thread, "mpistair");
-    return error;
-}
-
 void supply_without_thread(struct supply *supply)
 {
     pthread_mutex_lock(&supply->lock);
@@ -225,7 +198,7 @@ static void start_if_needed(struct supply *supply)
 {
     if (supply->running || supply->failed || supply->wanted == 0 || supply->n_first_taken < supply->n_first)
         return;
-    supply->running = start_thread(supply) == 0;
+    supply->running = own_thread_start(&supply->thread, supply_thread, supply) == 0;
     supply->failed = !supply->running;
 }
 

@@ -4,6 +4,7 @@
  * kernel keeps everything up to the last store when the process is killed. It holds
  *
  *     offset 0                   struct spool_header, padded to SPOOL_HEADER_BYTES
+ *     SPOOL_COUNTERS_OFFSET      in there struct spool_counters (counters.h)
  *     SPOOL_HEADER_BYTES         struct spool_area (area.h), padded to SPOOL_TOTALS_BYTES: what was added up of records
  *     SPOOL_CHUNKS_BEGIN + k*C   chunk k, C = header.chunk_bytes: struct spool_chunk, then records
  *

@@ -362,6 +362,35 @@ out:
     return result;
 }
 
+/* Counters only grow; one that is not known once may be so later. */
+static bool is_later_sample(const struct spool_counter_sample *one, const struct spool_counter_sample *before)
+{
+    bool later = one->at_ns > before->at_ns;
+    for (int i = 0; i < COUNTERS; i++)
+        later = later && (one->value[i] >= before->value[i] || before->value[i] == SPOOL_NOT_KNOWN);
+    return later;
+}
+
+size_t spool_counters_read(const struct spool *spool, struct spool_counter_sample *samples, uint32_t *perf)
+{
+    struct spool_counters *counters = xcalloc(1, sizeof *counters);
+    int file = open(spool->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    size_t n = 0, most = 0;
+    if (file >= 0 && pread(file, counters, sizeof *counters, SPOOL_COUNTERS_OFFSET) == (ssize_t)sizeof *counters)
+        most = counters->n < SPOOL_COUNTER_SAMPLES ? counters->n : SPOOL_COUNTER_SAMPLES;
+    if (file >= 0)
+        close(file);
+    for (size_t i = 0; i < most; i++) {
+        const struct spool_counter_sample *sample = &counters->samples[i];
+        if (sample->at_ns != 0 && sample->at_ns < SPOOL_TIME_LIMIT &&
+            (n == 0 || is_later_sample(sample, samples + n - 1)))
+            samples[n++] = *sample;
+    }
+    *perf = counters->perf <= COUNTERS_PERF_NONE ? counters->perf : COUNTERS_PERF_UNKNOWN;
+    free(counters);
+    return n;
+}
+
 bool spool_is_cut(const struct spool *spool)
 {
     return spool->file->cut;

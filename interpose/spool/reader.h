@@ -10,6 +10,7 @@
 
 #include "share/base/error.h"
 #include "interpose/spool/area.h"
+#include "interpose/spool/counters.h"
 
 /* World sizes beyond this are taken for damage, as are times over 9 years (2 with a TSC of 4 GHz): what is computed
  * with them stays far from overflow. */
@@ -62,6 +63,10 @@ bool spool_is_cut(const struct spool *spool);
 
 /* Returns by how much ticks that are CLOCK_MONOTONIC are ahead of the node's: the process was in a time namespace. */
 int64_t spool_ahead_ns(const struct spool_header *header);
+
+/* Reads the samples of counters that can be true, each later than the one before, into samples[SPOOL_COUNTER_SAMPLES].
+ * Returns how many there are, 0 where there are none or the file is gone. *perf becomes enum spool_counters_perf. */
+size_t spool_counters_read(const struct spool *spool, struct spool_counter_sample *samples, uint32_t *perf);
 
 /* Walks all records, lane by lane, in the order in which they were written. */
 struct spool_cursor {

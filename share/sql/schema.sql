@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 11;
+PRAGMA user_version = 12;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -343,6 +343,31 @@ CREATE TABLE course(
   other_ns INTEGER NOT NULL,
   calls INTEGER NOT NULL,              -- that began in it
   bytes INTEGER NOT NULL               -- of the operations among them that send
+);
+
+-- What the kernel counted of each rank, between one sample and the next: at most 254, one behind the other. All threads
+-- together, but for wait_ns and clock_cycles; without the recorder's own. NULL: not known.
+CREATE TABLE counter(
+  rank INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  user_ns INTEGER,                     -- on a processor, in the program
+  system_ns INTEGER,                   -- on a processor, in the kernel
+  wait_ns INTEGER,                     -- the main thread was ready to run while others had its processor
+  voluntary_switches INTEGER,          -- a thread began to wait
+  involuntary_switches INTEGER,        -- a thread's processor was taken away
+  minor_faults INTEGER,                -- pages that the kernel made or found in memory
+  major_faults INTEGER,                -- pages that it read from a disk
+  migrations INTEGER,                  -- to another processor
+  instructions INTEGER,                -- in the program, as cycles
+  cycles INTEGER,
+  clock_cycles INTEGER                 -- of the clock of the main thread's processor, whoever had it
+);
+
+-- Why instructions and cycles are known or not, of each rank that has counters.
+CREATE TABLE counter_source(
+  rank INTEGER PRIMARY KEY,
+  perf TEXT                            -- there, forbidden, none: the machine has no counters; NULL: not tried
 );
 
 -- Parts of the run that have rows of single calls and messages; none: all of it has, or (run.detail none) nothing.

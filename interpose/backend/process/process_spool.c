@@ -20,6 +20,7 @@
 #include "interpose/backend/table/communicator.h"
 #include "interpose/backend/table/datatype.h"
 #include "interpose/backend/table/request_table.h"
+#include "interpose/spool/counter_thread.h"
 #include "interpose/spool/error_name.h"
 #include "interpose/spool/readers.h"
 #include "share/base/settings.h"
@@ -138,6 +139,17 @@ void process_spool_count(void)
     *recorder.host->calls = header->calls;
 }
 
+static struct counter_thread counter_thread;
+
+/* Begins to count what the kernel tells, unless MPISTAIR_COUNTERS=no. */
+static void begin_counters(struct spool_header *header)
+{
+    const char *counters = setting("MPISTAIR_COUNTERS"), *thread = setting("MPISTAIR_THREAD");
+    int is_off = counters && (strcmp(counters, "no") == 0 || strcmp(counters, "0") == 0);
+    if (!is_off && !counter_thread.counters)
+        counter_thread_begin(&counter_thread, header, thread && strcmp(thread, "0") == 0);
+}
+
 void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by)
 {
     struct spool_header *header = recorder.spool.header;
@@ -162,6 +174,7 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     if (header->use_init.at_ns == 0) /* it was not described before: MPI_Init came behind MPI_Session_init */
         header->use_init = node_processor_use();
     header->processor = (uint32_t)(ask_processor() + 1);
+    begin_counters(header);
 }
 
 /* The run begins with burst -1, so that burst 0, which stays at each level, begins within the run. Otherwise the burst
@@ -213,6 +226,7 @@ int process_spool_sees_marker(const struct run *run)
 uint64_t process_spool_close(struct run *run)
 {
     process_spool_note_end(run, SPOOL_END_FINALIZE);
+    counter_thread_end(&counter_thread);
     uint64_t bytes = spool_writer_close(&recorder.spool);
     /* A process that began alone knows the others' output only if the environment gives it to all. */
     int has_place = !run->alone || setting("MPISTAIR_OUTPUT");

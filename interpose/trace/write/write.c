@@ -80,7 +80,8 @@ static int write_rest(struct trace *trace, sqlite3 *database, bool calls)
     bool failed = write_run(trace, database) != 0 || bursts_write(trace, database) != 0 ||
                   write_collectives(trace, database, calls) != 0 || write_accesses(trace, database, calls) != 0 ||
                   write_records(trace, database) != 0 || write_joint_sums(trace, database) != 0 ||
-                  write_totals(trace, database) != 0 || write_kinds(trace, database) != 0;
+                  write_totals(trace, database) != 0 || write_counters(trace, database) != 0 ||
+                  write_kinds(trace, database) != 0;
     return failed ? -1 : 0;
 }
 

@@ -10,6 +10,7 @@ A line of a script, times in nanoseconds since the run's start:
                                                    started_by, launched, use_init and use_finalize (at,run,wait,switches; a
                                                    wait of -1: not known), kernel (0: not known); begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
+    RANK counters TIME key=value ...               a sample of what the kernel counted: keys as the columns of the table counter; perf=N once
     RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
     RANK FUNCTION begin-end [completed]            Wait..., Test..., Mrecv, and collectives; a collective that nobody
                                                    waited for has nothing behind '-'
@@ -68,6 +69,9 @@ def link(text):
     return struct.pack("<QqQiI", at, offset, rtt, parent, 0)
 
 
+COUNTERS_OFFSET = 32768
+COUNTERS = ("user_ns", "system_ns", "wait_ns", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults", "migrations",
+            "instructions", "cycles", "clock_cycles")
 RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 64, 13: 64}
 STACK = 11
 
@@ -99,6 +103,7 @@ class Process:
         self.lanes = {}
         self.options = {"host": "node0", "skew": "0", "ahead": "0", "end": "finalize", "run_key": "run"}
         self.last_ns = 0
+        self.counters, self.perf = bytearray(), 0
         self.off = 0  # recording, by the marks so far
 
     def clock(self, ns):
@@ -180,6 +185,8 @@ class Process:
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
+        if self.counters:
+            header = header.ljust(COUNTERS_OFFSET, b"\0") + struct.pack("<IIQ112x", len(self.counters) // 128, self.perf, 100_000_000) + self.counters
         content = header.ljust(HEADER_BYTES, b"\0") + area + chunks
         with open(path, "wb") as file:
             file.write(cut_short(content, options["begun"]) if "begun" in options else content)
@@ -219,13 +226,19 @@ class Script:
 
     def record(self, process, words, shift):
         rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
-                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "stack": self.stack, "name": self.name}
+                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "stack": self.stack, "name": self.name, "counters": self.sample}
         if words[0] in rare:
             rare[words[0]](process, words, shift)
         elif "-" in words[1]:
             self.call(process, words, shift)
         else:
             self.operation(process, words, shift)
+
+    @staticmethod
+    def sample(process, words, shift):
+        values = dict(word.split("=") for word in words[2:])
+        process.perf = int(values.pop("perf", process.perf))
+        process.counters += struct.pack("<12Q32x", process.pair(int(words[1]) + shift)[1], *(int(values.get(key, -1)) % 2**64 for key in COUNTERS))
 
     def communicator(self, process, words, shift):
         values = {"parent": 0, "creation": 0, "leader": 0, "size": 1, "rank": 0, "hash": 0, "remote_size": 0, "identity": None,
