@@ -1,8 +1,9 @@
 /* What the kernel counts of a process while it runs, byte by byte: samples behind the header of its spool.
  *
- * Samples have all that was counted since the process began, so that one that is left out costs no event: where the room
- * is full every other one is, and the time between them doubles. A process that is killed meanwhile leaves some that are
- * no later than the one before; readers pass over these. The last sample is that of MPI_Finalize, where it got there. */
+ * Samples have all that was counted since the process began, so that one that is left out costs no event: where the
+ * room is full every other one is, and the time between them doubles. A process that is killed meanwhile leaves some
+ * that are no later than the one before; readers pass over these. The last sample is that of MPI_Finalize, where it got
+ * there. */
 #ifndef MPISTAIR_SPOOL_COUNTERS_H
 #define MPISTAIR_SPOOL_COUNTERS_H
 

@@ -1,4 +1,5 @@
-/* Writes what the kernel counted of each process (interpose/spool/counters.h): a row for the time between two samples. */
+/* Writes what the kernel counted of each process (interpose/spool/counters.h): a row for the time between two samples.
+ */
 #include "interpose/trace/write/tables.h"
 
 #include "interpose/database/row.h"
