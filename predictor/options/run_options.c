@@ -1,7 +1,6 @@
 /* Every mistake of the command line is printed here, once, with what was expected. */
 #include "predictor/options/run_options.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -216,9 +215,9 @@ void run_option_rows(const char *command, struct run_options *options, struct op
          "which messages within a node have their buffers in caches: as many of each call site as the recorded times "
          "suggest (default), none, or all up to the table's cached_bytes",
          .choice = &options->buffers, .given = &options->buffers_given},
-        {0, "from", "S|mark:N|site:ID", "only the run from this time, MPI_Pcontrol(N) or call site on",
+        {0, "from", "S|P%|mark:N|site:ID", "only the run from this time, share of it, MPI_Pcontrol(N) or call site on",
          .take = take_run_from, .words = WORDS_NONE},
-        {0, "to", "S|mark:N|site:ID", "only the run up to there", .take = take_run_to, .words = WORDS_NONE},
+        {0, "to", "S|P%|mark:N|site:ID", "only the run up to there", .take = take_run_to, .words = WORDS_NONE},
         {0, "sensitivity", NULL, "list the effect of each row of the table on the run time, largest first",
          .flag = &options->sensitivity},
         {0, "tolerance", "latency|bandwidth",
@@ -284,10 +283,10 @@ static void append_words(char text[RUN_OPTIONS_BYTES], const char *format, ...)
 
 static void append_bound(char text[RUN_OPTIONS_BYTES], const char *word, const struct run_bound *bound)
 {
-    if (bound->kind == RUN_BOUND_TIME)
-        append_words(text, "%s %.10g s", word, (double)bound->value * 1e-9);
-    else if (bound->kind != RUN_BOUND_NONE)
-        append_words(text, "%s %s:%" PRId64, word, bound->kind == RUN_BOUND_MARK ? "mark" : "site", bound->value);
+    char at[RUN_BOUND_BYTES];
+    run_bound_text(bound, at);
+    if (at[0] != '\0')
+        append_words(text, "%s %s", word, at);
 }
 
 void run_options_text(const struct run_options *options, char text[RUN_OPTIONS_BYTES])

@@ -1,100 +1,111 @@
-/* Finds where a window of the run begins and ends on each rank. */
+/* Finds where a window of the run begins and ends on each rank, for all commands that take --from and --to. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/run_read/reading.h"
+#include "share/base/memory.h"
 #include "share/base/number.h"
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a == NO_TIME || (b != NO_TIME && b < a) ? b : a;
-}
+/* A share of the run, of 1e9. */
+#define SHARES_OF_RUN 1e9
 
-static int64_t later_bound(int64_t a, int64_t b)
-{
-    return a == NO_TIME || (b != NO_TIME && b > a) ? b : a;
-}
-
-static int64_t *place_of(struct read_rank *rank, bool begin)
-{
-    return begin ? &rank->from_ns : &rank->to_ns;
-}
-
-static void note(struct read_rank *rank, bool begin, int64_t at_ns)
-{
-    int64_t *place = place_of(rank, begin);
-    *place = begin ? earlier(*place, at_ns) : later_bound(*place, at_ns);
-}
-
-static int find_mark(struct reading *reading, int64_t number, bool begin)
+static int run_length(sqlite3 *database, const char *path, int64_t *duration_ns, struct error *error)
 {
     struct cursor rows;
-    cursor_open(&rows, reading->database, reading->path, "SELECT number, rank, at_ns FROM mark", reading->error);
-    while (cursor_next(&rows)) {
-        uint32_t rank;
-        int64_t found, at_ns;
-        if (row_read(reading, &rows, "mark", "irt", &found, &rank, &at_ns) != 0)
-            rows.result = -1;
-        else if (found == number)
-            note(&reading->ranks[rank], begin, at_ns);
-    }
+    *duration_ns = 0;
+    cursor_open(&rows, database, path, "SELECT duration_ns FROM run", error);
+    if (cursor_next(&rows))
+        *duration_ns = cursor_integer(&rows, 0);
     return cursor_close(&rows);
 }
 
-static void find_site(struct reading *reading, int64_t callsite, bool begin)
+/* Fills places[n] with the begin, or the end, of what a bound names. A rank that has none takes the earliest begin, or
+ * the latest end, of the others. */
+static int find_bound(sqlite3 *database, const char *path, const struct run_bound *bound, bool begin, size_t n,
+                      int64_t *places, struct error *error)
 {
-    for (size_t i = 0; i < reading->program->n_ranks; i++) {
-        struct read_rank *rank = &reading->ranks[i];
-        for (size_t k = 0; k < rank->n_items; k++)
-            if (reading->program->sites[rank->items[k].site].callsite == callsite)
-                note(rank, begin, begin ? rank->items[k].begin_ns : rank->items[k].end_ns);
+    int64_t open = begin ? RUN_FROM_OPEN : RUN_TO_OPEN, found = open, all = open;
+    bool mark = bound->kind == RUN_BOUND_MARK;
+    struct cursor rows;
+    if (bound->kind == RUN_BOUND_SHARE) {
+        if (run_length(database, path, &all, error) != 0)
+            return -1;
+        all = (int64_t)((double)all * ((double)bound->value / SHARES_OF_RUN) + 0.5);
+    } else if (bound->kind == RUN_BOUND_TIME) {
+        all = bound->value;
     }
+    for (size_t i = 0; i < n; i++)
+        places[i] = all;
+    if (!mark && bound->kind != RUN_BOUND_SITE)
+        return 0;
+    cursor_open(&rows, database, path,
+                mark ? "SELECT rank, min(at_ns), max(at_ns) FROM mark WHERE number = ? GROUP BY rank"
+                     : "SELECT rank, min(begin_ns), max(end_ns) FROM call WHERE callsite = ? GROUP BY rank",
+                error);
+    cursor_bind(&rows, "i", bound->value);
+    while (cursor_next(&rows)) {
+        int64_t rank = cursor_integer(&rows, 0), at_ns = cursor_integer(&rows, begin ? 1 : 2);
+        if (rank < 0 || (size_t)rank >= n) {
+            rows.result =
+                error_set(error, "%s: rank %lld, but the table process has %zu ranks", path, (long long)rank, n);
+            continue;
+        }
+        places[rank] = at_ns;
+        if (found == open || (begin ? at_ns < found : at_ns > found))
+            found = at_ns;
+    }
+    if (cursor_close(&rows) != 0)
+        return -1;
+    if (found == open)
+        return error_set(error, "%s: --%s: no %s %lld; see its table %s", path, begin ? "from" : "to",
+                         mark ? "rank has the mark (MPI_Pcontrol)" : "call is from call site", (long long)bound->value,
+                         mark ? "mark" : "callsite");
+    for (size_t i = 0; i < n; i++)
+        places[i] = places[i] == open ? found : places[i];
+    return 0;
 }
 
-static int find_bound(struct reading *reading, const struct run_bound *bound, bool begin)
+int run_bounds_find(sqlite3 *database, const char *path, const struct run_window *window, size_t n, int64_t *from_ns,
+                    int64_t *to_ns, struct error *error)
 {
-    const char *option = begin ? "from" : "to";
-    if (bound->kind == RUN_BOUND_NONE)
-        return 0;
-    if (bound->kind == RUN_BOUND_MARK && find_mark(reading, bound->value, begin) != 0)
+    if (find_bound(database, path, &window->from, true, n, from_ns, error) != 0 ||
+        find_bound(database, path, &window->to, false, n, to_ns, error) != 0)
         return -1;
-    if (bound->kind == RUN_BOUND_SITE)
-        find_site(reading, bound->value, begin);
-    int64_t all = bound->kind == RUN_BOUND_TIME ? bound->value : NO_TIME;
-    for (size_t i = 0; i < reading->program->n_ranks; i++)
-        all = begin ? earlier(all, *place_of(&reading->ranks[i], begin))
-                    : later_bound(all, *place_of(&reading->ranks[i], begin));
-    if (all == NO_TIME)
-        return bound->kind == RUN_BOUND_MARK
-                   ? error_set(reading->error, "%s: --%s: no rank has the mark %lld (MPI_Pcontrol); see its table mark",
-                               reading->path, option, (long long)bound->value)
-                   : error_set(reading->error, "%s: --%s: no call is from call site %lld; see its table callsite",
-                               reading->path, option, (long long)bound->value);
-    for (size_t i = 0; i < reading->program->n_ranks; i++)
-        if (*place_of(&reading->ranks[i], begin) == NO_TIME)
-            *place_of(&reading->ranks[i], begin) = all;
+    int64_t duration_ns = 0;
+    if (window->from.kind == RUN_BOUND_TIME && run_length(database, path, &duration_ns, error) != 0)
+        return -1;
+    if (duration_ns > 0 && window->from.value >= duration_ns)
+        return error_set(error, "%s: --from: the run ends at %.9g s, before %.9g s", path, reading_seconds(duration_ns),
+                         reading_seconds(window->from.value));
+    for (size_t i = 0; i < n; i++)
+        if (to_ns[i] < from_ns[i])
+            return error_set(error,
+                             "%s: --from, --to: on rank %zu the window ends at %.9f s, before it begins at %.9f s",
+                             path, i, reading_seconds(to_ns[i]), reading_seconds(from_ns[i]));
     return 0;
 }
 
 int bounds_find(struct reading *reading)
 {
+    size_t n = reading->program->n_ranks;
     if (reading->window == NULL)
         return 0;
-    if (find_bound(reading, &reading->window->from, true) != 0 || find_bound(reading, &reading->window->to, false) != 0)
-        return -1;
-    for (size_t i = 0; i < reading->program->n_ranks; i++) {
-        const struct read_rank *rank = &reading->ranks[i];
-        if (rank->from_ns != NO_TIME && rank->to_ns != NO_TIME && rank->to_ns < rank->from_ns)
-            return error_set(reading->error,
-                             "%s: --from, --to: on rank %zu the window ends at %.9f s, before it begins at "
-                             "%.9f s",
-                             reading->path, i, reading_seconds(rank->to_ns), reading_seconds(rank->from_ns));
+    int64_t *from_ns = xcalloc(n, sizeof *from_ns), *to_ns = xcalloc(n, sizeof *to_ns);
+    int result = run_bounds_find(reading->database, reading->path, reading->window, n, from_ns, to_ns, reading->error);
+    for (size_t i = 0; result == 0 && i < n; i++) {
+        reading->ranks[i].from_ns = from_ns[i];
+        reading->ranks[i].to_ns = to_ns[i];
     }
-    return 0;
+    free(from_ns);
+    free(to_ns);
+    return result;
 }
 
 int run_bound_parse(const char *text, struct run_bound *bound, struct error *error)
 {
-    double seconds;
+    double value;
     uint64_t number;
     bool mark = strncmp(text, "mark:", 5) == 0, site = strncmp(text, "site:", 5) == 0;
     if (mark || site) {
@@ -105,8 +116,27 @@ int run_bound_parse(const char *text, struct run_bound *bound, struct error *err
                                     digits == text + 5 ? (int64_t)number : -(int64_t)number};
         return 0;
     }
-    if (number_real(text, &seconds) != NULL || seconds < 0 || seconds > 1e9)
-        return error_set(error, "'%s': expected seconds since the begin of the run, mark:NUMBER or site:ID", text);
-    *bound = (struct run_bound){RUN_BOUND_TIME, (int64_t)(seconds * 1e9 + 0.5)};
+    size_t length = strcspn(text, " %");
+    char digits[64];
+    bool share = strcmp(text + length, "%") == 0 || strcmp(text + length, " %") == 0;
+    snprintf(digits, sizeof digits, "%.*s", share && length < sizeof digits ? (int)length : 63, text);
+    if (number_real(digits, &value) != NULL || value < 0 || value > (share ? 100 : 1e9))
+        return error_set(error,
+                         "'%s': expected seconds since the begin of the run, a percentage of it, mark:NUMBER or "
+                         "site:ID",
+                         text);
+    *bound = share ? (struct run_bound){RUN_BOUND_SHARE, (int64_t)(value * (SHARES_OF_RUN / 100) + 0.5)}
+                   : (struct run_bound){RUN_BOUND_TIME, (int64_t)(value * 1e9 + 0.5)};
     return 0;
+}
+
+void run_bound_text(const struct run_bound *bound, char text[RUN_BOUND_BYTES])
+{
+    text[0] = '\0';
+    if (bound->kind == RUN_BOUND_TIME)
+        snprintf(text, RUN_BOUND_BYTES, "%.10g s", reading_seconds(bound->value));
+    else if (bound->kind == RUN_BOUND_SHARE)
+        snprintf(text, RUN_BOUND_BYTES, "%.10g %%", (double)bound->value / (SHARES_OF_RUN / 100));
+    else if (bound->kind != RUN_BOUND_NONE)
+        snprintf(text, RUN_BOUND_BYTES, "%s:%" PRId64, bound->kind == RUN_BOUND_MARK ? "mark" : "site", bound->value);
 }

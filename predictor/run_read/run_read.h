@@ -12,10 +12,11 @@
 /* Says where a window of the run begins or ends. Marks and call sites are looked for on each rank; one that has none
  * takes the earliest begin, or the latest end, of the others. */
 enum run_bound_kind {
-    RUN_BOUND_NONE, /* the begin or the end of the run */
-    RUN_BOUND_TIME, /* value: ns since the begin of the run */
-    RUN_BOUND_MARK, /* value: the number of an MPI_Pcontrol; from the first one, to the last one */
-    RUN_BOUND_SITE, /* value: an id of callsite; from the begin of its first call, to the end of its last one */
+    RUN_BOUND_NONE,  /* the begin or the end of the run */
+    RUN_BOUND_TIME,  /* value: ns since the begin of the run */
+    RUN_BOUND_SHARE, /* value: of 1e9, the share of the run up to there */
+    RUN_BOUND_MARK,  /* value: the number of an MPI_Pcontrol; from the first one, to the last one */
+    RUN_BOUND_SITE,  /* value: an id of callsite; from the begin of its first call, to the end of its last one */
 };
 struct run_bound {
     enum run_bound_kind kind;
@@ -26,8 +27,19 @@ struct run_window {
     const uint8_t *ranks; /* [n_ranks] whether a rank counts; the others are there and do nothing. NULL: all count */
 };
 
-/* Reads "2.5" (seconds), "mark:3", "site:17". Returns 0, or -1 with what was expected. */
+/* Reads "2.5" (seconds), "40%", "mark:3", "site:17". Returns 0, or -1 with what was expected. */
 int run_bound_parse(const char *text, struct run_bound *bound, struct error *error);
+/* Writes a bound as messages name it: "2.5 s", "40 %", "mark:3"; "" for none. */
+enum { RUN_BOUND_BYTES = 48 };
+void run_bound_text(const struct run_bound *bound, char text[RUN_BOUND_BYTES]);
+
+/* Of a window that is open there. */
+#define RUN_FROM_OPEN INT64_MIN
+#define RUN_TO_OPEN   INT64_MAX
+/* Fills from_ns[n], to_ns[n], by rank, with the ends of a window. Returns 0, or -1 with the reason: a mark or a call
+ * site that the run lacks, a window that ends before it begins. */
+int run_bounds_find(sqlite3 *database, const char *path, const struct run_window *window, size_t n, int64_t *from_ns,
+                    int64_t *to_ns, struct error *error);
 
 /* Fills *program, which must be empty, from the trace of that path, or from a window of it (NULL: all): calls that lie
  * in the window as a whole. Measured parts of a rank add up to the time that its strands took, the first of which lasts

@@ -50,6 +50,7 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
     *report = (struct report){.path = path,
                               .database = database,
                               .error = error,
+                              .part = choice->part,
                               .replicate_error = NAN,
                               .replicate_basis = "",
                               .fine_grained = {.machine = ""},

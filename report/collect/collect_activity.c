@@ -226,6 +226,25 @@ static void take_courses(struct report *report, struct activity_sums *sums)
     report_query_end(report, &rows);
 }
 
+/* Scales the sites of a part, of whose calls those of bursts alone are known, to the time that its windows have. */
+static void scale_sites(struct activity_sums *sums)
+{
+    double inside_s = 0, sites_s = 0;
+    for (size_t rank = 0; rank < sums->n_ranks; rank++)
+        for (size_t kind = SPENT_COMPUTATION + 1; kind <= SPENT_OTHER; kind++)
+            inside_s += sums->ranks[rank].time_s[kind];
+    for (size_t i = 0; i < sums->n_sites; i++)
+        sites_s += sums->sites[i].time_s;
+    double scale = sites_s > 0 ? inside_s / sites_s : 0;
+    for (size_t i = 0; i < sums->n_sites; i++) {
+        struct report_call_site *site = &sums->sites[i];
+        site->time_s *= scale;
+        site->awaited_s *= scale;
+        for (size_t k = 0; k < WAITING_COUNT; k++)
+            site->waiting_s[k] *= scale;
+    }
+}
+
 /* Gives the sites their times out of the totals. What a site waits for is known of the bursts: its shares are taken for
  * those of all its time. */
 static void take_totals(struct report *report, struct activity_sums *sums)
@@ -256,6 +275,8 @@ static void take_totals(struct report *report, struct activity_sums *sums)
     report_query_end(report, &rows);
     free(of_bursts);
     take_courses(report, sums);
+    if (report->part.is_part)
+        scale_sites(sums);
     report->activities.run_s = report->run.duration_s;
 }
 
@@ -434,7 +455,7 @@ static void judge_course(struct report *report)
 {
     struct error reason;
     if (report->result == 0 && course_collect(&report->findings, &report->pool, report->database, report->path,
-                                              report->run.duration_s, &reason) != 0)
+                                              report->part.from_s, report->run.duration_s, &reason) != 0)
         report->no_findings = report_reason(report, &reason);
 }
 
@@ -466,7 +487,7 @@ static void judge_run(struct report *report, struct run_program *program, struct
     }
     if (report->whole.detail != WHOLE_ALL)
         judge_course(report);
-    if (report->no_findings == NULL && watch->n_steps >= KEPT_FROM_STEPS)
+    if (report->no_findings == NULL && watch->n_steps >= KEPT_FROM_STEPS && !report->part.is_part)
         kept_findings_store(&report->findings, report->database);
 }
 
@@ -477,8 +498,10 @@ static void judge_totals(struct report *report)
     struct activity_sums sums = {.n_ranks = n_ranks, .ranks = xcalloc(n_ranks, sizeof *sums.ranks)};
     take_totals(report, &sums);
     finish_activity(report, &sums, &(struct run_program){0});
-    report->no_findings = "the trace has totals alone: late ranks and waits need single calls, which a recording "
-                          "without --sums has";
+    report->no_findings = report->part.is_part
+                              ? "no single calls of this part have rows, which late ranks and waits need"
+                              : "the trace has totals alone: late ranks and waits need single calls, which a recording "
+                                "without --sums has";
     judge_course(report);
 }
 
@@ -492,7 +515,8 @@ static void collect_course(struct report *report)
         "SELECT begin_ns * 1e-9, end_ns * 1e-9, 1e-9 * (point_to_point_ns + wait_ns + idle_ns + collective_ns + "
         "one_sided_ns + file_ns + other_ns) FROM course WHERE end_ns > begin_ns");
     while (cursor_next(&rows)) {
-        double begin_s = fmax(cursor_real(&rows, 0), 0), end_s = fmin(cursor_real(&rows, 1), report->run.duration_s);
+        double begin_s = fmax(cursor_real(&rows, 0) - report->part.from_s, 0);
+        double end_s = fmin(cursor_real(&rows, 1) - report->part.from_s, report->run.duration_s);
         double inside = fmin(cursor_real(&rows, 2) / (end_s - begin_s), 1);
         for (size_t i = (size_t)(begin_s / part_s); end_s > begin_s && i < REPORT_COURSE && (double)i * part_s < end_s;
              i++) {

@@ -16,6 +16,7 @@
 #include "interpose/sums/whole.h"
 #include "predictor/gpu/gpu_paths.h"
 #include "predictor/models/model.h"
+#include "predictor/run_read/trace_part.h"
 #include "report/collect/fields.h"
 #include "report/diagnose/findings.h"
 
@@ -416,6 +417,7 @@ struct report {
     struct crowding crowding;
     struct report_waited waited;
     struct report_completeness completeness;
+    struct trace_part part;
     struct whole whole;              /* where it is not, shares are of what was recorded alone */
     struct report_program *programs; /* in the order of their first ranks */
     struct report_level *levels;
@@ -460,8 +462,9 @@ struct report {
 struct report_choice {
     const char *machine, *model;
     bool details;
-    bool fine_grained; /* what sending in parts would give, which goes through all messages */
-    bool gpu;          /* which way the data between GPUs should take, likewise where there are any */
+    bool fine_grained;      /* what sending in parts would give, which goes through all messages */
+    struct trace_part part; /* to which the trace was restricted */
+    bool gpu;               /* which way the data between GPUs should take, likewise where there are any */
 };
 
 /* Collects everything; path names the trace in errors. Returns 0, or -1 with the reason; report_release in either

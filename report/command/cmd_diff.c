@@ -5,6 +5,7 @@
 
 #include "report/compare/comparison.h"
 #include "report/command/commands.h"
+#include "predictor/run_read/trace_part.h"
 #include "report/html/page.h"
 #include "report/render/sections.h"
 #include "share/base/memory.h"
@@ -28,6 +29,7 @@ struct diff_options {
     bool all, fails;
     double fail_above;
     struct comparison_options comparison;
+    struct part_options part;
     char **paths; /* [n_a + n_b] */
     size_t n_a, n_b;
 };
@@ -91,7 +93,8 @@ static int divide_words(struct diff_options *options, int argc, char **argv)
 static int parse_diff(int argc, char **argv, struct diff_options *options)
 {
     *options = (struct diff_options){.comparison = {.floor = 0.05, .floor_call = 0.1}};
-    const struct option_row rows[] = {
+    enum { N_OWN = 6 };
+    struct option_row rows[N_OWN + PART_ROWS] = {
         {'a', "all", NULL, "show every call site, rank and level, not only the largest changes", .flag = &options->all},
         {0, "fail-above", "PERCENT",
          "exit with 1 if the run, a call site, a kind, a rank or a level takes longer by more than its noise and by "
@@ -108,6 +111,7 @@ static int parse_diff(int argc, char **argv, struct diff_options *options)
          "the file to write; default: standard output; an existing file is replaced once the new one is complete",
          .text = &options->output},
     };
+    part_option_rows(&options->part, rows + N_OWN);
     const struct option_table table = {"diff",
                                        diff_usage,
                                        rows,
@@ -119,25 +123,31 @@ static int parse_diff(int argc, char **argv, struct diff_options *options)
         if (strcmp(argv[i], "--") == 0)
             argv[i] = (char *)divider;
     int code = options_read(&table, &argc, &argv);
-    return code != OPTIONS_READ ? code : divide_words(options, argc, argv);
+    if (code == OPTIONS_READ && (code = part_options_check(&options->part, "diff")) == 0)
+        code = divide_words(options, argc, argv);
+    return code;
 }
 
-int read_profiles(char **paths, size_t n, struct open_trace *traces, struct profile *profiles)
+int read_profiles(char **paths, size_t n, const struct run_window *window, struct open_trace *traces,
+                  struct profile *profiles)
 {
     int result = EXIT_DONE;
     bool of_totals = false;
     struct error error;
     for (size_t i = 0; i < n && result == EXIT_DONE; i++) {
         struct whole whole;
-        result = open_trace(&traces[i], paths[i]);
+        result = open_trace_part(&traces[i], paths[i], window, &profiles[i].part);
         utf8_clean(paths[i], paths[i], strlen(paths[i])); /* it is shown from here on */
         if (result == EXIT_DONE && whole_read(&whole, traces[i].database, paths[i], &error) != 0)
             result = error_report(&error);
         of_totals = of_totals || (result == EXIT_DONE && whole.detail != WHOLE_ALL);
     }
-    for (size_t i = 0; i < n && result == EXIT_DONE; i++)
+    for (size_t i = 0; i < n && result == EXIT_DONE; i++) {
+        struct trace_part part = profiles[i].part;
         if (profile_read(&profiles[i], traces[i].database, paths[i], of_totals, &error) != 0)
             result = error_report(&error);
+        profiles[i].part = part;
+    }
     return result;
 }
 
@@ -204,7 +214,7 @@ int cmd_diff(int argc, char **argv)
     size_t n = options.n_a + options.n_b;
     struct open_trace *traces = xcalloc(n, sizeof *traces);
     struct profile *profiles = xcalloc(n, sizeof *profiles);
-    result = read_profiles(options.paths, n, traces, profiles);
+    result = read_profiles(options.paths, n, &options.part.window, traces, profiles);
     if (result == EXIT_DONE) {
         comparison_make(&comparison, profiles, options.n_a, options.n_b, &options.comparison);
         result = write_diff(&comparison, &options);

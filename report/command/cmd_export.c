@@ -121,7 +121,7 @@ static int take_export_to(void *context, const char *text)
     if (run_bound_parse(text, &options->wish.window.to, &error) != 0)
         return wrong_usage("export",
                            "--to: '%s' is neither a format (perfetto, otf2, goal, simgrid, csv, dot) nor the end of a "
-                           "window (seconds, mark:NUMBER or site:ID)",
+                           "window (seconds, a percentage, mark:NUMBER or site:ID)",
                            text);
     return 0;
 }
@@ -158,10 +158,10 @@ static int parse_export(int argc, char **argv, struct export_options *options, c
 {
     const struct option_row rows[] = {
         {0, "to", "perfetto|otf2|goal|simgrid|csv|dot",
-         "the format; or with S, mark:N or site:ID the end of the window, in addition to the format",
+         "the format; or with S, P%, mark:N or site:ID the end of the window, in addition to the format",
          .take = take_export_to},
         {0, "ranks", "LIST", "only these ranks, such as 0-3,7", .take = take_ranks, .words = WORDS_NONE},
-        {0, "from", "S|mark:N|site:ID", "only the run from this time, MPI_Pcontrol(N) or call site on",
+        {0, "from", "S|P%|mark:N|site:ID", "only the run from this time, share of it, MPI_Pcontrol(N) or call site on",
          .take = take_export_from, .words = WORDS_NONE},
         {'o', "output", "FILE", "the file to write; default: standard output; for otf2 a folder",
          .text = &options->output},
@@ -216,56 +216,6 @@ static int choose_ranks(struct export *export)
     return 0;
 }
 
-/* Fills places[] with the begin, or the end, of what a bound names, by rank. A rank that has none takes the earliest
- * begin, or the latest end, of the others. */
-static int find_bound(struct export *export, const struct run_bound *bound, int64_t *places, bool begin)
-{
-    size_t n = export->selection.n_ranks;
-    int64_t open = begin ? INT64_MIN : INT64_MAX, found = open;
-    bool mark = bound->kind == RUN_BOUND_MARK;
-    struct cursor rows;
-    for (size_t i = 0; i < n; i++)
-        places[i] = bound->kind == RUN_BOUND_TIME ? bound->value : open;
-    if (bound->kind == RUN_BOUND_NONE || bound->kind == RUN_BOUND_TIME)
-        return 0;
-    cursor_open(&rows, export->database, export->path,
-                mark ? "SELECT rank, min(at_ns), max(at_ns) FROM mark WHERE number = ? GROUP BY rank"
-                     : "SELECT rank, min(begin_ns), max(end_ns) FROM call WHERE callsite = ? GROUP BY rank",
-                export->error);
-    cursor_bind(&rows, "i", bound->value);
-    while (cursor_next(&rows)) {
-        int64_t rank = cursor_integer(&rows, 0), at_ns = cursor_integer(&rows, begin ? 1 : 2);
-        if (rank < 0 || (size_t)rank >= n) {
-            rows.result = error_set(export->error, "%s: rank %lld, but the table process has %zu ranks", export->path,
-                                    (long long)rank, n);
-            continue;
-        }
-        places[rank] = at_ns;
-        if (found == open || (begin ? at_ns < found : at_ns > found))
-            found = at_ns;
-    }
-    if (cursor_close(&rows) != 0)
-        return -1;
-    if (found == open)
-        return error_set(export->error, "%s: --%s: no %s %lld; see its table %s", export->path, begin ? "from" : "to",
-                         mark ? "rank has the mark (MPI_Pcontrol)" : "call is from call site", (long long)bound->value,
-                         mark ? "mark" : "callsite");
-    for (size_t i = 0; i < n; i++)
-        places[i] = places[i] == open ? found : places[i];
-    return 0;
-}
-
-static int check_window(const struct export *export)
-{
-    const struct selection *selection = &export->selection;
-    for (size_t i = 0; i < selection->n_ranks; i++)
-        if (selection->to_ns[i] < selection->from_ns[i])
-            return error_set(export->error,
-                             "%s: --from, --to: on rank %zu the window ends at %.9f s, before it begins at %.9f s",
-                             export->path, i, (double)selection->to_ns[i] * 1e-9, (double)selection->from_ns[i] * 1e-9);
-    return 0;
-}
-
 /* kept(rank) and kept(rank, begin_ns, end_ns). A rank that does not exist is kept: the reader of its row reports it. */
 static void kept(sqlite3_context *context, int n, sqlite3_value **values)
 {
@@ -291,8 +241,8 @@ static int selection_make(struct export *export)
     selection->wanted = xcalloc(n, 1);
     selection->from_ns = xcalloc(n, sizeof *selection->from_ns);
     selection->to_ns = xcalloc(n, sizeof *selection->to_ns);
-    if (choose_ranks(export) != 0 || find_bound(export, &window->from, selection->from_ns, true) != 0 ||
-        find_bound(export, &window->to, selection->to_ns, false) != 0 || check_window(export) != 0)
+    if (choose_ranks(export) != 0 || run_bounds_find(export->database, export->path, window, n, selection->from_ns,
+                                                     selection->to_ns, export->error) != 0)
         return -1;
     selection->all =
         !selection->part_of_ranks && window->from.kind == RUN_BOUND_NONE && window->to.kind == RUN_BOUND_NONE;

@@ -377,7 +377,7 @@ int cmd_history(int argc, char **argv)
     struct profile *profiles = xcalloc(history.n + 1, sizeof *profiles);
     history.runs = xcalloc(history.n + 1, sizeof *history.runs);
     if (result == EXIT_DONE)
-        result = read_profiles(found.gl_pathv, history.n, traces, profiles);
+        result = read_profiles(found.gl_pathv, history.n, NULL, traces, profiles);
     if (result == EXIT_DONE) {
         if (!as_given)
             qsort(profiles, history.n, sizeof *profiles, compare_starts);

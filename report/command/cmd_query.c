@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interpose/sums/whole.h"
+#include "predictor/run_read/trace_part.h"
 #include "share/base/progress.h"
 #include "report/command/commands.h"
 #include "share/base/csv.h"
@@ -24,7 +25,7 @@
 #include "report/collect/fields.h"
 
 static const char query_usage[] =
-    "usage: mpistair query TRACE NAME|SQL [--format text|csv|json] [-o FILE]\n"
+    "usage: mpistair query TRACE NAME|SQL [--format text|csv|json] [--from S] [--to S] [-o FILE]\n"
     "       mpistair query --list\n"
     "\n"
     "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
@@ -322,7 +323,10 @@ int cmd_query(int argc, char **argv)
     bool list = false;
     const char *output = NULL;
     struct error error;
-    const struct option_row rows[] = {
+    struct part_options part_options;
+    struct trace_part part;
+    enum { N_OWN = 4 };
+    struct option_row rows[N_OWN + PART_ROWS] = {
         {'f', "format", "text|csv|json",
          "text (default): NULL is '-', reals have six digits; csv: NULL is empty; json: an array of objects",
          .choice = &format},
@@ -330,6 +334,7 @@ int cmd_query(int argc, char **argv)
         {'o', "output", "FILE", "the file to write; default: standard output", .text = &output},
         {0, "list", NULL, "list the named queries", .flag = &list},
     };
+    part_option_rows(&part_options, rows + N_OWN);
     const struct option_table table = {
         "query", query_usage, rows, sizeof rows / sizeof rows[0], .notes = NULL, .words = {WORDS_TRACE, WORDS_QUERY}};
     int result = options_read(&table, &argc, &argv);
@@ -339,6 +344,8 @@ int cmd_query(int argc, char **argv)
         return installation_each("sql", ".sql", list_query, stdout, &error) == 0 ? EXIT_DONE : error_report(&error);
     if (argc != 2)
         return wrong_usage("query", "expected a trace and one query, got %d argument%s", argc, argc == 1 ? "" : "s");
+    if ((result = part_options_check(&part_options, "query")) != 0)
+        return result;
     const char *path = argv[0], *query = argv[1];
     char *named = NULL;
     if (is_name(query) && read_named(query, &named, &error) != 0) {
@@ -346,7 +353,12 @@ int cmd_query(int argc, char **argv)
         return EXIT_WRONG_USAGE;
     }
     struct open_trace trace;
-    result = open_trace(&trace, path);
+    result = open_trace_part(&trace, path, &part_options.window, &part);
+    if (result == EXIT_DONE && part.is_part) {
+        char text[PART_TEXT_BYTES];
+        trace_part_text(&part, text);
+        fprintf(stderr, "mpistair: %s: %s\n", trace.path, text);
+    }
     if (result == EXIT_DONE)
         result = run_query(&trace, named != NULL ? named : query, strcmp(query, "completeness") != 0,
                            (enum output_format)format, output);

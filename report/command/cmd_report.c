@@ -18,6 +18,7 @@ struct report_options {
     size_t n_traces;
     int format; /* enum output_format */
     struct report_choice choice;
+    struct part_options part;
     section_set sections; /* by name; empty: none was named */
     bool all, all_ranks, list;
     uint64_t explain; /* 0: none */
@@ -25,7 +26,7 @@ struct report_options {
 
 static const char report_usage[] =
     "usage: mpistair report TRACE [--format text|csv|json|html] [-o FILE] [--machine NAME] [--model NAME] [--section "
-    "NAME[,NAME...]] [--explain N] [--all] [--all-ranks]\n"
+    "NAME[,NAME...]] [--from S] [--to S] [--explain N] [--all] [--all-ranks]\n"
     "       mpistair report TRACE TRACE... [--format text|csv|json] [-o FILE]\n"
     "       mpistair report --list-findings\n"
     "\n"
@@ -47,7 +48,8 @@ static int take_sections(void *context, const char *text)
 static int parse_report(int argc, char **argv, struct report_options *options)
 {
     *options = (struct report_options){0};
-    const struct option_row rows[] = {
+    enum { N_OWN = 10 };
+    struct option_row rows[N_OWN + PART_ROWS] = {
         {'f', "format", "text|csv|json|html",
          "text is the default; csv: a row per rank and model; json: everything; html: one page with pictures",
          .choice = &options->format},
@@ -69,6 +71,7 @@ static int parse_report(int argc, char **argv, struct report_options *options)
         {0, "all-ranks", NULL, "show all ranks; default: of more than 64 the 16 with the largest error",
          .flag = &options->all_ranks},
     };
+    part_option_rows(&options->part, rows + N_OWN);
     const struct option_table table = {"report",
                                        report_usage,
                                        rows,
@@ -82,6 +85,8 @@ static int parse_report(int argc, char **argv, struct report_options *options)
         return code;
     if (options->list)
         return OPTIONS_READ;
+    if ((code = part_options_check(&options->part, "report")) != 0)
+        return code;
     if (argc < 1)
         return wrong_usage("report", "expected a trace: trace.db or a folder of spools");
     options->traces = argv;
@@ -152,12 +157,13 @@ static const char job_sql[] =
     " (SELECT s.place FROM largest l JOIN site s ON s.id = l.callsite) FROM run";
 
 /* Returns an exit code, and has printed the reason if it is not 0. */
-static int read_job(struct job *job, const char *path, struct pool *pool)
+static int read_job(struct job *job, const char *path, const struct run_window *window, struct pool *pool)
 {
     struct open_trace trace;
     struct cursor rows;
     struct error error;
-    int result = open_trace(&trace, path);
+    struct trace_part part;
+    int result = open_trace_part(&trace, path, window, &part);
     if (result == EXIT_DONE) {
         cursor_open(&rows, trace.database, trace.path, job_sql, &error);
         cursor_bind(&rows, "t", trace.path);
@@ -205,7 +211,7 @@ static int jobs_write(FILE *stream, const struct job *jobs, size_t n, int format
 }
 
 /* Returns an exit code: EXIT_WORK_FAILED if a trace could not be read, whose reason is printed instead. */
-static int report_jobs(char **traces, size_t n, int format, const char *output_path)
+static int report_jobs(char **traces, size_t n, const struct run_window *window, int format, const char *output_path)
 {
     struct job *jobs = xcalloc(n, sizeof *jobs);
     struct pool pool = {0};
@@ -214,7 +220,7 @@ static int report_jobs(char **traces, size_t n, int format, const char *output_p
     size_t n_read = 0;
     int result = EXIT_DONE;
     for (size_t i = 0; i < n; i++) {
-        if (read_job(&jobs[n_read], traces[i], &pool) == EXIT_DONE)
+        if (read_job(&jobs[n_read], traces[i], window, &pool) == EXIT_DONE)
             n_read++;
         else
             result = EXIT_WORK_FAILED;
@@ -242,8 +248,8 @@ int cmd_report(int argc, char **argv)
         return EXIT_DONE;
     }
     if (options.n_traces > 1)
-        return report_jobs(options.traces, options.n_traces, options.format, options.output);
-    result = open_trace(&trace, options.trace);
+        return report_jobs(options.traces, options.n_traces, &options.part.window, options.format, options.output);
+    result = open_trace_part(&trace, options.trace, &options.part.window, &options.choice.part);
     if (result != EXIT_DONE)
         goto out;
     report.path = trace.path;

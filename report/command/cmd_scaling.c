@@ -428,7 +428,7 @@ int cmd_scaling(int argc, char **argv)
     struct profile *profiles = xcalloc(n, sizeof *profiles);
     struct profile *kept = xcalloc(n, sizeof *kept);
     scaling.runs = xcalloc(n + 1, sizeof *scaling.runs);
-    result = read_profiles(argv, n, traces, profiles);
+    result = read_profiles(argv, n, NULL, traces, profiles);
     for (; scaling.n < n && result == EXIT_DONE; scaling.n++)
         result = read_efficiencies(&scaling.runs[scaling.n], &profiles[scaling.n], traces[scaling.n].database);
     if (result == EXIT_DONE) {

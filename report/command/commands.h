@@ -47,6 +47,11 @@ struct open_trace {
 /* Opens path read-only. A folder of spools, or one spool of it, stands for FOLDER/trace.db, written if it is missing or
  * older than a spool. Returns an exit code and has printed the reason if it is not 0; close_trace in either case. */
 int open_trace(struct open_trace *trace, const char *path);
+struct run_window;
+struct trace_part;
+/* Does the same, and restricts the trace to a part of its run (predictor/run_read/trace_part.h). */
+int open_trace_part(struct open_trace *trace, const char *path, const struct run_window *window,
+                    struct trace_part *part);
 void close_trace(struct open_trace *trace);
 
 /* Reads "5%", "5 %" or "5" as 0.05. Returns 0, or -1 for anything else. */
@@ -57,8 +62,9 @@ struct comparison_options;
 int take_launches(const char *command, const char *text, struct comparison_options *options);
 
 struct profile;
-/* Opens traces and reads their profiles (report/compare/comparison.h); where one has not all calls, all by their
+/* Opens traces, or that part of each (NULL: all), and reads their profiles (report/compare/comparison.h); where one has not all calls, all by their
  * totals. Returns an exit code, as open_trace. */
-int read_profiles(char **paths, size_t n, struct open_trace *traces, struct profile *profiles);
+int read_profiles(char **paths, size_t n, const struct run_window *window, struct open_trace *traces,
+                  struct profile *profiles);
 
 #endif

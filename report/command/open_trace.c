@@ -11,6 +11,7 @@
 
 #include "interpose/record_commands.h"
 #include "interpose/database/database.h"
+#include "predictor/run_read/trace_part.h"
 #include "share/base/error.h"
 #include "share/base/memory.h"
 #include "share/base/utf8.h"
@@ -92,6 +93,17 @@ int open_trace(struct open_trace *trace, const char *path)
         result = error_report(&error);
     if (trace->database != NULL)
         utf8_clean(trace->path, trace->path, strlen(trace->path));
+    return result;
+}
+
+int open_trace_part(struct open_trace *trace, const char *path, const struct run_window *window,
+                    struct trace_part *part)
+{
+    struct error error;
+    int result = open_trace(trace, path);
+    *part = (struct trace_part){0};
+    if (result == EXIT_DONE && trace_part_apply(trace->database, trace->path, window, part, &error) != 0)
+        result = error_report(&error);
     return result;
 }
 

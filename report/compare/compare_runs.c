@@ -595,6 +595,10 @@ static void find_warnings(struct comparison *comparison)
         if (fabs(profile->processor_wait - first->processor_wait) > UNEQUAL_WAIT)
             WARN("ranks waited for a processor %.0f %% of the time in %s, %.0f %% in %s: others had the machine",
                  profile->processor_wait * 100, profile->path, first->processor_wait * 100, first->path);
+        char text[PART_TEXT_BYTES];
+        trace_part_text(&profile->part, text);
+        if (profile->part.is_part)
+            WARN("%s: %s", profile->path, text);
         if (!profile->whole.is_whole)
             WARN("%s is not whole: %.200s", profile->path, profile->whole.reason);
         if (!(profile->duration_s > 0))

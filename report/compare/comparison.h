@@ -7,6 +7,7 @@
 #define MPISTAIR_COMPARE_COMPARISON_H
 
 #include "interpose/sums/whole.h"
+#include "predictor/run_read/trace_part.h"
 #include "report/collect/report.h"
 #include "report/render/document.h"
 
@@ -54,6 +55,7 @@ struct profile_level {
 struct profile {
     const char *path, *command, *mpi; /* in pool */
     struct whole whole;
+    struct trace_part part; /* set by who restricted the trace */
     int64_t started_ns;
     const char *run_key;
     uint32_t n_ranks;

@@ -33,7 +33,7 @@ static const char course_sql[] =
     "rank";
 
 struct course {
-    double run_s, part_s;
+    double from_s, run_s, part_s;    /* from_s: where it begins */
     double computed_s[COURSE_PARTS]; /* of all ranks */
     uint32_t ranks;
 };
@@ -48,7 +48,8 @@ struct course_stretch {
 
 static void course_add_window(const struct course *course, double *computed_s, struct cursor *row)
 {
-    double begin_s = fmax(cursor_real(row, 1), 0), end_s = fmin(cursor_real(row, 2), course->run_s);
+    double begin_s = fmax(cursor_real(row, 1) - course->from_s, 0);
+    double end_s = fmin(cursor_real(row, 2) - course->from_s, course->run_s);
     double share = cursor_real(row, 3) / (cursor_real(row, 2) - cursor_real(row, 1));
     if (!(begin_s < end_s && share >= 0 && share <= 1)) /* a damaged trace */
         return;
@@ -197,18 +198,18 @@ static void course_insert(struct findings *findings, struct finding finding)
     }
 }
 
-int course_collect(struct findings *findings, struct pool *pool, sqlite3 *database, const char *path, double run_s,
-                   struct error *error)
+int course_collect(struct findings *findings, struct pool *pool, sqlite3 *database, const char *path, double from_s,
+                   double run_s, struct error *error)
 {
     struct course *course = xcalloc(1, sizeof *course);
     struct course_stretch worst = {.rank = -1};
-    *course = (struct course){.run_s = run_s, .part_s = run_s / COURSE_PARTS};
+    *course = (struct course){.from_s = from_s, .run_s = run_s, .part_s = run_s / COURSE_PARTS};
     int result = run_s > 0 ? course_find(course, database, path, &worst, error) : 0;
     struct finding finding = diagnosis_finding(FINDING_LATE_STRETCH, worst.loss_s * (course->ranks - 1.0));
     if (result == 0 && worst.rank >= 0) {
         finding.rank = worst.rank;
-        finding.begin_s = (double)worst.first * course->part_s;
-        finding.end_s = (double)worst.end * course->part_s;
+        finding.begin_s = from_s + (double)worst.first * course->part_s;
+        finding.end_s = from_s + (double)worst.end * course->part_s;
         finding.gain_s = worst.loss_s;
         finding.gain = worst.loss_s / run_s;
         finding.share = finding.cost_s / (run_s * course->ranks);

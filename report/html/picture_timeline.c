@@ -26,19 +26,19 @@ static const char activity_tables[] =
     "DROP VIEW IF EXISTS temp.activity_round;"
     "CREATE TEMP VIEW activity_call AS"
     "  SELECT rank, a.id AS function, a.activity AS activity, begin_ns, call_ns, callsite"
-    "  FROM main.call_row c CROSS JOIN temp.function_activity a ON a.id = c.function"
+    "  FROM call_row c CROSS JOIN temp.function_activity a ON a.id = c.function"
     "  UNION ALL SELECT src, a.id, a.activity, send_post_ns, send_call_ns, f.send_callsite"
-    "  FROM main.message_row m CROSS JOIN main.form f ON f.id = m.form"
+    "  FROM message_row m CROSS JOIN form f ON f.id = m.form"
     "    CROSS JOIN temp.function_activity a ON a.id = f.send_function"
     "  WHERE send_call_ns IS NOT NULL AND f.send_completed IS NOT NULL"
     "  UNION ALL SELECT dst, a.id, a.activity, send_post_ns + late_ns, recv_call_ns, f.recv_callsite"
-    "  FROM main.message_row m CROSS JOIN main.form f ON f.id = m.form"
+    "  FROM message_row m CROSS JOIN form f ON f.id = m.form"
     "    CROSS JOIN temp.function_activity a ON a.id = f.recv_function"
     "  WHERE recv_call_ns IS NOT NULL AND f.recv_completed IS NOT NULL;"
     "CREATE TEMP VIEW activity_round AS"
     "  SELECT rank, -1 AS function, 1 AS activity, begin_ns, end_ns - begin_ns AS call_ns, NULL AS callsite"
-    "  FROM main.round_process"
-    "  UNION ALL SELECT rank, -2, 2, begin_ns, call_ns, callsite FROM main.collective";
+    "  FROM round_process"
+    "  UNION ALL SELECT rank, -2, 2, begin_ns, call_ns, callsite FROM collective";
 
 static int activity_tables_make(const struct picture_source *source)
 {
@@ -51,7 +51,7 @@ static int activity_tables_make(const struct picture_source *source)
     struct row insert = row_prepare(database, "temp.function_activity", 3);
     row_insert(&insert, "iti", (int64_t)ID_ROUND, "round of messages", (int64_t)SPENT_MESSAGES);
     row_insert(&insert, "iti", (int64_t)ID_COLLECTIVE, "collective", (int64_t)SPENT_COLLECTIVES);
-    cursor_open(&rows, database, path, "SELECT id, name FROM main.function WHERE id >= 0", source->error);
+    cursor_open(&rows, database, path, "SELECT id, name FROM function WHERE id >= 0", source->error);
     while (cursor_next(&rows)) {
         const char *name = cursor_text(&rows, 1, &names);
         row_insert(&insert, "iti", cursor_integer(&rows, 0), name, (int64_t)activity_kind(name));

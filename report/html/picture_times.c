@@ -145,9 +145,9 @@ struct course_cell {
     double all_s, share_s[COURSE_SHARES];
 };
 
-static void course_add(struct course_cell *columns, struct cursor *rows, double run_s)
+static void course_add(struct course_cell *columns, struct cursor *rows, double first_s, double run_s)
 {
-    double begin_s = fmax(cursor_real(rows, 1), 0), end_s = fmin(cursor_real(rows, 2), run_s);
+    double begin_s = fmax(cursor_real(rows, 1) - first_s, 0), end_s = fmin(cursor_real(rows, 2) - first_s, run_s);
     double column_s = run_s / COURSE_COLUMNS, window_s = cursor_real(rows, 2) - cursor_real(rows, 1);
     if (!(begin_s < end_s && window_s > 0)) /* a damaged trace */
         return;
@@ -162,7 +162,7 @@ static void course_add(struct course_cell *columns, struct cursor *rows, double 
 int picture_course(struct picture *picture, const struct picture_source *source)
 {
     const struct rank_bins *bins = &source->bins;
-    double run_s = source->report->run.duration_s;
+    double first_s = source->report->part.from_s, run_s = source->report->run.duration_s;
     struct course_cell *cells = xcalloc((size_t)bins->n * COURSE_COLUMNS, sizeof *cells);
     struct cursor rows;
     bool found = false;
@@ -174,10 +174,10 @@ int picture_course(struct picture *picture, const struct picture_source *source)
         "collective_ns FROM course WHERE rank >= 0 AND rank < ?2 AND end_ns > begin_ns",
         "ii", bins->width, bins->ranks);
     while (cursor_next(&rows) && run_s > 0)
-        course_add(cells + cursor_integer(&rows, 0) * COURSE_COLUMNS, &rows, run_s);
+        course_add(cells + cursor_integer(&rows, 0) * COURSE_COLUMNS, &rows, first_s, run_s);
     for (int64_t i = 0; i < bins->n * COURSE_COLUMNS; i++) {
         const struct course_cell *cell = &cells[i];
-        double from_s = (double)(i % COURSE_COLUMNS) * run_s / COURSE_COLUMNS;
+        double from_s = first_s + (double)(i % COURSE_COLUMNS) * run_s / COURSE_COLUMNS;
         if (!(cell->all_s > 0))
             continue;
         found = true;
@@ -187,7 +187,8 @@ int picture_course(struct picture *picture, const struct picture_source *source)
     free(cells);
     if (!found)
         picture_lacks(picture, "The trace has no course of the run.");
-    picture_value(picture, "end", json_finite(run_s));
+    picture_value(picture, "begin", json_finite(first_s));
+    picture_value(picture, "end", json_finite(first_s + run_s));
     picture_bins(picture, bins, "row");
     return cursor_close(&rows);
 }

@@ -34,8 +34,8 @@ static void present_run_head(struct document *document, const struct report *rep
     document_cell(document, "%" PRId64 " on %" PRId64 " node%s", run->world_size, report->run.nodes,
                   words_plural(report->run.nodes));
     char date[64];
-    document_cells(document, "tttst", "started", words_started(date, sizeof date, run), "lasted", run->duration_s,
-                   "messages");
+    document_cells(document, "tttst", "started", words_started(date, sizeof date, run),
+                   report->part.is_part ? "part lasted" : "lasted", run->duration_s, "messages");
     document_cell(document, "%" PRId64 ", at most %" PRId64 " to one rank", report->messages, report->max_messages);
     document_cells(document, "tbt", "volume", (double)report->bytes, "eager limit");
     int64_t inside = run->eager_limit_bytes, between = run->eager_limit_network_bytes;

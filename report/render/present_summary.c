@@ -48,7 +48,12 @@ static void present_identity(struct document *document, const struct report *rep
                   (int)(strcspn(run->mpi_library, ",") < 50 ? strcspn(run->mpi_library, ",") : 50), run->mpi_library,
                   run->world_size, words_plural(run->world_size), report->run.nodes, words_plural(report->run.nodes));
     document_line(document, "%s, lasted %s", words_started(date, sizeof date, run),
-                  words_seconds(lasted, sizeof lasted, run->duration_s));
+                  words_seconds(lasted, sizeof lasted, report->part.is_part ? report->part.run_s : run->duration_s));
+    if (report->part.is_part) {
+        char part[PART_TEXT_BYTES];
+        trace_part_text(&report->part, part);
+        document_line(document, "%s", part);
+    }
 }
 
 enum { LINE = 76 };
@@ -289,13 +294,16 @@ static void present_out_of_line(struct document *document, const struct report *
 /* Shows the course of the run, a character a part of it: tenths of the ranks' time inside MPI. */
 static void present_course(struct document *document, const struct report *report)
 {
-    char strip[REPORT_COURSE + 1] = "", end[32];
+    char strip[REPORT_COURSE + 1] = "", begin[32] = "0", end[32];
     if (!report->has_course)
         return;
     for (size_t i = 0; i < REPORT_COURSE; i++)
         strip[i] = isnan(report->course[i]) ? ' ' : (char)('0' + (int)fmin(fmax(floor(10 * report->course[i]), 0), 9));
     document_line(document, "in MPI, tenths: %s", strip);
-    document_line(document, "from 0 to %s", words_seconds(end, sizeof end, report->run.duration_s));
+    if (report->part.is_part)
+        words_seconds(begin, sizeof begin, report->part.from_s);
+    document_line(document, "from %s to %s", begin,
+                  words_seconds(end, sizeof end, report->part.from_s + report->run.duration_s));
 }
 
 /* Presents all but the diagnosis, which comes between head and rest. */

@@ -331,6 +331,10 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     for (size_t i = 0; i < REPORT_COURSE; i++)
         json_add(course, json_finite(report->course[i]));
     json_set(all, "course", course);
+    if (report->part.is_part)
+        json_set(all, "part",
+                 json_pack("{sf sf sf sb}", "from_s", report->part.from_s, "to_s", report->part.to_s, "run_s",
+                           report->part.run_s, "at_windows", (int)report->part.at_windows));
     json_set(all, "findings", findings_array(&report->findings));
     if (report->no_findings != NULL)
         json_set(all, "no_findings", json_string(report->no_findings));
