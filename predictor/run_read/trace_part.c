@@ -1,6 +1,6 @@
 /* SQLite looks names up among the temporary ones first, but for views of the trace itself, which know its own tables
- * alone. So those are made again, as temporary ones. Sums that ingest has stored are of the whole run: the views compute
- * them of rows where they find none. */
+ * alone. So those are made again, as temporary ones. Sums that ingest has stored are of the whole run: the views
+ * compute them of rows where they find none. */
 #include "predictor/run_read/trace_part.h"
 
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 #include "share/base/memory.h"
+#include "share/base/saturating.h"
 
 void part_option_rows(struct part_options *options, struct option_row rows[PART_ROWS])
 {
@@ -47,15 +48,48 @@ static void part_ranks_release(void *ranks)
     free(part);
 }
 
-/* part_inside(rank, begin_ns, end_ns): whether that lies in the part as a whole; end_ns may be NULL. */
+/* Reads (rank, begin_ns, length_ns); a length that is not known is 0. Returns false for a rank that does not exist,
+ * which readers report. */
+static bool take_call(sqlite3_context *context, sqlite3_value **values, const struct part_ranks **part, int64_t *rank,
+                      int64_t *begin_ns, int64_t *end_ns)
+{
+    *part = sqlite3_user_data(context);
+    *rank = sqlite3_value_int64(values[0]);
+    *begin_ns = sqlite3_value_int64(values[1]);
+    *end_ns = saturating_add(*begin_ns, sqlite3_value_int64(values[2]));
+    return *rank >= 0 && (size_t)*rank < (*part)->n;
+}
+
+static int64_t cut_at(const struct part_ranks *part, int64_t rank, int64_t at_ns)
+{
+    at_ns = at_ns < part->from_ns[rank] ? part->from_ns[rank] : at_ns;
+    return at_ns > part->to_ns[rank] ? part->to_ns[rank] : at_ns;
+}
+
+/* part_inside(rank, begin_ns, length_ns): whether that lies in the part as a whole. */
 static void part_inside(sqlite3_context *context, int n, sqlite3_value **values)
 {
-    const struct part_ranks *part = sqlite3_user_data(context);
-    int64_t rank = sqlite3_value_int64(values[0]), begin_ns = sqlite3_value_int64(values[1]);
-    int64_t end_ns = sqlite3_value_type(values[n - 1]) == SQLITE_NULL ? begin_ns : sqlite3_value_int64(values[n - 1]);
-    bool known = rank >= 0 && (size_t)rank < part->n;
-    /* Readers report a rank that does not exist. */
+    const struct part_ranks *part;
+    int64_t rank, begin_ns, end_ns;
+    (void)n;
+    bool known = take_call(context, values, &part, &rank, &begin_ns, &end_ns);
     sqlite3_result_int(context, !known || (begin_ns >= part->from_ns[rank] && end_ns <= part->to_ns[rank]));
+}
+
+/* part_left(rank, begin_ns, length_ns): how much of that lies in the part; NULL: nothing, nor is it a
+ * moment in it. */
+static void part_left(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    const struct part_ranks *part;
+    int64_t rank, begin_ns, end_ns;
+    (void)n;
+    if (!take_call(context, values, &part, &rank, &begin_ns, &end_ns)) {
+        sqlite3_result_value(context, values[2]);
+        return;
+    }
+    int64_t from_ns = cut_at(part, rank, begin_ns), to_ns = cut_at(part, rank, end_ns);
+    if (to_ns > from_ns || (begin_ns >= part->from_ns[rank] && end_ns <= part->to_ns[rank]))
+        sqlite3_result_int64(context, to_ns - from_ns);
 }
 
 /* part_cut(rank, at_ns): the nearest time in the part. */
@@ -64,408 +98,114 @@ static void part_cut(sqlite3_context *context, int n, sqlite3_value **values)
     const struct part_ranks *part = sqlite3_user_data(context);
     int64_t rank = sqlite3_value_int64(values[0]), at_ns = sqlite3_value_int64(values[1]);
     (void)n;
-    if (sqlite3_value_type(values[1]) == SQLITE_NULL)
-        return;
-    if (rank >= 0 && (size_t)rank < part->n) {
-        at_ns = at_ns < part->from_ns[rank] ? part->from_ns[rank] : at_ns;
-        at_ns = at_ns > part->to_ns[rank] ? part->to_ns[rank] : at_ns;
-    }
-    sqlite3_result_int64(context, at_ns);
+    if (sqlite3_value_type(values[1]) != SQLITE_NULL)
+        sqlite3_result_int64(context, rank >= 0 && (size_t)rank < part->n ? cut_at(part, rank, at_ns) : at_ns);
 }
 
-/* How a table is seen: its columns but for those that have an expression here, FROM source. NULL ends the list. */
+/* How a table is seen: FROM source, with columns cut to the part, scaled by how much of begin_ns to end_ns is left, or
+ * of another expression. */
 struct part_table {
     const char *name, *source;
-    const char *columns[12][2]; /* name, expression */
+    const char *cut, *scaled; /* "begin_ns end_ns"; NULL: none */
+    const char *others[2][2]; /* column, expression */
 };
 
-#define CUT(column)                                                                                                    \
-    {                                                                                                                  \
-#column, "part_cut(rank, " #column ")"                                                                         \
-    }
-#define LEFT "(1.0 * (part_cut(rank, end_ns) - part_cut(rank, begin_ns)) / nullif(end_ns - begin_ns, 0))"
-#define SCALED(column)                                                                                                 \
-    {                                                                                                                  \
-#column, "CAST(round(" #column " * " LEFT ") AS INTEGER)"                                                      \
-    }
-#define LASTS       "part_cut(rank, end_ns) > part_cut(rank, begin_ns)"
-#define FROM_NS     "(SELECT from_ns FROM temp.run_part)"
-#define TO_NS       "(SELECT to_ns FROM temp.run_part)"
-#define SEND_INSIDE "part_inside(src, send_post_ns, send_post_ns + coalesce(send_call_ns, 0))"
-#define RECV_INSIDE "part_inside(dst, send_post_ns + late_ns, send_post_ns + late_ns + coalesce(recv_call_ns, 0))"
-#define DONE_INSIDE "part_inside(rank, begin_ns, coalesce(end_ns, begin_ns + call_ns))"
-#define CALL_LASTS(rank, begin, length)                                                                                \
-    "(part_inside(" rank ", " begin ", " begin " + " length ") OR "                                                    \
-    "part_cut(" rank ", " begin " + " length ") > part_cut(" rank ", " begin "))"
-#define CALL_CUT(rank, begin, length)                                                                                  \
-    "part_cut(" rank ", " begin "), part_cut(" rank ", " begin " + " length ") - part_cut(" rank ", " begin ")"
+#define FROM_NS "(SELECT from_ns FROM temp.run_part)"
+#define TO_NS   "(SELECT to_ns FROM temp.run_part)"
+#define DONE    " WHERE part_inside(rank, begin_ns, coalesce(end_ns - begin_ns, call_ns))"
+#define LASTS   " WHERE part_left(rank, begin_ns, end_ns - begin_ns) > 0"
 
 static const struct part_table part_tables[] = {
-    {"burst",
-     "main.burst WHERE begin_ns < " TO_NS " AND end_ns > " FROM_NS,
-     {{"begin_ns", "max(begin_ns, " FROM_NS ")"}, {"end_ns", "min(end_ns, " TO_NS ")"}}},
-    {"run",
-     "main.run",
-     {{"duration_ns", TO_NS " - " FROM_NS},
-      {"detail", "iif(detail = 'bursts' AND NOT EXISTS (SELECT 1 FROM burst), 'none', detail)"}}},
-    {"process",
-     "main.process",
-     {CUT(begin_ns), CUT(end_ns), SCALED(observed_ns), SCALED(run_ns), SCALED(wait_ns), SCALED(involuntary_switches)}},
-    {"message_row", "main.message_row WHERE " SEND_INSIDE " AND " RECV_INSIDE, {{0}}},
-    {"collective", "main.collective WHERE " DONE_INSIDE, {{0}}},
-    {"rma", "main.rma WHERE " DONE_INSIDE, {{0}}},
-    {"file_call", "main.file_call WHERE " DONE_INSIDE, {{0}}},
-    {"round", "main.round WHERE begin_ns >= " FROM_NS " AND end_ns <= " TO_NS, {{0}}},
-    {"round_process", "main.round_process WHERE round_id IN (SELECT id FROM round)", {{0}}},
-    {"kind",
-     "main.kind k JOIN (SELECT kind_id, count(*) AS n FROM round GROUP BY kind_id) r ON r.kind_id = k.id",
-     {{"rounds", "n"}}},
-    {"kind_sum", "main.kind_sum WHERE 0", {{0}}},
-    {"message_sum", "main.message_sum WHERE 0", {{0}}},
-    {"joint_sum", "main.joint_sum WHERE 0", {{0}}},
-    {"message_halves", "main.message_halves WHERE 0", {{0}}},
-    {"course",
-     "main.course WHERE " LASTS,
-     {CUT(begin_ns), CUT(end_ns), SCALED(point_to_point_ns), SCALED(wait_ns), SCALED(idle_ns), SCALED(collective_ns),
-      SCALED(one_sided_ns), SCALED(file_ns), SCALED(other_ns), SCALED(calls), SCALED(bytes)}},
-    {"mark", "main.mark WHERE part_inside(rank, at_ns, at_ns)", {{0}}},
-    {"recording_off", "main.recording_off WHERE " LASTS, {CUT(begin_ns), CUT(end_ns)}},
-    {"not_recorded", "main.not_recorded WHERE " LASTS, {CUT(begin_ns), CUT(end_ns)}},
-    {"replay_run",
-     "main.replay_run WHERE options = (SELECT options FROM temp.run_part) OR "
-     "options GLOB (SELECT options || ' *' FROM temp.run_part)",
-     {{0}}},
+    {.name = "burst",
+     .source = "main.burst WHERE begin_ns < " TO_NS " AND end_ns > " FROM_NS,
+     .others = {{"begin_ns", "max(begin_ns, " FROM_NS ")"}, {"end_ns", "min(end_ns, " TO_NS ")"}}},
+    {.name = "run",
+     .source = "main.run",
+     .others = {{"duration_ns", TO_NS " - " FROM_NS},
+                {"detail", "iif(detail = 'bursts' AND NOT EXISTS (SELECT 1 FROM burst), 'none', detail)"}}},
+    {.name = "process",
+     .source = "main.process",
+     .cut = "begin_ns end_ns",
+     .scaled = "observed_ns run_ns wait_ns involuntary_switches"},
+    {.name = "message_row", .source = "temp.part_message WHERE sent AND received"},
+    {.name = "collective", .source = "main.collective" DONE},
+    {.name = "rma", .source = "main.rma" DONE},
+    {.name = "file_call", .source = "main.file_call" DONE},
+    {.name = "round", .source = "main.round WHERE begin_ns >= " FROM_NS " AND end_ns <= " TO_NS},
+    {.name = "round_process", .source = "main.round_process WHERE round_id IN (SELECT id FROM round)"},
+    {.name = "kind",
+     .source = "main.kind k JOIN (SELECT kind_id, count(*) AS n FROM round GROUP BY kind_id) r ON r.kind_id = k.id",
+     .others = {{"rounds", "n"}}},
+    {.name = "kind_sum", .source = "main.kind_sum WHERE 0"},
+    {.name = "message_sum", .source = "main.message_sum WHERE 0"},
+    {.name = "joint_sum", .source = "main.joint_sum WHERE 0"},
+    {.name = "message_halves", .source = "main.message_halves WHERE 0"},
+    {.name = "course",
+     .source = "main.course" LASTS,
+     .cut = "begin_ns end_ns",
+     .scaled = "point_to_point_ns wait_ns idle_ns collective_ns one_sided_ns file_ns other_ns calls bytes"},
+    {.name = "mark", .source = "main.mark WHERE part_inside(rank, at_ns, 0)"},
+    {.name = "recording_off", .source = "main.recording_off" LASTS, .cut = "begin_ns end_ns"},
+    {.name = "not_recorded", .source = "main.not_recorded" LASTS, .cut = "begin_ns end_ns"},
+    {.name = "replay_run",
+     .source = "main.replay_run WHERE options = (SELECT options FROM temp.run_part) OR "
+               "options GLOB (SELECT options || ' *' FROM temp.run_part)"},
 };
 
-/* A message of which one side alone lies inside is an operation without a partner, and the call of that side a call.
- * The totals are those of the rows. */
-static const char
-    part_views
-        [] =
-            "CREATE TEMP VIEW call_row(rank, function, begin_ns, call_ns, completed, idle_calls, callsite) AS"
-            " SELECT rank, function, " CALL_CUT(
-                "rank", "begin_ns", "call_ns") ", completed, idle_calls, callsite"
-                                               " FROM main.call_row WHERE " CALL_LASTS("rank", "begin_ns", "call_ns") " UNION ALL SELECT src, f.send_function, " CALL_CUT(
-                                                   "src", "send_post_ns",
-                                                   "send_call_ns") ", f.send_completed, 0, f.send_callsite FROM "
-                                                                   "main.message_row JOIN main.form f ON f.id = form"
-                                                                   " WHERE f.send_completed IS NOT NULL AND "
-                                                                   "send_call_ns IS NOT NULL AND NOT (" SEND_INSIDE
-                                                                   " AND " RECV_INSIDE
-                                                                   ") AND " CALL_LASTS("src", "send_post_ns", "send_call_ns") " UNION ALL SELECT dst, f.recv_function, " CALL_CUT(
-                                                                       "dst", "send_post_ns + late_ns",
-                                                                       "recv_call_ns") ", f.recv_completed, 0, "
-                                                                                       "f.recv_callsite FROM "
-                                                                                       "main.message_row JOIN "
-                                                                                       "main.form f ON f.id = form"
-                                                                                       " WHERE f.recv_completed IS NOT "
-                                                                                       "NULL AND recv_call_ns IS NOT "
-                                                                                       "NULL AND NOT (" SEND_INSIDE
-                                                                                       " AND " RECV_INSIDE
-                                                                                       ") AND " CALL_LASTS(
-                                                                                           "dst",
-                                                                                           "send_post_ns + late_ns",
-                                                                                           "recv_call_ns") ";"
-                                                                                                           "CREATE "
-                                                                                                           "TEMP VIEW "
-                                                                                                           "unmatched("
-                                                                                                           "id, rank, "
-                                                                                                           "direction, "
-                                                                                                           "peer, "
-                                                                                                           "comm, tag, "
-                                                                                                           "bytes, "
-                                                                                                           "reason, "
-                                                                                                           "post_ns, "
-                                                                                                           "complete_"
-                                                                                                           "ns, "
-                                                                                                           "function,"
-                                                                                                           " callsite) "
-                                                                                                           "AS"
-                                                                                                           " SELECT "
-                                                                                                           "id, rank, "
-                                                                                                           "direction, "
-                                                                                                           "peer, "
-                                                                                                           "comm, tag, "
-                                                                                                           "bytes, "
-                                                                                                           "reason, "
-                                                                                                           "post_ns, "
-                                                                                                           "complete_"
-                                                                                                           "ns, "
-                                                                                                           "function, "
-                                                                                                           "callsite"
-                                                                                                           " FROM "
-                                                                                                           "main."
-                                                                                                           "unmatched "
-                                                                                                           "WHERE "
-                                                                                                           "part_"
-                                                                                                           "inside("
-                                                                                                           "rank, "
-                                                                                                           "post_ns, "
-                                                                                                           "post_ns)"
-                                                                                                           " UNION ALL "
-                                                                                                           "SELECT -2 "
-                                                                                                           "* m.id, "
-                                                                                                           "src, "
-                                                                                                           "'send', "
-                                                                                                           "dst, comm, "
-                                                                                                           "tag, "
-                                                                                                           "bytes, "
-                                                                                                           "'cut_off', "
-                                                                                                           "send_post_"
-                                                                                                           "ns, "
-                                                                                                           "send_post_"
-                                                                                                           "ns + "
-                                                                                                           "send_ns,"
-                                                                                                           " n.name, "
-                                                                                                           "f.send_"
-                                                                                                           "callsite "
-                                                                                                           "FROM "
-                                                                                                           "main."
-                                                                                                           "message_"
-                                                                                                           "row m JOIN "
-                                                                                                           "main.form "
-                                                                                                           "f ON f.id "
-                                                                                                           "= m.form"
-                                                                                                           " JOIN "
-                                                                                                           "main."
-                                                                                                           "function n "
-                                                                                                           "ON n.id = "
-                                                                                                           "f.send_"
-                                                                                                           "function "
-                                                                                                           "WHERE"
-                                                                                                           " " SEND_INSIDE
-                                                                                                           " AND "
-                                                                                                           "NOT"
-                                                                                                           " " RECV_INSIDE
-                                                                                                           " UNION ALL "
-                                                                                                           "SELECT -2 "
-                                                                                                           "* m.id - "
-                                                                                                           "1, dst, "
-                                                                                                           "'receive', "
-                                                                                                           "src, comm, "
-                                                                                                           "tag, bytes "
-                                                                                                           "+ "
-                                                                                                           "room_bytes,"
-                                                                                                           " 'cut_off',"
-                                                                                                           " send_post_"
-                                                                                                           "ns + "
-                                                                                                           "late_ns, "
-                                                                                                           "send_post_"
-                                                                                                           "ns + "
-                                                                                                           "late_ns + "
-                                                                                                           "recv_ns, "
-                                                                                                           "n.name, "
-                                                                                                           "f.recv_"
-                                                                                                           "callsite"
-                                                                                                           " FROM "
-                                                                                                           "main."
-                                                                                                           "message_"
-                                                                                                           "row m JOIN "
-                                                                                                           "main.form "
-                                                                                                           "f ON f.id "
-                                                                                                           "= m.form"
-                                                                                                           " JOIN "
-                                                                                                           "main."
-                                                                                                           "function n "
-                                                                                                           "ON n.id = "
-                                                                                                           "f.recv_"
-                                                                                                           "function "
-                                                                                                           "WHERE"
-                                                                                                           " " RECV_INSIDE
-                                                                                                           " AND "
-                                                                                                           "NOT"
-                                                                                                           " " SEND_INSIDE
-                                                                                                           ";"
-                                                                                                           "CREATE "
-                                                                                                           "TEMP VIEW "
-                                                                                                           "total(rank,"
-                                                                                                           " function, "
-                                                                                                           "callsite, "
-                                                                                                           "comm, "
-                                                                                                           "peer, "
-                                                                                                           "several, "
-                                                                                                           "level, "
-                                                                                                           "direction, "
-                                                                                                           "bin, "
-                                                                                                           "calls, "
-                                                                                                           "bytes, "
-                                                                                                           "time_ns,"
-                                                                                                           " longest_"
-                                                                                                           "ns, off, "
-                                                                                                           "idle, "
-                                                                                                           "error_ns) "
-                                                                                                           "AS"
-                                                                                                           " WITH "
-                                                                                                           "RECURSIVE "
-                                                                                                           "power(bin, "
-                                                                                                           "bytes) AS "
-                                                                                                           "(SELECT 1, "
-                                                                                                           "1 UNION "
-                                                                                                           "ALL SELECT "
-                                                                                                           "bin + 1, 2 "
-                                                                                                           "* bytes "
-                                                                                                           "FROM power "
-                                                                                                           "WHERE bin "
-                                                                                                           "< 63),"
-                                                                                                           " joint AS "
-                                                                                                           "MATERIALIZE"
-                                                                                                           "D (SELECT "
-                                                                                                           "rank, "
-                                                                                                           "begin_ns, "
-                                                                                                           "function, "
-                                                                                                           "comm, "
-                                                                                                           "bytes FROM "
-                                                                                                           "collective"
-                                                                                                           "  UNION "
-                                                                                                           "ALL SELECT "
-                                                                                                           "rank, "
-                                                                                                           "begin_ns, "
-                                                                                                           "function, "
-                                                                                                           "comm, "
-                                                                                                           "bytes FROM "
-                                                                                                           "rma"
-                                                                                                           "  UNION "
-                                                                                                           "ALL SELECT "
-                                                                                                           "rank, "
-                                                                                                           "begin_ns, "
-                                                                                                           "function, "
-                                                                                                           "comm, "
-                                                                                                           "bytes FROM "
-                                                                                                           "file_call),"
-                                                                                                           " every("
-                                                                                                           "rank, "
-                                                                                                           "function, "
-                                                                                                           "callsite, "
-                                                                                                           "comm, "
-                                                                                                           "peer, "
-                                                                                                           "level, "
-                                                                                                           "direction, "
-                                                                                                           "bytes, n, "
-                                                                                                           "time_ns, "
-                                                                                                           "idle) AS ("
-                                                                                                           "  SELECT "
-                                                                                                           "src, "
-                                                                                                           "f.send_"
-                                                                                                           "function, "
-                                                                                                           "f.send_"
-                                                                                                           "callsite, "
-                                                                                                           "comm, dst, "
-                                                                                                           "f.level, "
-                                                                                                           "'send', "
-                                                                                                           "bytes, 1,"
-                                                                                                           "   "
-                                                                                                           "iif(f.send_"
-                                                                                                           "completed "
-                                                                                                           "IS NULL, "
-                                                                                                           "0, "
-                                                                                                           "coalesce("
-                                                                                                           "send_call_"
-                                                                                                           "ns, 0)), 0 "
-                                                                                                           "FROM "
-                                                                                                           "message_"
-                                                                                                           "row m JOIN "
-                                                                                                           "form f ON "
-                                                                                                           "f.id = "
-                                                                                                           "m.form"
-                                                                                                           "  UNION "
-                                                                                                           "ALL SELECT "
-                                                                                                           "dst, "
-                                                                                                           "f.recv_"
-                                                                                                           "function, "
-                                                                                                           "f.recv_"
-                                                                                                           "callsite, "
-                                                                                                           "comm, src, "
-                                                                                                           "f.level, "
-                                                                                                           "'receive', "
-                                                                                                           "bytes + "
-                                                                                                           "room_bytes,"
-                                                                                                           " 1,"
-                                                                                                           "   "
-                                                                                                           "iif(f.recv_"
-                                                                                                           "completed "
-                                                                                                           "IS NULL, "
-                                                                                                           "0, "
-                                                                                                           "coalesce("
-                                                                                                           "recv_call_"
-                                                                                                           "ns, 0)), 0 "
-                                                                                                           "FROM "
-                                                                                                           "message_"
-                                                                                                           "row m JOIN "
-                                                                                                           "form f ON "
-                                                                                                           "f.id = "
-                                                                                                           "m.form"
-                                                                                                           "  UNION "
-                                                                                                           "ALL SELECT "
-                                                                                                           "c.rank, "
-                                                                                                           "c.function,"
-                                                                                                           " c."
-                                                                                                           "callsite, "
-                                                                                                           "j.comm, "
-                                                                                                           "NULL, "
-                                                                                                           "NULL, "
-                                                                                                           "NULL, "
-                                                                                                           "coalesce(j."
-                                                                                                           "bytes, 0),"
-                                                                                                           "   "
-                                                                                                           "max(idle_"
-                                                                                                           "calls, 1), "
-                                                                                                           "call_ns, "
-                                                                                                           "idle_calls "
-                                                                                                           "> 0 FROM "
-                                                                                                           "call_row c "
-                                                                                                           "JOIN "
-                                                                                                           "function n "
-                                                                                                           "ON n.id = "
-                                                                                                           "c.function"
-                                                                                                           "   LEFT "
-                                                                                                           "JOIN joint "
-                                                                                                           "j ON "
-                                                                                                           "j.rank = "
-                                                                                                           "c.rank AND "
-                                                                                                           "j.begin_ns "
-                                                                                                           "= "
-                                                                                                           "c.begin_ns "
-                                                                                                           "AND "
-                                                                                                           "j.function "
-                                                                                                           "= n.name)"
-                                                                                                           " SELECT "
-                                                                                                           "rank, "
-                                                                                                           "function, "
-                                                                                                           "callsite, "
-                                                                                                           "comm, "
-                                                                                                           "peer, 0, "
-                                                                                                           "level, "
-                                                                                                           "direction,"
-                                                                                                           "  "
-                                                                                                           "coalesce(("
-                                                                                                           "SELECT "
-                                                                                                           "max(p.bin) "
-                                                                                                           "FROM power "
-                                                                                                           "p WHERE "
-                                                                                                           "p.bytes <= "
-                                                                                                           "every."
-                                                                                                           "bytes), 0) "
-                                                                                                           "AS bin, "
-                                                                                                           "sum(n), "
-                                                                                                           "sum(bytes "
-                                                                                                           "* n),"
-                                                                                                           "  "
-                                                                                                           "sum(time_"
-                                                                                                           "ns), "
-                                                                                                           "max(time_"
-                                                                                                           "ns), 0, "
-                                                                                                           "idle, NULL"
-                                                                                                           " FROM "
-                                                                                                           "every "
-                                                                                                           "GROUP BY "
-                                                                                                           "rank, "
-                                                                                                           "function, "
-                                                                                                           "callsite, "
-                                                                                                           "comm, "
-                                                                                                           "peer, "
-                                                                                                           "level, "
-                                                                                                           "direction, "
-                                                                                                           "bin, idle;";
+/* Says on which sides a message lies inside. */
+static const char message_view[] =
+    "CREATE TEMP VIEW part_message AS SELECT *, part_inside(src, send_post_ns, send_call_ns) AS sent,"
+    " part_inside(dst, send_post_ns + late_ns, recv_call_ns) AS received FROM main.message_row";
+
+/* A message that is left out leaves the calls of its sides, and an operation without a partner. */
+static const char calls_view[] =
+    "CREATE TEMP VIEW call_row(rank, function, begin_ns, call_ns, completed, idle_calls, callsite) AS"
+    " SELECT rank, function, part_cut(rank, begin_ns), part_left(rank, begin_ns, call_ns), completed, idle_calls,"
+    "  callsite FROM main.call_row WHERE part_left(rank, begin_ns, call_ns) IS NOT NULL"
+    " UNION ALL SELECT src, send_function, part_cut(src, send_post_ns), part_left(src, send_post_ns, send_call_ns),"
+    "  send_completed, 0, send_callsite FROM part_message JOIN form f ON f.id = form"
+    "  WHERE NOT (sent AND received) AND send_completed IS NOT NULL AND send_call_ns IS NOT NULL"
+    "  AND part_left(src, send_post_ns, send_call_ns) IS NOT NULL"
+    " UNION ALL SELECT dst, recv_function, part_cut(dst, send_post_ns + late_ns),"
+    "  part_left(dst, send_post_ns + late_ns, recv_call_ns), recv_completed, 0, recv_callsite"
+    "  FROM part_message JOIN form f ON f.id = form"
+    "  WHERE NOT (sent AND received) AND recv_completed IS NOT NULL AND recv_call_ns IS NOT NULL"
+    "  AND part_left(dst, send_post_ns + late_ns, recv_call_ns) IS NOT NULL";
+
+static const char unmatched_view[] =
+    "CREATE TEMP VIEW unmatched(id, rank, direction, peer, comm, tag, bytes, reason, post_ns, complete_ns, function,"
+    " callsite) AS"
+    " SELECT id, rank, direction, peer, comm, tag, bytes, reason, post_ns, complete_ns, function, callsite"
+    "  FROM main.unmatched WHERE part_inside(rank, post_ns, 0)"
+    " UNION ALL SELECT -2 * m.id, src, 'send', dst, comm, tag, bytes, 'cut_off', send_post_ns, send_post_ns + send_ns,"
+    "  name, send_callsite FROM part_message m JOIN form f ON f.id = m.form"
+    "  JOIN function n ON n.id = send_function WHERE sent AND NOT received"
+    " UNION ALL SELECT -2 * m.id - 1, dst, 'receive', src, comm, tag, bytes + room_bytes, 'cut_off',"
+    "  send_post_ns + late_ns, send_post_ns + late_ns + recv_ns, name, recv_callsite"
+    "  FROM part_message m JOIN form f ON f.id = m.form JOIN function n ON n.id = recv_function"
+    "  WHERE received AND NOT sent";
+
+/* Those of the rows. */
+static const char totals_view[] =
+    "CREATE TEMP VIEW total(rank, function, callsite, comm, peer, several, level, direction, bin, calls, bytes, "
+    "time_ns,"
+    " longest_ns, off, idle, error_ns) AS"
+    " WITH RECURSIVE power(bin, bytes) AS (SELECT 1, 1 UNION ALL SELECT bin + 1, 2 * bytes FROM power WHERE bin < 63),"
+    " joint AS MATERIALIZED (SELECT rank, begin_ns, function, comm, bytes FROM collective"
+    "  UNION ALL SELECT rank, begin_ns, function, comm, bytes FROM rma"
+    "  UNION ALL SELECT rank, begin_ns, function, comm, bytes FROM file_call),"
+    " every(rank, function, callsite, comm, peer, level, direction, bytes, n, time_ns, idle) AS ("
+    "  SELECT src, send_function, send_callsite, comm, dst, level, 'send', bytes, 1,"
+    "   iif(send_completed IS NULL, 0, coalesce(send_call_ns, 0)), 0 FROM message_row m JOIN form f ON f.id = m.form"
+    "  UNION ALL SELECT dst, recv_function, recv_callsite, comm, src, level, 'receive', bytes + room_bytes, 1,"
+    "   iif(recv_completed IS NULL, 0, coalesce(recv_call_ns, 0)), 0 FROM message_row m JOIN form f ON f.id = m.form"
+    "  UNION ALL SELECT c.rank, c.function, c.callsite, j.comm, NULL, NULL, NULL, coalesce(j.bytes, 0),"
+    "   max(idle_calls, 1), call_ns, idle_calls > 0 FROM call_row c JOIN function n ON n.id = c.function"
+    "   LEFT JOIN joint j ON j.rank = c.rank AND j.begin_ns = c.begin_ns AND j.function = n.name)"
+    " SELECT rank, function, callsite, comm, peer, 0, level, direction,"
+    "  coalesce((SELECT max(p.bin) FROM power p WHERE p.bytes <= every.bytes), 0) AS bin, sum(n), sum(bytes * n),"
+    "  sum(time_ns), max(time_ns), 0, idle, NULL"
+    " FROM every GROUP BY rank, function, callsite, comm, peer, level, direction, bin, idle";
 
 static int execute(sqlite3 *database, const char *path, const char *sql, struct error *error)
 {
@@ -474,12 +214,28 @@ static int execute(sqlite3 *database, const char *path, const char *sql, struct 
                : database_error(database, path, "no part of it can be taken", error);
 }
 
-static const char *expression_of(const struct part_table *table, const char *column)
+static bool is_among(const char *column, const char *words)
 {
-    for (size_t i = 0; i < sizeof table->columns / sizeof *table->columns && table->columns[i][0] != NULL; i++)
-        if (strcmp(table->columns[i][0], column) == 0)
-            return table->columns[i][1];
-    return column;
+    size_t length = strlen(column);
+    for (const char *at = words; at != NULL && (at = strstr(at, column)) != NULL; at++)
+        if ((at == words || at[-1] == ' ') && (at[length] == '\0' || at[length] == ' '))
+            return true;
+    return false;
+}
+
+/* Returns the expression of a column, which the caller frees. */
+static char *expression_of(const struct part_table *table, const char *column)
+{
+    for (size_t i = 0; i < 2 && table->others[i][0] != NULL; i++)
+        if (strcmp(table->others[i][0], column) == 0)
+            return xstrdup(table->others[i][1]);
+    if (is_among(column, table->cut))
+        return xasprintf("part_cut(rank, %s)", column);
+    if (is_among(column, table->scaled))
+        return xasprintf("CAST(round(1.0 * %s * (part_cut(rank, end_ns) - part_cut(rank, begin_ns)) / "
+                         "nullif(end_ns - begin_ns, 0)) AS INTEGER)",
+                         column);
+    return xstrdup(column);
 }
 
 /* Makes the view of a table, whatever columns it has. */
@@ -492,8 +248,9 @@ static int view_of_table(sqlite3 *database, const char *path, const struct part_
     cursor_bind(&rows, "t", table->name);
     while (cursor_next(&rows)) {
         const char *column = cursor_text(&rows, 0, &pool);
-        char *longer =
-            xasprintf("%s%s%s AS %s", columns, columns[0] != '\0' ? ", " : "", expression_of(table, column), column);
+        char *expression = expression_of(table, column);
+        char *longer = xasprintf("%s%s%s AS %s", columns, columns[0] != '\0' ? ", " : "", expression, column);
+        free(expression);
         free(columns);
         columns = longer;
     }
@@ -539,11 +296,12 @@ static int views_again(sqlite3 *database, const char *path, struct error *error)
 
 static int make_views(sqlite3 *database, const char *path, struct error *error)
 {
-    int result = 0;
+    static const char *const others[] = {calls_view, unmatched_view, totals_view};
+    int result = execute(database, path, message_view, error);
     for (size_t i = 0; result == 0 && i < sizeof part_tables / sizeof *part_tables; i++)
         result = view_of_table(database, path, &part_tables[i], error);
-    if (result == 0)
-        result = execute(database, path, part_views, error);
+    for (size_t i = 0; result == 0 && i < sizeof others / sizeof *others; i++)
+        result = execute(database, path, others[i], error);
     return result == 0 ? views_again(database, path, error) : -1;
 }
 
@@ -633,16 +391,15 @@ static int bound_part(sqlite3 *database, const char *path, const struct part_run
     return 0;
 }
 
-static int make_functions(sqlite3 *database, struct part_ranks *ranks)
+/* The connection owns ranks from here on. */
+static void make_functions(sqlite3 *database, struct part_ranks *ranks)
 {
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
-    if (sqlite3_create_function_v2(database, "part_cut", 2, flags, ranks, part_cut, NULL, NULL, NULL) != SQLITE_OK)
-        no_memory(0);
-    /* Whose data it is: released with this one, also where it fails. */
     if (sqlite3_create_function_v2(database, "part_inside", 3, flags, ranks, part_inside, NULL, NULL,
-                                   part_ranks_release) != SQLITE_OK)
+                                   part_ranks_release) != SQLITE_OK ||
+        sqlite3_create_function_v2(database, "part_left", 3, flags, ranks, part_left, NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_create_function_v2(database, "part_cut", 2, flags, ranks, part_cut, NULL, NULL, NULL) != SQLITE_OK)
         no_memory(0);
-    return 0;
 }
 
 int trace_part_apply(sqlite3 *database, const char *path, const struct run_window *window, struct trace_part *part,
@@ -665,8 +422,8 @@ int trace_part_apply(sqlite3 *database, const char *path, const struct run_windo
         part_ranks_release(ranks);
         return -1;
     }
-    if (make_functions(database, ranks) != 0 || store_part(database, path, window, from_ns, to_ns, error) != 0 ||
-        make_views(database, path, error) != 0)
+    make_functions(database, ranks);
+    if (store_part(database, path, window, from_ns, to_ns, error) != 0 || make_views(database, path, error) != 0)
         return -1;
     *part = (struct trace_part){.is_part = true,
                                 .from_s = (double)from_ns * 1e-9,

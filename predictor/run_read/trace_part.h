@@ -26,9 +26,9 @@ struct trace_part {
     bool at_windows;            /* where not all calls have rows, it begins and ends with windows of the table course */
 };
 
-/* Does nothing where the window is NULL or open at both ends. Calls that lie across an end of the part are cut there; messages
- * count whose posting calls both lie inside as a whole, as do collectives, one-sided calls, calls on files and rounds.
- * Totals are those of the rows that are left. Returns 0, or -1 with the reason; an empty part is one. */
+/* Does nothing where the window is NULL or open at both ends. Calls that lie across an end of the part are cut there;
+ * messages count whose posting calls both lie inside as a whole, as do collectives, one-sided calls, calls on files and
+ * rounds. Totals are those of the rows that are left. Returns 0, or -1 with the reason; an empty part is one. */
 int trace_part_apply(sqlite3 *database, const char *path, const struct run_window *window, struct trace_part *part,
                      struct error *error);
 /* Writes "from 1.2 to 3.4 s of 10 s, ..." */

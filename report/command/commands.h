@@ -62,8 +62,8 @@ struct comparison_options;
 int take_launches(const char *command, const char *text, struct comparison_options *options);
 
 struct profile;
-/* Opens traces, or that part of each (NULL: all), and reads their profiles (report/compare/comparison.h); where one has not all calls, all by their
- * totals. Returns an exit code, as open_trace. */
+/* Opens traces, or that part of each (NULL: all), and reads their profiles (report/compare/comparison.h); where one has
+ * not all calls, all by their totals. Returns an exit code, as open_trace. */
 int read_profiles(char **paths, size_t n, const struct run_window *window, struct open_trace *traces,
                   struct profile *profiles);
 
