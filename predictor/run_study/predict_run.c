@@ -136,7 +136,7 @@ static void store_halves(sqlite3 *database, const struct law_runs *runs, bool *f
         const struct run_half *half = &runs->halves.rows[i];
         const struct run_site *site = &program->sites[half->site];
         row_insert(&row, "itodd", (int64_t)half->rank, site->function, site->callsite >= 0 ? site->callsite : INT64_MIN,
-                   half->odd_s, half->even_s);
+                   half->odd_s[0], half->even_s[0]);
     }
     *failed = row_finish(&row) != 0 || *failed;
 }

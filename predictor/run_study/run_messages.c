@@ -7,13 +7,17 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
-/* Says whether a step waits for an end of a message. */
-static bool waits_for_message(const struct run_program *program, const struct run_step *step)
+/* Notes whether a step waits for ends of messages, and for a collective with them. */
+static void note_wait(struct run_messages *messages, const struct run_program *program, const struct run_step *step)
 {
-    for (uint32_t i = step->object; i < step->object + step->count; i++)
-        if (run_operation_kind(program->waits[i]) != OPERATION_MEMBER)
-            return true;
-    return false;
+    bool message = false, member = false;
+    for (uint32_t i = step->object; i < step->object + step->count; i++) {
+        bool is_member = run_operation_kind(program->waits[i]) == OPERATION_MEMBER;
+        message = message || !is_member;
+        member = member || is_member;
+    }
+    messages->is_message[step->place] |= message;
+    messages->is_mixed[step->place] |= message && member;
 }
 
 void run_messages_find(struct run_messages *messages, const struct run_program *program)
@@ -21,6 +25,7 @@ void run_messages_find(struct run_messages *messages, const struct run_program *
     size_t n = program->n_places;
     *messages = (struct run_messages){.n_places = n,
                                       .is_message = xcalloc(n + 1, sizeof *messages->is_message),
+                                      .is_mixed = xcalloc(n + 1, sizeof *messages->is_mixed),
                                       .copied_s = xcalloc(n + 1, sizeof *messages->copied_s)};
     for (size_t i = 0; i < program->n_steps; i++) {
         const struct run_step *step = &program->steps[i];
@@ -31,7 +36,7 @@ void run_messages_find(struct run_messages *messages, const struct run_program *
             messages->is_message[step->place] = true;
             break;
         case STEP_WAIT:
-            messages->is_message[step->place] |= waits_for_message(program, step);
+            note_wait(messages, program, step);
             break;
         case STEP_SPEND:
             messages->copied_s[step->place] += step->spent_s;
@@ -46,13 +51,16 @@ void run_messages_find(struct run_messages *messages, const struct run_program *
 void run_messages_release(struct run_messages *messages)
 {
     free(messages->is_message);
+    free(messages->is_mixed);
     free(messages->copied_s);
     *messages = (struct run_messages){0};
 }
 
-static double parts_s(const struct run_parts *parts)
+static double parts_s(const struct run_parts *parts, bool mixed)
 {
     double sum_s = parts->part_s[RUN_OTHER];
+    if (mixed)
+        sum_s += parts->part_s[RUN_COLLECTIVE_WAIT] + parts->part_s[RUN_COLLECTIVE_TRANSFER];
     for (int part = RUN_MESSAGE_FIRST; part <= RUN_MESSAGE_LAST; part++)
         sum_s += parts->part_s[part];
     return sum_s;
@@ -60,7 +68,8 @@ static double parts_s(const struct run_parts *parts)
 
 double run_messages_s(const struct run_messages *messages, const struct run_parts *parts, size_t place)
 {
-    return messages->is_message[place] ? fmax(parts_s(&parts[place]) - messages->copied_s[place], 0) : 0;
+    double inside_s = parts_s(&parts[place], messages->is_mixed[place]);
+    return messages->is_message[place] ? fmax(inside_s - messages->copied_s[place], 0) : 0;
 }
 
 struct run_error run_error_of(const struct run_program *program, const struct run_messages *messages,
@@ -107,12 +116,12 @@ static void add_halves(void *context, const struct run_program *program, const s
     if (number == halves->n)
         ARRAY_ADD(halves->rows, halves->n, (struct run_half){.rank = call->rank, .site = call->site});
     struct run_half *half = &halves->rows[number];
-    double own_s = parts_s(&call->part_s);
-    if (half->has_last) {
-        half->odd_s += half->last_s;
-        half->even_s += own_s;
+    for (int mixed = 0; mixed < 2; mixed++) {
+        double own_s = parts_s(&call->part_s, mixed);
+        half->odd_s[mixed] += half->has_last ? half->last_s[mixed] : 0;
+        half->even_s[mixed] += half->has_last ? own_s : 0;
+        half->last_s[mixed] = own_s;
     }
-    half->last_s = own_s;
     half->has_last = !half->has_last;
 }
 
@@ -128,8 +137,13 @@ void run_halves_keep(struct run_halves *halves, const struct run_program *progra
     for (size_t place = 0; place < program->n_places; place++) {
         const struct run_place *at = &program->places[place];
         uint32_t number = map_find(&halves->of, (struct map_key){at->rank, at->site, 0});
-        if (number != MAP_ABSENT)
-            kept[number] = messages->is_message[place] && !(messages->copied_s[place] > 0);
+        if (number == MAP_ABSENT)
+            continue;
+        kept[number] = messages->is_message[place] && !(messages->copied_s[place] > 0);
+        if (messages->is_mixed[place]) {
+            halves->rows[number].odd_s[0] = halves->rows[number].odd_s[1];
+            halves->rows[number].even_s[0] = halves->rows[number].even_s[1];
+        }
     }
     for (size_t i = 0; i < halves->n; i++)
         if (kept[i])
@@ -142,8 +156,8 @@ double run_halves_error(const struct run_halves *halves, size_t n_ranks)
 {
     double *off_s = xcalloc(n_ranks + 1, sizeof *off_s), sum_s = 0, all_s = 0;
     for (size_t i = 0; i < halves->n; i++) {
-        off_s[halves->rows[i].rank] += halves->rows[i].odd_s - halves->rows[i].even_s;
-        all_s += halves->rows[i].odd_s + halves->rows[i].even_s;
+        off_s[halves->rows[i].rank] += halves->rows[i].odd_s[0] - halves->rows[i].even_s[0];
+        all_s += halves->rows[i].odd_s[0] + halves->rows[i].even_s[0];
     }
     for (size_t rank = 0; rank < n_ranks; rank++)
         sum_s += fabs(off_s[rank]);

@@ -14,6 +14,8 @@ enum { RUN_MESSAGE_FIRST = RUN_LATE_SENDER, RUN_MESSAGE_LAST = RUN_PROGRESS };
 struct run_messages {
     size_t n_places;
     bool *is_message; /* [n_places] a call there posts messages, waits or probes for them */
+    bool *is_mixed;   /* [n_places] a call there waits for a collective as well: which of both it waited for, nobody
+                       * knows, so that all of it counts */
     double *copied_s; /* [n_places] time of calls there that is as recorded: failed tests, files */
 };
 void run_messages_find(struct run_messages *messages, const struct run_program *program);
@@ -36,8 +38,8 @@ struct run_error run_error_of(const struct run_program *program, const struct ru
 /* Adds up every second call of a place while a run is read: its watch. */
 struct run_half {
     uint32_t rank, site;
-    double odd_s, even_s; /* of whole pairs of calls */
-    double last_s;        /* of an odd call whose even one has not come yet */
+    double odd_s[2], even_s[2]; /* of whole pairs of calls; at 1 with collectives, until run_halves_keep */
+    double last_s[2];           /* of an odd call whose even one has not come yet */
     bool has_last;
 };
 struct run_halves {
@@ -46,7 +48,8 @@ struct run_halves {
     size_t n;
 };
 struct run_watch run_halves_watch(struct run_halves *halves);
-/* Leaves out the places that are no calls for messages, or whose time is in part copied. */
+/* Leaves out the places that are no calls for messages, or whose time is in part copied. odd_s[0] and even_s[0] are
+ * what counts. */
 void run_halves_keep(struct run_halves *halves, const struct run_program *program, const struct run_messages *messages);
 /* Returns the sum over ranks |odd - even| / half of all, NaN without any. */
 double run_halves_error(const struct run_halves *halves, size_t n_ranks);

@@ -95,13 +95,15 @@ int run_store_messages(sqlite3 *database, const struct run_program *program, con
     for (size_t place = 0; place < program->n_places; place++) {
         const struct run_site *site = &program->sites[program->places[place].site];
         const double *part_s = predicted[place].part_s;
+        double other_s = part_s[RUN_OTHER] - messages->copied_s[place];
+        if (messages->is_mixed[place])
+            other_s += part_s[RUN_COLLECTIVE_WAIT] + part_s[RUN_COLLECTIVE_TRANSFER];
         if (messages->is_message[place])
             row_insert(&row, "iiitodddddddddd", id, (int64_t)place, (int64_t)program->places[place].rank,
                        site->function, site->callsite >= 0 ? site->callsite : INT64_MIN,
                        run_messages_s(messages, program->measured, place), run_messages_s(messages, predicted, place),
                        part_s[RUN_LATE_SENDER], part_s[RUN_LATE_RECEIVER], part_s[RUN_LATENCY], part_s[RUN_BANDWIDTH],
-                       part_s[RUN_CONTENTION], part_s[RUN_QUEUE], part_s[RUN_PROGRESS],
-                       fmax(part_s[RUN_OTHER] - messages->copied_s[place], 0));
+                       part_s[RUN_CONTENTION], part_s[RUN_QUEUE], part_s[RUN_PROGRESS], fmax(other_s, 0));
     }
     return row_finish(&row);
 }

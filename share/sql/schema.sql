@@ -1217,8 +1217,8 @@ CREATE TABLE replay_efficiency(
   PRIMARY KEY (run_id, efficiency)
 ) WITHOUT ROWID;
 
--- The time inside messages of each call, as measured and by a law: what posts, waits and probes took, without collectives and
--- without what is copied from the recording. modelled_s is the sum of the parts behind it.
+-- The time inside messages of each call, as measured and by a law: what posts, waits and probes took, without collectives (but
+-- where a call waited for messages, too) and without what is copied from the recording. modelled_s is the sum of the parts behind it.
 CREATE TABLE message_time(
   run_id INTEGER NOT NULL REFERENCES replay_run(id),
   place INTEGER NOT NULL,              -- as of replay_place
@@ -1234,7 +1234,7 @@ CREATE TABLE message_time(
   contention_s REAL NOT NULL,
   queue_s REAL NOT NULL,
   progress_s REAL NOT NULL,
-  post_s REAL NOT NULL,                -- overhead of posts, waits for a processor
+  post_s REAL NOT NULL,                -- overhead of posts, waits for a processor, for a collective
   PRIMARY KEY (run_id, place)
 ) WITHOUT ROWID;
 

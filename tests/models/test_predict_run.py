@@ -10,10 +10,11 @@ import unittest
 
 import test_replay_command as made
 from reference_program import Message
-from run_traces import Call, Job
+from run_traces import Call, Job, Meeting
 from test_replay_command import MS
 
 LAWS = ["postal", "max-rate", "node-aware", "staircase", "serial", "flow", "flow-window", "fair"]
+PARTS = "late_sender_s + late_receiver_s + latency_s + bandwidth_s + contention_s + queue_s + progress_s + post_s"
 HALF = made.MACHINE.replace("1e9", "5e8")
 
 
@@ -24,6 +25,21 @@ def repeated(lengths_ms):
         job.messages.append(Message(0, 1, 1000))
         job.calls[0].append(Call("MPI_Send", MS, length_ms * MS, [("send", number)], [("send", number)]))
         job.calls[1].append(Call("MPI_Recv", MS, length_ms * MS, [("receive", number)], [("receive", number)]))
+    job.finish()
+    return job
+
+
+def sum_ahead():
+    """Two ranks exchange 1 MB, begin a sum after that, rank 1 later, compute, and wait for all of it."""
+    job = Job([(0, 0)] * 2, [0] * 2, [0] * 2)
+    job.messages = [Message(0, 1, 1000000), Message(1, 0, 1000000)]
+    job.meetings = [Meeting("MPI_Iallreduce", 0, [0, 1], None, 8, {0: 0, 1: 0})]
+    for rank in range(2):
+        ends = [("receive", 1 - rank), ("send", rank)]
+        for function, gap_ns, length_ns, more in (("MPI_Irecv", 0, 0, {"posts": ends[:1]}), ("MPI_Isend", 0, 0, {"posts": ends[1:]}),
+                                                  ("MPI_Iallreduce", (1 + rank) * MS // 10, 0, {"collective": 0}),
+                                                  ("MPI_Waitall", MS, 2 * MS, {"completes": [*ends, ("member", 0)]})):
+            job.calls[rank].append(Call(function, gap_ns, length_ns, **more))
     job.finish()
     return job
 
@@ -67,9 +83,14 @@ class PredictRun(unittest.TestCase):
     def test_parts_add_up(self):
         self.write(made.chain())
         self.predict()
-        parts = " + ".join(f"{part}_s" for part in ("late_sender", "late_receiver", "latency", "bandwidth", "contention", "queue",
-                                                    "progress", "post"))
-        self.assertEqual(self.query(f"SELECT count(*), max(abs({parts} - modelled_s)) < 1e-12 FROM message_time"), [(4 * len(LAWS), 1)])
+        self.assertEqual(self.query(f"SELECT count(*), max(abs({PARTS} - modelled_s)) < 1e-12 FROM message_time"), [(4 * len(LAWS), 1)])
+
+    def test_a_wait_for_messages_and_a_collective(self):
+        """All of it counts, measured and modelled: the sum was begun last, but the messages may have come last."""
+        self.write(sum_ahead())
+        self.predict("--model", "postal")
+        self.assertEqual(self.query("SELECT rank, round(actual_s, 8), round(model_s, 8) FROM rank_error"), [(0, 0.002, 0.002), (1, 0.002, 0.002)])
+        self.assertEqual(self.query(f"SELECT max(abs({PARTS} - modelled_s)) < 1e-12 FROM message_time"), [(1,)])
 
     def test_replicate(self):
         """Odd calls take 1 + 1 ms, even ones 2 + 3, on both ranks; the fifth is in neither."""
