@@ -2,7 +2,10 @@
  * lines and words errors.
  *
  * Blanks around a field are dropped. Within quotation marks a doubled quotation mark stands for one, and ends of lines
- * may occur. A row ends with LF, CR, CRLF or the end of the file. */
+ * may occur. A row ends with LF, CR, CRLF or the end of the file.
+ *
+ * Rows of whole numbers alone, "12,7,4096" and LF, are most of a large file (P.csv of a million ranks: 3.5e8 rows).
+ * They are taken whole, without the state machine, wherever one lies within a chunk. */
 #include "share/base/csv.h"
 
 #include <errno.h>
@@ -10,12 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "share/base/memory.h"
 #include "share/base/number.h"
 #include "share/base/utf8.h"
 
-enum { MAX_FIELDS = 4096, MAX_LINE_BYTES = 1 << 20, CHUNK_BYTES = 1 << 16 };
+enum { MAX_FIELDS = 4096, MAX_LINE_BYTES = 1 << 20, CHUNK_BYTES = 1 << 16, SURE_DIGITS = 19 /* fit into 64 bits */ };
 
 /* State of the parser within a field. */
 enum field_place { BEFORE, PLAIN, QUOTED, CLOSED, CLOSED_AND_BLANK };
@@ -29,9 +33,10 @@ struct csv_reader {
     void *context;
     bool is_unfinished;
     struct error *error;
-    union csv_value *values;      /* [n_columns] */
+    union csv_value *values;      /* [n_columns + 1] the last for fields that are not asked for */
     size_t column_of[MAX_FIELDS]; /* column_of[field]; n_columns: not asked for */
     size_t n_fields;              /* fields of the header; 0: not read yet */
+    bool asks_whole;              /* every column that is asked for is CSV_U64 */
     size_t field;                 /* field of the current row */
     enum field_place place;
     char *texts;       /* [MAX_LINE_BYTES + 1] the fields of the current row, each with a zero byte */
@@ -117,6 +122,15 @@ static int end_field(struct csv_reader *reader)
     return result;
 }
 
+static int give_row(struct csv_reader *reader)
+{
+    struct error reason;
+    strcpy(reason.text, "refused"); /* the text alone: of 3.5e8 rows, clearing all of it took a third of the time */
+    if (reader->row(reader->context, reader->line, reader->values, &reason) != 0)
+        return error_set(reader->error, "%s:%zu: %s", reader->path, reader->line, reason.text);
+    return 0;
+}
+
 static int end_row(struct csv_reader *reader)
 {
     size_t n_fields = reader->field;
@@ -130,15 +144,15 @@ static int end_row(struct csv_reader *reader)
                 return expected_header(reader, what);
             }
         }
+        reader->asks_whole = true;
+        for (size_t i = 0; i < reader->n_columns; i++)
+            reader->asks_whole = reader->asks_whole && reader->columns[i].kind == CSV_U64;
         return 0;
     }
     if (n_fields != reader->n_fields)
         return error_set(reader->error, "%s:%zu: %zu fields, the header has %zu", reader->path, reader->line, n_fields,
                          reader->n_fields);
-    struct error reason = {.text = "refused"};
-    if (reader->row(reader->context, reader->line, reader->values, &reason) != 0)
-        return error_set(reader->error, "%s:%zu: %s", reader->path, reader->line, reason.text);
-    return 0;
+    return give_row(reader);
 }
 
 /* Takes the next character of a row. */
@@ -209,15 +223,61 @@ static int read_character(struct csv_reader *reader, char c)
     return 0;
 }
 
+/* Reads the values of a row of whole numbers that begins there. Returns its bytes with the LF, 0 where it is another
+ * row, or one that the text does not hold to its end: the values are then set by whoever reads it. */
+static size_t read_whole_numbers(struct csv_reader *reader, const char *text, size_t length)
+{
+    size_t at = 0;
+    for (size_t field = 0; field < reader->n_fields; field++) {
+        size_t begin = at;
+        uint64_t value = 0;
+        for (; at < length && text[at] >= '0' && text[at] <= '9'; at++)
+            value = 10 * value + (uint64_t)(text[at] - '0');
+        if (at == begin || at - begin > SURE_DIGITS || at == length ||
+            text[at] != (field + 1 < reader->n_fields ? ',' : '\n'))
+            return 0;
+        reader->values[reader->column_of[field]].u64 = value;
+        at++;
+    }
+    return at;
+}
+
+/* Takes all rows of whole numbers from the begin of a line on. Returns their bytes, or -1. */
+static ssize_t take_whole_numbers(struct csv_reader *reader, const char *text, size_t length)
+{
+    size_t taken = 0;
+    if (!reader->asks_whole || reader->line_bytes > 0 || reader->place != BEFORE || reader->field > 0 ||
+        reader->blank_line != 0)
+        return 0;
+    for (size_t bytes; (bytes = read_whole_numbers(reader, text + taken, length - taken)) > 0; taken += bytes) {
+        if (give_row(reader) != 0)
+            return -1;
+        reader->line++;
+    }
+    return (ssize_t)taken;
+}
+
+static int read_chunk(struct csv_reader *reader, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        ssize_t taken = take_whole_numbers(reader, text + i, length - i);
+        i += taken > 0 ? (size_t)taken : 0;
+        if (taken < 0 || (i < length && read_character(reader, text[i]) != 0))
+            return -1;
+    }
+    return 0;
+}
+
 static int read_stream(FILE *stream, struct csv_reader *reader)
 {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     char chunk[CHUNK_BYTES];
     size_t length;
-    for (bool first = true; (length = fread(chunk, 1, sizeof chunk, stream)) > 0; first = false)
-        for (size_t i = first && length >= 3 && memcmp(chunk, byte_order_mark, 3) == 0 ? 3 : 0; i < length; i++)
-            if (read_character(reader, chunk[i]) != 0)
-                return -1;
+    for (bool first = true; (length = fread(chunk, 1, sizeof chunk, stream)) > 0; first = false) {
+        size_t mark = first && length >= 3 && memcmp(chunk, byte_order_mark, 3) == 0 ? 3 : 0;
+        if (read_chunk(reader, chunk + mark, length - mark) != 0)
+            return -1;
+    }
     if (ferror(stream))
         return error_set(reader->error, "%s: cannot be read: %s", reader->path, strerror(errno));
     if (reader->is_unfinished)
@@ -247,7 +307,7 @@ int csv_read(const char *path, struct csv_column *columns, size_t n_columns, enu
                                   .context = context,
                                   .is_unfinished = end == CSV_MAY_BE_CUT,
                                   .error = error,
-                                  .values = xcalloc(n_columns, sizeof(union csv_value)),
+                                  .values = xcalloc(n_columns + 1, sizeof(union csv_value)),
                                   .texts = xmalloc(MAX_LINE_BYTES + 1),
                                   .line = 1,
                                   .line_is_blank = true};

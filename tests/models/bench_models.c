@@ -3,8 +3,8 @@
  * ranks, messages in proportion: seconds and their growth, the exponent of time over ranks. The aim is 0.5 s a model, 2
  * s all, 48 bytes a message, pattern included. It fails only where a model fails.
  *
- * With an argument, PREFIX, it writes the large pattern as PREFIX.P.csv and PREFIX.L.csv instead. Papers are named as
- * in share/doc/MODELS.md. */
+ * With an argument, PREFIX, it writes the large pattern as PREFIX.P.csv and PREFIX.L.csv instead, or with a second one
+ * the like of so many ranks. Papers are named as in share/doc/MODELS.md. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,10 +128,10 @@ static FILE *open_csv(const char *prefix, const char *suffix)
     return file;
 }
 
-static int write_large(const char *prefix)
+static int write_large(const char *prefix, size_t n_ranks)
 {
     struct model_case c = {0};
-    large_pattern(&c, LARGE_RANKS, false);
+    large_pattern(&c, n_ranks, false);
     FILE *messages = open_csv(prefix, "P"), *places = open_csv(prefix, "L");
     if (messages == NULL || places == NULL)
         return 1;
@@ -148,5 +148,6 @@ static int write_large(const char *prefix)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(large), cmocka_unit_test(growth)};
-    return argc > 1 ? write_large(argv[1]) : cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 1 ? write_large(argv[1], argc > 2 ? strtoul(argv[2], NULL, 10) : LARGE_RANKS)
+                    : cmocka_run_group_tests(tests, NULL, NULL);
 }
