@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "predictor/pattern/traffic.h"
+#include "predictor/run/engine/simulate.h"
+#include "predictor/run/engine/simulation_state.h"
 #include "share/base/memory.h"
 
 /* Returns the time of the next event, INFINITY without one. */
