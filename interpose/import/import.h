@@ -14,6 +14,8 @@
 #include "interpose/spool/event.h"
 #include "share/base/error.h"
 
+enum { IMPORT_MOST_RANKS = 1 << 16 };
+
 /* What is known of the whole run. */
 struct import_run {
     const char *folder;       /* of the spools */
@@ -56,6 +58,10 @@ void import_communicator(struct import_process *process, const struct import_com
                          uint64_t at_ns);
 uint64_t import_hash(uint64_t hash, int32_t world_rank); /* begins with 0 */
 
+/* Returns what is to be said of a communicator whose members[n] are known; rank is -1 where the process is none. */
+struct import_communicator import_members(const struct import_process *process, uint32_t index, uint32_t identity,
+                                          const int32_t *members, int32_t n);
+
 /* A call while it lasts, and what it posts. */
 struct import_call {
     enum mpistair_function function;
@@ -77,6 +83,11 @@ void import_returned(struct spool_operation *operation, uint64_t end_ns);
 
 /* Completes a record at the return of the call that reported it. */
 void import_complete(struct spool_operation *operation, uint64_t at_ns);
+
+/* Notes which request of the foreign trace stands for an operation, until import_close returns that operation; NULL:
+ * the request is not open. */
+void import_open(struct import_process *process, uint64_t request, struct spool_operation *operation);
+struct spool_operation *import_close(struct import_process *process, uint64_t request);
 
 /* Stores a call that completed so many operations, or a probe. */
 void import_timed_call(struct import_process *process, const struct import_call *call, uint32_t completed);

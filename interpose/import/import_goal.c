@@ -15,7 +15,7 @@
 #include "share/base/number.h"
 #include "share/base/text_file.h"
 
-enum { MOST_RANKS = 1 << 16, MOST_LINE_BYTES = 1 << 16, MOST_NS_LOG2 = 62 };
+enum { GOAL_LINE_BYTES = 1 << 16, MOST_NS_LOG2 = 62 };
 
 struct operation {
     struct causal_step step;
@@ -69,7 +69,7 @@ static uint32_t *label_at(struct goal_reader *reader, const char *label)
 }
 
 /* Reads `send 10b to 1 tag 5 cpu 0` behind the label. */
-static int take_message(struct goal_reader *reader, struct operation *operation, bool is_send, char *at,
+static int goal_message(struct goal_reader *reader, struct operation *operation, bool is_send, char *at,
                         struct error *error)
 {
     uint64_t bytes, peer = 0, tag = 0;
@@ -106,7 +106,7 @@ static int take_operation(struct goal_reader *reader, char *label, char *at, str
     if (number && *number != MAP_ABSENT)
         return error_set(error, "label '%s' is taken", label);
     if (word && (strcmp(word, "send") == 0 || strcmp(word, "recv") == 0)) {
-        if (take_message(reader, &operation, word[0] == 's', at, error) != 0)
+        if (goal_message(reader, &operation, word[0] == 's', at, error) != 0)
             return -1;
     } else if (word && strcmp(word, "calc") == 0) {
         uint64_t ns;
@@ -233,15 +233,15 @@ static int begin_rank(struct goal_reader *reader, char *at, struct error *error)
 static int begin_file(struct goal_reader *reader, char *at, struct error *error)
 {
     uint64_t n;
-    if (reader->has_ranks || take_count(next_word(&at), MOST_RANKS, &n) != 0 || n == 0)
-        return error_set(error, "expected 'num_ranks N' once, N from 1 to %d", MOST_RANKS);
+    if (reader->has_ranks || take_count(next_word(&at), IMPORT_MOST_RANKS, &n) != 0 || n == 0)
+        return error_set(error, "expected 'num_ranks N' once, N from 1 to %d", IMPORT_MOST_RANKS);
     causal_open(&reader->causal, reader->path, (int32_t)n);
     reader->seen = xcalloc(n, sizeof *reader->seen);
     reader->has_ranks = true;
     return 0;
 }
 
-static int take_line(void *context, char *line, struct error *error)
+static int goal_line(void *context, char *line, struct error *error)
 {
     struct goal_reader *reader = context;
     reader->line++;
@@ -275,7 +275,7 @@ static int take_line(void *context, char *line, struct error *error)
 int import_goal(const char *path, struct import_run *run, struct error *error)
 {
     struct goal_reader reader = {.path = path, .rank = -1};
-    int result = text_file_lines(path, MOST_LINE_BYTES, take_line, &reader, error);
+    int result = text_file_lines(path, GOAL_LINE_BYTES, goal_line, &reader, error);
     if (result == 0 && (!reader.has_ranks || reader.rank >= 0))
         result = error_set(error, "%s:%" PRIu64 ": cut off: expected %s", path, reader.line > 0 ? reader.line : 1,
                            reader.has_ranks ? "'}' behind the last rank" : "'num_ranks N'");

@@ -1,4 +1,4 @@
-/* Reads an OTF2 archive, as Score-P writes it, by libotf2: the events of one location after the other, ranks in the
+/* Reads an OTF2 archive, as Score-P writes it, by libotf2: the otf2_events of one location after the other, ranks in the
  * order of MPI_COMM_WORLD. A record of a message stands between Enter and Leave of the MPI function that made it. */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,12 +11,11 @@
 
 #include "interpose/import/import.h"
 #include "share/base/array.h"
-#include "share/base/map.h"
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
 #include "share/base/trial.h"
 
-enum { MOST_RANKS = 1 << 16, ANCHOR_SECONDS = 5 };
+enum { ANCHOR_SECONDS = 5 };
 
 struct location {
     OTF2_LocationRef id;
@@ -35,7 +34,7 @@ struct group {
     uint64_t *members; /* [n] */
     uint32_t n;
 };
-struct communicator {
+struct otf2_communicator {
     OTF2_CommRef id;
     OTF2_GroupRef group;
     uint32_t index; /* in the process that is read; UINT32_MAX: not known to it yet */
@@ -47,7 +46,7 @@ struct archive {
     struct error *error;
     bool failed;
     char file[4096];   /* that is read */
-    uint64_t n_before; /* events before the one that is read */
+    uint64_t n_before; /* otf2_events before the one that is read */
     char **strings;    /* [n_strings] by reference; NULL: none */
     size_t n_strings;
     OTF2_StringRef *region_names; /* [n_regions] by reference */
@@ -59,7 +58,7 @@ struct archive {
     size_t n_groups_of_locations, n_nodes;
     struct group *groups;
     size_t n_groups;
-    struct communicator *communicators;
+    struct otf2_communicator *communicators;
     size_t n_communicators;
     uint64_t ticks_per_s, start_ticks, length_ticks, unix_ns;
     uint64_t others; /* records that are not imported */
@@ -69,19 +68,10 @@ struct archive {
     int32_t rank;
     uint32_t n_indices;
     uint64_t last_ns;
-    struct map requests; /* request -> open_operations */
-    struct open_operation {
-        struct spool_operation *record;
-        bool is_done; /* reported in the current call */
-    } * open;
-    size_t n_open;
     struct import_call call; /* the MPI call that lasts */
     bool in_call;
-    uint32_t n_done; /* operations that it reported */
-    uint32_t *done;  /* [n_done_open] their numbers in open, which end with the call */
-    size_t n_done_open;
-    struct spool_operation **posted; /* [n_posted] in the call */
-    size_t n_posted;
+    struct spool_operation **done, **posted; /* [n_done], [n_posted] by it; they end with it */
+    size_t n_done, n_posted;
     struct {
         bool is_there;
         OTF2_CommRef comm;
@@ -184,7 +174,7 @@ static OTF2_CallbackCode on_communicator(void *data, OTF2_CommRef self, OTF2_Str
 {
     struct archive *archive = data;
     (void)name, (void)parent, (void)flags;
-    ARRAY_ADD(archive->communicators, archive->n_communicators, (struct communicator){self, group, UINT32_MAX});
+    ARRAY_ADD(archive->communicators, archive->n_communicators, (struct otf2_communicator){self, group, UINT32_MAX});
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -238,7 +228,7 @@ static const char *host_of(const struct archive *archive, OTF2_LocationGroupRef 
 static int number_locations(struct archive *archive)
 {
     const struct group *world = group_of_type(archive, OTF2_GROUP_TYPE_COMM_LOCATIONS);
-    if (!world || world->n == 0 || world->n > MOST_RANKS)
+    if (!world || world->n == 0 || world->n > IMPORT_MOST_RANKS)
         return error_set(archive->error, "%s: no MPI in this archive: expected a group of MPI's locations",
                          archive->file);
     for (uint32_t rank = 0; rank < world->n; rank++) {
@@ -263,16 +253,10 @@ static int number_locations(struct archive *archive)
     return 0;
 }
 
-/* Returns the rank of a communicator's member in MPI_COMM_WORLD; -1 where the group has no such member. */
-static int32_t member_of(const struct group *group, uint32_t member)
-{
-    return group && member < group->n && group->members[member] < MOST_RANKS ? (int32_t)group->members[member] : -1;
-}
-
 /* Returns the process's index of a communicator, which is described to the spool at its first use. */
-static uint32_t index_of(struct archive *archive, OTF2_CommRef id)
+static uint32_t otf2_index(struct archive *archive, OTF2_CommRef id)
 {
-    struct communicator *communicator = NULL;
+    struct otf2_communicator *communicator = NULL;
     for (size_t i = 0; i < archive->n_communicators && !communicator; i++)
         if (archive->communicators[i].id == id)
             communicator = &archive->communicators[i];
@@ -283,15 +267,15 @@ static uint32_t index_of(struct archive *archive, OTF2_CommRef id)
     const struct group *group = find_group(archive, communicator->group);
     if (!group)
         return SPOOL_NO_COMMUNICATOR;
-    struct import_communicator is = {
-        .identity = id, .leader = member_of(group, 0), .size = (int32_t)group->n, .rank = -1};
-    for (uint32_t i = 0; i < group->n; i++) {
-        is.members_hash = import_hash(is.members_hash, member_of(group, i));
-        is.rank = member_of(group, i) == archive->rank ? (int32_t)i : is.rank;
-    }
+    int32_t *members = xcalloc(group->n, sizeof *members); /* -1: the group has no such member */
     bool is_whole = group->n == (uint32_t)archive->run->n_ranks;
-    for (uint32_t i = 0; is_whole && i < group->n; i++)
-        is_whole = member_of(group, i) == (int32_t)i;
+    for (uint32_t i = 0; i < group->n; i++) {
+        members[i] = group->members[i] < IMPORT_MOST_RANKS ? (int32_t)group->members[i] : -1;
+        is_whole = is_whole && members[i] == (int32_t)i;
+    }
+    struct import_communicator is =
+        import_members(archive->process, archive->n_indices, id, members, (int32_t)group->n);
+    free(members);
     if (group->type == OTF2_GROUP_TYPE_COMM_SELF) {
         communicator->index = 1;
     } else if (is_whole && communicator == archive->communicators) {
@@ -299,7 +283,7 @@ static uint32_t index_of(struct archive *archive, OTF2_CommRef id)
     } else if (is.rank < 0 || is.leader < 0) {
         return SPOOL_NO_COMMUNICATOR;
     } else {
-        is.index = communicator->index = archive->n_indices++;
+        communicator->index = archive->n_indices++;
         import_communicator(archive->process, &is, archive->call.begin_ns);
     }
     return communicator->index;
@@ -326,8 +310,7 @@ static OTF2_CallbackCode on_enter(OTF2_LocationRef location, OTF2_TimeStamp time
         return OTF2_CALLBACK_SUCCESS;
     archive->call = (struct import_call){(enum mpistair_function)archive->functions[region], ns, 0};
     archive->in_call = true;
-    archive->n_done = 0;
-    archive->n_done_open = archive->n_posted = 0;
+    archive->n_done = archive->n_posted = 0;
     archive->collective.is_there = false;
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -350,13 +333,13 @@ static OTF2_CallbackCode on_leave(OTF2_LocationRef location, OTF2_TimeStamp time
     archive->call.end_ns = ns > archive->call.begin_ns ? ns : archive->call.begin_ns + 1;
     for (size_t i = 0; i < archive->n_posted; i++)
         import_returned(archive->posted[i], archive->call.end_ns);
-    for (size_t i = 0; i < archive->n_done_open; i++)
-        import_complete(archive->open[archive->done[i]].record, archive->call.end_ns);
+    for (size_t i = 0; i < archive->n_done; i++)
+        import_complete(archive->done[i], archive->call.end_ns);
     if (is_completion(archive->call.function))
-        import_timed_call(archive->process, &archive->call, archive->n_done);
+        import_timed_call(archive->process, &archive->call, (uint32_t)archive->n_done);
     if (archive->collective.is_there) {
-        bool has_root = archive->collective.root < MOST_RANKS;
-        import_collective(archive->process, &archive->call, index_of(archive, archive->collective.comm),
+        bool has_root = archive->collective.root < IMPORT_MOST_RANKS;
+        import_collective(archive->process, &archive->call, otf2_index(archive, archive->collective.comm),
                           archive->collective.bytes, has_root ? (int32_t)archive->collective.root : -1);
     }
     archive->in_call = false;
@@ -372,23 +355,23 @@ static const struct import_call *call_at(struct archive *archive, OTF2_TimeStamp
     return &archive->call;
 }
 
-static int32_t tag_of(uint32_t tag)
+static int32_t otf2_tag(uint32_t tag)
 {
     return tag <= INT32_MAX ? (int32_t)tag : SPOOL_ANY;
 }
 
-static int32_t peer_of(uint32_t peer)
+static int32_t otf2_peer(uint32_t peer)
 {
     return peer <= INT32_MAX ? (int32_t)peer : SPOOL_PROC_NULL;
 }
 
-static struct spool_operation *post(struct archive *archive, OTF2_TimeStamp time, enum mpistair_function function,
-                                    enum spool_direction direction, OTF2_CommRef comm, uint32_t peer, uint32_t tag,
-                                    uint64_t bytes, bool blocking)
+static struct spool_operation *otf2_post(struct archive *archive, OTF2_TimeStamp time, enum mpistair_function function,
+                                         enum spool_direction direction, OTF2_CommRef comm, uint32_t peer, uint32_t tag,
+                                         uint64_t bytes, bool blocking)
 {
     const struct import_call *call = call_at(archive, time, function);
-    struct spool_operation *record = import_post(archive->process, call, direction, index_of(archive, comm),
-                                                 peer_of(peer), tag_of(tag), bytes, blocking);
+    struct spool_operation *record = import_post(archive->process, call, direction, otf2_index(archive, comm),
+                                                 otf2_peer(peer), otf2_tag(tag), bytes, blocking);
     bool is_sendrecv = IS_ONE_OF(call->function, FN_Sendrecv, FN_Sendrecv_replace);
     if (archive->in_call && is_sendrecv && direction == SPOOL_RECEIVE && archive->n_posted == 1)
         import_same_call(record);
@@ -397,25 +380,15 @@ static struct spool_operation *post(struct archive *archive, OTF2_TimeStamp time
     return record;
 }
 
-static void open_request(struct archive *archive, uint64_t request, struct spool_operation *record)
-{
-    *map_at(&archive->requests, (struct map_key){request, 0, 0}) = (uint32_t)archive->n_open;
-    ARRAY_ADD(archive->open, archive->n_open, (struct open_operation){record, false});
-}
-
 /* Notes that the call reported a request. Returns its record; NULL if it is not known. */
-static struct spool_operation *report(struct archive *archive, OTF2_TimeStamp time, uint64_t request)
+static struct spool_operation *otf2_report(struct archive *archive, OTF2_TimeStamp time, uint64_t request)
 {
-    uint32_t number = map_find(&archive->requests, (struct map_key){request, 0, 0});
-    if (number == MAP_ABSENT || number >= archive->n_open || archive->open[number].is_done)
-        return NULL;
-    archive->open[number].is_done = true;
-    archive->n_done++;
-    if (archive->in_call)
-        ARRAY_ADD(archive->done, archive->n_done_open, number);
+    struct spool_operation *record = import_close(archive->process, request);
+    if (record && archive->in_call)
+        ARRAY_ADD(archive->done, archive->n_done, record);
     else
-        import_complete(archive->open[number].record, ns_of(archive, time));
-    return archive->open[number].record;
+        import_complete(record, ns_of(archive, time));
+    return record;
 }
 
 static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *data,
@@ -423,7 +396,7 @@ static OTF2_CallbackCode on_send(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  uint64_t bytes)
 {
     (void)location, (void)position, (void)attributes;
-    post(data, time, FN_Send, SPOOL_SEND, comm, receiver, tag, bytes, true);
+    otf2_post(data, time, FN_Send, SPOOL_SEND, comm, receiver, tag, bytes, true);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -432,7 +405,7 @@ static OTF2_CallbackCode on_recv(OTF2_LocationRef location, OTF2_TimeStamp time,
                                  uint64_t bytes)
 {
     (void)location, (void)position, (void)attributes;
-    post(data, time, FN_Recv, SPOOL_RECEIVE, comm, sender, tag, bytes, true);
+    otf2_post(data, time, FN_Recv, SPOOL_RECEIVE, comm, sender, tag, bytes, true);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -441,7 +414,8 @@ static OTF2_CallbackCode on_isend(OTF2_LocationRef location, OTF2_TimeStamp time
                                   uint64_t bytes, uint64_t request)
 {
     (void)location, (void)position, (void)attributes;
-    open_request(data, request, post(data, time, FN_Isend, SPOOL_SEND, comm, receiver, tag, bytes, false));
+    struct spool_operation *record = otf2_post(data, time, FN_Isend, SPOOL_SEND, comm, receiver, tag, bytes, false);
+    import_open(((struct archive *)data)->process, request, record);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -449,7 +423,7 @@ static OTF2_CallbackCode on_isend_complete(OTF2_LocationRef location, OTF2_TimeS
                                            void *data, OTF2_AttributeList *attributes, uint64_t request)
 {
     (void)location, (void)position, (void)attributes;
-    report(data, time, request);
+    otf2_report(data, time, request);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -464,7 +438,7 @@ static OTF2_CallbackCode on_irecv_request(OTF2_LocationRef location, OTF2_TimeSt
         import_post(archive->process, call, SPOOL_RECEIVE, 0, SPOOL_ANY, SPOOL_ANY, 0, false);
     if (archive->in_call && record)
         ARRAY_ADD(archive->posted, archive->n_posted, record);
-    open_request(archive, request, record);
+    import_open(archive->process, request, record);
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -474,13 +448,13 @@ static OTF2_CallbackCode on_irecv(OTF2_LocationRef location, OTF2_TimeStamp time
 {
     struct archive *archive = data;
     (void)location, (void)position, (void)attributes;
-    uint32_t index = index_of(archive, comm);
-    struct spool_operation *record = report(archive, time, request);
+    uint32_t index = otf2_index(archive, comm);
+    struct spool_operation *record = otf2_report(archive, time, request);
     if (!record)
         return OTF2_CALLBACK_SUCCESS;
     record->communicator = index;
-    record->peer = peer_of(sender);
-    record->tag = tag_of(tag);
+    record->peer = otf2_peer(sender);
+    record->tag = otf2_tag(tag);
     record->bytes = bytes;
     record->flags = (uint16_t)(record->flags & ~(unsigned)(SPOOL_ANY_SOURCE | SPOOL_ANY_TAG));
     return OTF2_CALLBACK_SUCCESS;
@@ -490,7 +464,7 @@ static OTF2_CallbackCode on_cancelled(OTF2_LocationRef location, OTF2_TimeStamp 
                                       OTF2_AttributeList *attributes, uint64_t request)
 {
     (void)location, (void)position, (void)attributes;
-    struct spool_operation *record = report(data, time, request);
+    struct spool_operation *record = otf2_report(data, time, request);
     if (record)
         record->flags |= SPOOL_CANCELLED;
     return OTF2_CALLBACK_SUCCESS;
@@ -540,7 +514,7 @@ static OTF2_GlobalDefReaderCallbacks *definitions(void)
     return all;
 }
 
-static OTF2_EvtReaderCallbacks *events(void)
+static OTF2_EvtReaderCallbacks *otf2_events(void)
 {
     OTF2_EvtReaderCallbacks *all = OTF2_EvtReaderCallbacks_New();
     OTF2_EvtReaderCallbacks_SetEnterCallback(all, on_enter);
@@ -558,14 +532,14 @@ static OTF2_EvtReaderCallbacks *events(void)
     return all;
 }
 
-/* Returns how long the path is without .otf2: that of the folder with the events. */
+/* Returns how long the path is without .otf2: that of the folder with the otf2_events. */
 static int length_of_name(const char *anchor)
 {
     size_t length = strlen(anchor), suffix = strlen(".otf2");
     return (int)(length > suffix && strcmp(anchor + length - suffix, ".otf2") == 0 ? length - suffix : length);
 }
 
-/* Says which file of the folder with the events is read now. */
+/* Says which file of the folder with the otf2_events is read now. */
 static void set_file(struct archive *archive, OTF2_LocationRef id, const char *suffix)
 {
     snprintf(archive->file, sizeof archive->file, "%.*s/%" PRIu64 ".%s", length_of_name(archive->path), archive->path,
@@ -581,8 +555,8 @@ static OTF2_ErrorCode keep_error(void *data, const char *file, uint64_t line, co
     (void)file, (void)line, (void)function;
     vsnprintf(text, sizeof text, format, arguments);
     if (!archive->failed)
-        error_set(archive->error, "%s: behind %" PRIu64 " events: libotf2: %s: %s", archive->file, archive->n_before,
-                  OTF2_Error_GetDescription(code), text);
+        error_set(archive->error, "%s: behind %" PRIu64 " otf2_events: libotf2: %s: %s", archive->file,
+                  archive->n_before, OTF2_Error_GetDescription(code), text);
     archive->failed = true;
     return code;
 }
@@ -639,13 +613,13 @@ static int read_location(struct archive *archive, OTF2_Reader *reader, const str
     OTF2_EvtReader *local = OTF2_Reader_GetEvtReader(reader, location->id);
     uint64_t n = 0;
     if (!local && location->n_events > 0 && !archive->failed)
-        return error_set(archive->error, "%s: cannot be read: expected %" PRIu64 " events of rank %" PRId32,
+        return error_set(archive->error, "%s: cannot be read: expected %" PRIu64 " otf2_events of rank %" PRId32,
                          archive->file, location->n_events, location->rank);
     if (archive->failed)
         return -1;
     if (!local)
         return 0;
-    OTF2_EvtReaderCallbacks *callbacks = events();
+    OTF2_EvtReaderCallbacks *callbacks = otf2_events();
     archive->in_call = false;
     import_thread(archive->process, location->thread);
     OTF2_ErrorCode code = OTF2_Reader_RegisterEvtCallbacks(reader, local, callbacks, archive);
@@ -657,7 +631,7 @@ static int read_location(struct archive *archive, OTF2_Reader *reader, const str
         return -1;
     if (code == OTF2_SUCCESS && n >= location->n_events)
         return 0;
-    return error_set(archive->error, "%s: behind %" PRIu64 " events: expected %" PRIu64 ": %s", archive->file, n,
+    return error_set(archive->error, "%s: behind %" PRIu64 " otf2_events: expected %" PRIu64 ": %s", archive->file, n,
                      location->n_events, code == OTF2_SUCCESS ? "cut off" : OTF2_Error_GetDescription(code));
 }
 
@@ -673,8 +647,6 @@ static int read_rank(struct archive *archive, OTF2_Reader *reader, int32_t rank)
     archive->rank = rank;
     archive->n_indices = 2;
     archive->last_ns = 0;
-    archive->n_open = 0;
-    map_clear(&archive->requests);
     for (size_t i = 0; i < archive->n_communicators; i++)
         archive->communicators[i].index = UINT32_MAX;
     for (size_t i = 0; i < archive->n_locations; i++)
@@ -685,7 +657,7 @@ static int read_rank(struct archive *archive, OTF2_Reader *reader, int32_t rank)
     return import_end(archive->process, archive->last_ns + 1, archive->error);
 }
 
-static void release(struct archive *archive)
+static void otf2_release(struct archive *archive)
 {
     for (size_t i = 0; i < archive->n_strings; i++)
         free(archive->strings[i]);
@@ -699,10 +671,8 @@ static void release(struct archive *archive)
     free(archive->nodes);
     free(archive->groups);
     free(archive->communicators);
-    free(archive->open);
     free(archive->done);
     free(archive->posted);
-    map_release(&archive->requests);
 }
 
 /* libotf2 says of most of this only that something is invalid. */
@@ -771,6 +741,6 @@ int import_otf2(const char *path, struct import_run *run, struct error *error)
     if (result == 0 && archive.others > 0)
         inform("%s: %" PRIu64 " records of one-sided calls, and of collectives outside of calls, are not imported",
                path, archive.others);
-    release(&archive);
+    otf2_release(&archive);
     return result;
 }

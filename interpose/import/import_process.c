@@ -11,6 +11,7 @@
 #include "interpose/spool/writer.h"
 #include "interpose/trace/state/trace.h"
 #include "share/base/array.h"
+#include "share/base/map.h"
 #include "share/base/memory.h"
 
 /* Time 0 of every process: CLOCK_MONOTONIC of a node is never 0. */
@@ -23,6 +24,9 @@ struct import_process {
     struct spool_lane *lane; /* of the thread whose calls follow */
     char *path;
     int32_t rank;
+    struct map requests;           /* request -> operations */
+    struct spool_operation **open; /* [n_open]; NULL: complete */
+    size_t n_open;
 };
 
 int import_function(const char *name)
@@ -113,13 +117,15 @@ void import_thread(struct import_process *process, uint32_t thread)
     process->lane = or_no_memory(process->lanes[thread]);
 }
 
-static void release(struct import_process *process)
+static void import_release(struct import_process *process)
 {
     spool_writer_close(&process->writer);
     spool_writer_unmap(&process->writer);
     for (size_t i = 0; i < process->n_lanes; i++) /* the recorder's last as long as its process */
         free(process->lanes[i]);
     free(process->lanes);
+    map_release(&process->requests);
+    free(process->open);
     free(process->path);
     free(process);
 }
@@ -136,14 +142,14 @@ int import_end(struct import_process *process, uint64_t end_ns, struct error *er
                      ? 0
                      : error_set(error, "%s: no room for %" PRIu64 " records of rank %" PRId32 ": is the disk full?",
                                  process->path, lost, process->rank);
-    release(process);
+    import_release(process);
     return result;
 }
 
 void import_cancel(struct import_process *process)
 {
     unlink(process->path);
-    release(process);
+    import_release(process);
 }
 
 void import_communicator(struct import_process *process, const struct import_communicator *communicator, uint64_t at_ns)
@@ -162,6 +168,19 @@ void import_communicator(struct import_process *process, const struct import_com
     record->begin_ticks = record->end_ticks = FIRST_NS + at_ns;
     record->members_hash = communicator->members_hash;
     spool_definition_publish(&process->writer, record, SPOOL_COMMUNICATOR);
+}
+
+struct import_communicator import_members(const struct import_process *process, uint32_t index, uint32_t identity,
+                                          const int32_t *members, int32_t n)
+{
+    struct import_communicator is = {.index = index, .identity = identity, .leader = -1, .size = n, .rank = -1};
+    for (int32_t i = 0; i < n; i++) {
+        is.members_hash = import_hash(is.members_hash, members[i]);
+        is.rank = members[i] == process->rank ? i : is.rank;
+    }
+    if (n > 0)
+        is.leader = members[0];
+    return is;
 }
 
 static uint32_t length_ns(const struct import_call *call)
@@ -215,6 +234,23 @@ void import_complete(struct spool_operation *operation, uint64_t at_ns)
 {
     if (operation)
         operation->complete_ticks = FIRST_NS + at_ns;
+}
+
+void import_open(struct import_process *process, uint64_t request, struct spool_operation *operation)
+{
+    uint32_t number = map_number(&process->requests, (struct map_key){request, 0, 0}, process->n_open);
+    if (number == process->n_open)
+        ARRAY_ADD(process->open, process->n_open, operation);
+    process->open[number] = operation;
+}
+
+struct spool_operation *import_close(struct import_process *process, uint64_t request)
+{
+    uint32_t number = map_find(&process->requests, (struct map_key){request, 0, 0});
+    struct spool_operation *operation = number == MAP_ABSENT ? NULL : process->open[number];
+    if (operation)
+        process->open[number] = NULL;
+    return operation;
 }
 
 void import_timed_call(struct import_process *process, const struct import_call *call, uint32_t completed)

@@ -14,7 +14,7 @@
 #include "share/base/one_of.h"
 #include "share/base/text_file.h"
 
-enum { MOST_RANKS = 1 << 16, MOST_LINE_BYTES = 1 << 22, MOST_WORDS = 16, MOST_FILES = 1 << 16 };
+enum { TIT_LINE_BYTES = 1 << 22, MOST_WORDS = 16, MOST_FILES = 1 << 16 };
 
 /* Bytes of SMPI's datatypes by the number that the trace has. */
 static const unsigned type_bytes[] = {8, 4, 1, 2, 8, 4, 1};
@@ -78,7 +78,7 @@ static int take_bytes(const struct tit_reader *reader, int32_t rank, const struc
     return 0;
 }
 
-static int take_message(struct tit_reader *reader, int32_t rank, const struct words *words, struct error *error)
+static int tit_message(struct tit_reader *reader, int32_t rank, const struct words *words, struct error *error)
 {
     const char *action = words->word[1];
     bool nonblocking = action[0] == 'i', is_send = strstr(action, "send") != NULL;
@@ -131,11 +131,11 @@ static void wait_all(struct tit_reader *reader, int32_t rank)
 }
 
 /* Collectives: where the size, the type and the root of an action stand. */
-static const struct collective {
+static const struct tit_action {
     const char *name;
     uint16_t function;
     int size, type, root; /* words; 0: none */
-} collectives[] = {
+} tit_collectives[] = {
     {"barrier", FN_Barrier, 0, 0, 0},
     {"bcast", FN_Bcast, 2, 4, 3},
     {"reduce", FN_Reduce, 2, 5, 4},
@@ -153,8 +153,8 @@ static const struct collective {
     {"exscan", FN_Exscan, 2, 4, 0},
 };
 
-static int take_collective(struct tit_reader *reader, int32_t rank, const struct words *words,
-                           const struct collective *of, struct error *error)
+static int tit_collective(struct tit_reader *reader, int32_t rank, const struct words *words,
+                          const struct tit_action *of, struct error *error)
 {
     double root = of->root > 0 ? 0 : -1;
     uint64_t bytes = 0;
@@ -193,20 +193,20 @@ static int take_action(struct tit_reader *reader, int32_t rank, const struct wor
         return 0;
     }
     if (WORD_IS_ONE_OF(action, "send", "isend", "recv", "irecv"))
-        return take_message(reader, rank, words, error);
+        return tit_message(reader, rank, words, error);
     if (strcmp(action, "wait") == 0)
         return take_wait(reader, rank, words, error);
     if (strcmp(action, "waitall") == 0) {
         wait_all(reader, rank);
         return 0;
     }
-    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
-        if (strcmp(action, collectives[i].name) == 0)
-            return take_collective(reader, rank, words, &collectives[i], error);
+    for (size_t i = 0; i < sizeof tit_collectives / sizeof *tit_collectives; i++)
+        if (strcmp(action, tit_collectives[i].name) == 0)
+            return tit_collective(reader, rank, words, &tit_collectives[i], error);
     return error_set(error, "'%s': no action that is known", action);
 }
 
-static int take_line(void *context, char *line, struct error *error)
+static int tit_line(void *context, char *line, struct error *error)
 {
     struct tit_reader *reader = context;
     reader->line++;
@@ -220,7 +220,7 @@ static int take_line(void *context, char *line, struct error *error)
         ARRAY_ADD(reader->files, reader->n_files, xstrdup(words.word[0]));
         return 0;
     }
-    if (words.n < 2 || number_u64(words.word[0], &rank) != NULL || rank >= MOST_RANKS)
+    if (words.n < 2 || number_u64(words.word[0], &rank) != NULL || rank >= IMPORT_MOST_RANKS)
         return error_set(error, "'%s': expected 'PROCESS ACTION ...'", words.word[0]);
     if (reader->counting) {
         reader->n_ranks = (int32_t)rank >= reader->n_ranks ? (int32_t)rank + 1 : reader->n_ranks;
@@ -241,7 +241,7 @@ static int read_file(struct tit_reader *reader, const char *path, struct error *
     reader->path = path;
     reader->causal.path = path;
     reader->line = 0;
-    return text_file_lines(path, MOST_LINE_BYTES, take_line, reader, error);
+    return text_file_lines(path, TIT_LINE_BYTES, tit_line, reader, error);
 }
 
 static int read_all(struct tit_reader *reader, char *const *paths, size_t n, struct error *error)
