@@ -709,8 +709,8 @@ int import_dumpi(const char *const *paths, size_t n, struct import_run *run, str
     for (int32_t i = 0; i < run->n_ranks && result == 0; i++)
         result = reader.ranks[i].path ? dumpi_write_rank(&reader, i, error) : 0;
     if (result == 0 && reader.not_read > 0)
-        inform("%s: %" PRIu64 " operations and dumpi_collectives are not imported: the members of their communicators "
-                              "are not in the traces",
+        inform("%s: %" PRIu64 " operations and collectives are not imported: the members of their communicators "
+               "are not in the traces",
                paths[0], reader.not_read);
     dumpi_release(&reader);
     return result;

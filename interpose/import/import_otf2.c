@@ -1,4 +1,4 @@
-/* Reads an OTF2 archive, as Score-P writes it, by libotf2: the otf2_events of one location after the other, ranks in the
+/* Reads an OTF2 archive, as Score-P writes it, by libotf2: the events of one location after the other, ranks in the
  * order of MPI_COMM_WORLD. A record of a message stands between Enter and Leave of the MPI function that made it. */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ struct archive {
     struct error *error;
     bool failed;
     char file[4096];   /* that is read */
-    uint64_t n_before; /* otf2_events before the one that is read */
+    uint64_t n_before; /* events before the one that is read */
     char **strings;    /* [n_strings] by reference; NULL: none */
     size_t n_strings;
     OTF2_StringRef *region_names; /* [n_regions] by reference */
@@ -532,14 +532,14 @@ static OTF2_EvtReaderCallbacks *otf2_events(void)
     return all;
 }
 
-/* Returns how long the path is without .otf2: that of the folder with the otf2_events. */
+/* Returns how long the path is without .otf2: that of the folder with the events. */
 static int length_of_name(const char *anchor)
 {
     size_t length = strlen(anchor), suffix = strlen(".otf2");
     return (int)(length > suffix && strcmp(anchor + length - suffix, ".otf2") == 0 ? length - suffix : length);
 }
 
-/* Says which file of the folder with the otf2_events is read now. */
+/* Says which file of the folder with the events is read now. */
 static void set_file(struct archive *archive, OTF2_LocationRef id, const char *suffix)
 {
     snprintf(archive->file, sizeof archive->file, "%.*s/%" PRIu64 ".%s", length_of_name(archive->path), archive->path,
@@ -555,8 +555,8 @@ static OTF2_ErrorCode keep_error(void *data, const char *file, uint64_t line, co
     (void)file, (void)line, (void)function;
     vsnprintf(text, sizeof text, format, arguments);
     if (!archive->failed)
-        error_set(archive->error, "%s: behind %" PRIu64 " otf2_events: libotf2: %s: %s", archive->file,
-                  archive->n_before, OTF2_Error_GetDescription(code), text);
+        error_set(archive->error, "%s: behind %" PRIu64 " events: libotf2: %s: %s", archive->file, archive->n_before,
+                  OTF2_Error_GetDescription(code), text);
     archive->failed = true;
     return code;
 }
@@ -613,7 +613,7 @@ static int read_location(struct archive *archive, OTF2_Reader *reader, const str
     OTF2_EvtReader *local = OTF2_Reader_GetEvtReader(reader, location->id);
     uint64_t n = 0;
     if (!local && location->n_events > 0 && !archive->failed)
-        return error_set(archive->error, "%s: cannot be read: expected %" PRIu64 " otf2_events of rank %" PRId32,
+        return error_set(archive->error, "%s: cannot be read: expected %" PRIu64 " events of rank %" PRId32,
                          archive->file, location->n_events, location->rank);
     if (archive->failed)
         return -1;
@@ -631,7 +631,7 @@ static int read_location(struct archive *archive, OTF2_Reader *reader, const str
         return -1;
     if (code == OTF2_SUCCESS && n >= location->n_events)
         return 0;
-    return error_set(archive->error, "%s: behind %" PRIu64 " otf2_events: expected %" PRIu64 ": %s", archive->file, n,
+    return error_set(archive->error, "%s: behind %" PRIu64 " events: expected %" PRIu64 ": %s", archive->file, n,
                      location->n_events, code == OTF2_SUCCESS ? "cut off" : OTF2_Error_GetDescription(code));
 }
 
