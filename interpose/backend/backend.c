@@ -1,5 +1,6 @@
 /* Exports what the preload library looks for in this shared object, see bind.h. */
 #include "interpose/backend/wrappers.h"
+#include "interpose/backend/region/region.h"
 #include "interpose/backend/site/modules.h"
 
 extern struct mpistair_backend mpistair_backend_v1;
@@ -19,4 +20,5 @@ __attribute__((visibility("default"))) struct mpistair_backend mpistair_backend_
     .start = start_backend,
     .note_modules = modules_note,
     .expect_change = modules_expect_change,
+    .regions = &region_calls,
 };

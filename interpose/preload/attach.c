@@ -18,6 +18,7 @@
 #include "interpose/preload/look_up.h"
 #include "interpose/preload/mpi_library.h"
 #include "interpose/preload/recording.h"
+#include "interpose/preload/regions.h"
 #include "share/base/settings.h"
 
 /* A line from each of thousands of processes would bury what it says, so only rank 0 speaks, as far as the launcher's
@@ -63,6 +64,13 @@ __attribute__((constructor)) static void note_folder(void)
     errno = error;
 }
 
+static const struct mpistair_region_calls *backend_regions;
+
+static void begin_regions(void)
+{
+    regions_begin(backend_regions);
+}
+
 static struct mpistair_host own_host = {
     .table_hash = MPISTAIR_TABLE_HASH,
     .n_functions = FN_COUNT,
@@ -72,6 +80,7 @@ static struct mpistair_host own_host = {
     .stop = recording_stop,
     .fortran_note = fortran_note,
     .folder = started_in,
+    .begin_regions = begin_regions,
     .is_fortran_layer = callers_is_fortran,
 };
 
@@ -217,6 +226,7 @@ static void attach_backend(void)
         recording_stop();
         return;
     }
+    backend_regions = backend->regions;
     if (recording_start(backend, &own_host))
         store_wrappers();
 }

@@ -20,6 +20,20 @@ struct mpistair_fortran_note {
     uintptr_t outer; /* what `site` was before: the application's where a Fortran layer called another one */
 };
 
+/* What the ways to mark regions lead to, whichever of them the program takes. `way` is one of enum spool_region_way. A
+ * name is copied; NULL is one without a name. Before the recording and behind its end they do nothing. */
+struct mpistair_region_calls {
+    void (*begin)(const char *name, unsigned way);
+    /* Ends the innermost region of that name, and those within it; NULL: the innermost one. */
+    void (*end)(const char *name);
+    /* Ends the region that was set within the same one before, and begins another; NULL: none. */
+    void (*set)(const char *name, unsigned way);
+    void (*mark)(const char *name, unsigned way); /* a moment */
+    /* Begins one that may end while others within it go on. Returns what stop is to be given, by the same thread. */
+    uint64_t (*start)(const char *name, unsigned way);
+    void (*stop)(uint64_t id);
+};
+
 /* What the preload library gives a backend; lives as long as the process. */
 struct mpistair_host {
     uint64_t table_hash;
@@ -37,6 +51,8 @@ struct mpistair_host {
     /* The working directory when the library was loaded, which relative names in the environment mean wherever
      * the program went since; "" if it is not known. */
     const char *folder;
+    /* Hands over the regions that the calling thread is in, and from now on all others. */
+    void (*begin_regions)(void);
     /* Returns whether the code at an address belongs to a Fortran layer of MPI, and not to the application. */
     bool (*is_fortran_layer)(const void *address);
 };
@@ -54,6 +70,7 @@ struct mpistair_backend {
     void (*note_modules)(void);
     /* Called after each dlclose, and before one that does not come by; NULL: as above. */
     void (*expect_change)(void);
+    const struct mpistair_region_calls *regions; /* may be called, by any thread, from begin_regions on */
 };
 
 /* The symbol that a backend exports. */

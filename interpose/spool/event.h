@@ -27,6 +27,9 @@
  * (header, every chunk, end) map them to CLOCK_MONOTONIC of the node, from which that of a process in a time namespace
  * differs by a constant; clock links map nodes onto that of rank 0.
  * All integers are little endian, of the machine that wrote them.
+ *
+ * A site is the return address of a call in its lower SPOOL_SITE_BITS, and above these the number of the region in which
+ * the thread was: so each sum by site is one by region, too, in a thinned run as well.
  */
 #ifndef MPISTAIR_SPOOL_EVENT_H
 #define MPISTAIR_SPOOL_EVENT_H
@@ -36,7 +39,7 @@
 
 #define SPOOL_MAGIC        UINT64_C(0x31304c4f4f50534d) /* "MSPOOL01" */
 #define SPOOL_CHUNK_MAGIC  UINT32_C(0x4b4e4843)         /* "CHNK" */
-#define SPOOL_VERSION      10U
+#define SPOOL_VERSION      11U
 #define SPOOL_HEADER_BYTES 65536U
 #define SPOOL_TOTALS_BYTES (2U << 20)
 #define SPOOL_CHUNKS_BEGIN (SPOOL_HEADER_BYTES + SPOOL_TOTALS_BYTES)
@@ -48,6 +51,10 @@
 #define SPOOL_UNKNOWN         (-3) /* source not reported (the status was an error, or the call failed) */
 #define SPOOL_NOT_KNOWN       UINT64_MAX
 #define SPOOL_NO_COMMUNICATOR UINT32_MAX /* a communicator's index: none, or not known */
+
+#define SPOOL_SITE_BITS 48    /* of an address in a process of x86-64 or aarch64 that asks for no more */
+#define SPOOL_REGIONS   2048U /* numbers of regions in a process; 0: no region */
+#define SPOOL_OTHER     1U    /* the region of those that had no number left */
 
 #define SPOOL_DEFINITIONS_LANE 0U
 #define SPOOL_BURST_NS         INT64_C(100000000)
@@ -108,6 +115,16 @@ struct spool_processor_use {
     uint64_t involuntary_switches; /* switches of all threads */
 };
 
+/* What may be wrong with regions. */
+enum spool_region_fault {
+    SPOOL_REGION_NO_BEGIN = 0,  /* ends without a begin, which were ignored */
+    SPOOL_REGION_NO_END = 1,    /* regions that ended with one around them, or with their thread */
+    SPOOL_REGION_NO_NUMBER = 2, /* occurrences that count as SPOOL_OTHER */
+    SPOOL_REGION_NO_ROOM = 3,   /* begins that were ignored: nested too deeply, no memory, or of a thread whose sums
+                                 * cannot be added up with MPISTAIR_DETAIL=none */
+    SPOOL_REGION_FAULTS = 4,
+};
+
 struct spool_header {
     uint64_t magic; /* stored (release) once it is known which process of which run this is; 0: it ended before */
     uint32_t version;
@@ -163,6 +180,8 @@ struct spool_header {
     uint32_t ghosts_full;    /* 1: what was dropped is no longer counted for matching (area.h) */
     uint32_t only_totals;    /* 1: MPISTAIR_DETAIL=none: no call has a record, all are in the totals */
     uint32_t processor;      /* 1 + where the thread was that initialised MPI, then; 0: not known */
+    uint32_t pad;
+    uint64_t regions[SPOOL_REGION_FAULTS]; /* borders of regions that went wrong, by enum spool_region_fault */
 };
 
 struct spool_chunk {
@@ -188,6 +207,8 @@ enum spool_record_type {
     SPOOL_NAME = 10,
     SPOOL_STACK = 11,
     SPOOL_IDLE = 12,
+    SPOOL_REGION = 13,
+    SPOOL_REGION_NAME = 14,
 };
 
 enum spool_direction { SPOOL_SEND = 0, SPOOL_RECEIVE = 1 };
@@ -426,6 +447,58 @@ struct spool_mark {
     uint64_t pad2;
 };
 
+#define SPOOL_UNENDED 1U /* a region that only the end of the recording ended */
+
+/* One time that a thread was in a region. It is stored at the begin, and lies before what the thread did within. */
+struct spool_region {
+    uint8_t type; /* SPOOL_REGION */
+    uint8_t pad;
+    uint16_t flags;  /* SPOOL_UNENDED */
+    uint16_t region; /* spool_region_name.region */
+    uint16_t pad2;
+    uint64_t begin_ticks;
+    uint64_t end_ticks;   /* 0: it had no end; equal to begin_ticks: a moment that the program marked */
+    uint64_t inner_ticks; /* of that, in regions within it that have ended */
+};
+
+/* Who marks a region. */
+enum spool_region_way {
+    SPOOL_WAY_OWN = 0,      /* mpistair_region.h, also from Fortran and Python */
+    SPOOL_WAY_PCONTROL = 1, /* MPI_Pcontrol */
+    SPOOL_WAY_NVTX = 2,
+    SPOOL_WAY_ITT = 3,
+    SPOOL_WAY_KOKKOS = 4,
+    SPOOL_WAY_CALIPER = 5,
+    SPOOL_WAYS = 6,
+};
+
+/* A region as this process knows it: a name within another region. It is stored once, before the first record that has
+ * it, and is 8 bytes and the name long, rounded up to a multiple of 32. */
+#define SPOOL_REGION_NAME_BYTES 240U
+struct spool_region_name {
+    uint8_t type;    /* SPOOL_REGION_NAME */
+    uint8_t way;     /* enum spool_region_way, of the first that had it */
+    uint16_t region; /* SPOOL_OTHER + 1, ... in this process */
+    uint16_t parent; /* region around it; 0: none */
+    uint16_t bytes;  /* of the name, SPOOL_REGION_NAME_BYTES at most: longer ones are cut */
+    char name[];     /* [bytes], without a 0 */
+};
+
+static inline size_t spool_region_name_bytes(uint32_t bytes)
+{
+    return (sizeof(struct spool_region_name) + bytes + 31) / 32 * 32;
+}
+
+static inline uint64_t spool_site_address(uint64_t site)
+{
+    return site & ((UINT64_C(1) << SPOOL_SITE_BITS) - 1);
+}
+
+static inline uint32_t spool_site_region(uint64_t site)
+{
+    return (uint32_t)(site >> SPOOL_SITE_BITS);
+}
+
 /* MPI_Comm_set_name. */
 struct spool_name {
     uint8_t type; /* SPOOL_NAME */
@@ -459,6 +532,7 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
     case SPOOL_CALL:
     case SPOOL_PARTITION:
     case SPOOL_MARK:
+    case SPOOL_REGION:
         bytes = 32;
         break;
     case SPOOL_OPERATION:
@@ -478,6 +552,11 @@ static inline size_t spool_record_bytes(const uint8_t *record, size_t rest)
         bytes = stack->frames <= SPOOL_STACK_LIMIT ? spool_stack_bytes(stack->frames, stack->timed) : 0;
         break;
     }
+    case SPOOL_REGION_NAME: {
+        const struct spool_region_name *name = (const void *)record;
+        bytes = name->bytes <= SPOOL_REGION_NAME_BYTES ? spool_region_name_bytes(name->bytes) : 0;
+        break;
+    }
     default:
         break;
     }
@@ -491,6 +570,7 @@ static inline uint64_t *spool_record_end(void *record, uint16_t **flags)
     struct spool_operation *operation = record;
     struct spool_collective *collective = record;
     struct spool_access *access = record;
+    struct spool_region *region = record;
     switch (__atomic_load_n((uint8_t *)record, __ATOMIC_ACQUIRE)) {
     case SPOOL_OPERATION:
         *flags = &operation->flags;
@@ -501,6 +581,9 @@ static inline uint64_t *spool_record_end(void *record, uint16_t **flags)
     case SPOOL_ACCESS:
         *flags = &access->flags;
         return &access->end_ticks;
+    case SPOOL_REGION:
+        *flags = &region->flags;
+        return &region->end_ticks;
     default:
         return NULL;
     }
@@ -518,6 +601,8 @@ _Static_assert(sizeof(struct spool_partitions) == 64, "partitions are one cache 
 _Static_assert(sizeof(struct spool_partition) == 32, "a partition is half a cache line");
 _Static_assert(sizeof(struct spool_access) == 64, "a call on a window or file is one cache line");
 _Static_assert(sizeof(struct spool_mark) == 32, "a mark is half a cache line");
+_Static_assert(sizeof(struct spool_region) == 32, "a region is half a cache line");
+_Static_assert(sizeof(struct spool_region_name) == 8, "the name of a region follows its head");
 _Static_assert(sizeof(struct spool_name) == 160, "a name is a multiple of 32 bytes");
 
 #endif

@@ -61,12 +61,17 @@ static struct spool_total total_narrowed(const struct totals *totals, const stru
 {
     struct spool_total key = *one;
     uint32_t n = totals->n_slots;
+    if (key.flags & TOTAL_REGION) {
+        if (totals->n_used >= n - n / 8)
+            key.site = 0;
+        return key;
+    }
     if (key.peer != TOTAL_NO_PEER)
         key.peer = TOTAL_SEVERAL;
     if (totals->n_used >= n / 4 * 3)
         key.communicator = SPOOL_NO_COMMUNICATOR;
     if (totals->n_used >= n / 8 * 7)
-        key.site = 0;
+        key.site &= ~((UINT64_C(1) << SPOOL_SITE_BITS) - 1);
     if (totals->n_used >= n / 16 * 15)
         key.bin = 0;
     if (totals->n_used >= n - 2)
@@ -96,10 +101,12 @@ struct spool_total *totals_add(struct totals *totals, const struct spool_total *
 {
     if (one->calls == 0)
         return NULL;
-    uint32_t at = total_slot(totals, one);
+    uint32_t at = total_slot(totals, one), n_most = totals->n_slots - 2;
     if (totals->slots[at].calls == 0 && totals->n_used >= totals->n_slots / 2) {
         struct spool_total key = total_narrowed(totals, one);
         at = total_slot(totals, &key);
+        if ((key.flags & TOTAL_REGION) && totals->slots[at].calls == 0 && totals->n_used >= n_most)
+            return NULL;
         slot_add(totals, at, &key);
     } else {
         slot_add(totals, at, one);
@@ -165,6 +172,7 @@ static void total_and_pass(struct totals *totals, enum spool_window_family famil
 {
     int is_send = family == WINDOW_POINT_TO_POINT && !(one->flags & TOTAL_RECEIVE);
     one->bin = total_bin(one->bytes);
+    totals->added_ticks = one->ticks;
     totals_add(totals, one);
     totals_pass(totals, family, begin_ticks, one->ticks, one->calls, is_send ? one->bytes : 0);
 }
@@ -232,7 +240,8 @@ static void total_add_idle(struct totals *totals, const struct spool_idle *idle)
     one.longest_ticks = 0;
     one.square = idle->square;
     totals_add(totals, &one);
-    totals_pass(totals, WINDOW_IDLE, idle->begin_ticks, spool_idle_ticks(idle), idle->calls, 0);
+    totals->added_ticks = spool_idle_ticks(idle);
+    totals_pass(totals, WINDOW_IDLE, idle->begin_ticks, totals->added_ticks, idle->calls, 0);
 }
 
 /* Returns how long the call of a record with these ends took: a nonblocking one ends when another call reports it. */
@@ -246,6 +255,7 @@ static uint64_t total_call_ticks(unsigned flags, uint64_t begin_ticks, uint64_t 
 void totals_add_record(struct totals *totals, const void *record)
 {
     struct spool_total one = {.communicator = SPOOL_NO_COMMUNICATOR, .peer = TOTAL_NO_PEER, .calls = 1};
+    totals->added_ticks = 0;
     switch (*(const uint8_t *)record) {
     case SPOOL_OPERATION:
         total_add_operation(totals, record);
@@ -297,6 +307,17 @@ void totals_add_record(struct totals *totals, const void *record)
         one.function = persistent->function;
         one.ticks = one.longest_ticks = persistent->call_ticks;
         total_and_pass(totals, WINDOW_OTHER, &one, persistent->begin_ticks);
+        break;
+    }
+    case SPOOL_REGION: {
+        const struct spool_region *region = record;
+        one.site = (uint64_t)region->region << SPOOL_SITE_BITS;
+        one.flags = TOTAL_REGION;
+        one.ticks = one.longest_ticks =
+            region->end_ticks > region->begin_ticks ? region->end_ticks - region->begin_ticks : 0;
+        one.bytes = region->inner_ticks;
+        one.square = (double)one.ticks * (double)one.ticks;
+        totals_add(totals, &one);
         break;
     }
     default:

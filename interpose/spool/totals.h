@@ -18,6 +18,7 @@ enum spool_total_flag {
     TOTAL_RECEIVE = 1U << 0, /* a receive; without it an operation is a send */
     TOTAL_OFF = 1U << 1,     /* recording was off */
     TOTAL_IDLE = 1U << 2,    /* tests and probes without a result */
+    TOTAL_REGION = 1U << 3,  /* occurrences of a region, whose number the site has, and no calls */
 };
 
 /* All calls of one function at one place, or all its operations with one peer. An operation counts as a call of the
@@ -32,10 +33,10 @@ struct spool_total {
     uint8_t flags; /* enum spool_total_flag */
     uint32_t pad;
     uint64_t calls; /* 0: the slot is free */
-    uint64_t bytes; /* TOTAL_IDLE: calls whose time was taken */
+    uint64_t bytes; /* TOTAL_IDLE: calls whose time was taken; TOTAL_REGION: ticks in regions within it */
     uint64_t ticks; /* entry to return, added up; TOTAL_IDLE: of the calls whose time was taken */
     uint64_t longest_ticks;
-    double square; /* TOTAL_IDLE: sum of the squares of these ticks */
+    double square; /* TOTAL_IDLE, TOTAL_REGION: sum of the squares of these ticks */
 };
 
 /* Of tests without a result the first of each row has its time taken, and of the others the second and about one in 64.
@@ -79,6 +80,7 @@ struct totals {
     uint32_t n_slots;
     uint32_t n_used;
     uint64_t startall_ticks; /* entry of the last MPI_Startall */
+    uint64_t added_ticks;    /* time of the calls of the last record that was added */
     /* Called before a slot changes, with its number; NULL: not needed. */
     void (*changing)(void *context, uint32_t slot);
     void *context;

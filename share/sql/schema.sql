@@ -99,8 +99,61 @@ CREATE TABLE frame(
   PRIMARY KEY (callsite, depth)
 ) WITHOUT ROWID;
 
+-- Regions that the program marks, by name. Regions of one name within different ones are different.
+CREATE TABLE region(
+  id INTEGER PRIMARY KEY,
+  parent INTEGER REFERENCES region(id), -- the one around it; NULL: none
+  name TEXT NOT NULL,
+  path TEXT NOT NULL,                  -- names of those around it and its own, with '/' between
+  depth INTEGER NOT NULL,              -- 0: none is around it
+  way TEXT NOT NULL                    -- by which it was marked first: mpistair, MPI_Pcontrol, NVTX, ITT, Kokkos, Caliper
+);
+
+-- Call sites within a region, whose calls were all made there; those outside of all regions have no row. The same place in
+-- the program is another call site in another region.
+CREATE TABLE site_region(
+  callsite INTEGER PRIMARY KEY REFERENCES callsite(id),
+  region INTEGER NOT NULL REFERENCES region(id)
+);
+
+-- Sums of all occurrences of a region on a rank, of all its threads, whatever part of the run has records.
+CREATE TABLE region_total(
+  rank INTEGER NOT NULL,
+  region INTEGER NOT NULL REFERENCES region(id),
+  occurrences INTEGER NOT NULL,
+  time_ns INTEGER NOT NULL,            -- from begin to end, inclusive of regions within it
+  inner_ns INTEGER NOT NULL,           -- of that, in regions within it
+  longest_ns INTEGER NOT NULL,         -- of one occurrence
+  mpi_ns INTEGER NOT NULL,             -- inside MPI, outside of regions within it
+  square_s2 REAL NOT NULL,             -- squares of the times of the occurrences, added up
+  PRIMARY KEY (rank, region)
+) WITHOUT ROWID;
+
+-- Single occurrences: of a thinned run those that have a record.
+CREATE TABLE occurrence(
+  id INTEGER PRIMARY KEY,
+  rank INTEGER NOT NULL,
+  region INTEGER NOT NULL REFERENCES region(id),
+  lane INTEGER NOT NULL,               -- of its thread
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,             -- begin_ns: a moment that the program marked
+  inner_ns INTEGER NOT NULL,           -- in regions within it
+  mpi_ns INTEGER,                      -- inside MPI, also within those; NULL: records that tell it are gone
+  unended INTEGER NOT NULL             -- 1: the end of the recording or a kill ended it
+);
+
+-- Borders of regions that went wrong.
+CREATE TABLE region_fault(
+  rank INTEGER NOT NULL,
+  fault TEXT NOT NULL,                 -- no begin: ends that were ignored; no end: ended with the one around them, or their
+                                       -- thread; other: occurrences in '(other regions)', as a process has room for 2046;
+                                       -- ignored: begins nested too deeply, or of a thread without sums
+  n INTEGER NOT NULL,
+  PRIMARY KEY (rank, fault)
+) WITHOUT ROWID;
+
 -- Call sites as all commands name them. name: the function, or 'libfoo.so+0x1a2b' of the module where none is known;
--- callers: ' in outer :17', where it was inlined; place: 'inner t.c:6 in outer :17'.
+-- callers: ' in outer :17', where it was inlined, and ' [solve/halo]', the region; place: 'inner t.c:6 in outer :17 [solve]'.
 CREATE VIEW site(id, name, file, line, callers, place) AS
   WITH named AS (
     SELECT id, coalesce((SELECT name FROM frame f WHERE f.callsite = c.id AND f.depth = 0), function,
@@ -112,9 +165,32 @@ CREATE VIEW site(id, name, file, line, callers, place) AS
                   FROM frame f WHERE f.callsite = c.id ORDER BY depth)
             WHERE depth > 0) AS callers
     FROM callsite c)
-  SELECT id, name, file, line, coalesce(callers, ''),
-         name || coalesce(' ' || file || ':' || line, '') || coalesce(callers, '')
-  FROM named;
+  SELECT id, name, file, line, coalesce(callers, '') || within,
+         name || coalesce(' ' || file || ':' || line, '') || coalesce(callers, '') || within
+  FROM (SELECT n.*, coalesce(' [' || (SELECT path FROM site_region s JOIN region r ON r.id = s.region
+                                      WHERE s.callsite = n.id) || ']', '') AS within
+        FROM named n);
+
+-- Each region with itself and those around it.
+CREATE VIEW region_within(region, outer_region) AS
+  WITH RECURSIVE around(region, outer_region) AS (
+    SELECT id, id FROM region
+    UNION ALL
+    SELECT a.region, r.parent FROM around a JOIN region r ON r.id = a.outer_region WHERE r.parent IS NOT NULL)
+  SELECT region, outer_region FROM around;
+
+-- The sums of a region with those within it: inclusive_ns from begin to end, exclusive_ns outside of regions within it, mpi_ns
+-- of that inclusive time inside MPI, of all threads together. variance_s2: of the time of an occurrence.
+CREATE VIEW region_sum(rank, region, occurrences, inclusive_ns, exclusive_ns, longest_ns, mean_ns, variance_s2, mpi_ns,
+                       exclusive_mpi_ns) AS
+  SELECT t.rank, t.region, t.occurrences, t.time_ns, t.time_ns - t.inner_ns, t.longest_ns,
+         1.0 * t.time_ns / nullif(t.occurrences, 0),
+         iif(t.occurrences > 1, max(0.0, t.square_s2 / t.occurrences -
+                                         1e-18 * t.time_ns / t.occurrences * t.time_ns / t.occurrences), NULL),
+         (SELECT sum(i.mpi_ns) FROM region_within w JOIN region_total i ON i.region = w.region AND i.rank = t.rank
+          WHERE w.outer_region = t.region),
+         t.mpi_ns
+  FROM region_total t;
 
 -- Modules whose call sites have no function, file and line since their files are not there any more, or are other ones.
 CREATE TABLE unnamed_module(

@@ -46,6 +46,8 @@ int call_begin_rare(struct recorded_call *call, enum mpistair_function function,
     call->site = site;
     if (recorder.stack_frames != 0 && call->thread)
         stack_note(call->thread, function, site);
+    if (call->thread)
+        call->site |= call->thread->region;
     call->begin_ticks = now_ticks();
     if (call->begin_ticks >= __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED))
         window_pass(call);
@@ -56,9 +58,9 @@ int call_begin_test(struct recorded_call *call, enum mpistair_function function,
 {
     struct recorder_thread *thread = recorder_thread;
     if (thread && thread->fortran_note->site == 0) {
-        struct spool_idle *row = idle_row(thread, function, (uint64_t)(uintptr_t)return_address);
+        struct spool_idle *row = idle_row(thread, function, site_of_call(thread, return_address));
         if (row && row->timed != 0 && --thread->untimed_left != 0 && is_recording_steadily()) {
-            *call = (struct recorded_call){thread, 0, (uint64_t)(uintptr_t)return_address, function, {.row = row}};
+            *call = (struct recorded_call){thread, 0, site_of_call(thread, return_address), function, {.row = row}};
             return 1;
         }
         if (thread->untimed_left == 0)
@@ -76,6 +78,8 @@ static int has_thread_key;
 static void thread_ended(void *memory)
 {
     struct recorder_thread *thread = memory;
+    if (thread->end_regions)
+        thread->end_regions(thread);
     recorder_thread = NULL;
     if (recorder.pid == getpid())
         spool_lane_release(thread->lane);

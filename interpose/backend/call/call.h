@@ -34,7 +34,7 @@ static inline int call_begin(struct recorded_call *call, enum mpistair_function 
         return call_begin_rare(call, function, return_address);
     call->thread = thread;
     call->function = function;
-    call->site = (uint64_t)(uintptr_t)return_address;
+    call->site = site_of_call(thread, return_address);
     call->begin_ticks = quick_ticks();
     if (__builtin_expect(call->begin_ticks >= __atomic_load_n(&recorder.window_ticks, __ATOMIC_RELAXED), 0))
         window_pass(call);
@@ -53,7 +53,7 @@ IN_WRAPPER struct spool_idle *counted_row(enum mpistair_function function, const
 {
     struct recorder_thread *thread = recorder_thread;
     struct spool_idle *row = thread ? idle_row_newest(thread) : NULL;
-    if (__builtin_expect(!row || !is_of_row(row, function, (uint64_t)(uintptr_t)return_address) || row->timed == 0 ||
+    if (__builtin_expect(!row || !is_of_row(row, function, site_of_call(thread, return_address)) || row->timed == 0 ||
                              thread->untimed_left <= 1 || !is_recording_steadily(),
                          0))
         return NULL;
@@ -74,7 +74,7 @@ IN_WRAPPER int count_test(struct spool_idle *row)
 static inline struct recorded_call counted_call(struct spool_idle *row, enum mpistair_function function,
                                                 const void *return_address)
 {
-    return (struct recorded_call){recorder_thread, 0, (uint64_t)(uintptr_t)return_address, function, {.row = row}};
+    return (struct recorded_call){recorder_thread, 0, site_of_call(recorder_thread, return_address), function, {.row = row}};
 }
 
 /* Returns whether the end function has something to record: not where the recorder closed during the call. */

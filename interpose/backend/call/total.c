@@ -7,7 +7,7 @@ struct known_totals known_totals;
 /* Whether no other thread adds to the totals meanwhile: that of the supply has no chunk to fold. */
 static int is_alone(void)
 {
-    return recorder.sums && !recorder.multiple;
+    return recorder.sums && !recorder.serialized;
 }
 
 static struct spool_total entry_of(const struct total_call *one)

@@ -10,7 +10,7 @@
 #include "interpose/backend/site/modules.h"
 #include "share/base/settings.h"
 
-enum { LEVEL_OFF = 0, LEVEL_ON = 1, FIRST_MARK = 3 };
+enum { LEVEL_OFF = 0, LEVEL_ON = 1 };
 
 static struct {
     int by_marks, has_times; /* neither: all is recorded */

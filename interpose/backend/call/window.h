@@ -9,6 +9,9 @@
 
 #include "interpose/backend/recorder/state.h"
 
+/* The first number of MPI_Pcontrol that is the program's. */
+enum { FIRST_MARK = 3 };
+
 /* Reads the environment, with an open spool, before the first record; thread is the calling one's, NULL without
  * memory. Rank 0 reports what is not understood, and it is ignored. */
 void window_open(int rank, struct recorder_thread *thread);

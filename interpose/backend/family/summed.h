@@ -59,9 +59,9 @@ static inline int summed_test_begin(struct recorded_call *call, enum mpistair_fu
 {
     struct recorder_thread *thread = recorder_thread;
     if (thread && thread->n_places != 0 && thread->fortran_note->site == 0) {
-        struct idle_place *place = idle_place_find(thread, function, (uint64_t)(uintptr_t)return_address);
+        struct idle_place *place = idle_place_find(thread, function, site_of_call(thread, return_address));
         if (place && place->entry && --thread->untimed_left != 0 && is_recording_steadily()) {
-            *call = (struct recorded_call){thread, 0, (uint64_t)(uintptr_t)return_address, function, {.place = place}};
+            *call = (struct recorded_call){thread, 0, site_of_call(thread, return_address), function, {.place = place}};
             return 1;
         }
         if (thread->untimed_left == 0)
@@ -75,7 +75,7 @@ IN_WRAPPER struct idle_place *counted_place(enum mpistair_function function, con
 {
     struct recorder_thread *thread = recorder_thread;
     struct idle_place *place = thread ? thread->counted_place : NULL;
-    if (__builtin_expect(!place || place->site != (uint64_t)(uintptr_t)return_address || place->function != function ||
+    if (__builtin_expect(!place || place->site != site_of_call(thread, return_address) || place->function != function ||
                              thread->untimed_left <= 1 || !is_recording_steadily(),
                          0))
         return NULL;
@@ -95,7 +95,7 @@ IN_WRAPPER int count_summed_test(struct idle_place *place)
 static inline struct recorded_call counted_summed_call(struct idle_place *place, enum mpistair_function function,
                                                        const void *return_address)
 {
-    return (struct recorded_call){recorder_thread, 0, (uint64_t)(uintptr_t)return_address, function, {.place = place}};
+    return (struct recorded_call){recorder_thread, 0, site_of_call(recorder_thread, return_address), function, {.place = place}};
 }
 
 /* found: the number of requests or messages that it found, or a flag. */

@@ -15,6 +15,7 @@
 #include "interpose/backend/family/completion.h"
 #include "interpose/backend/process/process_spool.h"
 #include "interpose/backend/recorder/state.h"
+#include "interpose/backend/region/region.h"
 #include "interpose/backend/run/comm.h"
 #include "interpose/backend/run/join.h"
 #include "interpose/backend/run/launcher_environment.h"
@@ -357,6 +358,13 @@ static void set_marker(void)
         process_spool_set_marker(own_run);
 }
 
+/* Takes over what marks regions; a host of tests has none. */
+static void begin_regions(void)
+{
+    if (recorder.host->begin_regions)
+        recorder.host->begin_regions();
+}
+
 /* Begins to record when MPI_Init has returned: all processes of MPI_COMM_WORLD are here, those included that began
  * alone, or will not come. */
 static void begin_together(enum mpistair_function function)
@@ -418,6 +426,7 @@ static void begin_together(enum mpistair_function function)
     if (error == 0) {
         start_recording();
         recorder.spool.header->own_cost_ps = own_cost_ps();
+        begin_regions();
     }
 }
 
@@ -546,6 +555,7 @@ static void begin_alone(enum mpistair_function function, MPI_Info info)
     process_spool_count();
     start_recording();
     recorder.spool.header->own_cost_ps = own_cost_ps();
+    begin_regions();
 }
 
 void session_init_end(struct recorded_call *call, int result, MPI_Info info)
@@ -583,6 +593,7 @@ enum { LEVEL_FLUSH = 2 };
 void pcontrol_begin(struct recorded_call *call, int level)
 {
     window_mark(call, level);
+    region_pcontrol(level);
     if (level == LEVEL_FLUSH)
         spool_lane_flush(call->thread->lane);
 }

@@ -15,6 +15,7 @@
 #include "interpose/backend/run/folder.h"
 #include "interpose/backend/run/launcher_environment.h"
 #include "interpose/backend/run/node.h"
+#include "interpose/backend/region/region.h"
 #include "interpose/backend/site/modules.h"
 #include "interpose/backend/site/stack.h"
 #include "interpose/backend/table/communicator.h"
@@ -112,8 +113,10 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
         say_line("MPISTAIR_DETAIL must be full or none, not '%s'; recording all", detail);
     recorder.off = recorder.sums ? RECORDER_SUMS : 0;
     recorder.multiple = thread_level == 3;
+    recorder.serialized = thread_level >= 2;
     datatype_init();
     struct recorder_thread *thread = recorder_thread_own();
+    recorder.first_thread = thread;
     if (request_table_init() != 0 ||
         (world == MPI_GROUP_NULL ? communicator_init(thread, recorder.multiple)
                                  : communicator_init_session(thread, world, recorder.multiple)) != 0) {
@@ -225,6 +228,7 @@ int process_spool_sees_marker(const struct run *run)
 
 uint64_t process_spool_close(struct run *run)
 {
+    region_end_recording();
     process_spool_note_end(run, SPOOL_END_FINALIZE);
     counter_thread_end(&counter_thread);
     uint64_t bytes = spool_writer_close(&recorder.spool);

@@ -69,10 +69,13 @@ struct recorder_thread {
     const struct predefined_datatype *datatype; /* of the last message; NULL: none yet */
     struct scratch scratch;
     struct mpistair_fortran_note *fortran_note; /* that of this thread; never NULL */
-    uint16_t stack;                             /* spool_stack.number of the call in progress, 0: none */
-    struct shared_queues *queues;               /* request_table.c; NULL: none yet */
-    struct known_allocation {                   /* buffer_memory.h: the last that it met, by the end of their number */
-        uint64_t number;                        /* the driver's; 0: none */
+    uint64_t region;                            /* above SPOOL_SITE_BITS the number of the region that it is in */
+    struct region_stack *regions;               /* region/region.c; NULL: none yet */
+    void (*end_regions)(struct recorder_thread *thread); /* to be called as the thread ends; NULL: nothing is */
+    uint16_t stack;                                      /* spool_stack.number of the call in progress, 0: none */
+    struct shared_queues *queues;                        /* request_table.c; NULL: none yet */
+    struct known_allocation { /* buffer_memory.h: the last that it met, by the end of their number */
+        uint64_t number;      /* the driver's; 0: none */
         unsigned memory;
     } allocations[16];
 };
@@ -97,12 +100,14 @@ struct recorder {
     int statuses_matter;              /* stays set: a wildcard was posted, or something cancelled */
     int cancelled;                    /* stays set: MPI_Cancel was called */
     int stack_frames;                 /* how many to keep of each operation's stack; 0: none, see stack.h */
+    int serialized;                   /* MPI_THREAD_SERIALIZED or more: not always the same thread calls MPI */
     int sums;                         /* MPISTAIR_DETAIL=none: no call has a record */
     unsigned off; /* SPOOL_OFF while MPI_Pcontrol or the window has switched recording off, RECORDER_SUMS with sums */
     uint64_t
         window_ticks; /* when to look whether the recording window begins or ends; 0: now, as a module may be gone */
     enum spool_clock_source clock_source;
-    uint64_t init_ticks; /* entry of the call that initialised MPI_COMM_WORLD */
+    const struct recorder_thread *first_thread; /* the one that opened the spool; NULL: it has no memory */
+    uint64_t init_ticks;                        /* entry of the call that initialised MPI_COMM_WORLD */
     pid_t pid;
     struct spool_writer spool;
     uint32_t communicator_epoch;
@@ -128,6 +133,12 @@ struct recorded_call {
         struct idle_place *place; /* the same with sums */
     };
 };
+
+/* Returns the site of a call that the thread made and that returns there. */
+static inline uint64_t site_of_call(const struct recorder_thread *thread, const void *return_address)
+{
+    return (uint64_t)(uintptr_t)return_address | thread->region;
+}
 
 static inline uint64_t now_ticks(void)
 {

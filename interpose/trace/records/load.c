@@ -13,6 +13,7 @@
 #include "interpose/trace/communicators/communicators.h"
 #include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/site/callsite.h"
+#include "interpose/trace/site/regions.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
@@ -606,6 +607,17 @@ static void add_stack(struct loader *loader, const struct spool_stack *record)
         loader->process->damaged++;
 }
 
+static void note_region(struct loader *loader, const struct spool_region *record)
+{
+    if (record->region == 0 || record->region >= SPOOL_REGIONS) {
+        loader->process->damaged++;
+        return;
+    }
+    region_of_process(loader->trace, loader->process, record->region);
+    live_until(loader, record->begin_ticks);
+    live_until(loader, record->end_ticks);
+}
+
 static int compare_calls(const void *left, const void *right)
 {
     const struct trace_call *a = left, *b = right;
@@ -734,6 +746,12 @@ static void take_record(struct loader *loader, const uint8_t *record, bool insid
     case SPOOL_STACK:
         add_stack(loader, any);
         break;
+    case SPOOL_REGION:
+        note_region(loader, any);
+        break;
+    case SPOOL_REGION_NAME:
+        loader->process->damaged += !region_take(loader->trace, loader->process, any);
+        break;
     default:
         break;
     }
@@ -817,8 +835,11 @@ static void note_totals(struct loader *loader)
     struct spool_folded folded;
     spool_folded_read(loader->process->spool, &folded);
     for (uint32_t i = 0; folded.totals.slots != NULL && i < folded.totals.n_slots; i++)
-        if (folded.totals.slots[i].calls > 0)
-            callsite_of_any(&loader->callsites, loader->trace, folded.totals.slots[i].site);
+        if (folded.totals.slots[i].calls > 0) {
+            uint64_t site = folded.totals.slots[i].site;
+            callsite_of_any(&loader->callsites, loader->trace, site);
+            region_of_process(loader->trace, loader->process, spool_site_region(site));
+        }
     loader->process->damaged += folded.damaged;
     spool_folded_free(&folded);
 }
@@ -840,7 +861,7 @@ static void load_process(struct loader *loader)
     live_until(loader, spool->header.finish.ticks);
     uint64_t damaged = 0;
     communicators_of_process(&loader->communicators, trace, spool, &damaged);
-    callsites_of_process(&loader->callsites, trace, spool);
+    callsites_of_process(&loader->callsites, trace, process);
     process->damaged = spool->damaged + damaged;
     find_losses(loader);
     if (spool->header.processor > 0) /* all that is known of a process without records of posts */
@@ -854,6 +875,7 @@ static void load_process(struct loader *loader)
     if (trace->bursts.thinned)
         joint_end_process(loader);
     loader_ns(loader, loader->last_ticks);
+    process->last_ticks = loader->last_ticks;
     resolve_numbers(loader);
     note_totals(loader);
     process->callsites = callsites_take(&loader->callsites);

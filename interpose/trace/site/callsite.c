@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "interpose/trace/gather/spools.h"
+#include "interpose/trace/site/regions.h"
 #include "share/base/hash.h"
 #include "share/base/memory.h"
 
@@ -78,10 +79,12 @@ static void release_process(struct process_callsites *process)
     process->by_time = false;
 }
 
-void callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool)
+void callsites_of_process(struct callsite_table *table, struct trace *trace, struct trace_process *process)
 {
     struct reading reading = {table, trace};
+    const struct spool *spool = process->spool;
     release_process(&table->process);
+    table->owner = process;
     char *text = companion_read(spool, spool->header.maps);
     modules_read(&table->process.modules, text, module_of_stay, &reading);
     free(text);
@@ -92,13 +95,16 @@ static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, 
 {
     const struct module_identity nothing = {.evidence = MODULE_TRUSTED};
     uint32_t module = stay != NULL ? stay->module : find_module(table, trace, unknown_module, &nothing);
-    uint64_t offset = stay != NULL ? address - stay->begin + stay->offset : address;
+    uint64_t place = spool_site_address(address);
+    uint64_t offset = stay != NULL ? place - stay->begin + stay->offset : place;
+    uint32_t region = region_of_process(trace, table->owner, spool_site_region(address));
     if (stay == NULL && by_time && trace->modules[module].reason == NULL)
         trace->modules[module].reason =
             xstrdup("other modules came and went at their addresses, and which was called from is not known");
-    uint32_t id = map_number(&table->ids, (struct map_key){module, offset, 0}, trace->n_callsites);
+    uint32_t id = map_number(&table->ids, (struct map_key){module, offset, region + UINT64_C(1)}, trace->n_callsites);
     if (id == trace->n_callsites)
-        TRACE_ADD(trace->callsites, trace->n_callsites, (struct trace_callsite){.module = module, .offset = offset});
+        TRACE_ADD(trace->callsites, trace->n_callsites,
+                  (struct trace_callsite){.module = module, .offset = offset, .region = region});
     return id;
 }
 
@@ -107,11 +113,11 @@ static uint32_t add_callsite(struct callsite_table *table, struct trace *trace, 
 static const struct module_stay *stay_of(const struct process_modules *modules, uint64_t address, uint64_t first_ticks,
                                          uint64_t last_ticks, bool *settled)
 {
-    const struct module_stay *first = module_at(modules, address - 1, first_ticks, settled);
+    const struct module_stay *first = module_at(modules, spool_site_address(address) - 1, first_ticks, settled);
     if (*settled || last_ticks == first_ticks)
         return first;
     bool last_settled;
-    const struct module_stay *last = module_at(modules, address - 1, last_ticks, &last_settled);
+    const struct module_stay *last = module_at(modules, spool_site_address(address) - 1, last_ticks, &last_settled);
     return last == first ? first : NULL;
 }
 
@@ -143,8 +149,9 @@ uint32_t callsite_of_sum(struct callsite_table *table, struct trace *trace, uint
 {
     bool settled;
     uint32_t id = map_find(&table->process.sites, (struct map_key){address, 0, 0});
-    if (address == 0 || (id != MAP_ABSENT && id != BY_TIME))
-        return address == 0 ? TRACE_NONE : id;
+    bool is_known = spool_site_address(address) != 0;
+    if (!is_known || (id != MAP_ABSENT && id != BY_TIME))
+        return !is_known ? TRACE_NONE : id;
     const struct module_stay *stay = stay_of(&table->process.modules, address, first_ticks, last_ticks, &settled);
     return site_in(table, trace, address, stay, settled);
 }
@@ -153,11 +160,12 @@ void callsite_of_any(struct callsite_table *table, struct trace *trace, uint64_t
 {
     bool settled;
     uint32_t id = map_find(&table->process.sites, (struct map_key){address, 0, 0});
-    if (address == 0 || (id != MAP_ABSENT && id != BY_TIME))
+    uint64_t place = spool_site_address(address);
+    if (place == 0 || (id != MAP_ABSENT && id != BY_TIME))
         return;
-    const struct module_stay *stay = module_at(&table->process.modules, address - 1, 0, &settled);
+    const struct module_stay *stay = module_at(&table->process.modules, place - 1, 0, &settled);
     if (!settled)
-        stay = module_only(&table->process.modules, address - 1);
+        stay = module_only(&table->process.modules, place - 1);
     if (settled || stay != NULL)
         site_in(table, trace, address, stay, settled);
 }
@@ -180,7 +188,7 @@ uint32_t callsite_find_sum(const struct process_callsites *process, uint64_t add
                            uint64_t last_ticks)
 {
     bool settled;
-    if (address == 0)
+    if (spool_site_address(address) == 0)
         return TRACE_NONE;
     uint32_t id = map_find(&process->sites, (struct map_key){address, 0, 0});
     if (id != BY_TIME)
@@ -196,12 +204,12 @@ uint32_t callsite_find(const struct process_callsites *process, uint64_t address
 
 uint32_t callsite_find_any(const struct process_callsites *process, uint64_t address)
 {
-    if (address == 0)
+    if (spool_site_address(address) == 0)
         return TRACE_NONE;
     uint32_t id = map_find(&process->sites, (struct map_key){address, 0, 0});
     if (id != BY_TIME)
         return id;
-    const struct module_stay *stay = module_only(&process->modules, address - 1);
+    const struct module_stay *stay = module_only(&process->modules, spool_site_address(address) - 1);
     return stay == NULL ? TRACE_NONE : map_find(&process->sites, key_by_time(address, stay));
 }
 

@@ -6,13 +6,16 @@
 #include "interpose/trace/state/trace.h"
 
 struct callsite_table {
-    struct map ids;                   /* (module, offset) -> trace.callsites */
+    struct map ids;                   /* (module, offset, region) -> trace.callsites */
     struct map modules;               /* hash of a path and of what tells its file from others -> trace.modules */
+    struct trace_process *owner;      /* the present process */
     struct process_callsites process; /* the present one's; emptied per process */
 };
 
 /* Reads the history of the modules of the next process; without one its addresses stay what they are. */
-void callsites_of_process(struct callsite_table *table, struct trace *trace, const struct spool *spool);
+void callsites_of_process(struct callsite_table *table, struct trace *trace, struct trace_process *process);
+
+/* An address has the number of a region above SPOOL_SITE_BITS, as sites of records have. */
 
 /* Returns the run's number of a return address of that process at a time: TRACE_NONE for 0. */
 uint32_t callsite_of(struct callsite_table *table, struct trace *trace, uint64_t address, uint64_t ticks);

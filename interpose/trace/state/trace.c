@@ -214,10 +214,14 @@ void trace_release(struct trace *trace)
         free(trace->modules[i].build_id);
         free(trace->modules[i].reason);
     }
+    for (size_t i = 0; i < trace->n_regions; i++)
+        free(trace->regions[i].name);
+    map_release(&trace->region_ids);
     for (int32_t i = 0; trace->processes != NULL && i < trace->world_size; i++) {
         free(trace->processes[i].lanes);
         free(trace->processes[i].communicators);
         free(trace->processes[i].posts);
+        free(trace->processes[i].regions);
         map_release(&trace->processes[i].callsites.sites);
         modules_release(&trace->processes[i].callsites.modules);
         time_in_mpi_release(&trace->processes[i].in_mpi);
@@ -227,7 +231,7 @@ void trace_release(struct trace *trace)
                             trace->persistents, trace->partitions, trace->partition_events,
                             trace->stacks,      trace->frames,     trace->callsites,
                             trace->modules,     trace->steps,      trace->offs,
-                            trace->rejected,    trace->kinds};
+                            trace->rejected,    trace->kinds,      trace->regions};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         free(arrays[i]);
     *trace = (struct trace){0};

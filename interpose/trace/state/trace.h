@@ -310,9 +310,18 @@ struct trace_process {
     uint32_t *communicators; /* [n_communicators] by the process's index, TRACE_NONE: none */
     size_t n_communicators;
     struct process_callsites callsites;
+    uint32_t *regions;   /* [SPOOL_REGIONS] index in trace.regions by the process's number; NULL: it has none */
+    uint64_t last_ticks; /* the latest of its records, and of its end */
     struct trace_posts *posts; /* [n_posts] by processor */
     size_t n_posts;
     struct time_in_mpi in_mpi;
+};
+
+/* A region that the program marks. */
+struct trace_region {
+    char *name;
+    uint32_t parent; /* index in trace.regions of the one around it; TRACE_NONE: none */
+    uint8_t way;     /* enum spool_region_way */
 };
 
 /* A place in the source; what is NULL or 0 is not known. */
@@ -325,7 +334,8 @@ struct trace_frame {
 struct trace_callsite {
     uint32_t module; /* index in trace.modules */
     uint64_t offset;
-    char *function; /* NULL: not known */
+    uint32_t region; /* index in trace.regions, TRACE_NONE: none */
+    char *function;  /* NULL: not known */
     char *file;
     int line;
     struct trace_frame *callers; /* [n_callers] into which the compiler inlined the function, one into the next */
@@ -407,6 +417,9 @@ struct trace {
     size_t n_callsites;
     struct trace_module *modules;
     size_t n_modules;
+    struct trace_region *regions; /* each one behind the one around it */
+    size_t n_regions;
+    struct map region_ids; /* (hash and length of the name, parent) -> trace.regions */
     struct trace_off *offs; /* see marks.c */
     size_t n_offs;
     struct trace_rejected *rejected; /* ascending by rank */

@@ -19,6 +19,7 @@
 #include "interpose/spool/readers.h"
 #include "interpose/trace/stream/stream.h"
 #include "interpose/trace/write/tables.h"
+#include "interpose/trace/write/write_regions.h"
 #include "share/base/text_file.h"
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
@@ -79,9 +80,9 @@ static int write_rest(struct trace *trace, sqlite3 *database, bool calls)
     number_joint_calls(trace);
     bool failed = write_run(trace, database) != 0 || bursts_write(trace, database) != 0 ||
                   write_collectives(trace, database, calls) != 0 || write_accesses(trace, database, calls) != 0 ||
-                  write_records(trace, database) != 0 || write_joint_sums(trace, database) != 0 ||
-                  write_totals(trace, database) != 0 || write_counters(trace, database) != 0 ||
-                  write_kinds(trace, database) != 0;
+                  write_records(trace, database) != 0 || write_regions(trace, database) != 0 ||
+                  write_joint_sums(trace, database) != 0 || write_totals(trace, database) != 0 ||
+                  write_counters(trace, database) != 0 || write_kinds(trace, database) != 0;
     return failed ? -1 : 0;
 }
 

@@ -15,6 +15,8 @@
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/site/callsite.h"
+#include "interpose/trace/site/regions.h"
+#include "interpose/trace/write/write_regions.h"
 #include "share/base/memory.h"
 
 enum { SLOTS_FIRST = 1 << 10, SLOTS_MOST = 1 << 20 };
@@ -64,6 +66,8 @@ static bool is_sound(const struct trace *trace, const struct trace_process *proc
                process_communicator(trace, process, access->communicator, access->target) != TRACE_NONE;
     case SPOOL_PERSISTENT:
         return process_communicator(trace, process, persistent->communicator, -1) != TRACE_NONE;
+    case SPOOL_REGION:
+        return region_find(process, ((const struct spool_region *)(const void *)record)->region) != TRACE_NONE;
     default:
         return true;
     }
@@ -86,15 +90,26 @@ static void add_folded(struct sums *sums, const struct trace_process *process)
 }
 
 /* Adds up all records of the process. */
-static void add_records(struct sums *sums, const struct trace *trace, const struct trace_process *process)
+static void add_records(struct sums *sums, const struct trace *trace, const struct trace_process *process,
+                        struct region_writer *regions)
 {
     struct spool_cursor cursor = {.spool = process->spool};
     for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
-        if (cursor.is_folded || !is_sound(trace, process, record))
+        if (!is_sound(trace, process, record))
             continue;
+        struct spool_region region;
+        const void *added = record;
+        if (region_writer_take(regions, &process->spool->spans[cursor.span], record, &region))
+            added = &region;
+        if (cursor.is_folded) {
+            region_writer_gap(regions);
+            continue;
+        }
         sums_reserve(sums);
-        totals_add_record(&sums->totals, record);
+        totals_add_record(&sums->totals, added);
+        region_writer_add_mpi(regions, sums->totals.added_ticks);
     }
+    region_writer_end_process(regions);
     uint64_t finish = process->spool->header.finish.ticks;
     if (finish != 0)
         totals_pass(&sums->totals, WINDOW_OTHER, finish, 0, 0, 0);
@@ -125,6 +140,12 @@ static int64_t ticks_ns(uint64_t ticks, double rate)
 static int64_t bounded(uint64_t value)
 {
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static void add_bounded(int64_t *sum, int64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = INT64_MAX;
 }
 
 /* What was measured of idle calls stands for all of them. */
@@ -193,8 +214,43 @@ static void write_course(struct row *row, const struct trace *trace, int64_t ran
     }
 }
 
+/* Adds up the regions of the process by the run's numbers, and writes them. Several numbers of a process may be one
+ * region of the run. */
+static void write_regions_of(struct region_writer *writer, const struct trace *trace,
+                             const struct trace_process *process, const struct sums *sums, double rate)
+{
+    struct region_total *totals = xcalloc(trace->n_regions + 1, sizeof *totals);
+    for (uint32_t i = 0; i < sums->totals.n_slots; i++) {
+        const struct spool_total *slot = &sums->totals.slots[i];
+        uint32_t region = region_find(process, spool_site_region(slot->site));
+        if (slot->calls == 0 || region == TRACE_NONE)
+            continue;
+        struct region_total *total = &totals[region];
+        if (!(slot->flags & TOTAL_REGION)) {
+            add_bounded(&total->mpi_ns,
+                        slot->flags & TOTAL_IDLE ? idle_time(slot, rate).time_ns : ticks_ns(slot->ticks, rate));
+            continue;
+        }
+        int64_t longest_ns = ticks_ns(slot->longest_ticks, rate);
+        add_bounded(&total->occurrences, bounded(slot->calls));
+        add_bounded(&total->time_ns, ticks_ns(slot->ticks, rate));
+        add_bounded(&total->inner_ns, ticks_ns(slot->bytes, rate));
+        total->longest_ns = longest_ns > total->longest_ns ? longest_ns : total->longest_ns;
+        total->square_s2 += slot->square * rate * rate * 1e-18;
+    }
+    for (uint32_t number = 0; number < SPOOL_REGIONS; number++)
+        if (writer->late_inner[number] > 0 && region_find(process, number) != TRACE_NONE)
+            add_bounded(&totals[region_find(process, number)].inner_ns, ticks_ns(writer->late_inner[number], rate));
+    for (uint32_t region = 0; region < trace->n_regions; region++)
+        if (totals[region].occurrences > 0 || totals[region].mpi_ns > 0)
+            region_writer_total(writer, &totals[region], region);
+    free(totals);
+}
+
 int write_totals(const struct trace *trace, sqlite3 *database)
 {
+    struct region_writer regions;
+    region_writer_begin(&regions, trace, database);
     struct row totals = row_prepare(database, "total", 16), courses = row_prepare(database, "course", 12);
     for (int32_t rank = 0; rank < trace->world_size; rank++) {
         const struct trace_process *process = &trace->processes[rank];
@@ -203,13 +259,15 @@ int write_totals(const struct trace *trace, sqlite3 *database)
         struct sums sums;
         sums_begin(&sums, process->spool->header.start.ticks, SLOTS_FIRST);
         add_folded(&sums, process);
-        add_records(&sums, trace, process);
+        region_writer_process(&regions, rank);
+        add_records(&sums, trace, process, &regions);
         double rate = tick_ns(trace, process, sums.totals.start_ticks, (uint64_t)sums.course.n << sums.course.shift);
         for (uint32_t i = 0; i < sums.totals.n_slots; i++)
-            if (sums.totals.slots[i].calls > 0)
+            if (sums.totals.slots[i].calls > 0 && !(sums.totals.slots[i].flags & TOTAL_REGION))
                 write_total(&totals, trace, rank, &sums.totals.slots[i], rate);
         write_course(&courses, trace, rank, &sums);
+        write_regions_of(&regions, trace, process, &sums, rate);
         free(sums.totals.slots);
     }
-    return row_finish(&totals) | row_finish(&courses);
+    return row_finish(&totals) | row_finish(&courses) | region_writer_finish(&regions);
 }

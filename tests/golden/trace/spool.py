@@ -24,11 +24,13 @@ A line of a script, times in nanoseconds since the run's start:
     RANK file FUNCTION bytes begin-end ...         a call on a file; file=N, offset=N
     RANK idle FUNCTION calls begin time            so many unsuccessful tests, the first at begin, all together so long
     RANK mark NUMBER time [window]                 MPI_Pcontrol, or the recording window's: 0 off, 1 on
+    RANK region NUMBER NAME [within=N] [way=N]     a region; NUMBER from 2 on, N the one around it
+    RANK in NUMBER begin-end [inner=NS] [lane=N]   a time in it, before what was done then; nothing behind '-': never ended
     RANK stack NUMBER address,address,...          a stack of return addresses
     repeat N every NS / end                        the lines between, N times; {i} in them is 0, 1, ...
 RANK may be * for all. Words behind an operation: any_source any_tag cancelled failed shared uncertain same_call probe off
 freed nonblocking cancelling took partitioned send receive lane=N comm=N cpu=N call=NS (length of the posting call) started=N (number of
-the persistent request) stack=N site=ADDRESS memory=pinned, device:N, managed:N; most of them behind the other records as well.
+the persistent request) stack=N site=ADDRESS region=N (of the site) memory=pinned, device:N, managed:N; most of them behind the other records as well.
 """
 import importlib.util
 import os
@@ -46,6 +48,11 @@ FLAGS = {"any_source": 2, "any_tag": 4, "shared": 8, "failed": 16, "cancelled": 
 STARTED = 256
 WINDOW = 16384
 ENDS = {"none": 0, "finalize": 1, "abort": 2, "exit": 3}
+
+
+def site_of(options):
+    """The site of a call, as event.h has it."""
+    return int(options.get("site", "0"), 0) | int(options.get("region", 0)) << 48
 
 
 def memory_bits(text):
@@ -72,12 +79,15 @@ def link(text):
 COUNTERS_OFFSET = 32768
 COUNTERS = ("user_ns", "system_ns", "wait_ns", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults", "migrations",
             "instructions", "cycles", "clock_cycles")
-RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 64, 13: 64}
+RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 64, 13: 32}
 STACK = 11
+REGION_NAME = 14
 
 
 def record_bytes(records, at):
     """Length of the record at a place, by its type."""
+    if records[at] == REGION_NAME:
+        return (8 + struct.unpack_from("<H", records, at + 6)[0] + 31) // 32 * 32
     if records[at] != STACK:
         return RECORD_BYTES[records[at]]
     return (8 + 8 * struct.unpack_from("<I", records, at + 4)[0] + 31) // 32 * 32
@@ -162,7 +172,7 @@ class Process:
         for call in filter(None, options.get("calls", "").split(",")):
             calls[functions[call]] += 1
         no_link = struct.pack("<QqQiI", 0, 0, 0, -1, 0)
-        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 10, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
+        header = struct.pack("<QIIIIIIiiiiIIQQQQQIi", 0x31304C4F4F50534D, 11, CHUNK_BYTES, n_chunks, 0, 1, ENDS[options["end"]],
                              self.rank, self.world, int(options.get("leader", self.rank)), 0, 4000 + self.rank,
                              len(functions), table_hash, 1_700_000_000_000_000_000 + START_NS,
                              *(int(options.get(key, 0)) for key in ("eager", "eager_network", "own_cost_ps")),
@@ -226,7 +236,7 @@ class Script:
 
     def record(self, process, words, shift):
         rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
-                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "stack": self.stack, "name": self.name, "counters": self.sample}
+                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "stack": self.stack, "region": self.region, "in": self.occurrence, "name": self.name, "counters": self.sample}
         if words[0] in rare:
             rare[words[0]](process, words, shift)
         elif "-" in words[1]:
@@ -273,7 +283,7 @@ class Script:
         started = int(options.get("started", 0))
         process.add(struct.pack("<BBHIiiQQQQIhhHHI", 1, receive | memory_bits(options.get("memory", "host")) << 1, self.functions[function], int(options.get("comm", 0)), peer,
                                 -2 if tag == "any" else int(tag), int(size), post_ns, complete_ns,
-                                int(options.get("site", 0)), min(length, 0xFFFFFFFF), cpu, cpu, flags | blocking | bool(started) * STARTED,
+                                site_of(options), min(length, 0xFFFFFFFF), cpu, cpu, flags | blocking | bool(started) * STARTED,
                                 int(options.get("stack", 0)), started), int(options.get("lane", 0)))
 
     def persistent(self, process, words, shift):
@@ -283,7 +293,7 @@ class Script:
         direction = 255 if "collective" in words else "receive" in words or "recv" in function.lower()
         process.define(struct.pack("<BBHIiiQQQIIII8x", 5, direction, self.functions[function], int(options.get("comm", 0)),
                                 {"any": -2, "null": -1}.get(peer) or int(peer), -2 if tag == "any" else int(tag), int(size),
-                                begin, int(options.get("site", 0)), int(options.get("call", 1)), int(number),
+                                begin, site_of(options), int(options.get("call", 1)), int(number),
                                 int(options.get("partitions", 0)), int(options.get("lane", 0)) + 1))
 
     def partitions(self, process, words, shift):
@@ -302,7 +312,7 @@ class Script:
                                 0xFFFFFFFF if options.get("comm") == "none" else int(options.get("comm", 0)),
                                 -1 if target == "null" else int(target),
                                 int(options.get("window", options.get("file", 1))), int(size), begin, end,
-                                int(options.get("site", 0)), int(options.get("call", 1)),
+                                site_of(options), int(options.get("call", 1)),
                                 sum(FLAGS[word] for word in words[5:] if word in FLAGS), int(options.get("stack", 0)),
                                 int(options.get("offset", -1))))
 
@@ -321,9 +331,20 @@ class Script:
         process.clock(int(words[3]) + shift + length)
         calls = int(words[2])
         first = length // calls
-        process.add(struct.pack("<BBHIQQQQdIIQ", 12, 0, self.functions[words[1]], calls, begin, int(options.get("site", 0)),
+        process.add(struct.pack("<BBHIQQQQdIIQ", 12, 0, self.functions[words[1]], calls, begin, site_of(options),
                                 first, length - first, (length - first) ** 2 / max(calls - 1, 1), calls - 1, 0, 0),
                     int(options.get("lane", 0)))
+
+    def region(self, process, words, _):
+        options = dict(word.split("=") for word in words[3:])
+        name = words[2].encode()
+        record = struct.pack("<BBHHH", REGION_NAME, int(options.get("way", 0)), int(words[1]), int(options.get("within", 0)), len(name)) + name
+        process.define(record + bytes(-len(record) % 32))
+
+    def occurrence(self, process, words, shift):
+        options = dict(word.split("=") for word in words[3:])
+        begin, end = (process.clock(int(time) + shift) if time else 0 for time in words[2].split("-"))
+        process.add(struct.pack("<BBHHHQQQ", 13, 0, 0, int(words[1]), 0, begin, end, int(options.get("inner", 0))), int(options.get("lane", 0)))
 
     def stack(self, process, words, _):
         sites = [int(site, 0) for site in words[2].split(",")]
@@ -336,10 +357,10 @@ class Script:
         options = dict(word.split("=") for word in words[2:] if "=" in word)
         if words[0].startswith(("Wait", "Test", "Mrecv")):
             process.add(struct.pack("<BBHIQQQ", 2, 0, self.functions[words[0]], int(words[2]) if len(words) > 2 else 1, begin,
-                                    0, end - begin), int(options.get("lane", 0)))
+                                    site_of(options), end - begin), int(options.get("lane", 0)))
         else:
             process.add(struct.pack("<BBHIQQQQiIHHIQ", 3, 0, self.functions[words[0]], int(options.get("comm", 0)),
-                                    int(options.get("bytes", 0)), begin, end, 0, int(options.get("root", -1)),
+                                    int(options.get("bytes", 0)), begin, end, site_of(options), int(options.get("root", -1)),
                                     int(options.get("call", 0)), flags, int(options.get("stack", 0)),
                                     int(options.get("started", 0)), 0))
 
