@@ -28,8 +28,8 @@
  * differs by a constant; clock links map nodes onto that of rank 0.
  * All integers are little endian, of the machine that wrote them.
  *
- * A site is the return address of a call in its lower SPOOL_SITE_BITS, and above these the number of the region in which
- * the thread was: so each sum by site is one by region, too, in a thinned run as well.
+ * A site is the return address of a call in its lower SPOOL_SITE_BITS, and above these the number of the region in
+ * which the thread was: so each sum by site is one by region, too, in a thinned run as well.
  */
 #ifndef MPISTAIR_SPOOL_EVENT_H
 #define MPISTAIR_SPOOL_EVENT_H

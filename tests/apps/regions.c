@@ -2,8 +2,8 @@
  *
  * usage: regions FOLDER plain|threads|hostile N|kill|off
  *
- * Each rank writes FOLDER/RANK with a line a region: PATH OCCURRENCES SECONDS SECONDS_IN_MPI, by its own clock. Steps of rank
- * 1 take 2 ms, but step SLOW takes 30 ms. */
+ * Each rank writes FOLDER/RANK with a line a region: PATH OCCURRENCES SECONDS SECONDS_IN_MPI, by its own clock. Steps
+ * take 2 ms, but step SLOW of rank 1 takes 30 ms. */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>

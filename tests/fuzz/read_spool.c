@@ -137,14 +137,16 @@ void read_maps(const uint8_t *data, size_t size)
     struct spool spool = {.path = strdup(scratch_path("run-0" SPOOL_SUFFIX)), .header = {.maps = "run-0.maps"}};
     struct callsite_table table = {0};
     struct trace trace = {0};
+    struct trace_process process = {.spool = &spool};
     scratch_file("run-0.maps", data, size);
-    callsites_of_process(&table, &trace, &spool);
+    callsites_of_process(&table, &trace, &process);
     for (uint64_t address = 1; address != 0 && address < UINT64_MAX / 2; address = address * 2 + 0x1234)
         callsite_of(&table, &trace, address, address * 7);
     callsite_of(&table, &trace, UINT64_MAX, 150);
     callsites_resolve(&trace);
     callsites_release(&table);
     trace_release(&trace);
+    free(process.regions);
     free(spool.path);
 }
 

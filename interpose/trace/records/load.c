@@ -13,7 +13,7 @@
 #include "interpose/trace/communicators/communicators.h"
 #include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/site/callsite.h"
-#include "interpose/trace/site/regions.h"
+#include "interpose/trace/site/region_names.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
@@ -66,6 +66,8 @@ static int64_t loader_ns(struct loader *loader, uint64_t ticks)
     int64_t ns = clock_ns(loader->node, loader->process, ticks, &loader->clock_hint);
     if (ns > loader->process->end_ns)
         loader->process->end_ns = ns;
+    if (ticks > loader->process->last_ticks)
+        loader->process->last_ticks = ticks;
     return ns;
 }
 
@@ -875,7 +877,6 @@ static void load_process(struct loader *loader)
     if (trace->bursts.thinned)
         joint_end_process(loader);
     loader_ns(loader, loader->last_ticks);
-    process->last_ticks = loader->last_ticks;
     resolve_numbers(loader);
     note_totals(loader);
     process->callsites = callsites_take(&loader->callsites);

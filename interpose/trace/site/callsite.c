@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "interpose/trace/gather/spools.h"
-#include "interpose/trace/site/regions.h"
+#include "interpose/trace/site/region_names.h"
 #include "share/base/hash.h"
 #include "share/base/memory.h"
 

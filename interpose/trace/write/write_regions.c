@@ -10,7 +10,7 @@
 
 #include "interpose/trace/gather/nodes.h"
 #include "interpose/trace/records/records.h"
-#include "interpose/trace/site/regions.h"
+#include "interpose/trace/site/region_names.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 

@@ -15,7 +15,7 @@
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/site/callsite.h"
-#include "interpose/trace/site/regions.h"
+#include "interpose/trace/site/region_names.h"
 #include "interpose/trace/write/write_regions.h"
 #include "share/base/memory.h"
 

@@ -1,6 +1,6 @@
 /* Regions of the run: those of all processes that have the same names, one within the other. */
-#ifndef MPISTAIR_TRACE_REGIONS_H
-#define MPISTAIR_TRACE_REGIONS_H
+#ifndef MPISTAIR_TRACE_REGION_NAMES_H
+#define MPISTAIR_TRACE_REGION_NAMES_H
 
 #include "interpose/trace/state/trace.h"
 

@@ -1,6 +1,6 @@
 /* A region is known by its name and by the region around it. Each process has numbers of its own for them, in the order
  * in which it met them, and a region is defined after the one around it. */
-#include "interpose/trace/site/regions.h"
+#include "interpose/trace/site/region_names.h"
 
 #include <string.h>
 
