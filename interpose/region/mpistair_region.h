@@ -29,30 +29,29 @@ extern "C" {
 /* The reference to a function that may not exist goes through the table of global offsets: the linker resolves other
  * weak references of a program that is not position independent at once, to nothing. */
 #if defined(__x86_64__) && !defined(__ILP32__)
-#define MPISTAIR_REGION_FIND(function, symbol) \
+#define MPISTAIR_REGION_FIND(function, symbol)                                                                         \
     __asm__(".weak " symbol "\n\tmovq " symbol "@GOTPCREL(%%rip), %0" : "=r"(function))
 #elif defined(__aarch64__)
-#define MPISTAIR_REGION_FIND(function, symbol)                                                            \
-    __asm__(".weak " symbol "\n\tadrp %0, :got:" symbol "\n\tldr %0, [%0, #:got_lo12:" symbol "]" \
-            : "=r"(function))
+#define MPISTAIR_REGION_FIND(function, symbol)                                                                         \
+    __asm__(".weak " symbol "\n\tadrp %0, :got:" symbol "\n\tldr %0, [%0, #:got_lo12:" symbol "]" : "=r"(function))
 #endif
 
 #ifdef MPISTAIR_REGION_FIND
-#define MPISTAIR_REGION_CALL(call)                           \
-    static __inline__ void mpistair_##call(const char *name) \
-    {                                                        \
-        void (*function)(const char *);                      \
-        MPISTAIR_REGION_FIND(function, "mpistair_v1_" #call); \
-        if (function)                                        \
-            function(name);                                  \
+#define MPISTAIR_REGION_CALL(call)                                                                                     \
+    static __inline__ void mpistair_##call(const char *name)                                                           \
+    {                                                                                                                  \
+        void (*function)(const char *);                                                                                \
+        MPISTAIR_REGION_FIND(function, "mpistair_v1_" #call);                                                          \
+        if (function)                                                                                                  \
+            function(name);                                                                                            \
     }
 #else
-#define MPISTAIR_REGION_CALL(call)                                             \
-    extern void mpistair_v1_##call(const char *name) __attribute__((__weak__)); \
-    static __inline__ void mpistair_##call(const char *name)                   \
-    {                                                                          \
-        if (mpistair_v1_##call)                                                \
-            mpistair_v1_##call(name);                                          \
+#define MPISTAIR_REGION_CALL(call)                                                                                     \
+    extern void mpistair_v1_##call(const char *name) __attribute__((__weak__));                                        \
+    static __inline__ void mpistair_##call(const char *name)                                                           \
+    {                                                                                                                  \
+        if (mpistair_v1_##call)                                                                                        \
+            mpistair_v1_##call(name);                                                                                  \
     }
 #endif
 
@@ -66,12 +65,18 @@ MPISTAIR_REGION_CALL(region_mark)
 
 /* Leaves the region at the end of the scope, by whichever way. */
 struct mpistair_region_scope {
-    explicit mpistair_region_scope(const char *region) : name(region) { mpistair_region_begin(name); }
-    ~mpistair_region_scope() { mpistair_region_end(name); }
+    explicit mpistair_region_scope(const char *region) : name(region)
+    {
+        mpistair_region_begin(name);
+    }
+    ~mpistair_region_scope()
+    {
+        mpistair_region_end(name);
+    }
     mpistair_region_scope(const mpistair_region_scope &) = delete;
     mpistair_region_scope &operator=(const mpistair_region_scope &) = delete;
 
-private:
+  private:
     const char *name;
 };
 #endif

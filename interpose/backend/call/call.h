@@ -74,7 +74,8 @@ IN_WRAPPER int count_test(struct spool_idle *row)
 static inline struct recorded_call counted_call(struct spool_idle *row, enum mpistair_function function,
                                                 const void *return_address)
 {
-    return (struct recorded_call){recorder_thread, 0, site_of_call(recorder_thread, return_address), function, {.row = row}};
+    return (struct recorded_call){
+        recorder_thread, 0, site_of_call(recorder_thread, return_address), function, {.row = row}};
 }
 
 /* Returns whether the end function has something to record: not where the recorder closed during the call. */

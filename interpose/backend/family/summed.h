@@ -95,7 +95,8 @@ IN_WRAPPER int count_summed_test(struct idle_place *place)
 static inline struct recorded_call counted_summed_call(struct idle_place *place, enum mpistair_function function,
                                                        const void *return_address)
 {
-    return (struct recorded_call){recorder_thread, 0, site_of_call(recorder_thread, return_address), function, {.place = place}};
+    return (struct recorded_call){
+        recorder_thread, 0, site_of_call(recorder_thread, return_address), function, {.place = place}};
 }
 
 /* found: the number of requests or messages that it found, or a flag. */

@@ -310,8 +310,8 @@ struct trace_process {
     uint32_t *communicators; /* [n_communicators] by the process's index, TRACE_NONE: none */
     size_t n_communicators;
     struct process_callsites callsites;
-    uint32_t *regions;   /* [SPOOL_REGIONS] index in trace.regions by the process's number; NULL: it has none */
-    uint64_t last_ticks; /* the latest of its records, and of its end */
+    uint32_t *regions;         /* [SPOOL_REGIONS] index in trace.regions by the process's number; NULL: it has none */
+    uint64_t last_ticks;       /* the latest of its records, and of its end */
     struct trace_posts *posts; /* [n_posts] by processor */
     size_t n_posts;
     struct time_in_mpi in_mpi;
@@ -419,7 +419,7 @@ struct trace {
     size_t n_modules;
     struct trace_region *regions; /* each one behind the one around it */
     size_t n_regions;
-    struct map region_ids; /* (hash and length of the name, parent) -> trace.regions */
+    struct map region_ids;  /* (hash and length of the name, parent) -> trace.regions */
     struct trace_off *offs; /* see marks.c */
     size_t n_offs;
     struct trace_rejected *rejected; /* ascending by rank */
