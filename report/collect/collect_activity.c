@@ -9,6 +9,7 @@
 #include "predictor/run_read/run_read.h"
 #include "report/collect/kept_findings.h"
 #include "report/collect/report.h"
+#include "report/diagnose/causes.h"
 #include "report/diagnose/course.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
@@ -459,12 +460,21 @@ static void judge_course(struct report *report)
         report->no_findings = report_reason(report, &reason);
 }
 
+/* Says why ranks are late, where counters tell. */
+static void find_causes(struct report *report)
+{
+    struct error reason;
+    if (report->result == 0 &&
+        causes_collect(&report->findings, &report->pool, report->database, report->path, &reason) != 0)
+        report->no_findings = report_reason(report, &reason);
+}
+
 /* Steps of a run from which on it takes a second or so to find what it lost time to. */
 enum { KEPT_FROM_STEPS = 100000 };
 
 /* Sums a run that was read, and looks for findings, or takes those that were kept. */
-static void judge_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
-                      struct findings_watch *watch)
+static void find_in_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
+                        struct findings_watch *watch)
 {
     struct activity_sums sums = {0};
     struct error reason;
@@ -491,6 +501,13 @@ static void judge_run(struct report *report, struct run_program *program, struct
         kept_findings_store(&report->findings, report->database);
 }
 
+static void judge_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
+                      struct findings_watch *watch)
+{
+    find_in_run(report, program, recorded, watch);
+    find_causes(report);
+}
+
 /* Shows what totals alone say: who spent how long where. */
 static void judge_totals(struct report *report)
 {
@@ -503,6 +520,7 @@ static void judge_totals(struct report *report)
                               : "the trace has totals alone: late ranks and waits need single calls, which a recording "
                                 "without --sums has";
     judge_course(report);
+    find_causes(report);
 }
 
 /* Adds up the windows of all ranks by the parts of the run in which they lie. */

@@ -6,6 +6,7 @@
 #include <hwloc.h>
 #include <libgen.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,6 +84,27 @@ add_check(struct doctor *doctor, const char *name, enum doctor_state state, cons
     va_start(arguments, format);
     vsnprintf(doctor->checks[at].found, sizeof doctor->checks[at].found, format, arguments);
     va_end(arguments);
+}
+
+/* Tries to count instructions as the recorder does. */
+static void look_at_counters(struct doctor *doctor)
+{
+    struct perf_event_attr attributes = {.size = sizeof attributes,
+                                         .type = PERF_TYPE_HARDWARE,
+                                         .config = PERF_COUNT_HW_INSTRUCTIONS,
+                                         .exclude_kernel = 1,
+                                         .exclude_hv = 1};
+    long file = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int error = errno;
+    bool forbidden = file < 0 && (error == EPERM || error == EACCES || error == ENOSYS);
+    if (file >= 0)
+        close((int)file);
+    add_check(doctor, "counters", forbidden ? DOCTOR_NOTE : DOCTOR_OK,
+              forbidden ? "sysctl kernel.perf_event_paranoid=2 allows it, and the filter of a container may have to"
+                        : NULL,
+              file >= 0   ? "processor time, page faults, switches, instructions and cycles"
+              : forbidden ? "processor time, page faults, switches; instructions and cycles are forbidden"
+                          : "processor time, page faults, switches; this machine has no counters of instructions");
 }
 
 /* Time limit of a program, s: one that hangs or prints without end must not take doctor with it. */
@@ -581,9 +604,9 @@ int cmd_doctor(int argc, char **argv)
     if (argc > 0)
         return wrong_usage("doctor", "%s: takes no arguments", argv[0]);
     struct doctor doctor = {0};
-    void (*const looks[])(struct doctor *) = {look_at_processors, look_at_clock,   look_at_defaults,
-                                              look_at_spools,     look_at_preload, look_at_call_sites,
-                                              look_at_parts,      look_at_gpus,    look_at_mpis};
+    void (*const looks[])(struct doctor *) = {look_at_processors, look_at_clock,   look_at_counters,   look_at_defaults,
+                                              look_at_spools,     look_at_preload, look_at_call_sites, look_at_parts,
+                                              look_at_gpus,       look_at_mpis};
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
         looks[i](&doctor);
     bool works = doctor.preload_works && doctor.spool_works && doctor.recordable > 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/collect/kept_findings.h"
+#include "report/diagnose/causes.h"
 #include "report/command/commands.h"
 #include "share/base/error.h"
 #include "share/base/memory.h"
@@ -254,7 +255,8 @@ int cmd_report(int argc, char **argv)
         goto out;
     report.path = trace.path;
     bool is_kept = options.explain > 0 && options.format == FORMAT_TEXT &&
-                   kept_findings_read(&report.findings, &report.pool, trace.database, trace.path);
+                   kept_findings_read(&report.findings, &report.pool, trace.database, trace.path) &&
+                   causes_collect(&report.findings, &report.pool, trace.database, trace.path, &error) == 0;
     if ((!is_kept && report_collect(&report, trace.database, trace.path, &options.choice, &error) != 0) ||
         output_file_open(&output, options.output, &error) != 0) {
         result = error_report(&error);

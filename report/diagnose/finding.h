@@ -55,6 +55,23 @@ enum finding_number {
     FINDING_KIND_COUNT
 };
 
+/* Why a rank computes longer than the others (causes.c). */
+enum finding_cause {
+    CAUSE_UNKNOWN,
+    CAUSE_WORK,
+    CAUSE_CYCLES, /* fewer instructions per cycle */
+    CAUSE_FREQUENCY,
+    CAUSE_TAKEN, /* its processor, by others */
+    CAUSE_FAULTS,
+    CAUSE_KERNEL,
+    CAUSE_BLOCKED,
+};
+
+/* What was counted of a rank, or of the others in the median; NaN: not known. */
+struct finding_counts {
+    double time_s, computed_s, run_s, kernel_s, taken_s, slept_s, faults, per_cycle, hertz;
+};
+
 struct diagnosis;
 
 struct finding_kind {
@@ -105,15 +122,20 @@ struct finding {
     double gain_low, gain_high;   /* the gain by the intervals of a machine table; NaN: it needs none, or has none */
     double begin_s, end_s;        /* when, since the begin of the run; NaN: all the time */
     const char *function, *place; /* MPI's, and "caller file:line"; "": none */
-    const char *sentence; /* one plain sentence, without a stop; at most 160 characters for names of usual length */
-    struct evidence *evidence;  /* NULL: it is of no line */
-    struct run_mend *mend;      /* while findings are looked for */
+    const char *sentence;         /* one plain sentence, without a stop; at most 160 characters, 60 more with "why:" */
+    enum finding_cause cause;
+    double excess_s;                   /* of the rank's computation over that of the others; 0: nothing was counted */
+    struct finding_counts own, others; /* with excess_s */
+    struct evidence *evidence;         /* NULL: it is of no line */
+    struct run_mend *mend;             /* while findings are looked for */
     double rest_low, rest_high; /* the same: factors of what its line's calls take, at the ends of the intervals */
 };
 
 struct findings {
     struct finding *rows; /* [n], by gain, then cost; those under another one behind it */
     size_t n;
+    const char
+        *uncounted; /* why instructions and cycles are not known, and what to do; NULL: they are, or nothing is */
 };
 
 /* Returns "late-rank", "late-site" ... */

@@ -111,6 +111,25 @@ static void findings_draw(struct document *document, const struct evidence *evid
         document_line(document, "and %zu more ranks", evidence->all_ranks - evidence->n_ranks);
 }
 
+/* Adds what the kernel counted of the finding's rank, beside the others. */
+static void findings_counted(struct document *document, const struct finding *finding, const char *uncounted)
+{
+    const struct finding_counts *const rows[] = {&finding->own, &finding->others};
+    document_line(document, "what the kernel counted (table counter):");
+    document_table(document,
+                   "rank|computes>|runs>|in the kernel>|processor taken>|sleeps>|page faults>|per cycle>|GHz>");
+    for (int i = 0; i < 2; i++) {
+        const struct finding_counts *row = rows[i];
+        document_cell(document, i == 0 ? "%" PRId64 : "others, median", finding->rank);
+        document_cells(document, "sssss", row->computed_s, row->run_s, row->kernel_s, row->taken_s, row->slept_s);
+        document_cell(document, "%.0f", row->faults);
+        document_cell(document, isnan(row->per_cycle) ? "-" : "%.2f", row->per_cycle);
+        document_cell(document, isnan(row->hertz) ? "-" : "%.2f", row->hertz * 1e-9);
+    }
+    if (uncounted != NULL)
+        document_line(document, "%s", uncounted);
+}
+
 /* Adds a finding with its evidence. */
 static void findings_explain(struct document *document, const struct report *report, size_t at)
 {
@@ -128,6 +147,8 @@ static void findings_explain(struct document *document, const struct report *rep
     if (finding->under >= 0)
         document_line(document, "finding %" PRId64 " explains it: with that mended, this one gains little more",
                       finding->under + 1);
+    if (finding->excess_s != 0)
+        findings_counted(document, finding, report->findings.uncounted);
     if (evidence == NULL) {
         document_line(document, finding->callsite >= 0 ? "its calls are not known one by one"
                                                        : "it is of no single line of the program");

@@ -2,6 +2,7 @@
  * known is left empty. JSON is one object of everything that was collected; what is not known is null. Rows of a query
  * have a table of their fields; what is computed, or nested, is added to them here. */
 
+#include "report/diagnose/causes.h"
 #include "report/render/sections.h"
 
 #define RANK(member)  FIELD(report_rank, member)
@@ -278,6 +279,23 @@ static struct json *activity_object(const struct report *report)
                      activities->communication, "parallel", activities->parallel);
 }
 
+/* Adds why its rank computes longer, where something was counted. */
+static void add_cause(struct json *object, const struct finding *finding)
+{
+    const struct fields fields = FIELDS(
+        finding_counts, FIELD(finding_counts, time_s), FIELD(finding_counts, computed_s), FIELD(finding_counts, run_s),
+        FIELD(finding_counts, kernel_s), FIELD(finding_counts, taken_s), FIELD(finding_counts, slept_s),
+        FIELD(finding_counts, faults), FIELD(finding_counts, per_cycle), FIELD(finding_counts, hertz));
+    if (finding->excess_s == 0)
+        return;
+    struct json *own = json_object(), *others = json_object();
+    fields_add(&fields, &finding->own, own);
+    fields_add(&fields, &finding->others, others);
+    json_set(object, "cause", json_string(cause_name(finding->cause)));
+    json_set(object, "counted", own);
+    json_set(object, "counted_of_others", others);
+}
+
 static struct json *findings_array(const struct findings *findings)
 {
     const struct fields fields =
@@ -295,6 +313,7 @@ static struct json *findings_array(const struct findings *findings)
         finding.under += finding.under >= 0; /* numbers as in the text, from 1 on; 0: none */
         finding.under = finding.under < 0 ? 0 : finding.under;
         fields_add(&fields, &finding, object);
+        add_cause(object, &finding);
         json_add(array, object);
     }
     return array;

@@ -7,9 +7,12 @@
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -462,6 +465,64 @@ static void same_core(const struct job *job)
     exchange(job, 1000);
 }
 
+static void compute(int times)
+{
+    for (volatile int i = 0; i < times * 1000000; i++)
+        ;
+}
+
+/* The last rank has 1.5 times the work of the others. As the two below it computes, since the kernel counts that. */
+static void more_work(const struct job *job)
+{
+    compute(is_last(job) && !job->mended ? 12 : 8);
+    exchange(job, 1000); /* fault: more_work */
+}
+
+/* The last rank is on one processor with a process that computes all the time. */
+static void taken_processor(const struct job *job)
+{
+    static pid_t other;
+    cpu_set_t all, one;
+    size_t cpu = CPU_SETSIZE - 1;
+    if (job->step == 0 && is_last(job) && sched_getaffinity(0, sizeof all, &all) == 0) {
+        while (cpu > 0 && !CPU_ISSET(cpu, &all))
+            cpu--;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        pid_t parent = getpid();
+        other = job->mended ? -1 : fork();
+        for (time_t end = time(NULL) + 60; other == 0; compute(1))
+            if (getppid() != parent || time(NULL) > end)
+                _exit(0);
+    }
+    compute(8);
+    exchange(job, 1000); /* fault: taken_processor */
+    if (job->step == job->steps - 1 && other > 0) {
+        kill(other, SIGKILL);
+        waitpid(other, NULL, 0);
+    }
+}
+
+/* The last rank touches new pages in each step; mended: always the same. */
+static void new_pages(const struct job *job)
+{
+    static char *pages;
+    size_t bytes = 32 * (size_t)MIB;
+    compute(8);
+    if (!pages && is_last(job)) {
+        pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        madvise(pages, bytes, MADV_NOHUGEPAGE);
+    }
+    for (size_t i = 0; is_last(job) && i < bytes; i += 4096)
+        pages[i]++;
+    if (is_last(job) && (!job->mended || job->step == job->steps - 1)) {
+        munmap(pages, bytes);
+        pages = NULL;
+    }
+    exchange(job, 1000); /* fault: new_pages */
+}
+
 /* Exchanges halos on a grid of ranks, of whose corners the first computes the inflow before it sends its halos; mended:
  * all compute their part of the inflow. */
 static void corner(const struct job *job)
@@ -615,6 +676,9 @@ static const struct kind {
     {"trend", trend, 90},
     {"outliers", outliers, 96},
     {"same_core", same_core, 100},
+    {"more_work", more_work, 60},
+    {"taken_processor", taken_processor, 60},
+    {"new_pages", new_pages, 60},
     {"corner", corner, 60},
     {"sweep", sweep, 15},
     {"farm", farm, 15},

@@ -703,6 +703,47 @@ def machine(folder):
     check("crowded", kinds(crowded) == ["crowded"] and "4 ranks share 2" in findings(crowded)[0][7], findings(crowded))
 
 
+def counted(made, **own):
+    """Rows of course and counter: rank 2 as given, the others run all the time, at 3 GHz, with 10 faults. Times in ms."""
+    last = max(made.at) + MS
+    rows = []
+    for rank in range(made.ranks):
+        inside = sum(leave - begin for r, begin, leave, *_ in made.collectives if r == rank)
+        rows.append(f"INSERT INTO course VALUES ({rank}, 0, {last}, 0, 0, 0, {inside + MS}, 0, 0, 0, 20, 0);")
+        count = {"user": last / MS, "system": 0, "wait": 0, "faults": 10, "clock": 3e9, **(own if rank == 2 else {})}
+        for begin, end_ns in ((0, last // 2), (last // 2, last)):
+            half = (end_ns - begin) / last * MS
+            rows.append("INSERT INTO counter(rank, begin_ns, end_ns, user_ns, system_ns, wait_ns, minor_faults, major_faults, clock_cycles) VALUES "
+                        f"({rank}, {begin}, {end_ns}, {int(count['user'] * half)}, {int(count['system'] * half)}, {int(count['wait'] * half)}, "
+                        f"{int(count['faults'] * half / MS)}, 0, {int(count['clock'] * half / MS * last * 1e-9)});")
+    return "".join(rows)
+
+
+def causes(folder):
+    for more_ms, cause, own in ((10, "more work", {}), (10, "others had its processor", {"user": 200, "wait": 200}),
+                                (10, "page faults", {"user": 210, "system": 190, "faults": 50000}),
+                                (10, "system calls", {"user": 210, "system": 190, "faults": 20}),
+                                (10, "it does not run", {"user": 200}),
+                                (10, "a clock of 1.50 GHz, others 3.00", {"clock": 1.5e9}),
+                                (10, None, {"user": 280, "wait": 70, "system": 50}), # a bit of all
+                                (10, None, None)):
+        made = Made(4)
+        for _ in range(20):
+            for rank in range(4):
+                made.compute(rank, 10 * MS + (rank == 2) * more_ms * MS)
+            made.meet(31)
+        path = made.write(folder / "a.db", counted(made, **own) if own is not None else "")
+        rows = findings(path)
+        check(f"cause: {cause}, {own}", [row[0] for row in rows] == ["late-rank"] and rows[0][1] == "2" and
+              ("; why: " + cause in rows[0][7] if cause else "why" not in rows[0][7]), rows)
+        found = json.loads(run("report", path, "--json")[1])["findings"][0]
+        check(f"JSON of cause {cause}", own is None and "cause" not in found or own is not None and
+              (found["cause"] != "") == bool(cause) and abs(found["counted"]["computed_s"] - 0.4) < 0.002 and
+              abs(found["counted_of_others"]["computed_s"] - 0.2) < 0.002, found)
+    shown = run("report", made.write(folder / "a.db", counted(made, user=200, wait=200)), "--explain", "1")[1]
+    check("counters as evidence", "what the kernel counted" in shown and "others, median" in shown and " 199 ms" in shown, shown)
+
+
 def ends(folder):
     for kind, before, behind in (("start-up", 100 * MS, 0), ("shut-down", 0, 100 * MS), (None, 20 * MS, 20 * MS)):
         made = Made(4)
@@ -884,7 +925,7 @@ def kept(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, turns, receivers,
-                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
+                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
             part(pathlib.Path(name))
     end("findings")
 

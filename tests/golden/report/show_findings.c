@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "interpose/database/database.h"
-#include "report/diagnose/findings.h"
+#include "report/diagnose/causes.h"
 
 int main(int argc, char **argv)
 {
@@ -19,6 +19,8 @@ int main(int argc, char **argv)
     int result = database_open(argv[1], false, &database, &error);
     if (result == 0)
         result = findings_collect(&findings, &pool, database, &error);
+    if (result == 0)
+        result = causes_collect(&findings, &pool, database, argv[1], &error);
     for (size_t i = 0; result == 0 && i < findings.n; i++) {
         const struct finding *finding = &findings.rows[i];
         printf("%s\t%" PRId64 "\t%" PRId64 "\t%.6g\t%.4f\t%s\t%s\t%s\t%.4g\t%.4f\t%" PRId64 "\n",
