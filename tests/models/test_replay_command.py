@@ -387,7 +387,8 @@ class ReplayCommand(unittest.TestCase):
         self.write(chain(), "UPDATE message_row SET send_call_ns = NULL, recv_call_ns = NULL", "DELETE FROM call_row")
         self.refused(1, "calls")
         self.write(chain())
-        self.refused(1, "nothing of the run lies in that window", "--machine", self.machine, "--from", "50")
+        self.refused(1, "--from: the run ends at", "--machine", self.machine, "--from", "50")
+        self.refused(1, "nothing of the run lies in that window", "--machine", self.machine, "--from", "0.001", "--to", "0.001")
 
 
 if __name__ == "__main__":
