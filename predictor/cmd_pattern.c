@@ -337,13 +337,6 @@ static int compute_statistics(const struct pattern *pattern, const struct placem
     return result;
 }
 
-static void write_messages(FILE *stream, const struct pattern *pattern)
-{
-    fputs("src,dst,bytes\n", stream);
-    for (size_t i = 0; i < pattern->n_messages; i++)
-        fprintf(stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 "\n", pattern->src[i], pattern->dst[i], pattern->bytes[i]);
-}
-
 /* Writes name.P.csv and name.L.csv, each replaced only when it is complete. Returns 0, or -1 with the reason. */
 static int write_pattern(const char *name, const struct pattern *pattern, const struct placement *placement,
                          struct error *error)
@@ -363,14 +356,12 @@ static int write_pattern(const char *name, const struct pattern *pattern, const 
         output_file_discard(&messages);
         return -1;
     }
-    write_messages(messages.stream, pattern);
+    fputs("src,dst,bytes\n", messages.stream);
+    for (size_t i = 0; i < pattern->n_messages; i++)
+        fprintf(messages.stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 "\n", pattern->src[i], pattern->dst[i],
+                pattern->bytes[i]);
     placement_write_csv(places.stream, placement);
     return output_file_end(&places, output_file_end(&messages, 0, error), error);
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
 static void show_side(FILE *stream, const char *name, const struct pattern_side_statistics *side)
@@ -391,7 +382,8 @@ static void show_pattern_text(FILE *stream, const struct pattern_statistics *s)
     fprintf(stream, "\n  %-14s  %12s  %14s  %s\n", "level", "messages", "bytes", "share of the volume");
     for (int level = 0; level < LEVEL_COUNT; level++)
         fprintf(stream, "  %-14s  %12" PRIu64 "  %14" PRIu64 "  %5.1f %%\n", level_name[level],
-                s->level_messages[level], s->level_bytes[level], percent(s->level_bytes[level], s->bytes));
+                s->level_messages[level], s->level_bytes[level],
+                s->bytes > 0 ? 100 * (double)s->level_bytes[level] / (double)s->bytes : 0);
 }
 
 static struct json *side_json(const struct pattern_side_statistics *side)

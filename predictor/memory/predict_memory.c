@@ -531,15 +531,6 @@ static int show_mapes(FILE *stream, const struct memory_job *job, struct error *
     return memory_mapes_show_text(stream, &mapes, job->machine.name);
 }
 
-static int print_memory(const struct memory_job *job, struct error *error)
-{
-    struct output_file output;
-    if (output_file_open(&output, job->output, error) != 0)
-        return -1;
-    int result = (job->options->samples != NULL ? show_mapes : show_rows)(output.stream, job, error);
-    return output_file_end(&output, result, error);
-}
-
 static int choose(struct memory_job *job, struct error *error)
 {
     const struct memory_options *options = job->options;
@@ -563,7 +554,12 @@ static int answer(struct memory_job *job, struct error *error)
                job->machine.name);
     if (options->plot != NULL && plot(&job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
         return -1;
-    return options->plot != NULL && strcmp(options->plot, "-") == 0 ? 0 : print_memory(job, error);
+    if (options->plot != NULL && strcmp(options->plot, "-") == 0)
+        return 0;
+    struct output_file output;
+    if (output_file_open(&output, job->output, error) != 0)
+        return -1;
+    return output_file_end(&output, (samples != NULL ? show_mapes : show_rows)(output.stream, job, error), error);
 }
 
 int memory_run(const struct memory_options *options, const char *machine_name, enum output_format format,

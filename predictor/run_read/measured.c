@@ -2,11 +2,6 @@
 #include "predictor/run_read/building.h"
 #include "share/base/array.h"
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Returns the moment that the operation had to wait for: the post at its other end, or the last arrival. */
 static int64_t awaited_ns(const struct reading *reading, const struct item *item)
 {
@@ -15,7 +10,7 @@ static int64_t awaited_ns(const struct reading *reading, const struct item *item
     case ITEM_COLLECTIVE:
         return reading->members[item->object].awaited_ns;
     case ITEM_SEND:
-        return item->waits ? later(posts->send_ns, posts->recv_ns) : posts->send_ns;
+        return item->waits && posts->recv_ns > posts->send_ns ? posts->recv_ns : posts->send_ns;
     default:
         return posts->send_ns;
     }

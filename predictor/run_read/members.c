@@ -35,11 +35,6 @@ static const struct collective_rule {
     {"scan", DEPENDS_ON_LOWER, COLLECTIVE_SCAN, false},
     {"exscan", DEPENDS_ON_LOWER, COLLECTIVE_SCAN, false},
 };
-/* Says whether members have sizes of their own: of those that exchange something, they are what is unsure. */
-static bool rule_varies(const struct collective_rule *rule)
-{
-    return rule->unsure && rule->kind != COLLECTIVE_OTHER;
-}
 static const struct collective_rule any_rule = {"", DEPENDS_ON_ALL, COLLECTIVE_OTHER, true};
 
 /* Says whether a function is called by some of the communicator's ranks, or with ranks of another one: nobody knows by
@@ -202,7 +197,8 @@ static int make_instance(struct reading *reading, const uint32_t *order, uint32_
     const struct collective_rule *rule = rule_of(reading->functions[instance->function].name);
     judge(&met, instance, rule, &collective.kind);
     collective.root = met.root;
-    collective.flags = rule_varies(rule) ? COLLECTIVE_VARIES : 0;
+    /* Of those that exchange something, sizes of their own are what is unsure. */
+    collective.flags = rule->unsure && rule->kind != COLLECTIVE_OTHER ? COLLECTIVE_VARIES : 0;
     collective.dependence = met.dependence;
     int64_t lower_ns = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {

@@ -7,11 +7,6 @@
 
 enum { MAX_RANKS = 1 << 24 };
 
-static int64_t optional_ns(struct cursor *rows, int column)
-{
-    return isnan(cursor_real(rows, column)) ? NO_TIME : cursor_integer(rows, column);
-}
-
 static double optional_seconds(struct cursor *rows, int column)
 {
     double ns = cursor_real(rows, column);
@@ -28,7 +23,7 @@ static int read_process(struct reading *reading, struct cursor *rows, size_t ran
     *r = (struct read_rank){.from_ns = NO_TIME,
                             .to_ns = NO_TIME,
                             .stopped_ns = NO_TIME,
-                            .observed_ns = optional_ns(rows, 6),
+                            .observed_ns = isnan(cursor_real(rows, 6)) ? NO_TIME : cursor_integer(rows, 6),
                             .world = world > 0 && (size_t)world < reading->program->n_ranks ? (uint32_t)world : 0};
     if (row_read(reading, rows, "process", "..tt", &r->begin_ns, &r->end_ns) != 0)
         return -1;

@@ -92,15 +92,6 @@ static int make_run_after(struct run_study *study, sqlite3 *database, struct err
     return 0;
 }
 
-/* Says whether any rank spends time in the window. */
-static bool has_rank_time(const struct run_study *study)
-{
-    double sum_s = 0;
-    for (size_t rank = 0; rank < study->program.n_ranks; rank++)
-        sum_s += run_parts_sum(&study->measured_by_rank[rank], 0, RUN_OTHER);
-    return sum_s > 0;
-}
-
 int run_study_open(const struct run_options *options, sqlite3 *database, const struct run_watch *watch,
                    struct run_study *study, struct error *error)
 {
@@ -115,7 +106,10 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
         return -1;
     study->measured_by_rank = xmalloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
     run_parts_by_rank(&study->program, study->program.measured, study->measured_by_rank);
-    if (options->window.from.kind != RUN_BOUND_NONE && !has_rank_time(study))
+    double inside_s = 0;
+    for (size_t rank = 0; rank < study->program.n_ranks; rank++)
+        inside_s += run_parts_sum(&study->measured_by_rank[rank], 0, RUN_OTHER);
+    if (options->window.from.kind != RUN_BOUND_NONE && !(inside_s > 0))
         return error_set(error,
                          "%s: --from, --to: nothing of the run lies in that window; 'mpistair report' says how long it "
                          "lasted",

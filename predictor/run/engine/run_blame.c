@@ -147,33 +147,29 @@ static double find_delays(struct blaming *blaming, const struct run_wait *wait, 
     return 0;
 }
 
-static void charge_place(struct blaming *blaming, size_t step, uint32_t place, double cost_s)
-{
-    struct run_blame *blame = blaming->blame;
-    blame->cost_s[place] += cost_s;
-    ARRAY_ADD(blame->charges, blame->n_charges, (struct run_charge){step, place, cost_s});
-}
-
 /* Divides the cost of a wait among what delayed the one that it waited for. */
 static void blame_charge(struct blaming *blaming, size_t number)
 {
     const struct run_program *program = blaming->program;
     const struct run_wait *wait = &blaming->result->waits[number];
+    struct run_blame *blame = blaming->blame;
     size_t begin = 0, end = 0;
     double cost_s = blaming->cost_s[number], sum_s = find_delays(blaming, wait, &begin, &end);
     for (size_t i = begin; sum_s > 0 && i < end; i++)
         blaming->cost_s[blaming->of_strand[i]] += cost_s * blaming->result->waits[blaming->of_strand[i]].late_s / sum_s;
     for (size_t i = 0; i < blaming->n_sites_used; i++) {
-        uint32_t site = blaming->sites[i];
-        if (sum_s > 0 && blaming->computed_s[site] > 0)
-            charge_place(blaming, wait->cause.step, blaming->place_of[site],
-                         cost_s * blaming->computed_s[site] / sum_s);
+        uint32_t site = blaming->sites[i], place = blaming->place_of[site];
+        if (sum_s > 0 && blaming->computed_s[site] > 0) {
+            double charged_s = cost_s * blaming->computed_s[site] / sum_s;
+            blame->cost_s[place] += charged_s;
+            ARRAY_ADD(blame->charges, blame->n_charges, (struct run_charge){wait->cause.step, place, charged_s});
+        }
         blaming->computed_s[site] = NAN;
     }
     blaming->n_sites_used = 0;
     if (!(sum_s > 0) && wait->cause.step < program->n_steps) { /* transfers made it late: those of its call */
-        blaming->blame->cost_s[program->steps[wait->cause.step].place] += cost_s;
-        blaming->blame->moved_s[program->steps[wait->cause.step].place] += cost_s;
+        blame->cost_s[program->steps[wait->cause.step].place] += cost_s;
+        blame->moved_s[program->steps[wait->cause.step].place] += cost_s;
     }
 }
 

@@ -133,13 +133,6 @@ static int init_memory(struct simulation *sim, const struct machine *machine, st
     return 0;
 }
 
-static int init_queue(struct simulation *sim, const struct machine *machine, struct error *error)
-{
-    size_t n_ranks = sim->program->n_ranks;
-    sim->result->searches = xcalloc(n_ranks, sizeof *sim->result->searches);
-    return run_queue_init(&sim->queue, machine, n_ranks, sim->result->searches, error);
-}
-
 /* Checks that all messages have routes, where these are a list: those of collectives may be between any nodes. */
 static int check_routes(struct simulation *sim, struct error *error)
 {
@@ -189,8 +182,11 @@ static int init_terms(struct simulation *sim, const struct machine *machine, str
     sim->result->compute_slowdown = 1;
     if ((terms & RUN_TERM_MEMORY) != 0 && init_memory(sim, machine, error) != 0)
         return -1;
-    if ((terms & RUN_TERM_QUEUE) != 0 && init_queue(sim, machine, error) != 0)
-        return -1;
+    if ((terms & RUN_TERM_QUEUE) != 0) {
+        sim->result->searches = xcalloc(sim->program->n_ranks, sizeof *sim->result->searches);
+        if (run_queue_init(&sim->queue, machine, sim->program->n_ranks, sim->result->searches, error) != 0)
+            return -1;
+    }
     /* A network of infinite bandwidth has links of such. */
     return (terms & RUN_TERM_CONTENTION) != 0 && !sim->options->ideal.no_transfer ? init_links(sim, machine, error) : 0;
 }

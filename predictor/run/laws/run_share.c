@@ -87,14 +87,6 @@ static void new_bundle(struct run_share *share, const struct run_way *way)
         share->bundles[number].keeps = run_memory_note(share->memory, way->socket, number);
 }
 
-static uint32_t find_bundle(struct run_share *share, const struct run_way *way)
-{
-    uint32_t number = map_number(&share->bundle_of, way->key, share->n_bundles);
-    if (number == share->n_bundles)
-        new_bundle(share, way);
-    return number;
-}
-
 /* Counts a message in or out, sets the rates that follow, and schedules its group. */
 static void count_in_bundle(struct run_share *share, const struct run_mover *mover, int change)
 {
@@ -196,7 +188,9 @@ void run_share_add(struct run_share *share, double now_s, struct run_mover *move
 {
     struct run_way way = run_law_way(share, mover);
     const struct run_path *path = run_law_path(share, mover->class);
-    mover->bundle = find_bundle(share, &way);
+    mover->bundle = map_number(&share->bundle_of, way.key, share->n_bundles);
+    if (mover->bundle == share->n_bundles)
+        new_bundle(share, &way);
     struct run_bundle *bundle = &share->bundles[mover->bundle];
     struct run_group *group = &share->groups[bundle->group];
     array_reserve(&share->moving, &share->moving_room, mover->number + 1, sizeof *share->moving);
