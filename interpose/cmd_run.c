@@ -28,6 +28,7 @@
 #include "share/base/output_file.h"
 #include "share/base/placement.h"
 #include "share/base/settings.h"
+#include "interpose/run/collect.h"
 #include "interpose/run/launch.h"
 #include "interpose/run/spool_folder.h"
 #include "interpose/run/unrecorded.h"
@@ -340,15 +341,41 @@ static void end_with_batch_job(void *spool_folder)
     is_ending = true;
 }
 
-static void set_ingest_hint(const struct spool_folder *folder, const char *output)
+/* Returns the folders in which spools of this run may lie. */
+static size_t spool_folders(const struct spool_folder *folder, const char *folders[2])
 {
-    bool is_elsewhere = strcmp(folder->collected, folder->path) != 0;
-    bool has_two = is_elsewhere && spool_folder_count(folder->collected) > 0;
+    folders[0] = folder->path;
+    folders[1] = folder->collected;
+    return strcmp(folder->collected, folder->path) != 0 ? 2 : 1;
+}
+
+/* True if processes of the job may run on nodes whose disks this process does not see. */
+static bool has_other_nodes(char *const *command)
+{
+    size_t allocated = collect_allocated_nodes();
+    return collect_knows(command) &&
+           (allocated > 1 || (allocated == 0 && strcmp(launch_base(command[0]), "srun") == 0));
+}
+
+/* Returns the command that makes the trace later; the caller frees it. */
+static char *later_command(const struct spool_folder *folder, const char *output, char *const *command)
+{
+    const char *folders[2];
+    size_t n = spool_folders(folder, folders);
+    if (n == 2 && spool_folder_count(folder->collected) == 0)
+        n = 1;
+    return has_other_nodes(command) ? collect_command(command, folders, n, output, NULL, 0)
+                                    : xasprintf("mpistair ingest %s%s%s -o %s", folders[0], n > 1 ? " " : "",
+                                                n > 1 ? folders[1] : "", output);
+}
+
+static void set_ingest_hint(const struct spool_folder *folder, const char *output, char *const *command)
+{
+    char *later = later_command(folder, output, command);
     snprintf(ingest_hint, sizeof ingest_hint,
-             "mpistair: ended before the trace was made; the spools are in %s%s, it is made by: mpistair ingest %s%s%s "
-             "-o %s\n",
-             folder->path, is_elsewhere ? " of each node" : "", folder->path, has_two ? " " : "",
-             has_two ? folder->collected : "", output);
+             "mpistair: ended before the trace was made; the spools are in %s%s, it is made by: %s\n", folder->path,
+             strcmp(folder->collected, folder->path) != 0 ? " of each node" : "", later);
+    free(later);
 }
 
 /* Makes fatal signals print the hint before they end the process. Signals that are ignored stay so. */
@@ -576,10 +603,75 @@ static int fail_unrecorded(const struct spool_folder *folder, const struct job_o
     return code;
 }
 
+/* Brings what this run left on other nodes, if there is any. */
+static void collect_spools(const struct spool_folder *folder, const struct seen_runs *seen,
+                           const struct job_options *options, uint64_t started_unix_ns)
+{
+    const char *folders[2];
+    struct error error;
+    const char **keys = xcalloc(seen->n, sizeof *keys);
+    for (size_t i = 0; i < seen->n; i++)
+        keys[i] = seen->runs[i].key;
+    const struct collection collection = {.launcher = options->command,
+                                          .starts_job = true,
+                                          .folders = folders,
+                                          .n_folders = spool_folders(folder, folders),
+                                          .destination = folder->collected,
+                                          .keys = keys,
+                                          .n_keys = seen->n,
+                                          .since_unix_ns = started_unix_ns,
+                                          .is_removed = !options->keep_spools,
+                                          .family = seen->n > 0 ? seen->runs[0].family : SPOOL_FAMILY_UNKNOWN};
+    if (collect(&collection, &error) != 0)
+        error_report(&error);
+    free(keys);
+}
+
+/* Says of which nodes no spool is here, and how they are brought later. Returns whether there are any. */
+static bool print_missing_nodes(const struct spool_folder *folder, const struct output_name *output,
+                                const struct job_options *options, const struct seen_runs *seen)
+{
+    const char *folders[2];
+    size_t n_folders = spool_folders(folder, folders);
+    bool is_missing = false;
+    for (size_t i = 0; i < seen->n; i++) {
+        const struct seen_run *run = &seen->runs[i];
+        if (run->n_missing == 0 || run->n_hosts == 1)
+            continue;
+        char *later = collect_command(options->command, folders, n_folders, output->path, run->missing_hosts,
+                                      run->n_missing_hosts);
+        inform("%zu of %d spools are not here%s%s; those that are stay, and the trace of all is made by: %s",
+               run->n_missing, run->world_size, run->missing_hosts != NULL ? ", of " : "",
+               run->missing_hosts != NULL ? run->missing_hosts : "", later);
+        free(later);
+        is_missing = true;
+    }
+    return is_missing;
+}
+
+/* Brings together what lies on several nodes. Returns whether something is missing that may lie on one of them. */
+static bool bring_together(const struct spool_folder *folder, const struct output_name *output,
+                           const struct job_options *options, uint64_t started_unix_ns)
+{
+    const char *folders[2];
+    size_t n_folders = spool_folders(folder, folders);
+    struct seen_runs seen;
+    seen_runs_find(folders, n_folders, &seen);
+    if (launch_wants_ingest() && collect_knows(options->command) &&
+        (seen_runs_lack(&seen, NULL) || (seen.n == 0 && has_other_nodes(options->command)))) {
+        collect_spools(folder, &seen, options, started_unix_ns);
+        seen_runs_release(&seen);
+        seen_runs_find(folders, n_folders, &seen);
+    }
+    bool is_missing = print_missing_nodes(folder, output, options, &seen);
+    seen_runs_release(&seen);
+    return is_missing;
+}
+
 /* Turns the spools into the trace, or into a trace for each run where a script started several. Returns the exit code.
  */
 static int ingest_spools(const struct spool_folder *folder, const struct output_name *output,
-                         const struct job_options *options)
+                         const struct job_options *options, bool is_missing)
 {
     const char *folders[2];
     size_t n_folders = 0;
@@ -603,10 +695,10 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
         code = ingest_runs(folders, n_folders, &keys, output, folder, options);
     else if (code == EXIT_DONE)
         print_ingest_commands(folders, n_folders, &keys, output, options->machine);
-    if (code == EXIT_DONE && wanted && !options->keep_spools)
+    if (code == EXIT_DONE && wanted && !options->keep_spools && !is_missing)
         spool_folder_remove(folder);
     else if (wanted)
-        inform("the spools are in %s", folder->path);
+        inform("the spools are in %s%s%s", folders[0], n_folders > 1 ? " and " : "", n_folders > 1 ? folders[1] : "");
     restore_fatal_signals();
     if (options->machine != NULL)
         predict_runs(&keys, options->machine);
@@ -617,14 +709,24 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
 }
 
 static int make_traces(const struct spool_folder *folder, const struct output_name *output,
-                       const struct job_options *options)
+                       const struct job_options *options, uint64_t started_unix_ns)
 {
     size_t writers = wait_for_writers(folder->path);
     if (writers > 0)
         fprintf(stderr,
                 "mpistair: %zu process%s of the job outlive%s the launcher; the trace ends where they are now\n",
                 writers, writers == 1 ? "" : "es", writers == 1 ? "s" : "");
-    return ingest_spools(folder, output, options);
+    bool is_missing = bring_together(folder, output, options, started_unix_ns);
+    set_ingest_hint(folder, output->path, options->command);
+    return ingest_spools(folder, output, options, is_missing);
+}
+
+/* Returns a time before the job's start on its nodes, whose clocks may be a little behind. */
+static uint64_t time_before_job(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)(now.tv_sec - 1) * UINT64_C(1000000000);
 }
 
 int cmd_run(int argc, char **argv)
@@ -655,10 +757,14 @@ int cmd_run(int argc, char **argv)
                          .output = output.path,
                          .ending = batch_job() != NULL ? end_with_batch_job : NULL,
                          .folder = &folder};
-    if (batch_job() != NULL) /* SIGKILL may follow SIGTERM before this process can say anything */
-        inform("records into %s%s; if the job is killed, the trace is made by: mpistair ingest %s -o %s", folder.path,
-               strcmp(folder.collected, folder.path) != 0 ? " of each node" : "", folder.path, output.path);
-    set_ingest_hint(&folder, output.path);
+    if (batch_job() != NULL) { /* SIGKILL may follow SIGTERM before this process can say anything */
+        char *later = later_command(&folder, output.path, options.command);
+        inform("records into %s%s; if the job is killed, the trace is made by: %s", folder.path,
+               strcmp(folder.collected, folder.path) != 0 ? " of each node" : "", later);
+        free(later);
+    }
+    set_ingest_hint(&folder, output.path, options.command);
+    uint64_t started_unix_ns = time_before_job();
     handle_fatal_signals(); /* the job takes them while it runs; one at its end is ours */
     int status = launch(&job, &error);
     if (status < 0) {
@@ -666,8 +772,8 @@ int cmd_run(int argc, char **argv)
         spool_folder_release(&folder);
         return error_report(&error);
     }
-    set_ingest_hint(&folder, output.path);
-    code = is_ending ? EXIT_WORK_FAILED : make_traces(&folder, &output, &options);
+    set_ingest_hint(&folder, output.path, options.command);
+    code = is_ending ? EXIT_WORK_FAILED : make_traces(&folder, &output, &options, started_unix_ns);
     restore_fatal_signals();
     spool_folder_release(&folder);
     return status != 0 ? status : code;

@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "interpose/collect/report.h"
 #include "interpose/spool/event.h"
 #include "interpose/spool/readers.h"
 #include "share/base/output_file.h"
@@ -24,9 +25,7 @@
  * ends, so a folder without one belongs to a run that is over. The file may be removed, or its folder renamed, between
  * its opening and its locking: what counts is the file that has the name once it is locked. */
 
-#define CLAIM_FILE "run.lock"
-
-enum { MOST_TRIALS = 100, LOCK_PATH_BYTES = PATH_MAX + sizeof ".spool/" CLAIM_FILE };
+enum { MOST_TRIALS = 100, LOCK_PATH_BYTES = PATH_MAX + sizeof ".spool/" SPOOL_CLAIM_FILE };
 
 #define CLAIM_NONE ((struct claim){.lock = -1})
 
@@ -38,7 +37,7 @@ enum claim_result {
 
 static void lock_path(char path[LOCK_PATH_BYTES], const char *folder)
 {
-    snprintf(path, LOCK_PATH_BYTES, "%s/" CLAIM_FILE, folder);
+    snprintf(path, LOCK_PATH_BYTES, "%s/" SPOOL_CLAIM_FILE, folder);
 }
 
 static int open_lock(const char *folder, int flags)
@@ -159,7 +158,7 @@ static size_t walk(const char *path, bool (*each)(int folder, const char *name))
 static bool is_content(int folder, const char *name)
 {
     (void)folder;
-    return strcmp(name, CLAIM_FILE) != 0;
+    return strcmp(name, SPOOL_CLAIM_FILE) != 0;
 }
 
 static bool is_spool(int folder, const char *name)
@@ -173,7 +172,8 @@ static bool is_foreign(int folder, const char *name)
 {
     return is_content(folder, name) && !is_spool(folder, name) && !name_ends_with(name, ".maps") &&
            !name_ends_with(name, ".xml") && !name_ends_with(name, ".run") &&
-           strncmp(name, OUTPUT_UNFINISHED, strlen(OUTPUT_UNFINISHED)) != 0;
+           strncmp(name, OUTPUT_UNFINISHED, strlen(OUTPUT_UNFINISHED)) != 0 && strcmp(name, REPORT_TOKEN) != 0 &&
+           strcmp(name, REPORT_NAME) != 0;
 }
 
 static bool remove_content(int folder, const char *name)
@@ -300,6 +300,19 @@ enum spool_folder_result spool_folder_make(struct spool_folder *folder, const ch
     return result;
 }
 
+enum spool_folder_result spool_folder_join(struct spool_folder *folder, const char *output, struct error *error)
+{
+    *folder = (struct spool_folder){.output_claim = CLAIM_NONE, .given_claim = CLAIM_NONE};
+    if (snprintf(folder->collected, sizeof folder->collected, "%s.spool", output) >= (int)sizeof folder->collected)
+        return error_set(error, "%s: the name is too long", output);
+    memcpy(folder->path, folder->collected, sizeof folder->path);
+    enum claim_result result = claim_take(&folder->output_claim, folder->collected);
+    if (result == CLAIM_OURS)
+        return SPOOL_FOLDER_READY;
+    return error_set(error, result == CLAIM_TAKEN ? "%s: another mpistair uses it" : "%s: cannot be made: %s",
+                     folder->collected, strerror(errno));
+}
+
 bool spool_folder_is_taken(const char *output)
 {
     char collected[PATH_MAX + sizeof ".spool"];
@@ -313,7 +326,9 @@ bool spool_folder_is_taken(const char *output)
 
 static bool is_unfinished_removed(int folder, const char *name)
 {
-    return strncmp(name, OUTPUT_UNFINISHED, strlen(OUTPUT_UNFINISHED)) == 0 && unlinkat(folder, name, 0) == 0;
+    return (strncmp(name, OUTPUT_UNFINISHED, strlen(OUTPUT_UNFINISHED)) == 0 || strcmp(name, REPORT_TOKEN) == 0 ||
+            strcmp(name, REPORT_NAME) == 0) &&
+           unlinkat(folder, name, 0) == 0;
 }
 
 void spool_folder_sweep(const char *path)

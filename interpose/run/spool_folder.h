@@ -34,6 +34,8 @@ enum spool_folder_result { SPOOL_FOLDER_READY = 0, SPOOL_FOLDER_TAKEN = 1, SPOOL
  * goes on records to output, SPOOL_FOLDER_FAILED with the reason. */
 enum spool_folder_result spool_folder_make(struct spool_folder *folder, const char *output, const char *given,
                                            struct error *error);
+/* Claims OUTPUT.spool as both folders, whatever lies in it. Returns SPOOL_FOLDER_READY or SPOOL_FOLDER_FAILED. */
+enum spool_folder_result spool_folder_join(struct spool_folder *folder, const char *output, struct error *error);
 /* True if another run that goes on records to output. */
 bool spool_folder_is_taken(const char *output);
 

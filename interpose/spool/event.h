@@ -45,6 +45,7 @@
 #define SPOOL_CHUNKS_BEGIN (SPOOL_HEADER_BYTES + SPOOL_TOTALS_BYTES)
 #define SPOOL_CHUNK_BYTES  (1U << 18)
 #define SPOOL_SUFFIX       ".mpispool"
+#define SPOOL_CLAIM_FILE   "run.lock" /* in a folder of `mpistair run`, while that lives */
 
 #define SPOOL_ANY             (-2) /* peer or tag as posted: MPI_ANY_SOURCE, MPI_ANY_TAG */
 #define SPOOL_PROC_NULL       (-1) /* peer: MPI_PROC_NULL */

@@ -17,6 +17,7 @@
  * tree's share folder, used in a build folder only. */
 static const char *const preload_folder[] = {"interpose/preload", MPISTAIR_TO_LIB};
 static const char *const program_folder[] = {"calibrate", MPISTAIR_TO_LIB "/mpistair"};
+static const char *const collector_folder[] = {"interpose/collect", MPISTAIR_TO_LIB "/mpistair"};
 
 static int find(const char *folder, const char *name, char *path, size_t size)
 {
@@ -52,9 +53,10 @@ int installation_find(enum installation_part part, const char *name, char *path,
                 return 0;
             snprintf(folder, sizeof folder, "%s", MPISTAIR_SOURCE_SHARE);
         } else {
-            const char *relative = part == INSTALLATION_PRELOAD   ? preload_folder[installed]
-                                   : part == INSTALLATION_PROGRAM ? program_folder[installed]
-                                                                  : MPISTAIR_TO_SHARE;
+            const char *relative = part == INSTALLATION_PRELOAD     ? preload_folder[installed]
+                                   : part == INSTALLATION_PROGRAM   ? program_folder[installed]
+                                   : part == INSTALLATION_COLLECTOR ? collector_folder[installed]
+                                                                    : MPISTAIR_TO_SHARE;
             snprintf(folder, sizeof folder, "%s/%s", own, relative);
         }
         if (find(folder, name, path, size) == 0)

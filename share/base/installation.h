@@ -8,9 +8,10 @@
 #include "share/base/error.h"
 
 enum installation_part {
-    INSTALLATION_PRELOAD, /* libmpistair.so */
-    INSTALLATION_PROGRAM, /* a calibration program, by name */
-    INSTALLATION_SHARE,   /* a file of share/, by its path there, as "sql/schema.sql" */
+    INSTALLATION_PRELOAD,   /* libmpistair.so */
+    INSTALLATION_PROGRAM,   /* a calibration program, by name */
+    INSTALLATION_COLLECTOR, /* a program that collects spools, by name */
+    INSTALLATION_SHARE,     /* a file of share/, by its path there, as "sql/schema.sql" */
 };
 
 /* Writes the path of an existing file into path[size]. name is unused for INSTALLATION_PRELOAD. Returns 0, or -1 with

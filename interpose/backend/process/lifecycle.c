@@ -280,8 +280,7 @@ static void close_together(void)
     PMPI(Reduce)(&recorder.connected, &run_connected, 1, MPI_INT, MPI_MAX, 0, run_comm);
     PMPI(Reduce)(&bytes, &run_bytes, 1, MPI_UINT64_T, MPI_SUM, 0, run_comm);
     PMPI(Barrier)(run_comm); /* now all copies are made */
-    if (!go_on && own_run->node_leader == own_run->rank && own_run->host_key != own_run->facts.host_key &&
-        !process_spool_sees_marker(own_run)) {
+    if (!go_on && own_run->node_leader == own_run->rank && own_run->is_copied) {
         unlink(own_run->topology);
         if (own_run->made_folder)
             rmdir(own_run->folder);

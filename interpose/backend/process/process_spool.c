@@ -210,13 +210,19 @@ static void marker_path(char path[PATH_MAX], const struct run *run)
     snprintf(path, PATH_MAX, "%.3000s/%s.run", run->folder, run->facts.key);
 }
 
-void process_spool_set_marker(const struct run *run)
+static int write_hosts(int fd, const void *text)
+{
+    size_t length = strlen(text);
+    return write(fd, text, length) == (ssize_t)length ? 0 : -1;
+}
+
+void process_spool_set_marker(struct run *run)
 {
     char path[PATH_MAX];
     marker_path(path, run);
-    int fd = folder_create(run, path, 0);
-    if (fd >= 0)
-        close(fd);
+    folder_write(run, path, write_hosts, run->hosts ? run->hosts : "");
+    free(run->hosts);
+    run->hosts = NULL;
 }
 
 int process_spool_sees_marker(const struct run *run)
@@ -235,6 +241,7 @@ uint64_t process_spool_close(struct run *run)
     /* A process that began alone knows the others' output only if the environment gives it to all. */
     int has_place = !run->alone || setting("MPISTAIR_OUTPUT");
     if (has_place && run->host_key != run->facts.host_key && !process_spool_sees_marker(run) && run_collect(run) == 0) {
+        run->is_copied = 1;
         unlink(run->spool);
         unlink(run->maps);
     }

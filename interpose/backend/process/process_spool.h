@@ -33,7 +33,7 @@ uint64_t process_spool_close(struct run *run);
 
 /* Leaves a mark of rank 0 in its folder: a process that sees it in its own folder shares that folder, and need not copy
  * at the end. */
-void process_spool_set_marker(const struct run *run);
+void process_spool_set_marker(struct run *run);
 int process_spool_sees_marker(const struct run *run);
 
 /* Prints one line on stderr from rank 0 with what all processes lost, none where nothing was. Collective over

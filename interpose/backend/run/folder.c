@@ -15,6 +15,7 @@
 #include "interpose/spool/event.h"
 #include "interpose/spool/spool_file.h"
 #include "interpose/spool/readers.h"
+#include "share/base/settings.h"
 
 static const char *name_of(const char *path)
 {
@@ -158,7 +159,11 @@ static void join_name(char to[PATH_MAX], const char *folder, const char *path)
 int run_collect(struct run *run)
 {
     char folder[PATH_MAX], to[PATH_MAX];
+    const char *ingest = setting("MPISTAIR_INGEST");
     snprintf(folder, sizeof folder, "%.4000s.spool", run->facts.output);
+    join_name(to, folder, SPOOL_CLAIM_FILE);
+    if (ingest && strcmp(ingest, "run") == 0 && access(to, F_OK) != 0)
+        return -1; /* not the folder of `mpistair run`, which brings the files from here itself */
     join_name(to, folder, run->spool);
     int failed = mkdir(folder, readers_folder_mode()) != 0 && errno != EEXIST;
     failed = failed || copy_file(run->spool, to) != 0;

@@ -26,7 +26,8 @@ int folder_create(const struct run *run, const char *path, int replace);
 /* Creates path in the folder from all that `write_all` writes: it exists as a whole or not at all. Returns 0 or -1. */
 int folder_write(const struct run *run, const char *path, int (*write_all)(int fd, const void *data), const void *data);
 
-/* Copies at the end of a run the files that rank 0 cannot see to OUTPUT.spool. Returns 0, or -1 (reported). */
+/* Copies at the end of a run the files that rank 0 cannot see to OUTPUT.spool. Returns 0; or -1, which is reported
+ * unless `mpistair run` will bring them, since this node does not see its OUTPUT.spool. */
 int run_collect(struct run *run);
 
 /* Removes this run's files in folder, and the folder where remove_folder is set. */

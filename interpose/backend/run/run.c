@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -210,6 +211,29 @@ int run_name_alone(struct run *run)
     return 0;
 }
 
+#define TAG_HOST 3 /* beside those of node.c */
+
+/* Gives rank 0 the names of all nodes, so that it can be told later of which node nothing is there. */
+static void gather_hosts(struct run *run)
+{
+    size_t room = sizeof run->host + 16, at = 0, size = (size_t)run->n_leaders * room;
+    char host[sizeof run->host];
+    if (run->rank != 0 && run->rank == run->node_leader)
+        PMPI(Send)(run->host, (int)sizeof run->host, MPI_BYTE, 0, TAG_HOST, run_comm);
+    if (run->rank != 0)
+        return;
+    run->hosts = malloc(size);
+    for (int i = 0; i < run->n_leaders; i++) {
+        memcpy(host, run->host, sizeof host);
+        if (run->leaders[i] != 0 && PMPI(Recv)(host, (int)sizeof host, MPI_BYTE, run->leaders[i], TAG_HOST, run_comm,
+                                               MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            continue;
+        host[sizeof host - 1] = '\0';
+        if (run->hosts)
+            at += (size_t)snprintf(run->hosts + at, size - at, "%d %s\n", run->leaders[i], host);
+    }
+}
+
 int run_agree(struct run *run)
 {
     size_t n = (size_t)run->size;
@@ -228,6 +252,7 @@ int run_agree(struct run *run)
     if (all[0] && PMPI(Bcast)(&run->facts, (int)sizeof run->facts, MPI_BYTE, 0, run_comm) == MPI_SUCCESS &&
         PMPI(Allgather)(&run->host_key, 8, MPI_BYTE, keys, 8, MPI_BYTE, run_comm) == MPI_SUCCESS) {
         find_leaders(run, keys, hosts);
+        gather_hosts(run);
         result = 0;
     }
     free(keys);

@@ -32,6 +32,7 @@ struct run {
     int node_ranks;  /* ranks on this host */
     int *leaders;    /* [n_leaders] ranks, ascending */
     int n_leaders;
+    char *hosts; /* rank 0 has a line `LEADER HOST` for each node; NULL: not known */
     char host[256];
     char started_in[PATH_MAX]; /* working directory when the job began; empty: not known */
     char temporary[PATH_MAX];  /* TMPDIR */
@@ -45,6 +46,7 @@ struct run {
     ino_t folder_inode;
     int made_maps;
     int made_topology; /* this process wrote it */
+    int is_copied;     /* its files are in OUTPUT.spool, too */
 };
 
 /* Writes a name for the run's own folder that nothing else has on this node, for attempt 0, 1, ... */
