@@ -638,12 +638,19 @@ static bool print_missing_nodes(const struct spool_folder *folder, const struct 
         const struct seen_run *run = &seen->runs[i];
         if (run->n_missing == 0 || run->n_hosts == 1)
             continue;
-        char *later = collect_command(options->command, folders, n_folders, output->path, run->missing_hosts,
-                                      run->n_missing_hosts);
+        /* The node that sees the trace's folder has to be one of those. */
+        char own[256] = "";
+        gethostname(own, sizeof own - 1);
+        char *nodes = run->missing_hosts == NULL ? NULL
+                                                 : xasprintf("%s%s%s", run->has_own_host ? own : "",
+                                                             run->has_own_host ? "," : "", run->missing_hosts);
+        char *later = collect_command(options->command, folders, n_folders, output->path, nodes,
+                                      run->n_missing_hosts + run->has_own_host);
         inform("%zu of %d spools are not here%s%s; those that are stay, and the trace of all is made by: %s",
                run->n_missing, run->world_size, run->missing_hosts != NULL ? ", of " : "",
                run->missing_hosts != NULL ? run->missing_hosts : "", later);
         free(later);
+        free(nodes);
         is_missing = true;
     }
     return is_missing;

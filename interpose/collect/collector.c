@@ -1,15 +1,15 @@
-/* Brings the spools that lie on disks of single nodes to one folder, through the MPI and by the launcher of the job that
- * left them, since both reach those nodes and nothing else may. `mpistair run` and `mpistair ingest` start it
- * (interpose/run/collect.c), one process of each node works and the others sleep:
+/* Brings the spools that lie on disks of single nodes to one folder, through the MPI and by the launcher of the job
+ * that left them, since both reach those nodes and nothing else may. `mpistair run` and `mpistair ingest` start it
+ * (interpose/run/collect.c); one process of each node works and the others sleep:
  *
- *   1. Processes that see the same folders are a group, and the lowest rank of a group works for it. Who ingests has put
- *      a token into what it sees itself: such folders need not be brought, and the lowest rank that sees the token in
- *      the folder of destination takes the files of all.
+ *   1. Processes that see the same folders are a group, and the lowest rank of a group works for it. Who ingests has
+ *      put a token into what it sees itself: such folders need not be brought, and the lowest rank that sees the token
+ *      in the folder of destination takes the files of all.
  *   2. The taker lets one group after the other send. It receives blocks of fixed size, two ahead, so its memory is
  *      bounded and no sender runs ahead of the disk. A block says which bytes of which file it has, and their sum.
- *   3. A file gets its name once all of its bytes are there. When all files of all groups are, and on the disk, the taker
- *      writes a report, and the groups remove what they have sent if they were told so. If anything failed, nobody
- *      removes anything.
+ *   3. A file gets its name once all of its bytes are there. When all files of all groups are, and on the disk, the
+ *      taker writes a report, and the groups remove what they have sent if they were told so. If anything failed,
+ *      nobody removes anything.
  *
  * All waits look at their requests and sleep: with more processes than cores none spins. */
 #include <dirent.h>
@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interpose/collect/report.h"
+#include "interpose/collect/collected.h"
 #include "interpose/spool/event.h"
 #include "interpose/spool/readers.h"
 #include "share/base/array.h"
@@ -197,7 +197,7 @@ static void list_files(struct collector *collector)
     }
 }
 
-/* Goes through the blocks of this group's files. */
+/* A place in the blocks of this group's files. */
 struct reading {
     const struct collector *collector;
     size_t file;

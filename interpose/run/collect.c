@@ -19,12 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interpose/collect/report.h"
+#include "interpose/collect/collected.h"
 #include "interpose/run/launch.h"
 #include "interpose/run/spool_folder.h"
 #include "share/base/array.h"
 #include "share/base/installation.h"
 #include "share/base/memory.h"
+#include "share/base/monotonic.h"
 #include "share/base/one_of.h"
 
 /* What is here: files are KEY-RANK.mpispool, and KEY.run has a line `RANK HOST` for each node, with its lowest rank. */
@@ -81,14 +82,17 @@ static void mark_ranks(struct seen_runs *seen, const char *folder, bool **is_her
 /* Reads which nodes the run has, and notes those of which nothing is here. */
 static void find_hosts(struct seen_run *run, const char *folder, const bool *is_here)
 {
-    char path[PATH_MAX], host[REPORT_HOST_BYTES];
+    char path[PATH_MAX], host[REPORT_HOST_BYTES], own[REPORT_HOST_BYTES] = "";
     int rank;
+    gethostname(own, sizeof own - 1);
     snprintf(path, sizeof path, "%s/%s.run", folder, run->key);
     FILE *file = run->n_hosts == 0 ? fopen(path, "re") : NULL;
     while (file != NULL && fscanf(file, "%d %255s", &rank, host) == 2) {
         run->n_hosts++;
-        if (rank < 0 || rank >= run->world_size || is_here[rank])
+        if (rank < 0 || rank >= run->world_size || is_here[rank]) {
+            run->has_own_host = run->has_own_host || strcmp(host, own) == 0;
             continue;
+        }
         char *longer = xasprintf("%s%s%s", run->missing_hosts != NULL ? run->missing_hosts : "",
                                  run->missing_hosts != NULL ? "," : "", host);
         free(run->missing_hosts);
@@ -324,6 +328,8 @@ static void add_srun_options(const struct words *made, struct words *command, ch
 
 /* The launcher's run. What it says is kept: shown where it fails. */
 
+#define TRY_AGAIN_S 20.0
+
 static const char *const mpis[] = {"openmpi", "mpich", "abi"};
 
 /* Becomes the command, in the child. */
@@ -453,28 +459,42 @@ static bool is_of_family(const struct collection *collection, const char *mpi)
            strcmp(mpi, collection->family == SPOOL_FAMILY_MPICH ? "mpich" : "openmpi") == 0;
 }
 
-/* Tries the collectors of all MPIs that the launcher may start. Returns 0, or -1 with the reason. */
+/* Runs the collectors of all MPIs that the launcher may start, until one has come to its end. Returns what the last one
+ * said; NULL: there is none. */
+static char *run_collectors(const struct collection *collection, const struct words *made, const char *token,
+                            struct collected *collected)
+{
+    char *said = NULL;
+    for (size_t i = 0; i < sizeof mpis / sizeof mpis[0] && !collected->is_ended; i++) {
+        char name[64], program[PATH_MAX];
+        snprintf(name, sizeof name, "mpistair-collector-%s", mpis[i]);
+        if (!is_of_family(collection, mpis[i]) || (said != NULL && strcmp(mpis[i], "abi") == 0) ||
+            installation_find(INSTALLATION_COLLECTOR, name, program, sizeof program, NULL) != 0)
+            continue;
+        free(said);
+        said = start_collector(collection, made, program, token);
+        read_report(collection->destination, token, collected);
+    }
+    return said;
+}
+
+/* Returns 0, or -1 with the reason. An end before its time is tried once more: processes of Open MPI 4.1 crash at times
+ * as they connect to each other by TCP. */
 static int try_collectors(const struct collection *collection, const struct words *made, const char *token,
                           struct error *error)
 {
     struct collected collected = {0};
-    char *said = NULL;
-    for (size_t i = 0; i < sizeof mpis / sizeof mpis[0] && !collected.is_ended; i++) {
-        char name[64], program[PATH_MAX];
-        snprintf(name, sizeof name, "mpistair-collector-%s", mpis[i]);
-        if (!is_of_family(collection, mpis[i]) ||
-            installation_find(INSTALLATION_COLLECTOR, name, program, sizeof program, NULL) != 0)
-            continue;
-        if (said == NULL || strcmp(mpis[i], "abi") != 0) {
-            free(said);
-            said = start_collector(collection, made, program, token);
-            read_report(collection->destination, token, &collected);
-        }
+    double begin_s = clock_now_s();
+    char *said = run_collectors(collection, made, token, &collected);
+    if (said != NULL && !collected.is_ended && clock_now_s() - begin_s < TRY_AGAIN_S) {
+        free(said);
+        said = run_collectors(collection, made, token, &collected);
     }
     if (collected.is_whole) {
-        inform("brought %" PRIu64 " file%s, %.1f MB, of %zu other node%s to %s", collected.n_files,
-               collected.n_files == 1 ? "" : "s", (double)collected.n_bytes / 1e6, collected.n_nodes,
-               collected.n_nodes == 1 ? "" : "s", collection->destination);
+        if (collected.n_files > 0)
+            inform("brought %" PRIu64 " file%s, %.1f MB, of %zu other node%s to %s", collected.n_files,
+                   collected.n_files == 1 ? "" : "s", (double)collected.n_bytes / 1e6, collected.n_nodes,
+                   collected.n_nodes == 1 ? "" : "s", collection->destination);
         free(said);
         return 0;
     }

@@ -20,6 +20,7 @@ struct seen_run {
     size_t n_hosts;      /* nodes of the run; 0: not known */
     char *missing_hosts; /* those of which no spool is here, with commas; NULL: none, or not known */
     size_t n_missing_hosts;
+    bool has_own_host; /* this node is one of the run's, and spools of it are here */
 };
 
 struct seen_runs {

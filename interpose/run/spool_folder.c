@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "interpose/collect/report.h"
+#include "interpose/collect/collected.h"
 #include "interpose/spool/event.h"
 #include "interpose/spool/readers.h"
 #include "share/base/output_file.h"

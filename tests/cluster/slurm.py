@@ -1,6 +1,10 @@
 """Debian's Slurm on the four nodes of tests/cluster/cluster -n 4 -t. Its daemons end with the cluster's process namespace."""
+import glob
 import os
+import pathlib
 import shlex
+import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -64,3 +68,85 @@ def start(folder, library):
 
 def on(node):
     return [os.environ["OMPI_MCA_plm_rsh_agent"], f"node{node}"]
+
+
+def expect(found, expected, what):
+    if found != expected:
+        fail(f"{what}: found {found}, expected {expected}")
+    print(f"ok: {what}", flush=True)
+
+
+def query(trace, sql):
+    with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
+        return database.execute(sql).fetchall()
+
+
+def expect_cut(trace, what):
+    """A trace of a killed job is sound, and no reader takes it for a whole one."""
+    verdict = query(trace, "SELECT verdict FROM completeness")[0][0]
+    expect(verdict.startswith(("incomplete", "cut short")), True, f"{what}: {verdict}")
+    expect(query(trace, "PRAGMA integrity_check"), [("ok",)], f"{what}: integrity")
+    if "killed" not in {ended for ended, in query(trace, "SELECT DISTINCT ended FROM process")}:
+        fail(f"{what}: no process was killed")
+
+
+def files(pattern):
+    return sorted(glob.glob(pattern))
+
+
+def submit(name, command, *options):
+    """Starts a batch job of one command, whose output goes to NAME.out; returns its number."""
+    script = pathlib.Path(f"{name}.sh")
+    script.write_text("#!/bin/bash\n" + shlex.join(map(str, command)) + "\n")
+    return run("sbatch", "--parsable", f"--output={name}.out", "--open-mode=append", *options, script).strip()
+
+
+def wait_for_end(number):
+    wait_for(f"job {number} ends", lambda: subprocess.run(["squeue", "--noheader", f"--jobs={number}"], capture_output=True,
+                                                          text=True).stdout == "")
+
+
+def said(name):
+    return pathlib.Path(f"{name}.out").read_text()
+
+
+def kill_node(number, daemons):
+    node = run(*on(number), "readlink /proc/self/ns/net").strip()
+    daemons[number].kill()
+    for process in filter(str.isdigit, os.listdir("/proc")):  # all of the node but who holds its namespaces
+        try:
+            holds = pathlib.Path(f"/proc/{process}/cmdline").read_bytes().startswith(b"sleep")
+            if os.readlink(f"/proc/{process}/ns/net") == node and not holds:
+                os.kill(int(process), 9)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+
+
+def main(file, tool, cluster, checks, n_words=4):
+    """Runs the checks on the cluster; by SIGTERM a cluster takes all away."""
+    if len(sys.argv) > n_words + 1:
+        shared = pathlib.Path(os.environ["OMPI_MCA_plm_rsh_agent"]).parent
+        os.environ.update(UCX_NET_DEVICES="eth0", MPISTAIR_CONF="")
+        (shared / "work").mkdir()
+        os.chdir(shared / "work")
+        begun = time.monotonic()
+        daemons = start(shared / "slurm", pathlib.Path(tool).parent / "interpose/preload/libmpistair.so")
+        plugins = run("srun", "--mpi=list").split()
+        print(run("srun", "--version").strip(), " ".join(plugins), flush=True)
+        if not {"pmi2", "pmix"} <= set(plugins):
+            print("skipped: this Slurm lacks the plugin pmi2 or pmix")
+            sys.exit(77)
+        for check in checks(daemons):
+            check()
+            print(f"after {time.monotonic() - begun:.1f} s", flush=True)
+        return
+    missing = [name for name in ("munged", "slurmctld", "slurmd", "srun", "sbatch") if shutil.which(name) is None]
+    reason = f"not installed: {', '.join(missing)}" if missing else "not root" if os.geteuid() != 0 else \
+        "the build lies in /tmp, of which each node has its own" if tool.startswith("/tmp/") else \
+        "no namespaces here" if subprocess.run([cluster, "run", "-n", "1", "-t", "--", "true"]).returncode != 0 else None
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(77)
+    inner = [sys.executable, os.path.abspath(file), *sys.argv[1:n_words + 1], "inner"]
+    bounded = ["setpriv", "--pdeathsig", "TERM", "timeout", "--foreground", "110"]
+    sys.exit(subprocess.run([*bounded, cluster, "run", "-n", "4", "-m", "2", "-t", "--", *inner]).returncode)

@@ -6,39 +6,23 @@ Usage: slurm_job.py CLUSTER MPISTAIR APPS MPIEXEC. APPS: the folder of numbered-
 MPICH's programs start by `srun --mpi=pmi2`, Open MPI's by `srun --mpi=pmix` (Debian's Slurm 22.05 has both) and by mpiexec in
 salloc.
 """
-import glob
 import os
-import pathlib
 import re
 import shlex
-import shutil
-import sqlite3
-import subprocess
 import sys
 import time
 
 import slurm
-from slurm import fail, on, run, wait_for
+from slurm import expect, expect_cut, fail, files, kill_node, on, query, run, said, submit, wait_for, wait_for_end
 
 CLUSTER, TOOL, APPS, MPIEXEC = (os.path.abspath(word) for word in sys.argv[1:5])
 HINT = re.compile(r"mpistair: records into (\S+?)( of each node)?; if the job is killed, the trace is made by: "
-                  r"(mpistair ingest (\S+) -o (\S+))\n")
+                  r"(mpistair ingest (\S+) -o (\S+))( -- .*)?\n")
 OWN_COUNT = re.compile(r"rank=(\d+) (MPI_\w+) calls=(\d+) bytes=(\d+)")
-
-
-def expect(found, expected, what):
-    if found != expected:
-        fail(f"{what}: found {found}, expected {expected}")
-    print(f"ok: {what}", flush=True)
 
 
 def numbered(mpi, *words):
     return [f"{APPS}/numbered-{mpi}", *words]
-
-
-def query(trace, sql):
-    with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
-        return database.execute(sql).fetchall()
 
 
 def counts(trace):
@@ -53,35 +37,6 @@ def expect_trace(trace, output, ranks, what):
     traced = counts(trace)
     expect({key: traced.get(key) for key in own}, own, f"{what}: calls and bytes by rank")
     expect(query(trace, "SELECT verdict FROM completeness"), [("complete",)], f"{what}: verdict")
-
-
-def expect_cut(trace, what):
-    """A trace of a killed job is sound, and no reader takes it for a whole one."""
-    verdict = query(trace, "SELECT verdict FROM completeness")[0][0]
-    expect(verdict.startswith(("incomplete", "cut short")), True, f"{what}: {verdict}")
-    expect(query(trace, "PRAGMA integrity_check"), [("ok",)], f"{what}: integrity")
-    if "killed" not in {ended for ended, in query(trace, "SELECT DISTINCT ended FROM process")}:
-        fail(f"{what}: no process was killed")
-
-
-def files(pattern):
-    return sorted(glob.glob(pattern))
-
-
-def submit(name, command, *options):
-    """Starts a batch job of one command, whose output goes to NAME.out; returns its number."""
-    script = pathlib.Path(f"{name}.sh")
-    script.write_text("#!/bin/bash\n" + shlex.join(map(str, command)) + "\n")
-    return run("sbatch", "--parsable", f"--output={name}.out", "--open-mode=append", *options, script).strip()
-
-
-def wait_for_end(number):
-    wait_for(f"job {number} ends", lambda: subprocess.run(["squeue", "--noheader", f"--jobs={number}"], capture_output=True,
-                                                          text=True).stdout == "")
-
-
-def said(name):
-    return pathlib.Path(f"{name}.out").read_text()
 
 
 def expect_hint(name, what):
@@ -181,15 +136,7 @@ def check_dead_node(daemons):
                           f"{APPS}/progress-openmpi", os.path.abspath("progress"), "plain"], "-N4", "-n4", "--no-requeue")
     wait_for("progress", lambda: len(files("progress/*")) == 4)
     time.sleep(1)
-    node = run(*on(3), "readlink /proc/self/ns/net").strip()
-    daemons[3].kill()
-    for process in filter(str.isdigit, os.listdir("/proc")):  # all of the node but who holds its namespaces
-        try:
-            holds = pathlib.Path(f"/proc/{process}/cmdline").read_bytes().startswith(b"sleep")
-            if os.readlink(f"/proc/{process}/ns/net") == node and not holds:
-                os.kill(int(process), 9)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
+    kill_node(3, daemons)
     wait_for_end(job)
     run(*expect_hint("dead", "a dead node")[1])
     expect_cut("dead.db", "a dead node, of what one node has")
@@ -201,33 +148,4 @@ def check_dead_node(daemons):
     expect(query("gathered.db", "SELECT count(*) FROM process"), [(4,)], "a dead node: all ranks are there")
 
 
-def main():
-    if len(sys.argv) > 5:
-        shared = pathlib.Path(os.environ["OMPI_MCA_plm_rsh_agent"]).parent
-        os.environ.update(UCX_NET_DEVICES="eth0", MPISTAIR_CONF="")
-        (shared / "work").mkdir()
-        os.chdir(shared / "work")
-        begun = time.monotonic()
-        daemons = slurm.start(shared / "slurm", pathlib.Path(TOOL).parent / "interpose/preload/libmpistair.so")
-        plugins = run("srun", "--mpi=list").split()
-        print(run("srun", "--version").strip(), " ".join(plugins), flush=True)
-        if not {"pmi2", "pmix"} <= set(plugins):
-            print("skipped: this Slurm lacks the plugin pmi2 or pmix")
-            sys.exit(77)
-        for check in (check_ways, check_several, check_ends, lambda: check_dead_node(daemons)):
-            check()
-            print(f"after {time.monotonic() - begun:.1f} s", flush=True)
-        return
-    missing = [name for name in ("munged", "slurmctld", "slurmd", "srun", "sbatch") if shutil.which(name) is None]
-    reason = f"not installed: {', '.join(missing)}" if missing else "not root" if os.geteuid() != 0 else \
-        "the build lies in /tmp, of which each node has its own" if TOOL.startswith("/tmp/") else \
-        "no namespaces here" if subprocess.run([CLUSTER, "run", "-n", "1", "-t", "--", "true"]).returncode != 0 else None
-    if reason:
-        print(f"skipped: {reason}")
-        sys.exit(77)
-    inner = [sys.executable, os.path.abspath(__file__), *sys.argv[1:5], "inner"]
-    bounded = ["setpriv", "--pdeathsig", "TERM", "timeout", "--foreground", "110"]  # by SIGTERM a cluster takes all away
-    sys.exit(subprocess.run([*bounded, CLUSTER, "run", "-n", "4", "-m", "2", "-t", "--", *inner]).returncode)
-
-
-main()
+slurm.main(__file__, TOOL, CLUSTER, lambda daemons: (check_ways, check_several, check_ends, lambda: check_dead_node(daemons)))

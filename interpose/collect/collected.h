@@ -1,7 +1,7 @@
 /* What the collector (collector.c) and who starts it (interpose/run/collect.c) say to each other by files in the folder
  * of destination. */
-#ifndef MPISTAIR_COLLECT_REPORT_H
-#define MPISTAIR_COLLECT_REPORT_H
+#ifndef MPISTAIR_COLLECT_COLLECTED_H
+#define MPISTAIR_COLLECT_COLLECTED_H
 
 #include <inttypes.h>
 
