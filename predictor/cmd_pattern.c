@@ -305,7 +305,7 @@ static int add_messages(const struct pattern *pattern, const struct placement *p
 {
     for (size_t i = 0; i < pattern->n_messages; i++) {
         uint32_t src = pattern->src[i], dst = pattern->dst[i];
-        uint64_t bytes = pattern->bytes[i];
+        uint64_t bytes = pattern_bytes(pattern, i);
         enum level level = placement_level(placement, src, dst);
         if (__builtin_add_overflow(statistics->bytes, bytes, &statistics->bytes))
             return error_set(error, "the pattern's bytes are more than 64 bits hold");

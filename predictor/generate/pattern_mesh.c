@@ -139,7 +139,7 @@ static int sort_by_sender(const struct pattern *by_receiver, size_t n_ranks, str
         order[first[by_receiver->src[i]]++] = i;
     for (size_t i = 0; result == 0 && i < by_receiver->n_messages; i++)
         result = pattern_make_message(pattern, by_receiver->src[order[i]], by_receiver->dst[order[i]],
-                                      by_receiver->bytes[order[i]], error);
+                                      pattern_bytes(by_receiver, order[i]), error);
     free(first);
     free(order);
     return result;

@@ -37,8 +37,8 @@
  * the best one of copies between two ranks of a node, BW(1) there, which no other copy is taken to exceed: V_i over
  * that, V_i the bytes that i sends between nodes. Without a BW(1) within nodes: one tau.
  *
- * Messages within a node follow the mixed staircase (T12-T17), added as in T18. Cost: O(M), 24 bytes a message between
- * nodes, 40 where buffers are not empty at the begin.
+ * Messages within a node follow the mixed staircase (T12-T17), added as in T18. Cost: O(M), 8 bytes a message between
+ * nodes, 24 more for each of the node with most of them.
  *
  * Domain: every rank posts all its messages, then waits (T Algorithm 2). Limits: what connections carried and kept is
  * known of the round as a whole, not of each message; the two NICs of a message do not influence each other (no max-min
@@ -66,12 +66,14 @@ static uint32_t flow_link(uint32_t node, enum direction direction)
     return 2 * node + (direction == OUTGOING ? 1 : 0);
 }
 
-/* Describes one direction of all NICs. */
+/* Describes one direction of all NICs, and the messages of one node's, in their order. */
 struct link_side {
-    const struct size_order *order; /* by node */
-    const uint8_t *class_of;        /* class of a message */
+    const uint8_t *class_of; /* class of a message */
     enum direction direction;
     const uint32_t *here; /* [message] its rank at this end */
+    size_t n;
+    const uint32_t *message; /* [n] */
+    const uint64_t *bytes;   /* [n] */
 };
 
 /* Says how far a flow is, in one direction of a NIC. */
@@ -109,12 +111,12 @@ struct network {
     struct grouping nodes;
     struct bandwidth_steps steps;
     struct size_order orders[DIRECTION_COUNT];
-    struct critical *delivered;      /* [n_ranks] */
-    struct critical *sent;           /* [n_ranks][n_points] */
-    double *waits_s;                 /* [n_ranks] W_i */
-    uint32_t *left;                  /* [n_ranks] all 0 except within node_through */
-    struct through *through;         /* of the current node */
-    double *kept_s[DIRECTION_COUNT]; /* [messages between nodes] through.at_s of all nodes; NULL: there is one pass */
+    struct critical *delivered; /* [n_ranks] */
+    struct critical *sent;      /* [n_ranks][n_points] */
+    double *waits_s;            /* [n_ranks] W_i */
+    uint32_t *left;             /* [n_ranks] all 0 except within node_through */
+    struct through *through;    /* of the current node */
+    uint64_t *bytes;            /* of its messages */
 };
 
 /* Returns where a flow stands when `through` of its bytes are through: flows are served in turn, each by its packet. */
@@ -136,33 +138,32 @@ static double rate_s_per_turn(struct bandwidth_steps *steps, const double packet
     return sum;
 }
 
-/* Goes through one node's flows, from begin to end of the order, and finds the turn and the time at which each is
- * through. left[n_ranks] is 0 before and after. */
-static void node_through(const struct link_side *side, const struct flow_limit *packet, size_t begin, size_t end,
-                         struct bandwidth_steps *steps, uint32_t *left, struct through *through)
+/* Goes through one node's flows and finds the turn and the time at which each is through. left[n_ranks] is 0 before and
+ * after. */
+static void node_through(const struct link_side *side, const struct flow_limit *packet, struct bandwidth_steps *steps,
+                         uint32_t *left, struct through *through)
 {
-    const struct size_order *order = side->order;
     double packets[MAX_CLASSES] = {0};
     size_t n_ranks = 0;
-    for (size_t i = end; i-- > begin;) { /* first what a turn costs until flow i is through */
-        double bytes = (double)order->bytes[i];
-        uint32_t message = order->message[i];
-        if (i >= begin + AHEAD) {
-            __builtin_prefetch(&side->class_of[order->message[i - AHEAD]]);
-            __builtin_prefetch(&side->here[order->message[i - AHEAD]]);
+    for (size_t i = side->n; i-- > 0;) { /* first what a turn costs until flow i is through */
+        double bytes = (double)side->bytes[i];
+        uint32_t message = side->message[i];
+        if (i >= AHEAD) {
+            __builtin_prefetch(&side->class_of[side->message[i - AHEAD]]);
+            __builtin_prefetch(&side->here[side->message[i - AHEAD]]);
         }
-        bool step = order->bytes[i] > (i > begin ? order->bytes[i - 1] : 0);
+        bool step = side->bytes[i] > (i > 0 ? side->bytes[i - 1] : 0);
         packets[side->class_of[message]] += flow_limited(packet, bytes);
         n_ranks += left[side->here[message]]++ == 0;
-        through[i - begin].turn = turns(packet, bytes, bytes);
-        through[i - begin].at_s = step ? rate_s_per_turn(steps, packets, n_ranks) : 0;
+        through[i].turn = turns(packet, bytes, bytes);
+        through[i].at_s = step ? rate_s_per_turn(steps, packets, n_ranks) : 0;
     }
     double elapsed_s = 0, turn = 0;
-    for (size_t i = begin; i < end; i++) {
-        elapsed_s += (through[i - begin].turn - turn) * through[i - begin].at_s;
-        turn = through[i - begin].turn;
-        through[i - begin].at_s = elapsed_s;
-        left[side->here[order->message[i]]] = 0;
+    for (size_t i = 0; i < side->n; i++) {
+        elapsed_s += (through[i].turn - turn) * through[i].at_s;
+        turn = through[i].turn;
+        through[i].at_s = elapsed_s;
+        left[side->here[side->message[i]]] = 0;
     }
 }
 
@@ -182,12 +183,11 @@ static void node_deliver(const struct link_side *side, size_t node, const struct
                          const struct pattern *pattern, struct critical *delivered)
 {
     uint32_t way = flow_link((uint32_t)node, side->direction);
-    size_t begin = side->order->first[node];
-    for (size_t i = side->order->first[node + 1]; i-- > begin;) {
-        uint32_t message = side->order->message[i];
-        const struct through *flow = &through[i - begin];
-        if (i >= begin + AHEAD)
-            __builtin_prefetch(&pattern->dst[side->order->message[i - AHEAD]]);
+    for (size_t i = side->n; i-- > 0;) {
+        uint32_t message = side->message[i];
+        const struct through *flow = &through[i];
+        if (i >= AHEAD)
+            __builtin_prefetch(&pattern->dst[side->message[i - AHEAD]]);
         struct critical done = {flow->at_s, flow->turn, 2 * message + (side->direction == OUTGOING), way};
         critical_take(&delivered[pattern->dst[message]], &done);
     }
@@ -217,16 +217,16 @@ static void node_send(const struct network *network, const struct link_side *sid
     const struct pattern *pattern = network->traffic->pattern;
     const struct flow_limit *limit = &network->transport->buffer;
     const struct through *through = network->through;
-    size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
+    size_t n = side->n;
     uint32_t way = flow_link((uint32_t)node, side->direction);
     size_t at[MOST_POINTS]; /* first flow of no fewer turns than are left */
     for (size_t p = 0; p < network->n_points; p++)
         at[p] = n;
     for (size_t i = n; i-- > 0;) {
-        uint32_t message = side->order->message[begin + i];
+        uint32_t message = side->message[i];
         if (i >= AHEAD)
-            __builtin_prefetch(&pattern->src[side->order->message[begin + i - AHEAD]]);
-        double bytes = (double)side->order->bytes[begin + i],
+            __builtin_prefetch(&pattern->src[side->message[i - AHEAD]]);
+        double bytes = (double)side->bytes[i],
                stays = network->carries ? stays_of(network, message, through[i].at_s) : 0;
         struct critical *sent = &network->sent[pattern->src[message] * network->n_points];
         for (size_t p = 0; p < network->n_points; p++) {
@@ -252,36 +252,24 @@ static void node_send(const struct network *network, const struct link_side *sid
     }
 }
 
-/* Finds when the flows of a node are through; the second time from what was kept. */
-static void find_through(struct network *network, const struct link_side *side, size_t node, bool again)
-{
-    size_t begin = side->order->first[node], n = side->order->first[node + 1] - begin;
-    struct through *through = network->through;
-    double *kept_s = network->kept_s[side->direction];
-    if (!again)
-        node_through(side, &network->packet, begin, begin + n, &network->steps, network->left, through);
-    for (size_t i = 0; kept_s != NULL && i < n; i++) {
-        double bytes = (double)side->order->bytes[begin + i];
-        if (again)
-            through[i] = (struct through){turns(&network->packet, bytes, bytes), kept_s[begin + i]};
-        else
-            kept_s[begin + i] = through[i].at_s;
-    }
-}
-
 /* Goes through all NICs, one direction after the other: finds when flows are through, and from that the deliveries, the
- * sends, or both. Sends alone come second. */
+ * sends, or both. */
 static void pass(struct network *network, bool deliveries, bool sends)
 {
     const struct traffic *traffic = network->traffic;
     const struct pattern *pattern = traffic->pattern;
     for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
-        const struct link_side side = {.order = &network->orders[direction],
-                                       .class_of = traffic->class_of,
-                                       .direction = direction,
-                                       .here = direction == OUTGOING ? pattern->src : pattern->dst};
+        const struct size_order *order = &network->orders[direction];
+        struct link_side side = {.class_of = traffic->class_of,
+                                 .direction = direction,
+                                 .here = direction == OUTGOING ? pattern->src : pattern->dst,
+                                 .bytes = network->bytes};
         for (size_t node = 0; node < network->nodes.n_groups; node++) {
-            find_through(network, &side, node, !deliveries);
+            side.message = order->message + order->first[node];
+            side.n = order->first[node + 1] - order->first[node];
+            for (size_t i = 0; i < side.n; i++)
+                network->bytes[i] = pattern_bytes(pattern, side.message[i]);
+            node_through(&side, &network->packet, &network->steps, network->left, network->through);
             if (deliveries)
                 node_deliver(&side, node, network->through, pattern, network->delivered);
             if (sends)
@@ -355,7 +343,7 @@ static void flow_add_messages(const struct flow_waits *waits, struct common *com
         if (class == NO_CLASS || traffic->classes[class].level != LEVEL_INTER_NODE)
             continue;
         uint32_t src = pattern->src[k], dst = pattern->dst[k];
-        double bytes = (double)pattern->bytes[k];
+        double bytes = (double)pattern_bytes(pattern, k);
         const struct crossing message = {flow_link(waits->node_of[src], OUTGOING),
                                          flow_link(waits->node_of[dst], INCOMING), bytes,
                                          flow_limited(waits->packet, bytes), single[class]};
@@ -431,10 +419,8 @@ static void flow_add_transfers(const struct network *network, const struct machi
 
 static void network_release(struct network *network)
 {
-    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
+    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++)
         size_order_release(&network->orders[direction]);
-        free(network->kept_s[direction]);
-    }
     bandwidth_steps_release(&network->steps);
     grouping_release(&network->nodes);
     free(network->delivered);
@@ -442,6 +428,7 @@ static void network_release(struct network *network)
     free(network->waits_s);
     free(network->left);
     free(network->through);
+    free(network->bytes);
 }
 
 static void network_init(struct network *network, const struct placement *placement)
@@ -454,14 +441,13 @@ static void network_init(struct network *network, const struct placement *placem
         size_order_init(order, network->traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, network->nodes.of,
                         network->nodes.n_groups);
         largest = size_order_largest(order) > largest ? size_order_largest(order) : largest;
-        if (network->carries)
-            network->kept_s[direction] = xmalloc((order->first[order->n_groups] + 1) * sizeof(double));
     }
     network->delivered = xcalloc(n_ranks + 1, sizeof *network->delivered);
     network->sent = xcalloc(network->n_points * n_ranks + 1, sizeof *network->sent);
     network->waits_s = xcalloc(n_ranks + 1, sizeof *network->waits_s);
     network->left = xcalloc(n_ranks + 1, sizeof *network->left);
     network->through = xmalloc((largest + 1) * sizeof *network->through);
+    network->bytes = xmalloc((largest + 1) * sizeof *network->bytes);
 }
 
 /* Adds the part between nodes. */
@@ -493,8 +479,7 @@ void flow_predict(const struct flow_transport *transport, enum service within, c
                   struct prediction *prediction)
 {
     add_network(input->traffic, input->placement, transport, input->machine, input->options, prediction);
-    staircase_add(input->traffic, input->placement, &staircase_parts[STAIRCASE_WITHIN], within, input->options->latency,
-                  prediction);
+    staircase_add(input, STAIRCASE_WITHIN, within, prediction);
 }
 
 static int predict_flow(const struct model_input *input, struct prediction *prediction, struct error *error)
@@ -513,4 +498,5 @@ const struct model flow_model = {.name = "flow",
                                  .summary = "both NICs limit, all flows evenly; a send ends when it is buffered",
                                  .latency_side = true,
                                  .repeats = true,
+                                 .by_receiver = true,
                                  .predict = predict_flow};

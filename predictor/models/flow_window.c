@@ -75,4 +75,5 @@ const struct model flow_window_model = {.name = "flow-window",
                                         .summary = "flow with the send buffers and windows of TCP",
                                         .latency_side = true,
                                         .repeats = true,
+                                        .by_receiver = true,
                                         .predict = predict_flow_window};

@@ -71,9 +71,16 @@ struct prediction {
     struct prediction_memory memory;
 };
 
+struct traffic;
+struct size_order;
+
+/* Names the parts of a round that T18 adds up: messages between nodes, and within them. */
+enum { STAIRCASE_BETWEEN, STAIRCASE_WITHIN, STAIRCASE_PARTS };
+
 /* Holds what a model is given. */
 struct model_input {
-    const struct traffic *traffic; /* has the pattern */
+    const struct traffic *traffic;        /* has the pattern */
+    const struct size_order *by_receiver; /* [STAIRCASE_PARTS] for models that say so */
     const struct placement *placement;
     const struct machine *machine;
     const struct model_options *options;
@@ -84,6 +91,7 @@ struct model {
     const char *summary; /* for --help; the equations stand in the model's file */
     bool latency_side;   /* model_options.latency changes its result */
     bool repeats;        /* model_options.repetitions changes its result */
+    bool by_receiver;    /* it uses model_input.by_receiver */
     /* Fills the parts of a prediction, which are all zero; the caller forms the sum. Returns 0, or -1 with the
      * reason. */
     int (*predict)(const struct model_input *input, struct prediction *prediction, struct error *error);
@@ -102,13 +110,6 @@ const struct model *model_find(const char *name);
  * that. */
 const char *model_hint(const char *name, struct nearest *nearest);
 
-/* Fills a prediction of placement->n_ranks entries. Returns 0, or -1 with a reason in error (a level or quantity
- * that the machine lacks, a time beyond the range of a double); the prediction's contents are then
- * undefined. */
-int model_predict(const struct model *model, const struct pattern *pattern, const struct placement *placement,
-                  const struct machine *machine, const struct model_options *options, struct prediction *prediction,
-                  struct error *error);
-
 /* Describes what a model leaves out and a term adds to the parts of its result. Each term is one file, registered in
  * model_table.c. */
 struct model_term {
@@ -117,7 +118,7 @@ struct model_term {
     bool topology;       /* model_options.topology changes its result */
     bool computing;      /* model_options.compute_cores changes its result */
     /* Adds to a prediction that a model filled; the caller forms the sum. Arguments and results are as of
-     * model_predict. */
+     * model_choice_predict. */
     int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
                const struct model_options *options, struct prediction *prediction, struct error *error);
 };
@@ -142,7 +143,26 @@ struct model_choice {
 
 /* Chooses by a name as given to --model. Returns 0, or -1 if there is no such model or term, or a term comes twice. */
 int model_choose(const char *name, struct model_choice *choice);
-/* Predicts as model_predict does, with the terms. */
+/* Holds what all models of one round share. */
+struct model_round {
+    struct model_input input;
+    struct traffic *traffic;        /* owned, as the next */
+    struct size_order *by_receiver; /* [STAIRCASE_PARTS], or NULL */
+};
+
+/* Prepares a round for models[n_models], which may then predict it side by side; all that is given must outlive it.
+ * Returns 0, or -1 with a reason in error: a level or quantity that the machine lacks. */
+int model_round_init(struct model_round *round, const struct pattern *pattern, const struct placement *placement,
+                     const struct machine *machine, const struct model_options *options,
+                     const struct model_choice *models, size_t n_models, struct error *error);
+void model_round_release(struct model_round *round);
+
+/* Fills a prediction of placement->n_ranks entries by a model with its terms. Returns 0, or -1 with a reason in error
+ * (a quantity that the machine lacks, a time beyond the range of a double); the prediction's contents are then
+ * undefined. */
+int model_round_predict(const struct model_round *round, const struct model_choice *choice,
+                        struct prediction *prediction, struct error *error);
+/* Prepares a round and predicts it by one model. */
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error);

@@ -12,7 +12,7 @@
  *   M_i              messages of rank i                           traffic.messages          -
  *   s_i,j            bytes of a message                           pattern.bytes             B
  *   t_i^recv         when rank i has received all                 recv_s[i]                 s
- *   t_i,j^recv       when a message is delivered (T9)             staircase_delivery        s
+ *   t_i,j^recv       when a message is delivered (T9)             deliver_to                s
  *   t_i^send         the latest delivery of i's messages          sends[i].at_s             s
  *   T_i              time of rank i                               prediction.time_s[i]      s
  *
@@ -33,6 +33,7 @@
 #include "predictor/models/model.h"
 #include "predictor/pattern/group.h"
 #include "predictor/pattern/size_order.h"
+#include "share/base/array.h"
 #include "share/base/memory.h"
 
 /* T18 adds the two parts: T_i = T_i^inter-node + T_i^intra-node. */
@@ -103,7 +104,7 @@ static void staircase_add_transfers(const struct traffic *traffic, unsigned leve
     for (size_t k = 0; k < pattern->n_messages; k++) {
         const struct critical *send = &sends[pattern->src[k]];
         uint8_t class = traffic->class_of[k];
-        double bytes = (double)pattern->bytes[k];
+        double bytes = (double)pattern_bytes(pattern, k);
         if (send->way == pattern->dst[k] && class != NO_CLASS && traffic_class_in(traffic, class, levels))
             alone_s[pattern->src[k]] += (bytes < send->bytes ? bytes : send->bytes) / single[class];
     }
@@ -116,28 +117,64 @@ static void staircase_add_transfers(const struct traffic *traffic, unsigned leve
     }
 }
 
-void staircase_add(const struct traffic *traffic, const struct placement *placement, const struct staircase_part *part,
-                   enum service service, enum latency_side side, struct prediction *prediction)
+/* Tells the senders of one receiver's messages when each is delivered. */
+static void deliver_to(const struct size_order *order, uint32_t receiver, const struct pattern *pattern, double recv_s,
+                       struct critical *sends)
 {
-    unsigned levels = part->levels;
+    size_t begin = order->first[receiver], end = order->first[receiver + 1];
+    double volume = 0; /* V_i */
+    for (size_t j = begin; j < end; j++)
+        volume += (double)pattern_bytes(pattern, order->message[j]);
+    if (!(volume > 0))
+        return;
+    double delivered_s = 0;
+    uint64_t before = 0; /* s_{i,j-1} */
+    for (size_t j = begin; j < end; j++) {
+        /* T9: t_j = t_{j-1} + (M_i - j) (s_j - s_{j-1}) / V_i t_i^recv. */
+        uint32_t message = order->message[j];
+        uint64_t bytes = pattern_bytes(pattern, message);
+        delivered_s += (double)(end - j) * (double)(bytes - before) / volume * recv_s;
+        before = bytes;
+        critical_take(
+            &sends[pattern->src[message]],
+            &(struct critical){.at_s = delivered_s, .bytes = (double)bytes, .message = message, .way = receiver});
+    }
+}
+
+/* Computes the latest delivery (T9) of each rank's outgoing messages: sends[n_ranks], all 0 without any, from
+ * recv_s[n_ranks]; the way is the receiver's rank. */
+static void staircase_delivery(const struct size_order *by_receiver, const struct pattern *pattern,
+                               const double *recv_s, struct critical *sends)
+{
+    for (size_t rank = 0; rank < by_receiver->n_groups; rank++)
+        sends[rank] = (struct critical){0};
+    for (size_t rank = 0; rank < by_receiver->n_groups; rank++)
+        deliver_to(by_receiver, (uint32_t)rank, pattern, recv_s[rank], sends);
+}
+
+void staircase_add(const struct model_input *input, size_t part, enum service service, struct prediction *prediction)
+{
+    const struct traffic *traffic = input->traffic;
+    const struct size_order *by_receiver = &input->by_receiver[part];
+    unsigned levels = staircase_parts[part].levels;
     struct grouping grouping;
     struct bandwidth_steps steps;
     struct serial in_turn = {0}, *serial = service == SERVICE_SERIAL ? &in_turn : NULL;
-    grouping_init(&grouping, placement, part->group_by);
+    grouping_init(&grouping, input->placement, staircase_parts[part].group_by);
     double *recv_s = xcalloc(2 * traffic->n_ranks + 1, sizeof *recv_s);
     struct critical *sends = xcalloc(traffic->n_ranks + 1, sizeof *sends);
     struct competitor *competitors = xmalloc((grouping.largest + 1) * sizeof *competitors);
     bandwidth_steps_init(&steps, traffic, grouping.largest);
     if (serial != NULL)
-        serial_init(serial, traffic, levels);
+        serial_init(serial, traffic, by_receiver, levels);
     receive_groups(traffic, levels, &grouping, &steps, competitors, recv_s, serial);
     if (serial != NULL)
         serial_delivery(serial, recv_s, sends);
     else
-        staircase_delivery(traffic, levels, recv_s, sends);
+        staircase_delivery(by_receiver, traffic->pattern, recv_s, sends);
     /* T8, T15: T_i = M_i tau + max(t_i^recv, t_i,0^send, ...). */
     for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-        prediction->part_s[PART_LATENCY][rank] += staircase_latency_s(traffic, rank, levels, side);
+        prediction->part_s[PART_LATENCY][rank] += staircase_latency_s(traffic, rank, levels, input->options->latency);
     staircase_add_transfers(traffic, levels, recv_s, sends, recv_s + traffic->n_ranks, prediction);
     prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     serial_release(&in_turn);
@@ -151,8 +188,7 @@ void staircase_add(const struct traffic *traffic, const struct placement *placem
 void staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction)
 {
     for (size_t i = 0; i < STAIRCASE_PARTS; i++)
-        staircase_add(input->traffic, input->placement, &staircase_parts[i],
-                      i == STAIRCASE_WITHIN ? within : SERVICE_EVEN, input->options->latency, prediction);
+        staircase_add(input, i, i == STAIRCASE_WITHIN ? within : SERVICE_EVEN, prediction);
 }
 
 static int staircase_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
@@ -165,6 +201,7 @@ static int staircase_predict(const struct model_input *input, struct prediction 
 const struct model staircase_model = {.name = "staircase",
                                       .summary = "ranks share a bandwidth and leave it one after the other",
                                       .latency_side = true,
+                                      .by_receiver = true,
                                       .predict = staircase_predict};
 
 /* Is a share of a rank's volume: a rank with no more left at the end of a step finishes with it (share/doc/MODELS.md,
@@ -328,40 +365,6 @@ void staircase_receive_mixed(const struct traffic *traffic, unsigned levels, str
     free(finished);
 }
 
-/* Tells the senders of one receiver's messages when each is delivered. */
-static void deliver_to(const struct size_order *order, uint32_t receiver, const uint32_t *src, double recv_s,
-                       struct critical *sends)
-{
-    size_t begin = order->first[receiver], end = order->first[receiver + 1];
-    double volume = 0; /* V_i */
-    for (size_t j = begin; j < end; j++)
-        volume += (double)order->bytes[j];
-    if (!(volume > 0))
-        return;
-    double delivered_s = 0;
-    uint64_t before = 0; /* s_{i,j-1} */
-    for (size_t j = begin; j < end; j++) {
-        /* T9: t_j = t_{j-1} + (M_i - j) (s_j - s_{j-1}) / V_i t_i^recv. */
-        delivered_s += (double)(end - j) * (double)(order->bytes[j] - before) / volume * recv_s;
-        before = order->bytes[j];
-        critical_take(&sends[src[order->message[j]]], &(struct critical){.at_s = delivered_s,
-                                                                         .bytes = (double)order->bytes[j],
-                                                                         .message = order->message[j],
-                                                                         .way = receiver});
-    }
-}
-
-void staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends)
-{
-    struct size_order order;
-    size_order_init(&order, traffic, levels, INCOMING, NULL, traffic->n_ranks);
-    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-        sends[rank] = (struct critical){0};
-    for (size_t rank = 0; rank < traffic->n_ranks; rank++)
-        deliver_to(&order, (uint32_t)rank, traffic->pattern->src, recv_s[rank], sends);
-    size_order_release(&order);
-}
-
 /* serial is the staircase whose receivers within a node take one message after another.
  *
  * The model is ours. It changes the staircase (A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, IEEE TPDS 34(5), 2023,
@@ -400,8 +403,8 @@ void staircase_delivery(const struct traffic *traffic, unsigned levels, const do
  * in view.
  *
  * Domain: as the staircase's, single-copy transports. Limits: where both sides copy through shared memory in fragments
- * messages do advance together; the order of posts is not used. Cost: O(M log M), 28 bytes a message within nodes, 16
- * more for each of the rank that receives most. */
+ * messages do advance together; the order of posts is not used. Cost: O(M log M), 24 bytes for each block that its
+ * sender waits for and a bit a message, 24 bytes for each message of the rank that receives most. */
 static int serial_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
     (void)error;
@@ -412,13 +415,11 @@ static int serial_predict(const struct model_input *input, struct prediction *pr
 const struct model serial_model = {.name = "serial",
                                    .summary = "staircase, within a node one message after another",
                                    .latency_side = true,
+                                   .by_receiver = true,
                                    .predict = serial_predict};
 
 /* LOOK_AHEAD counts messages: the sender of a later one is fetched meanwhile. */
 enum { POINTS = 16, LOOK_AHEAD = 12 };
-
-/* Stands in half_s of a message that another one of its block stands for. */
-static const double JOINED = -1;
 
 /* Is the shortest span worth splitting, as a share of the span from L to E: a shorter one is as good as over when it
  * begins. */
@@ -430,13 +431,12 @@ struct latest {
     double share[POINTS];  /* the product of P_k at the points between */
 };
 
-void serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels)
+void serial_init(struct serial *serial, const struct traffic *traffic, const struct size_order *by_receiver,
+                 unsigned levels)
 {
-    *serial = (struct serial){.traffic = traffic, .levels = levels};
-    size_order_init(&serial->by_receiver, traffic, levels, INCOMING, NULL, traffic->n_ranks);
-    serial->times = xmalloc((traffic->pattern->n_messages + 1) * sizeof *serial->times);
+    *serial = (struct serial){.traffic = traffic, .by_receiver = by_receiver, .levels = levels};
     serial->end_share = xcalloc(traffic->n_ranks + 1, sizeof *serial->end_share);
-    size_t largest = size_order_largest(&serial->by_receiver) + 1;
+    size_t largest = size_order_largest(by_receiver) + 1;
     serial->blocks =
         (struct radix_run){xmalloc(2 * largest * sizeof(uint64_t)), xmalloc(2 * largest * sizeof(uint32_t))};
     serial->block_of = xcalloc(traffic->n_ranks + 1, sizeof *serial->block_of);
@@ -479,34 +479,35 @@ static bool waits(const struct serial *serial, size_t message)
 {
     uint8_t class = serial->traffic->class_of[message];
     return class != NO_CLASS && traffic_class_in(serial->traffic, class, serial->levels) &&
-           serial->traffic->pattern->bytes[message] > 0 && !traffic_at_once(serial->traffic, message);
+           pattern_bytes(serial->traffic->pattern, message) > 0 && !traffic_at_once(serial->traffic, message);
 }
 
 /* Finds the blocks that come to one rank, by bytes; returns how many. The largest message of a block stands for it: if
  * its sender waits for any of them, it waits for that one. */
 static size_t find_blocks(struct serial *serial, uint32_t receiver)
 {
-    const struct size_order *order = &serial->by_receiver;
-    const uint32_t *src = serial->traffic->pattern->src;
+    const struct size_order *order = serial->by_receiver;
+    const struct pattern *pattern = serial->traffic->pattern;
+    const uint32_t *src = pattern->src;
     struct radix_run blocks = serial->blocks;
     size_t j = order->first[receiver], end = order->first[receiver + 1], n = 0;
-    while (j < end && order->bytes[j] == 0) /* waits for nothing */
+    while (j < end && pattern_bytes(pattern, order->message[j]) == 0) /* waits for nothing */
         j++;
     size_t n_messages = end - j;
     for (; j < end; j++) {
         uint32_t message = order->message[j], *of = &serial->block_of[src[message]];
+        uint64_t bytes = pattern_bytes(pattern, message);
         if (j + LOOK_AHEAD < end)
             __builtin_prefetch(&src[order->message[j + LOOK_AHEAD]]);
         if (*of == 0) {
-            blocks.key[n] = order->bytes[j];
+            blocks.key[n] = bytes;
             blocks.id[n] = message;
             *of = (uint32_t)++n;
             continue;
         }
         size_t block = *of - 1;
-        if (__builtin_add_overflow(blocks.key[block], order->bytes[j], &blocks.key[block]))
+        if (__builtin_add_overflow(blocks.key[block], bytes, &blocks.key[block]))
             blocks.key[block] = UINT64_MAX;
-        serial->times[blocks.id[block]].half_s = JOINED;
         blocks.id[block] = message;
     }
     for (size_t i = 0; i < n; i++)
@@ -516,7 +517,7 @@ static size_t find_blocks(struct serial *serial, uint32_t receiver)
     return n;
 }
 
-/* Finds a_k and h_k of the blocks to one rank. */
+/* Finds a_k and h_k of the blocks to one rank, and keeps those of which a sender waits for the end. */
 static void find_times(struct serial *serial, struct bandwidth_steps *steps, const struct competitor *competitors,
                        size_t n, const struct competitor *receiver)
 {
@@ -528,9 +529,11 @@ static void find_times(struct serial *serial, struct bandwidth_steps *steps, con
     serial->end_share[receiver->rank] = n_blocks > 1 ? 1 / (double)n_blocks : 0;
     for (size_t i = 0; i < n_blocks; i++) {
         double bytes = (double)serial->blocks.key[i], middle = (bytes + receiver->volume) / 2;
-        serial->times[serial->blocks.id[i]] =
-            (struct serial_times){walk_to(&first, bytes, receiver, &mix, steps, competitors, n),
-                                  walk_to(&half, middle, receiver, &mix, steps, competitors, n)};
+        uint32_t message = serial->blocks.id[i];
+        struct serial_block block = {walk_to(&first, bytes, receiver, &mix, steps, competitors, n),
+                                     walk_to(&half, middle, receiver, &mix, steps, competitors, n), message};
+        if (waits(serial, message))
+            ARRAY_ADD(serial->waited, serial->n_waited, block);
     }
 }
 
@@ -541,8 +544,35 @@ void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const 
         find_times(serial, steps, competitors, n, &competitors[i]);
 }
 
-/* Finds L and E, and what a rank waits for longest in half of the orders. half_s of what does not wait is JOINED from
- * then on, too. */
+/* Puts the blocks into the order of their messages, each where it belongs: that is how many messages before it stand for
+ * one, which counts of bits tell. A block that is moved meets the one whose place that is. */
+static void sort_waited(struct serial *serial)
+{
+    size_t n_words = serial->traffic->pattern->n_messages / 64 + 1;
+    uint64_t *stands = xcalloc(n_words, sizeof *stands);
+    uint32_t *before = xmalloc(n_words * sizeof *before), n = 0;
+    for (size_t i = 0; i < serial->n_waited; i++)
+        stands[serial->waited[i].message / 64] |= UINT64_C(1) << serial->waited[i].message % 64;
+    for (size_t word = 0; word < n_words; word++) {
+        before[word] = n;
+        n += (uint32_t)__builtin_popcountll(stands[word]);
+    }
+    for (size_t i = 0; i < serial->n_waited; i++)
+        for (;;) {
+            struct serial_block block = serial->waited[i];
+            size_t word = block.message / 64;
+            uint64_t lower = stands[word] & ((UINT64_C(1) << block.message % 64) - 1);
+            size_t place = before[word] + (size_t)__builtin_popcountll(lower);
+            if (place == i)
+                break;
+            serial->waited[i] = serial->waited[place];
+            serial->waited[place] = block;
+        }
+    free(stands);
+    free(before);
+}
+
+/* Finds L and E, and what a rank waits for longest in half of the orders. */
 static void find_ends(const struct serial *serial, const double *recv_s, struct latest *latest, struct critical *sends)
 {
     const struct pattern *pattern = serial->traffic->pattern;
@@ -550,19 +580,16 @@ static void find_ends(const struct serial *serial, const double *recv_s, struct 
         latest[rank].begin_s = latest[rank].end_s = recv_s[rank];
         sends[rank] = (struct critical){.at_s = recv_s[rank], .bytes = INFINITY};
     }
-    for (size_t k = 0; k < pattern->n_messages; k++) {
-        if (!waits(serial, k) || serial->times[k].half_s < 0) {
-            serial->times[k].half_s = JOINED;
-            continue;
-        }
-        double first_s = serial->times[k].first_s, last_s = recv_s[pattern->dst[k]];
+    for (size_t i = 0; i < serial->n_waited; i++) {
+        const struct serial_block *block = &serial->waited[i];
+        uint32_t k = block->message;
+        double first_s = block->first_s, last_s = recv_s[pattern->dst[k]];
         struct latest *of = &latest[pattern->src[k]];
         of->begin_s = fmax(of->begin_s, first_s);
         of->end_s = fmax(of->end_s, last_s);
-        critical_take(&sends[pattern->src[k]], &(struct critical){.at_s = serial->times[k].half_s,
-                                                                  .bytes = DBL_MAX,
-                                                                  .message = (uint32_t)k,
-                                                                  .way = pattern->dst[k]});
+        critical_take(
+            &sends[pattern->src[k]],
+            &(struct critical){.at_s = block->half_s, .bytes = DBL_MAX, .message = k, .way = pattern->dst[k]});
     }
 }
 
@@ -573,14 +600,16 @@ static void find_shares(const struct serial *serial, const double *recv_s, const
     for (size_t rank = 0; rank < serial->traffic->n_ranks; rank++)
         for (size_t p = 0; p < POINTS; p++)
             latest[rank].share[p] = 1;
-    for (size_t k = 0; k < pattern->n_messages; k++) {
+    for (size_t i = 0; i < serial->n_waited; i++) {
+        const struct serial_block *block = &serial->waited[i];
+        uint32_t k = block->message;
         struct latest *of = &latest[pattern->src[k]];
         double last_s = recv_s[pattern->dst[k]];
-        if (serial->times[k].half_s < 0 || !(last_s > of->begin_s))
+        if (!(last_s > of->begin_s))
             continue;
         /* These are places on the scale from L, 0, to E, 1. */
-        double between_s = of->end_s - of->begin_s, half = (serial->times[k].half_s - of->begin_s) / between_s;
-        double first = (serial->times[k].first_s - of->begin_s) / between_s, last = (last_s - of->begin_s) / between_s;
+        double between_s = of->end_s - of->begin_s, half = (block->half_s - of->begin_s) / between_s;
+        double first = (block->first_s - of->begin_s) / between_s, last = (last_s - of->begin_s) / between_s;
         double at_end = serial->end_share[pattern->dst[k]];
         double early_rate = 0.5 / fmax(half - first, SHORTEST), late_rate = 0.5 / fmax(last - half, SHORTEST);
         for (size_t p = 0; p < POINTS; p++) {
@@ -619,7 +648,7 @@ void serial_delivery(struct serial *serial, const double *recv_s, struct critica
 {
     size_t n_ranks = serial->traffic->n_ranks;
     double points[POINTS], weights[POINTS];
-    size_order_release(&serial->by_receiver);
+    sort_waited(serial);
     struct latest *latest = xmalloc((n_ranks + 1) * sizeof *latest);
     gauss_points(points, weights);
     find_ends(serial, recv_s, latest, sends);
@@ -634,8 +663,7 @@ void serial_delivery(struct serial *serial, const double *recv_s, struct critica
 
 void serial_release(struct serial *serial)
 {
-    size_order_release(&serial->by_receiver);
-    free(serial->times);
+    free(serial->waited);
     free(serial->end_share);
     free(serial->blocks.key);
     free(serial->blocks.id);

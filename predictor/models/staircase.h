@@ -63,18 +63,12 @@ void staircase_receive_even(size_t class, struct bandwidth_steps *steps, struct 
 void staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
                              struct competitor *competitors, size_t n);
 
-/* Computes the latest delivery (T9) of each rank's outgoing messages of those levels: sends[n_ranks], all 0 without
- * any, from recv_s[n_ranks]; the way is the receiver's rank. Takes 12 bytes a message of those levels; O(M). */
-void staircase_delivery(const struct traffic *traffic, unsigned levels, const double *recv_s, struct critical *sends);
-
 /* Says what is predicted at a time: the levels that share a bandwidth, and whose bandwidth it is. */
 struct staircase_part {
     unsigned levels;
     enum group_by group_by;
 };
 
-/* Are the parts of T18: between nodes, within them. */
-enum { STAIRCASE_BETWEEN, STAIRCASE_WITHIN, STAIRCASE_PARTS };
 extern const struct staircase_part staircase_parts[STAIRCASE_PARTS];
 
 /* Returns M_i tau of a rank's messages of those levels, incoming, outgoing or the larger of both; in s. */
@@ -83,34 +77,36 @@ double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned 
 /* Says how a receiver serves the messages to it: as in T9, or as in serial. */
 enum service { SERVICE_EVEN, SERVICE_SERIAL };
 
-/* Adds T8 or T15 of every rank, for one level or those of a node together, to latency_s, bandwidth_s and contention_s
- * of the prediction. */
-void staircase_add(const struct traffic *traffic, const struct placement *placement, const struct staircase_part *part,
-                   enum service service, enum latency_side side, struct prediction *prediction);
+/* Adds T8 or T15 of every rank, for one part, STAIRCASE_BETWEEN or STAIRCASE_WITHIN, to latency_s, bandwidth_s and
+ * contention_s of the prediction. */
+void staircase_add(const struct model_input *input, size_t part, enum service service, struct prediction *prediction);
 
 /* Predicts T18, with that service within nodes. Arguments are as of model.predict. */
 void staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction);
 
-/* Says when a block is delivered if it is the first of its receiver's, and if half of the others come before it. */
-struct serial_times {
+/* Says of a block that its sender waits for when it is delivered if it is the first of its receiver's, and if half of
+ * the others come before it. */
+struct serial_block {
     double first_s, half_s;
+    uint32_t message; /* that stands for it */
 };
 
 struct serial {
-    const struct traffic *traffic; /* borrowed */
+    const struct traffic *traffic;        /* borrowed, as the next */
+    const struct size_order *by_receiver; /* of those levels */
     unsigned levels;
-    struct size_order by_receiver; /* used until the delivery */
-    struct serial_times *times;    /* [n_messages], of those that stand for a block */
-    double *end_share;             /* [n_ranks] share of the orders in which a block is the first, or the last, of
-                                    * several to a rank; 0 if there is one */
-    struct radix_run blocks;       /* blocks of the current receiver; key: bytes, id: the message that stands for it */
-    struct radix_run spare;        /* room to sort them, behind them */
-    uint32_t *block_of;            /* [n_ranks] block of a sender among them, plus one; 0: none, and between receivers
-                                    */
+    size_t n_waited;
+    struct serial_block *waited; /* [n_waited] receiver by receiver; by message from the delivery on */
+    double *end_share;           /* [n_ranks] share of the orders in which a block is the first, or the last, of several
+                                  * to a rank; 0 if there is one */
+    struct radix_run blocks;     /* blocks of the current receiver; key: bytes, id: the message that stands for it */
+    struct radix_run spare;      /* room to sort them, behind them */
+    uint32_t *block_of;          /* [n_ranks] block of a sender among them, plus one; 0: none, and between receivers */
 };
 
-/* Orders the messages of those levels. Takes 28 bytes a message. */
-void serial_init(struct serial *serial, const struct traffic *traffic, unsigned levels);
+/* Takes 24 bytes for each block that its sender waits for, and a bit a message. */
+void serial_init(struct serial *serial, const struct traffic *traffic, const struct size_order *by_receiver,
+                 unsigned levels);
 /* Takes one group, as staircase_receive_even or staircase_receive_mixed left its n competitors. */
 void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const struct competitor *competitors,
                     size_t n);

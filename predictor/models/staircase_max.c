@@ -26,8 +26,7 @@ static int staircase_max_predict(const struct model_input *input, struct predict
     int result = 0;
     prediction_init(&within, prediction->n_ranks);
     for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
-        staircase_add(input->traffic, input->placement, &staircase_parts[i], SERVICE_EVEN, input->options->latency,
-                      parts[i]);
+        staircase_add(input, i, SERVICE_EVEN, parts[i]);
         result = prediction_sum(parts[i], error);
     }
     if (result == 0)
@@ -39,4 +38,5 @@ static int staircase_max_predict(const struct model_input *input, struct predict
 const struct model staircase_max_model = {.name = "staircase-max",
                                           .summary = "staircase, the larger of its parts between nodes and within one",
                                           .latency_side = true,
+                                          .by_receiver = true,
                                           .predict = staircase_max_predict};

@@ -22,6 +22,25 @@ static void grow_to(void *array, size_t element_bytes, size_t capacity)
     array_reserve(array, &any, capacity, element_bytes);
 }
 
+static void widen(struct pattern *pattern)
+{
+    pattern->wide_bytes = xmalloc(pattern->capacity * sizeof *pattern->wide_bytes);
+    for (size_t i = 0; i < pattern->n_messages; i++)
+        pattern->wide_bytes[i] = pattern->narrow_bytes[i];
+    free(pattern->narrow_bytes);
+    pattern->narrow_bytes = NULL;
+}
+
+void pattern_set_bytes(struct pattern *pattern, size_t message, uint64_t bytes)
+{
+    if (bytes > UINT32_MAX && pattern->wide_bytes == NULL)
+        widen(pattern);
+    if (pattern->wide_bytes != NULL)
+        pattern->wide_bytes[message] = bytes;
+    else
+        pattern->narrow_bytes[message] = (uint32_t)bytes;
+}
+
 int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes)
 {
     if (pattern->n_messages == INT32_MAX) /* models number the ends of messages by 32 bits */
@@ -30,11 +49,14 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
         pattern->capacity = pattern->capacity > 0 ? 2 * pattern->capacity : 64;
         grow_to(&pattern->src, sizeof *pattern->src, pattern->capacity);
         grow_to(&pattern->dst, sizeof *pattern->dst, pattern->capacity);
-        grow_to(&pattern->bytes, sizeof *pattern->bytes, pattern->capacity);
+        if (pattern->wide_bytes != NULL)
+            grow_to(&pattern->wide_bytes, sizeof *pattern->wide_bytes, pattern->capacity);
+        else
+            grow_to(&pattern->narrow_bytes, sizeof *pattern->narrow_bytes, pattern->capacity);
     }
     pattern->src[pattern->n_messages] = src;
     pattern->dst[pattern->n_messages] = dst;
-    pattern->bytes[pattern->n_messages] = bytes;
+    pattern_set_bytes(pattern, pattern->n_messages, bytes);
     pattern->n_messages++;
     return 0;
 }
@@ -75,6 +97,7 @@ void pattern_release(struct pattern *pattern)
 {
     free(pattern->src);
     free(pattern->dst);
-    free(pattern->bytes);
+    free(pattern->narrow_bytes);
+    free(pattern->wide_bytes);
     *pattern = (struct pattern){0};
 }

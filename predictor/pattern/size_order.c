@@ -75,17 +75,19 @@ size_t size_order_largest(const struct size_order *order)
     return largest;
 }
 
-static void sort_groups(struct size_order *order)
+static void sort_groups(struct size_order *order, const struct pattern *pattern)
 {
-    size_t largest = size_order_largest(order);
-    struct radix_run spare = {.key = xmalloc((largest + 1) * sizeof *spare.key),
-                              .id = xmalloc((largest + 1) * sizeof *spare.id)};
+    size_t largest = size_order_largest(order) + 1;
+    struct radix_run run = {.key = xmalloc(2 * largest * sizeof *run.key)};
+    struct radix_run spare = {.key = run.key + largest, .id = xmalloc(largest * sizeof *spare.id)};
     for (size_t g = 0; g < order->n_groups; g++) {
-        size_t begin = order->first[g];
-        struct radix_run run = {order->bytes + begin, order->message + begin};
-        radix_sort(run, order->first[g + 1] - begin, spare);
+        size_t begin = order->first[g], n = order->first[g + 1] - begin;
+        run.id = order->message + begin;
+        for (size_t i = 0; i < n; i++)
+            run.key[i] = pattern_bytes(pattern, run.id[i]);
+        radix_sort(run, n, spare);
     }
-    free(spare.key);
+    free(run.key);
     free(spare.id);
 }
 
@@ -107,22 +109,19 @@ void size_order_init(struct size_order *order, const struct traffic *traffic, un
     for (size_t g = 0; g < n_groups; g++)
         order->first[g + 2] += order->first[g + 1];
     size_t n = order->first[n_groups + 1];
-    order->bytes = xmalloc((n + 1) * sizeof *order->bytes);
     order->message = xmalloc((n + 1) * sizeof *order->message);
     for (size_t i = 0; i < pattern->n_messages; i++) {
         if (!taken[traffic->class_of[i]])
             continue;
         size_t at = order->first[(group_of != NULL ? group_of[end[i]] : end[i]) + 1]++;
-        order->bytes[at] = pattern->bytes[i];
         order->message[at] = (uint32_t)i;
     }
-    sort_groups(order);
+    sort_groups(order, pattern);
 }
 
 void size_order_release(struct size_order *order)
 {
     free(order->first);
-    free(order->bytes);
     free(order->message);
     *order = (struct size_order){0};
 }

@@ -19,14 +19,13 @@ void radix_sort(struct radix_run run, size_t n, struct radix_run spare);
 
 struct size_order {
     size_t n_groups;
-    size_t *first;     /* [n_groups + 1] into the two below */
-    uint64_t *bytes;   /* ascending within a group */
-    uint32_t *message; /* number in the pattern; ascending among equal sizes */
+    size_t *first;     /* [n_groups + 1] into the next */
+    uint32_t *message; /* number in the pattern; by size within a group, then by number */
 };
 
 /* Orders the messages of those levels by their receiver (INCOMING) or sender (OUTGOING): group_of[rank] < n_groups of
- * that rank, or the rank itself where group_of is NULL (n_groups = n_ranks). Takes 12 bytes a message of those levels,
- * and as much again for the largest group while it is sorted; O(M). */
+ * that rank, or the rank itself where group_of is NULL (n_groups = n_ranks). Takes 4 bytes a message of those levels, and
+ * 24 for each of the largest group while it is sorted; O(M). */
 void size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
                      const uint32_t *group_of, size_t n_groups);
 /* Returns how many messages the largest group has. */

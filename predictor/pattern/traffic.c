@@ -27,7 +27,7 @@ static int classify(struct traffic *traffic, const struct placement *placement, 
         }
         if (protocols[level].n == 0 && machine_protocols(machine, level, &protocols[level], error) != 0)
             return -1;
-        size_t raw = raw_class(level, machine_protocol_of(&protocols[level], pattern->bytes[i]));
+        size_t raw = raw_class(level, machine_protocol_of(&protocols[level], pattern_bytes(pattern, i)));
         traffic->class_of[i] = (uint8_t)raw;
         used[raw] = true;
     }
@@ -57,8 +57,8 @@ static void sum_up(struct traffic *traffic, const uint8_t class_of_raw[LEVEL_COU
         size_t in = pattern->dst[i] * traffic->n_classes + class, out = pattern->src[i] * traffic->n_classes + class;
         traffic->messages[INCOMING][in]++;
         traffic->messages[OUTGOING][out]++;
-        traffic->bytes[INCOMING][in] += (double)pattern->bytes[i];
-        traffic->bytes[OUTGOING][out] += (double)pattern->bytes[i];
+        traffic->bytes[INCOMING][in] += (double)pattern_bytes(pattern, i);
+        traffic->bytes[OUTGOING][out] += (double)pattern_bytes(pattern, i);
     }
 }
 

@@ -1,8 +1,8 @@
 /* Takes the messages of a kind from its first round. Its ranks are numbered anew, so that it costs what its own
  * ranks and messages cost, however large the world is: groups of models hold competitors only, so nothing changes by
- * that. One thread reads the rounds, since a connection of SQLite serves one at a time. The models of a round share
- * nothing and run side by side where it has messages enough: a model is done with 100 messages in about the 50 us
- * that it takes to start and join a thread. */
+ * that. One thread reads the rounds, since a connection of SQLite serves one at a time. The models of a round change
+ * nothing that they share and run side by side where it has messages enough: a model is done with 100 messages in about
+ * the 50 us that it takes to start and join a thread. */
 #include "predictor/replay/model_runs.h"
 
 #include <inttypes.h>
@@ -36,6 +36,7 @@ struct models_run {
     const struct placement *placement;
     const struct machine *machine;
     struct machine_draws draws; /* none without --interval */
+    struct model_round round;   /* of the pattern, while models predict */
     struct prediction predictions[MAX_MODELS];
 };
 
@@ -66,7 +67,7 @@ static int predict_model(void *context, size_t m, struct error *error)
     const struct model_choice *model = &run->options->models[m];
     struct prediction *prediction = &run->predictions[m];
     prediction_init(prediction, run->placement->n_ranks);
-    if (model_choice_predict(model, run->pattern, run->placement, run->machine, &run->model, prediction, error) != 0)
+    if (model_round_predict(&run->round, model, prediction, error) != 0)
         return -1;
     return prediction_interval(&run->draws, model, run->pattern, run->placement, &run->model, prediction, error);
 }
@@ -74,7 +75,12 @@ static int predict_model(void *context, size_t m, struct error *error)
 static int models_run_predict(struct models_run *run, struct error *error)
 {
     size_t n_threads = run->pattern->n_messages >= MESSAGES_FOR_THREADS ? 0 : 1;
-    return side_by_side(run->options->n_models, n_threads, predict_model, run, error);
+    if (model_round_init(&run->round, run->pattern, run->placement, run->machine, &run->model, run->options->models,
+                         run->options->n_models, error) != 0)
+        return -1;
+    int result = side_by_side(run->options->n_models, n_threads, predict_model, run, error);
+    model_round_release(&run->round);
+    return result;
 }
 
 static void predictions_release(struct models_run *run)

@@ -40,7 +40,7 @@ struct network_traffic {
 static bool crosses(const struct network_traffic *traffic, size_t message)
 {
     const struct pattern *pattern = traffic->pattern;
-    return pattern->bytes[message] > 0 &&
+    return pattern_bytes(pattern, message) > 0 &&
            traffic->nodes.of[pattern->src[message]] != traffic->nodes.of[pattern->dst[message]];
 }
 
@@ -62,7 +62,7 @@ static void network_traffic_init(struct network_traffic *traffic, const struct p
     for (size_t k = 0; k < pattern->n_messages; k++)
         if (crosses(traffic, k)) {
             next[traffic->nodes.of[pattern->src[k]] + 1]++;
-            traffic->total_bytes += (double)pattern->bytes[k];
+            traffic->total_bytes += (double)pattern_bytes(pattern, k);
         }
     for (size_t node = 0; node < n_nodes; node++)
         next[node + 1] += next[node];
@@ -82,7 +82,7 @@ static void cube_load(const struct network_traffic *traffic, double *rank_bytes)
     double byte_hops = 0;
     for (size_t i = 0; i < n_messages; i++) {
         uint32_t message = traffic->order[i];
-        byte_hops += (double)pattern->bytes[message] *
+        byte_hops += (double)pattern_bytes(pattern, message) *
                      cube_hops(edge, nodes->of[pattern->src[message]], nodes->of[pattern->dst[message]]);
     }
     double hops = byte_hops / traffic->total_bytes;
@@ -110,7 +110,7 @@ static int add_loads(struct routed *routed, const struct network_traffic *traffi
             uint32_t message = traffic->order[i], dst = traffic->nodes.of[traffic->pattern->dst[message]];
             if (!(row[dst] > 0))
                 touched[n++] = dst;
-            row[dst] += (double)traffic->pattern->bytes[message];
+            row[dst] += (double)pattern_bytes(traffic->pattern, message);
         }
         for (size_t i = 0; i < n; i++) {
             long n_links = result == 0 ? links_route(&routed->links, src, touched[i], routed->error) : 0;

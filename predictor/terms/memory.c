@@ -67,13 +67,13 @@ static void memory_add_messages(const struct traffic *traffic, const struct memo
     double bytes_per_s[MAX_CLASSES];
     traffic_single_bandwidth(traffic, bytes_per_s);
     for (size_t k = 0; k < pattern->n_messages; k++) {
-        if (traffic->class_of[k] == NO_CLASS || pattern->bytes[k] == 0)
+        if (traffic->class_of[k] == NO_CLASS || pattern_bytes(pattern, k) == 0)
             continue;
-        double alone_s = (double)pattern->bytes[k] / bytes_per_s[traffic->class_of[k]], slowed_s = alone_s;
+        double alone_s = (double)pattern_bytes(pattern, k) / bytes_per_s[traffic->class_of[k]], slowed_s = alone_s;
         if (traffic_class_in(traffic, traffic->class_of[k], share->levels)) {
             double n = options->compute_cores;
             slowed_s /= memory_share_keeps(share, n);
-            count_arrival(memory, share, sockets->of[pattern->dst[k]], pattern->bytes[k], n, slowed_s);
+            count_arrival(memory, share, sockets->of[pattern->dst[k]], pattern_bytes(pattern, k), n, slowed_s);
         } else {
             memory->n_other++;
         }
@@ -107,7 +107,7 @@ static void spread(const struct grouping *sockets, double *values, double *room,
 static bool between_nodes(const struct traffic *traffic)
 {
     for (size_t k = 0; k < traffic->pattern->n_messages; k++)
-        if (traffic->class_of[k] != NO_CLASS && traffic->pattern->bytes[k] > 0 &&
+        if (traffic->class_of[k] != NO_CLASS && pattern_bytes(traffic->pattern, k) > 0 &&
             traffic_class_in(traffic, traffic->class_of[k], LEVEL_BIT(LEVEL_INTER_NODE)))
             return true;
     return false;

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/models/staircase.h"
+#include "predictor/pattern/size_order.h"
 #include "predictor/pattern/traffic.h"
 #include "predictor/terms/topology.h"
+#include "share/base/memory.h"
 
 const struct model *const model_table[] = {&postal_model,    &max_rate_model,      &node_aware_model,
                                            &staircase_model, &staircase_max_model, &serial_model,
@@ -83,30 +86,63 @@ int model_choose(const char *name, struct model_choice *choice)
     return 0;
 }
 
-int model_predict(const struct model *model, const struct pattern *pattern, const struct placement *placement,
-                  const struct machine *machine, const struct model_options *options, struct prediction *prediction,
-                  struct error *error)
+int model_round_init(struct model_round *round, const struct pattern *pattern, const struct placement *placement,
+                     const struct machine *machine, const struct model_options *options,
+                     const struct model_choice *models, size_t n_models, struct error *error)
 {
-    struct traffic traffic;
-    if (traffic_init(&traffic, pattern, placement, machine, error) != 0)
+    *round = (struct model_round){.traffic = xcalloc(1, sizeof *round->traffic)};
+    if (traffic_init(round->traffic, pattern, placement, machine, error) != 0) {
+        free(round->traffic);
         return -1;
-    const struct model_input input = {&traffic, placement, machine, options};
+    }
+    bool ordered = false;
+    for (size_t m = 0; m < n_models; m++)
+        ordered = ordered || models[m].model->by_receiver;
+    if (ordered) {
+        round->by_receiver = xcalloc(STAIRCASE_PARTS, sizeof *round->by_receiver);
+        for (size_t i = 0; i < STAIRCASE_PARTS; i++)
+            size_order_init(&round->by_receiver[i], round->traffic, staircase_parts[i].levels, INCOMING, NULL,
+                            placement->n_ranks);
+    }
+    round->input = (struct model_input){round->traffic, round->by_receiver, placement, machine, options};
+    return 0;
+}
+
+void model_round_release(struct model_round *round)
+{
+    for (size_t i = 0; round->by_receiver != NULL && i < STAIRCASE_PARTS; i++)
+        size_order_release(&round->by_receiver[i]);
+    if (round->traffic != NULL)
+        traffic_release(round->traffic);
+    free(round->by_receiver);
+    free(round->traffic);
+    *round = (struct model_round){0};
+}
+
+int model_round_predict(const struct model_round *round, const struct model_choice *choice,
+                        struct prediction *prediction, struct error *error)
+{
+    const struct model_input *input = &round->input;
     prediction_clear(prediction);
-    int result = model->predict(&input, prediction, error);
-    traffic_release(&traffic);
-    return result == 0 ? prediction_sum(prediction, error) : -1;
+    if (choice->model->predict(input, prediction, error) != 0 || prediction_sum(prediction, error) != 0)
+        return -1;
+    for (size_t i = 0; i < choice->n_terms; i++)
+        if (choice->terms[i]->add(round->traffic->pattern, input->placement, input->machine, input->options, prediction,
+                                  error) != 0)
+            return -1;
+    return choice->n_terms > 0 ? prediction_sum(prediction, error) : 0;
 }
 
 int model_choice_predict(const struct model_choice *choice, const struct pattern *pattern,
                          const struct placement *placement, const struct machine *machine,
                          const struct model_options *options, struct prediction *prediction, struct error *error)
 {
-    if (model_predict(choice->model, pattern, placement, machine, options, prediction, error) != 0)
+    struct model_round round;
+    if (model_round_init(&round, pattern, placement, machine, options, choice, 1, error) != 0)
         return -1;
-    for (size_t i = 0; i < choice->n_terms; i++)
-        if (choice->terms[i]->add(pattern, placement, machine, options, prediction, error) != 0)
-            return -1;
-    return choice->n_terms > 0 ? prediction_sum(prediction, error) : 0;
+    int result = model_round_predict(&round, choice, prediction, error);
+    model_round_release(&round);
+    return result;
 }
 
 /* Appends a word; the longest options that there are take 120 of 160 bytes. */

@@ -69,11 +69,11 @@ static char *make_side(const struct pattern *pattern, const uint32_t *own, const
     for (size_t i = 0; i < pattern->n_messages; i++) {
         if (own[i] != rank)
             continue;
-        if (pattern->bytes[i] > INT_MAX || n_messages == INT_MAX)
-            app_fail("message %zu has %llu bytes; expected at most %d", i + 1, (unsigned long long)pattern->bytes[i],
-                     INT_MAX);
+        if (pattern_bytes(pattern, i) > INT_MAX || n_messages == INT_MAX)
+            app_fail("message %zu has %llu bytes; expected at most %d", i + 1,
+                     (unsigned long long)pattern_bytes(pattern, i), INT_MAX);
         n_messages++;
-        bytes += pattern->bytes[i];
+        bytes += pattern_bytes(pattern, i);
     }
     many_pair_init(side, n_messages);
     char *buffer = app_allocate(bytes, 1);
@@ -83,8 +83,8 @@ static char *make_side(const struct pattern *pattern, const uint32_t *own, const
     for (size_t i = 0; i < pattern->n_messages; i++) {
         if (own[i] != rank)
             continue;
-        *message++ = (struct many_pair_message){(int)peer[i], (int)pattern->bytes[i], at};
-        at += pattern->bytes[i];
+        *message++ = (struct many_pair_message){(int)peer[i], (int)pattern_bytes(pattern, i), at};
+        at += pattern_bytes(pattern, i);
     }
     return buffer;
 }

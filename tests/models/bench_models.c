@@ -137,7 +137,8 @@ static int write_large(const char *prefix, size_t n_ranks)
         return 1;
     fputs("src,dst,bytes\n", messages);
     for (size_t i = 0; i < c.pattern.n_messages; i++)
-        fprintf(messages, "%u,%u,%llu\n", c.pattern.src[i], c.pattern.dst[i], (unsigned long long)c.pattern.bytes[i]);
+        fprintf(messages, "%u,%u,%llu\n", c.pattern.src[i], c.pattern.dst[i],
+                (unsigned long long)pattern_bytes(&c.pattern, i));
     fputs("rank,node,socket\n", places);
     for (size_t rank = 0; rank < c.placement.n_ranks; rank++)
         fprintf(places, "%zu,%u,%u\n", rank, c.placement.node[rank], c.placement.socket[rank]);

@@ -31,13 +31,13 @@ static void shuffle(struct pattern *pattern, struct chance *chance)
 {
     for (size_t i = pattern->n_messages; i > 1; i--) {
         size_t j = chance_below(chance, i);
-        struct case_message swap = {pattern->src[i - 1], pattern->dst[i - 1], pattern->bytes[i - 1]};
+        struct case_message swap = {pattern->src[i - 1], pattern->dst[i - 1], pattern_bytes(pattern, i - 1)};
         pattern->src[i - 1] = pattern->src[j];
         pattern->dst[i - 1] = pattern->dst[j];
-        pattern->bytes[i - 1] = pattern->bytes[j];
+        pattern_set_bytes(pattern, i - 1, pattern_bytes(pattern, j));
         pattern->src[j] = swap.src;
         pattern->dst[j] = swap.dst;
-        pattern->bytes[j] = swap.bytes;
+        pattern_set_bytes(pattern, j, swap.bytes);
     }
 }
 

@@ -53,11 +53,11 @@ static void flow_window_by_hand(void **state)
     assert_times(&c, "flow-window", LATENCY_IN, (const double[]){(907.84 + 9 * (1000 - grows * 1000)) / 10, 1000});
     assert_split(&c, "flow-window", (const double[]){(907.84 + 9 * (1000 - grows * 1000)) / 10, 1000},
                  (const double[]){0, 0});
-    c.pattern.bytes[0] = 10000000;
+    pattern_set_bytes(&c.pattern, 0, 10000000);
     const double third_us = 10000 - (4194.304 - 92.16 - 2 * grows * 10000);
     assert_times(&c, "flow-window", LATENCY_IN,
                  (const double[]){(9907.84 + 2 * (10000 - grows * 10000) + third_us + 6 * 10000) / 10, 10000});
-    c.pattern.bytes[0] = 92160;
+    pattern_set_bytes(&c.pattern, 0, 92160);
     assert_times(&c, "flow-window", LATENCY_IN, (const double[]){9 * (92.16 - grows * 92.16) / 10, 92.16});
     case_release(&c);
 }

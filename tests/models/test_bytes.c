@@ -76,9 +76,9 @@ static double bytes_to(const struct traffic *traffic, unsigned levels, uint32_t 
     for (size_t k = 0; k < pattern->n_messages; k++) {
         if (!in_part(traffic, k, levels) || pattern->src[k] != src || pattern->dst[k] != dst)
             continue;
-        all += (double)pattern->bytes[k];
+        all += (double)pattern_bytes(pattern, k);
         if (!traffic_at_once(traffic, k))
-            waited += (double)pattern->bytes[k];
+            waited += (double)pattern_bytes(pattern, k);
     }
     return !late || waited > 0 ? all : 0;
 }
@@ -90,10 +90,10 @@ static double bytes_beside(const struct traffic *traffic, uint32_t src, double b
     double largest = 0, sum = 0;
     for (size_t k = 0; k < pattern->n_messages; k++)
         if (in_part(traffic, k, levels_of[0]) && pattern->src[k] == src)
-            largest = fmax(largest, (double)pattern->bytes[k] - buffer);
+            largest = fmax(largest, (double)pattern_bytes(pattern, k) - buffer);
     for (size_t k = 0; k < pattern->n_messages; k++)
         if (in_part(traffic, k, levels_of[0]) && pattern->src[k] == src)
-            sum += fmin((double)pattern->bytes[k], largest);
+            sum += fmin((double)pattern_bytes(pattern, k), largest);
     return sum;
 }
 

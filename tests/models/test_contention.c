@@ -289,9 +289,9 @@ static void loads_against_pairs(void **state)
             for (size_t k = 0; k < c.pattern.n_messages; k++) {
                 uint32_t src = c.pattern.src[k], dst = c.pattern.dst[k];
                 long n = topology_route(&torus, c.placement.node[src], c.placement.node[dst], links);
-                for (long l = 0; l < n && c.pattern.bytes[k] > 0; l++)
+                for (long l = 0; l < n && pattern_bytes(&c.pattern, k) > 0; l++)
                     if (pass == 0)
-                        load[links[l]] += (double)c.pattern.bytes[k];
+                        load[links[l]] += (double)pattern_bytes(&c.pattern, k);
                     else {
                         expected[src] = fmax(expected[src], load[links[l]]);
                         expected[dst] = fmax(expected[dst], load[links[l]]);

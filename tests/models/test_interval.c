@@ -104,7 +104,7 @@ static void times_get_the_interval(void **state)
     c.machine.parameters[0].value = 0; /* no latency: the bandwidth alone */
     c.machine.parameters[0].ci_low = c.machine.parameters[0].ci_high = NAN;
     c.pattern.n_messages = 1;
-    c.pattern.bytes[0] = 900000; /* 450 us: 428.6 to 500 */
+    pattern_set_bytes(&c.pattern, 0, 900000); /* 450 us: 428.6 to 500 */
     p = predict_interval(&c, "staircase");
     assert_close(p.time_s[1], 450e-6, 1e-12);
     assert_close(p.low_s[1], 900000 / 2.1e9, 0.02);

@@ -159,7 +159,7 @@ static struct model_case rename_all(const struct model_case *c, const uint32_t *
         renamed.placement.socket[name[rank]] = 5 + c->placement.socket[rank];
     }
     for (size_t m = c->pattern.n_messages; m-- > 0;)
-        case_add(&renamed, name[c->pattern.src[m]], name[c->pattern.dst[m]], c->pattern.bytes[m]);
+        case_add(&renamed, name[c->pattern.src[m]], name[c->pattern.dst[m]], pattern_bytes(&c->pattern, m));
     for (size_t k = 0; k < c->machine.n_parameters; k++)
         machine_append(&renamed.machine, &c->machine.parameters[k]);
     return renamed;
@@ -294,7 +294,7 @@ static void times_scale_with_sizes(void **state)
         for (size_t m = 0; m < N_MODELS; m++)
             before[m] = case_predict(&c, models[m], LATENCY_IN);
         for (size_t m = 0; m < c.pattern.n_messages; m++)
-            c.pattern.bytes[m] *= k;
+            pattern_set_bytes(&c.pattern, m, k * pattern_bytes(&c.pattern, m));
         for (size_t r = 0; r < c.machine.n_parameters; r++)
             if (strcmp(c.machine.parameters[r].quantity, "threshold") == 0)
                 c.machine.parameters[r].value *= (double)k;
@@ -323,7 +323,8 @@ static void results_are_plausible(void **state)
         case_random(&c, &chance, i % 2 == 1);
         with_terms(&c);
         if (i % 5 == 0)
-            memset(c.pattern.bytes, 0, c.pattern.n_messages * sizeof *c.pattern.bytes);
+            for (size_t m = 0; m < c.pattern.n_messages; m++)
+                pattern_set_bytes(&c.pattern, m, 0);
         for (size_t m = 0; m < c.pattern.n_messages; m++)
             if (c.pattern.src[m] != c.pattern.dst[m])
                 busy[c.pattern.src[m]] = busy[c.pattern.dst[m]] = true;
@@ -368,6 +369,63 @@ static void alone_is_without_contention(void **state)
     }
 }
 
+/* Predicts all models of a case, prepared once for all of them or for each anew. */
+static void predict_all(const struct model_case *c, bool together, struct prediction *predictions)
+{
+    const struct model_options options = {.latency = LATENCY_IN};
+    struct model_choice choices[MAX_MODELS] = {0};
+    struct model_round round = {0};
+    struct error error = {.text = ""};
+    size_t n = 0;
+    for (; model_table[n] != NULL; n++) {
+        assert_int_equal(model_choose(model_table[n]->name, &choices[n]), 0);
+        prediction_init(&predictions[n], c->placement.n_ranks);
+    }
+    if (together &&
+        model_round_init(&round, &c->pattern, &c->placement, &c->machine, &options, choices, n, &error) != 0)
+        fail_msg("%s", error.text);
+    for (size_t m = n; m-- > 0;)
+        if ((together ? model_round_predict(&round, &choices[m], &predictions[m], &error)
+                      : model_choice_predict(&choices[m], &c->pattern, &c->placement, &c->machine, &options,
+                                             &predictions[m], &error)) != 0)
+            fail_msg("%s: %s", choices[m].name, error.text);
+    model_round_release(&round);
+}
+
+/* Models that share what was prepared of a round, and sizes held in 64 bits instead of 32, change no digit. */
+static void storage_changes_nothing(void **state)
+{
+    (void)state;
+    struct chance chance = {.state = 12};
+    for (int i = 0; i < CASES; i++) {
+        struct model_case c;
+        struct prediction predictions[3][MAX_MODELS] = {0};
+        case_random(&c, &chance, i % 2 == 1);
+        if (c.pattern.n_messages == 0) {
+            case_release(&c);
+            continue;
+        }
+        assert_null(c.pattern.wide_bytes);
+        predict_all(&c, false, predictions[0]);
+        predict_all(&c, true, predictions[1]);
+        uint64_t bytes = pattern_bytes(&c.pattern, 0);
+        pattern_set_bytes(&c.pattern, 0, UINT64_C(1) << 32);
+        assert_true(c.pattern.wide_bytes != NULL && pattern_bytes(&c.pattern, 0) == UINT64_C(1) << 32);
+        pattern_set_bytes(&c.pattern, 0, bytes);
+        predict_all(&c, true, predictions[2]);
+        for (size_t m = 0; model_table[m] != NULL; m++)
+            for (size_t way = 0; way < 3; way++) {
+                assert_memory_equal(predictions[way][m].time_s, predictions[0][m].time_s,
+                                    c.placement.n_ranks * sizeof(double));
+                assert_int_equal(predictions[way][m].extrapolated, predictions[0][m].extrapolated);
+            }
+        for (size_t m = 0; model_table[m] != NULL; m++)
+            for (size_t way = 0; way < 3; way++)
+                prediction_release(&predictions[way][m]);
+        case_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +438,7 @@ int main(void)
         cmocka_unit_test(times_scale_with_sizes),
         cmocka_unit_test(results_are_plausible),
         cmocka_unit_test(alone_is_without_contention),
+        cmocka_unit_test(storage_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -370,8 +370,9 @@ static void missing_level_is_named(void **state)
         struct prediction prediction;
         struct model_options options = {.latency = LATENCY_IN};
         prediction_init(&prediction, 2);
-        assert_int_equal(
-            model_predict(model_table[m], &c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
+        assert_int_equal(model_choice_predict(&(struct model_choice){.model = model_table[m]}, &c.pattern, &c.placement,
+                                              &c.machine, &options, &prediction, &error),
+                         -1);
         assert_string_equal(error.text,
                             "machine 'epyc-rome' has no values for level inter_node, which the messages need: "
                             "calibrate it, or take another machine");
@@ -403,7 +404,7 @@ static void one_process_and_injection(void **state)
             assert_int_equal(prediction.extrapolated > 0, eager && m > 1); /* those two look no table up beyond */
             prediction_release(&prediction);
             for (uint32_t k = 0; k < 16; k++)
-                c.pattern.bytes[k] = 4000;
+                pattern_set_bytes(&c.pattern, k, 4000);
         }
         for (uint32_t rank = 0; rank < 32; rank++)
             c.placement.node[rank] = 0;

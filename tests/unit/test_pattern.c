@@ -62,7 +62,8 @@ static void pattern_with_other_columns(void **state)
     if (pattern_read_csv(scratch_text("recv_s,dst,src,bytes\n0.5,1,0,10\n-1e-6,0,1,0\nx,1,1,5\n"), 2, &pattern, &error))
         fail_msg("%s", error.text);
     assert_int_equal(pattern.n_messages, 3);
-    assert_true(pattern.src[1] == 1 && pattern.dst[1] == 0 && pattern.bytes[0] == 10 && pattern.bytes[1] == 0);
+    assert_true(pattern.src[1] == 1 && pattern.dst[1] == 0 && pattern_bytes(&pattern, 0) == 10 &&
+                pattern_bytes(&pattern, 1) == 0);
     pattern_release(&pattern);
 
     char *text = malloc(8u << 10);
@@ -75,7 +76,25 @@ static void pattern_with_other_columns(void **state)
     free(text);
     assert_int_equal(pattern.n_messages, 200);
     for (size_t i = 0; i < 200; i++)
-        assert_true(pattern.bytes[i] == i);
+        assert_true(pattern_bytes(&pattern, i) == i);
+    pattern_release(&pattern);
+}
+
+/* Sizes take 32 bits each until one needs more. */
+static void large_messages(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {7, UINT32_MAX, UINT64_C(1) << 32, 9, UINT64_MAX};
+    struct pattern pattern = {0};
+    for (size_t n = 0; n < 5; n++) {
+        for (size_t repeats = 0; repeats < 100; repeats++)
+            assert_int_equal(pattern_append(&pattern, 0, 1, sizes[n]), 0);
+        assert_true((pattern.wide_bytes != NULL) == (n >= 2) && (pattern.narrow_bytes == NULL) == (n >= 2));
+    }
+    for (size_t i = 0; i < pattern.n_messages; i++)
+        assert_true(pattern_bytes(&pattern, i) == sizes[i / 100]);
+    pattern_set_bytes(&pattern, 499, 3);
+    assert_true(pattern_bytes(&pattern, 499) == 3);
     pattern_release(&pattern);
 }
 
@@ -118,6 +137,7 @@ int main(void)
         cmocka_unit_test_teardown(placement_in_any_order, scratch_remove),
         cmocka_unit_test_teardown(caches_of_a_placement, scratch_remove),
         cmocka_unit_test_teardown(pattern_with_other_columns, scratch_remove),
+        cmocka_unit_test(large_messages),
         cmocka_unit_test_teardown(refusals, scratch_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
