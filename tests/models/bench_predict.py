@@ -2,9 +2,13 @@
 all models and with each, then a trace with the same messages as one round; `report` of that trace, and of one with as many
 messages in many rounds. Aim: 2 s and 400 MB from CSV. Papers are named as in share/doc/MODELS.md.
 
-usage: bench_predict.py MPISTAIR BENCH_MODELS SCHEMA.sql
+With numbers of ranks: patterns like it of so many ranks, all models, how time and memory grow, and whether that is within the
+budget of 1,048,576 ranks, 2 minutes on two cores and 12 GB, in proportion to the messages. 1048576 by hand: 9 GB of disk, minutes.
+
+usage: bench_predict.py MPISTAIR BENCH_MODELS SCHEMA.sql [RANKS ...]
 """
 import csv
+import math
 import os
 import sqlite3
 import subprocess
@@ -13,6 +17,8 @@ import tempfile
 import time
 
 MPISTAIR, BENCH_MODELS, SCHEMA = sys.argv[1:4]
+SCALES = [int(argument) for argument in sys.argv[4:]]
+BUDGET_MESSAGES, BUDGET_S, BUDGET_BYTES = 1048576 * 335, 2 * 120, 12e9
 MODELS = ["all", "postal", "max-rate", "node-aware", "staircase", "flow"]
 RANKS_A_NODE, RANKS_A_SOCKET = 128, 64
 
@@ -27,6 +33,7 @@ def run(title, *command, memory=True):
     peak = f", peak {usage.ru_maxrss / 1024:.0f} MiB" if memory else ""
     print(f"{title:44s} {time.perf_counter() - begin:6.2f} s, {usage.ru_utime + usage.ru_stime:6.2f} s of processors{peak}",
           flush=True)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def form_of(src, dst):
@@ -79,7 +86,28 @@ def make_trace(path, ranks, rounds):
     database.close()
 
 
+def scales(folder):
+    first, over = None, False
+    for ranks in SCALES:
+        prefix = os.path.join(folder, "scale")
+        subprocess.run([BENCH_MODELS, prefix, str(ranks)], check=True)
+        messages = ranks * 335
+        seconds, peak = run(f"predict --pattern, all, {ranks} ranks", "predict", "--pattern", prefix + ".P.csv", "--placement",
+                            prefix + ".L.csv", "--machine", "summit", "--format", "csv", "-o", os.path.join(folder, "out"))
+        grown = "" if first is None else f", exponent {math.log(seconds / first[1]) / math.log(ranks / first[0]):.2f}"
+        first = first or (ranks, seconds)
+        budget_s, budget_bytes = (budget * messages / BUDGET_MESSAGES for budget in (BUDGET_S, BUDGET_BYTES))
+        over = over or seconds > budget_s or peak > budget_bytes
+        print(f"    {seconds / messages * 1e9:.0f} ns and {peak / messages:.1f} bytes a message, of {budget_s / messages * 1e9:.0f} and "
+              f"{budget_bytes / messages:.1f}{grown}", flush=True)
+    if over:
+        sys.exit("more than the budget")
+
+
 with tempfile.TemporaryDirectory(prefix="mpistair-bench-") as folder:
+    if SCALES:
+        scales(folder)
+        sys.exit()
     large, out = os.path.join(folder, "large"), os.path.join(folder, "out")
     subprocess.run([BENCH_MODELS, large], check=True)
     pattern = large + ".P.csv"
