@@ -544,8 +544,8 @@ void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const 
         find_times(serial, steps, competitors, n, &competitors[i]);
 }
 
-/* Puts the blocks into the order of their messages, each where it belongs: that is how many messages before it stand for
- * one, which counts of bits tell. A block that is moved meets the one whose place that is. */
+/* Puts the blocks into the order of their messages, each where it belongs: that is how many messages before it stand
+ * for one, which counts of bits tell. A block that is moved meets the one whose place that is. */
 static void sort_waited(struct serial *serial)
 {
     size_t n_words = serial->traffic->pattern->n_messages / 64 + 1;

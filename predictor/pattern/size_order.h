@@ -24,8 +24,8 @@ struct size_order {
 };
 
 /* Orders the messages of those levels by their receiver (INCOMING) or sender (OUTGOING): group_of[rank] < n_groups of
- * that rank, or the rank itself where group_of is NULL (n_groups = n_ranks). Takes 4 bytes a message of those levels, and
- * 24 for each of the largest group while it is sorted; O(M). */
+ * that rank, or the rank itself where group_of is NULL (n_groups = n_ranks). Takes 4 bytes a message of those levels,
+ * and 24 for each of the largest group while it is sorted; O(M). */
 void size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
                      const uint32_t *group_of, size_t n_groups);
 /* Returns how many messages the largest group has. */
