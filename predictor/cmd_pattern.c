@@ -359,7 +359,7 @@ static int write_pattern(const char *name, const struct pattern *pattern, const 
     fputs("src,dst,bytes\n", messages.stream);
     for (size_t i = 0; i < pattern->n_messages; i++)
         fprintf(messages.stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 "\n", pattern->src[i], pattern->dst[i],
-                pattern->bytes[i]);
+                pattern_bytes(pattern, i));
     placement_write_csv(places.stream, placement);
     return output_file_end(&places, output_file_end(&messages, 0, error), error);
 }
