@@ -417,7 +417,7 @@ def wrapper(kinds, function, declared, is_summed=False):
         make = ARGUMENT_STRUCTS[family]
         lines.append(f"    const struct {make.__name__} arguments = {{{make(function)}}};")
         begin_picks = ["&arguments"]
-    begin_list = ["&call"] + begin_picks
+    begin_list = ["&call"] + begin_picks + (["words[0]"] if family == "pcontrol" else [])
     end_list = ["&call", *([f"FN_{name}"] if is_summed else []), "result"] + [pick(function, role) for role in (end or "").split()]
     read = set(re.findall(r"\w+", " ".join(begin_list + end_list + lines)))
     problem = disagreement(kinds, function, declared, read.__contains__)

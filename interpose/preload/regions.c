@@ -14,13 +14,17 @@
 
 enum { EARLY_DEPTH = 16, EARLY_BYTES = 128 };
 
+/* Of ids that are given before the backend gives its own, which count up from 1. */
+#define EARLY_ID (UINT64_C(1) << 63)
+
 static struct {
     pthread_t thread;
     unsigned depth; /* beyond EARLY_DEPTH regions are only counted */
     struct {
         unsigned way;
         bool is_set;
-        uint64_t id; /* 0: none */
+        uint64_t id;     /* 0: none */
+        uint64_t new_id; /* the backend's, once it has one */
         char name[EARLY_BYTES];
     } regions[EARLY_DEPTH];
 } early;
@@ -80,13 +84,12 @@ static void early_mark(const char *name, unsigned way)
     (void)name, (void)way;
 }
 
-/* The ids of a backend count up from 1. */
 static uint64_t early_start(const char *name, unsigned way)
 {
     if (!is_early_thread())
         return 0;
-    early_enter(name, way, false, ++early_ids);
-    return early_ids;
+    early_enter(name, way, false, EARLY_ID | ++early_ids);
+    return EARLY_ID | early_ids;
 }
 
 static void early_stop(uint64_t id)
@@ -114,11 +117,29 @@ void regions_begin(const struct mpistair_region_calls *calls)
         if (early.regions[i].is_set)
             calls->set(early.regions[i].name, early.regions[i].way);
         else if (early.regions[i].id != 0)
-            calls->start(early.regions[i].name, early.regions[i].way);
+            early.regions[i].new_id = calls->start(early.regions[i].name, early.regions[i].way);
         else
             calls->begin(early.regions[i].name, early.regions[i].way);
     }
     atomic_store_explicit(&calls_now, calls, memory_order_release);
+}
+
+uint64_t regions_start(const char *name, unsigned way)
+{
+    return regions_now()->start(name, way);
+}
+
+void regions_stop(uint64_t id)
+{
+    const struct mpistair_region_calls *calls = regions_now();
+    if (calls != &early_calls && (id & EARLY_ID))
+        for (unsigned i = 0; i < EARLY_DEPTH; i++)
+            if (early.regions[i].id == id) {
+                early.regions[i].id = 0;
+                id = early.regions[i].new_id;
+                break;
+            }
+    calls->stop(id);
 }
 
 #define EXPORTED __attribute__((visibility("default")))

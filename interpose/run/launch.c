@@ -154,8 +154,23 @@ static int set_sanitizer(void)
     return result;
 }
 
+/* Variables by which programs find the tool that is told of their regions (preload/region_ways.c). */
+static const char *const region_variables[] = {"NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "KOKKOS_TOOLS_LIBS"};
+
+/* Makes ours that tool, unless the user has another one, or sets a variable to nothing. */
+static int set_regions(const char *own)
+{
+    for (size_t i = 0; i < sizeof region_variables / sizeof region_variables[0]; i++)
+        if (setenv(region_variables[i], own, 0) != 0)
+            return -1;
+    return 0;
+}
+
 static bool is_handed_on(const char *variable)
 {
+    for (size_t i = 0; i < sizeof region_variables / sizeof region_variables[0]; i++)
+        if (strncmp(variable, region_variables[i], strlen(region_variables[i])) == 0)
+            return true;
     return strncmp(variable, "LD_PRELOAD=", 11) == 0 || strncmp(variable, "MPISTAIR_", 9) == 0 ||
            strncmp(variable, ASAN_VARIABLE "=", sizeof ASAN_VARIABLE) == 0;
 }
@@ -247,7 +262,7 @@ _Noreturn static void become_job(const struct launch *job, const sigset_t *mask,
     char **command = job->command;
     bool is_set = setenv("MPISTAIR_SPOOL", job->spool, 1) == 0 && set_key() == 0 &&
                   setenv("MPISTAIR_OUTPUT", job->output, 1) == 0 && set_ingest() == 0 &&
-                  set_preload(job->preload) == 0 && set_sanitizer() == 0;
+                  set_preload(job->preload) == 0 && set_regions(job->preload) == 0 && set_sanitizer() == 0;
     if (is_set && is_openmpi_launcher(command[0])) {
         if (has_option(command, "-x") && getenv(LIST) == NULL)
             command = with_options(command);

@@ -589,10 +589,11 @@ void session_finalize_begin(struct recorded_call *call)
 
 enum { LEVEL_FLUSH = 2 };
 
-void pcontrol_begin(struct recorded_call *call, int level)
+void pcontrol_begin(struct recorded_call *call, int level, const void *word)
 {
+    if (region_pcontrol(level, word))
+        return;
     window_mark(call, level);
-    region_pcontrol(level);
     if (level == LEVEL_FLUSH)
         spool_lane_flush(call->thread->lane);
 }

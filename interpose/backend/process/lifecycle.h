@@ -41,7 +41,7 @@ void session_finalize_begin(struct recorded_call *call);
  * SPOOL_OFF: ranks may switch at different times, and what one of them does then must not shift the matching of what
  * the others do. Other calls are added to the totals. On and off hold for all threads of the process; a recording
  * window (window.h) may switch recording off besides. */
-void pcontrol_begin(struct recorded_call *call, int level);
+void pcontrol_begin(struct recorded_call *call, int level, const void *word);
 
 /* mpistair_backend.start, see bind.h. */
 int lifecycle_start(const struct mpistair_host *host);

@@ -129,6 +129,7 @@ int process_spool_open(struct run *run, int thread_level, MPI_Group world)
     if (!recorder.sums)
         stack_open(run->rank);
     window_open(run->rank, thread);
+    region_open(run->rank);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "interpose/backend/call/call.h"
 #include "share/base/hash.h"
+#include "share/base/settings.h"
 
 enum { REGION_DEPTH = 64, KNOWN_REGIONS = 128, REGION_SLOTS = 2 * SPOOL_REGIONS };
 
@@ -295,16 +296,6 @@ static int is_called(const struct region_frame *frame, const char *name)
     return !own || strncmp(own, name, SPOOL_REGION_NAME_BYTES) == 0; /* of SPOOL_OTHER the name is not known */
 }
 
-/* Finds the region that an end with this name means: the innermost of that name. Returns its place; -1: there is none.
- */
-static __attribute__((cold, noinline)) int find_named(const struct region_stack *stack, const char *name)
-{
-    for (uint32_t i = stack->depth; i-- > 0;)
-        if (is_called(&stack->frames[i], name))
-            return (int)i;
-    return -1;
-}
-
 static void region_begin(const char *name, unsigned way)
 {
     struct recorder_thread *thread = thread_of_region();
@@ -312,24 +303,67 @@ static void region_begin(const char *name, unsigned way)
         enter(thread, name, way);
 }
 
+/* Leaves a region with others within it, which go on within the one around it. */
+static void leave_around(struct region_stack *stack, uint32_t at)
+{
+    struct region_frame *frame = &stack->frames[at], *inner = frame + 1;
+    uint64_t now = now_ticks(), since = frame->since_ticks;
+    frame->record->inner_ticks += now - inner->since_ticks;
+    inner->since_ticks = now;
+    __atomic_store_n(&frame->record->end_ticks, now, __ATOMIC_RELEASE);
+    if (at > 0)
+        frame[-1].record->inner_ticks += now - since;
+    if (frame->record == &frame->own)
+        region_sum(frame->record);
+    for (uint32_t i = at; i + 1 < stack->depth; i++) {
+        int is_own = stack->frames[i + 1].record == &stack->frames[i + 1].own;
+        stack->frames[i] = stack->frames[i + 1];
+        if (is_own)
+            stack->frames[i].record = &stack->frames[i].own;
+    }
+    stack->depth--;
+}
+
+/* Finds the region that an end means which is not simply that of the innermost: that of its name, else one that was
+ * begun and neither set nor started. Returns its place; -1: there is none. */
+static __attribute__((cold, noinline)) int find_meant(const struct region_stack *stack, const char *name)
+{
+    for (uint32_t i = stack->depth; i-- > 0;)
+        if (name ? is_called(&stack->frames[i], name) : !stack->frames[i].is_set && stack->frames[i].id == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Ends a region that is not the innermost, or not as simply. Those within it that were started go on. */
+static __attribute__((cold, noinline)) void end_rarely(struct recorder_thread *thread, const char *name)
+{
+    struct region_stack *stack = thread->regions;
+    int found = find_meant(stack, name), has_started = 0;
+    if (found < 0) {
+        count_fault(SPOOL_REGION_NO_BEGIN);
+        return;
+    }
+    for (uint32_t i = (uint32_t)found + 1; i < stack->depth; i++)
+        has_started |= stack->frames[i].id != 0;
+    if (has_started) {
+        leave_around(stack, (uint32_t)found);
+        return;
+    }
+    leave_down_to(thread, (uint32_t)found + 1);
+    leave(thread, stack, now_ticks());
+}
+
 static void region_end(const char *name)
 {
     struct recorder_thread *thread = thread_of_region();
-    if (!thread || (is_beyond_sums(thread)) || !may_end(thread->regions))
+    if (!thread || is_beyond_sums(thread) || !may_end(thread->regions))
         return;
     struct region_stack *stack = thread->regions;
     const struct region_frame *top = &stack->frames[stack->depth - 1];
-    if (__builtin_expect(top->is_set || (name && !is_called(top, name)), 0)) {
-        int found = name ? find_named(stack, name) : -1;
-        for (uint32_t i = stack->depth; !name && i-- > 0 && found < 0;)
-            found = stack->frames[i].is_set ? -1 : (int)i;
-        if (found < 0) {
-            count_fault(SPOOL_REGION_NO_BEGIN);
-            return;
-        }
-        leave_down_to(thread, (uint32_t)found + 1);
-    }
-    leave(thread, stack, now_ticks());
+    if (__builtin_expect(top->is_set || top->id != 0 || (name && !is_called(top, name)), 0))
+        end_rarely(thread, name);
+    else
+        leave(thread, stack, now_ticks());
 }
 
 /* Ends the region that was set at this depth, and sets another one; NULL: none. */
@@ -370,27 +404,6 @@ static uint64_t region_start(const char *name, unsigned way)
     return 0;
 }
 
-/* Leaves a region with others within it, which go on within the one around it. */
-static void leave_around(struct region_stack *stack, uint32_t at)
-{
-    struct region_frame *frame = &stack->frames[at], *inner = frame + 1;
-    uint64_t now = now_ticks(), since = frame->since_ticks;
-    frame->record->inner_ticks += now - inner->since_ticks;
-    inner->since_ticks = now;
-    __atomic_store_n(&frame->record->end_ticks, now, __ATOMIC_RELEASE);
-    if (at > 0)
-        frame[-1].record->inner_ticks += now - since;
-    if (frame->record == &frame->own)
-        region_sum(frame->record);
-    for (uint32_t i = at; i + 1 < stack->depth; i++) {
-        int is_own = stack->frames[i + 1].record == &stack->frames[i + 1].own;
-        stack->frames[i] = stack->frames[i + 1];
-        if (is_own)
-            stack->frames[i].record = &stack->frames[i].own;
-    }
-    stack->depth--;
-}
-
 static void region_stop(uint64_t id)
 {
     struct recorder_thread *thread = thread_of_region();
@@ -418,15 +431,33 @@ void region_end_recording(void)
     }
 }
 
-void region_pcontrol(int number)
+static int pcontrol_has_names;
+
+void region_open(int rank)
+{
+    const char *value = setting("MPISTAIR_PCONTROL");
+    pcontrol_has_names = value && strcmp(value, "names") == 0;
+    if (value && *value && !pcontrol_has_names && strcmp(value, "numbers") != 0 && rank == 0)
+        say_line("MPISTAIR_PCONTROL must be numbers or names, not '%s'; taking numbers", value);
+}
+
+int region_pcontrol(int number, const void *word)
 {
     char name[32];
+    if (pcontrol_has_names && (number == 1 || number == -1)) {
+        if (number == 1)
+            region_begin(word, SPOOL_WAY_PCONTROL);
+        else
+            region_end(word);
+        return 1;
+    }
     if (number >= FIRST_MARK) {
         snprintf(name, sizeof name, "mark %d", number);
         region_set(name, SPOOL_WAY_PCONTROL);
     } else if (number <= -FIRST_MARK) {
         region_set(NULL, SPOOL_WAY_PCONTROL);
     }
+    return 0;
 }
 
 const struct mpistair_region_calls region_calls = {

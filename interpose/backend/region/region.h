@@ -18,8 +18,12 @@ extern const struct mpistair_region_calls region_calls;
 /* Ends the regions of the calling thread, as the recording ends. */
 void region_end_recording(void);
 
-/* What MPI_Pcontrol with a number of the program's does: from FIRST_MARK on it sets the region "mark NUMBER", the
- * negative number ends it. */
-void region_pcontrol(int number);
+/* Reads MPISTAIR_PCONTROL: `names` says that the program calls MPI_Pcontrol as for IPM, (1, NAME) to begin a region and
+ * (-1, NAME) to end it. Rank 0 reports another value. */
+void region_open(int rank);
+
+/* Does what MPI_Pcontrol does to regions: from FIRST_MARK on it sets the region "mark NUMBER", the negative number ends
+ * it. word is the argument behind the number, whatever the program gave. Returns whether that was all. */
+int region_pcontrol(int number, const void *word);
 
 #endif
