@@ -1,8 +1,8 @@
 /* What programs mark regions with already leads to our regions here: each of these ways has a tool that its programs
  * look for, by a variable that `mpistair run` sets or by its name, and this library is one.
  *
- *     NVTX      NVTX_INJECTION64_PATH: the header in the program loads that library, calls InitializeInjectionNvtx2, and
- *               gives tables of pointers to functions, which we set (NVIDIA/NVTX, nvtxDetail/nvtxTypes.h, version 2)
+ *     NVTX      NVTX_INJECTION64_PATH: the header in the program loads that library, calls InitializeInjectionNvtx2,
+ *               and gives tables of pointers to functions, which we set (the "export tables" of NVTX 2 and 3)
  *     ITT       INTEL_LIBITTNOTIFY64: libittnotify in the program loads it and calls __itt_api_init with its table
  *     Kokkos    KOKKOS_TOOLS_LIBS: Kokkos loads it and looks for the functions kokkosp_...
  *     Caliper   a program or library calls cali_begin_region, which comes by us on its way

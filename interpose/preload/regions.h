@@ -7,8 +7,8 @@
 /* Returns where regions go now: to the backend that records, or before that to what remembers those that are open. */
 const struct mpistair_region_calls *regions_now(void);
 
-/* Begin a region that need not be the innermost one when it ends, as start and stop of struct mpistair_region_calls; the
- * end may come behind the handing over. */
+/* Begin and end a region that need not be the innermost one then, as start and stop of struct mpistair_region_calls;
+ * the end may come behind the handing over. */
 uint64_t regions_start(const char *name, unsigned way);
 void regions_stop(uint64_t id);
 
