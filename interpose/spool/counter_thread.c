@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "interpose/spool/clock.h"
+#include "interpose/spool/network_counters.h"
 #include "interpose/spool/own_thread.h"
 
 #ifndef CLOSE_RANGE_UNSHARE
@@ -155,21 +157,17 @@ static void open_perf(struct counter_thread *counter, struct counter_files *file
                                                                                      : COUNTERS_PERF_NONE;
 }
 
-/* Gives the calling thread an empty table of descriptors and opens in there what there is. */
-static struct counter_files open_files(struct counter_thread *counter)
+/* Opens what there is, in the calling thread's own table of descriptors. */
+static void open_files(struct counter_thread *counter, struct counter_files *files)
 {
-    struct counter_files files = {.perf = {-1, -1, -1}, .schedstat = -1, .stat = -1};
     char path[96];
-    if (syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE) != 0)
-        return files;
     snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", (long)counter->main);
-    files.schedstat = open(path, O_RDONLY | O_CLOEXEC);
+    files->schedstat = open(path, O_RDONLY | O_CLOEXEC);
     if (access("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", R_OK) == 0) {
         snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)counter->main);
-        files.stat = open(path, O_RDONLY | O_CLOEXEC);
+        files->stat = open(path, O_RDONLY | O_CLOEXEC);
     }
-    open_perf(counter, &files);
-    return files;
+    open_perf(counter, files);
 }
 
 /* Takes every other sample away. */
@@ -252,10 +250,19 @@ static int wait_for_next(struct counter_thread *counter)
 static void *counter_main(void *data)
 {
     struct counter_thread *counter = data;
-    struct counter_files files = open_files(counter);
-    while (!wait_for_next(counter))
+    struct counter_files files = {.perf = {-1, -1, -1}, .schedstat = -1, .stat = -1};
+    struct network_counters network = {.network = NULL};
+    int has_table = syscall(SYS_close_range, 0U, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+    if (has_table)
+        open_files(counter, &files);
+    if (has_table && counter->network)
+        network_counters_open(&network, counter->network, counter->root);
+    network_counters_take(&network, 1);
+    for (int stop = 0; !stop;) {
+        stop = wait_for_next(counter);
         take_measured(counter->counters, &files);
-    take_measured(counter->counters, &files);
+        network_counters_take(&network, stop);
+    }
     return NULL;
 }
 
@@ -288,6 +295,10 @@ void counter_thread_begin(struct counter_thread *counter, struct spool_header *h
 {
     int saved_errno = errno;
     *counter = (struct counter_thread){.counters = spool_counters_of(header), .main = (pid_t)syscall(SYS_gettid)};
+    if (header->node_leader == header->rank)
+        counter->network = spool_network_of(header);
+    counter->root = getenv("MPISTAIR_TEST_ROOT");
+    counter->root = counter->root ? counter->root : "";
     counter->counters->interval_ns = SPOOL_COUNTERS_FIRST_NS;
     take_first(counter, &header->use_init);
     counter->running = !without_thread && counter_start(counter) == 0;

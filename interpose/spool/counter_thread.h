@@ -18,7 +18,9 @@ struct counter_thread {
     pthread_mutex_t lock;            /* guards stop */
     pthread_cond_t stopping;
     pthread_t thread;
-    pid_t main; /* the thread that began */
+    pid_t main;                    /* the thread that began */
+    struct spool_network *network; /* of the node's first process; NULL: of another one */
+    const char *root;              /* of /sys and /proc/thread-self/net; "" but in tests, MPISTAIR_TEST_ROOT */
     int running, stop;
 };
 

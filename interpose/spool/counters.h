@@ -52,14 +52,52 @@ struct spool_counters {
     struct spool_counter_sample samples[SPOOL_COUNTER_SAMPLES];
 };
 
+/* What went through the network interfaces of the node, of all its programs, behind the header of the node's first
+ * process. Samples are as those above. */
+#define SPOOL_NETWORK_OFFSET   16384U
+#define SPOOL_NETWORK_FIRST_NS UINT64_C(1000000000)
+
+enum { SPOOL_INTERFACES = 6, SPOOL_NETWORK_SAMPLES = 62 };
+
+enum spool_network_counter {
+    NETWORK_IN_BYTES,
+    NETWORK_OUT_BYTES,
+    NETWORK_PACKETS,         /* both ways */
+    NETWORK_ERRORS,          /* and packets that were dropped */
+    NETWORK_RETRANSMISSIONS, /* of TCP for the interface "tcp", which has nothing else */
+    NETWORK_COUNTERS
+};
+
+struct spool_network_sample {
+    uint64_t at_ns; /* as in spool_counter_sample */
+    uint64_t value[SPOOL_INTERFACES][NETWORK_COUNTERS];
+    uint64_t pad;
+};
+
+struct spool_network {
+    uint32_t n; /* stored last (release) */
+    uint32_t n_interfaces;
+    uint64_t interval_ns;
+    char names[SPOOL_INTERFACES][32]; /* ended by 0 */
+    uint64_t pad[6];
+    struct spool_network_sample samples[SPOOL_NETWORK_SAMPLES];
+};
+
+_Static_assert(sizeof(struct spool_network_sample) == 256, "a sample of the network has no holes");
+_Static_assert(sizeof(struct spool_header) <= SPOOL_NETWORK_OFFSET, "the header must not reach the network");
+_Static_assert(SPOOL_NETWORK_OFFSET + sizeof(struct spool_network) <= SPOOL_COUNTERS_OFFSET, "it must fit, too");
 _Static_assert(sizeof(struct spool_counter_sample) == 128, "a sample is two cache lines");
-_Static_assert(sizeof(struct spool_header) <= SPOOL_COUNTERS_OFFSET, "the header must not reach the samples");
 _Static_assert(SPOOL_COUNTERS_OFFSET + sizeof(struct spool_counters) <= SPOOL_HEADER_BYTES, "samples must fit");
 
 /* Returns the samples of a mapped header. */
 static inline struct spool_counters *spool_counters_of(struct spool_header *header)
 {
     return (struct spool_counters *)(void *)((char *)header + SPOOL_COUNTERS_OFFSET);
+}
+
+static inline struct spool_network *spool_network_of(struct spool_header *header)
+{
+    return (struct spool_network *)(void *)((char *)header + SPOOL_NETWORK_OFFSET);
 }
 
 #endif

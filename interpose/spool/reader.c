@@ -391,6 +391,25 @@ size_t spool_counters_read(const struct spool *spool, struct spool_counter_sampl
     return n;
 }
 
+void spool_network_read(const struct spool *spool, struct spool_network *network)
+{
+    int file = open(spool->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    uint32_t n = 0;
+    if (file < 0 || pread(file, network, sizeof *network, SPOOL_NETWORK_OFFSET) != (ssize_t)sizeof *network)
+        *network = (struct spool_network){0};
+    if (file >= 0)
+        close(file);
+    network->n_interfaces = network->n_interfaces <= SPOOL_INTERFACES ? network->n_interfaces : 0;
+    for (uint32_t i = 0; i < network->n_interfaces; i++)
+        spool_clean_text(network->names[i], sizeof network->names[i]);
+    for (uint32_t i = 0; i < network->n && i < SPOOL_NETWORK_SAMPLES; i++) {
+        uint64_t at_ns = network->samples[i].at_ns;
+        if (at_ns != 0 && at_ns < SPOOL_TIME_LIMIT && (n == 0 || at_ns > network->samples[n - 1].at_ns))
+            network->samples[n++] = network->samples[i];
+    }
+    network->n = n;
+}
+
 bool spool_is_cut(const struct spool *spool)
 {
     return spool->file->cut;

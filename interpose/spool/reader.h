@@ -68,6 +68,9 @@ int64_t spool_ahead_ns(const struct spool_header *header);
  * Returns how many there are, 0 where there are none or the file is gone. *perf becomes enum spool_counters_perf. */
 size_t spool_counters_read(const struct spool *spool, struct spool_counter_sample *samples, uint32_t *perf);
 
+/* Reads what was counted of the network into *network, as far as it can be true; n is 0 where there is nothing. */
+void spool_network_read(const struct spool *spool, struct spool_network *network);
+
 /* Walks all records, lane by lane, in the order in which they were written. */
 struct spool_cursor {
     const struct spool *spool;

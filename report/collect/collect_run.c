@@ -47,6 +47,24 @@ static void collect_waited(struct report *report)
                     &report_waited_fields, &report->waited);
 }
 
+const struct fields report_interface_fields =
+    FIELDS(report_interface, FIELD(report_interface, name), FIELD(report_interface, bytes),
+           FIELD(report_interface, packets), FIELD(report_interface, errors), FIELD(report_interface, retransmissions));
+
+static void collect_network(struct report *report)
+{
+    const struct fields between = FIELDS(report, FIELD(report, between_nodes_bytes));
+    report_read_rows(
+        report,
+        "SELECT interface, sum(in_bytes + out_bytes), sum(packets), sum(errors), sum(retransmissions) FROM "
+        "node_network GROUP BY interface ORDER BY 2 DESC, 1",
+        &report_interface_fields, &report->interfaces, &report->n_interfaces);
+    report_read_row(report,
+                    "SELECT total(job_in_bytes + job_out_bytes) FROM (SELECT DISTINCT node, job_in_bytes, "
+                    "job_out_bytes FROM node_network)",
+                    &between, report);
+}
+
 const struct fields report_level_fields =
     FIELDS(report_level, FIELD(report_level, level), FIELD(report_level, messages), FIELD(report_level, max_messages),
            FIELD(report_level, bytes), FIELD(report_level, share));
@@ -177,6 +195,7 @@ void report_collect_run(struct report *report)
     if (report->result == 0 && crowding_find(report->database, report->path, &report->crowding, &reason) != 0)
         report->crowding = (struct crowding){0};
     collect_waited(report);
+    collect_network(report);
     collect_traffic(report);
     collect_completeness(report);
 }

@@ -142,9 +142,9 @@ bool report_load_machine(struct report *report, const struct report_choice *choi
 
 void report_release(struct report *report)
 {
-    void *const arrays[] = {report->programs, report->levels,   report->losses,  report->untracked, report->unmatched,
-                            report->doubts,   report->rejected, report->unnamed, report->models,    report->kinds,
-                            report->ranks,    report->waits,    report->late};
+    void *const arrays[] = {report->programs,  report->interfaces, report->levels,   report->losses,  report->untracked,
+                            report->unmatched, report->doubts,     report->rejected, report->unnamed, report->models,
+                            report->kinds,     report->ranks,      report->waits,    report->late};
     for (size_t i = 0; i < report->n_ranks; i++)
         free(report->ranks[i].models);
     for (size_t i = 0; i < report->n_kinds; i++)

@@ -140,6 +140,12 @@ struct report_waited {
 
 #define REPORT_WAITED "0.05"
 
+/* A network interface of that name, on all nodes together; NaN: not known. */
+struct report_interface {
+    const char *name;
+    double bytes, packets, errors, retransmissions; /* both ways */
+};
+
 struct report_completeness {
     int64_t posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out;
     int64_t unknown_communicators; /* identified by guess */
@@ -400,8 +406,8 @@ struct report_gpu {
 
 /* The members of these structs, as queries read them, and JSON and CSV show them. */
 extern const struct fields report_run_fields, report_run_numbers, report_program_fields, report_level_fields,
-    report_count_fields, report_off_fields, report_waited_fields, report_completeness_fields, report_model_fields,
-    report_model_values, report_kind_fields, report_rank_model_fields, report_rank_part_fields,
+    report_count_fields, report_off_fields, report_waited_fields, report_interface_fields, report_completeness_fields,
+    report_model_fields, report_model_values, report_kind_fields, report_rank_model_fields, report_rank_part_fields,
     report_rank_visible_fields, report_rank_fields, report_partner_fields, report_wait_fields, report_site_error_fields,
     report_late_fields, report_replay_place_fields, report_replay_part_fields, report_replay_efficiency_fields,
     report_replay_fields, report_site_name_fields, report_site_fields, report_sites_fields, report_partitioned_fields,
@@ -416,6 +422,9 @@ struct report {
     struct report_run run;
     struct crowding crowding;
     struct report_waited waited;
+    struct report_interface *interfaces; /* [n_interfaces] those with most bytes first */
+    size_t n_interfaces;
+    double between_nodes_bytes; /* of messages, in and out */
     struct report_completeness completeness;
     struct trace_part part;
     struct whole whole;              /* where it is not, shares are of what was recorded alone */

@@ -2,6 +2,7 @@
  * sentence with its cause and ranks. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/render/sections.h"
@@ -18,6 +19,37 @@ static void present_all_programs(struct document *document, const struct report 
         const struct report_program *program = &report->programs[i];
         document_cell(document, "%s", i == 0 ? "commands" : "");
         document_cell(document, "%s (rank%s %s)", program->command, words_plural(program->ranks), program->where);
+    }
+}
+
+/* Adds what went through the interfaces of the nodes, and how much of it the job's messages were. */
+static void present_network(struct document *document, const struct report *report)
+{
+    char bytes[64], own[64], losses[96] = "";
+    bool first = true;
+    words_bytes(own, sizeof own, report->between_nodes_bytes);
+    for (size_t i = 0; report->run.nodes > 1 && i < report->n_interfaces; i++) {
+        const struct report_interface *interface = &report->interfaces[i];
+        if (interface->errors > 0 || interface->retransmissions > 0)
+            snprintf(losses, sizeof losses, "; errors %.0f, retransmissions %.0f", fmax(interface->errors, 0),
+                     fmax(interface->retransmissions, 0));
+        else
+            losses[0] = '\0';
+        if (isnan(interface->bytes) && losses[0] == '\0')
+            continue;
+        document_cell(document, "%s", first ? "network" : "");
+        if (isnan(interface->bytes))
+            document_cell(document, "%s%s", interface->name, losses);
+        else if (first && report->between_nodes_bytes >= interface->bytes) /* it was counted from a bit later on */
+            document_cell(document, "%s on %s, all of it this job's messages%s",
+                          words_bytes(bytes, sizeof bytes, interface->bytes), interface->name, losses);
+        else if (first)
+            document_cell(document, "of %s on %s %s were this job's messages%s",
+                          words_bytes(bytes, sizeof bytes, interface->bytes), interface->name, own, losses);
+        else
+            document_cell(document, "%s on %s%s", words_bytes(bytes, sizeof bytes, interface->bytes), interface->name,
+                          losses);
+        first = false;
     }
 }
 
@@ -51,6 +83,7 @@ static void present_run_head(struct document *document, const struct report *rep
     document_cell(document, isnan(run->own_cost_ns) ? "unknown" : "%.3g ns added to a nonblocking call",
                   run->own_cost_ns);
     document_cells(document, "tt", "recording", report->completeness.verdict);
+    present_network(document, report);
 }
 
 void present_run(struct document *document, const struct report *report)

@@ -63,6 +63,8 @@ static struct json *run_object(const struct report *report)
     json_set(run, "crowded_nodes", json_integer((int64_t)report->crowding.nodes));
     json_set(run, "processor_wait",
              report->waited.worst_rank < 0 ? json_null() : fields_object(&report_waited_fields, &report->waited));
+    json_set(run, "network", fields_array(&report_interface_fields, report->interfaces, report->n_interfaces));
+    json_set(run, "between_nodes_bytes", json_finite(report->between_nodes_bytes));
     json_set(run, "messages", json_integer(report->messages));
     json_set(run, "max_messages", json_integer(report->max_messages));
     json_set(run, "bytes", json_integer(report->bytes));

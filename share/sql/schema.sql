@@ -446,6 +446,19 @@ CREATE TABLE counter_source(
   perf TEXT                            -- there, forbidden, none: the machine has no counters; NULL: not tried
 );
 
+-- What went through the network interfaces of each node, of all programs, between one sample and the next. NULL: not known.
+CREATE TABLE network(
+  node INTEGER NOT NULL,
+  interface TEXT NOT NULL,             -- eth0, mlx5_0/1; tcp: TCP of the node, which has retransmissions only
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  in_bytes INTEGER,
+  out_bytes INTEGER,
+  packets INTEGER,                     -- both ways, as the rest
+  errors INTEGER,                      -- and packets that were dropped
+  retransmissions INTEGER
+);
+
 -- Parts of the run that have rows of single calls and messages; none: all of it has, or (run.detail none) nothing.
 CREATE TABLE burst(
   begin_ns INTEGER NOT NULL,
@@ -736,6 +749,16 @@ CREATE VIEW processor_share(rank, run_share, wait_share, involuntary_switches, o
   SELECT rank, 1.0 * run_ns / nullif(observed_ns, 0), 1.0 * wait_ns / nullif(observed_ns, 0), involuntary_switches,
          observed_ns * 1e-9
   FROM process;
+
+-- The interfaces of nodes over the run, with the messages of the job that went to and from other nodes, over any of them.
+CREATE VIEW node_network(node, interface, in_bytes, out_bytes, packets, errors, retransmissions, job_in_bytes, job_out_bytes) AS
+  WITH sent(src, dst, bytes) AS (
+    SELECT p.node, q.node, t.bytes FROM total t JOIN process p ON p.rank = t.rank JOIN process q ON q.rank = t.peer
+    WHERE t.direction = 'send' AND p.node <> q.node)
+  SELECT n.node, interface, sum(in_bytes), sum(out_bytes), sum(packets), sum(errors), sum(retransmissions),
+         coalesce((SELECT sum(bytes) FROM sent WHERE dst = n.node), 0),
+         coalesce((SELECT sum(bytes) FROM sent WHERE src = n.node), 0)
+  FROM network n GROUP BY n.node, interface;
 
 -- Views of sums read what ingest added up, and compute it from the rows of a trace that has no such sums.
 CREATE VIEW traffic(src, dst, messages, bytes, level) AS

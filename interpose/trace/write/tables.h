@@ -22,7 +22,7 @@ void number_joint_calls(struct trace *trace);
 int write_joint_sums(const struct trace *trace, sqlite3 *database);
 /* The tables total and course: all calls of each process, and the course of its time. Reads all records once more. */
 int write_totals(const struct trace *trace, sqlite3 *database);
-/* The tables counter and counter_source: what the kernel counted of each process. */
+/* The tables counter, counter_source and network: what the kernel counted of each process, and of each node. */
 int write_counters(const struct trace *trace, sqlite3 *database);
 
 #endif

@@ -66,6 +66,25 @@ class Page(html.parser.HTMLParser):
         self.text += data
 
 
+def networks(folder):
+    """What went through the interfaces of two nodes, and how much of it was the job's."""
+    fixture = (HERE / "halo.sql").read_text()
+    sent = "INSERT INTO total SELECT 2, 1, NULL, 0, 3, 0, 3, 'send', 20, 4, {}, 0, 0, 0, 0, NULL;"
+    eth = "INSERT INTO network VALUES (0, 'eth0', 0, 9, 5000000000, 1000000000, 5, 0, NULL), (1, 'eth0', 0, 9, 1000000000, 1100000000, 5, 0, NULL);"
+    for name, rows, expected in (
+            ("network", eth + sent.format(1600000000), "of 8.10 GB on eth0 3.20 GB were this job's messages"),
+            ("all", eth + sent.format(4100000000), "8.10 GB on eth0, all of it this job's messages"),
+            ("losses", eth + "UPDATE network SET errors = node; INSERT INTO network VALUES (0, 'tcp', 0, 9, NULL, NULL, NULL, NULL, 12);",
+             "0 B were this job's messages; errors 1, retransmissions 0 tcp; errors 0, retransmissions 12"),
+            ("nothing", "", None)):
+        path = database(folder / f"{name}.db", fixture, rows)
+        out = " ".join(run("report", path, "--section", "run")[1].split())
+        check(f"network of the nodes: {name}", expected in out if expected else " network " not in out, out)
+    found = json.loads(run("report", folder / "network.db", "--json")[1])["run"]
+    check("network as JSON", found["between_nodes_bytes"] == 3.2e9 and found["network"] == [
+        {"name": "eth0", "bytes": 8.1e9, "packets": 10, "errors": 0, "retransmissions": None}], found)
+
+
 def formats(folder, halo):
     os.chdir(folder)
     golden_of("halo.txt", "report", "halo.db", "--all")
@@ -381,6 +400,7 @@ def unusual(folder):
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     halo = database(folder / "halo.db", (HERE / "halo.sql").read_text())
+    networks(folder)
     formats(folder, halo)
     queries(folder, halo)
     malformed(folder, halo)

@@ -11,6 +11,7 @@ A line of a script, times in nanoseconds since the run's start:
                                                    wait of -1: not known), kernel (0: not known); begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
     RANK counters TIME key=value ...               a sample of what the kernel counted: keys as the columns of the table counter; perf=N once
+    RANK network TIME NAME=in,out,packets,errors,retransmissions ...   a sample of the node's interfaces
     RANK FUNCTION peer tag bytes post-complete ... an operation; 'any', 'null'; nothing behind '-': never completed
     RANK FUNCTION begin-end [completed]            Wait..., Test..., Mrecv, and collectives; a collective that nobody
                                                    waited for has nothing behind '-'
@@ -76,6 +77,7 @@ def link(text):
     return struct.pack("<QqQiI", at, offset, rtt, parent, 0)
 
 
+NETWORK_OFFSET, INTERFACES = 16384, 6
 COUNTERS_OFFSET = 32768
 COUNTERS = ("user_ns", "system_ns", "wait_ns", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults", "migrations",
             "instructions", "cycles", "clock_cycles")
@@ -114,6 +116,7 @@ class Process:
         self.options = {"host": "node0", "skew": "0", "ahead": "0", "end": "finalize", "run_key": "run"}
         self.last_ns = 0
         self.counters, self.perf = bytearray(), 0
+        self.network, self.interfaces = [], []
         self.off = 0  # recording, by the marks so far
 
     def clock(self, ns):
@@ -195,6 +198,10 @@ class Process:
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
+        if self.network:
+            names = b"".join(name.encode().ljust(32, b"\0") for name in self.interfaces).ljust(32 * INTERFACES, b"\0")
+            header = header.ljust(NETWORK_OFFSET, b"\0") + struct.pack("<IIQ", len(self.network), len(self.interfaces), 1_000_000_000) + names
+            header += bytes(48) + b"".join(self.network)
         if self.counters:
             header = header.ljust(COUNTERS_OFFSET, b"\0") + struct.pack("<IIQ112x", len(self.counters) // 128, self.perf, 100_000_000) + self.counters
         content = header.ljust(HEADER_BYTES, b"\0") + area + chunks
@@ -236,13 +243,20 @@ class Script:
 
     def record(self, process, words, shift):
         rare = {"communicator": self.communicator, "persistent": self.persistent, "partitions": self.partitions,
-                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "stack": self.stack, "region": self.region, "in": self.occurrence, "name": self.name, "counters": self.sample}
+                "partition": self.partition, "rma": self.rma, "file": self.file, "mark": self.mark, "idle": self.idle, "stack": self.stack, "region": self.region, "in": self.occurrence, "name": self.name, "counters": self.sample, "network": self.interface_sample}
         if words[0] in rare:
             rare[words[0]](process, words, shift)
         elif "-" in words[1]:
             self.call(process, words, shift)
         else:
             self.operation(process, words, shift)
+
+    @staticmethod
+    def interface_sample(process, words, shift):
+        values = dict(word.split("=") for word in words[2:])
+        process.interfaces = list(values)
+        numbers = [int(number) % 2**64 for value in values.values() for number in value.split(",")]
+        process.network.append(struct.pack("<32Q", process.pair(int(words[1]) + shift)[1], *numbers, *[2**64 - 1] * (30 - len(numbers)), 0))
 
     @staticmethod
     def sample(process, words, shift):

@@ -2,6 +2,7 @@
 """What the kernel counts of a rank is in the trace: as the rank itself saw it, whatever is forbidden, and after a kill; the job has no
 descriptor more for it."""
 import re
+import struct
 
 import job
 
@@ -36,8 +37,34 @@ def expect_like(said, rows, way):
             job.fail(f"{way}: rank {rank} had {faults} faults, the trace has {rows[rank][1]}")
 
 
+def interfaces(test):
+    """A made /sys with an interface of each sort, one that has no device, and the line of TCP."""
+    root = test.folder / "root"
+    files = {"sys/class/net/eth7/device": "",
+             "proc/thread-self/net/snmp": "Ip: A B\nIp: 1 2\nTcp: RtoMin InSegs RetransSegs X\nTcp: 200 17 42 9\n",
+             "proc/thread-self/net/dev": "Inter-|   Receive\n face |bytes    packets\n    lo: 7 7 7 7 0 0 0 0 7 7 7 7 0 0 0 0\n"
+                                         "  eth7: 10 1000 100000 10000000 9 9 9 9 100 10000 1000000 100000000 9 9 9 9\n veth0: 7 7 7 7 0 0 0 0 7 7 7 7 0 0 0 0\n"}
+    for name, value in (("port_rcv_data", 25), ("port_xmit_data", 50), ("port_rcv_packets", 3)):
+        files[f"sys/class/infiniband/mlx5_0/ports/1/counters/{name}"] = str(value)
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text + "\n")
+    trace = test.folder / "network.db"
+    test.must([test.mpistair, "run", "--keep-spools", "-o", trace, "--", *test.launch(test.program("counted"))], MPISTAIR_TEST_ROOT=str(root))
+    spool = min(test.folder.glob("network.db.spool/*.mpispool"), key=lambda path: struct.unpack_from("<i", path.read_bytes(), 32)[0])
+    content = spool.read_bytes()
+    n, known = struct.unpack_from("<II", content, 16384)
+    names = [content[16400 + 32 * i:16432 + 32 * i].split(b"\0")[0].decode() for i in range(known)]
+    values = {name: struct.unpack_from("<5Q", content, 16384 + 256 + 8 + 40 * i) for i, name in enumerate(names)}
+    no = 2**64 - 1
+    job.expect_equal(values, {"mlx5_0/1": (100, 200, 3, no, no), "eth7": (10, 100, 11000, 111100000, no), "tcp": (no, no, no, no, 42)}, "the first sample")
+    if n < 2:
+        job.fail(f"{n} samples of the network")
+
+
 def main():
     test = job.Job(__doc__)
+    interfaces(test)
     off, rows, perf, _ = counted(test, "plain", MPISTAIR_COUNTERS="no")
     job.expect_equal((rows, perf), ({}, []), "counters that were switched off")
     said, rows, perf, windows = counted(test, "plain")
