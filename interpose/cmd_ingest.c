@@ -158,7 +158,12 @@ int cmd_ingest(int argc, char **argv)
     if (result == 0 && launcher != NULL)
         result = bring_spools(&places, &options, launcher, &error);
     if (result == 0) {
+        struct seen_runs seen;
         read_brought(&places);
+        seen_runs_find((const char *const *)(uintptr_t)places.folders, places.n_folders, &seen);
+        if (launcher != NULL)
+            seen_runs_tell_missing(&seen, options.run_key);
+        seen_runs_release(&seen);
         options.folders = places.folders;
         options.n_folders = places.n_folders;
         result = ingest(&options, &error);

@@ -603,9 +603,9 @@ static int fail_unrecorded(const struct spool_folder *folder, const struct job_o
     return code;
 }
 
-/* Brings what this run left on other nodes, if there is any. */
-static void collect_spools(const struct spool_folder *folder, const struct seen_runs *seen,
-                           const struct job_options *options, uint64_t started_unix_ns)
+/* Brings what this run left on other nodes. Returns 0, or -1 after the reason was printed. */
+static int collect_spools(const struct spool_folder *folder, const struct seen_runs *seen,
+                          const struct job_options *options, uint64_t started_unix_ns)
 {
     const char *folders[2];
     struct error error;
@@ -622,9 +622,11 @@ static void collect_spools(const struct spool_folder *folder, const struct seen_
                                           .since_unix_ns = started_unix_ns,
                                           .is_removed = !options->keep_spools,
                                           .family = seen->n > 0 ? seen->runs[0].family : SPOOL_FAMILY_UNKNOWN};
-    if (collect(&collection, &error) != 0)
+    int result = collect(&collection, &error);
+    if (result != 0)
         error_report(&error);
     free(keys);
+    return result;
 }
 
 /* Says of which nodes no spool is here, and how they are brought later. Returns whether there are any. */
@@ -656,21 +658,32 @@ static bool print_missing_nodes(const struct spool_folder *folder, const struct 
     return is_missing;
 }
 
-/* Brings together what lies on several nodes. Returns whether something is missing that may lie on one of them. */
+/* Brings together what lies on several nodes. Returns whether something is missing that may lie on one of them; then it
+ * was said. */
 static bool bring_together(const struct spool_folder *folder, const struct output_name *output,
                            const struct job_options *options, uint64_t started_unix_ns)
 {
     const char *folders[2];
     size_t n_folders = spool_folders(folder, folders);
     struct seen_runs seen;
+    bool has_failed = false;
     seen_runs_find(folders, n_folders, &seen);
     if (launch_wants_ingest() && collect_knows(options->command) &&
         (seen_runs_lack(&seen, NULL) || (seen.n == 0 && has_other_nodes(options->command)))) {
-        collect_spools(folder, &seen, options, started_unix_ns);
+        has_failed = collect_spools(folder, &seen, options, started_unix_ns) != 0;
         seen_runs_release(&seen);
         seen_runs_find(folders, n_folders, &seen);
     }
     bool is_missing = print_missing_nodes(folder, output, options, &seen);
+    if (has_failed && seen.n == 0) {
+        char *later = collect_command(options->command, folders, n_folders, output->path, NULL, 0);
+        inform(
+            "what the job recorded stays in %s of its nodes; with -o in a folder that they see, the trace is made by: "
+            "%s",
+            folder->path, later);
+        free(later);
+        is_missing = true;
+    }
     seen_runs_release(&seen);
     return is_missing;
 }
@@ -692,7 +705,7 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
     if (n_folders == 0 && inner > 0)
         return EXIT_DONE;
     if (n_folders == 0)
-        return fail_unrecorded(folder, options);
+        return is_missing ? EXIT_WORK_FAILED : fail_unrecorded(folder, options);
     int code = EXIT_DONE;
     for (size_t i = 0; i < n_folders; i++)
         run_keys_add(&keys, folders[i]);
@@ -700,7 +713,7 @@ static int ingest_spools(const struct spool_folder *folder, const struct output_
         code = fail("%s: no spool in it can be read", folder->path);
     if (code == EXIT_DONE && wanted)
         code = ingest_runs(folders, n_folders, &keys, output, folder, options);
-    else if (code == EXIT_DONE)
+    else if (code == EXIT_DONE && !is_missing)
         print_ingest_commands(folders, n_folders, &keys, output, options->machine);
     if (code == EXIT_DONE && wanted && !options->keep_spools && !is_missing)
         spool_folder_remove(folder);

@@ -13,7 +13,11 @@ enum { REPORT_HOST_BYTES = 256 };
  * with the token. It is written when the last file is there. */
 #define REPORT_NAME        "collect.report"
 #define REPORT_NODE_FORMAT "node %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n"
-#define REPORT_WHOLE       "whole"
-#define REPORT_PARTS       "parts"
+/* On standard error: nothing can be brought, whichever MPI is tried. */
+#define REPORT_UNSEEN "no process of this launcher sees the folder"
+/* On standard error, where the launcher's processes are of another MPI, and another one may be tried. */
+#define REPORT_OTHER_MPI "this launcher belongs to another MPI"
+#define REPORT_WHOLE     "whole"
+#define REPORT_PARTS     "parts"
 
 #endif

@@ -6,7 +6,8 @@
  *      put a token into what it sees itself: such folders need not be brought, and the lowest rank that sees the token
  *      in the folder of destination takes the files of all.
  *   2. The taker lets one group after the other send. It receives blocks of fixed size, two ahead, so its memory is
- *      bounded and no sender runs ahead of the disk. A block says which bytes of which file it has, and their sum.
+ *      bounded and no sender runs ahead of the disk. A block says which bytes of which file it has, and their sum. Pages
+ *      of zeroes, which most of a short run's spool are, are neither sent nor written.
  *   3. A file gets its name once all of its bytes are there. When all files of all groups are, and on the disk, the
  *      taker writes a report, and the groups remove what they have sent if they were told so. If anything failed,
  *      nobody removes anything.
@@ -41,14 +42,23 @@
 #define IDLE_S        60.0 /* without a block from the group whose turn it is: its node is gone */
 #define SLEEP_MOST_NS 2000000L
 
-enum { BLOCKS_AHEAD = 2, SPINS = 100, TAG_TURN = 1, TAG_BLOCK = 2 };
+enum {
+    BLOCKS_AHEAD = 2,
+    SPINS = 100,
+    TAG_TURN = 1,
+    TAG_BLOCK = 2,
+    PAGE_BYTES = 4096,
+    PAGES = BLOCK_BYTES / PAGE_BYTES
+};
 
 /* In front of the bytes of a block. */
 struct block_head {
     char name[256]; /* of the file, without its folder */
     uint64_t file_bytes, offset, length;
-    uint64_t sum;  /* of the bytes */
-    int32_t error; /* errno with which the file could not be read, then the bytes are missing; 0 */
+    uint64_t n_bytes;        /* that follow: the pages that are not zero, one behind the other */
+    uint8_t is_there[PAGES]; /* of each page: not zero */
+    uint64_t sum;            /* of the bytes and of is_there */
+    int32_t error;           /* errno with which the file could not be read, then the bytes are missing; 0 */
     int32_t pad;
 };
 
@@ -103,8 +113,9 @@ static void wait_for(MPI_Request *request, double idle_s, const char *whom)
 }
 
 /* Returns a sum of bytes in which each one and its place count. */
-static uint64_t sum_of(const char *bytes, size_t n)
+static uint64_t sum_of(const void *begin, size_t n)
 {
+    const char *bytes = begin;
     uint64_t sum = n, word = 0;
     for (; n >= sizeof word; bytes += sizeof word, n -= sizeof word) {
         memcpy(&word, bytes, sizeof word);
@@ -197,6 +208,32 @@ static void list_files(struct collector *collector)
     }
 }
 
+static uint64_t block_sum(const struct block *block)
+{
+    return sum_of(block->bytes, block->head.n_bytes) ^ sum_of(block->head.is_there, sizeof block->head.is_there);
+}
+
+static size_t page_length(const struct block_head *head, size_t page)
+{
+    size_t begin = page * PAGE_BYTES;
+    return begin >= head->length ? 0 : head->length - begin < PAGE_BYTES ? head->length - begin : PAGE_BYTES;
+}
+
+/* Leaves out the pages that are zero. */
+static void pack(struct block *block)
+{
+    struct block_head *head = &block->head;
+    size_t n;
+    for (size_t page = 0; page < PAGES && (n = page_length(head, page)) > 0; page++) {
+        const char *bytes = block->bytes + page * PAGE_BYTES;
+        if (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0)
+            continue;
+        head->is_there[page] = 1;
+        memmove(block->bytes + head->n_bytes, bytes, n);
+        head->n_bytes += n;
+    }
+}
+
 /* A place in the blocks of this group's files. */
 struct reading {
     const struct collector *collector;
@@ -224,7 +261,9 @@ static void read_block(struct reading *reading, struct block *block)
         n += got > 0 ? (size_t)got : 0;
     }
     block->head.error = reading->error;
-    block->head.sum = reading->error == 0 ? sum_of(block->bytes, length) : 0;
+    if (reading->error == 0)
+        pack(block);
+    block->head.sum = block_sum(block);
     reading->offset += length;
     if (reading->offset < file->bytes)
         return;
@@ -265,9 +304,38 @@ static void begin_file(struct writing *writing, const struct block_head *head)
         return;
     }
     (void)fchmod(writing->descriptor, readers_file_mode());
-    /* A disk without the room is found before the bytes come; a file system that cannot reserve says so later. */
-    if (head->file_bytes > 0 && fallocate(writing->descriptor, 0, 0, (off_t)head->file_bytes) != 0 && errno == ENOSPC)
+    if (ftruncate(writing->descriptor, (off_t)head->file_bytes) != 0)
         fail_file(writing, head->name, strerror(errno));
+}
+
+/* Writes the pages of a block that are there, those side by side at once. */
+static void write_pages(struct writing *writing, const struct block *block)
+{
+    const struct block_head *head = &block->head;
+    const char *bytes = block->bytes;
+    for (size_t page = 0; page < PAGES && !writing->is_failing; page++) {
+        size_t first = page, n = 0;
+        for (; page < PAGES && head->is_there[page]; page++)
+            n += page_length(head, page);
+        for (size_t done = 0; done < n && !writing->is_failing;) {
+            ssize_t put =
+                pwrite(writing->descriptor, bytes + done, n - done, (off_t)(head->offset + first * PAGE_BYTES + done));
+            if (put < 0 && errno != EINTR)
+                fail_file(writing, head->name, strerror(errno));
+            done += put > 0 ? (size_t)put : 0;
+        }
+        bytes += n;
+    }
+}
+
+/* True if what a block says of itself can be. */
+static bool is_sound(const struct block_head *head)
+{
+    size_t n = 0;
+    for (size_t page = 0; page < PAGES; page++)
+        n += head->is_there[page] ? page_length(head, page) : 0;
+    return memchr(head->name, '\0', sizeof head->name) != NULL && strchr(head->name, '/') == NULL &&
+           head->length <= BLOCK_BYTES && n == head->n_bytes;
 }
 
 static void end_file(struct writing *writing)
@@ -286,8 +354,7 @@ static void end_file(struct writing *writing)
 static void write_block(struct writing *writing, const struct block *block)
 {
     const struct block_head *head = &block->head;
-    if (memchr(head->name, '\0', sizeof head->name) == NULL || strchr(head->name, '/') != NULL ||
-        head->length > BLOCK_BYTES) {
+    if (!is_sound(head)) {
         fail_file(writing, "a block", "damaged on its way");
         return;
     }
@@ -295,15 +362,10 @@ static void write_block(struct writing *writing, const struct block *block)
         begin_file(writing, head);
     if (!writing->is_failing && head->error != 0)
         fail_file(writing, head->name, strerror(head->error));
-    if (!writing->is_failing && (head->offset != writing->offset || strcmp(head->name, writing->name) != 0 ||
-                                 head->sum != sum_of(block->bytes, head->length)))
+    if (!writing->is_failing &&
+        (head->offset != writing->offset || strcmp(head->name, writing->name) != 0 || head->sum != block_sum(block)))
         fail_file(writing, head->name, "damaged on its way");
-    for (size_t n = 0; !writing->is_failing && n < head->length;) {
-        ssize_t put = pwrite(writing->descriptor, block->bytes + n, head->length - n, (off_t)(head->offset + n));
-        if (put < 0 && errno != EINTR)
-            fail_file(writing, head->name, strerror(errno));
-        n += put > 0 ? (size_t)put : 0;
-    }
+    write_pages(writing, block);
     writing->offset += head->length;
     if (head->offset + head->length == head->file_bytes)
         end_file(writing);
@@ -324,8 +386,8 @@ static void send_files(struct collector *collector, int taker, MPI_Comm workers)
         size_t slot = i % BLOCKS_AHEAD;
         wait_for(&requests[slot], IDLE_S, "the process that takes the spools");
         read_block(&reading, &blocks[slot]);
-        MPI_Isend(&blocks[slot], (int)(sizeof blocks[slot].head + blocks[slot].head.length), MPI_BYTE, taker, TAG_BLOCK,
-                  workers, &requests[slot]);
+        MPI_Isend(&blocks[slot], (int)(sizeof blocks[slot].head + blocks[slot].head.n_bytes), MPI_BYTE, taker,
+                  TAG_BLOCK, workers, &requests[slot]);
     }
     for (int i = 0; i < BLOCKS_AHEAD; i++)
         wait_for(&requests[i], IDLE_S, "the process that takes the spools");
@@ -440,7 +502,7 @@ static void work(struct collector *collector, const struct place *place, MPI_Com
     char is_whole = 0;
     if (taker < 0) {
         if (own == 0)
-            fprintf(stderr, "mpistair: no process of this launcher sees the folder %s\n", collector->destination);
+            fprintf(stderr, "mpistair: " REPORT_UNSEEN " %s\n", collector->destination);
     } else {
         MPI_Gather(&collector->own, sizeof collector->own, MPI_BYTE, groups, sizeof collector->own, MPI_BYTE, taker,
                    workers);
@@ -515,7 +577,7 @@ int main(int argc, char **argv)
         if (collector.rank == 0)
             fputs("mpistair-collector: is started by mpistair run and mpistair ingest\n", stderr);
     } else if (is_apart(collector.size))
-        fputs("mpistair-collector: this launcher belongs to another MPI\n", stderr);
+        fputs("mpistair-collector: " REPORT_OTHER_MPI "\n", stderr);
     else
         collect_all(&collector);
     for (size_t i = 0; i < collector.n_keys; i++)

@@ -138,6 +138,17 @@ bool seen_runs_lack(const struct seen_runs *seen, const char *key)
     return false;
 }
 
+void seen_runs_tell_missing(const struct seen_runs *seen, const char *key)
+{
+    for (size_t i = 0; i < seen->n; i++) {
+        const struct seen_run *run = &seen->runs[i];
+        if (run->n_missing > 0 && (key == NULL || strcmp(run->key, key) == 0))
+            inform("%zu of %d spools of run %s are not here%s%s", run->n_missing, run->world_size, run->key,
+                   run->missing_hosts != NULL ? ": none of " : "",
+                   run->missing_hosts != NULL ? run->missing_hosts : "");
+    }
+}
+
 /* Launchers and their options. Each function says how many words an option takes with its values. */
 
 enum launcher { LAUNCHER_UNKNOWN, LAUNCHER_SRUN, LAUNCHER_MPIEXEC };
@@ -459,16 +470,22 @@ static bool is_of_family(const struct collection *collection, const char *mpi)
            strcmp(mpi, collection->family == SPOOL_FAMILY_MPICH ? "mpich" : "openmpi") == 0;
 }
 
+/* True unless a collector has come to an end that another MPI would not change. */
+static bool may_try(const char *said, const struct collected *collected)
+{
+    return !collected->is_ended && (said == NULL || strstr(said, REPORT_UNSEEN) == NULL);
+}
+
 /* Runs the collectors of all MPIs that the launcher may start, until one has come to its end. Returns what the last one
  * said; NULL: there is none. */
 static char *run_collectors(const struct collection *collection, const struct words *made, const char *token,
                             struct collected *collected)
 {
     char *said = NULL;
-    for (size_t i = 0; i < sizeof mpis / sizeof mpis[0] && !collected->is_ended; i++) {
+    for (size_t i = 0; i < sizeof mpis / sizeof mpis[0] && may_try(said, collected); i++) {
         char name[64], program[PATH_MAX];
         snprintf(name, sizeof name, "mpistair-collector-%s", mpis[i]);
-        if (!is_of_family(collection, mpis[i]) || (said != NULL && strcmp(mpis[i], "abi") == 0) ||
+        if (!is_of_family(collection, mpis[i]) ||
             installation_find(INSTALLATION_COLLECTOR, name, program, sizeof program, NULL) != 0)
             continue;
         free(said);
@@ -486,7 +503,8 @@ static int try_collectors(const struct collection *collection, const struct word
     struct collected collected = {0};
     double begin_s = clock_now_s();
     char *said = run_collectors(collection, made, token, &collected);
-    if (said != NULL && !collected.is_ended && clock_now_s() - begin_s < TRY_AGAIN_S) {
+    if (said != NULL && may_try(said, &collected) && strstr(said, REPORT_OTHER_MPI) == NULL &&
+        clock_now_s() - begin_s < TRY_AGAIN_S) {
         free(said);
         said = run_collectors(collection, made, token, &collected);
     }

@@ -34,6 +34,9 @@ void seen_runs_release(struct seen_runs *seen);
 /* True if ranks of a run (key NULL: of any) have no spool here that may lie on another node. */
 bool seen_runs_lack(const struct seen_runs *seen, const char *key);
 
+/* Says of which ranks and nodes no spool is here. */
+void seen_runs_tell_missing(const struct seen_runs *seen, const char *key);
+
 struct collection {
     char *const *launcher;      /* the launcher and its options, NULL at the end */
     bool starts_job;            /* behind the options stands the job's program, whose place the collector takes */

@@ -1,7 +1,7 @@
 """Spools that only their node sees, brought together by the collector on Slurm's four nodes: the trace is that of all spools in
 one place, row by row; whatever goes wrong, no trace is called complete that is not, nothing is lost, and a line says what helps.
 
-Usage: collect_job.py CLUSTER MPISTAIR APPS MPIEXEC MPIEXEC_MPICH PART. PART: whole, faults. The test runs on node0, whose /tmp has the traces.
+Usage: collect_job.py CLUSTER MPISTAIR APPS MPIEXEC MPIEXEC_MPICH PART [MPI]. PART: whole, faults (of MPI). The test runs on node0, whose /tmp has the traces.
 """
 import os
 import re
@@ -17,7 +17,8 @@ from slurm import expect, expect_cut, fail, files, kill_node, on, query, run, sa
 CLUSTER, TOOL, APPS, MPIEXEC, MPIEXEC_MPICH = (os.path.abspath(word) for word in sys.argv[1:6])
 PMIX, PMI2 = ["srun", "-N4", "--overcommit", "--mpi=pmix"], ["srun", "-N4", "--overcommit", "--mpi=pmi2"]
 COMMAND = re.compile(r"(?:trace is made by|of all is made by|it is made by): ((?:salloc .*)?mpistair ingest .*)\n")
-LONG = 2000
+MPI = sys.argv[7] if len(sys.argv) > 7 else "openmpi"
+LAUNCH, LONG = (PMI2, 200) if MPI == "mpich" else (PMIX, 2000)
 
 
 def halo(mpi, steps):
@@ -109,6 +110,22 @@ def check_whole():
            ([0] * 4, ["/tmp/e.db"], ["0"] * 4), "totals only: nothing is left but empty folders")
 
 
+def check_elsewhere():
+    """mpistair run on a node without ranks, as on a login node: the trace goes where the ranks' nodes see it, or the line says so."""
+    inside = ["salloc", "--nodelist=node1,node2,node3", "-n6", "--overcommit", TOOL, "run", "--spool"]
+    program = ["srun", "--mpi=pmix", "-n6", *halo("openmpi", 200)]
+    run_job(*inside, "/tmp/q", "-o", "q.db", "--", *program)
+    expect((verdict("q.db"), query("q.db", "SELECT count(*) FROM process"), files("q.db*")), ("complete", [(6,)], ["q.db"]),
+           "run on a login node, the trace in a shared folder")
+    output = run_job(*inside, "/tmp/r", "-o", "/tmp/r.db", "--", *program, codes=(1,))
+    expect(("no process of this launcher sees the folder /tmp/r.db.spool" in output, spools_on_nodes("/tmp/r"), files("/tmp/r.db*")),
+           (True, [0, 2, 2, 2], []), "run on a login node, the trace where no rank sees it: the spools stay")
+    words = [word.replace("/tmp/r.db", "r.db") for word in later(output)]
+    run(*words)
+    expect((verdict("r.db"), query("r.db", "SELECT count(*) FROM process")), ("complete", [(6,)]),
+           "the command of the line, with -o in a shared folder, makes it")
+
+
 def collectors(node):
     """The processes of the collector on a node; all nodes' processes are in this test's namespace."""
     namespace = run(*on(node), "readlink /proc/self/ns/net").strip()
@@ -131,8 +148,8 @@ def is_dying(process):
 
 def stop_collector(name, node):
     """A job whose collector stands still on a node. Returns the number of the job and of the process."""
-    job = submit(name, [TOOL, "run", "-o", f"/tmp/{name}.db", "--spool", f"/tmp/{name}", "--", *PMIX, "-n8",
-                        *halo("openmpi", LONG)], "-N4", "-n8", "--overcommit", "--no-requeue")
+    job = submit(name, [TOOL, "run", "-o", f"/tmp/{name}.db", "--spool", f"/tmp/{name}", "--", *LAUNCH, "-n8",
+                        *halo(MPI, LONG)], "-N4", "-n8", "--overcommit", "--no-requeue")
     return job, stop_found(name, node)
 
 
@@ -158,7 +175,7 @@ def expect_nothing_lost(name, what):
 
 
 def check_cancelled():
-    job = submit("f", [TOOL, "run", "-o", "/tmp/f.db", "--spool", "/tmp/f", "--", *PMIX, "-n8", *halo("openmpi", 100000000)],
+    job = submit("f", [TOOL, "run", "-o", "/tmp/f.db", "--spool", "/tmp/f", "--", *LAUNCH, "-n8", *halo(MPI, 100000000)],
                  "-N4", "-n8", "--overcommit", "--no-requeue")
     wait_for("spools on all nodes", lambda: spools_on_nodes("/tmp/f") == [2] * 4)
     time.sleep(1)
@@ -215,8 +232,8 @@ def check_damaged():
 def check_full():
     """The disk to which spools are brought has too little room, then enough; the disk of a node has none."""
     run("mkdir", "/tmp/m")
-    run("mount", "-t", "tmpfs", "-o", "size=12m", "small", "/tmp/m")
-    words = [TOOL, "run", "-o", "/tmp/m/m.db", "--spool", "/tmp/n", "--", *PMIX, "-n8", *halo("openmpi", 200)]
+    run("mount", "-t", "tmpfs", "-o", "size=3m", "small", "/tmp/m")
+    words = [TOOL, "run", "-o", "/tmp/m/m.db", "--spool", "/tmp/n", "--", *PMIX, "-n8", *halo("openmpi", 4000)]
     output = run_job(*words, codes=(0, 1))  # 1: the trace of what is there has no room either
     found = verdict("/tmp/m/m.db") if os.path.exists("/tmp/m/m.db") else "incomplete: there is none"
     expect(("No space left on device" in output, found.startswith("incomplete"), spools_on_nodes("/tmp/n")),
@@ -244,6 +261,6 @@ def check_dead_node(daemons):
            f"a node dies in collecting: of the others, {verdict('/tmp/p.db')}")
 
 
-PARTS = {"whole": lambda daemons: (check_whole, check_damaged, check_full),
+PARTS = {"whole": lambda daemons: (check_whole, check_elsewhere, check_damaged, check_full),
          "faults": lambda daemons: (check_cancelled, check_killed, lambda: check_dead_node(daemons))}
-slurm.main(__file__, TOOL, CLUSTER, PARTS[sys.argv[6]], 6)
+slurm.main(__file__, TOOL, CLUSTER, PARTS[sys.argv[6]], 7)
