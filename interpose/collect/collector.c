@@ -6,8 +6,8 @@
  *      put a token into what it sees itself: such folders need not be brought, and the lowest rank that sees the token
  *      in the folder of destination takes the files of all.
  *   2. The taker lets one group after the other send. It receives blocks of fixed size, two ahead, so its memory is
- *      bounded and no sender runs ahead of the disk. A block says which bytes of which file it has, and their sum. Pages
- *      of zeroes, which most of a short run's spool are, are neither sent nor written.
+ *      bounded and no sender runs ahead of the disk. A block says which bytes of which file it has, and their sum.
+ *      Pages of zeroes, which most of a short run's spool are, are neither sent nor written.
  *   3. A file gets its name once all of its bytes are there. When all files of all groups are, and on the disk, the
  *      taker writes a report, and the groups remove what they have sent if they were told so. If anything failed,
  *      nobody removes anything.
