@@ -216,6 +216,18 @@ class PredictRun(unittest.TestCase):
         self.assertIn("intra_socket", self.predict(code=1).stderr)
         self.assertEqual(self.query("SELECT count(*) FROM message_time"), [(0,)])
 
+    def test_tables_with_a_mark(self):
+        """Of a recording that is not whole, and of ranks that waited for a processor, the table is there, with a mark."""
+        why = "incomplete: 1 operations without a partner"
+        self.write(made.chain(), "INSERT INTO unmatched VALUES (1, 0, 'send', 1, 0, 0, 8, 'unmatched', 0, 1, 'MPI_Isend', NULL)")
+        self.assertRegex(self.predict().stdout, "flow .*\n(.*\n)*the recording is not whole, .*: " + why)
+        shown = " ".join(self.tool("report", self.trace).stdout.split())
+        self.assertRegex(shown, r"law error .* postal +[0-9.]+ ?%\?.* ! %\? is a share of a recording that is not whole: " + why)
+        self.write(made.chain(), "UPDATE process SET run_ns = 5000000, wait_ns = 5000000, observed_ns = 10000000")
+        self.assertNotIn("whole", self.predict().stdout)
+        shown = " ".join(self.tool("report", self.trace).stdout.split())
+        self.assertRegex(shown, r"law error .* postal +[0-9.]+ %.* ! measured times hold waits for processors, which no law knows")
+
 
 if __name__ == "__main__":
     unittest.main(argv=[__file__])
