@@ -1,6 +1,7 @@
 /* Runs `mpistair predict`: turns a pattern into the times of its ranks, a recorded run into the errors of the models,
  * or a table into what computing cores and messages leave each other, what sending in parts gains, or which way between
- * GPUs is the fastest. */
+ * GPUs is the fastest. And `mpistair replay`: the whole run on one clock, where its time goes, what it would take
+ * elsewhere. */
 
 #include "predictor/predict_commands.h"
 #include "share/base/options.h"
@@ -40,4 +41,14 @@ int cmd_predict(int argc, char **argv)
                                          : predict_run(&options, &error);
     topology_release(&topology);
     return result == 0 ? EXIT_DONE : error_report(&error);
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    struct run_options options;
+    struct error error = {0};
+    int code = run_options_parse(argc, argv, &options);
+    if (code != OPTIONS_READ)
+        return code;
+    return run_story(&options, &error) == 0 ? EXIT_DONE : error_report(&error);
 }

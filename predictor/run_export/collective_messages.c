@@ -1,5 +1,5 @@
-/* The messages of a collective (collective_messages.h). */
-#include "predictor/run_export/collective_messages.h"
+/* The messages of a collective (export.h). */
+#include "predictor/run_export/export.h"
 
 bool exchange_as_recorded(const struct run_collective *collective)
 {
@@ -62,7 +62,7 @@ static struct numbers around(const struct run_collective *c, const struct run_me
 static struct numbers upwards(const struct run_collective *c, const struct run_member *members, uint32_t me,
                               uint64_t distance)
 {
-    struct numbers numbers = {EXCHANGE_NOBODY, EXCHANGE_NOBODY, members[me].bytes, 0};
+    struct numbers numbers = {EXPORT_NOBODY, EXPORT_NOBODY, members[me].bytes, 0};
     if (me + distance < c->n_members)
         numbers.to = (uint32_t)(me + distance);
     if (me >= distance) {
@@ -79,7 +79,7 @@ static struct numbers tree(const struct run_collective *c, const struct run_memb
     uint32_t n = c->n_members, root = c->root == UINT32_MAX ? 0 : c->root, child, parent;
     uint64_t v = (me + (uint64_t)n - root) % n;
     bool i_am_child = v >= mask && v < 2 * mask, i_am_parent = v < mask && v + mask < n;
-    struct numbers numbers = {EXCHANGE_NOBODY, EXCHANGE_NOBODY, 0, 0};
+    struct numbers numbers = {EXPORT_NOBODY, EXPORT_NOBODY, 0, 0};
     if (!i_am_child && !i_am_parent)
         return numbers;
     child = i_am_child ? (uint32_t)v : (uint32_t)(v + mask);
@@ -114,9 +114,9 @@ struct exchange_round exchange_round(const struct run_program *program, uint32_t
         numbers = tree(c, members, me, UINT64_C(1) << round);
     else
         numbers = tree(c, members, me, UINT64_C(1) << (exchange_rounds(c) - 1 - round));
-    return (struct exchange_round){.to = numbers.to == EXCHANGE_NOBODY ? EXCHANGE_NOBODY : c->first_member + numbers.to,
-                                   .from = numbers.from == EXCHANGE_NOBODY ? EXCHANGE_NOBODY
-                                                                           : c->first_member + numbers.from,
+    return (struct exchange_round){.to = numbers.to == EXPORT_NOBODY ? EXPORT_NOBODY : c->first_member + numbers.to,
+                                   .from =
+                                       numbers.from == EXPORT_NOBODY ? EXPORT_NOBODY : c->first_member + numbers.from,
                                    .sent_bytes = (uint64_t)(numbers.sent + 0.5),
                                    .received_bytes = (uint64_t)(numbers.received + 0.5)};
 }

@@ -164,16 +164,16 @@ static void goal_exchange(struct goal *goal, uint32_t member, bool nonblocking)
     for (unsigned k = 0; k < exchange_rounds(collective); k++) {
         struct exchange_round round = exchange_round(p, member, k);
         struct label sent = {'x', member, k}, received = {'y', member, k};
-        if (round.from != EXCHANGE_NOBODY)
+        if (round.from != EXPORT_NOBODY)
             goal_message_line(goal, received, true, round.received_bytes, p->members[round.from].rank, tag);
-        if (round.to != EXCHANGE_NOBODY)
+        if (round.to != EXPORT_NOBODY)
             goal_message_line(goal, sent, false, round.sent_bytes, p->members[round.to].rank, tag);
-        if (round.to == EXCHANGE_NOBODY && round.from == EXCHANGE_NOBODY)
+        if (round.to == EXPORT_NOBODY && round.from == EXPORT_NOBODY)
             continue;
         goal->n_links = 0;
-        if (round.to != EXCHANGE_NOBODY)
+        if (round.to != EXPORT_NOBODY)
             wait_for(goal, sent);
-        if (round.from != EXCHANGE_NOBODY)
+        if (round.from != EXPORT_NOBODY)
             wait_for(goal, received);
     }
     bool recorded = exchange_as_recorded(collective);

@@ -91,10 +91,10 @@ static uint32_t wait_rounds(struct tit *tit, uint32_t member, bool write)
     uint32_t tag = export_collective_tag(context, member), n = 0;
     for (unsigned k = 0; k < exchange_rounds(export_collective(context, member)); k++) {
         struct exchange_round round = exchange_round(tit->program, member, k);
-        n += (round.from != EXCHANGE_NOBODY ? 1U : 0U) + (round.to != EXCHANGE_NOBODY ? 1U : 0U);
-        if (write && round.from != EXCHANGE_NOBODY)
+        n += (round.from != EXPORT_NOBODY ? 1U : 0U) + (round.to != EXPORT_NOBODY ? 1U : 0U);
+        if (write && round.from != EXPORT_NOBODY)
             wait_one(tit, context->member_strand[round.from], tit->process, tag);
-        if (write && round.to != EXCHANGE_NOBODY)
+        if (write && round.to != EXPORT_NOBODY)
             wait_one(tit, tit->process, context->member_strand[round.to], tag);
     }
     return n;
@@ -145,12 +145,12 @@ static void tit_exchange(struct tit *tit, uint32_t member, bool nonblocking)
     uint32_t tag = export_collective_tag(context, member);
     for (unsigned k = 0; k < exchange_rounds(collective); k++) {
         struct exchange_round round = exchange_round(tit->program, member, k);
-        bool both = nonblocking || (round.to != EXCHANGE_NOBODY && round.from != EXCHANGE_NOBODY);
-        uint32_t to = round.to != EXCHANGE_NOBODY ? context->member_strand[round.to] : 0;
-        uint32_t from = round.from != EXCHANGE_NOBODY ? context->member_strand[round.from] : 0;
-        if (round.from != EXCHANGE_NOBODY)
+        bool both = nonblocking || (round.to != EXPORT_NOBODY && round.from != EXPORT_NOBODY);
+        uint32_t to = round.to != EXPORT_NOBODY ? context->member_strand[round.to] : 0;
+        uint32_t from = round.from != EXPORT_NOBODY ? context->member_strand[round.from] : 0;
+        if (round.from != EXPORT_NOBODY)
             tit_post(tit, both ? "irecv" : "recv", true, from, tag, round.received_bytes);
-        if (round.to != EXCHANGE_NOBODY)
+        if (round.to != EXPORT_NOBODY)
             tit_post(tit, both ? "isend" : "send", false, to, tag, round.sent_bytes);
         if (both && !nonblocking) {
             wait_one(tit, from, tit->process, tag);

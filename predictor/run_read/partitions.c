@@ -1,5 +1,5 @@
 /* Reads the table partition beside the messages, both in the order of the messages' ids. */
-#include "predictor/run_read/partitions.h"
+#include "predictor/run_read/reading.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,8 @@
 /* Reads messages: each has an item at its sender and one at its receiver. A partitioned one is one for each of its
- * pieces (partitions.h). */
+ * pieces (partitions.c). */
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/run_read/partitions.h"
 #include "share/base/array.h"
 
 /* Describes an end of the messages of a form. */

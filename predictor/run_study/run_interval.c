@@ -1,13 +1,10 @@
 /* Replays the run with machines drawn from the intervals of the table (predictor/terms/interval.h): what is known of
  * the run time, of each rank's, and of what a change does to them. */
-#include <math.h>
 #include <stdlib.h>
 
-#include "predictor/terms/interval.h"
 #include "predictor/run_study/run_side.h"
 #include "share/base/memory.h"
 #include "share/base/side_by_side.h"
-#include "share/base/statistics.h"
 
 /* Fewer than predict takes, as each is a run. */
 enum { RUN_DRAWS = 100 };
@@ -54,14 +51,6 @@ static int replay_draw(void *context, size_t number, struct error *error)
                         times_s + drawing->n_times, error);
 }
 
-/* Returns the interval of n values, which it sorts, widened to hold the value itself. */
-static struct run_interval interval_of(double *values, size_t n, double value)
-{
-    sort_doubles(values, n);
-    return (struct run_interval){fmin(sorted_quantile(values, n, 0.025), value),
-                                 fmax(sorted_quantile(values, n, 0.975), value)};
-}
-
 /* Returns run_s of a side (at 0), or that of rank at - 1. */
 static double time_of(const struct run_side *side, size_t at)
 {
@@ -81,10 +70,10 @@ static void find_intervals(struct run_study *study, const struct interval_drawin
             values[2 * RUN_DRAWS + i] = values[RUN_DRAWS + i] - values[i];
         }
         double before_s = time_of(&study->before, at), after_s = after ? time_of(&study->after, at) : 0;
-        study->intervals[at].before = interval_of(values, RUN_DRAWS, before_s);
+        study->intervals[at].before = time_interval(values, RUN_DRAWS, before_s);
         if (after) {
-            study->intervals[at].after = interval_of(values + RUN_DRAWS, RUN_DRAWS, after_s);
-            study->intervals[at].change = interval_of(values + 2 * RUN_DRAWS, RUN_DRAWS, after_s - before_s);
+            study->intervals[at].after = time_interval(values + RUN_DRAWS, RUN_DRAWS, after_s);
+            study->intervals[at].change = time_interval(values + 2 * RUN_DRAWS, RUN_DRAWS, after_s - before_s);
         }
     }
     free(values);

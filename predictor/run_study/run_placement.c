@@ -5,7 +5,7 @@
 
 #include "predictor/run_study/run_side.h"
 #include "predictor/what_if/arrange.h"
-#include "predictor/what_if/placement_map.h"
+#include "predictor/what_if/places.h"
 #include "share/base/memory.h"
 #include "share/base/monotonic.h"
 #include "share/base/random.h"

@@ -348,7 +348,7 @@ static void show_tolerances(FILE *stream, const struct run_study *study)
               stream);
 }
 
-static void show_interval(FILE *stream, const char *what, const struct run_interval *interval)
+static void show_interval(FILE *stream, const char *what, const struct time_interval *interval)
 {
     fprintf(stream, "%46s", what);
     show_seconds(stream, interval->low_s);

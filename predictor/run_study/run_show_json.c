@@ -39,7 +39,7 @@ static struct json *bounds_json(const struct run_efficiencies *e)
     return object;
 }
 
-static struct json *interval_json(const struct run_interval *interval)
+static struct json *interval_json(const struct time_interval *interval)
 {
     return json_pack("[o, o]", json_finite(interval->low_s), json_finite(interval->high_s));
 }

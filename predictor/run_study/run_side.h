@@ -8,6 +8,7 @@
 #include "predictor/run/run_efficiency.h"
 #include "predictor/options/run_options.h"
 #include "predictor/run/engine/simulate.h"
+#include "predictor/terms/interval.h"
 
 /* Holds one replay with what it came from. */
 struct run_side {
@@ -41,12 +42,8 @@ struct run_tolerance {
 };
 enum { RUN_TOLERANCES = 3 };
 
-/* Holds what is known of a time with 95 %, as far as the values of the table go. */
-struct run_interval {
-    double low_s, high_s;
-};
 struct run_intervals {
-    struct run_interval before, after, change; /* after, change: only with a what-if */
+    struct time_interval before, after, change; /* after, change: only with a what-if */
 };
 
 struct run_study {

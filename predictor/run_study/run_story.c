@@ -7,7 +7,7 @@
 #include "interpose/database/database.h"
 #include "predictor/run_export/run_export.h"
 #include "predictor/run_study/run_show.h"
-#include "predictor/what_if/rank_file.h"
+#include "predictor/what_if/places.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "share/base/progress.h"

@@ -129,15 +129,8 @@ static double heaviest(struct routed *routed, uint32_t src, uint32_t dst)
     double most = 0;
     long n = links_route(&routed->links, src, dst, routed->error);
     for (long i = 0; i < n; i++)
-        if (routed->load_bytes[routed->links.route[i]] > most)
-            most = routed->load_bytes[routed->links.route[i]];
+        most = fmax(most, routed->load_bytes[routed->links.route[i]]);
     return most;
-}
-
-static void raise_to(double *value, double bytes)
-{
-    if (bytes > *value)
-        *value = bytes;
 }
 
 /* Gives every message's load to both of its ranks; a pair of nodes is looked up once. row[n_groups] is all 0. */
@@ -151,8 +144,8 @@ static void rank_loads(struct routed *routed, const struct network_traffic *traf
             uint32_t message = traffic->order[i], dst = traffic->nodes.of[pattern->dst[message]];
             if (row[dst] < 0)
                 row[dst] = heaviest(routed, (uint32_t)src, dst);
-            raise_to(&rank_bytes[pattern->src[message]], row[dst]);
-            raise_to(&rank_bytes[pattern->dst[message]], row[dst]);
+            rank_bytes[pattern->src[message]] = fmax(rank_bytes[pattern->src[message]], row[dst]);
+            rank_bytes[pattern->dst[message]] = fmax(rank_bytes[pattern->dst[message]], row[dst]);
         }
     }
 }

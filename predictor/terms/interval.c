@@ -72,17 +72,11 @@ void machine_draws_release(struct machine_draws *draws)
     *draws = (struct machine_draws){0};
 }
 
-/* Sorts times_s[n] of one rank and sets the ends of its interval. */
-static void rank_interval(double *times_s, size_t n, struct prediction *prediction, size_t rank)
+struct time_interval time_interval(double *times_s, size_t n, double time_s)
 {
-    double time_s = prediction->time_s[rank];
     sort_doubles(times_s, n);
-    if (times_s[n - 1] <= times_s[0] && time_s > 0)
-        return;
-    double low_s = sorted_quantile(times_s, n, 0.025);
-    double high_s = sorted_quantile(times_s, n, 0.975);
-    prediction->low_s[rank] = low_s < time_s ? low_s : time_s;
-    prediction->high_s[rank] = high_s > time_s ? high_s : time_s;
+    return (struct time_interval){fmin(sorted_quantile(times_s, n, 0.025), time_s),
+                                  fmax(sorted_quantile(times_s, n, 0.975), time_s)};
 }
 
 int prediction_interval(const struct machine_draws *draws, const struct model_choice *choice,
@@ -103,8 +97,14 @@ int prediction_interval(const struct machine_draws *draws, const struct model_ch
         for (size_t rank = 0; result == 0 && rank < n_ranks; rank++)
             times_s[rank * n + i] = drawn.time_s[rank];
     }
-    for (size_t rank = 0; result == 0 && rank < n_ranks; rank++)
-        rank_interval(times_s + rank * n, n, prediction, rank);
+    for (size_t rank = 0; result == 0 && rank < n_ranks; rank++) {
+        double *drawn_s = times_s + rank * n, time_s = prediction->time_s[rank];
+        const struct time_interval interval = time_interval(drawn_s, n, time_s);
+        if (drawn_s[0] < drawn_s[n - 1] || !(time_s > 0)) {
+            prediction->low_s[rank] = interval.low_s;
+            prediction->high_s[rank] = interval.high_s;
+        }
+    }
     prediction_release(&drawn);
     free(times_s);
     return result;

@@ -34,9 +34,16 @@ struct machine_draws {
 void machine_draws_init(struct machine_draws *draws, const struct machine *machine, size_t n, unsigned long seed);
 void machine_draws_release(struct machine_draws *draws);
 
-/* Sets low_s and high_s of a prediction that the choice made with the machine itself: the 2.5 and 97.5 % quantiles,
- * widened to hold time_s; NaN where nothing that the time depends on has an interval. Costs draws->n predictions and 8
- * bytes a rank and draw. Returns 0, or -1 with the reason. */
+/* Holds what is known of a time with 95 %, as far as the values of the table go. */
+struct time_interval {
+    double low_s, high_s;
+};
+/* Returns the quantiles of 2.5 and 97.5 % of n times, which it sorts, widened to hold the time itself. */
+struct time_interval time_interval(double *times_s, size_t n, double time_s);
+
+/* Sets low_s and high_s of a prediction that the choice made with the machine itself;
+ * NaN where nothing that the time depends on has an interval. Costs draws->n predictions and 8 bytes a rank and draw.
+ * Returns 0, or -1 with the reason. */
 int prediction_interval(const struct machine_draws *draws, const struct model_choice *choice,
                         const struct pattern *pattern, const struct placement *placement,
                         const struct model_options *options, struct prediction *prediction, struct error *error);

@@ -10,7 +10,6 @@
 #include "predictor/terms/interval.h"
 #include "share/base/map.h"
 #include "share/base/memory.h"
-#include "share/base/statistics.h"
 
 /* Fewer than predict takes, as each is a replay. */
 enum { PRICE_DRAWS = 40 };
@@ -224,10 +223,10 @@ void algorithms_interval(const struct run_program *program, uint32_t collective,
         prices_s[n] = algorithm_price(&script, &draws.machines[i], &own);
         n += isnan(prices_s[n]) ? 0 : 1;
     }
-    sort_doubles(prices_s, n);
     if (n > 0) {
-        best->low_s = fmin(sorted_quantile(prices_s, n, 0.025), best->seconds);
-        best->high_s = fmax(sorted_quantile(prices_s, n, 0.975), best->seconds);
+        const struct time_interval interval = time_interval(prices_s, n, best->seconds);
+        best->low_s = interval.low_s;
+        best->high_s = interval.high_s;
     }
     machine_draws_release(&draws);
     placement_release(&own);

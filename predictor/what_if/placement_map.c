@@ -5,7 +5,7 @@
  * Process and Architecture Graphs, HPCN 1996) maps onto a complete graph whose vertices weigh as many ranks as the node
  * or socket has places. It balances to about one percent; ranks too many in a part are then moved to where they lose
  * least, until every part is full exactly. Bytes between nodes are not time, so a search only starts here. */
-#include "predictor/what_if/placement_map.h"
+#include "predictor/what_if/places.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Takes the place of placement_map.c where mpistair was built without Scotch. */
-#include "predictor/what_if/placement_map.h"
+#include "predictor/what_if/places.h"
 
 bool placement_map_is_built(void)
 {

@@ -2,7 +2,7 @@
  * gets an equal share of its socket's cores, all of them (`*`) where there are fewer cores than ranks or nobody knows
  * how many. Hydra (-f F) takes a line `HOST:1` for each rank in their order. Hydra numbers a node for each run of lines
  * with the same name: seen with MPICH 4.0.2, ranks of one host that are not consecutive have no shared memory then. */
-#include "predictor/what_if/rank_file.h"
+#include "predictor/what_if/places.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -28,7 +28,7 @@
 #include "interpose/spool/clock.h"
 #include "interpose/spool/event.h"
 #include "interpose/trace/site/symbols.h"
-#include "predictor/what_if/placement_map.h"
+#include "predictor/what_if/places.h"
 #include "report/command/commands.h"
 #include "report/export/trace_export.h"
 #include "share/base/error.h"

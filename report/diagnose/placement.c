@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "predictor/what_if/placement_map.h"
+#include "predictor/what_if/places.h"
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"

@@ -161,26 +161,28 @@ static void yield(struct simulation *sim, uint32_t number)
         set_inside(sim, number, true, false);
 }
 
+/* Returns the first strand of the rank from that one on that waits for what is missing, or RUN_NOBODY. */
+static uint32_t next_waiting(const struct simulation *sim, uint32_t rank, uint32_t from)
+{
+    for (uint32_t s = from; s < sim->program->n_strands && sim->program->strands[s].rank == rank; s++)
+        if (sim->strands[s].phase == STRAND_WAITS && sim->strands[s].n_missing > 0)
+            return s;
+    return RUN_NOBODY;
+}
+
 void strands_wanted(struct simulation *sim, uint32_t rank)
 {
-    for (uint32_t s = sim->ranks[rank].first_strand; s < sim->program->n_strands; s++) {
-        if (sim->program->strands[s].rank != rank)
-            return;
-        if (sim->strands[s].phase == STRAND_WAITS && sim->strands[s].n_missing > 0) {
-            cores_want(sim, s);
-            return;
-        }
-    }
+    uint32_t first = next_waiting(sim, rank, sim->ranks[rank].first_strand);
+    if (first != RUN_NOBODY)
+        cores_want(sim, first);
 }
 
 void strands_unwanted(struct simulation *sim, uint32_t rank)
 {
-    for (uint32_t s = sim->ranks[rank].first_strand; s < sim->program->n_strands; s++) {
-        if (sim->program->strands[s].rank != rank)
-            return;
-        if (sim->strands[s].phase == STRAND_WAITS && sim->strands[s].n_missing > 0 && sim->strands[s].tends)
+    uint32_t s = sim->ranks[rank].first_strand;
+    for (s = next_waiting(sim, rank, s); s != RUN_NOBODY; s = next_waiting(sim, rank, s + 1))
+        if (sim->strands[s].tends)
             yield(sim, s);
-    }
 }
 
 /* Begins a wait for n operations. Returns true if any of them is missing. */
