@@ -90,10 +90,11 @@ int run_bounds_find(sqlite3 *database, const char *path, const struct run_window
 int bounds_find(struct reading *reading)
 {
     size_t n = reading->program->n_ranks;
-    if (reading->window == NULL)
+    if (reading->want.window == NULL)
         return 0;
     int64_t *from_ns = xcalloc(n, sizeof *from_ns), *to_ns = xcalloc(n, sizeof *to_ns);
-    int result = run_bounds_find(reading->database, reading->path, reading->window, n, from_ns, to_ns, reading->error);
+    int result =
+        run_bounds_find(reading->database, reading->path, reading->want.window, n, from_ns, to_ns, reading->error);
     for (size_t i = 0; result == 0 && i < n; i++) {
         reading->ranks[i].from_ns = from_ns[i];
         reading->ranks[i].to_ns = to_ns[i];

@@ -25,7 +25,7 @@ static void divide(const struct building *building, const struct call *call, int
     int64_t middle_ns = until_ns < call->begin_ns ? call->begin_ns : until_ns > call->end_ns ? call->end_ns : until_ns;
     parts->part_s[late] += reading_seconds(middle_ns - call->begin_ns);
     parts->part_s[rest] += reading_seconds(call->end_ns - middle_ns);
-    struct simulation_result *recorded = reading->recorded;
+    struct simulation_result *recorded = reading->want.recorded;
     if (recorded == NULL || operation == NO_OBJECT || middle_ns == call->begin_ns)
         return;
     const struct run_program *program = reading->program;

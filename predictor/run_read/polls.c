@@ -51,7 +51,7 @@ static struct polling polling_of(const struct reading *reading, size_t number)
         if (rank->items)
             between_s += between_polls_s(rank->items + rank->spans[b].first_item, &rank->spans[b]);
     }
-    if ((reading->window != NULL || !reading->is_whole) && whole_s > 0)
+    if ((reading->want.window != NULL || !reading->is_whole) && whole_s > 0)
         share = fmin(there_s / whole_s, 1);
     double observed_s = reading_seconds(rank->observed_ns) * share;
     polling.time_s = observed_s - told->wait_s;

@@ -105,12 +105,11 @@ static void reading_release(struct reading *reading)
     map_release(&reading->ranks_on_machine);
 }
 
-/* Reads with what the caller has set. */
-static int read_run(struct reading reading)
+int run_program_read(sqlite3 *database, const char *path, const struct run_want *want, struct run_program *program,
+                     struct error *error)
 {
-    const char *path = reading.path;
-    struct run_program *program = reading.program;
-    struct error *error = reading.error, reason;
+    struct reading reading = {.database = database, .path = path, .error = error, .program = program, .want = *want};
+    struct error reason;
     reading.pool = xcalloc(1, sizeof *reading.pool);
     program->texts = reading.pool;
     program->release_texts = release_texts;
@@ -134,37 +133,10 @@ static int read_run(struct reading reading)
         result = error_set(error, "%s: defect: the program of its run is wrong: %s", path, reason.text);
     free(reading.posts);
     reading.posts = NULL;
-    if (result == 0 && reading.recorded != NULL)
+    if (result == 0 && want->recorded != NULL)
         recorded_make(&reading);
     reading_release(&reading);
     if (result != 0)
         run_program_release(program);
     return result;
-}
-
-int run_program_read(sqlite3 *database, const char *path, const struct run_window *window, struct run_program *program,
-                     struct error *error)
-{
-    return run_program_watch(database, path, window, NULL, program, error);
-}
-
-int run_program_watch(sqlite3 *database, const char *path, const struct run_window *window,
-                      const struct run_watch *watch, struct run_program *program, struct error *error)
-{
-    return read_run((struct reading){
-        .database = database, .path = path, .error = error, .program = program, .window = window, .watch = watch});
-}
-
-int run_program_read_recorded(sqlite3 *database, const char *path, const struct run_message_watch *watch,
-                              const struct run_watch *calls, struct run_program *program,
-                              struct simulation_result *recorded, struct error *error)
-{
-    *recorded = (struct simulation_result){0};
-    return read_run((struct reading){.database = database,
-                                     .path = path,
-                                     .error = error,
-                                     .program = program,
-                                     .message_watch = watch,
-                                     .watch = calls,
-                                     .recorded = recorded});
 }

@@ -110,11 +110,11 @@ struct reading {
     struct error *error;
     struct run_program *program;
     struct pool *pool;
-    const struct run_window *window;               /* or NULL */
-    const struct run_watch *watch;                 /* or NULL */
-    const struct run_message_watch *message_watch; /* or NULL */
-    int64_t origin_ns;                             /* second 0 of the program of a whole run */
-    struct read_burst *bursts;                     /* [n_bursts], one or more, ascending */
+    /* want.recorded keeps the waits of calls for other ranks. The step of a cause is what was waited for, until all
+     * steps are there: a run_operation, a message's other end or a member's peers. */
+    struct run_want want;
+    int64_t origin_ns;         /* second 0 of the program of a whole run */
+    struct read_burst *bursts; /* [n_bursts], one or more, ascending */
     size_t n_bursts;
     bool is_whole;           /* that one burst is all of the run */
     struct read_rank *ranks; /* [program->n_ranks] */
@@ -127,9 +127,6 @@ struct reading {
     size_t n_members;
     struct read_instance *instances;
     size_t n_instances;
-    /* Keeps the waits of calls for other ranks if it is not NULL. The step of a cause is what was waited for, until all
-     * steps are there: a run_operation, a message's other end or a member's peers. */
-    struct simulation_result *recorded;
     int64_t eager_limit, eager_limit_network; /* -1: not known */
     struct map ranks_on_machine;              /* how many ranks each machine has */
     struct computing *computings;

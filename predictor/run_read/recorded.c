@@ -152,7 +152,7 @@ static void set_bounds(const struct reading *reading, struct simulation_result *
 
 void recorded_make(const struct reading *reading)
 {
-    struct simulation_result *recorded = reading->recorded;
+    struct simulation_result *recorded = reading->want.recorded;
     const struct run_program *program = reading->program;
     struct recording recording = {.reading = reading,
                                   .program = program,

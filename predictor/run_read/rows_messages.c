@@ -209,7 +209,7 @@ static int add_message(void *context, struct cursor *rows)
                                               .recv_call_ns = recv_call,
                                               .send_stands = form->send.stands,
                                               .recv_stands = form->receive.stands};
-    const struct run_message_watch *watch = reading->message_watch;
+    const struct run_message_watch *watch = reading->want.messages;
     if (watch != NULL && watch->message(watch->context, &told) != 0)
         return reading_too_large(reading);
     struct item out = {.begin_ns = post,

@@ -41,12 +41,6 @@ void run_bound_text(const struct run_bound *bound, char text[RUN_BOUND_BYTES]);
 int run_bounds_find(sqlite3 *database, const char *path, const struct run_window *window, size_t n, int64_t *from_ns,
                     int64_t *to_ns, struct error *error);
 
-/* Fills *program, which must be empty, from the trace of that path, or from a window of it (NULL: all): calls that lie
- * in the window as a whole. Measured parts of a rank add up to the time that its strands took, the first of which lasts
- * from the rank's begin to its end. Returns 0, or -1 with the reason and nothing to release. */
-int run_program_read(sqlite3 *database, const char *path, const struct run_window *window, struct run_program *program,
-                     struct error *error);
-
 /* Describes a call as recorded, for those who want more than the sums of a place. */
 struct run_call {
     uint32_t rank, site;     /* site: in the program's sites */
@@ -54,15 +48,12 @@ struct run_call {
     size_t n_steps;          /* steps of the program until its end */
     struct run_parts part_s; /* computation: before it */
 };
-/* Is told every call, in order by rank, then strand; behind the last call of a strand its site is that of "end". */
+/* Is told every call, in order by rank, then strand; behind the last call of a strand its site is that of "end". The
+ * program may be incomplete then, but for its sites. */
 struct run_watch {
     void (*call)(void *context, const struct run_program *program, const struct run_call *call);
     void *context;
 };
-
-/* Does the same, and tells watch of each call meanwhile; the program may be incomplete then, but for its sites. */
-int run_program_watch(sqlite3 *database, const char *path, const struct run_window *window,
-                      const struct run_watch *watch, struct run_program *program, struct error *error);
 
 /* Describes a message as recorded, for those who sum over all of them. */
 struct run_recorded_message {
@@ -81,12 +72,21 @@ struct run_message_watch {
     void *context;
 };
 
-/* Does the same with the whole run, and fills *recorded as if a replay had taken exactly as long as was recorded: begin
- * and end of ranks, who waited for whom; no predicted parts. run_blame takes it. simulation_result_release in either
- * case. watch is told the messages meanwhile, calls the calls, if they are not NULL. */
-int run_program_read_recorded(sqlite3 *database, const char *path, const struct run_message_watch *watch,
-                              const struct run_watch *calls, struct run_program *program,
-                              struct simulation_result *recorded, struct error *error);
+/* What is wanted of a trace beside the program of its whole run; each may be NULL. */
+struct run_want {
+    const struct run_window *window; /* calls that lie in it as a whole; NULL: all */
+    const struct run_watch *calls;
+    const struct run_message_watch *messages;
+    /* Becomes as if a replay had taken exactly as long as was recorded: begin and end of ranks, who waited for whom; no
+     * predicted parts. run_blame takes it. All 0 before; simulation_result_release in either case. */
+    struct simulation_result *recorded;
+};
+
+/* Fills *program, which must be empty, from the trace of that path. Measured parts of a rank add up to the time that
+ * its strands took, the first of which lasts from the rank's begin to its end. Returns 0, or -1 with the reason and
+ * nothing of the program to release. */
+int run_program_read(sqlite3 *database, const char *path, const struct run_want *want, struct run_program *program,
+                     struct error *error);
 
 /* Tells whether a function of MPI, as MPI_Ibcast, MPI_Bcast_init or MPI_Bcast_c, is the collective of that name in
  * small letters, without MPI_: "bcast". */

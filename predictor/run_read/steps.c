@@ -160,14 +160,14 @@ static void add_measured(struct walk *walk, uint32_t site, int64_t begin_ns, int
     struct run_parts *measured = &reading->program->measured[walk->place];
     for (int part = 0; part < RUN_PART_COUNT; part++)
         measured->part_s[part] += parts->part_s[part];
-    if (reading->watch != NULL)
-        reading->watch->call(reading->watch->context, reading->program,
-                             &(struct run_call){.rank = walk->building->number,
-                                                .site = site,
-                                                .begin_s = reading_seconds(begin_ns - shift_ns),
-                                                .end_s = reading_seconds(end_ns - shift_ns),
-                                                .n_steps = reading->program->n_steps,
-                                                .part_s = *parts});
+    if (reading->want.calls != NULL)
+        reading->want.calls->call(reading->want.calls->context, reading->program,
+                                  &(struct run_call){.rank = walk->building->number,
+                                                     .site = site,
+                                                     .begin_s = reading_seconds(begin_ns - shift_ns),
+                                                     .end_s = reading_seconds(end_ns - shift_ns),
+                                                     .n_steps = reading->program->n_steps,
+                                                     .part_s = *parts});
 }
 
 /* Adds a call's steps, and its time to what was measured at its place. */

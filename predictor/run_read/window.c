@@ -196,7 +196,7 @@ void window_apply(struct reading *reading)
     int64_t first_ns = 0;
     for (size_t i = 0; i < program->n_ranks; i++) {
         struct read_rank *rank = &reading->ranks[i];
-        if (reading->window != NULL && reading->window->ranks != NULL && !reading->window->ranks[i])
+        if (reading->want.window != NULL && reading->want.window->ranks != NULL && !reading->want.window->ranks[i])
             rank->n_items = 0;
         sort_items(rank);
         program->ranks[i].lost_s = reading_seconds(bound_rank(rank));
@@ -204,7 +204,7 @@ void window_apply(struct reading *reading)
         first_ns = rank->from_ns < first_ns ? rank->from_ns : first_ns;
         double whole_ns = rank->observed_ns > 0 ? (double)rank->observed_ns : (double)(rank->end_ns - rank->begin_ns);
         double share = there_ns / whole_ns;
-        if ((reading->window != NULL || !reading->is_whole || program->ranks[i].lost_s > 0) && share < 1) {
+        if ((reading->want.window != NULL || !reading->is_whole || program->ranks[i].lost_s > 0) && share < 1) {
             program->ranks[i].run_s *= share;
             program->ranks[i].wait_s *= share;
         }

@@ -102,7 +102,8 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
                                 .otherwise = RUN_EFFICIENCIES_UNKNOWN};
     if (machine_of_trace(options->trace, database, options->machine, &before->machine, error) != 0 ||
         whole_read(&study->whole, database, options->trace, error) != 0 ||
-        run_program_watch(database, options->trace, &options->window, watch, &study->program, error) != 0)
+        run_program_read(database, options->trace, &(struct run_want){.window = &options->window, .calls = watch},
+                         &study->program, error) != 0)
         return -1;
     study->measured_by_rank = xmalloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
     run_parts_by_rank(&study->program, study->program.measured, study->measured_by_rank);

@@ -1,5 +1,5 @@
-/* Finds where ranks are: as given, as recorded, or by a rule; where they would exchange less, by the partitioner Scotch;
- * and writes it as files that launchers take. */
+/* Finds where ranks are: as given, as recorded, or by a rule; where they would exchange less, by the partitioner
+ * Scotch; and writes it as files that launchers take. */
 #ifndef MPISTAIR_PREDICTOR_PLACES_H
 #define MPISTAIR_PREDICTOR_PLACES_H
 

@@ -563,8 +563,9 @@ void report_collect_activity(struct report *report)
         return;
     }
     if (findings_watch_init(&watch, report->database, report->path, &reason) == 0 &&
-        run_program_read_recorded(report->database, report->path, &watch.messages, &watch.watch, &program, &recorded,
-                                  &reason) == 0)
+        run_program_read(report->database, report->path,
+                         &(struct run_want){.calls = &watch.watch, .messages = &watch.messages, .recorded = &recorded},
+                         &program, &reason) == 0)
         judge_run(report, &program, &recorded, &watch);
     else
         report->activities.unknown = report_reason(report, &reason);

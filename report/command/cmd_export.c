@@ -42,7 +42,8 @@ static int export_program(struct export *export, bool goal)
     struct run_program program = {0};
     if (export->selection.part_of_ranks)
         window.ranks = export->selection.wanted;
-    if (run_program_read(export->database, export->path, &window, &program, export->error) != 0)
+    if (run_program_read(export->database, export->path, &(struct run_want){.window = &window}, &program,
+                         export->error) != 0)
         return -1;
     int result = run_export(&program, goal ? output : NULL, goal ? NULL : output, export->error);
     if (result == 0)

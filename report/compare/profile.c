@@ -204,7 +204,7 @@ static int read_calls(struct profile *profile, sqlite3 *database, struct error *
     struct run_program program = {0};
     struct watching watching = {.profile = profile};
     struct run_watch watch = {watch_call, &watching};
-    int result = run_program_watch(database, profile->path, NULL, &watch, &program, error);
+    int result = run_program_read(database, profile->path, &(struct run_want){.calls = &watch}, &program, error);
     if (result == 0) {
         end_rank(&watching);
         run_program_release(&program);

@@ -89,7 +89,10 @@ int findings_collect(struct findings *findings, struct pool *pool, sqlite3 *data
         return 0;
     int result = findings_watch_init(&watch, database, path, error);
     if (result == 0)
-        result = run_program_read_recorded(database, path, &watch.messages, &watch.watch, &program, &recorded, error);
+        result = run_program_read(
+            database, path,
+            &(struct run_want){.calls = &watch.watch, .messages = &watch.messages, .recorded = &recorded}, &program,
+            error);
     if (result == 0)
         result = findings_collect_read(findings, pool, database, &program, &recorded, &watch, error);
     simulation_result_release(&recorded);

@@ -44,7 +44,7 @@ struct pair_sums {
 
 /* Reads the nodes of the ranks. Returns 0, or -1 with the reason; pair_sums_release in either case. */
 int pair_sums_init(struct pair_sums *sums, sqlite3 *database, const char *path, struct error *error);
-/* Returns what run_program_read_recorded takes to fill the sums. */
+/* Returns what run_program_read takes to fill the sums. */
 struct run_message_watch pair_sums_watch(struct pair_sums *sums);
 void pair_sums_release(struct pair_sums *sums);
 

@@ -116,7 +116,8 @@ int main(int argc, char **argv)
         database_open(rest[0], false, &database, &error) != 0)
         return error_report(&error);
     double begin_s = clock_now_s();
-    int result = run_program_read(database, rest[0], argc > 2 + check ? &window : NULL, &program, &error);
+    int result = run_program_read(database, rest[0], &(struct run_want){.window = argc > 2 + check ? &window : NULL},
+                                  &program, &error);
     double took_s = clock_now_s() - begin_s;
     sqlite3_close(database);
     if (result != 0)
