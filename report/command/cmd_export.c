@@ -252,12 +252,50 @@ static int selection_make(struct export *export)
     return 0;
 }
 
+/* Makes export_message and export_call, by the ranks and times of which all that is wanted lies within. Rows of ranks
+ * that do not exist are wanted, as of kept(). */
+static int select_rows(struct export *export)
+{
+    const struct selection *selection = &export->selection;
+    uint32_t first = UINT32_MAX, last = 0;
+    int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
+    for (size_t rank = 0; rank < selection->n_ranks; rank++) {
+        if (!selection->wanted[rank])
+            continue;
+        first = first == UINT32_MAX ? (uint32_t)rank : first;
+        last = (uint32_t)rank;
+        from_ns = selection->from_ns[rank] < from_ns ? selection->from_ns[rank] : from_ns;
+        to_ns = selection->to_ns[rank] > to_ns ? selection->to_ns[rank] : to_ns;
+    }
+    char *bounds = xasprintf("BETWEEN %" PRIu32 " AND %" PRIu32, first, last);
+    char *times = xasprintf("BETWEEN %" PRId64 " AND %" PRId64, from_ns, to_ns);
+    char *sql = selection->all ? xasprintf("CREATE TEMP VIEW export_message AS SELECT * FROM message_row;"
+                                           "CREATE TEMP VIEW export_call AS SELECT rowid AS id, * FROM call_row")
+                               : xasprintf("CREATE TEMP TABLE export_message AS SELECT * FROM message_row WHERE "
+                                           "src %s AND send_post_ns %s AND kept(src) OR "
+                                           "dst %s AND send_post_ns + late_ns %s AND kept(dst) OR "
+                                           "src NOT BETWEEN 0 AND %zu - 1 OR dst NOT BETWEEN 0 AND %zu - 1;"
+                                           "CREATE TEMP TABLE export_call AS SELECT rowid AS id, * FROM call_row WHERE "
+                                           "rank %s AND begin_ns %s AND kept(rank) OR rank NOT BETWEEN 0 AND %zu - 1",
+                                           bounds, times, bounds, times, selection->n_ranks, selection->n_ranks, bounds,
+                                           times, selection->n_ranks);
+    int result = 0;
+    if (sqlite3_exec(export->database, sql, NULL, NULL, NULL) != SQLITE_OK)
+        result = error_set(export->error, "%s: cannot be read: %s", export->path, sqlite3_errmsg(export->database));
+    free(bounds);
+    free(times);
+    free(sql);
+    return result;
+}
+
 static const char left_out_sql[] =
     "SELECT m.n, m.n - m.inside, m.cut, c.n, c.n - c.inside FROM"
-    " (SELECT count(*) AS n, coalesce(sum(s AND r), 0) AS inside, coalesce(sum(s <> r), 0) AS cut FROM"
+    " (SELECT (SELECT count(*) FROM message_row) AS n, coalesce(sum(s AND r), 0) AS inside,"
+    "   coalesce(sum(s <> r), 0) AS cut FROM"
     "   (SELECT kept(src, send_post_ns, send_post_ns + send_ns) AS s,"
-    "           kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) AS r FROM message_row)) m,"
-    " (SELECT count(*) AS n, coalesce(sum(kept(rank, begin_ns, begin_ns + call_ns)), 0) AS inside FROM call_row) c";
+    "           kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) AS r FROM export_message)) m,"
+    " (SELECT (SELECT count(*) FROM call_row) AS n,"
+    "   coalesce(sum(kept(rank, begin_ns, begin_ns + call_ns)), 0) AS inside FROM export_call) c";
 
 /* Prints on stderr how many messages and calls are left out, if any are. */
 static int selection_tell(struct export *export)
@@ -287,6 +325,8 @@ static int write_export(const struct export_options *options, const struct open_
     interruptible_begin(trace->database); /* an archive is a folder, which no handler of signals can remove */
     progress_show("export");
     int code = selection_make(&export);
+    if (code == 0 && !options->format->tells)
+        code = select_rows(&export);
     if (code == 0)
         code = options->format->write(&export);
     if (code == 0 && !options->format->tells)

@@ -207,15 +207,16 @@ enum row_column {
     COL_MORE, /* window, file; of unmatched ones: it is a send */
 };
 
-/* ?1: everything is exported, and none of the many rows needs to be asked for. */
+/* ?1: everything is exported, and none of the many rows needs to be asked for. Messages and calls that may be wanted
+ * are in export_message and export_call (trace_export.h). */
 static const char rows_sql[] =
     "SELECT src AS rank, send_post_ns AS at, 0 AS source, id, dst, comm, tag, bytes, form, send_ns, send_call_ns,"
     " late_ns + recv_ns, NULL, NULL, iif(?1, 1, kept(src, send_post_ns, send_post_ns + send_ns)"
-    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns)), NULL FROM message_row"
+    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns)), NULL FROM export_message"
     " WHERE ?1 OR kept(src, send_post_ns, send_post_ns + send_call_ns)"
     " UNION ALL SELECT dst, send_post_ns + late_ns, 1, id, src, comm, tag, bytes, form, recv_ns, recv_call_ns, NULL,"
     " NULL, NULL, iif(?1, 1, kept(src, send_post_ns, send_post_ns + send_ns)"
-    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns)), NULL FROM message_row"
+    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns)), NULL FROM export_message"
     " WHERE ?1 OR kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_call_ns)"
     " UNION ALL SELECT rank, post_ns, 2, id, peer, comm, tag, bytes,"
     " (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = u.function), complete_ns - post_ns, NULL, NULL,"
@@ -233,8 +234,8 @@ static const char rows_sql[] =
     " (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = f.function), end_ns - begin_ns, call_ns, NULL,"
     " callsite, NULL, nonblocking, file FROM file_call f"
     " WHERE ?1 OR kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns)"
-    " UNION ALL SELECT rank, begin_ns, 6, rowid, NULL, NULL, NULL, NULL, function, NULL, call_ns, NULL, callsite,"
-    " NULL, idle_calls, NULL FROM call_row WHERE ?1 OR kept(rank, begin_ns, begin_ns + call_ns)"
+    " UNION ALL SELECT rank, begin_ns, 6, id, NULL, NULL, NULL, NULL, function, NULL, call_ns, NULL, callsite,"
+    " NULL, idle_calls, NULL FROM export_call WHERE ?1 OR kept(rank, begin_ns, begin_ns + call_ns)"
     " UNION ALL SELECT rank, at_ns, 7, number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, callsite, NULL, NULL,"
     " NULL FROM mark WHERE kept(rank, at_ns, NULL) ORDER BY rank, at, source, id";
 

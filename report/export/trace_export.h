@@ -25,7 +25,9 @@ struct export_wish {
 };
 
 /* The selected part, by rank. The SQL function kept(rank, begin_ns, end_ns) says whether something lies inside as a
- * whole, end_ns may be NULL; kept(rank), whether the rank is wanted. */
+ * whole, end_ns may be NULL; kept(rank), whether the rank is wanted. The temporary tables export_message and
+ * export_call have the rows of message_row and call_row (with id, their rowid) that may be wanted, so that the large
+ * ones are read once. */
 struct selection {
     size_t n_ranks;
     uint8_t *wanted;          /* [n_ranks] */
