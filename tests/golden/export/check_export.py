@@ -6,6 +6,7 @@ usage: check_export.py MPISTAIR SHARE_SQL
 import json
 import os
 import pathlib
+import random
 import signal
 import sqlite3
 import subprocess
@@ -155,6 +156,32 @@ def check_window(folder):
         check(f"usage {wrong}", code == 2 and out == "" and errors, f"{code} {errors}")
 
 
+def check_parts(folder):
+    """Of random messages and calls, every part has what lies inside as a whole, by a count of its own."""
+    random.seed(7)
+    messages = []
+    for i in range(200):
+        post, late = random.randrange(8000), random.randrange(-50, 50)
+        messages.append((i + 1, *random.sample(range(6), 2), (post, post + 10 + random.randrange(90), post + late, post + late + 10 + random.randrange(90))))
+    calls = [(random.randrange(6), begin, begin + random.randrange(60)) for begin in random.sample(range(8000), 100)]
+    trace = made(folder, "parts.db", 6, *(message(*row) for row in messages), *(call(rank, "MPI_Wait", begin, end) for rank, begin, end in calls))
+    for _ in range(25):
+        first, last = sorted(random.choices(range(6), k=2))
+        begin, end = sorted(random.choices(range(9000), k=2))
+        inside = [(first <= src <= last and begin <= times[0] and times[1] <= end, first <= dst <= last and begin <= times[2] and times[3] <= end)
+                  for _, src, dst, times in messages]
+        kept_calls = sum(first <= rank <= last and begin <= call_begin and call_end <= end for rank, call_begin, call_end in calls)
+        _, output, errors = export(trace, "perfetto", "--ranks", f"{first}-{last}", "--from", f"{begin / 1e9:.9f}", "--to", f"{end / 1e9:.9f}")
+        text = (f"{len(messages) - sum(s and r for s, r in inside)} of {len(messages)} messages ({sum(s != r for s, r in inside)} of them with one "
+                f"side inside), {len(calls) - kept_calls} of {len(calls)} calls")
+        check(f"ranks {first} to {last}, {begin} to {end} ns", text in errors, f"{errors} {text}")
+        events = check_perfetto(output)["traceEvents"]
+        flows = sorted(event["id"] for event in events if event["ph"] == "s")
+        check("their messages", flows == [row[0] for row, (s, r) in zip(messages, inside) if s and r], flows)
+        waits = sum(event["ph"] == "X" and event["name"] == "MPI_Wait" for event in events)
+        check("their calls", waits == kept_calls, f"{waits} {kept_calls}")
+
+
 def check_output(folder, has_otf2):
     trace = made(folder, "output.db", 2, message(1, 0, 1, (100, 200, 120, 300)))
     for form in ["perfetto", "csv", "dot", "goal", "simgrid"]:
@@ -236,6 +263,7 @@ def main():
         check_hostile(folder, has_otf2)
         check_damaged(folder, has_otf2)
         check_window(folder)
+        check_parts(folder)
         check_output(folder, has_otf2)
         if has_otf2:
             check_interrupted(folder)
