@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "report/diagnose/diagnosis.h"
+#include "report/diagnose/instructions.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
@@ -52,8 +53,7 @@ static const char causes_sql[] =
     "c.begin_ns < s.end_ns AND c.end_ns > c.begin_ns GROUP BY c.rank) "
     "SELECT p.rank, 1e-9 * (s.end_ns - s.begin_ns), c.s, sum(share * user_ns), sum(share * system_ns), "
     "iif(count(p.wait_ns) = count(*), sum(share * p.wait_ns), NULL), "
-    "1e9 * sum(share * (minor_faults + major_faults)), iif(count(instructions) = count(*), 1e9 * sum(share * "
-    "instructions), NULL), iif(count(cycles) = count(*), 1e9 * sum(share * cycles), NULL), "
+    "1e9 * sum(share * (minor_faults + major_faults)), iif(count(cycles) = count(*), 1e9 * sum(share * cycles), NULL), "
     "iif(count(clock_cycles) = count(*), 1e9 * sum(share * clock_cycles), NULL) "
     "FROM part p JOIN span s USING (rank) JOIN computed c USING (rank) GROUP BY p.rank";
 
@@ -67,6 +67,25 @@ struct cause_ranks {
     size_t n;
 };
 
+/* Adds the instructions of the ranks' computation, where they were counted. */
+static int add_instructions(struct cause_ranks *ranks, sqlite3 *database, const char *path, double begin_s,
+                            double end_s, struct error *error)
+{
+    struct rank_instructions *rows = NULL;
+    size_t n = 0, at = 0;
+    int result = instructions_read(&rows, &n, database, path, (int64_t)(begin_s * 1e9), (int64_t)(end_s * 1e9), error);
+    for (size_t i = 0; result == 0 && i < ranks->n; i++) {
+        while (at < n && rows[at].rank < ranks->rows[i].rank)
+            at++;
+        if (at == n || rows[at].rank != ranks->rows[i].rank)
+            continue;
+        ranks->rows[i].counts.instructions = rows[at].instructions;
+        ranks->rows[i].counts.per_cycle = rows[at].instructions / rows[at].cycles;
+    }
+    free(rows);
+    return result;
+}
+
 static int ranks_read(struct cause_ranks *ranks, sqlite3 *database, const char *path, double begin_s, double end_s,
                       struct error *error)
 {
@@ -76,8 +95,8 @@ static int ranks_read(struct cause_ranks *ranks, sqlite3 *database, const char *
     if (rows.result == 0)
         cursor_bind(&rows, "ii", (int64_t)(begin_s * 1e9), (int64_t)(end_s * 1e9));
     while (cursor_next(&rows)) {
-        double value[10];
-        for (int i = 1; i < 10; i++)
+        double value[9];
+        for (int i = 1; i < 9; i++)
             value[i] = cursor_real(&rows, i);
         double run_s = value[3] + value[4];
         /* A rank that ran waits for its processor in its computation as in MPI, but not while it slept. */
@@ -93,10 +112,12 @@ static int ranks_read(struct cause_ranks *ranks, sqlite3 *database, const char *
                        .taken_s = value[5] * awake,
                        .slept_s = slept_s,
                        .faults = value[6],
-                       .per_cycle = value[7] / value[8],
-                       .hertz = value[3] > 0 && !isnan(value[8]) ? value[8] / value[3] : value[9] / value[1]}});
+                       .instructions = NAN,
+                       .per_cycle = NAN,
+                       .hertz = value[3] > 0 && !isnan(value[7]) ? value[7] / value[3] : value[8] / value[1]}});
     }
-    return cursor_close(&rows);
+    int result = cursor_close(&rows);
+    return result == 0 ? add_instructions(ranks, database, path, begin_s, end_s, error) : result;
 }
 
 /* Returns the median of a number over all ranks but one, NaN where it is not known of all. */
@@ -120,9 +141,9 @@ static double others_median(const struct cause_ranks *ranks, size_t own, size_t 
 static struct finding_counts others_counts(const struct cause_ranks *ranks, size_t own)
 {
 #define MEDIAN_OF(member) .member = others_median(ranks, own, offsetof(struct finding_counts, member))
-    return (struct finding_counts){MEDIAN_OF(time_s),   MEDIAN_OF(computed_s), MEDIAN_OF(run_s),
-                                   MEDIAN_OF(kernel_s), MEDIAN_OF(taken_s),    MEDIAN_OF(slept_s),
-                                   MEDIAN_OF(faults),   MEDIAN_OF(per_cycle),  MEDIAN_OF(hertz)};
+    return (struct finding_counts){
+        MEDIAN_OF(time_s),  MEDIAN_OF(computed_s), MEDIAN_OF(run_s),     MEDIAN_OF(kernel_s),     MEDIAN_OF(taken_s),
+        MEDIAN_OF(slept_s), MEDIAN_OF(faults),     MEDIAN_OF(per_cycle), MEDIAN_OF(instructions), MEDIAN_OF(hertz)};
 #undef MEDIAN_OF
 }
 
@@ -160,11 +181,13 @@ static void find_cause(struct finding *finding)
     }
     if (finding->cause != CAUSE_UNKNOWN || !(rest_s >= CAUSE_LEAST * excess_s))
         return;
-    /* So long it would have run at the others' clock, and with their instructions per cycle. */
-    double busy_s = fmin(own->run_s, own->computed_s);
-    double clock_s = busy_s * (1 - own->hertz / others->hertz);
-    largest_s = CAUSE_LEAST * rest_s;
-    take_cause(finding, CAUSE_FREQUENCY, clock_s, &largest_s);
+    /* Time is instructions by instructions per cycle by the clock, so each has its part of the logarithm. */
+    double busy = log(fmin(own->run_s, own->computed_s) / fmin(others->run_s, others->computed_s));
+    double slower = log(others->hertz / own->hertz), fewer = log(others->per_cycle / own->per_cycle);
+    double largest = 0;
+    take_cause(finding, CAUSE_WORK, log(own->instructions / others->instructions), &largest);
+    take_cause(finding, CAUSE_CYCLES, fewer, &largest);
+    take_cause(finding, CAUSE_FREQUENCY, isnan(fewer) && slower < CAUSE_LEAST * busy ? NAN : slower, &largest);
     if (finding->cause == CAUSE_UNKNOWN && finding->kind != FINDING_SLOW_CORE && !isnan(own->taken_s))
         finding->cause = CAUSE_WORK;
 }
@@ -199,7 +222,10 @@ static void tell_cause(struct finding *finding, struct pool *pool)
                  others->per_cycle);
         break;
     case CAUSE_WORK:
-        snprintf(end, room, "more work, on its processor all the time");
+        if (own->instructions > others->instructions)
+            snprintf(end, room, "more work, %.2f times the instructions", own->instructions / others->instructions);
+        else
+            snprintf(end, room, "more work, on its processor all the time");
         break;
     case CAUSE_UNKNOWN:
         return;

@@ -69,7 +69,8 @@ enum finding_cause {
 
 /* What was counted of a rank, or of the others in the median; NaN: not known. */
 struct finding_counts {
-    double time_s, computed_s, run_s, kernel_s, taken_s, slept_s, faults, per_cycle, hertz;
+    double time_s, computed_s, run_s, kernel_s, taken_s, slept_s, faults, hertz;
+    double instructions, per_cycle; /* of its computation */
 };
 
 struct diagnosis;

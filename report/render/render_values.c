@@ -284,10 +284,11 @@ static struct json *activity_object(const struct report *report)
 /* Adds why its rank computes longer, where something was counted. */
 static void add_cause(struct json *object, const struct finding *finding)
 {
-    const struct fields fields = FIELDS(
-        finding_counts, FIELD(finding_counts, time_s), FIELD(finding_counts, computed_s), FIELD(finding_counts, run_s),
-        FIELD(finding_counts, kernel_s), FIELD(finding_counts, taken_s), FIELD(finding_counts, slept_s),
-        FIELD(finding_counts, faults), FIELD(finding_counts, per_cycle), FIELD(finding_counts, hertz));
+    const struct fields fields =
+        FIELDS(finding_counts, FIELD(finding_counts, time_s), FIELD(finding_counts, computed_s),
+               FIELD(finding_counts, run_s), FIELD(finding_counts, kernel_s), FIELD(finding_counts, taken_s),
+               FIELD(finding_counts, slept_s), FIELD(finding_counts, faults), FIELD(finding_counts, instructions),
+               FIELD(finding_counts, per_cycle), FIELD(finding_counts, hertz));
     if (finding->excess_s == 0)
         return;
     struct json *own = json_object(), *others = json_object();

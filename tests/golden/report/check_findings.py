@@ -719,6 +719,30 @@ def counted(made, **own):
     return "".join(rows)
 
 
+def instructions(folder):
+    """Others compute in half of the windows and poll in MPI in the rest, with other instructions; rank 2 computes in all."""
+    for cause, per_s, cycles_per_s, of_mpi in (("more work, 2.00 times the instructions", 1e9, 2e9, 3e9), ("0.25 instructions per cycle, others 0.50", 5e8, 2e9, 3e9),
+                                               ("a clock of 1.00 GHz, others 2.00", 5e8, 1e9, 1e9), ("more work, on its processor all the time", 1e9, 2e9, None)):
+        made = Made(4)
+        for _ in range(20):
+            for rank in range(4):
+                made.compute(rank, 10 * MS + (rank == 2) * 10 * MS)
+            made.meet(31)
+        rows = []
+        for rank in range(4):
+            for n in range(20):
+                inside = 0 if rank == 2 or n < 10 else 20 * MS
+                if of_mpi is None and rank != 2: # the same in all windows: no rate of its own can be told
+                    inside = 10 * MS
+                rate, cycles = (per_s, cycles_per_s) if rank == 2 else (of_mpi or 3e9, 2e9) if inside else (1e9, 2e9)
+                begin, end_ns = n * 20 * MS, (n + 1) * 20 * MS
+                rows.append(f"INSERT INTO course VALUES ({rank}, {begin}, {end_ns}, 0, 0, 0, {inside}, 0, 0, 0, 1, 0);"
+                            f"INSERT INTO counter VALUES ({rank}, {begin}, {end_ns}, {20 * MS}, 0, 0, 0, 0, 0, 0, 0, {int(rate * 0.02)}, {int(cycles * 0.02)}, NULL);")
+        found = findings(made.write(folder / "a.db", "".join(rows)))
+        check(f"instructions: {cause}", [row[0] for row in found] == ["late-rank"] and found[0][7].endswith("; why: " + cause) or
+              cause.startswith("0.25") and "; why: " + cause in found[0][7], found)
+
+
 def causes(folder):
     for more_ms, cause, own in ((10, "more work", {}), (10, "others had its processor", {"user": 200, "wait": 200}),
                                 (10, "page faults", {"user": 210, "system": 190, "faults": 50000}),
@@ -925,7 +949,7 @@ def kept(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, turns, receivers,
-                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
+                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, instructions, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
             part(pathlib.Path(name))
     end("findings")
 
