@@ -7,6 +7,7 @@
 #include "interpose/trace/state/trace.h"
 #include "predictor/run/run_efficiency.h"
 #include "predictor/run_read/run_read.h"
+#include "report/collect/activity_sums.h"
 #include "report/collect/kept_findings.h"
 #include "report/collect/report.h"
 #include "report/diagnose/causes.h"
@@ -15,18 +16,6 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 #include "share/base/statistics.h"
-
-struct activity_rank {
-    double time_s[SPENT_COUNT];
-    double absent_share; /* as of struct run_rank */
-};
-
-struct activity_sums {
-    struct activity_rank *ranks; /* [n_ranks], by the number of the rank */
-    size_t n_ranks;
-    struct report_call_site *sites; /* [n_sites], place not yet named */
-    size_t n_sites;
-};
 
 const char *const report_activity_name[SPENT_COUNT] = {
     "computation", "point_to_point", "collectives", "one_sided", "files", "other", "between_polls", "not_recorded"};
@@ -122,7 +111,7 @@ static void add_program(struct report *report, struct activity_sums *sums, const
     for (size_t i = 0; i < program->n_places; i++)
         activity_add_parts(&sums->ranks[program->places[i].rank], &sums->sites[program->places[i].site],
                            &program->measured[i], program->between_polls_s[i], program->moved_polls_s[i]);
-    report->activities.run_s = program->measured_run_s;
+    sums->run_s = program->measured_run_s;
 }
 
 enum { ACTIVITY_MOST_PAIRS = 1 << 24 };
@@ -278,17 +267,16 @@ static void take_totals(struct report *report, struct activity_sums *sums)
     take_courses(report, sums);
     if (report->part.is_part)
         scale_sites(sums);
-    report->activities.run_s = report->run.duration_s;
+    sums->run_s = report->run.duration_s;
 }
 
 /* What ranks computed is known only where no process and no record is missing. Without a program all ranks last as long
  * as the run. */
-static void find_efficiencies(struct report *report, const struct activity_sums *sums,
+static void find_efficiencies(const struct report *report, struct activity_sums *sums,
                               const struct run_program *program)
 {
-    struct report_activities *activities = &report->activities;
     struct run_efficiencies found = RUN_EFFICIENCIES_UNKNOWN;
-    double *computed_s = xcalloc(sums->n_ranks, sizeof *computed_s), sum_s = 0, most_s = 0, run_s = activities->run_s;
+    double *computed_s = xcalloc(sums->n_ranks, sizeof *computed_s), sum_s = 0, most_s = 0, run_s = sums->run_s;
     for (size_t rank = 0; rank < sums->n_ranks; rank++) {
         computed_s[rank] = sums->ranks[rank].time_s[SPENT_COMPUTATION];
         sum_s += computed_s[rank];
@@ -301,13 +289,13 @@ static void find_efficiencies(struct report *report, const struct activity_sums 
         found.share[EFFICIENCY_COMMUNICATION] = most_s / run_s;
         found.share[EFFICIENCY_PARALLEL] = sum_s / (double)sums->n_ranks / run_s;
     }
-    activities->load_balance = found.share[EFFICIENCY_LOAD_BALANCE];
-    activities->communication = found.share[EFFICIENCY_COMMUNICATION];
-    activities->parallel = found.share[EFFICIENCY_PARALLEL];
+    sums->load_balance = found.share[EFFICIENCY_LOAD_BALANCE];
+    sums->communication = found.share[EFFICIENCY_COMMUNICATION];
+    sums->parallel = found.share[EFFICIENCY_PARALLEL];
     free(computed_s);
 }
 
-static void sum_rows(struct report *report, const struct activity_sums *sums, const struct run_program *program)
+static void sum_rows(struct report *report, const struct activity_sums *sums)
 {
     struct report_activities *activities = &report->activities;
     for (size_t kind = 0; kind < SPENT_COUNT; kind++) {
@@ -327,7 +315,9 @@ static void sum_rows(struct report *report, const struct activity_sums *sums, co
     }
     for (size_t kind = 0; kind < SPENT_COUNT; kind++)
         activities->rows[kind].share = activities->rows[kind].time_s / activities->ranks_s;
-    find_efficiencies(report, sums, program);
+    activities->load_balance = sums->load_balance;
+    activities->communication = sums->communication;
+    activities->parallel = sums->parallel;
 }
 
 static int costlier(const void *left, const void *right)
@@ -432,11 +422,12 @@ static void find_out_of_line(struct report *report, const struct activity_sums *
     free(seen);
 }
 
-/* Fills the report from the sums, and releases them. */
-static void finish_activity(struct report *report, struct activity_sums *sums, const struct run_program *program)
+/* Fills the report from the sums. */
+static void finish_activity(struct report *report, struct activity_sums *sums)
 {
+    report->activities.run_s = sums->run_s;
     if (sums->n_ranks > 0) {
-        sum_rows(report, sums, program);
+        sum_rows(report, sums);
         keep_sites(report, sums);
     }
     for (size_t i = 0; i < report->n_ranks; i++) {
@@ -447,8 +438,6 @@ static void finish_activity(struct report *report, struct activity_sums *sums, c
     find_out_of_line(report, sums);
     if (!(report->activities.ranks_s > 0))
         report->activities.unknown = "no time of any rank is recorded";
-    free(sums->ranks);
-    free(sums->sites);
 }
 
 /* Adds what the course of the run says where not all calls are known one by one. */
@@ -472,22 +461,20 @@ static void find_causes(struct report *report)
 /* Steps of a run from which on it takes a second or so to find what it lost time to. */
 enum { KEPT_FROM_STEPS = 100000 };
 
-/* Sums a run that was read, and looks for findings, or takes those that were kept. */
-static void find_in_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
-                        struct findings_watch *watch)
+/* Sums a run that was read, and looks for findings. */
+static void find_in_run(struct report *report, struct activity_sums *sums, struct run_program *program,
+                        struct simulation_result *recorded, struct findings_watch *watch)
 {
-    struct activity_sums sums = {0};
     struct error reason;
-    add_program(report, &sums, program);
-    find_awaited(&sums, program, recorded);
+    add_program(report, sums, program);
+    find_awaited(sums, program, recorded);
     if (report->whole.detail == WHOLE_ALL)
-        activity_add_calls(report, &sums);
+        activity_add_calls(report, sums);
     else
-        take_totals(report, &sums);
-    finish_activity(report, &sums, program);
+        take_totals(report, sums);
+    find_efficiencies(report, sums, program);
+    finish_activity(report, sums);
     if (report->result != 0 || report->activities.unknown != NULL)
-        return;
-    if (kept_findings_read(&report->findings, &report->pool, report->database, report->path))
         return;
     if (findings_collect_read(&report->findings, &report->pool, report->database, program, recorded, watch, &reason) !=
         0) {
@@ -498,14 +485,32 @@ static void find_in_run(struct report *report, struct run_program *program, stru
     if (report->whole.detail != WHOLE_ALL)
         judge_course(report);
     if (report->no_findings == NULL && watch->n_steps >= KEPT_FROM_STEPS && !report->part.is_part)
-        kept_findings_store(&report->findings, report->database);
+        kept_findings_store(&report->findings, sums, report->database);
 }
 
 static void judge_run(struct report *report, struct run_program *program, struct simulation_result *recorded,
                       struct findings_watch *watch)
 {
-    find_in_run(report, program, recorded, watch);
+    struct activity_sums sums = {0};
+    find_in_run(report, &sums, program, recorded, watch);
+    activity_sums_release(&sums);
     find_causes(report);
+}
+
+/* Takes what the first report on a long run has kept, so that its messages and calls are read no more. Returns whether
+ * there is such. */
+static bool take_kept(struct report *report)
+{
+    struct activity_sums sums = {0};
+    if (report->part.is_part ||
+        !kept_findings_read(&report->findings, &sums, &report->pool, report->database, report->path))
+        return false;
+    for (size_t i = 0; i < sums.n_sites; i++)
+        sums.sites[i].kind = activity_kind(sums.sites[i].function);
+    finish_activity(report, &sums);
+    activity_sums_release(&sums);
+    find_causes(report);
+    return true;
 }
 
 /* Shows what totals alone say: who spent how long where. */
@@ -514,7 +519,9 @@ static void judge_totals(struct report *report)
     size_t n_ranks = (size_t)report->run.world_size;
     struct activity_sums sums = {.n_ranks = n_ranks, .ranks = xcalloc(n_ranks, sizeof *sums.ranks)};
     take_totals(report, &sums);
-    finish_activity(report, &sums, &(struct run_program){0});
+    find_efficiencies(report, &sums, &(struct run_program){0});
+    finish_activity(report, &sums);
+    activity_sums_release(&sums);
     report->no_findings = report->part.is_part
                               ? "no single calls of this part have rows, which late ranks and waits need"
                               : "the trace has totals alone: late ranks and waits need single calls, which a recording "
@@ -562,6 +569,8 @@ void report_collect_activity(struct report *report)
         judge_totals(report);
         return;
     }
+    if (take_kept(report))
+        return;
     if (findings_watch_init(&watch, report->database, report->path, &reason) == 0 &&
         run_program_read(report->database, report->path,
                          &(struct run_want){.calls = &watch.watch, .messages = &watch.messages, .recorded = &recorded},

@@ -4,6 +4,7 @@
 #include "report/collect/kept_findings.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,28 @@ struct kept_call {
 static const struct fields call_fields =
     FIELDS(kept_call, FIELD(kept_call, finding), FIELD_AS("rank", kept_call, row.rank),
            FIELD_AS("begin_s", kept_call, row.begin_s), FIELD_AS("length_s", kept_call, row.length_s));
+
+/* An efficiency below zero is not known. */
+static const struct fields spent_run_fields =
+    FIELDS(activity_sums, FIELD_AS("ranks", activity_sums, n_ranks), FIELD_AS("sites", activity_sums, n_sites),
+           FIELD(activity_sums, run_s), FIELD(activity_sums, load_balance), FIELD(activity_sums, communication),
+           FIELD(activity_sums, parallel));
+static const struct fields spent_rank_fields = FIELDS(
+    activity_rank, FIELD_AS("computation_s", activity_rank, time_s[SPENT_COMPUTATION]),
+    FIELD_AS("point_to_point_s", activity_rank, time_s[SPENT_MESSAGES]),
+    FIELD_AS("collectives_s", activity_rank, time_s[SPENT_COLLECTIVES]),
+    FIELD_AS("one_sided_s", activity_rank, time_s[SPENT_ONE_SIDED]),
+    FIELD_AS("files_s", activity_rank, time_s[SPENT_FILES]), FIELD_AS("other_s", activity_rank, time_s[SPENT_OTHER]),
+    FIELD_AS("between_polls_s", activity_rank, time_s[SPENT_POLLING]),
+    FIELD_AS("not_recorded_s", activity_rank, time_s[SPENT_NOT_RECORDED]), FIELD(activity_rank, absent_share));
+static const struct fields spent_site_fields =
+    FIELDS(report_call_site, FIELD(report_call_site, function), FIELD(report_call_site, callsite),
+           FIELD(report_call_site, time_s), FIELD(report_call_site, between_s),
+           FIELD_AS("late_sender_s", report_call_site, waiting_s[WAITING_SENDER]),
+           FIELD_AS("late_receiver_s", report_call_site, waiting_s[WAITING_RECEIVER]),
+           FIELD_AS("last_rank_s", report_call_site, waiting_s[WAITING_LAST]),
+           FIELD_AS("transfer_s", report_call_site, waiting_s[WAITING_TRANSFER]), FIELD(report_call_site, awaited_rank),
+           FIELD(report_call_site, awaited_s));
 
 struct kept_by {
     int64_t change, bytes, changed_s, changed_ns;
@@ -135,7 +158,18 @@ static void kept_store_tables(struct kept_store *store, const struct findings *f
     free(parts);
 }
 
-void kept_findings_store(const struct findings *findings, sqlite3 *database)
+static void kept_store_sums(struct kept_store *store, const struct activity_sums *sums)
+{
+    struct activity_sums run = *sums;
+    double *shares[] = {&run.load_balance, &run.communication, &run.parallel};
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        *shares[i] = isnan(*shares[i]) ? -1 : *shares[i];
+    kept_table(store, "spent_run", &spent_run_fields, &run, 1);
+    kept_table(store, "spent_rank", &spent_rank_fields, sums->ranks, sums->n_ranks);
+    kept_table(store, "spent_site", &spent_site_fields, sums->sites, sums->n_sites);
+}
+
+void kept_findings_store(const struct findings *findings, const struct activity_sums *sums, sqlite3 *database)
 {
     struct kept_store store = {0};
     struct kept_by by;
@@ -148,6 +182,7 @@ void kept_findings_store(const struct findings *findings, sqlite3 *database)
     if (!store.failed) {
         by.change = (uint32_t)(by.change + 1); /* once this is done */
         kept_store_tables(&store, findings);
+        kept_store_sums(&store, sums);
         kept_table(&store, "kept_by", &by_fields, &by, 1);
     }
     kept_execute(&store, "COMMIT"); /* unless something failed */
@@ -230,6 +265,39 @@ static int kept_read_rows(struct findings *findings, struct pool *pool, sqlite3 
     return cursor_close(&rows) == 0 && fits ? 0 : -1;
 }
 
+static int kept_read_sums(struct activity_sums *sums, struct pool *pool, sqlite3 *database, const char *path)
+{
+    struct activity_sums kept = {.run_s = NAN};
+    struct cursor rows;
+    struct error ignored;
+    *sums = (struct activity_sums){0};
+    cursor_open(&rows, database, path, "SELECT * FROM spent_run", &ignored);
+    if (cursor_next(&rows))
+        fields_read(&spent_run_fields, &kept, &rows, 0, NULL);
+    if (cursor_close(&rows) != 0)
+        return -1;
+    sums->run_s = kept.run_s;
+    sums->load_balance = kept.load_balance < 0 ? NAN : kept.load_balance;
+    sums->communication = kept.communication < 0 ? NAN : kept.communication;
+    sums->parallel = kept.parallel < 0 ? NAN : kept.parallel;
+    cursor_open(&rows, database, path, "SELECT * FROM spent_rank ORDER BY rowid", &ignored);
+    while (cursor_next(&rows)) {
+        struct activity_rank rank = {0};
+        fields_read(&spent_rank_fields, &rank, &rows, 0, NULL);
+        ARRAY_ADD(sums->ranks, sums->n_ranks, rank);
+    }
+    if (cursor_close(&rows) != 0)
+        return -1;
+    cursor_open(&rows, database, path, "SELECT * FROM spent_site ORDER BY rowid", &ignored);
+    while (cursor_next(&rows)) {
+        struct report_call_site site = {.function = ""};
+        fields_read(&spent_site_fields, &site, &rows, 0, pool);
+        ARRAY_ADD(sums->sites, sums->n_sites, site);
+    }
+    bool whole = !isnan(kept.run_s) && sums->n_ranks == kept.n_ranks && sums->n_sites == kept.n_sites;
+    return cursor_close(&rows) == 0 && whole ? 0 : -1;
+}
+
 /* Says whether the trace has findings that were kept by this program, and nothing changed since. */
 static bool kept_is_valid(sqlite3 *database, const char *path)
 {
@@ -245,7 +313,8 @@ static bool kept_is_valid(sqlite3 *database, const char *path)
            by.changed_s == now.changed_s && by.changed_ns == now.changed_ns;
 }
 
-bool kept_findings_read(struct findings *findings, struct pool *pool, sqlite3 *database, const char *path)
+bool kept_findings_read(struct findings *findings, struct activity_sums *sums, struct pool *pool, sqlite3 *database,
+                        const char *path)
 {
     struct kept_rank rank = {0};
     struct kept_part part;
@@ -257,8 +326,11 @@ bool kept_findings_read(struct findings *findings, struct pool *pool, sqlite3 *d
         kept_read_evidence(findings, database, path, "SELECT * FROM finding_part", &part_fields, &part,
                            kept_add_part) == 0 &&
         kept_read_evidence(findings, database, path, "SELECT * FROM finding_call ORDER BY rowid", &call_fields, &call,
-                           kept_add_call) == 0)
+                           kept_add_call) == 0 &&
+        (sums == NULL || kept_read_sums(sums, pool, database, path) == 0))
         return true;
     findings_release(findings);
+    if (sums != NULL)
+        activity_sums_release(sums);
     return false;
 }

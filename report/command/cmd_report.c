@@ -255,7 +255,7 @@ int cmd_report(int argc, char **argv)
         goto out;
     report.path = trace.path;
     bool is_kept = options.explain > 0 && options.format == FORMAT_TEXT &&
-                   kept_findings_read(&report.findings, &report.pool, trace.database, trace.path) &&
+                   kept_findings_read(&report.findings, NULL, &report.pool, trace.database, trace.path) &&
                    causes_collect(&report.findings, &report.pool, trace.database, trace.path, &error) == 0;
     if ((!is_kept && report_collect(&report, trace.database, trace.path, &options.choice, &error) != 0) ||
         output_file_open(&output, options.output, &error) != 0) {

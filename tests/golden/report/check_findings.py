@@ -936,6 +936,15 @@ def kept(folder):
                    "UPDATE finding_call SET finding = 'x'", "UPDATE finding SET explained_by = 9223372036854775807"):
         change("UPDATE finding SET sentence = 'planted'", "UPDATE kept_by SET change = change + 1", damage)
         check("kept: " + damage, first_line() == true_line, first_line())
+    change("DELETE FROM kept_by")
+    screens = [run("report", path, *options) for options in ([], ["--all"], ["--format", "json"])]  # the first one keeps
+    again = [run("report", path, *options) for options in ([], ["--all"], ["--format", "json"])]
+    check("kept: the same screens", again == screens and screens[0][0] == 0, [new[1] for new in again])
+    change("UPDATE spent_rank SET computation_s = 1e6", "UPDATE kept_by SET change = change + 1")
+    check("kept: sums are shown", "4000000 s  100 %" in run("report", path)[1], run("report", path))
+    for damage in "DELETE FROM spent_rank WHERE rowid = 1", "DROP TABLE spent_site", "DELETE FROM spent_site", "DELETE FROM spent_run":
+        change("UPDATE spent_rank SET computation_s = 1e6", "UPDATE kept_by SET change = change + 1", damage)
+        check("kept: " + damage, run("report", path) == screens[0], run("report", path))
     change("DROP TABLE finding", "CREATE VIEW finding AS SELECT 1")
     check("kept: a view of that name", run("report", path, "--section", "evidence")[1] == found[1])
     made = Made(4)
