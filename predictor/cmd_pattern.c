@@ -428,7 +428,7 @@ static int obtain(const struct pattern_options *options, struct pattern *pattern
                    ? -1
                    : pattern_read_csv(options->pattern, placement->n_ranks, pattern, error);
     placement_make(&options->request, placement);
-    return options->kind->make(&options->request, placement, pattern, error);
+    return options->kind->make(&options->request, placement, pattern, error) != 0 ? -1 : pattern_check(pattern, error);
 }
 
 int cmd_pattern(int argc, char **argv)

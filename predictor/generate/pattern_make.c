@@ -21,17 +21,10 @@
 #include "share/base/random.h"
 #include "share/base/memory.h"
 
-int pattern_make_message(struct pattern *pattern, size_t src, size_t dst, uint64_t bytes, struct error *error)
+static void exchange(struct pattern *pattern, size_t a, size_t b, uint64_t bytes)
 {
-    if (pattern_append(pattern, (uint32_t)src, (uint32_t)dst, bytes) != 0)
-        return error_set(error, "more than %zu messages", pattern->n_messages);
-    return 0;
-}
-
-static int exchange(struct pattern *pattern, size_t a, size_t b, uint64_t bytes, struct error *error)
-{
-    return pattern_make_message(pattern, a, b, bytes, error) != 0 ? -1
-                                                                  : pattern_make_message(pattern, b, a, bytes, error);
+    pattern_append(pattern, a, b, bytes);
+    pattern_append(pattern, b, a, bytes);
 }
 
 static int make_pairs(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,
@@ -45,8 +38,7 @@ static int make_pairs(const struct pattern_request *request, const struct placem
         return error_set(error, "pairs: twice %llu bytes are more than 64 bits hold", (unsigned long long)s);
     const uint64_t bytes[] = {2 * s, s, s / 2};
     for (size_t pair = 0; pair < request->n_ranks / 2; pair++)
-        if (exchange(pattern, 2 * pair, 2 * pair + 1, bytes[pair % 3], error) != 0)
-            return -1;
+        exchange(pattern, 2 * pair, 2 * pair + 1, bytes[pair % 3]);
     return 0;
 }
 
@@ -69,9 +61,8 @@ static int make_neighbours(const struct pattern_request *request, const struct p
             return error_set(error, "neighbours: a socket with %zu ranks; expected 5 or more on each", size);
         for (size_t i = 0; i < size; i++)
             for (size_t k = 0; k < 3; k++)
-                if (pattern_make_message(pattern, first + (i + size - distance[k]) % size, first + i,
-                                         (uint64_t)(ramp_bytes(request, first + i) * (double)(k + 1) / 6), error) != 0)
-                    return -1;
+                pattern_append(pattern, first + (i + size - distance[k]) % size, first + i,
+                               (uint64_t)(ramp_bytes(request, first + i) * (double)(k + 1) / 6));
     }
     return 0;
 }
@@ -90,13 +81,9 @@ static int make_mixed(const struct pattern_request *request, const struct placem
             request->n_ranks, request->n_nodes, request->n_sockets, cores);
     for (size_t first = 0; first < request->n_ranks; first += cores) {
         for (size_t i = 0; i < within; i += 2)
-            if (exchange(pattern, first + i, first + i + 1, request->least_bytes, error) != 0)
-                return -1;
-        if (first / cores % 2 != 0)
-            continue;
-        for (size_t i = within; i < cores; i++)
-            if (exchange(pattern, first + i, first + cores + i, request->least_bytes, error) != 0)
-                return -1;
+            exchange(pattern, first + i, first + i + 1, request->least_bytes);
+        for (size_t i = within; i < cores && first / cores % 2 == 0; i++)
+            exchange(pattern, first + i, first + cores + i, request->least_bytes);
     }
     return 0;
 }
@@ -107,12 +94,9 @@ static int make_cast(const struct pattern_request *request, const struct placeme
 {
     if (request->n_ranks < 2)
         return error_set(error, "%s: 1 rank; expected 2 or more", to_root ? "incast" : "outcast");
-    for (size_t rank = 1; rank < request->n_ranks; rank++) {
-        if (request->n_nodes > 1 && placement->node[rank] == placement->node[0])
-            continue;
-        if (pattern_make_message(pattern, to_root ? rank : 0, to_root ? 0 : rank, request->least_bytes, error) != 0)
-            return -1;
-    }
+    for (size_t rank = 1; rank < request->n_ranks; rank++)
+        if (request->n_nodes == 1 || placement->node[rank] != placement->node[0])
+            pattern_append(pattern, to_root ? rank : 0, to_root ? 0 : rank, request->least_bytes);
     return 0;
 }
 
@@ -141,8 +125,8 @@ static uint64_t random_bytes(const struct pattern_request *request, struct twist
 }
 
 /* Makes messages of src to others, none twice. peers[n_ranks] is a permutation, which is shuffled further. */
-static int send_at_random(const struct pattern_request *request, size_t src, uint32_t *peers, struct twister *random,
-                          struct pattern *pattern, struct error *error)
+static void send_at_random(const struct pattern_request *request, size_t src, uint32_t *peers, struct twister *random,
+                           struct pattern *pattern)
 {
     size_t n_others = request->n_ranks - 1;
     size_t most = request->degree < n_others ? request->degree : n_others;
@@ -154,11 +138,9 @@ static int send_at_random(const struct pattern_request *request, size_t src, uin
         peers[i] = peer;
         if (peer == src)
             continue;
-        if (pattern_make_message(pattern, src, peer, random_bytes(request, random), error) != 0)
-            return -1;
+        pattern_append(pattern, src, peer, random_bytes(request, random));
         sent++;
     }
-    return 0;
 }
 
 static int make_irregular(const struct pattern_request *request, const struct placement *placement,
@@ -169,14 +151,13 @@ static int make_irregular(const struct pattern_request *request, const struct pl
         return error_set(error, "irregular: 1 rank; expected 2 or more");
     uint32_t *peers = xmalloc(request->n_ranks * sizeof *peers);
     struct twister random;
-    int result = 0;
     twister_seed(&random, request->seed);
     for (size_t i = 0; i < request->n_ranks; i++)
         peers[i] = (uint32_t)i;
-    for (size_t src = 0; result == 0 && src < request->n_ranks; src++)
-        result = send_at_random(request, src, peers, &random, pattern, error);
+    for (size_t src = 0; src < request->n_ranks; src++)
+        send_at_random(request, src, peers, &random, pattern);
     free(peers);
-    return result;
+    return 0;
 }
 
 const struct pattern_kind pattern_kinds[] = {

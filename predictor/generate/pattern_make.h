@@ -37,7 +37,8 @@ struct pattern_kind {
     const char *summary;
     uint64_t least_bytes; /* default */
     uint64_t most_bytes;  /* default; 0: the kind takes one size */
-    /* Appends to an empty pattern. Returns 0, or -1 with the reason; the caller releases the pattern either way. */
+    /* Appends to an empty pattern. Returns 0, or -1 with the reason; the caller checks whether the pattern is full, and
+     * releases it either way. */
     int (*make)(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,
                 struct error *error);
 };
@@ -50,7 +51,5 @@ void placement_make(const struct pattern_request *request, struct placement *pla
 /* Is a pattern_kind.make (pattern_mesh.c). */
 int pattern_make_mesh(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,
                       struct error *error);
-/* Appends a message as pattern_append does, with a reason on failure. */
-int pattern_make_message(struct pattern *pattern, size_t src, size_t dst, uint64_t bytes, struct error *error);
 
 #endif

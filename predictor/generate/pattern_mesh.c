@@ -99,8 +99,8 @@ static size_t reach_near(struct halo *halo, uint32_t part, uint32_t layers)
 }
 
 /* Adds the messages to a part, from the owners of what it needs. */
-static int add_receives(struct halo *halo, uint32_t part, const struct pattern_request *request,
-                        struct pattern *pattern, struct error *error)
+static void add_receives(struct halo *halo, uint32_t part, const struct pattern_request *request,
+                         struct pattern *pattern)
 {
     size_t own = halo->part_first[part + 1] - halo->part_first[part], n_owners = 0;
     size_t near_end = reach_near(halo, part, request->layers), end = near_end;
@@ -115,34 +115,29 @@ static int add_receives(struct halo *halo, uint32_t part, const struct pattern_r
         halo->needed[owner] += i < near_end ? request->cell_bytes : request->far_bytes;
     }
     qsort(owners, n_owners, sizeof *owners, compare_u32);
-    int result = 0;
     for (size_t i = 0; i < n_owners; i++) {
-        if (result == 0)
-            result = pattern_make_message(pattern, owners[i], part, halo->needed[owners[i]] - 1, error);
+        pattern_append(pattern, owners[i], part, halo->needed[owners[i]] - 1);
         halo->needed[owners[i]] = 0;
     }
-    return result;
 }
 
 /* Sorts by_receiver into pattern by sender; the order of the receivers stays. */
-static int sort_by_sender(const struct pattern *by_receiver, size_t n_ranks, struct pattern *pattern,
-                          struct error *error)
+static void sort_by_sender(const struct pattern *by_receiver, size_t n_ranks, struct pattern *pattern)
 {
     size_t *first = xcalloc(n_ranks + 1, sizeof *first);
     size_t *order = xmalloc((by_receiver->n_messages + 1) * sizeof *order);
-    int result = 0;
     for (size_t i = 0; i < by_receiver->n_messages; i++)
         first[by_receiver->src[i] + 1]++;
     for (size_t rank = 0; rank < n_ranks; rank++)
         first[rank + 1] += first[rank];
     for (size_t i = 0; i < by_receiver->n_messages; i++)
         order[first[by_receiver->src[i]]++] = i;
-    for (size_t i = 0; result == 0 && i < by_receiver->n_messages; i++)
-        result = pattern_make_message(pattern, by_receiver->src[order[i]], by_receiver->dst[order[i]],
-                                      pattern_bytes(by_receiver, order[i]), error);
+    for (size_t i = 0; i < by_receiver->n_messages; i++)
+        pattern_append(pattern, by_receiver->src[order[i]], by_receiver->dst[order[i]],
+                       pattern_bytes(by_receiver, order[i]));
+    pattern->full = by_receiver->full;
     free(first);
     free(order);
-    return result;
 }
 
 int pattern_make_mesh(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,
@@ -154,11 +149,10 @@ int pattern_make_mesh(const struct pattern_request *request, const struct placem
     int result = halo_init(&halo, request, error);
     if (result == 0) {
         gather_parts(&halo, request->n_ranks);
-        for (uint32_t part = 0; result == 0 && part < request->n_ranks; part++)
-            result = add_receives(&halo, part, request, &by_receiver, error);
+        for (uint32_t part = 0; part < request->n_ranks; part++)
+            add_receives(&halo, part, request, &by_receiver);
+        sort_by_sender(&by_receiver, request->n_ranks, pattern);
     }
-    if (result == 0)
-        result = sort_by_sender(&by_receiver, request->n_ranks, pattern, error);
     pattern_release(&by_receiver);
     halo_release(&halo);
     return result;

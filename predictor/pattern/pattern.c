@@ -41,10 +41,11 @@ void pattern_set_bytes(struct pattern *pattern, size_t message, uint64_t bytes)
         pattern->narrow_bytes[message] = (uint32_t)bytes;
 }
 
-int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes)
+void pattern_append(struct pattern *pattern, size_t src, size_t dst, uint64_t bytes)
 {
-    if (pattern->n_messages == INT32_MAX) /* models number the ends of messages by 32 bits */
-        return -1;
+    pattern->full = pattern->n_messages == INT32_MAX; /* models number the ends of messages by 32 bits */
+    if (pattern->full)
+        return;
     if (pattern->n_messages == pattern->capacity) {
         pattern->capacity = pattern->capacity > 0 ? 2 * pattern->capacity : 64;
         grow_to(&pattern->src, sizeof *pattern->src, pattern->capacity);
@@ -54,11 +55,15 @@ int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t
         else
             grow_to(&pattern->narrow_bytes, sizeof *pattern->narrow_bytes, pattern->capacity);
     }
-    pattern->src[pattern->n_messages] = src;
-    pattern->dst[pattern->n_messages] = dst;
+    pattern->src[pattern->n_messages] = (uint32_t)src;
+    pattern->dst[pattern->n_messages] = (uint32_t)dst;
     pattern_set_bytes(pattern, pattern->n_messages, bytes);
     pattern->n_messages++;
-    return 0;
+}
+
+int pattern_check(const struct pattern *pattern, struct error *error)
+{
+    return pattern->full ? error_set(error, "more than %zu messages", pattern->n_messages) : 0;
 }
 
 static int add_row(void *context, size_t line, const union csv_value *values, struct error *error)
@@ -70,10 +75,8 @@ static int add_row(void *context, size_t line, const union csv_value *values, st
         if (values[i].u64 >= reader->n_ranks)
             return error_set(error, "column '%s': rank %llu is not in the placement (ranks 0 to %zu)",
                              reader->columns[i].name, (unsigned long long)values[i].u64, reader->n_ranks - 1);
-    if (pattern_append(pattern, (uint32_t)values[COLUMN_SRC].u64, (uint32_t)values[COLUMN_DST].u64,
-                       values[COLUMN_BYTES].u64) != 0)
-        return error_set(error, "more than %d messages", INT32_MAX);
-    return 0;
+    pattern_append(pattern, values[COLUMN_SRC].u64, values[COLUMN_DST].u64, values[COLUMN_BYTES].u64);
+    return pattern_check(pattern, error);
 }
 
 int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error)

@@ -14,6 +14,7 @@
 struct pattern {
     size_t n_messages;
     size_t capacity;
+    bool full;              /* a message found no room: there are 2^31 - 1 */
     uint32_t *src;          /* [n_messages] each < placement.n_ranks */
     uint32_t *dst;          /* [n_messages] */
     uint32_t *narrow_bytes; /* [n_messages] NULL if the next is there: pattern_bytes reads either */
@@ -28,9 +29,11 @@ static inline uint64_t pattern_bytes(const struct pattern *pattern, size_t messa
 /* Reads a P.csv of a run of n_ranks ranks. Returns 0, or -1 with file, line and what was expected in error and the
  * output untouched. */
 int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, struct error *error);
-/* Appends a message. Returns 0, or -1 with the pattern unchanged where it has 2^31 - 1 of them. */
-int pattern_append(struct pattern *pattern, uint32_t src, uint32_t dst, uint64_t bytes);
+/* Appends a message, where there is room. */
+void pattern_append(struct pattern *pattern, size_t src, size_t dst, uint64_t bytes);
 void pattern_set_bytes(struct pattern *pattern, size_t message, uint64_t bytes);
+/* Returns 0, or -1 with the reason where a message found no room. */
+int pattern_check(const struct pattern *pattern, struct error *error);
 void pattern_release(struct pattern *pattern);
 
 #endif

@@ -301,7 +301,8 @@ static int add_round_message(struct round *round, struct cursor *rows)
     bool level_known = sqlite3_column_type(rows->statement, 3) != SQLITE_NULL;
     if (level_known && cursor_integer(rows, 3) != (int64_t)placement_level(&round->placement, src, dst))
         round->moved++;
-    if (pattern_append(&round->pattern, src, dst, (uint64_t)bytes) != 0)
+    pattern_append(&round->pattern, src, dst, (uint64_t)bytes);
+    if (round->pattern.full)
         return error_set(rows->error, "%s: a round of more than %zu messages", round->path, round->pattern.n_messages);
     return 0;
 }

@@ -20,7 +20,7 @@ void case_place(struct model_case *c, size_t n_ranks, const uint32_t *node, cons
 
 void case_add(struct model_case *c, uint32_t src, uint32_t dst, uint64_t bytes)
 {
-    assert_int_equal(pattern_append(&c->pattern, src, dst, bytes), 0);
+    pattern_append(&c->pattern, src, dst, bytes);
 }
 
 void case_machine(struct model_case *c, const char *shipped)
