@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/array.h"
 #include "share/base/random.h"
 #include "share/base/memory.h"
 
@@ -94,34 +95,21 @@ static uint32_t draw_deep(const struct mesh *mesh, struct twister *random)
     return (uint32_t)(share * mesh->n_cells);
 }
 
-/* Sorts the pairs into far[] by counting; far_first[] is its cursor and then moved back. */
-static void sort_far(struct mesh *mesh, const uint32_t *ends)
-{
-    size_t n_ends = 2 * mesh->n_far;
-    for (size_t i = 0; i < n_ends; i++)
-        mesh->far_first[ends[i] + 1]++;
-    for (uint32_t cell = 0; cell < mesh->n_cells; cell++)
-        mesh->far_first[cell + 1] += mesh->far_first[cell];
-    for (size_t i = 0; i < n_ends; i++)
-        mesh->far[mesh->far_first[ends[i]]++] = ends[i ^ 1];
-    for (uint32_t cell = mesh->n_cells; cell > 0; cell--)
-        mesh->far_first[cell] = mesh->far_first[cell - 1];
-    mesh->far_first[0] = 0;
-}
-
 void mesh_join_far(struct mesh *mesh, uint64_t n_far, uint64_t seed)
 {
     if (n_far == 0)
         return;
     uint32_t *ends = xmalloc(2 * n_far * sizeof *ends);
     struct twister random;
-    mesh->far_first = xcalloc((size_t)mesh->n_cells + 1, sizeof *mesh->far_first);
+    mesh->far_first = xmalloc(((size_t)mesh->n_cells + 1) * sizeof *mesh->far_first);
     mesh->far = xmalloc(2 * n_far * sizeof *mesh->far);
     twister_seed(&random, seed ^ 0x5bd1e995U); /* the mesh itself uses other numbers */
     for (size_t i = 0; i < 2 * n_far; i++)
         ends[i] = draw_deep(mesh, &random);
     mesh->n_far = n_far;
-    sort_far(mesh, ends);
+    array_sort_by_key(ends, sizeof *ends, 0, 2 * n_far, mesh->n_cells, mesh->far_first, mesh->far);
+    for (size_t i = 0; i < 2 * n_far; i++)
+        mesh->far[i] = ends[mesh->far[i] ^ 1];
     free(ends);
 }
 

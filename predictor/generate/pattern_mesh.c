@@ -6,6 +6,7 @@
  * The messages come in the order of the senders, then of the receivers. O(cells + cells needed). */
 #include "predictor/generate/mesh.h"
 #include "predictor/generate/pattern_make.h"
+#include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/statistics.h"
 
@@ -48,20 +49,6 @@ static int halo_init(struct halo *halo, const struct pattern_request *request, s
     halo->queue = xmalloc(n_cells * sizeof *halo->queue);
     halo->needed = xcalloc(request->n_ranks, sizeof *halo->needed);
     return mesh_partition(&halo->mesh, request->n_ranks, request->seed, halo->part, error);
-}
-
-/* Sorts cells[] by part, by counting; part_first[] is its cursor and then moved back. */
-static void gather_parts(struct halo *halo, size_t n_ranks)
-{
-    for (uint32_t cell = 0; cell < halo->mesh.n_cells; cell++)
-        halo->part_first[halo->part[cell] + 1]++;
-    for (size_t rank = 0; rank < n_ranks; rank++)
-        halo->part_first[rank + 1] += halo->part_first[rank];
-    for (uint32_t cell = 0; cell < halo->mesh.n_cells; cell++)
-        halo->cells[halo->part_first[halo->part[cell]]++] = cell;
-    for (size_t rank = n_ranks; rank > 0; rank--)
-        halo->part_first[rank] = halo->part_first[rank - 1];
-    halo->part_first[0] = 0;
 }
 
 /* Puts a cell that the part has not reached yet at the end of the queue. */
@@ -124,14 +111,9 @@ static void add_receives(struct halo *halo, uint32_t part, const struct pattern_
 /* Sorts by_receiver into pattern by sender; the order of the receivers stays. */
 static void sort_by_sender(const struct pattern *by_receiver, size_t n_ranks, struct pattern *pattern)
 {
-    size_t *first = xcalloc(n_ranks + 1, sizeof *first);
-    size_t *order = xmalloc((by_receiver->n_messages + 1) * sizeof *order);
-    for (size_t i = 0; i < by_receiver->n_messages; i++)
-        first[by_receiver->src[i] + 1]++;
-    for (size_t rank = 0; rank < n_ranks; rank++)
-        first[rank + 1] += first[rank];
-    for (size_t i = 0; i < by_receiver->n_messages; i++)
-        order[first[by_receiver->src[i]]++] = i;
+    uint32_t *first = xmalloc((n_ranks + 1) * sizeof *first);
+    uint32_t *order = xmalloc((by_receiver->n_messages + 1) * sizeof *order);
+    array_sort_by_key(by_receiver->src, sizeof *by_receiver->src, 0, by_receiver->n_messages, n_ranks, first, order);
     for (size_t i = 0; i < by_receiver->n_messages; i++)
         pattern_append(pattern, by_receiver->src[order[i]], by_receiver->dst[order[i]],
                        pattern_bytes(by_receiver, order[i]));
@@ -148,7 +130,8 @@ int pattern_make_mesh(const struct pattern_request *request, const struct placem
     struct pattern by_receiver = {0};
     int result = halo_init(&halo, request, error);
     if (result == 0) {
-        gather_parts(&halo, request->n_ranks);
+        array_sort_by_key(halo.part, sizeof *halo.part, 0, halo.mesh.n_cells, request->n_ranks, halo.part_first,
+                          halo.cells);
         for (uint32_t part = 0; part < request->n_ranks; part++)
             add_receives(&halo, part, request, &by_receiver);
         sort_by_sender(&by_receiver, request->n_ranks, pattern);

@@ -77,29 +77,17 @@ static void divide_strands(struct building *building, struct division *division)
     }
 }
 
-/* Fills order and strand_calls. A rank without calls has a strand as well. */
-static void put_in_order(struct building *building)
-{
-    size_t n = building->n_strands;
-    building->order = xmalloc((building->n_calls + 1) * sizeof *building->order);
-    building->strand_calls = xcalloc(n + 2, sizeof *building->strand_calls);
-    uint32_t *next = building->strand_calls + 1; /* shifted by one while it is filled */
-    for (size_t i = 0; i < building->n_calls; i++)
-        next[building->calls[i].strand + 1]++;
-    for (size_t i = 1; i <= n; i++)
-        next[i] += next[i - 1];
-    for (size_t i = 0; i < building->n_calls; i++)
-        building->order[next[building->calls[i].strand]++] = (uint32_t)i;
-}
-
 void strands_divide(struct building *building)
 {
     struct division division = {0};
     division.of_site = xmalloc((building->reading->program->n_sites + 1) * sizeof *division.of_site);
     memset(division.of_site, 0xff, building->reading->program->n_sites * sizeof *division.of_site);
     divide_strands(building, &division);
-    building->n_strands = division.n > 0 ? division.n : 1;
-    put_in_order(building);
+    building->n_strands = division.n > 0 ? division.n : 1; /* a rank without calls has a strand as well */
+    building->order = xmalloc((building->n_calls + 1) * sizeof *building->order);
+    building->strand_calls = xmalloc((building->n_strands + 1) * sizeof *building->strand_calls);
+    array_sort_by_key(building->calls, sizeof *building->calls, offsetof(struct call, strand), building->n_calls,
+                      building->n_strands, building->strand_calls, building->order);
     free(division.strands);
     free(division.of_site);
 }

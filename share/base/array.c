@@ -40,3 +40,18 @@ void array_reserve_zeroed(void *array, size_t *capacity, size_t n, size_t elemen
     memcpy(&elements, array, sizeof elements);
     memset(elements + old * element_bytes, 0, (*capacity - old) * element_bytes);
 }
+
+void array_sort_by_key(const void *rows, size_t row_bytes, size_t key_at, size_t n, size_t n_keys, uint32_t *first,
+                       uint32_t *order)
+{
+    const char *keys = n > 0 ? (const char *)rows + key_at : NULL;
+    memset(first, 0, (n_keys + 1) * sizeof *first);
+    for (size_t i = 0; i < n; i++)
+        first[*(const uint32_t *)(const void *)(keys + i * row_bytes) + 1]++;
+    for (size_t key = 0; key < n_keys; key++)
+        first[key + 1] += first[key];
+    for (size_t i = n; i-- > 0;) /* the end of each key becomes its begin */
+        order[--first[*(const uint32_t *)(const void *)(keys + i * row_bytes) + 1]] = (uint32_t)i;
+    memmove(first, first + 1, n_keys * sizeof *first);
+    first[n_keys] = (uint32_t)n;
+}

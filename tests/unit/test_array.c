@@ -60,6 +60,22 @@ static void grow_beyond_half(void)
     array_grow(&list, SIZE_MAX / 2 + 1, 64);
 }
 
+static void sorts_by_key(void **state)
+{
+    (void)state;
+    const struct {
+        double other;
+        uint32_t key;
+    } rows[] = {{0, 2}, {0, 0}, {0, 2}, {0, 3}, {0, 0}, {0, 2}};
+    static const uint32_t expected_order[] = {1, 4, 0, 2, 5, 3}, expected_first[] = {0, 2, 2, 5, 6, 6};
+    uint32_t first[6], order[6];
+    array_sort_by_key(rows, sizeof *rows, offsetof(__typeof__(*rows), key), 6, 5, first, order);
+    assert_memory_equal(order, expected_order, sizeof order);
+    assert_memory_equal(first, expected_first, sizeof first);
+    array_sort_by_key(NULL, 4, 0, 0, 2, first, order);
+    assert_true(first[0] == 0 && first[1] == 0 && first[2] == 0);
+}
+
 static void grow_beyond_a_product(void)
 {
     char *list = NULL;
@@ -114,7 +130,7 @@ static void test_no_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_grow), cmocka_unit_test(test_reserve),
-                                       cmocka_unit_test(test_no_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts_by_key), cmocka_unit_test(test_grow),
+                                       cmocka_unit_test(test_reserve), cmocka_unit_test(test_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

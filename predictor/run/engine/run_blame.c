@@ -18,11 +18,11 @@ struct blaming {
     const double *scale;
     const struct simulation_result *result;
     struct run_blame *blame;
-    double *cost_s;     /* [result->n_waits] what they cost, handed on included */
-    size_t *first;      /* [n_strands + 1] into of_strand */
-    size_t *of_strand;  /* [result->n_waits] waits by strand, in the order of time */
-    double *computed_s; /* [n_sites] what the late one computed before calls of a site, less what the other did */
-    uint32_t *sites;    /* those in use */
+    double *cost_s;      /* [result->n_waits] what they cost, handed on included */
+    uint32_t *first;     /* [n_strands + 1] into of_strand */
+    uint32_t *of_strand; /* [result->n_waits] waits by strand, in the order of time */
+    double *computed_s;  /* [n_sites] what the late one computed before calls of a site, less what the other did */
+    uint32_t *sites;     /* those in use */
     size_t n_sites_used;
     uint32_t *place_of; /* [n_sites] place of the late one with that site */
 };
@@ -316,21 +316,6 @@ static void find_critical_path(struct blaming *blaming)
     walk_path(blaming, strand, program->strands[strand].first_step, step, fmax(at_s - blaming->result->begin_s, 0));
 }
 
-/* Sorts the waits by strand; within one they stay in the order of time. */
-static void sort_waits(struct blaming *blaming)
-{
-    const struct simulation_result *result = blaming->result;
-    for (size_t i = 0; i < result->n_waits; i++)
-        blaming->first[result->waits[i].begin.strand + 1]++;
-    for (size_t s = 0; s < blaming->program->n_strands; s++)
-        blaming->first[s + 1] += blaming->first[s];
-    for (size_t i = result->n_waits; i-- > 0;)
-        blaming->of_strand[--blaming->first[result->waits[i].begin.strand + 1]] = i;
-    for (size_t s = 0; s < blaming->program->n_strands; s++)
-        blaming->first[s] = blaming->first[s + 1];
-    blaming->first[blaming->program->n_strands] = result->n_waits;
-}
-
 void run_blame(const struct run_program *program, const struct simulation_options *options,
                const struct simulation_result *result, struct run_blame *blame)
 {
@@ -341,11 +326,12 @@ void run_blame(const struct run_program *program, const struct simulation_option
                                 .late_s = xcalloc(program->n_ranks + 1, sizeof *blame->late_s)};
     blaming.cost_s = xmalloc((result->n_waits + 1) * sizeof *blaming.cost_s);
     blaming.of_strand = xmalloc((result->n_waits + 1) * sizeof *blaming.of_strand);
-    blaming.first = xcalloc(program->n_strands + 2, sizeof *blaming.first);
+    blaming.first = xmalloc((program->n_strands + 1) * sizeof *blaming.first);
     blaming.computed_s = xmalloc((program->n_sites + 1) * sizeof *blaming.computed_s);
     blaming.sites = xmalloc((program->n_sites + 1) * sizeof *blaming.sites);
     blaming.place_of = xmalloc((program->n_sites + 1) * sizeof *blaming.place_of);
-    sort_waits(&blaming);
+    array_sort_by_key(result->waits, sizeof *result->waits, offsetof(struct run_wait, begin.strand), result->n_waits,
+                      program->n_strands, blaming.first, blaming.of_strand);
     for (size_t site = 0; site < program->n_sites; site++)
         blaming.computed_s[site] = NAN;
     for (size_t i = 0; i < result->n_waits; i++) {
