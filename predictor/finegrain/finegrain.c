@@ -26,7 +26,6 @@
 #include "predictor/finegrain/finegrain.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "share/base/statistics.h"

@@ -285,10 +285,7 @@ static int finegrain_rows_make(const struct machine *machine, const struct fineg
         result = draw(&job, arrivals, seed, rows->n_rows, error);
     for (size_t i = 0; result == 0 && i < rows->n_rows; i++)
         summarize(&job, i, &rows->rows[i]);
-    free(job.problems);
-    free(job.samples);
-    free(job.arrivals_s);
-    free(job.scratch_s);
+    FREE_ALL(job.problems, job.samples, job.arrivals_s, job.scratch_s);
     return result;
 }
 

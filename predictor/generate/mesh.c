@@ -115,11 +115,7 @@ void mesh_join_far(struct mesh *mesh, uint64_t n_far, uint64_t seed)
 
 void mesh_release(struct mesh *mesh)
 {
-    free(mesh->first);
-    free(mesh->coarse_of);
-    free(mesh->permeability);
-    free(mesh->far_first);
-    free(mesh->far);
+    FREE_ALL(mesh->first, mesh->coarse_of, mesh->permeability, mesh->far_first, mesh->far);
     *mesh = (struct mesh){0};
 }
 

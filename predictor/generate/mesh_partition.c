@@ -16,9 +16,7 @@ struct csr {
 
 static void csr_release(struct csr *csr)
 {
-    free(csr->first);
-    free(csr->arc);
-    free(csr->weight);
+    FREE_ALL(csr->first, csr->arc, csr->weight);
 }
 
 static void csr_init(struct csr *csr, const struct mesh *mesh)

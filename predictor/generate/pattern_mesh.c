@@ -25,12 +25,7 @@ struct halo {
 static void halo_release(struct halo *halo)
 {
     mesh_release(&halo->mesh);
-    free(halo->part);
-    free(halo->part_first);
-    free(halo->cells);
-    free(halo->seen);
-    free(halo->queue);
-    free(halo->needed);
+    FREE_ALL(halo->part, halo->part_first, halo->cells, halo->seen, halo->queue, halo->needed);
 }
 
 static int halo_init(struct halo *halo, const struct pattern_request *request, struct error *error)

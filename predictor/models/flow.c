@@ -423,12 +423,7 @@ static void network_release(struct network *network)
         size_order_release(&network->orders[direction]);
     bandwidth_steps_release(&network->steps);
     grouping_release(&network->nodes);
-    free(network->delivered);
-    free(network->sent);
-    free(network->waits_s);
-    free(network->left);
-    free(network->through);
-    free(network->bytes);
+    FREE_ALL(network->delivered, network->sent, network->waits_s, network->left, network->through, network->bytes);
 }
 
 static void network_init(struct network *network, const struct placement *placement)

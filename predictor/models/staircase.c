@@ -179,9 +179,7 @@ void staircase_add(const struct model_input *input, size_t part, enum service se
     prediction->extrapolated += bandwidth_steps_extrapolated(&steps);
     serial_release(&in_turn);
     bandwidth_steps_release(&steps);
-    free(competitors);
-    free(sends);
-    free(recv_s);
+    FREE_ALL(competitors, sends, recv_s);
     grouping_release(&grouping);
 }
 
@@ -239,9 +237,7 @@ size_t bandwidth_steps_extrapolated(const struct bandwidth_steps *steps)
 
 void bandwidth_steps_release(struct bandwidth_steps *steps)
 {
-    free(steps->bytes_per_s);
-    free(steps->outside);
-    free(steps->used);
+    FREE_ALL(steps->bytes_per_s, steps->outside, steps->used);
     *steps = (struct bandwidth_steps){0};
 }
 
@@ -360,9 +356,7 @@ void staircase_receive_mixed(const struct traffic *traffic, unsigned levels, str
     }
     for (size_t i = 0; i < n; i++)
         competitors[i] = finished[i];
-    free(mixes);
-    free(bytes_per_s);
-    free(finished);
+    FREE_ALL(mixes, bytes_per_s, finished);
 }
 
 /* serial is the staircase whose receivers within a node take one message after another.
@@ -663,10 +657,6 @@ void serial_delivery(struct serial *serial, const double *recv_s, struct critica
 
 void serial_release(struct serial *serial)
 {
-    free(serial->waited);
-    free(serial->end_share);
-    free(serial->blocks.key);
-    free(serial->blocks.id);
-    free(serial->block_of);
+    FREE_ALL(serial->waited, serial->end_share, serial->blocks.key, serial->blocks.id, serial->block_of);
     *serial = (struct serial){0};
 }

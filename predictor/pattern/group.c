@@ -53,8 +53,6 @@ void grouping_init(struct grouping *grouping, const struct placement *placement,
 
 void grouping_release(struct grouping *grouping)
 {
-    free(grouping->first);
-    free(grouping->member);
-    free(grouping->of);
+    FREE_ALL(grouping->first, grouping->member, grouping->of);
     *grouping = (struct grouping){0};
 }

@@ -98,9 +98,6 @@ int pattern_read_csv(const char *path, size_t n_ranks, struct pattern *pattern, 
 
 void pattern_release(struct pattern *pattern)
 {
-    free(pattern->src);
-    free(pattern->dst);
-    free(pattern->narrow_bytes);
-    free(pattern->wide_bytes);
+    FREE_ALL(pattern->src, pattern->dst, pattern->narrow_bytes, pattern->wide_bytes);
     *pattern = (struct pattern){0};
 }

@@ -36,20 +36,9 @@ void run_program_swap_shared(struct run_program *program)
 
 void run_program_release(struct run_program *program)
 {
-    free(program->ranks);
-    free(program->strands);
-    free(program->steps);
-    free(program->messages);
-    free(program->waits);
-    free(program->collectives);
-    free(program->members);
-    free(program->places);
-    free(program->sites);
-    free(program->measured);
-    free(program->between_polls_s);
-    free(program->moved_polls_s);
-    free(program->shared);
-    free(program->burst_s);
+    FREE_ALL(program->ranks, program->strands, program->steps, program->messages, program->waits, program->collectives,
+             program->members, program->places, program->sites, program->measured, program->between_polls_s,
+             program->moved_polls_s, program->shared, program->burst_s);
     if (program->release_texts != NULL)
         program->release_texts(program->texts);
     *program = (struct run_program){.measured_run_s = NAN};
@@ -335,8 +324,6 @@ int run_program_check(const struct run_program *program, struct error *error)
     int result = 0;
     for (size_t i = 0; result == 0 && i < program->n_strands; i++)
         result = check_strand_steps(&posted, &program->strands[i]);
-    free(posted.messages);
-    free(posted.members);
-    free(posted.bursts);
+    FREE_ALL(posted.messages, posted.members, posted.bursts);
     return result;
 }

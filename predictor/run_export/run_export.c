@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/run_export/export.h"
@@ -25,13 +24,8 @@ static const char *const limit_text[LIMIT_COUNT] = {
 
 static void context_release(struct export_context *context)
 {
-    free(context->first_strand);
-    free(context->send_strand);
-    free(context->receive_strand);
-    free(context->member_strand);
-    free(context->collectives);
-    free(context->one_sided);
-    free(context->next_one_sided);
+    FREE_ALL(context->first_strand, context->send_strand, context->receive_strand, context->member_strand,
+             context->collectives, context->one_sided, context->next_one_sided);
 }
 
 static uint32_t *nobodies(size_t n)

@@ -101,7 +101,5 @@ void completions_find(struct building *building)
             struct call *call = &building->calls[caller[i]];
             building->waits[call->first_wait + call->n_waits++] = i;
         }
-    free(ends.left);
-    free(ends.order);
-    free(caller);
+    FREE_ALL(ends.left, ends.order, caller);
 }

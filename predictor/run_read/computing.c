@@ -146,7 +146,5 @@ void computing_divide(struct reading *reading)
     for (size_t i = 0; i < n; i++)
         program->shared[i] = (struct run_shared){reading->computings[i].of, own_s[i], reading->computings[i].is_tail};
     run_program_swap_shared(program);
-    free(edges);
-    free(active);
-    free(own_s);
+    FREE_ALL(edges, active, own_s);
 }

@@ -1,6 +1,5 @@
 /* Reads what a trace says of its ranks as a whole: where and how long they ran, and the members of communicators. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "predictor/run_read/reading.h"
 #include "share/base/memory.h"

@@ -50,10 +50,7 @@ static int make_burst(struct reading *reading, uint32_t rank, uint32_t burst, st
     completions_find(&building);
     strands_divide(&building);
     int result = steps_make(&building, places);
-    free(building.calls);
-    free(building.order);
-    free(building.strand_calls);
-    free(building.waits);
+    FREE_ALL(building.calls, building.order, building.strand_calls, building.waits);
     return result;
 }
 
@@ -87,14 +84,8 @@ static void reading_release(struct reading *reading)
         free(reading->ranks[rank].items);
         free(reading->ranks[rank].spans);
     }
-    free(reading->bursts);
-    free(reading->ranks);
-    free(reading->functions);
-    free(reading->site_function);
-    free(reading->posts);
-    free(reading->members);
-    free(reading->instances);
-    free(reading->computings);
+    FREE_ALL(reading->bursts, reading->ranks, reading->functions, reading->site_function, reading->posts,
+             reading->members, reading->instances, reading->computings);
     map_release(&reading->function_of_name);
     map_release(&reading->function_of_id);
     map_release(&reading->site_of);

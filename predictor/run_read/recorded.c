@@ -169,9 +169,5 @@ void recorded_make(const struct reading *reading)
     find_causes(&recording, recorded);
     if (recorded->n_waits > 0)
         qsort(recorded->waits, recorded->n_waits, sizeof *recorded->waits, compare_ends);
-    free(recording.send);
-    free(recording.receive);
-    free(recording.arrival);
-    free(recording.arrival_ns);
-    free(recording.last);
+    FREE_ALL(recording.send, recording.receive, recording.arrival, recording.arrival_ns, recording.last);
 }

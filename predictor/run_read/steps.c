@@ -1,5 +1,4 @@
 /* Makes the strands and steps of a rank of its calls, and notes what their recorded time went to. */
-#include <stdlib.h>
 
 #include "predictor/run_read/building.h"
 #include "share/base/array.h"

@@ -43,9 +43,7 @@ struct part_ranks {
 static void part_ranks_release(void *ranks)
 {
     struct part_ranks *part = ranks;
-    free(part->from_ns);
-    free(part->to_ns);
-    free(part);
+    FREE_ALL(part->from_ns, part->to_ns, part);
 }
 
 /* Reads (rank, begin_ns, length_ns); a length that is not known is 0. Returns false for a rank that does not exist,

@@ -3,7 +3,6 @@
  * and with all in caches. Where the recorded time of the messages of one kind (run_program.h) lies between these two
  * says what share of them is taken from caches. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "predictor/pattern/traffic.h"
 #include "predictor/run/laws/run_rates.h"
@@ -120,9 +119,7 @@ static int flag_as_recorded(const struct caches *caches, struct error *error)
                    : replay_all_or_none(caches, true, cached_s, error);
     add_kinds(program, memory_s, cached_s, kinds);
     caches->study->n_cached = code == 0 ? keep_shares(program, kinds) : 0;
-    free(memory_s);
-    free(cached_s);
-    free(kinds);
+    FREE_ALL(memory_s, cached_s, kinds);
     return code;
 }
 

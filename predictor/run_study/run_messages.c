@@ -50,9 +50,7 @@ void run_messages_find(struct run_messages *messages, const struct run_program *
 
 void run_messages_release(struct run_messages *messages)
 {
-    free(messages->is_message);
-    free(messages->is_mixed);
-    free(messages->copied_s);
+    FREE_ALL(messages->is_message, messages->is_mixed, messages->copied_s);
     *messages = (struct run_messages){0};
 }
 

@@ -185,7 +185,5 @@ void run_study_release(struct run_study *study)
     run_side_release(&study->after);
     run_blame_release(&study->blame);
     run_program_release(&study->program);
-    free(study->measured_by_rank);
-    free(study->sensitivities);
-    free(study->intervals);
+    FREE_ALL(study->measured_by_rank, study->sensitivities, study->intervals);
 }

@@ -188,9 +188,7 @@ static int contention_add(const struct pattern *pattern, const struct placement 
     for (size_t rank = 0; result == 0 && rank < placement->n_ranks; rank++)
         prediction->part_s[PART_LINK][rank] += delta_s_per_byte * rank_bytes[rank]; /* B5 */
     network_traffic_release(&traffic);
-    free(row);
-    free(touched);
-    free(rank_bytes);
+    FREE_ALL(row, touched, rank_bytes);
     return result;
 }
 

@@ -123,9 +123,7 @@ int topology_position(const struct topology *topology, uint32_t node, uint32_t *
 
 void topology_release(struct topology *topology)
 {
-    free(topology->routes);
-    free(topology->route_links);
-    free(topology->places);
+    FREE_ALL(topology->routes, topology->route_links, topology->places);
     *topology = (struct topology){0};
 }
 

@@ -53,9 +53,7 @@ static size_t gather_edges(const struct rank_bytes *pairs, size_t n_pairs, struc
 
 static void rank_graph_release(struct rank_graph *graph)
 {
-    free(graph->first);
-    free(graph->neighbour);
-    free(graph->weight);
+    FREE_ALL(graph->first, graph->neighbour, graph->weight);
 }
 
 /* Builds the graph in O(n log n) for n pairs. */
@@ -201,10 +199,7 @@ static int cut_run(const struct cut *cut, SCOTCH_Num *part)
         even_out(cut, verttab, edgetab, edlotab, part, room);
     for (size_t i = 0; i < cut->n; i++)
         cut->index[cut->members[i]] = 0;
-    free(verttab);
-    free(room);
-    free(edgetab);
-    free(edlotab);
+    FREE_ALL(verttab, room, edgetab, edlotab);
     return result;
 }
 
@@ -290,11 +285,7 @@ int placement_map(const struct rank_bytes *pairs, size_t n_pairs, const struct p
     rank_graph_release(&work.graph);
     grouping_release(&work.nodes);
     grouping_release(&work.sockets);
-    free(work.index);
-    free(work.members);
-    free(work.node_of);
-    free(work.part);
-    free(work.capacity);
+    FREE_ALL(work.index, work.members, work.node_of, work.part, work.capacity);
     return result == 0 ? 0
                        : error_set(error, "the partitioner Scotch failed on %zu ranks (no memory?)", slots->n_ranks);
 }

@@ -31,6 +31,12 @@ static size_t product(size_t n, size_t element_bytes)
     return __builtin_mul_overflow(n, element_bytes, &bytes) ? SIZE_MAX : bytes;
 }
 
+void free_all(void *const *pointers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(pointers[i]);
+}
+
 void *or_no_memory(void *pointer)
 {
     if (pointer == NULL)

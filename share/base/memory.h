@@ -16,6 +16,10 @@ char *xstrndup(const char *text, size_t max_bytes) __attribute__((malloc, return
 char *xasprintf(const char *format, ...)
     __attribute__((malloc, returns_nonnull, warn_unused_result, format(printf, 1, 2)));
 
+/* Frees each of its arguments, which are pointers to what may be written: FREE_ALL(list->keys, list->values). */
+#define FREE_ALL(...) free_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void free_all(void *const *pointers, size_t n);
+
 /* Returns pointer, or ends the program as above if it is NULL; for libraries that allocate themselves. */
 void *or_no_memory(void *pointer) __attribute__((returns_nonnull));
 

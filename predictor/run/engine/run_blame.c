@@ -343,20 +343,11 @@ void run_blame(const struct run_program *program, const struct simulation_option
     join_charges(blame);
     if (program->n_strands > 0)
         find_critical_path(&blaming);
-    free(blaming.cost_s);
-    free(blaming.of_strand);
-    free(blaming.first);
-    free(blaming.computed_s);
-    free(blaming.sites);
-    free(blaming.place_of);
+    FREE_ALL(blaming.cost_s, blaming.of_strand, blaming.first, blaming.computed_s, blaming.sites, blaming.place_of);
 }
 
 void run_blame_release(struct run_blame *blame)
 {
-    free(blame->cost_s);
-    free(blame->moved_s);
-    free(blame->charges);
-    free(blame->critical_s);
-    free(blame->late_s);
+    FREE_ALL(blame->cost_s, blame->moved_s, blame->charges, blame->critical_s, blame->late_s);
     *blame = (struct run_blame){0};
 }

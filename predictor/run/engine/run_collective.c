@@ -96,13 +96,9 @@ void collectives_release(struct simulation *sim)
 {
     for (size_t i = 0; i < sim->modelled.instance_numbers.n; i++)
         free(sim->modelled.instances[i].nodes);
-    free(sim->modelled.instance_numbers.back);
-    free(sim->modelled.participant_numbers.back);
-    free(sim->modelled.message_numbers.back);
-    free(sim->modelled.instances);
-    free(sim->modelled.participants);
-    free(sim->modelled.messages);
-    free(sim->modelled.buckets);
+    FREE_ALL(sim->modelled.instance_numbers.back, sim->modelled.participant_numbers.back,
+             sim->modelled.message_numbers.back, sim->modelled.instances, sim->modelled.participants,
+             sim->modelled.messages, sim->modelled.buckets);
 }
 
 static uint32_t *bucket_of(const struct modelled_state *modelled, uint32_t instance, const uint32_t *member)

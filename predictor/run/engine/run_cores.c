@@ -6,7 +6,6 @@
 #include "predictor/run/engine/simulation_state.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "share/base/map.h"
 #include "share/base/memory.h"
@@ -131,10 +130,7 @@ void cores_init(struct simulation *sim)
 
 void cores_release(struct simulation *sim)
 {
-    free(sim->cores.cores);
-    free(sim->cores.strands);
-    free(sim->cores.machines);
-    free(sim->cores.machine_of);
+    FREE_ALL(sim->cores.cores, sim->cores.strands, sim->cores.machines, sim->cores.machine_of);
     map_release(&sim->cores.known);
 }
 

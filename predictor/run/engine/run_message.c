@@ -10,7 +10,6 @@
 #include "predictor/run/engine/simulation_state.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/pattern/traffic.h"

@@ -333,13 +333,8 @@ static void timing_init(struct timing *timing)
 
 static void timing_release(struct timing *timing)
 {
-    free(timing->post_s[0]);
-    free(timing->post_s[1]);
-    free(timing->arrival_s);
-    free(timing->gatherings);
-    free(timing->strands);
-    free(timing->edge_s);
-    free(timing->blocked);
+    FREE_ALL(timing->post_s[0], timing->post_s[1], timing->arrival_s, timing->gatherings, timing->strands,
+             timing->edge_s, timing->blocked);
 }
 
 /* Returns whether all strands came to their ends. */
@@ -532,9 +527,7 @@ static void timing_sort_causes(struct run_timed_calls *calls)
 
 void run_timed_calls_release(struct run_timed_calls *calls)
 {
-    free(calls->rows);
-    free(calls->edges);
-    free(calls->by_cause);
+    FREE_ALL(calls->rows, calls->edges, calls->by_cause);
     *calls = (struct run_timed_calls){0};
 }
 

@@ -43,20 +43,11 @@ static void allocate(struct simulation *sim)
 static void simulation_release(struct simulation *sim)
 {
     for (size_t rank = 0; rank < sim->program->n_ranks; rank++) {
-        free(sim->ranks[rank].needing.transfers);
-        free(sim->ranks[rank].coming.transfers);
-        free(sim->ranks[rank].arrived.transfers);
+        FREE_ALL(sim->ranks[rank].needing.transfers, sim->ranks[rank].coming.transfers,
+                 sim->ranks[rank].arrived.transfers);
     }
-    free(sim->ranks);
-    free(sim->strands);
-    free(sim->messages);
-    free(sim->merged);
-    free(sim->members);
-    free(sim->collectives);
-    free(sim->transfers);
-    free(sim->transfer_numbers.back);
-    free(sim->ahead);
-    free(sim->events.heap.entries);
+    FREE_ALL(sim->ranks, sim->strands, sim->messages, sim->merged, sim->members, sim->collectives, sim->transfers,
+             sim->transfer_numbers.back, sim->ahead, sim->events.heap.entries);
     cores_release(sim);
     collectives_release(sim);
     run_memory_release(&sim->memory);
@@ -325,12 +316,8 @@ int simulate(const struct run_program *program, const struct machine *machine, c
 
 void simulation_result_release(struct simulation_result *result)
 {
-    free(result->predicted);
-    free(result->rank_begin_s);
-    free(result->rank_end_s);
-    free(result->bursts);
-    free(result->waits);
-    free(result->searches);
+    FREE_ALL(result->predicted, result->rank_begin_s, result->rank_end_s, result->bursts, result->waits,
+             result->searches);
     *result = (struct simulation_result){0};
 }
 

@@ -33,11 +33,7 @@ void run_queue_release(struct run_queue *queue)
         }
     for (int which = 0; which < MACHINE_QUEUE_COUNT; which++)
         free(queue->step_s[which]);
-    free(queue->searchers);
-    free(queue->messages);
-    free(queue->arrivals.entries);
-    free(queue->due);
-    free(queue->lasts);
+    FREE_ALL(queue->searchers, queue->messages, queue->arrivals.entries, queue->due, queue->lasts);
     map_release(&queue->pairs);
     *queue = (struct run_queue){0};
 }

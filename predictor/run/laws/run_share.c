@@ -42,18 +42,8 @@ void run_share_release(struct run_share *share)
     }
     for (size_t i = 0; i < 2 * share->nodes.n_groups; i++)
         free(share->nics[i].bundles);
-    free(share->groups);
-    free(share->moving);
-    free(share->cohorts);
-    free(share->unsettled);
-    free(share->next.entries);
-    free(share->next.place);
-    free(share->bundles);
-    free(share->places);
-    free(share->nics);
-    free(share->rank_n);
-    free(share->emptied.entries);
-    free(share->emptied.place);
+    FREE_ALL(share->groups, share->moving, share->cohorts, share->unsettled, share->next.entries, share->next.place,
+             share->bundles, share->places, share->nics, share->rank_n, share->emptied.entries, share->emptied.place);
     map_release(&share->bundle_of);
     map_release(&share->connections);
     free(share->carried);
