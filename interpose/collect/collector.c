@@ -41,6 +41,7 @@
 #define BLOCK_BYTES   ((size_t)4 << 20)
 #define IDLE_S        60.0 /* without a block from the group whose turn it is: its node is gone */
 #define SLEEP_MOST_NS 2000000L
+#define TOGETHER_S    120U /* until all processes have met, and at the end: connections may hang */
 
 enum {
     BLOCKS_AHEAD = 2,
@@ -506,6 +507,7 @@ static void work(struct collector *collector, const struct place *place, MPI_Com
     } else {
         MPI_Gather(&collector->own, sizeof collector->own, MPI_BYTE, groups, sizeof collector->own, MPI_BYTE, taker,
                    workers);
+        alarm(0);
         if (own == taker)
             is_whole = take_all(collector, groups, n_groups, own, workers);
         else
@@ -544,6 +546,7 @@ static void collect_all(struct collector *collector)
         work(collector, &place, workers);
         MPI_Comm_free(&workers);
     }
+    alarm(0);
     MPI_Request end;
     MPI_Ibarrier(MPI_COMM_WORLD, &end);
     wait_for(&end, 0, "");
@@ -569,6 +572,7 @@ static bool read_arguments(struct collector *collector, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct collector collector = {.destination = NULL};
+    alarm(TOGETHER_S); /* its signal ends the process, and the launcher then the others */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &collector.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &collector.size);
@@ -584,6 +588,7 @@ int main(int argc, char **argv)
         free(collector.keys[i]);
     free(collector.keys);
     free(collector.files);
+    alarm(TOGETHER_S);
     MPI_Finalize();
     return 0;
 }

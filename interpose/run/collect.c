@@ -226,13 +226,12 @@ static bool is_program(const char *word)
 
 struct words {
     char **words; /* [n], NULL behind the last; borrowed but for those that are added */
-    size_t n;
+    size_t n, capacity;
 };
 
 static void add_word(struct words *words, const char *word)
 {
-    array_grow(&words->words, words->n + 1, sizeof *words->words);
-    array_grow(&words->words, words->n, sizeof *words->words);
+    array_reserve(&words->words, &words->capacity, words->n + 2, sizeof *words->words);
     words->words[words->n++] = (char *)(uintptr_t)word;
     words->words[words->n] = NULL;
 }
@@ -339,7 +338,7 @@ static void add_srun_options(const struct words *made, struct words *command, ch
 
 /* The launcher's run. What it says is kept: shown where it fails. */
 
-#define TRY_AGAIN_S 20.0
+#define TRY_AGAIN_S 150.0 /* more than the collector gives its processes to meet */
 
 static const char *const mpis[] = {"openmpi", "mpich", "abi"};
 

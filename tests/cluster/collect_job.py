@@ -1,8 +1,9 @@
 """Spools that only their node sees, brought together by the collector on Slurm's four nodes: the trace is that of all spools in
 one place, row by row; whatever goes wrong, no trace is called complete that is not, nothing is lost, and a line says what helps.
 
-Usage: collect_job.py CLUSTER MPISTAIR APPS MPIEXEC MPIEXEC_MPICH PART [MPI]. PART: whole, faults (of MPI). The test runs on node0, whose /tmp has the traces.
+Usage: collect_job.py CLUSTER MPISTAIR APPS MPIEXEC MPIEXEC_MPICH PART MPI. PART: whole, calibrate, faults (of MPI). The test runs on node0, whose /tmp has the traces.
 """
+import csv
 import os
 import re
 import shlex
@@ -17,7 +18,7 @@ from slurm import expect, expect_cut, fail, files, kill_node, on, query, run, sa
 CLUSTER, TOOL, APPS, MPIEXEC, MPIEXEC_MPICH = (os.path.abspath(word) for word in sys.argv[1:6])
 PMIX, PMI2 = ["srun", "-N4", "--overcommit", "--mpi=pmix"], ["srun", "-N4", "--overcommit", "--mpi=pmi2"]
 COMMAND = re.compile(r"(?:trace is made by|of all is made by|it is made by): ((?:salloc .*)?mpistair ingest .*)\n")
-MPI = sys.argv[7] if len(sys.argv) > 7 else "openmpi"
+MPI = sys.argv[7]
 LAUNCH, LONG = (PMI2, 200) if MPI == "mpich" else (PMIX, 2000)
 
 
@@ -232,8 +233,8 @@ def check_damaged():
 def check_full():
     """The disk to which spools are brought has too little room, then enough; the disk of a node has none."""
     run("mkdir", "/tmp/m")
-    run("mount", "-t", "tmpfs", "-o", "size=3m", "small", "/tmp/m")
-    words = [TOOL, "run", "-o", "/tmp/m/m.db", "--spool", "/tmp/n", "--", *PMIX, "-n8", *halo("openmpi", 4000)]
+    run("mount", "-t", "tmpfs", "-o", "size=1m", "small", "/tmp/m")
+    words = [TOOL, "run", "-o", "/tmp/m/m.db", "--spool", "/tmp/n", "--", *PMIX, "-n8", *halo("openmpi", 1500)]
     output = run_job(*words, codes=(0, 1))  # 1: the trace of what is there has no room either
     found = verdict("/tmp/m/m.db") if os.path.exists("/tmp/m/m.db") else "incomplete: there is none"
     expect(("No space left on device" in output, found.startswith("incomplete"), spools_on_nodes("/tmp/n")),
@@ -243,7 +244,7 @@ def check_full():
     expect((verdict("/tmp/m/m.db"), query("/tmp/m/m.db", "SELECT count(*) FROM process")), ("complete", [(8,)]),
            "with room the command of the line makes the whole trace")
     on_nodes("mkdir /tmp/o; mount -t tmpfs -o size=5m small /tmp/o", [3])
-    run_job(TOOL, "run", "-o", "/tmp/o.db", "--spool", "/tmp/o", "--", *PMIX, "-n8", *halo("openmpi", 20000))
+    run_job(TOOL, "run", "-o", "/tmp/o.db", "--spool", "/tmp/o", "--", *PMIX, "-n8", *halo("openmpi", 6000))
     found = verdict("/tmp/o.db")
     expect(found.startswith("incomplete"), True, f"the disk of a node is full: {found}")
     expect(len(query("/tmp/o.db", "SELECT 1 FROM process")), 8, "the disk of a node is full: all ranks are there")
@@ -261,6 +262,20 @@ def check_dead_node(daemons):
            f"a node dies in collecting: of the others, {verdict('/tmp/p.db')}")
 
 
+def check_calibrated():
+    """calibrate in an allocation, as the manual says: samples and rows are of the level that the nodes span."""
+    run("env", "MPISTAIR_DISTURBED=1", "salloc", "-N4", "--ntasks-per-node=1", TOOL, "calibrate", "--seconds", 12, "--launches", 1,
+        "-o", "four.tbl", "--name", "four", "--", "srun", "--mpi=pmix")
+    with open("four.tbl") as table, open("four.raw.csv") as samples:
+        lines = table.read().splitlines()
+        levels = {row["level"] for row in csv.DictReader(line for line in samples if not line.startswith("#"))}
+    expect((lines[0], re.search(r"Open MPI .* 4 ranks .* on 4 nodes", lines[1]) is not None), ("name four", True),
+           "calibrate by srun: four ranks on four nodes")
+    expect(levels & {"intra_socket", "inter_socket", "inter_node"}, {"inter_node"}, "calibrate by srun: samples between nodes")
+    expect({line.split()[0] for line in lines[2:] if line.strip()} <= {"inter_node", "self", "any"}, True, "calibrate by srun: rows")
+
+
 PARTS = {"whole": lambda daemons: (check_whole, check_elsewhere, check_damaged, check_full),
+         "calibrate": lambda daemons: (check_calibrated,),
          "faults": lambda daemons: (check_cancelled, check_killed, lambda: check_dead_node(daemons))}
 slurm.main(__file__, TOOL, CLUSTER, PARTS[sys.argv[6]], 7)
