@@ -70,16 +70,6 @@ void fold_record(struct fold *fold, const void *record)
     pthread_mutex_unlock(&fold->lock);
 }
 
-void fold_calls(struct fold *fold, enum spool_window_family family, const struct spool_total *one, uint64_t begin_ticks)
-{
-    if (!fold->area)
-        return;
-    pthread_mutex_lock(&fold->lock);
-    totals_add(&fold->totals, one);
-    totals_pass(&fold->totals, family, begin_ticks, one->ticks, one->calls, 0);
-    pthread_mutex_unlock(&fold->lock);
-}
-
 static uint32_t ghost_slot(const struct spool_ghost_entry *key)
 {
     uint64_t hash = ((uint64_t)key->communicator << 32 | (uint32_t)key->peer) * UINT64_C(0x9e3779b97f4a7c15);

@@ -24,10 +24,6 @@ void fold_open(struct fold *fold, struct spool_header *header, struct spool_area
 /* Adds a record that is in no chunk to the totals. Without an area it does nothing. */
 void fold_record(struct fold *fold, const void *record);
 
-/* Adds calls, as totals_add and totals_pass do. */
-void fold_calls(struct fold *fold, enum spool_window_family family, const struct spool_total *one,
-                uint64_t begin_ticks);
-
 /* Folds a chunk of the file in which no record is open any more. Returns 0, and the chunk is zeroed; -1 where that
  * cannot be done, and nothing is changed. */
 int fold_chunk(struct fold *fold, uint8_t *chunk, uint32_t number);

@@ -9,7 +9,6 @@
 #include "share/base/csv.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,11 +331,4 @@ void csv_text(FILE *stream, const char *text)
     if (is_quoted)
         fputc('"', stream);
     free(clean);
-}
-
-void csv_number(FILE *stream, double value)
-{
-    fputc(',', stream);
-    if (!isnan(value))
-        fprintf(stream, "%.17g", value);
 }

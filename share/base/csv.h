@@ -47,7 +47,5 @@ int csv_read(const char *path, struct csv_column *columns, size_t n_columns, enu
 
 /* Writes a field as valid UTF-8 without control characters, quoted where RFC 4180 asks for it. */
 void csv_text(FILE *stream, const char *text);
-/* Writes a comma and the number, with the digits that give back the same double; NaN is an empty field. */
-void csv_number(FILE *stream, double value);
 
 #endif
