@@ -45,6 +45,8 @@ def check(database, calls, window, has_otf2):
     options = ["--ranks", "0", "--from", "0.00000001", "--to", "0.00000003"] if window else []
     for form, function in checks.items():
         done, output = export(database, form, *options)
+        if window and done.returncode == 1 and ", before 1e-08 s" in done.stderr: # the run ends before the window
+            continue
         export_checks.need(done.returncode == 0, form, done.stderr)
         whole = {"calls": calls} if form in ("perfetto", "otf2") else {}
         export_checks.need(not window or "left out" in done.stderr, form, "does not say what is left out:", done.stderr)
