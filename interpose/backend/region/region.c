@@ -1,17 +1,20 @@
 /* Entering and leaving a region takes a timestamp, a look into a small table of the thread's last names, and some
- * stores. The table is keyed by the address of the name and by the region around it; as a program may build another
- * name at the same address, the name itself is compared.
+ * stores. The table is keyed by the address of the name and by the region around it. A name that is a constant of a
+ * module stays the same text while the module is there; others are compared, as a program may build another name at the
+ * same address.
  *
  * The regions of the process are in one table. A thread that looks a name up takes no lock: entries are complete before
  * their slot is set, and stay. */
 #include "interpose/backend/region/region.h"
 
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "interpose/backend/call/call.h"
+#include "interpose/backend/site/modules.h"
 #include "share/base/hash.h"
 #include "share/base/settings.h"
 
@@ -20,19 +23,23 @@ enum { REGION_DEPTH = 64, KNOWN_REGIONS = 128, REGION_SLOTS = 2 * SPOOL_REGIONS 
 /* What a region is called where the program gives nothing. */
 static const char no_name[] = "(no name)";
 
+enum { SET_REGION = 1, PLAIN_REGION = 0 }; /* of region_frame.id: neither set nor started; set, which set also ends */
+
 struct region_frame {
-    struct spool_region *record; /* in the lane, or `own` */
+    struct spool_region *record; /* in the lane, or stack->own of the frame */
     uint64_t since_ticks;        /* from there on its time is inside the one around it */
-    uint64_t id;                 /* of region_start; 0: none */
-    uint32_t is_set;             /* by region_set, which also ends it */
-    struct spool_region own;
+    uint64_t around;             /* what thread->region was before */
+    uint64_t id;                 /* PLAIN_REGION, SET_REGION, or that of region_start */
+    const char *name;            /* where the program's text was */
 };
 
 struct known_region {
     const char *name; /* address in the program */
-    uint32_t parent;
-    uint32_t region; /* 0: the place is free */
+    uint16_t parent;
+    uint16_t region;  /* 0: the place is free */
+    uint32_t version; /* module_version of the name where it is a constant of a module; else NO_CONSTANT */
 };
+#define NO_CONSTANT UINT32_MAX
 
 struct region_stack {
     uint32_t depth;
@@ -40,6 +47,7 @@ struct region_stack {
     uint64_t last_id;
     struct known_region known[KNOWN_REGIONS];
     struct region_frame frames[REGION_DEPTH];
+    struct spool_region own[REGION_DEPTH];
 };
 
 static struct {
@@ -115,6 +123,28 @@ static uint32_t region_add(uint32_t slot, uint64_t hash, uint32_t parent, const 
     return n_regions++;
 }
 
+/* Finds whether an address lies in memory of a module that nobody may write to. */
+static int find_constant(struct dl_phdr_info *module, size_t bytes, void *address)
+{
+    (void)bytes;
+    uint64_t at = *(const uint64_t *)address;
+    for (unsigned i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &module->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && at - module->dlpi_addr - part->p_vaddr < part->p_filesz)
+            return part->p_flags & PF_W ? 2 : 1;
+    }
+    return 0;
+}
+
+/* Returns the version of the module whose constant the name is, which stays the same text while that module is there;
+ * NO_CONSTANT for another name. */
+static uint32_t constant_version(const char *name)
+{
+    uint64_t address = (uint64_t)(uintptr_t)name;
+    uint32_t version = module_version(address);
+    return dl_iterate_phdr(find_constant, &address) == 1 && version != NO_CONSTANT ? version : NO_CONSTANT;
+}
+
 static __attribute__((cold, noinline)) uint32_t region_look_up(struct known_region *known, uint32_t parent,
                                                                const char *name, unsigned way)
 {
@@ -132,17 +162,23 @@ static __attribute__((cold, noinline)) uint32_t region_look_up(struct known_regi
         count_fault(SPOOL_REGION_NO_NUMBER);
         return SPOOL_OTHER;
     }
-    *known = (struct known_region){name, parent, region};
+    *known = (struct known_region){name, (uint16_t)parent, (uint16_t)region, constant_version(name)};
     return region;
 }
 
-/* Returns the number of a name within a region. */
-static inline uint32_t region_of(struct region_stack *stack, uint32_t parent, const char *name, unsigned way)
+static inline struct known_region *known_place(struct region_stack *stack, uint32_t parent, const char *name)
 {
-    uint64_t key = (uint64_t)(uintptr_t)name ^ (uint64_t)parent << 20;
-    struct known_region *known = &stack->known[key * UINT64_C(0x9e3779b97f4a7c15) >> 57];
-    if (__builtin_expect(known->name == name && known->parent == parent && known->region != 0, 1) &&
-        __builtin_expect(strncmp(regions[known->region].name, name, SPOOL_REGION_NAME_BYTES) == 0, 1))
+    uint64_t key = (uint64_t)(uintptr_t)name + parent;
+    return &stack->known[key * UINT64_C(0x9e3779b97f4a7c15) >> 57];
+}
+
+/* Returns the number of a name within a region. */
+static uint32_t region_of(struct region_stack *stack, uint32_t parent, const char *name, unsigned way)
+{
+    struct known_region *known = known_place(stack, parent, name);
+    if (known->name == name && known->parent == parent && known->region != 0 &&
+        (known->version == module_version((uint64_t)(uintptr_t)name) ||
+         strncmp(regions[known->region].name, name, SPOOL_REGION_NAME_BYTES) == 0))
         return known->region;
     return region_look_up(known, parent, name, way);
 }
@@ -209,36 +245,60 @@ static inline struct recorder_thread *thread_of_region(void)
     return __builtin_expect(is_recording(), 1) ? recorder_thread_own() : NULL;
 }
 
+/* Fills a frame and its record, which counts from then on. */
+static inline void begin_frame(struct recorder_thread *thread, struct region_stack *stack, struct spool_region *record,
+                               uint32_t region, const char *name, uint64_t now)
+{
+    struct region_frame *frame = &stack->frames[stack->depth++];
+    frame->record = record;
+    frame->since_ticks = now;
+    frame->around = thread->region;
+    frame->id = PLAIN_REGION;
+    frame->name = name;
+    record->region = (uint16_t)region;
+    record->begin_ticks = now;
+    thread->region = site_bits(region);
+    spool_record_publish(record, SPOOL_REGION);
+}
+
 /* Enters a region. Returns its frame; NULL: it is ignored. */
-static inline struct region_frame *enter(struct recorder_thread *thread, const char *name, unsigned way)
+static __attribute__((noinline)) struct region_frame *enter(struct recorder_thread *thread, const char *name,
+                                                            unsigned way)
 {
     struct region_stack *stack = stack_to_begin(thread);
     if (!stack)
         return NULL;
+    uint32_t depth = stack->depth;
     uint32_t region = region_of(stack, region_inside(thread), name && *name ? name : no_name, way);
-    struct region_frame *frame = &stack->frames[stack->depth++];
-    struct spool_region *record = __builtin_expect(__atomic_load_n(&recorder.off, __ATOMIC_RELAXED) == 0, 1)
-                                      ? spool_lane_reserve(thread->lane, sizeof *record)
-                                      : NULL;
-    frame->record = record ? record : &frame->own;
-    frame->is_set = 0;
-    frame->id = 0;
-    if (__builtin_expect(!record, 0)) {
-        record = &frame->own;
+    struct spool_region *record =
+        __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) == 0 ? spool_lane_reserve(thread->lane, sizeof *record) : NULL;
+    if (!record) {
+        record = &stack->own[depth];
         *record = (struct spool_region){0};
     }
-    record->region = (uint16_t)region;
-    thread->region = site_bits(region);
-    record->begin_ticks = frame->since_ticks = now_ticks();
-    if (record != &frame->own)
-        spool_record_publish(record, SPOOL_REGION);
-    return frame;
+    begin_frame(thread, stack, record, region, name, now_ticks());
+    return &stack->frames[depth];
 }
 
-/* Returns the region that is around a frame. */
-static inline uint32_t region_around(const struct region_stack *stack, uint32_t depth)
+/* Does the same in the usual case, without a call of a function: a constant name that the thread met before, and room
+ * in its lane. Returns whether it did. */
+static inline int enter_quickly(struct recorder_thread *thread, const char *name)
 {
-    return depth > 0 ? stack->frames[depth - 1].record->region : 0;
+    struct region_stack *stack = thread->regions;
+    struct spool_lane *lane = thread->lane;
+    uint32_t parent = region_inside(thread);
+    if (!stack || stack->depth >= REGION_DEPTH || __atomic_load_n(&recorder.off, __ATOMIC_RELAXED) != 0 ||
+        (size_t)(lane->end - lane->next) < sizeof(struct spool_region))
+        return 0;
+    const struct known_region *known = known_place(stack, parent, name);
+    if (known->name != name || known->parent != parent || known->region == 0 ||
+        known->version != module_version((uint64_t)(uintptr_t)name))
+        return 0;
+    struct spool_region *record = (void *)lane->next;
+    lane->next += sizeof *record;
+    spool_prefetch(lane->next);
+    begin_frame(thread, stack, record, known->region, name, quick_ticks());
+    return 1;
 }
 
 /* Leaves the innermost region, at a time. */
@@ -247,12 +307,11 @@ static inline void leave(struct recorder_thread *thread, struct region_stack *st
     uint32_t depth = --stack->depth;
     struct region_frame *frame = &stack->frames[depth];
     struct spool_region *record = frame->record;
-    uint64_t since = frame->since_ticks;
     __atomic_store_n(&record->end_ticks, at_ticks, __ATOMIC_RELEASE);
-    thread->region = site_bits(region_around(stack, depth));
+    thread->region = frame->around;
     if (depth > 0)
-        frame[-1].record->inner_ticks += at_ticks - since;
-    if (__builtin_expect(record == &frame->own, 0))
+        frame[-1].record->inner_ticks += at_ticks - frame->since_ticks;
+    if (__builtin_expect(record == &stack->own[depth], 0))
         region_sum(record);
 }
 
@@ -275,7 +334,7 @@ static __attribute__((cold, noinline)) void leave_down_to(struct recorder_thread
     uint64_t now = now_ticks();
     stack->ignored = 0;
     while (stack->depth > depth) {
-        if (!stack->frames[stack->depth - 1].is_set)
+        if (stack->frames[stack->depth - 1].id != SET_REGION)
             count_fault(SPOOL_REGION_NO_END);
         leave(thread, stack, now);
     }
@@ -298,7 +357,10 @@ static int is_called(const struct region_frame *frame, const char *name)
 
 static void region_begin(const char *name, unsigned way)
 {
-    struct recorder_thread *thread = thread_of_region();
+    struct recorder_thread *thread = recorder_thread;
+    if (__builtin_expect(thread && is_recording_quickly() && enter_quickly(thread, name), 1))
+        return;
+    thread = thread_of_region();
     if (thread)
         enter(thread, name, way);
 }
@@ -307,19 +369,22 @@ static void region_begin(const char *name, unsigned way)
 static void leave_around(struct region_stack *stack, uint32_t at)
 {
     struct region_frame *frame = &stack->frames[at], *inner = frame + 1;
-    uint64_t now = now_ticks(), since = frame->since_ticks;
-    frame->record->inner_ticks += now - inner->since_ticks;
-    inner->since_ticks = now;
-    __atomic_store_n(&frame->record->end_ticks, now, __ATOMIC_RELEASE);
+    struct spool_region *record = frame->record;
+    uint64_t now = now_ticks();
+    record->inner_ticks += now - inner->since_ticks;
     if (at > 0)
-        frame[-1].record->inner_ticks += now - since;
-    if (frame->record == &frame->own)
-        region_sum(frame->record);
+        frame[-1].record->inner_ticks += now - frame->since_ticks;
+    inner->since_ticks = now;
+    inner->around = frame->around;
+    __atomic_store_n(&record->end_ticks, now, __ATOMIC_RELEASE);
+    if (record == &stack->own[at])
+        region_sum(record);
     for (uint32_t i = at; i + 1 < stack->depth; i++) {
-        int is_own = stack->frames[i + 1].record == &stack->frames[i + 1].own;
         stack->frames[i] = stack->frames[i + 1];
-        if (is_own)
-            stack->frames[i].record = &stack->frames[i].own;
+        if (stack->frames[i].record == &stack->own[i + 1]) {
+            stack->own[i] = stack->own[i + 1];
+            stack->frames[i].record = &stack->own[i];
+        }
     }
     stack->depth--;
 }
@@ -329,7 +394,7 @@ static void leave_around(struct region_stack *stack, uint32_t at)
 static __attribute__((cold, noinline)) int find_meant(const struct region_stack *stack, const char *name)
 {
     for (uint32_t i = stack->depth; i-- > 0;)
-        if (name ? is_called(&stack->frames[i], name) : !stack->frames[i].is_set && stack->frames[i].id == 0)
+        if (name ? is_called(&stack->frames[i], name) : stack->frames[i].id == PLAIN_REGION)
             return (int)i;
     return -1;
 }
@@ -344,7 +409,7 @@ static __attribute__((cold, noinline)) void end_rarely(struct recorder_thread *t
         return;
     }
     for (uint32_t i = (uint32_t)found + 1; i < stack->depth; i++)
-        has_started |= stack->frames[i].id != 0;
+        has_started |= stack->frames[i].id > SET_REGION;
     if (has_started) {
         leave_around(stack, (uint32_t)found);
         return;
@@ -353,17 +418,34 @@ static __attribute__((cold, noinline)) void end_rarely(struct recorder_thread *t
     leave(thread, stack, now_ticks());
 }
 
-static void region_end(const char *name)
+static __attribute__((noinline)) void end_any(const char *name)
 {
     struct recorder_thread *thread = thread_of_region();
     if (!thread || is_beyond_sums(thread) || !may_end(thread->regions))
         return;
     struct region_stack *stack = thread->regions;
     const struct region_frame *top = &stack->frames[stack->depth - 1];
-    if (__builtin_expect(top->is_set || top->id != 0 || (name && !is_called(top, name)), 0))
+    if (top->id != PLAIN_REGION || (name && !is_called(top, name)))
         end_rarely(thread, name);
     else
         leave(thread, stack, now_ticks());
+}
+
+static void region_end(const char *name)
+{
+    struct recorder_thread *thread = recorder_thread;
+    if (__builtin_expect(thread && thread->regions && is_recording_quickly(), 1)) {
+        struct region_stack *stack = thread->regions;
+        uint32_t depth = stack->depth;
+        const struct region_frame *top = &stack->frames[depth - 1];
+        if (__builtin_expect(depth > 0 && stack->ignored == 0 && top->id == PLAIN_REGION &&
+                                 (!name || name == top->name) && top->record != &stack->own[depth - 1],
+                             1)) {
+            leave(thread, stack, quick_ticks());
+            return;
+        }
+    }
+    end_any(name);
 }
 
 /* Ends the region that was set at this depth, and sets another one; NULL: none. */
@@ -373,11 +455,11 @@ static void region_set(const char *name, unsigned way)
     if (!thread)
         return;
     struct region_stack *stack = thread->regions;
-    if (stack && stack->depth > 0 && stack->frames[stack->depth - 1].is_set)
+    if (stack && stack->depth > 0 && stack->frames[stack->depth - 1].id == SET_REGION)
         leave(thread, stack, now_ticks());
     struct region_frame *frame = name ? enter(thread, name, way) : NULL;
     if (frame)
-        frame->is_set = 1;
+        frame->id = SET_REGION;
     else if (name && thread->regions && thread->regions->ignored > 0)
         thread->regions->ignored--; /* no end comes for it */
 }
@@ -398,7 +480,7 @@ static uint64_t region_start(const char *name, unsigned way)
     struct recorder_thread *thread = thread_of_region();
     struct region_frame *frame = thread ? enter(thread, name, way) : NULL;
     if (frame)
-        return frame->id = ++thread->regions->last_id;
+        return frame->id = SET_REGION + ++thread->regions->last_id;
     if (thread && thread->regions && thread->regions->ignored > 0)
         thread->regions->ignored--;
     return 0;
