@@ -64,6 +64,7 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
     report_collect_programs(report);
     if (choice->details)
         report_collect_sites(report);
+    report_collect_regions(report, choice);
     if (choice->fine_grained && report->result == 0) {
         progress_show("report: what parts would give");
         report_collect_fine_grained(report, choice);

@@ -405,6 +405,7 @@ struct report_gpu {
 };
 
 /* The members of these structs, as queries read them, and JSON and CSV show them. */
+extern const struct fields report_region_fields, report_slow_fields; /* of a row of report_regions */
 extern const struct fields report_run_fields, report_run_numbers, report_program_fields, report_level_fields,
     report_count_fields, report_off_fields, report_waited_fields, report_interface_fields, report_completeness_fields,
     report_model_fields, report_model_values, report_kind_fields, report_rank_model_fields, report_rank_part_fields,
@@ -412,6 +413,34 @@ extern const struct fields report_run_fields, report_run_numbers, report_program
     report_late_fields, report_replay_place_fields, report_replay_part_fields, report_replay_efficiency_fields,
     report_replay_fields, report_site_name_fields, report_site_fields, report_sites_fields, report_partitioned_fields,
     report_partitions_fields, report_fine_kind_fields;
+
+/* A region of the program, over all ranks: sums of all its occurrences. */
+struct report_region {
+    const char *path, *way;
+    int64_t ranks, occurrences;
+    double time_s, own_s, mpi_s; /* from begin to end; of that outside of regions within it; of time_s inside MPI */
+    double share;                /* own_s, of all ranks' time */
+    double longest_s;            /* of one occurrence */
+    int64_t longest_rank;
+    double most_s, least_s; /* outside of MPI, on one rank */
+    int64_t most_rank;
+};
+
+/* An occurrence that took much longer outside of MPI than the others. */
+struct report_slow {
+    const char *path;
+    int64_t rank, number; /* 1, 2, ... on its rank, of those that have a record */
+    double begin_s, time_s, own_s, median_s;
+};
+
+enum { REPORT_REGIONS = 20, REPORT_SLOW = 10, REPORT_OCCURRENCES = 500000 };
+struct report_regions {
+    struct report_region *rows; /* [n] those with most time of their own first */
+    struct report_slow *slow;   /* [n_slow] those that lost most first */
+    size_t n, n_slow;
+    int64_t all, all_slow; /* how many there are; all_slow -1: not looked for, there are too many occurrences */
+    int64_t no_begin, no_end, no_number, no_room; /* borders that went wrong: table region_fault */
+};
 
 struct report {
     const char *path;
@@ -442,6 +471,7 @@ struct report {
     struct report_fine_grained fine_grained;
     struct report_gpu gpu;
     struct report_activities activities;
+    struct report_regions regions;
     /* Course of the run: share of the ranks' time inside MPI, by parts of equal length; NaN where no rank was. */
     double course[REPORT_COURSE];
     bool has_course; /* the run is long enough for one */
@@ -499,6 +529,8 @@ void report_collect_run(struct report *report); /* the run, its traffic, how com
 void report_collect_rounds(struct report *report, const struct report_choice *choice);
 void report_collect_programs(struct report *report);
 void report_collect_sites(struct report *report); /* of collectives, one-sided communication, files, partitions */
+/* Of a part of a run nothing: the sums are of the whole. */
+void report_collect_regions(struct report *report, const struct report_choice *choice);
 /* Nothing where no machine is stored. */
 void report_collect_fine_grained(struct report *report, const struct report_choice *choice);
 /* Nothing where no message is between GPUs, or no machine is stored. */

@@ -12,6 +12,7 @@ enum {
     SCREEN_LINES = 40,
     SCREEN_COLUMNS = 80,
     SITES_SHOWN = 5,
+    SITES_BESIDE_REGIONS = 3,
     SITE_COLUMNS = 36,
     PROGRAMS_SHOWN = 6
 };
@@ -315,8 +316,9 @@ static void present_summary_rest(struct document *document, const struct report 
     present_course(document, report);
     if (report->activities.unknown == NULL && report->activities.n_sites > 0) {
         document_heading(document, "Call sites that cost most");
-        present_sites(document, report, SITES_SHOWN, SITE_COLUMNS);
+        present_sites(document, report, report->regions.n > 0 ? SITES_BESIDE_REGIONS : SITES_SHOWN, SITE_COLUMNS);
     }
+    present_first_regions(document, report);
     present_out_of_line(document, report);
     document_heading(document, "Models");
     summary_models(document, report);

@@ -349,6 +349,8 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     json_set(all, "fine_grained", fine_grained_object(&report->fine_grained));
     json_set(all, "gpu", gpu_object(&report->gpu));
     json_set(all, "time", activity_object(report));
+    json_set(all, "regions", fields_array(&report_region_fields, report->regions.rows, report->regions.n));
+    json_set(all, "slow_occurrences", fields_array(&report_slow_fields, report->regions.slow, report->regions.n_slow));
     struct json *course = json_array();
     for (size_t i = 0; i < REPORT_COURSE; i++)
         json_add(course, json_finite(report->course[i]));

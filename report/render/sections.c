@@ -36,6 +36,8 @@ static const struct section sections[] = {
      false},
     {"call-sites", "Call sites", "time inside MPI by call site, and what it waits for",
      "when ranks were inside MPI is not known", present_call_sites, true},
+    {"regions", "Regions", "time by the regions that the program marks, and slow occurrences",
+     "the program marks no regions (man mpistair-run, REGIONS)", present_regions, true},
     {"levels", "Levels", "messages inside sockets, between them, between nodes", "", present_levels, true},
     {"rounds", "Rounds", "kinds of rounds of messages, and their time", "", present_rounds, false},
     {"models", "Models", "errors of the models, and the replicate error", "", present_models, false},

@@ -53,6 +53,8 @@ void present_files(struct document *document, const struct report *report);
 void present_partitions(struct document *document, const struct report *report);
 void present_fine_grained(struct document *document, const struct report *report);
 void present_gpu(struct document *document, const struct report *report);
+void present_regions(struct document *document, const struct report *report);
+void present_first_regions(struct document *document, const struct report *report); /* for the first screen */
 void present_why(struct document *document, const struct report *report);
 
 /* Adds the findings of the first screen, as many as there is room for in so many lines. */

@@ -59,24 +59,39 @@ static void words_end(char *text, size_t size, const char *function, const char 
     snprintf(text, size, "%s %s%s", name, end == source ? "" : "...", end);
 }
 
+/* Returns where the region begins in the callers of a place, " [solve/step]"; NULL: it has none. */
+static const char *region_in(const char *callers)
+{
+    const char *found = NULL;
+    size_t length = strlen(callers);
+    for (const char *at = callers; length > 0 && callers[length - 1] == ']' && (at = strstr(at, " [")) != NULL; at++)
+        found = at;
+    return found;
+}
+
 const char *words_call(char *text, size_t size, const char *function, const struct report_place *place, size_t columns)
 {
     const char *path = place->file, *name = place->name, *callers = place->callers, *slash;
-    char line[32] = "";
+    const char *region = region_in(callers), *innermost = region != NULL ? strrchr(region, '/') : NULL;
+    char line[32] = "", inner_region[32] = ""; /* of the region only the innermost one */
+    if (region != NULL)
+        snprintf(inner_region, sizeof inner_region, " [%s", innermost != NULL ? innermost + 1 : region + 2);
     if (path[0] != '\0')
         snprintf(line, sizeof line, ":%" PRId64, place->line);
     for (;;) {
-        bool is_cut = path != place->file;
+        bool is_cut = path != place->file && callers != inner_region;
         snprintf(text, size, "%s%s%s%s%s%s%s%s", function, name[0] != '\0' ? " " : "", name, path[0] != '\0' ? " " : "",
                  is_cut ? ".../" : "", path, line, callers);
         if (render_width(text) <= columns)
             return text;
         if ((slash = strchr(path, '/')) != NULL && slash[1] != '\0')
             path = slash + 1;
-        else if (callers[0] != '\0')
-            callers = "";
+        else if (callers[0] != '\0' && callers != inner_region)
+            callers = region != NULL && callers != region ? region : inner_region;
         else if (name[0] != '\0' && path[0] != '\0')
             name = "";
+        else if (callers[0] != '\0')
+            callers = "";
         else
             break;
     }

@@ -125,8 +125,9 @@ CREATE TABLE region_total(
   inner_ns INTEGER NOT NULL,           -- of that, in regions within it
   longest_ns INTEGER NOT NULL,         -- of one occurrence
   mpi_ns INTEGER NOT NULL,             -- inside MPI, outside of regions within it
+  inner_mpi_ns INTEGER NOT NULL,       -- inside MPI, in regions within it
   square_s2 REAL NOT NULL,             -- squares of the times of the occurrences, added up
-  PRIMARY KEY (rank, region)
+  PRIMARY KEY (region, rank)
 ) WITHOUT ROWID;
 
 -- Single occurrences: of a thinned run those that have a record.
@@ -187,10 +188,21 @@ CREATE VIEW region_sum(rank, region, occurrences, inclusive_ns, exclusive_ns, lo
          1.0 * t.time_ns / nullif(t.occurrences, 0),
          iif(t.occurrences > 1, max(0.0, t.square_s2 / t.occurrences -
                                          1e-18 * t.time_ns / t.occurrences * t.time_ns / t.occurrences), NULL),
-         (SELECT sum(i.mpi_ns) FROM region_within w JOIN region_total i ON i.region = w.region AND i.rank = t.rank
-          WHERE w.outer_region = t.region),
-         t.mpi_ns
+         t.mpi_ns + t.inner_mpi_ns, t.mpi_ns
   FROM region_total t;
+
+-- Occurrences that took their rank at least twice as long outside of MPI as half of the region's did, which cost 0.1 % of the
+-- run's length or more. number: 1, 2, ... among those of its rank that have a record; median_ns: of own_ns over all ranks.
+CREATE VIEW slow_occurrence(rank, region, number, begin_ns, time_ns, own_ns, median_ns) AS
+  WITH one AS (SELECT rank, region, begin_ns, end_ns - begin_ns AS time_ns, end_ns - begin_ns - mpi_ns AS own_ns,
+                      row_number() OVER (PARTITION BY rank, region ORDER BY begin_ns) AS number
+               FROM occurrence WHERE mpi_ns IS NOT NULL AND end_ns > begin_ns AND NOT unended),
+  placed AS (SELECT region, own_ns, row_number() OVER (PARTITION BY region ORDER BY own_ns) AS place,
+                    count(*) OVER (PARTITION BY region) AS n FROM one),
+  median AS (SELECT region, own_ns AS median_ns FROM placed WHERE place = (n + 1) / 2 AND n >= 10)
+  SELECT o.rank, o.region, o.number, o.begin_ns, o.time_ns, o.own_ns, m.median_ns
+  FROM one o JOIN median m ON m.region = o.region
+  WHERE o.own_ns >= 2 * m.median_ns AND (o.own_ns - m.median_ns) * 1000.0 >= (SELECT duration_ns FROM run);
 
 -- Modules whose call sites have no function, file and line since their files are not there any more, or are other ones.
 CREATE TABLE unnamed_module(

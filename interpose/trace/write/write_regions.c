@@ -67,7 +67,7 @@ void region_writer_begin(struct region_writer *writer, const struct trace *trace
 {
     *writer = (struct region_writer){.trace = trace,
                                      .occurrences = row_prepare(database, "occurrence", 9),
-                                     .totals = row_prepare(database, "region_total", 8)};
+                                     .totals = row_prepare(database, "region_total", 9)};
 }
 
 void region_writer_process(struct region_writer *writer, int64_t rank)
@@ -186,8 +186,8 @@ void region_writer_end_process(struct region_writer *writer)
 
 void region_writer_total(struct region_writer *writer, const struct region_total *total, uint32_t region)
 {
-    row_insert(&writer->totals, "iuiiiiid", writer->rank, region, total->occurrences, total->time_ns, total->inner_ns,
-               total->longest_ns, total->mpi_ns, total->square_s2);
+    row_insert(&writer->totals, "iuiiiiiid", writer->rank, region, total->occurrences, total->time_ns, total->inner_ns,
+               total->longest_ns, total->mpi_ns, total->inner_mpi_ns, total->square_s2);
 }
 
 int region_writer_finish(struct region_writer *writer)

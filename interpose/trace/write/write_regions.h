@@ -24,6 +24,7 @@ struct region_total {
     int64_t inner_ns;
     int64_t longest_ns;
     int64_t mpi_ns; /* outside of regions within it */
+    int64_t inner_mpi_ns;
     double square_s2;
 };
 

@@ -241,6 +241,12 @@ static void write_regions_of(struct region_writer *writer, const struct trace *t
     for (uint32_t number = 0; number < SPOOL_REGIONS; number++)
         if (writer->late_inner[number] > 0 && region_find(process, number) != TRACE_NONE)
             add_bounded(&totals[region_find(process, number)].inner_ns, ticks_ns(writer->late_inner[number], rate));
+    for (uint32_t region = (uint32_t)trace->n_regions; region-- > 0;) { /* each one comes behind the one around it */
+        struct region_total *outer =
+            &totals[trace->regions[region].parent == TRACE_NONE ? trace->n_regions : trace->regions[region].parent];
+        add_bounded(&outer->inner_mpi_ns, totals[region].mpi_ns);
+        add_bounded(&outer->inner_mpi_ns, totals[region].inner_mpi_ns);
+    }
     for (uint32_t region = 0; region < trace->n_regions; region++)
         if (totals[region].occurrences > 0 || totals[region].mpi_ns > 0)
             region_writer_total(writer, &totals[region], region);
