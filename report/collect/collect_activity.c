@@ -530,31 +530,72 @@ static void judge_totals(struct report *report)
     find_causes(report);
 }
 
+/* Share of a part of the run by which a rank must compute longer than the mean of the others, that these wait for it, and
+ * of how many ranks the course is looked at so. */
+#define COURSE_LONGER 0.3
+enum { COURSE_RANKS = 256, COURSE_IN_A_ROW = 3 };
+
+struct course_part {
+    double inside_s, all_s, rank_s[COURSE_RANKS]; /* rank_s: outside MPI */
+};
+
+/* Finds whom the others wait for in each part, if that is one of few ranks. */
+static void find_course_ranks(struct report *report, const struct course_part *parts, double part_s)
+{
+    int64_t n_ranks = report->run.world_size, first = -1;
+    size_t n = 0, n_parts = 0, in_a_row = 0, most_in_a_row = 0;
+    bool several = false;
+    for (size_t i = 0; i < REPORT_COURSE; i++) {
+        double sum_s = parts[i].all_s - parts[i].inside_s;
+        int64_t most = 0;
+        report->course_rank[i] = -1;
+        for (int64_t rank = 1; rank < n_ranks && n_ranks <= COURSE_RANKS; rank++)
+            most = parts[i].rank_s[rank] > parts[i].rank_s[most] ? rank : most;
+        n_parts += parts[i].all_s > 0;
+        if (n_ranks < 2 || n_ranks > COURSE_RANKS ||
+            !(parts[i].rank_s[most] - (sum_s - parts[i].rank_s[most]) / ((double)n_ranks - 1) > COURSE_LONGER * part_s))
+            continue;
+        report->course_rank[i] = most;
+        in_a_row = i > 0 && report->course_rank[i - 1] == most ? in_a_row + 1 : 1;
+        most_in_a_row = in_a_row > most_in_a_row ? in_a_row : most_in_a_row;
+        several = several || (first >= 0 && most != first);
+        first = first < 0 ? most : first;
+        n++;
+    }
+    report->course_changes = most_in_a_row >= COURSE_IN_A_ROW && (several || 10 * n < 9 * n_parts);
+}
+
 /* Adds up the windows of all ranks by the parts of the run in which they lie. */
 static void collect_course(struct report *report)
 {
-    double inside_s[REPORT_COURSE] = {0}, all_s[REPORT_COURSE] = {0}, part_s = report->run.duration_s / REPORT_COURSE;
+    struct course_part *parts = xcalloc(REPORT_COURSE, sizeof *parts);
+    double part_s = report->run.duration_s / REPORT_COURSE;
     struct cursor rows;
     report_query(
         report, &rows,
         "SELECT begin_ns * 1e-9, end_ns * 1e-9, 1e-9 * (point_to_point_ns + wait_ns + idle_ns + collective_ns + "
-        "one_sided_ns + file_ns + other_ns) FROM course WHERE end_ns > begin_ns");
+        "one_sided_ns + file_ns + other_ns), rank FROM course WHERE end_ns > begin_ns");
     while (cursor_next(&rows)) {
         double begin_s = fmax(cursor_real(&rows, 0) - report->part.from_s, 0);
         double end_s = fmin(cursor_real(&rows, 1) - report->part.from_s, report->run.duration_s);
         double inside = fmin(cursor_real(&rows, 2) / (end_s - begin_s), 1);
+        int64_t rank = cursor_integer(&rows, 3);
         for (size_t i = (size_t)(begin_s / part_s); end_s > begin_s && i < REPORT_COURSE && (double)i * part_s < end_s;
              i++) {
-            double from_s = fmax(begin_s, (double)i * part_s), to_s = fmin(end_s, (double)(i + 1) * part_s);
-            inside_s[i] += inside * fmax(to_s - from_s, 0);
-            all_s[i] += fmax(to_s - from_s, 0);
+            double there_s = fmax(fmin(end_s, (double)(i + 1) * part_s) - fmax(begin_s, (double)i * part_s), 0);
+            parts[i].inside_s += inside * there_s;
+            parts[i].all_s += there_s;
+            if (rank >= 0 && rank < COURSE_RANKS)
+                parts[i].rank_s[rank] += (1 - inside) * there_s;
         }
     }
     report_query_end(report, &rows);
     for (size_t i = 0; i < REPORT_COURSE; i++) {
-        report->course[i] = all_s[i] > 0 ? inside_s[i] / all_s[i] : NAN;
-        report->has_course = report->has_course || (all_s[i] > 0 && report->run.duration_s >= REPORT_COURSE_S);
+        report->course[i] = parts[i].all_s > 0 ? parts[i].inside_s / parts[i].all_s : NAN;
+        report->has_course = report->has_course || (parts[i].all_s > 0 && report->run.duration_s >= REPORT_COURSE_S);
     }
+    find_course_ranks(report, parts, part_s);
+    free(parts);
 }
 
 void report_collect_activity(struct report *report)

@@ -475,6 +475,9 @@ struct report {
     /* Course of the run: share of the ranks' time inside MPI, by parts of equal length; NaN where no rank was. */
     double course[REPORT_COURSE];
     bool has_course; /* the run is long enough for one */
+    /* Who computes so much longer than the others in these parts that they wait: rank or -1. */
+    int64_t course_rank[REPORT_COURSE];
+    bool course_changes; /* it is not one rank all along, nor nobody */
     struct findings findings;
     const char *no_findings;                                  /* why none were looked for; NULL: they were */
     struct report_site_error site_errors[REPORT_SITE_ERRORS]; /* the furthest off first */

@@ -347,6 +347,10 @@ double diagnosis_when_s(const struct diagnosis *diagnosis, double at_s)
     struct error error = {0};
     int64_t burst = 0;
     double when_s = at_s - diagnosis->recorded.begin_s;
+    /* Of a part of the run its times are those of the run. */
+    if (sqlite3_table_column_metadata(diagnosis->database, "temp", "run_part", NULL, NULL, NULL, NULL, NULL, NULL) ==
+        SQLITE_OK)
+        when_s = at_s;
     if (program->n_bursts == 0)
         return when_s;
     while ((size_t)burst + 1 < program->n_bursts && program->burst_s[burst + 1] <= at_s)

@@ -193,6 +193,31 @@ int picture_course(struct picture *picture, const struct picture_source *source)
     return cursor_close(&rows);
 }
 
+/* The efficiencies of each window of the course, and for whom others waited longest in it. */
+int picture_efficiency(struct picture *picture, const struct picture_source *source)
+{
+    struct cursor rows;
+    bool found = false;
+    double first_s = source->report->part.from_s;
+    picture_table(picture, "window", "from to parallel balance communication most");
+    picture_query(&rows, source,
+                  "SELECT begin_s, end_s, parallel, load_balance, communication, most_rank FROM window_efficiency "
+                  "WHERE number >= ?1 ORDER BY number",
+                  "i", (int64_t)0);
+    while (cursor_next(&rows)) {
+        found = true;
+        picture_row(picture, "dddddi", cursor_real(&rows, 0), cursor_real(&rows, 1), cursor_real(&rows, 2),
+                    cursor_real(&rows, 3), cursor_real(&rows, 4), cursor_integer(&rows, 5));
+    }
+    if (!found)
+        picture_lacks(picture, "The trace has no course of the run.");
+    picture_value(picture, "begin", json_finite(first_s));
+    picture_value(picture, "end", json_finite(first_s + source->report->run.duration_s));
+    picture_note(picture, "Parallel efficiency is load balance times communication efficiency; the run's is the mean "
+                          "of its windows. 'mpistair query TRACE windows' adds for whom others waited in each.");
+    return cursor_close(&rows);
+}
+
 /* What the critical path of the stored replay is made of: calls by place in the source, and ranks. */
 enum { MOST_PATH_CALLS = 15 }; /* and none of less than 0.05 % of the path */
 

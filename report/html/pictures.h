@@ -43,6 +43,7 @@ void picture_bins(struct picture *picture, const struct rank_bins *bins, const c
 /* Fill a picture, each from the source. Return 0, or -1 with the reason. */
 int picture_matrix(struct picture *picture, const struct picture_source *source);
 int picture_timeline(struct picture *picture, const struct picture_source *source);
+int picture_efficiency(struct picture *picture, const struct picture_source *source);
 int picture_course(struct picture *picture, const struct picture_source *source);
 int picture_ranks(struct picture *picture, const struct picture_source *source);
 int picture_scatter(struct picture *picture, const struct picture_source *source);

@@ -301,6 +301,14 @@ static void present_course(struct document *document, const struct report *repor
     for (size_t i = 0; i < REPORT_COURSE; i++)
         strip[i] = isnan(report->course[i]) ? ' ' : (char)('0' + (int)fmin(fmax(floor(10 * report->course[i]), 0), 9));
     document_line(document, "in MPI, tenths: %s", strip);
+    if (report->course_changes) {
+        const char *digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+        for (size_t i = 0; i < REPORT_COURSE; i++)
+            strip[i] = report->course_rank[i] < 0    ? '.'
+                       : report->course_rank[i] < 36 ? digits[report->course_rank[i]]
+                                                     : '*';
+        document_line(document, "waits for rank: %s", strip);
+    }
     if (report->part.is_part)
         words_seconds(begin, sizeof begin, report->part.from_s);
     document_line(document, "from %s to %s", begin,

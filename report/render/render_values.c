@@ -355,6 +355,10 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     for (size_t i = 0; i < REPORT_COURSE; i++)
         json_add(course, json_finite(report->course[i]));
     json_set(all, "course", course);
+    struct json *awaited = json_array();
+    for (size_t i = 0; i < REPORT_COURSE; i++)
+        json_add(awaited, report->course_rank[i] < 0 ? json_null() : json_integer(report->course_rank[i]));
+    json_set(all, "course_awaited_rank", awaited);
     if (report->part.is_part)
         json_set(all, "part",
                  json_pack("{sf sf sf sb}", "from_s", report->part.from_s, "to_s", report->part.to_s, "run_s",

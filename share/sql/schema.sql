@@ -471,6 +471,40 @@ CREATE TABLE network(
   retransmissions INTEGER
 );
 
+-- The windows of all ranks on one grid, as long as the longest of them, from the first one's begin on: what of each a rank was
+-- there, and computed (outside MPI). A window of the table counts in those of the grid by how much of it lies there.
+CREATE VIEW window_rank(number, begin_ns, end_ns, rank, there_ns, computed_ns) AS
+  WITH grid AS MATERIALIZED (SELECT min(begin_ns) AS first_ns, max(end_ns - begin_ns) AS width_ns, max(end_ns) AS last_ns FROM course),
+       half(n) AS (VALUES (0), (1)),
+       cut AS (
+    SELECT (c.begin_ns - first_ns) / width_ns + n AS number, rank, width_ns, first_ns, last_ns, c.begin_ns, c.end_ns,
+           max(1.0 * c.end_ns - c.begin_ns - (1.0 * point_to_point_ns + wait_ns + idle_ns + collective_ns + one_sided_ns + file_ns + other_ns), 0)
+             / (c.end_ns - c.begin_ns) AS share
+    FROM course c, grid, half WHERE c.end_ns > c.begin_ns),
+       part AS (
+    SELECT number, first_ns + number * width_ns AS begin_ns, min(first_ns + (number + 1) * width_ns, last_ns) AS end_ns, rank, share,
+           min(end_ns, first_ns + (number + 1) * width_ns) - max(begin_ns, first_ns + number * width_ns) AS there_ns
+    FROM cut)
+  SELECT number, begin_ns, end_ns, rank, sum(1.0 * there_ns), sum(there_ns * share) FROM part WHERE there_ns > 0 GROUP BY number, rank;
+
+-- The efficiencies of the run in each of these windows, of the ranks that were there: parallel = load_balance * communication.
+-- most_rank computed longest. computed_s adds up over windows to the computation of the run.
+CREATE VIEW window_efficiency(number, begin_s, end_s, ranks, computed_s, most_rank, most_s, load_balance, communication, parallel) AS
+  SELECT number, begin_ns * 1e-9, end_ns * 1e-9, count(*), sum(computed_ns) * 1e-9, max(iif(place = 1, rank, NULL)),
+         max(computed_ns) * 1e-9, sum(computed_ns) / count(*) / nullif(max(computed_ns), 0), max(computed_ns) / (end_ns - begin_ns),
+         sum(computed_ns) / count(*) / (end_ns - begin_ns)
+  FROM (SELECT *, row_number() OVER (PARTITION BY number ORDER BY computed_ns DESC, rank) AS place FROM window_rank)
+  GROUP BY number;
+
+-- For whom others waited in each of these windows, and where: in calls that have rows, by the begin of the wait; waited_s of all.
+CREATE VIEW window_awaited(number, rank, function, callsite, waits, waited_s) AS
+  WITH grid AS MATERIALIZED (SELECT min(begin_ns) AS first_ns, max(end_ns - begin_ns) AS width_ns FROM course),
+       wait AS (
+    SELECT begin_ns, partner AS rank, function, callsite, late_ns AS wait_ns FROM late
+    UNION ALL SELECT begin_ns, last_rank, function, callsite, wait_ns FROM joint_call WHERE wait_ns > 0)
+  SELECT (begin_ns - first_ns) / width_ns, rank, function, callsite, count(*), sum(1.0 * wait_ns) * 1e-9
+  FROM wait, grid WHERE width_ns > 0 AND begin_ns >= first_ns GROUP BY 1, 2, 3, 4;
+
 -- Parts of the run that have rows of single calls and messages; none: all of it has, or (run.detail none) nothing.
 CREATE TABLE burst(
   begin_ns INTEGER NOT NULL,

@@ -28,7 +28,7 @@ COUNT = """(function (picture, name) {
       inner + (mark.name === name ? mark.items.length : 0) + (mark.marktype === "group" ? count(mark) : 0), 0), 0);
   return count(view.scenegraph().root);
 })"""
-PICTURES = ["timeline", "ranks", "course", "matrix", "map", "scatter", "sizes", "path"]
+PICTURES = ["timeline", "ranks", "course", "efficiency", "matrix", "map", "scatter", "sizes", "path"]
 
 
 def page(name, *scripts):
@@ -76,7 +76,7 @@ def check_halo(tab):
     check("pictures", drawn(tab) == PICTURES, drawn(tab))
     expected = {("timeline", "bars"): 20, ("timeline", "lines"): 17, ("matrix", "cells"): 5, ("map", "sockets"): 3,
                 ("map", "nodes"): 2, ("map", "ribbons"): 3, ("map", "hosts"): 2, ("scatter", "points"): 4, ("scatter", "band"): 2,
-                ("sizes", "bars"): 6, ("course", "cells"): 4 * 120, ("path", "bars"): 3, ("path", "strip"): 2}
+                ("sizes", "bars"): 6, ("course", "cells"): 4 * 120, ("efficiency", "windows"): 4, ("path", "bars"): 3, ("path", "strip"): 2}
     found = {key: count(tab, *key) for key in expected}
     check("marks", found == expected, {key: found[key] for key in found if found[key] != expected[key]})
     parts = tab.ask("[...views.values()][1].data('part').map((part) => [part.rank, part.part, part.time])")
@@ -89,7 +89,7 @@ def check_halo(tab):
                     "document.getElementById(figure.getAttribute('aria-labelledby')).textContent)")
     check("figures are named", named)
     described = tab.ask("[...document.querySelectorAll('.drawing svg, .drawing canvas')].length")
-    check("drawings", described == 8, described)
+    check("drawings", described == 9, described)
     check_layout(tab, "halo")
 
 

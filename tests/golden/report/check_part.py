@@ -147,6 +147,47 @@ def check_totals(folder):
     check("words", "at the ends of windows" in run("report", trace, "--from", "0.0000023", "--to", "0.0000047")[1])
 
 
+def windows(trace, *part):
+    code, text, err = run("query", trace, "SELECT * FROM window_efficiency ORDER BY number", "--json", *part)
+    check("windows", code == 0, err)
+    return json.loads(text)
+
+
+def check_windows(steps, totals):
+    """Each window of 1000 ns has rank r for 1000 - 100 w - 10 r in computation; the windows add up to the run."""
+    for row in windows(totals):
+        own, other = 1000 - 100 * row["number"], 990 - 100 * row["number"]
+        expected = {"begin_s": row["number"] * 1e-6, "end_s": (row["number"] + 1) * 1e-6, "ranks": 2, "computed_s": (own + other) * 1e-9,
+                    "most_rank": 0, "most_s": own * 1e-9, "load_balance": (own + other) / 2 / own, "communication": own / 1000,
+                    "parallel": (own + other) / 2000}
+        check("window", all(near(row[key], value) for key, value in expected.items()), (row, expected))
+    for trace, parts in ((totals, ()), (steps, ())):
+        rows, found = windows(trace, *parts), report(trace, *parts)["time"]
+        computed = sum(row["computed_s"] for row in rows)
+        check("windows add up", near(computed, found["activities"][0]["time_s"]), (computed, found["activities"][0]))
+        parallel = sum(row["parallel"] * row["ranks"] * (row["end_s"] - row["begin_s"]) for row in rows) / found["ranks_s"]
+        check("efficiencies add up", near(parallel, found["parallel"]), (parallel, found))
+    # Rank 1 waits for the sends, 5 us of each collective is rank 0 that waits for rank 1.
+    code, text, err = run("query", steps, "SELECT rank, function, sum(waits) AS waits, sum(waited_s) AS s FROM window_awaited GROUP BY 1, 2", "--json")
+    check("awaited", code == 0 and [(row["rank"], row["function"], row["waits"], round(row["s"], 12)) for row in json.loads(text)] ==
+          [(1, "MPI_Allreduce", 100, 100 * 5e-6)], text + err)
+    code, text, err = run("query", steps, "windows", "--format", "csv")
+    check("query of windows", code == 0 and len(text.splitlines()) == 1 + len(windows(steps)) and "MPI_Allreduce" in text, text + err)
+
+
+def check_strip(folder):
+    """For whom the others wait over time: rank 1 from the middle on; of one rank all along, and of nobody, nothing is said."""
+    for name, slow, strip in (("half", lambda part: 1 if part >= 30 else None, "." * 30 + "1" * 30), ("all", lambda part: 1, None), ("none", lambda part: None, None)):
+        rows = ["INSERT INTO run VALUES (1, 'k', '0', 0, 6000000000, 'MPICH', 'MPICH', 'MPI_THREAD_SINGLE', 'job', 3, 3, 0, 0, 20, 'MPI_Init', 'none');",
+                "INSERT INTO node VALUES (0, 'node0', 1, 4, NULL, 0, 4);"]
+        for rank in range(3):
+            rows.append(f"INSERT INTO process(rank, node, socket, ended, begin_ns, end_ns) VALUES ({rank}, 0, 0, 'finalize', 0, 6000000000);")
+            rows += [f"INSERT INTO course VALUES ({rank}, {part * 100000000}, {(part + 1) * 100000000}, 0, "
+                     f"{0 if slow(part) in (rank, None) else 60000000}, 0, 0, 0, 0, 0, 1, 0);" for part in range(60)]
+        text = run("report", database(folder / f"{name}.db", "\n".join(rows)))[1]
+        check(f"strip of {name}", (f"waits for rank: {strip}" in text) if strip else "waits for rank:" not in text, text)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -161,6 +202,8 @@ def main():
         check_adds_up(mixed, [0.0004, 0.00355, 0.01145, 0.0199])
         check_none(steps)
         check_totals(folder)
+        check_windows(steps, folder / "totals.db")
+        check_strip(folder)
     end("part")
 
 
