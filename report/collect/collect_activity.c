@@ -530,8 +530,8 @@ static void judge_totals(struct report *report)
     find_causes(report);
 }
 
-/* Share of a part of the run by which a rank must compute longer than the mean of the others, that these wait for it, and
- * of how many ranks the course is looked at so. */
+/* Share of a part of the run by which a rank must compute longer than the mean of the others, that these wait for it,
+ * and of how many ranks the course is looked at so. */
 #define COURSE_LONGER 0.3
 enum { COURSE_RANKS = 256, COURSE_IN_A_ROW = 3 };
 
