@@ -89,6 +89,7 @@ int diagnose_slow_links(struct diagnosis *diagnosis); /* slow links, a busy node
 int diagnose_placement(struct diagnosis *diagnosis);
 int diagnose_slow_cores(struct diagnosis *diagnosis);
 int diagnose_busy_processors(struct diagnosis *diagnosis);
+int diagnose_iterations(struct diagnosis *diagnosis); /* one slow iteration, all slower from a moment on */
 int diagnose_ends(struct diagnosis *diagnosis); /* start-up and shut-down */
 
 /* Adds a finding whose sentence is printed from the format; its texts must live as long as the pool. It is left out

@@ -447,6 +447,20 @@ static void outliers(const struct job *job)
     exchange(job, 1000); /* fault: outliers */
 }
 
+/* From the middle on all work half as long again. */
+static void slower(const struct job *job)
+{
+    work_ms(!job->mended && job->step >= job->steps / 2 ? 6 : 4);
+    exchange(job, 1000); /* fault: slower */
+}
+
+/* In one step rank 2 does something else for a long time. */
+static void one_step(const struct job *job)
+{
+    work_ms(job->rank == 2 && !job->mended && job->step == 3 * job->steps / 5 ? 150 : 4);
+    exchange(job, 1000); /* fault: one_step */
+}
+
 /* All are bound to the same processor, and work on it; mended: each to its own. Needs as many processors as ranks. */
 static void same_core(const struct job *job)
 {
@@ -675,6 +689,8 @@ static const struct kind {
     {"stretch", stretch, 90},
     {"trend", trend, 90},
     {"outliers", outliers, 96},
+    {"slower", slower, 200},
+    {"one_step", one_step, 200},
     {"same_core", same_core, 100},
     {"more_work", more_work, 60},
     {"taken_processor", taken_processor, 60},

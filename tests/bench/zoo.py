@@ -30,7 +30,7 @@ EXPECTED = {
     "many_flushes": {"many-flushes"}, "wide_fence": {"wide-fence"}, "one_writer": {"one-writer"}, "small_writes": {"small-accesses"},
     "apart_writes": {"interleaved-accesses", "small-accesses"}, "threads_in_turn": {"threads-in-turn"},
     "start_up": {"start-up", "root-part"}, "shut_down": {"shut-down"}, "stretch": {"late-stretch"}, "trend": {"late-trend"},
-    "outliers": {"outliers"}, "missed_eager": {"misses-eager"}, "same_core": {"binding"},
+    "outliers": {"outliers"}, "slower": {"slower"}, "one_step": {"slow-iteration"}, "missed_eager": {"misses-eager"}, "same_core": {"binding"},
     "more_work": {"imbalance", "late-rank"}, "taken_processor": {"busy-processors", "binding"}, "new_pages": {"imbalance", "late-rank"},
     # The makers of the rules did not have these before them. In `farm` rank 0 is late, and ranks could ask before they work.
     "corner": {"late-rank"}, "sweep": {"chain"}, "farm": {"early-wait", "late-rank"}, "healthy": set(), "healthy_noise": set(),

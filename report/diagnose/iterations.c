@@ -1,0 +1,400 @@
+/* Finds iterations that take longer, whoever waits for whom: a single one that stands out, and all of them from a
+ * moment on. Iterations are what lies between the ends of a call that all ranks make equally often and all over the run: of
+ * several such lines the one that is called least often, which is the outermost loop.
+ *
+ * Other load on processors makes iterations longer, too, but seldom all of them. So of a stretch of the run the fastest
+ * iteration counts; none behind the moment may be as fast as those before it; and a rank whose processor was taken
+ * meanwhile (table counter) is not named. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diagnose/diagnosis.h"
+#include "share/base/memory.h"
+#include "share/base/statistics.h"
+
+enum {
+    ITERATIONS_LEAST = 24, /* fewer are none */
+    ITERATION_BLOCKS = 16, /* stretches of the run that are held against each other, of 4 iterations and more */
+    LEAST_BLOCKS = 3,      /* on either side of the moment */
+};
+/* Least share of the run that lies between the first and the last of these calls. */
+#define ITERATIONS_SPAN 0.5
+/* By what part iterations must be longer behind the moment, and the part of the stretches before it that may be as
+ * long. */
+#define SLOWER_BY 0.05
+#define DISTURBED 0.25
+/* How many times the median a single iteration must take, and how far beyond the next longest one it must stand. */
+#define SLOW_TIMES 3.0
+#define SLOW_ALONE 3.0
+/* Part of what is longer that a rank or a call must have, to be its cause, and that a processor taken away may have. */
+#define CAUSE_PART 0.5
+
+struct iterations {
+    uint32_t site;
+    size_t n;
+    double *end_s;    /* [n + 1] when the last rank has left the call */
+    double *length_s; /* [n] */
+    double *sorted;   /* [n] for whoever needs it */
+};
+
+/* Finds the line. Returns false where there is none. */
+static bool find_site(const struct diagnosis *diagnosis, struct iterations *iterations)
+{
+    const struct run_program *program = &diagnosis->program;
+    uint32_t *least = xmalloc((program->n_sites + 1) * sizeof *least), *most = xcalloc(program->n_sites, sizeof *most);
+    double *first_s = xcalloc(program->n_sites, sizeof *first_s), *last_s = xcalloc(program->n_sites, sizeof *last_s);
+    double run_s = diagnosis->recorded.end_s - diagnosis->recorded.begin_s;
+    uint32_t found = UINT32_MAX;
+    for (size_t i = 0; i < program->n_sites; i++)
+        least[i] = UINT32_MAX;
+    for (size_t i = 0; i < program->n_places; i++) {
+        uint32_t site = program->places[i].site, calls = diagnosis->places[i].calls;
+        least[site] = calls < least[site] ? calls : least[site];
+        most[site] = calls > most[site] ? calls : most[site];
+    }
+    for (size_t i = diagnosis->first_call[1]; i-- > diagnosis->first_call[0];) {
+        const struct run_timed_call *call = &diagnosis->calls->rows[i];
+        uint32_t site = diagnosis_site_of_step(diagnosis, call->first_step);
+        first_s[site] = call->begin_s;
+        last_s[site] = last_s[site] > 0 ? last_s[site] : diagnosis_call_end_s(call);
+    }
+    for (uint32_t i = 0; i < program->n_sites; i++)
+        if (diagnosis->sites[i].n_ranks == program->n_ranks && least[i] == most[i] && most[i] > ITERATIONS_LEAST &&
+            last_s[i] - first_s[i] >= ITERATIONS_SPAN * run_s && (found == UINT32_MAX || most[i] < most[found]))
+            found = i;
+    if (found != UINT32_MAX)
+        *iterations = (struct iterations){.site = found, .n = most[found] - 1};
+    free(least);
+    free(most);
+    free(first_s);
+    free(last_s);
+    return found != UINT32_MAX;
+}
+
+/* Finds how long iterations take. Returns false where a rank's calls do not fit. */
+static bool time_iterations(const struct diagnosis *diagnosis, struct iterations *iterations)
+{
+    size_t n = iterations->n;
+    iterations->end_s = xcalloc(n + 1, sizeof *iterations->end_s);
+    iterations->length_s = xcalloc(n, sizeof *iterations->length_s);
+    iterations->sorted = xcalloc(n, sizeof *iterations->sorted);
+    for (size_t i = 0; i <= n; i++)
+        iterations->end_s[i] = -INFINITY;
+    for (size_t strand = 0; strand < diagnosis->program.n_strands; strand++) {
+        size_t nth = 0;
+        for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++) {
+            const struct run_timed_call *call = &diagnosis->calls->rows[i];
+            if (diagnosis_site_of_step(diagnosis, call->first_step) != iterations->site)
+                continue;
+            if (nth > n)
+                return false;
+            iterations->end_s[nth] = fmax(iterations->end_s[nth], diagnosis_call_end_s(call));
+            nth++;
+        }
+        if (nth != n + 1)
+            return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        iterations->length_s[i] = fmax(iterations->end_s[i + 1] - iterations->end_s[i], 0);
+    return true;
+}
+
+/* What a strand does in iterations: computation before calls, or time inside them. site UINT32_MAX: of all. */
+static void sum_series(const struct diagnosis *diagnosis, const struct iterations *iterations, uint32_t strand,
+                       uint32_t site, bool inside, double *series_s)
+{
+    size_t nth = 0;
+    memset(series_s, 0, iterations->n * sizeof *series_s);
+    for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1] && nth <= iterations->n; i++) {
+        const struct run_timed_call *call = &diagnosis->calls->rows[i];
+        uint32_t at = diagnosis_site_of_step(diagnosis, call->first_step);
+        if (nth > 0 && (site == UINT32_MAX || at == site))
+            series_s[nth - 1] += inside ? fmax((double)call->rest_s, 0) : diagnosis_before_s(diagnosis, strand, i);
+        nth += at == iterations->site;
+    }
+}
+
+static double fastest_of(const double *values, size_t from, size_t end)
+{
+    double least_s = INFINITY;
+    for (size_t i = from; i < end; i++)
+        least_s = fmin(least_s, values[i]);
+    return least_s;
+}
+
+/* Fills fast[ITERATION_BLOCKS] with the fastest of each block. */
+static void find_fastest(const struct iterations *iterations, const double *values, double *fast)
+{
+    for (size_t i = 0; i < ITERATION_BLOCKS; i++)
+        fast[i] = fastest_of(values, i * iterations->n / ITERATION_BLOCKS, (i + 1) * iterations->n / ITERATION_BLOCKS);
+}
+
+/* Returns the median of the fastest of blocks [first, end). */
+static double fast_of_blocks(const struct iterations *iterations, const double *values, size_t first, size_t end)
+{
+    double fast[ITERATION_BLOCKS];
+    find_fastest(iterations, values, fast);
+    return unsorted_median(fast + first, end - first);
+}
+
+/* Returns the nanoseconds for which a rank's processor was taken from begin to end, as far as windows of the table
+ * counter that lie inside say; 0: not known. */
+static double taken_s(const struct diagnosis *diagnosis, uint32_t rank, double begin_s, double end_s)
+{
+    struct cursor rows;
+    struct error ignored = {0};
+    double seconds = 0;
+    cursor_open(&rows, diagnosis->database, diagnosis->path,
+                "SELECT total(wait_ns) * 1e-9 FROM counter WHERE rank = ?1 AND begin_ns >= ?2 AND end_ns <= ?3",
+                &ignored);
+    cursor_bind(&rows, "iii", (int64_t)rank, (int64_t)(begin_s * 1e9), (int64_t)(end_s * 1e9));
+    if (cursor_next(&rows))
+        seconds = cursor_real(&rows, 0);
+    cursor_close(&rows);
+    return seconds > 0 ? seconds : 0;
+}
+
+/* Who makes iterations longer, and before or in which call. */
+struct iteration_cause {
+    uint32_t rank, site, strand;
+    size_t n_ranks; /* that compute longer by CAUSE_PART of what is longer */
+    double more_s;  /* computation of the rank that computes longest, or the call's time */
+    bool inside;    /* in the call, not before it */
+};
+
+/* A difference between two sets of iterations: from one to the other something takes longer. */
+struct iteration_change {
+    size_t first, middle, end; /* blocks [first, middle) before, [middle, end) behind; middle 0: one iteration, nth */
+    size_t nth;
+    double more_s;
+};
+
+static double change_of(const struct iterations *iterations, const struct iteration_change *change,
+                        const double *series_s)
+{
+    if (change->middle > 0)
+        return fast_of_blocks(iterations, series_s, change->middle, change->end) -
+               fast_of_blocks(iterations, series_s, change->first, change->middle);
+    memcpy(iterations->sorted, series_s, iterations->n * sizeof *series_s);
+    return series_s[change->nth] - unsorted_median(iterations->sorted, iterations->n);
+}
+
+/* Finds the site at which a strand's time grows most. */
+static uint32_t find_cause_site(const struct diagnosis *diagnosis, const struct iterations *iterations,
+                                const struct iteration_change *change, uint32_t strand, bool inside, double *most_s)
+{
+    const struct run_program *program = &diagnosis->program;
+    double *series_s = xcalloc(iterations->n, sizeof *series_s);
+    uint32_t found = UINT32_MAX;
+    *most_s = 0;
+    for (size_t i = 0; i < program->n_places; i++) {
+        if (program->places[i].rank != program->strands[strand].rank || diagnosis->places[i].calls == 0)
+            continue;
+        sum_series(diagnosis, iterations, strand, program->places[i].site, inside, series_s);
+        double more_s = change_of(iterations, change, series_s);
+        if (more_s > *most_s) {
+            *most_s = more_s;
+            found = program->places[i].site;
+        }
+    }
+    free(series_s);
+    return found;
+}
+
+/* Finds who is the cause of a change. Returns false where nobody is known to be. */
+static bool find_cause(const struct diagnosis *diagnosis, const struct iterations *iterations,
+                       const struct iteration_change *change, struct iteration_cause *cause)
+{
+    const struct run_program *program = &diagnosis->program;
+    double *series_s = xcalloc(iterations->n, sizeof *series_s), least_s = INFINITY, site_s;
+    uint32_t fastest = 0;
+    *cause = (struct iteration_cause){.site = UINT32_MAX};
+    for (uint32_t strand = 0; strand < program->n_strands; strand++) {
+        sum_series(diagnosis, iterations, strand, UINT32_MAX, false, series_s);
+        double more_s = change_of(iterations, change, series_s);
+        cause->n_ranks += more_s >= CAUSE_PART * change->more_s;
+        if (more_s > cause->more_s) {
+            cause->more_s = more_s;
+            cause->strand = strand;
+        }
+        if (more_s < least_s) {
+            least_s = more_s;
+            fastest = strand;
+        }
+    }
+    free(series_s);
+    if (cause->n_ranks == 0) { /* the calls themselves: what they take behind all waits */
+        cause->inside = true;
+        cause->strand = fastest;
+    }
+    cause->site = find_cause_site(diagnosis, iterations, change, cause->strand, cause->inside, &site_s);
+    cause->rank = program->strands[cause->strand].rank;
+    if (cause->inside)
+        cause->more_s = site_s;
+    return cause->site != UINT32_MAX && site_s >= CAUSE_PART * change->more_s;
+}
+
+/* Lets computation take as long as in the median of the iterations before, and calls as long as their fast ones did;
+ * NULL: nothing does that. */
+static struct run_mend *mend_cause(const struct diagnosis *diagnosis, const struct iterations *iterations,
+                                   const struct iteration_change *change, const struct iteration_cause *cause)
+{
+    const struct run_program *program = &diagnosis->program;
+    size_t before = change->middle > 0 ? change->middle * iterations->n / ITERATION_BLOCKS : iterations->n;
+    if (cause->inside && change->middle == 0)
+        return NULL;
+    struct run_mend *mend = mend_new();
+    double *series_s = xcalloc(iterations->n, sizeof *series_s);
+    for (uint32_t strand = 0; strand < program->n_strands; strand++) {
+        uint32_t place = diagnosis_place_of(diagnosis, program->strands[strand].rank, cause->site);
+        if (place == UINT32_MAX || (!cause->inside && cause->n_ranks == 1 && strand != cause->strand))
+            continue;
+        sum_series(diagnosis, iterations, strand, cause->site, cause->inside, series_s);
+        double usual_s = unsorted_median(series_s, before);
+        double calls = fmax((double)diagnosis->places[place].calls / (double)(iterations->n + 1), 1);
+        if (cause->inside)
+            mend_rest(program, mend, place, usual_s / (usual_s + cause->more_s));
+        else
+            mend_most(program, mend, place, usual_s / calls);
+    }
+    free(series_s);
+    return mend;
+}
+
+/* Says whether the diagnosis has named the rank already, or few with it, as one for which the others wait. */
+static bool is_named(const struct diagnosis *diagnosis, const struct iteration_cause *cause)
+{
+    for (size_t i = 0; i < diagnosis->findings->n; i++) {
+        const struct finding *other = &diagnosis->findings->rows[i];
+        if (other->kind <= FINDING_ROOT_PART && !cause->inside && cause->n_ranks == 1 && other->rank == cause->rank)
+            return true;
+    }
+    return false;
+}
+
+static const char *whose_work(const struct diagnosis *diagnosis, const struct iteration_cause *cause, char *text)
+{
+    if (cause->n_ranks == 1)
+        snprintf(text, DIAGNOSIS_TEXT, "rank %" PRIu32, cause->rank);
+    else if (cause->n_ranks == diagnosis->program.n_ranks)
+        snprintf(text, DIAGNOSIS_TEXT, "all ranks");
+    else
+        snprintf(text, DIAGNOSIS_TEXT, "%zu ranks, rank %" PRIu32 " most,", cause->n_ranks, cause->rank);
+    return text;
+}
+
+/* Adds the one iteration that stands out, if there is one. */
+static int slow_iteration_find(struct diagnosis *diagnosis, const struct iterations *iterations)
+{
+    size_t n = iterations->n, longest = 0;
+    double next_s = 0;
+    for (size_t i = 1; i < n; i++)
+        longest = iterations->length_s[i] > iterations->length_s[longest] ? i : longest;
+    for (size_t i = 0; i < n; i++)
+        next_s = i != longest ? fmax(next_s, iterations->length_s[i]) : next_s;
+    memcpy(iterations->sorted, iterations->length_s, n * sizeof *iterations->sorted);
+    double median_s = unsorted_median(iterations->sorted, n), whole_s = iterations->length_s[longest];
+    struct iteration_change change = {.nth = longest, .more_s = whole_s - median_s};
+    struct iteration_cause cause;
+    if (!(whole_s >= SLOW_TIMES * median_s) || change.more_s < SLOW_ALONE * (next_s - median_s) ||
+        change.more_s < FINDING_LEAST_SHARE * diagnosis->all_s / (double)diagnosis->program.n_ranks ||
+        !find_cause(diagnosis, iterations, &change, &cause) || is_named(diagnosis, &cause))
+        return 0;
+    if (!cause.inside && taken_s(diagnosis, cause.rank, iterations->end_s[longest], iterations->end_s[longest + 1]) >=
+                             CAUSE_PART * change.more_s)
+        return 0;
+    struct finding finding =
+        diagnosis_finding(FINDING_SLOW_ITERATION, change.more_s * (double)diagnosis->program.n_ranks);
+    char text[DIAGNOSIS_TEXT], who[DIAGNOSIS_TEXT], more[DIAGNOSIS_TEXT], usual[DIAGNOSIS_TEXT];
+    if (diagnosis_name_site(diagnosis, cause.site, &finding, text) != 0)
+        return -1;
+    finding.rank = cause.inside || cause.n_ranks != 1 ? -1 : (int64_t)cause.rank;
+    finding.begin_s = diagnosis_when_s(diagnosis, iterations->end_s[longest]);
+    finding.end_s = diagnosis_when_s(diagnosis, iterations->end_s[longest + 1]);
+    finding.mend = mend_cause(diagnosis, iterations, &change, &cause);
+    return diagnosis_add(diagnosis, finding, "iteration %zu of %zu, at %.3g s, takes %s, others %s: %s%s %s",
+                         longest + 1, n, finding.begin_s, diagnosis_seconds(more, whole_s),
+                         diagnosis_seconds(usual, median_s), cause.inside ? "in" : whose_work(diagnosis, &cause, who),
+                         cause.inside ? "" : " before", text);
+}
+
+/* Finds the block from which on iterations take longer. Returns false where there is none. */
+static bool find_moment(const struct iterations *iterations, struct iteration_change *change)
+{
+    double fast[ITERATION_BLOCKS], best_s = 0;
+    find_fastest(iterations, iterations->length_s, fast);
+    *change = (struct iteration_change){.first = 0, .end = ITERATION_BLOCKS};
+    for (size_t middle = LEAST_BLOCKS; middle + LEAST_BLOCKS <= ITERATION_BLOCKS; middle++) {
+        double before[ITERATION_BLOCKS], behind[ITERATION_BLOCKS];
+        size_t n_behind = ITERATION_BLOCKS - middle, as_long = 0, as_fast = 0;
+        memcpy(before, fast, middle * sizeof *fast);
+        memcpy(behind, fast + middle, n_behind * sizeof *fast);
+        double before_s = unsorted_median(before, middle), behind_s = unsorted_median(behind, n_behind);
+        double between_s = (before_s + behind_s) / 2;
+        for (size_t i = 0; i < middle; i++)
+            as_long += fast[i] >= between_s;
+        for (size_t i = middle; i < ITERATION_BLOCKS; i++)
+            as_fast += fast[i] <= between_s;
+        /* Of two moments the one that parts them better: what lies between the means, by how many are on its sides. */
+        double parted_s = (behind_s - before_s) * sqrt((double)middle * (double)n_behind);
+        if (as_fast == 0 && (double)as_long <= DISTURBED * (double)middle &&
+            behind_s - before_s >= SLOWER_BY * before_s && parted_s > best_s) {
+            best_s = parted_s;
+            change->middle = middle;
+            change->more_s = behind_s - before_s;
+        }
+    }
+    return change->middle > 0;
+}
+
+/* Adds that iterations take longer from a moment on. */
+static int slower_find(struct diagnosis *diagnosis, const struct iterations *iterations)
+{
+    struct iteration_change change;
+    struct iteration_cause cause;
+    if (iterations->n < (size_t)4 * ITERATION_BLOCKS || !find_moment(iterations, &change))
+        return 0;
+    size_t from = change.middle * iterations->n / ITERATION_BLOCKS, n_behind = iterations->n - from;
+    double loss_s = change.more_s * (double)n_behind, from_s = iterations->end_s[from];
+    if (loss_s < FINDING_LEAST_SHARE * diagnosis->all_s / (double)diagnosis->program.n_ranks ||
+        !find_cause(diagnosis, iterations, &change, &cause) || is_named(diagnosis, &cause))
+        return 0;
+    /* Was the processor taken for so much longer behind the moment than before it? */
+    double before_s = taken_s(diagnosis, cause.rank, iterations->end_s[0], from_s) / (double)from;
+    double behind_s = taken_s(diagnosis, cause.rank, from_s, iterations->end_s[iterations->n]) / (double)n_behind;
+    if (!cause.inside && behind_s - before_s >= CAUSE_PART * change.more_s)
+        return 0;
+    struct finding finding = diagnosis_finding(FINDING_SLOWER, loss_s * (double)diagnosis->program.n_ranks);
+    char text[DIAGNOSIS_TEXT], who[DIAGNOSIS_TEXT], more[DIAGNOSIS_TEXT];
+    if (diagnosis_name_site(diagnosis, cause.site, &finding, text) != 0)
+        return -1;
+    double usual_s = fast_of_blocks(iterations, iterations->length_s, 0, change.middle);
+    finding.rank = cause.inside || cause.n_ranks != 1 ? -1 : (int64_t)cause.rank;
+    finding.begin_s = diagnosis_when_s(diagnosis, from_s);
+    finding.end_s = diagnosis_when_s(diagnosis, iterations->end_s[iterations->n]);
+    finding.mend = mend_cause(diagnosis, iterations, &change, &cause);
+    return diagnosis_add(diagnosis, finding, "from %.3g s on iterations take %s longer, %.0f %%: %s%s %s",
+                         finding.begin_s, diagnosis_seconds(more, change.more_s), 100 * change.more_s / usual_s,
+                         cause.inside ? "in" : whose_work(diagnosis, &cause, who), cause.inside ? "" : " before", text);
+}
+
+int diagnose_iterations(struct diagnosis *diagnosis)
+{
+    const struct run_program *program = &diagnosis->program;
+    struct iterations iterations = {0};
+    int result = 0;
+    if (program->n_bursts > 0 || program->n_strands != program->n_ranks || program->n_ranks == 0 ||
+        diagnosis->calls->n == 0 || !find_site(diagnosis, &iterations))
+        return 0;
+    if (time_iterations(diagnosis, &iterations)) {
+        result = slow_iteration_find(diagnosis, &iterations);
+        if (result == 0)
+            result = slower_find(diagnosis, &iterations);
+    }
+    free(iterations.end_s);
+    free(iterations.length_s);
+    free(iterations.sorted);
+    return result;
+}
