@@ -90,7 +90,7 @@ int diagnose_placement(struct diagnosis *diagnosis);
 int diagnose_slow_cores(struct diagnosis *diagnosis);
 int diagnose_busy_processors(struct diagnosis *diagnosis);
 int diagnose_iterations(struct diagnosis *diagnosis); /* one slow iteration, all slower from a moment on */
-int diagnose_ends(struct diagnosis *diagnosis); /* start-up and shut-down */
+int diagnose_ends(struct diagnosis *diagnosis);       /* start-up and shut-down */
 
 /* Adds a finding whose sentence is printed from the format; its texts must live as long as the pool. It is left out
  * where its cost is less than FINDING_LEAST_SHARE of all ranks' time; the share is set here. Its mend is taken over. */
