@@ -1,6 +1,6 @@
 /* Finds iterations that take longer, whoever waits for whom: a single one that stands out, and all of them from a
- * moment on. Iterations are what lies between the ends of a call that all ranks make equally often and all over the run: of
- * several such lines the one that is called least often, which is the outermost loop.
+ * moment on. Iterations are what lies between the ends of a call that all ranks make equally often and all over the
+ * run: of several such lines the one that is called least often, which is the outermost loop.
  *
  * Other load on processors makes iterations longer, too, but seldom all of them. So of a stretch of the run the fastest
  * iteration counts; none behind the moment may be as fast as those before it; and a rank whose processor was taken
