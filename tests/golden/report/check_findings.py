@@ -1003,10 +1003,8 @@ def kept(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, turns, receivers,
-                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, instructions, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
         for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, iterations, turns, receivers,
-                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
+                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, instructions, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
             part(pathlib.Path(name))
     end("findings")
 
