@@ -88,8 +88,8 @@ static const char places_query[] =
 
 static const char links[] =
     PLACES_SQL ", seat AS MATERIALIZED (SELECT p.rank, n.id FROM place p JOIN number n USING (part, socket)) "
-               "SELECT a.id, b.id, count(*), total(m.bytes) AS bytes "
-               "FROM message_row m CROSS JOIN seat a ON a.rank = m.src CROSS JOIN seat b ON b.rank = m.dst "
+               "SELECT a.id, b.id, sum(t.messages), total(t.bytes) AS bytes "
+               "FROM traffic t CROSS JOIN seat a ON a.rank = t.src CROSS JOIN seat b ON b.rank = t.dst "
                "GROUP BY a.id, b.id ORDER BY bytes DESC, 1, 2";
 
 static int read_map_places(struct picture *picture, const struct picture_source *source, int64_t width, size_t *n)
