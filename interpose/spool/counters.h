@@ -14,7 +14,7 @@
 
 enum { SPOOL_COUNTER_SAMPLES = 255 };
 
-/* What a sample counts. All but COUNTER_WAIT_NS and COUNTER_CLOCK are of all threads, without those of the recorder. */
+/* What a sample counts. All but COUNTER_WAIT_NS and COUNTER_CLOCK are of all threads but the one that counts. */
 enum spool_counter {
     COUNTER_USER_NS,
     COUNTER_SYSTEM_NS,

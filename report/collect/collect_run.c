@@ -54,13 +54,13 @@ const struct fields report_interface_fields =
 static void collect_network(struct report *report)
 {
     const struct fields between = FIELDS(report, FIELD(report, between_nodes_bytes));
-    report_read_rows(
-        report,
-        "SELECT interface, sum(in_bytes + out_bytes), sum(packets), sum(errors), sum(retransmissions) FROM "
-        "node_network GROUP BY interface ORDER BY 2 DESC, 1",
-        &report_interface_fields, &report->interfaces, &report->n_interfaces);
+    report_read_rows(report,
+                     "SELECT interface, sum(1.0 * in_bytes + out_bytes), sum(1.0 * packets), sum(1.0 * errors), "
+                     "sum(1.0 * retransmissions) FROM "
+                     "node_network GROUP BY interface ORDER BY 2 DESC, 1",
+                     &report_interface_fields, &report->interfaces, &report->n_interfaces);
     report_read_row(report,
-                    "SELECT total(job_in_bytes + job_out_bytes) FROM (SELECT DISTINCT node, job_in_bytes, "
+                    "SELECT total(1.0 * job_in_bytes + job_out_bytes) FROM (SELECT DISTINCT node, job_in_bytes, "
                     "job_out_bytes FROM node_network)",
                     &between, report);
 }

@@ -434,7 +434,7 @@ CREATE TABLE course(
 );
 
 -- What the kernel counted of each rank, between one sample and the next: at most 254, one behind the other. All threads
--- together, but for wait_ns and clock_cycles; without the recorder's own. NULL: not known.
+-- together, but for wait_ns and clock_cycles; without the thread that counts. NULL: not known.
 CREATE TABLE counter(
   rank INTEGER NOT NULL,
   begin_ns INTEGER NOT NULL,
@@ -802,8 +802,8 @@ CREATE VIEW node_network(node, interface, in_bytes, out_bytes, packets, errors, 
     SELECT p.node, q.node, t.bytes FROM total t JOIN process p ON p.rank = t.rank JOIN process q ON q.rank = t.peer
     WHERE t.direction = 'send' AND p.node <> q.node)
   SELECT n.node, interface, sum(in_bytes), sum(out_bytes), sum(packets), sum(errors), sum(retransmissions),
-         coalesce((SELECT sum(bytes) FROM sent WHERE dst = n.node), 0),
-         coalesce((SELECT sum(bytes) FROM sent WHERE src = n.node), 0)
+         (SELECT CAST(min(total(bytes), 9e18) AS INTEGER) FROM sent WHERE dst = n.node),
+         (SELECT CAST(min(total(bytes), 9e18) AS INTEGER) FROM sent WHERE src = n.node)
   FROM network n GROUP BY n.node, interface;
 
 -- Views of sums read what ingest added up, and compute it from the rows of a trace that has no such sums.

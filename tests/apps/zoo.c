@@ -692,7 +692,7 @@ static const struct kind {
     {"slower", slower, 200},
     {"one_step", one_step, 200},
     {"same_core", same_core, 100},
-    {"more_work", more_work, 60},
+    {"more_work", more_work, 150},
     {"taken_processor", taken_processor, 60},
     {"new_pages", new_pages, 60},
     {"corner", corner, 60},
