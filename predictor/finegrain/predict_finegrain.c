@@ -320,12 +320,9 @@ static uint32_t finegrain_rows_loses_from(const struct finegrain_rows *rows, enu
     return from;
 }
 
-static void finegrain_text_rows(struct text_table *table, const struct finegrain_rows *rows)
+static void finegrain_text_rows(FILE *stream, const struct finegrain_rows *rows)
 {
-    static const char *const titles[] = {"interface",   "parts", "whole, us", "in parts, us",
-                                         "speed-up, %", "low",   "high",      "bound"};
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        text_table_column(table, titles[i], i == 0 ? TEXT_LEFT : TEXT_RIGHT);
+    struct text_table *table = text_table_of("<interface|parts|whole, us|in parts, us|speed-up, %|low|high|bound");
     for (size_t i = 0; i < rows->n_rows; i++) {
         const struct finegrain_row *row = &rows->rows[i];
         text_table_text(table, finegrain_interface_name[row->by]);
@@ -335,6 +332,7 @@ static void finegrain_text_rows(struct text_table *table, const struct finegrain
         for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
             text_table_cell(table, "%.3f", values[k]);
     }
+    text_table_end(table, stream);
 }
 
 /* Says of an interface what to do. */
@@ -359,12 +357,10 @@ static void text_advice(FILE *stream, const struct finegrain_rows *rows, enum fi
 static void finegrain_show_text(FILE *stream, const struct finegrain_rows *rows,
                                 const struct finegrain_options *options, const char *name)
 {
-    struct text_table *table = text_table_new();
     fprintf(stream, "machine %s: to %u peers at %s, %llu B to each, by %u threads that compute %g ms, arrivals %s\n",
             name, options->peers, level_text(options->level), (unsigned long long)options->bytes, options->threads,
             options->compute_s * 1e3, options->arrivals_text);
-    finegrain_text_rows(table, rows);
-    text_table_end(table, stream);
+    finegrain_text_rows(stream, rows);
     for (int by = 0; by < FINEGRAIN_INTERFACE_COUNT; by++)
         text_advice(stream, rows, (enum finegrain_interface)by);
     fprintf(stream,

@@ -123,10 +123,7 @@ static size_t all_crossovers(const struct gpu_answer *answer, struct gpu_crossov
 
 static void gpu_text_rows(FILE *stream, const struct gpu_answer *answer)
 {
-    struct text_table *table = text_table_new();
-    text_table_column(table, "path", TEXT_LEFT);
-    text_table_column(table, "time, us", TEXT_RIGHT);
-    text_table_column(table, "", TEXT_LEFT);
+    struct text_table *table = text_table_of("<path|time, us|<");
     for (int path = 0; path < GPU_PATH_COUNT; path++) {
         if (!answer->asked[path])
             continue;

@@ -296,10 +296,7 @@ static struct mape_line line_at(const struct memory_mapes *mapes, size_t i)
 
 static int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const char *name)
 {
-    static const char *const titles[] = {"bandwidth of", "placements", "model", "no contention", "medians"};
-    struct text_table *table = text_table_new();
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        text_table_column(table, titles[i], i < 2 ? TEXT_LEFT : TEXT_RIGHT);
+    struct text_table *table = text_table_of("<bandwidth of|<placements|model|no contention|medians");
     for (size_t i = 0; i < N_LINES; i++) {
         struct mape_line line = line_at(mapes, i);
         text_table_text(table, line.of);
@@ -365,12 +362,8 @@ static void text_row(struct text_table *table, const struct memory_model *model,
 static int memory_show_text(FILE *stream, const struct memory_model *model, const char *name,
                             const struct memory_choice *choice)
 {
-    static const char *const titles[] = {"cores", "computed on", "received in", "computation",
-                                         "alone", "message",     "alone"};
-    struct text_table *table = text_table_new();
+    struct text_table *table = text_table_of("cores|<computed on|<received in|computation|alone|message|alone");
     struct memory_row row;
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        text_table_column(table, titles[i], i == 1 || i == 2 ? TEXT_LEFT : TEXT_RIGHT);
     for (size_t i = 0; next(model, choice, &i, &row);)
         text_row(table, model, &row);
     fprintf(stream, "machine %s: memory bandwidth, MB/s, of cores and of a message\n", name);

@@ -110,9 +110,6 @@ static void find_shown(const struct models_run *run, bool shown[PART_COUNT])
 static void times_columns(const struct models_run *run, const struct times_table *times)
 {
     struct text_table *table = times->table;
-    text_table_column(table, "rank", TEXT_RIGHT);
-    text_table_column(table, "model", TEXT_LEFT);
-    text_table_column(table, "time [us]", TEXT_RIGHT);
     if (run->options->run.interval) {
         text_table_column(table, "low [us]", TEXT_RIGHT);
         text_table_column(table, "high [us]", TEXT_RIGHT);
@@ -189,7 +186,7 @@ static struct json *time_json(const struct models_run *run, size_t model, size_t
 static int show_times(FILE *stream, const struct models_run *run, struct error *error)
 {
     if (run->options->run.format == FORMAT_TEXT) {
-        struct times_table times = {.table = text_table_new(), .widths = true};
+        struct times_table times = {.table = text_table_of("rank|<model|time [us]"), .widths = true};
         find_shown(run, times.shown);
         times_columns(run, &times);
         times_rows(stream, &times, run);
@@ -562,10 +559,7 @@ static void read_error_row(struct cursor *cursor, const struct predict_options *
 static void show_errors_text(FILE *stream, const struct predict_options *options, const char *machine,
                              const struct model_error *rows)
 {
-    static const char *const titles[] = {"model", "error", "MAPE", "bias", "worst rank"};
-    struct text_table *table = text_table_new();
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        text_table_column(table, titles[i], i == 0 ? TEXT_LEFT : TEXT_RIGHT);
+    struct text_table *table = text_table_of("<model|error|MAPE|bias|worst rank");
     fprintf(stream, "machine %s\n", machine);
     for (size_t m = 0; m < options->n_models; m++) {
         text_table_text(table, options->models[m].name);

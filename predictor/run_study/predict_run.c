@@ -195,13 +195,9 @@ static void order_laws(const struct law_runs *runs, size_t *order)
 
 static void show_laws_text(FILE *stream, const struct law_runs *runs, const size_t *order)
 {
-    static const char *const titles[] = {"error",        "bias",         "MAPE",    "worst rank",
-                                         "measured [s]", "modelled [s]", "run [s]", "run off"};
-    struct text_table *table = text_table_new();
+    struct text_table *table =
+        text_table_of("<law|error|bias|MAPE|worst rank|measured [s]|modelled [s]|run [s]|run off");
     double measured_run_s = runs->study.program.measured_run_s;
-    text_table_column(table, "law", TEXT_LEFT);
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        text_table_column(table, titles[i], TEXT_RIGHT);
     fprintf(stream, "machine %s\n", runs->study.before.machine.name);
     for (; *order != SIZE_MAX; order++) {
         const struct law_result *result = &runs->results[*order];

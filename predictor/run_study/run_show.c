@@ -260,11 +260,9 @@ static void show_worst_ranks(FILE *stream, const struct run_study *study)
     for (size_t rank = 0; rank < n_ranks; rank++)
         off_s[rank] = run_parts_sum(&study->measured_by_rank[rank], RUN_LATE_SENDER, RUN_OTHER) + 1e-12;
     size_t n = run_largest(off_s, n_ranks, order, MOST_RANKS);
-    static const char *const titles[] = {"rank",      "run",  "predicted", "in MPI",
-                                         "predicted", "late", "error",     "what if: run"};
-    struct text_table *table = text_table_new();
-    for (size_t i = 0; i < (side != &study->before ? 8 : 7); i++)
-        text_table_column(table, titles[i], TEXT_RIGHT);
+    struct text_table *table = text_table_of("rank|run|predicted|in MPI|predicted|late|error");
+    if (side != &study->before)
+        text_table_column(table, "what if: run", TEXT_RIGHT);
     fputs("\nRanks with most time inside MPI [s]\n", stream);
     for (size_t i = 0; i < n; i++) {
         struct run_quantity q[RUN_QUANTITIES], other[RUN_QUANTITIES];

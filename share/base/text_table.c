@@ -89,6 +89,16 @@ void text_table_column(struct text_table *table, const char *title, unsigned fla
     column->width = column->title_width > 0 ? column->title_width : 1;
 }
 
+struct text_table *text_table_of(const char *titles)
+{
+    struct text_table *table = text_table_new();
+    char *copy = xstrdup(titles), *rest = copy;
+    for (char *title; (title = strsep(&rest, "|")) != NULL;)
+        text_table_column(table, title + (title[0] == '<'), title[0] == '<' ? TEXT_LEFT : TEXT_RIGHT);
+    free(copy);
+    return table;
+}
+
 void text_table_set(struct text_table *table, size_t column, unsigned flags)
 {
     table->columns[column].flags = flags;

@@ -21,6 +21,8 @@ enum { TEXT_LEFT = 0, TEXT_RIGHT = 1, TEXT_CUT = 2 };
 
 /* Returns a table without columns. */
 struct text_table *text_table_new(void);
+/* Returns one with columns of those titles, which '|' divides: on the right, or on the left where '<' stands before. */
+struct text_table *text_table_of(const char *titles);
 /* Adds a column, before the first cell. title is copied; a table whose titles are all NULL has no line of headings. */
 void text_table_column(struct text_table *table, const char *title, unsigned flags);
 /* Changes how a column is set. */
