@@ -4,7 +4,6 @@
 #define MPISTAIR_PREDICTOR_FINEGRAIN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "calibrate/machine/machine.h"

@@ -2,7 +2,6 @@
 #ifndef MPISTAIR_PREDICTOR_PREDICT_MEMORY_H
 #define MPISTAIR_PREDICTOR_PREDICT_MEMORY_H
 
-#include <stddef.h>
 
 #include "calibrate/samples/memory_samples.h"
 #include "predictor/models/memory_contention.h"

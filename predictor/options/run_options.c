@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/number.h"
 #include "share/base/output_file.h"
 
 static const char replay_usage[] = "usage: mpistair replay TRACE.db [--machine NAME|FILE] [OPTIONS]\n"

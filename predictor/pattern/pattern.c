@@ -2,7 +2,6 @@
 #include "predictor/pattern/pattern.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "share/base/array.h"
 #include "share/base/csv.h"

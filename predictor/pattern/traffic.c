@@ -4,7 +4,6 @@
 #include "predictor/pattern/traffic.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "share/base/memory.h"
 

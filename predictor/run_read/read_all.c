@@ -1,7 +1,6 @@
 /* Reads a run: all rows first, then the steps rank by rank. */
 #include "predictor/run_read/run_read.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "predictor/run_read/building.h"

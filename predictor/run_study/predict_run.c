@@ -13,7 +13,6 @@
 #include "predictor/models/model.h"
 #include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_show.h"
-#include "predictor/terms/topology.h"
 #include "share/base/side_by_side.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"

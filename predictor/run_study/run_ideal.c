@@ -2,7 +2,6 @@
  * What was measured is held against computation as recorded, with a processor for each thread, since that computation
  * holds its waits for processors. What is predicted shares processors anew on the ideal network, as it does on the
  * other one. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "predictor/run_study/run_side.h"

@@ -1,6 +1,5 @@
 /* Places by rule and by the partitioner are the start, since they move many ranks at once; exchanges of two ranks
  * follow, in an order by chance, until none of them helps. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "predictor/run_study/run_side.h"

@@ -6,7 +6,6 @@
 #ifndef MPISTAIR_PREDICTOR_TOPOLOGY_H
 #define MPISTAIR_PREDICTOR_TOPOLOGY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
  * socket. */
 #include "predictor/what_if/places.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

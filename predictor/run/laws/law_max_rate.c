@@ -2,7 +2,6 @@
  * predictor/models/max_rate.c): a receiver's share is that of when its message began, and one that is done leaves
  * nothing to the others. See run_law.h and
  * share/doc/MODELS.md. */
-#include "predictor/pattern/traffic.h"
 #include "predictor/run/laws/run_law.h"
 
 /* A receiver's messages of a level are a bundle: its number grows by the seconds that each of them has had the

@@ -2,7 +2,6 @@
  * does (T7, T12; predictor/models/staircase.c), by who receives now. serial does so as well, but a receiver takes one
  * message after another. See run_law.h and
  * share/doc/MODELS.md. */
-#include "predictor/pattern/traffic.h"
 #include "predictor/run/laws/run_law.h"
 
 /* A receiver is a bundle, of messages of all classes. */
