@@ -261,8 +261,7 @@ static struct rank_sums sums_init(size_t n_ranks)
 
 static void sums_release(struct rank_sums *sums)
 {
-    free(sums->messages);
-    free(sums->bytes);
+    FREE_ALL(sums->messages, sums->bytes);
 }
 
 static void sums_add(struct rank_sums *sums, uint32_t rank, uint64_t bytes)

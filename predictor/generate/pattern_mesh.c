@@ -113,8 +113,7 @@ static void sort_by_sender(const struct pattern *by_receiver, size_t n_ranks, st
         pattern_append(pattern, by_receiver->src[order[i]], by_receiver->dst[order[i]],
                        pattern_bytes(by_receiver, order[i]));
     pattern->full = by_receiver->full;
-    free(first);
-    free(order);
+    FREE_ALL(first, order);
 }
 
 int pattern_make_mesh(const struct pattern_request *request, const struct placement *placement, struct pattern *pattern,

@@ -562,8 +562,7 @@ static void sort_waited(struct serial *serial)
             serial->waited[i] = serial->waited[place];
             serial->waited[place] = block;
         }
-    free(stands);
-    free(before);
+    FREE_ALL(stands, before);
 }
 
 /* Finds L and E, and what a rank waits for longest in half of the orders. */

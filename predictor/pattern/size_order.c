@@ -3,7 +3,6 @@
  * skipped, and short runs are sorted by insertion. */
 #include "predictor/pattern/size_order.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "share/base/memory.h"
@@ -87,8 +86,7 @@ static void sort_groups(struct size_order *order, const struct pattern *pattern)
             run.key[i] = pattern_bytes(pattern, run.id[i]);
         radix_sort(run, n, spare);
     }
-    free(run.key);
-    free(spare.id);
+    FREE_ALL(run.key, spare.id);
 }
 
 void size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
@@ -121,7 +119,6 @@ void size_order_init(struct size_order *order, const struct traffic *traffic, un
 
 void size_order_release(struct size_order *order)
 {
-    free(order->first);
-    free(order->message);
+    FREE_ALL(order->first, order->message);
     *order = (struct size_order){0};
 }

@@ -97,8 +97,7 @@ void traffic_release(struct traffic *traffic)
     for (size_t i = 0; i < traffic->n_classes; i++)
         machine_bandwidth_release(&traffic->classes[i].bandwidth);
     for (int direction = 0; direction < DIRECTION_COUNT; direction++) {
-        free(traffic->messages[direction]);
-        free(traffic->bytes[direction]);
+        FREE_ALL(traffic->messages[direction], traffic->bytes[direction]);
     }
     free(traffic->class_of);
     *traffic = (struct traffic){0};

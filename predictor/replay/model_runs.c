@@ -261,8 +261,7 @@ static void round_release(struct round *round)
 {
     pattern_release(&round->pattern);
     placement_release(&round->placement);
-    free(round->world_rank);
-    free(round->number);
+    FREE_ALL(round->world_rank, round->number);
 }
 
 /* Returns the new number of a world rank, and notes its place when it is new. */

@@ -1,7 +1,6 @@
 /* Finds where a window of the run begins and ends on each rank, for all commands that take --from and --to. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/run_read/reading.h"
@@ -99,8 +98,7 @@ int bounds_find(struct reading *reading)
         reading->ranks[i].from_ns = from_ns[i];
         reading->ranks[i].to_ns = to_ns[i];
     }
-    free(from_ns);
-    free(to_ns);
+    FREE_ALL(from_ns, to_ns);
     return result;
 }
 

@@ -1,7 +1,6 @@
 /* Finds when ranks were there. A world that was spawned begins late and may end early: until then, and from then
  * on, its ranks neither compute nor wait, nor have a processor. What comes after one on its machine takes its
  * place. */
-#include <stdlib.h>
 
 #include "predictor/run_read/reading.h"
 #include "share/base/memory.h"
@@ -76,7 +75,6 @@ int presence_find(struct reading *reading)
         if (run_s > 0)
             reading->program->ranks[i].absent_share = 1 - reading_seconds(world->end_ns - world->begin_ns) / run_s;
     }
-    free(worlds);
-    free(open);
+    FREE_ALL(worlds, open);
     return several ? find_parents(reading) : 0;
 }

@@ -66,8 +66,7 @@ static int make_ranks(struct reading *reading)
         free(reading->ranks[rank].items);
         reading->ranks[rank].items = NULL;
     }
-    free(places.of_site);
-    free(places.seen);
+    FREE_ALL(places.of_site, places.seen);
     return result;
 }
 
@@ -80,8 +79,7 @@ static void release_texts(void *texts)
 static void reading_release(struct reading *reading)
 {
     for (size_t rank = 0; reading->ranks != NULL && rank < reading->program->n_ranks; rank++) {
-        free(reading->ranks[rank].items);
-        free(reading->ranks[rank].spans);
+        FREE_ALL(reading->ranks[rank].items, reading->ranks[rank].spans);
     }
     FREE_ALL(reading->bursts, reading->ranks, reading->functions, reading->site_function, reading->posts,
              reading->members, reading->instances, reading->computings);

@@ -2,7 +2,6 @@
  * not overlap. A call goes to the strand that posted what it waits for, or else to the one that made the last call from
  * its call site, where that is free; else to the free one that was in MPI last. Sums of failed tests of several call
  * sites may lie above each other. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/run_read/building.h"
@@ -88,6 +87,5 @@ void strands_divide(struct building *building)
     building->strand_calls = xmalloc((building->n_strands + 1) * sizeof *building->strand_calls);
     array_sort_by_key(building->calls, sizeof *building->calls, offsetof(struct call, strand), building->n_calls,
                       building->n_strands, building->strand_calls, building->order);
-    free(division.strands);
-    free(division.of_site);
+    FREE_ALL(division.strands, division.of_site);
 }

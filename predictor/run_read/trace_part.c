@@ -248,8 +248,7 @@ static int view_of_table(sqlite3 *database, const char *path, const struct part_
         const char *column = cursor_text(&rows, 0, &pool);
         char *expression = expression_of(table, column);
         char *longer = xasprintf("%s%s%s AS %s", columns, columns[0] != '\0' ? ", " : "", expression, column);
-        free(expression);
-        free(columns);
+        FREE_ALL(expression, columns);
         columns = longer;
     }
     int result = cursor_close(&rows);

@@ -186,8 +186,7 @@ static void keep_messages(struct reading *reading)
         renumber(reading, posted, numbers);
         free(numbers);
     }
-    free(posted);
-    free(bursts);
+    FREE_ALL(posted, bursts);
 }
 
 void window_apply(struct reading *reading)

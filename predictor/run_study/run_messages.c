@@ -101,8 +101,7 @@ struct run_error run_error_of(const struct run_program *program, const struct ru
     error.error = error.measured_s > 0 ? off_s / error.measured_s : (double)NAN;
     error.bias = error.measured_s > 0 ? over_s / error.measured_s : (double)NAN;
     error.mape = n_own > 0 ? own / (double)n_own : (double)NAN;
-    free(measured_s);
-    free(modelled_s);
+    FREE_ALL(measured_s, modelled_s);
     return error;
 }
 

@@ -2,7 +2,6 @@
 #include "predictor/run_study/run_study.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "share/base/memory.h"
 #include "share/base/progress.h"
@@ -18,8 +17,7 @@ static void run_side_release(struct run_side *side)
     machine_release(&side->machine);
     placement_release(&side->placement);
     simulation_result_release(&side->result);
-    free(side->scale);
-    free(side->by_rank);
+    FREE_ALL(side->scale, side->by_rank);
 }
 
 static int replay_side(const struct run_program *program, struct run_side *side, struct error *error)

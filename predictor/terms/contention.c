@@ -47,8 +47,7 @@ static bool crosses(const struct network_traffic *traffic, size_t message)
 static void network_traffic_release(struct network_traffic *traffic)
 {
     grouping_release(&traffic->nodes);
-    free(traffic->first);
-    free(traffic->order);
+    FREE_ALL(traffic->first, traffic->order);
 }
 
 static void network_traffic_init(struct network_traffic *traffic, const struct pattern *pattern,

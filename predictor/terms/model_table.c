@@ -114,8 +114,7 @@ void model_round_release(struct model_round *round)
         size_order_release(&round->by_receiver[i]);
     if (round->traffic != NULL)
         traffic_release(round->traffic);
-    free(round->by_receiver);
-    free(round->traffic);
+    FREE_ALL(round->by_receiver, round->traffic);
     *round = (struct model_round){0};
 }
 

@@ -500,8 +500,7 @@ int links_init(struct links *links, const struct topology *topology, const struc
 
 void links_release(struct links *links)
 {
-    free(links->position);
-    free(links->route);
+    FREE_ALL(links->position, links->route);
     *links = (struct links){0};
 }
 

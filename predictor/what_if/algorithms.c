@@ -3,7 +3,6 @@
 #include "predictor/what_if/algorithms.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "predictor/run/collectives/run_script.h"
 #include "predictor/run/engine/simulate.h"
@@ -151,8 +150,7 @@ static double algorithm_price(const struct run_script *script, const struct mach
         result = simulate_length(&posting.program, machine, placement, &options, &seconds, &error);
     run_program_release(&posting.program);
     map_release(&posting.messages);
-    free(posting.sent);
-    free(posting.got);
+    FREE_ALL(posting.sent, posting.got);
     return result == 0 ? seconds : NAN;
 }
 

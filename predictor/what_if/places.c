@@ -2,7 +2,6 @@
  * socket. */
 #include "predictor/what_if/places.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,8 +75,7 @@ int recorded_places_given(sqlite3 *database, const char *path, const struct plac
 void recorded_places_release(struct recorded_places *places)
 {
     placement_release(&places->placement);
-    free(places->node_known);
-    free(places->socket_known);
+    FREE_ALL(places->node_known, places->socket_known);
     *places = (struct recorded_places){0};
 }
 

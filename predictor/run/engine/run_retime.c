@@ -547,8 +547,7 @@ int run_retime_begin(struct run_program *program, struct run_timed_calls *calls)
         calls->n_edges = recording.n_edges;
         timing_sort_causes(calls);
     }
-    free(recording.goes);
-    free(recording.strand_of);
+    FREE_ALL(recording.goes, recording.strand_of);
     timing_release(&recording.timing);
     return fits ? 0 : -1;
 }
@@ -572,8 +571,7 @@ double run_retime(const struct run_program *program, const struct run_timed_call
     }
     for (size_t i = 0; i < n_bursts; i++)
         sum_s += fmax(last_s[i] - first_s[i], 0);
-    free(first_s);
-    free(last_s);
+    FREE_ALL(first_s, last_s);
     timing_release(&timing);
     return done ? sum_s : (double)NAN;
 }

@@ -75,8 +75,7 @@ static void find_threads(struct simulation *sim)
             inside_s[program->places[i].rank] += program->measured[i].part_s[part];
     for (size_t rank = 0; rank < program->n_ranks; rank++)
         sim->ranks[rank].n_threads = memory_threads(program->ranks[rank].run_s, inside_s[rank], outside_s[rank]);
-    free(outside_s);
-    free(inside_s);
+    FREE_ALL(outside_s, inside_s);
 }
 
 /* Returns the most threads that a socket has. */

@@ -28,8 +28,7 @@ void run_queue_release(struct run_queue *queue)
 {
     for (size_t rank = 0; rank < queue->n_ranks; rank++)
         for (int which = 0; which < MACHINE_QUEUE_COUNT; which++) {
-            free(queue->searchers[rank].lists[which].entries);
-            free(queue->searchers[rank].lists[which].sums);
+            FREE_ALL(queue->searchers[rank].lists[which].entries, queue->searchers[rank].lists[which].sums);
         }
     for (int which = 0; which < MACHINE_QUEUE_COUNT; which++)
         free(queue->step_s[which]);

@@ -33,12 +33,10 @@ void run_share_init(struct run_share *share, enum run_law law, const struct run_
 void run_share_release(struct run_share *share)
 {
     for (size_t g = 0; g < share->n_groups; g++) {
-        free(share->groups[g].bundles.entries);
-        free(share->cohorts[g].members);
+        FREE_ALL(share->groups[g].bundles.entries, share->cohorts[g].members);
     }
     for (size_t b = 0; b < share->n_bundles; b++) {
-        free(share->bundles[b].marks.entries);
-        free(share->bundles[b].waiting);
+        FREE_ALL(share->bundles[b].marks.entries, share->bundles[b].waiting);
     }
     for (size_t i = 0; i < 2 * share->nodes.n_groups; i++)
         free(share->nics[i].bundles);
