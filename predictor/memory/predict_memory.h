@@ -2,7 +2,6 @@
 #ifndef MPISTAIR_PREDICTOR_PREDICT_MEMORY_H
 #define MPISTAIR_PREDICTOR_PREDICT_MEMORY_H
 
-
 #include "calibrate/samples/memory_samples.h"
 #include "predictor/models/memory_contention.h"
 #include "share/base/options.h"
