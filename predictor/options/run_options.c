@@ -89,6 +89,12 @@ static int take_run_from(void *context, const char *text)
     return take_run_bound(options, &options->window.from, "--from", text);
 }
 
+static int take_run_region(void *context, const char *text)
+{
+    run_region_parse(text, &((struct run_options *)context)->window);
+    return 0;
+}
+
 static int take_run_to(void *context, const char *text)
 {
     struct run_options *options = context;
@@ -217,6 +223,9 @@ void run_option_rows(const char *command, struct run_options *options, struct op
         {0, "from", "S|P%|mark:N|site:ID", "only the run from this time, share of it, MPI_Pcontrol(N) or call site on",
          .take = take_run_from, .words = WORDS_NONE},
         {0, "to", "S|P%|mark:N|site:ID", "only the run up to there", .take = take_run_to, .words = WORDS_NONE},
+        {0, "region", "NAME[:N]",
+         "only the N-th occurrence of that region on each rank; without N from the first to the last one",
+         .take = take_run_region, .words = WORDS_NONE},
         {0, "sensitivity", NULL, "list the effect of each row of the table on the run time, largest first",
          .flag = &options->sensitivity},
         {0, "tolerance", "latency|bandwidth",

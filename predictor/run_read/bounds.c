@@ -20,13 +20,19 @@ static int run_length(sqlite3 *database, const char *path, int64_t *duration_ns,
     return cursor_close(&rows);
 }
 
+/* Begin and end of an occurrence of a region on each rank, or of all of them. */
+static const char region_sql[] =
+    "SELECT rank, min(begin_ns), max(end_ns) FROM (SELECT o.rank, begin_ns, end_ns, row_number() OVER (PARTITION BY "
+    "o.rank ORDER BY begin_ns, o.id) AS nth FROM occurrence o JOIN region r ON r.id = o.region WHERE r.name = ?2 OR "
+    "r.path = ?2) WHERE ?1 = 0 OR nth = ?1 GROUP BY rank";
+
 /* Fills places[n] with the begin, or the end, of what a bound names. A rank that has none takes the earliest begin, or
  * the latest end, of the others. */
 static int find_bound(sqlite3 *database, const char *path, const struct run_bound *bound, bool begin, size_t n,
                       int64_t *places, struct error *error)
 {
     int64_t open = begin ? RUN_FROM_OPEN : RUN_TO_OPEN, found = open, all = open;
-    bool mark = bound->kind == RUN_BOUND_MARK;
+    bool mark = bound->kind == RUN_BOUND_MARK, region = bound->kind == RUN_BOUND_REGION;
     struct cursor rows;
     if (bound->kind == RUN_BOUND_SHARE) {
         if (run_length(database, path, &all, error) != 0)
@@ -37,13 +43,14 @@ static int find_bound(sqlite3 *database, const char *path, const struct run_boun
     }
     for (size_t i = 0; i < n; i++)
         places[i] = all;
-    if (!mark && bound->kind != RUN_BOUND_SITE)
+    if (!mark && !region && bound->kind != RUN_BOUND_SITE)
         return 0;
     cursor_open(&rows, database, path,
-                mark ? "SELECT rank, min(at_ns), max(at_ns) FROM mark WHERE number = ? GROUP BY rank"
-                     : "SELECT rank, min(begin_ns), max(end_ns) FROM call WHERE callsite = ? GROUP BY rank",
+                region ? region_sql
+                : mark ? "SELECT rank, min(at_ns), max(at_ns) FROM mark WHERE number = ?1 GROUP BY rank"
+                       : "SELECT rank, min(begin_ns), max(end_ns) FROM call WHERE callsite = ?1 GROUP BY rank",
                 error);
-    cursor_bind(&rows, "i", bound->value);
+    cursor_bind(&rows, region ? "it" : "i", bound->value, bound->region);
     while (cursor_next(&rows)) {
         int64_t rank = cursor_integer(&rows, 0), at_ns = cursor_integer(&rows, begin ? 1 : 2);
         if (rank < 0 || (size_t)rank >= n) {
@@ -57,6 +64,9 @@ static int find_bound(sqlite3 *database, const char *path, const struct run_boun
     }
     if (cursor_close(&rows) != 0)
         return -1;
+    if (found == open && region)
+        return error_set(error, "%s: --region: no rank has %s of region %s; see its tables region and occurrence", path,
+                         bound->value > 0 ? "that occurrence" : "an occurrence", bound->region);
     if (found == open)
         return error_set(error, "%s: --%s: no %s %lld; see its table %s", path, begin ? "from" : "to",
                          mark ? "rank has the mark (MPI_Pcontrol)" : "call is from call site", (long long)bound->value,
@@ -112,7 +122,7 @@ int run_bound_parse(const char *text, struct run_bound *bound, struct error *err
         if (number_u64(digits, &number) != NULL || number > INT64_MAX)
             return error_set(error, "'%s': '%s' is not a number of a %s", text, text + 5, mark ? "mark" : "call site");
         *bound = (struct run_bound){mark ? RUN_BOUND_MARK : RUN_BOUND_SITE,
-                                    digits == text + 5 ? (int64_t)number : -(int64_t)number};
+                                    digits == text + 5 ? (int64_t)number : -(int64_t)number, NULL};
         return 0;
     }
     size_t length = strcspn(text, " %");
@@ -124,9 +134,19 @@ int run_bound_parse(const char *text, struct run_bound *bound, struct error *err
                          "'%s': expected seconds since the begin of the run, a percentage of it, mark:NUMBER or "
                          "site:ID",
                          text);
-    *bound = share ? (struct run_bound){RUN_BOUND_SHARE, (int64_t)(value * (SHARES_OF_RUN / 100) + 0.5)}
-                   : (struct run_bound){RUN_BOUND_TIME, (int64_t)(value * 1e9 + 0.5)};
+    *bound = share ? (struct run_bound){RUN_BOUND_SHARE, (int64_t)(value * (SHARES_OF_RUN / 100) + 0.5), NULL}
+                   : (struct run_bound){RUN_BOUND_TIME, (int64_t)(value * 1e9 + 0.5), NULL};
     return 0;
+}
+
+void run_region_parse(const char *text, struct run_window *window)
+{
+    static char name[4096];
+    uint64_t number = 0;
+    const char *colon = strrchr(text, ':'); /* names may have some */
+    bool numbered = colon != NULL && number_u64(colon + 1, &number) == NULL && number > 0 && number <= UINT32_MAX;
+    snprintf(name, sizeof name, "%.*s", numbered ? (int)(colon - text) : (int)sizeof name - 1, text);
+    window->from = window->to = (struct run_bound){RUN_BOUND_REGION, numbered ? (int64_t)number : 0, name};
 }
 
 void run_bound_text(const struct run_bound *bound, char text[RUN_BOUND_BYTES])
@@ -136,6 +156,8 @@ void run_bound_text(const struct run_bound *bound, char text[RUN_BOUND_BYTES])
         snprintf(text, RUN_BOUND_BYTES, "%.10g s", reading_seconds(bound->value));
     else if (bound->kind == RUN_BOUND_SHARE)
         snprintf(text, RUN_BOUND_BYTES, "%.10g %%", (double)bound->value / (SHARES_OF_RUN / 100));
+    else if (bound->kind == RUN_BOUND_REGION)
+        snprintf(text, RUN_BOUND_BYTES, "region %.20s:%" PRId64, bound->region, bound->value);
     else if (bound->kind != RUN_BOUND_NONE)
         snprintf(text, RUN_BOUND_BYTES, "%s:%" PRId64, bound->kind == RUN_BOUND_MARK ? "mark" : "site", bound->value);
 }

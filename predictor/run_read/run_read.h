@@ -12,15 +12,17 @@
 /* Says where a window of the run begins or ends. Marks and call sites are looked for on each rank; one that has none
  * takes the earliest begin, or the latest end, of the others. */
 enum run_bound_kind {
-    RUN_BOUND_NONE,  /* the begin or the end of the run */
-    RUN_BOUND_TIME,  /* value: ns since the begin of the run */
-    RUN_BOUND_SHARE, /* value: of 1e9, the share of the run up to there */
-    RUN_BOUND_MARK,  /* value: the number of an MPI_Pcontrol; from the first one, to the last one */
-    RUN_BOUND_SITE,  /* value: an id of callsite; from the begin of its first call, to the end of its last one */
+    RUN_BOUND_NONE,   /* the begin or the end of the run */
+    RUN_BOUND_TIME,   /* value: ns since the begin of the run */
+    RUN_BOUND_SHARE,  /* value: of 1e9, the share of the run up to there */
+    RUN_BOUND_MARK,   /* value: the number of an MPI_Pcontrol; from the first one, to the last one */
+    RUN_BOUND_SITE,   /* value: an id of callsite; from the begin of its first call, to the end of its last one */
+    RUN_BOUND_REGION, /* value: which of its occurrences on each rank, from 1 on; 0: from the first to the last one */
 };
 struct run_bound {
     enum run_bound_kind kind;
     int64_t value;
+    const char *region; /* of RUN_BOUND_REGION: its name or path, borrowed */
 };
 struct run_window {
     struct run_bound from, to;
@@ -29,6 +31,8 @@ struct run_window {
 
 /* Reads "2.5" (seconds), "40%", "mark:3", "site:17". Returns 0, or -1 with what was expected. */
 int run_bound_parse(const char *text, struct run_bound *bound, struct error *error);
+/* Reads "solve", "solve:3": the window of a region, or of its third occurrence. One region at a time is known. */
+void run_region_parse(const char *text, struct run_window *window);
 /* Writes a bound as messages name it: "2.5 s", "40 %", "mark:3"; "" for none. */
 enum { RUN_BOUND_BYTES = 48 };
 void run_bound_text(const struct run_bound *bound, char text[RUN_BOUND_BYTES]);

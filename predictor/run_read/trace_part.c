@@ -20,6 +20,9 @@ void part_option_rows(struct part_options *options, struct option_row rows[PART_
         {0, "from", "S|P%|mark:N|site:ID", "only the run from this time, share of it, MPI_Pcontrol(N) or call site on",
          .text = &options->from, .words = WORDS_NONE},
         {0, "to", "S|P%|mark:N|site:ID", "only the run up to there", .text = &options->to, .words = WORDS_NONE},
+        {0, "region", "NAME[:N]",
+         "only the N-th occurrence of that region on each rank; without N from the first to the last one",
+         .text = &options->region, .words = WORDS_NONE},
     };
     memcpy(rows, all, sizeof all);
 }
@@ -31,6 +34,11 @@ int part_options_check(struct part_options *options, const char *command)
         return wrong_usage(command, "--from: %s", error.text);
     if (options->to != NULL && run_bound_parse(options->to, &options->window.to, &error) != 0)
         return wrong_usage(command, "--to: %s", error.text);
+    if (options->region == NULL)
+        return 0;
+    if (options->from != NULL || options->to != NULL)
+        return wrong_usage(command, "--region and --from, --to exclude each other");
+    run_region_parse(options->region, &options->window);
     return 0;
 }
 
@@ -143,6 +151,17 @@ static const struct part_table part_tables[] = {
      .cut = "begin_ns end_ns",
      .scaled = "point_to_point_ns wait_ns idle_ns collective_ns one_sided_ns file_ns other_ns calls bytes"},
     {.name = "mark", .source = "main.mark WHERE part_inside(rank, at_ns, 0)"},
+    {.name = "counter",
+     .source = "main.counter" LASTS,
+     .cut = "begin_ns end_ns",
+     .scaled = "user_ns system_ns wait_ns voluntary_switches involuntary_switches minor_faults major_faults migrations "
+               "instructions cycles clock_cycles"},
+    {.name = "network", .source = "main.network WHERE begin_ns >= " FROM_NS " AND end_ns <= " TO_NS},
+    {.name = "occurrence",
+     .source = "main.occurrence WHERE part_left(rank, begin_ns, end_ns - begin_ns) IS NOT NULL",
+     .cut = "begin_ns end_ns",
+     .others = {{"inner_ns", "min(inner_ns, part_left(rank, begin_ns, end_ns - begin_ns))"},
+                {"mpi_ns", "iif(part_inside(rank, begin_ns, end_ns - begin_ns), mpi_ns, NULL)"}}},
     {.name = "recording_off", .source = "main.recording_off" LASTS, .cut = "begin_ns end_ns"},
     {.name = "not_recorded", .source = "main.not_recorded" LASTS, .cut = "begin_ns end_ns"},
     {.name = "replay_run",
@@ -204,6 +223,19 @@ static const char totals_view[] =
     "  coalesce((SELECT max(p.bin) FROM power p WHERE p.bytes <= every.bytes), 0) AS bin, sum(n), sum(bytes * n),"
     "  sum(time_ns), max(time_ns), 0, idle, NULL"
     " FROM every GROUP BY rank, function, callsite, comm, peer, level, direction, bin, idle";
+
+/* Those of the occurrences, and of the calls in them. */
+static const char regions_view[] =
+    "CREATE TEMP VIEW region_total(rank, region, occurrences, time_ns, inner_ns, longest_ns, mpi_ns, square_s2) AS"
+    " WITH one AS MATERIALIZED (SELECT rank, region, count(*) AS n, sum(end_ns - begin_ns) AS time_ns,"
+    "  max(end_ns - begin_ns) AS longest_ns, total((end_ns - begin_ns) * 1e-9 * (end_ns - begin_ns) * 1e-9) AS "
+    "square_s2"
+    "  FROM occurrence GROUP BY rank, region),"
+    " inside AS MATERIALIZED (SELECT rank, s.region, sum(end_ns - begin_ns) AS mpi_ns FROM call c"
+    "  JOIN site_region s ON s.callsite = c.callsite GROUP BY rank, s.region)"
+    " SELECT o.rank, o.region, n, time_ns, coalesce((SELECT sum(i.time_ns) FROM one i JOIN region r ON r.id = i.region"
+    "  WHERE r.parent = o.region AND i.rank = o.rank), 0), longest_ns, coalesce(mpi_ns, 0), square_s2"
+    " FROM one o LEFT JOIN inside i ON i.rank = o.rank AND i.region = o.region";
 
 static int execute(sqlite3 *database, const char *path, const char *sql, struct error *error)
 {
@@ -293,7 +325,7 @@ static int views_again(sqlite3 *database, const char *path, struct error *error)
 
 static int make_views(sqlite3 *database, const char *path, struct error *error)
 {
-    static const char *const others[] = {calls_view, unmatched_view, totals_view};
+    static const char *const others[] = {calls_view, unmatched_view, totals_view, regions_view};
     int result = execute(database, path, message_view, error);
     for (size_t i = 0; result == 0 && i < sizeof part_tables / sizeof *part_tables; i++)
         result = view_of_table(database, path, &part_tables[i], error);
@@ -353,6 +385,10 @@ static int store_part(sqlite3 *database, const char *path, const struct run_wind
     char from[RUN_BOUND_BYTES], to[RUN_BOUND_BYTES];
     run_bound_text(&window->from, from);
     run_bound_text(&window->to, to);
+    for (char *at = from; (at = strchr(at, '\'')) != NULL;)
+        *at = '?';
+    for (char *at = to; (at = strchr(at, '\'')) != NULL;)
+        *at = '?';
     char *sql = xasprintf("CREATE TEMP TABLE run_part AS SELECT %" PRId64 " AS from_ns, %" PRId64
                           " AS to_ns, '%s%s%s%s%s' AS options",
                           from_ns, to_ns, from[0] != '\0' ? "from " : "", from,

@@ -9,12 +9,12 @@
 #include "predictor/run_read/run_read.h"
 #include "share/base/options.h"
 
-/* The options --from and --to of a command, and what they say. */
+/* The options --from, --to and --region of a command, and what they say. */
 struct part_options {
-    const char *from, *to; /* as given, or NULL */
+    const char *from, *to, *region; /* as given, or NULL */
     struct run_window window;
 };
-enum { PART_ROWS = 2 };
+enum { PART_ROWS = 3 };
 /* Writes the rows of the table of options. */
 void part_option_rows(struct part_options *options, struct option_row rows[PART_ROWS]);
 /* Reads them once all are there. Returns 0, or the exit code after the reason was printed. */

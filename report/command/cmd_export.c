@@ -107,6 +107,12 @@ static int take_export_from(void *context, const char *text)
                : wrong_usage("export", "--from: %s", error.text);
 }
 
+static int take_export_region(void *context, const char *text)
+{
+    run_region_parse(text, &((struct export_options *)context)->wish.window);
+    return 0;
+}
+
 static int take_export_to(void *context, const char *text)
 {
     struct export_options *options = context;
@@ -164,6 +170,9 @@ static int parse_export(int argc, char **argv, struct export_options *options, c
         {0, "ranks", "LIST", "only these ranks, such as 0-3,7", .take = take_ranks, .words = WORDS_NONE},
         {0, "from", "S|P%|mark:N|site:ID", "only the run from this time, share of it, MPI_Pcontrol(N) or call site on",
          .take = take_export_from, .words = WORDS_NONE},
+        {0, "region", "NAME[:N]",
+         "only the N-th occurrence of that region on each rank; without N from the first to the last one",
+         .take = take_export_region, .words = WORDS_NONE},
         {'o', "output", "FILE", "the file to write; default: standard output; for otf2 a folder",
          .text = &options->output},
     };

@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     bool check = argc > 2 && strcmp(argv[1], "--check") == 0;
     char **rest = argv + 1 + check;
     struct error error;
-    struct run_window window = {.from = {RUN_BOUND_NONE, 0}};
+    struct run_window window = {.from = {.kind = RUN_BOUND_NONE}};
     struct run_program program = {0};
     sqlite3 *database = NULL;
     if (argc < 2)

@@ -147,6 +147,34 @@ def check_totals(folder):
     check("words", "at the ends of windows" in run("report", trace, "--from", "0.0000023", "--to", "0.0000047")[1])
 
 
+def check_regions(trace):
+    """The first region holds 20 steps, its inner one each step; rank 1 begins 10 us later."""
+    rows = ["INSERT INTO region VALUES (1, NULL, 'solve', 'solve', 0, 'mpistair'), (2, 1, 'a:b', 'solve/a:b', 1, 'mpistair');"]
+    for rank in range(2):
+        rows += [f"INSERT INTO occurrence(rank, region, lane, begin_ns, end_ns, inner_ns, mpi_ns, unended) VALUES ({rank}, {region}, 0, {begin + 10000 * rank}, "
+                 f"{end_ns + 10000 * rank}, 0, 0, 0);"
+                 for region, begin, end_ns in [(1, 2000000, 4000000), *((2, 2000000 + 100000 * i, 2100000 + 100000 * i) for i in range(20))]]
+    connection = sqlite3.connect(trace)
+    connection.executescript("".join(rows))
+    connection.commit()
+    connection.close()
+    for name, begin, end_ns, messages in (("solve", 2000000, 4010000, 19), ("solve:1", 2000000, 4010000, 19), ("solve/a:b:3", 2200000, 2310000, 0),
+                                          ("a:b:3", 2200000, 2310000, 0), ("a:b", 2000000, 4010000, 19)):
+        found = report(trace, "--region", name)
+        check(f"region {name}", near(found["part"]["from_s"], begin * 1e-9) and near(found["part"]["to_s"], end_ns * 1e-9), found["part"])
+        n = run("query", trace, "SELECT count(*) AS n FROM message", "--format", "csv", "--region", name)[1].split()[1]
+        check(f"messages of region {name}", n == str(messages), n)
+    sums = run("query", trace, "SELECT rank, region, occurrences, time_ns, inner_ns FROM region_total", "--format", "csv", "--region", "a:b:3")[1].split()[1:]
+    check("sums of a region", sums == [f"{rank},{region},1,100000,{inner}" for rank in (0, 1) for region, inner in ((1, 100000), (2, 0))], sums)
+    for name in ("nothing", "solve:2", "a:b:21", "a", "'"):
+        for command in (("report", trace), ("query", trace, "ranks"), ("diff", trace, trace), ("export", trace, "--to", "csv"),
+                        ("replay", trace, "--machine", trace.parent / "toy.tbl")):
+            done = run(*command, "--region", name)
+            check(f"{command[0]} of no region {name}", done[0] == 1 and "--region: no rank has" in done[2], done)
+    done = run("report", trace, "--region", "solve", "--to", "3")
+    check("region and time", done[0] == 2 and "exclude each other" in done[2], done)
+
+
 def windows(trace, *part):
     code, text, err = run("query", trace, "SELECT * FROM window_efficiency ORDER BY number", "--json", *part)
     check("windows", code == 0, err)
@@ -204,6 +232,7 @@ def main():
         check_totals(folder)
         check_windows(steps, folder / "totals.db")
         check_strip(folder)
+        check_regions(steps)
     end("part")
 
 
