@@ -11,7 +11,8 @@
 #include "share/base/level.h"
 #include "share/base/memory.h"
 
-/* ?1 is the width of a bin, ?2 the number of ranks, ?3 the name of the machine. */
+/* Rows are messages: SQL would sort them to add them up. ?1 is the width of a bin, ?2 the number of ranks, ?3 the name
+ * of the machine. */
 static const char matrix_query[] =
     "WITH protocol AS ("
     "  SELECT CASE level WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 WHEN 'inter_node' THEN 3 END AS level, "
@@ -22,36 +23,59 @@ static const char matrix_query[] =
     "     rate AS MATERIALIZED ("
     "  SELECT level, CASE row_number() OVER w WHEN 1 THEN 0 ELSE from_bytes END AS from_bytes, "
     "    lead(from_bytes, 1, 9e999) OVER w AS below_bytes, tau_s, bytes_per_s "
-    "  FROM protocol WHERE bytes_per_s > 0 WINDOW w AS (PARTITION BY level ORDER BY from_bytes)), "
-    "     way AS ("
-    "  SELECT m.src / ?1 AS s, m.dst / ?1 AS d, m.bytes, max(m.recv_ns + min(m.late_ns, 0), 0) * 1e-9 AS time_s, "
-    "    r.tau_s + m.bytes / r.bytes_per_s AS alone_s "
-    "  FROM message_row m CROSS JOIN form f ON f.id = m.form "
-    "    LEFT JOIN rate r ON r.level = f.level AND m.bytes >= r.from_bytes AND m.bytes < r.below_bytes "
-    "  WHERE m.src >= 0 AND m.src < ?2 AND m.dst >= 0 AND m.dst < ?2) "
-    "SELECT s, d, count(*), total(bytes), total(time_s), "
-    "  sum(CASE WHEN alone_s > 0 THEN time_s END) / nullif(sum(CASE WHEN time_s >= 0 THEN alone_s END), 0) "
-    "FROM way GROUP BY s, d ORDER BY s, d";
+    "  FROM protocol WHERE bytes_per_s > 0 WINDOW w AS (PARTITION BY level ORDER BY from_bytes)) "
+    "SELECT m.src / ?1, m.dst / ?1, m.bytes, max(m.recv_ns + min(m.late_ns, 0), 0) * 1e-9, "
+    "  r.tau_s + m.bytes / r.bytes_per_s "
+    "FROM message_row m CROSS JOIN form f ON f.id = m.form "
+    "  LEFT JOIN rate r ON r.level = f.level AND m.bytes >= r.from_bytes AND m.bytes < r.below_bytes "
+    "WHERE m.src >= 0 AND m.src < ?2 AND m.dst >= 0 AND m.dst < ?2";
+
+struct matrix_cell {
+    int64_t messages;
+    double bytes, time_s;
+    double timed_s, alone_s; /* of messages of which both are known */
+};
+
+static int add_cells(struct matrix_cell *cells, const struct picture_source *source, const char *machine)
+{
+    const struct rank_bins *bins = &source->bins;
+    struct cursor rows;
+    picture_query(&rows, source, matrix_query, "iit", bins->width, bins->ranks, machine);
+    while (cursor_next(&rows)) {
+        struct matrix_cell *cell = &cells[cursor_integer(&rows, 0) * bins->n + cursor_integer(&rows, 1)];
+        double time_s = cursor_real(&rows, 3), alone_s = cursor_real(&rows, 4); /* 0: not known */
+        cell->messages++;
+        cell->bytes += cursor_real(&rows, 2);
+        cell->time_s += time_s;
+        cell->timed_s += alone_s > 0 ? time_s : 0;
+        cell->alone_s += sqlite3_column_type(rows.statement, 3) != SQLITE_NULL ? alone_s : 0;
+    }
+    return cursor_close(&rows);
+}
 
 int picture_matrix(struct picture *picture, const struct picture_source *source)
 {
     const struct report *report = source->report;
     const struct rank_bins *bins = &source->bins;
-    size_t best = report_best_model(report), cells = 0, known = 0;
+    size_t best = report_best_model(report), shown = 0, known = 0;
     const char *machine = best < report->n_models  ? report->models[best].machine
                           : report->replay.id >= 0 ? report->replay.machine
                                                    : "";
-    struct cursor rows;
+    struct matrix_cell *cells = xcalloc((size_t)(bins->n * bins->n), sizeof *cells);
+    int result = add_cells(cells, source, machine);
     picture_table(picture, "cell", "s d messages bytes time ratio");
-    picture_query(&rows, source, matrix_query, "iit", bins->width, bins->ranks, machine);
-    while (cursor_next(&rows)) {
-        double ratio = cursor_real(&rows, 5);
-        picture_row(picture, "iiiddd", cursor_integer(&rows, 0) * bins->width, cursor_integer(&rows, 1) * bins->width,
-                    cursor_integer(&rows, 2), cursor_real(&rows, 3), cursor_real(&rows, 4), ratio > 0 ? ratio : NAN);
-        cells++;
+    for (int64_t i = 0; i < bins->n * bins->n; i++) {
+        const struct matrix_cell *cell = &cells[i];
+        double ratio = cell->alone_s > 0 ? cell->timed_s / cell->alone_s : 0;
+        if (cell->messages == 0)
+            continue;
+        picture_row(picture, "iiiddd", i / bins->n * bins->width, i % bins->n * bins->width, cell->messages,
+                    cell->bytes, cell->time_s, ratio > 0 ? ratio : NAN);
+        shown++;
         known += ratio > 0;
     }
-    if (cells == 0)
+    free(cells);
+    if (shown == 0)
         picture_lacks(picture, "No messages were recorded.");
     picture_bins(picture, bins, "row and column");
     if (known > 0)
@@ -65,7 +89,7 @@ int picture_matrix(struct picture *picture, const struct picture_source *source)
                      "Time: from when both sides have posted a message until its receive is reported complete, "
                      "an upper bound. For measured / modelled 'mpistair predict' has to put a machine into the "
                      "trace.");
-    return cursor_close(&rows);
+    return result;
 }
 
 /* Of more nodes than NODES, neighbours go together. */
@@ -184,16 +208,15 @@ int picture_sizes(struct picture *picture, const struct picture_source *source)
     struct cursor rows;
     size_t first = POWERS, last = 0;
     picture_query(&rows, source,
-                  "SELECT f.level, m.bytes, count(*) FROM message_row m LEFT JOIN form f ON f.id = m.form "
-                  "WHERE m.bytes >= 0 GROUP BY f.level, m.bytes",
+                  "SELECT f.level, m.bytes FROM message_row m LEFT JOIN form f ON f.id = m.form WHERE m.bytes >= 0",
                   "");
     while (cursor_next(&rows)) {
         bool known = sqlite3_column_type(rows.statement, 0) == SQLITE_INTEGER;
-        int64_t level = cursor_integer(&rows, 0), bytes = cursor_integer(&rows, 1), n = cursor_integer(&rows, 2);
+        int64_t level = cursor_integer(&rows, 0), bytes = cursor_integer(&rows, 1);
         size_t power = power_of(bytes);
         struct size_sum *sum = &sums[known && level >= 0 && level < LEVEL_COUNT ? level : LEVEL_COUNT][power];
-        sum->messages += n;
-        sum->bytes += (double)bytes * (double)n;
+        sum->messages++;
+        sum->bytes += (double)bytes;
         first = power < first ? power : first;
         last = power > last ? power : last;
     }
