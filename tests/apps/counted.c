@@ -5,6 +5,7 @@
  *     forbid  before MPI_Init a filter of seccomp refuses perf_event_open
  *     bare    the same, and close_range
  *     few     behind MPI_Init no descriptor can be opened any more
+ *     closes  behind MPI_Init all files that are open are closed, and pipes are in their place, whose data must stay
  *     killed  the last rank ends by SIGKILL when its work is done
  *
  * A rank works for 400 ms of processor time and touches 3000 new pages. It prints
@@ -23,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,6 +44,27 @@ static void refuse_call(int number)
         fputs("the kernel takes no filter\n", stderr);
         exit(1);
     }
+}
+
+enum { PIPES = 100 };
+
+/* Fills pipes, or returns how many have not what they were filled with. */
+static int replace_files(int is_end)
+{
+    static int pipes[PIPES][2];
+    static const char data[] = "own data";
+    char found[sizeof data] = "";
+    struct stat status;
+    int wrong = 0;
+    for (int fd = 3; !is_end && fd < 65536; fd++)
+        if (fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISCHR(status.st_mode)))
+            close(fd);
+    for (int i = 0; i < PIPES; i++)
+        if (!is_end)
+            wrong += pipe(pipes[i]) != 0 || write(pipes[i][1], data, sizeof data) != (ssize_t)sizeof data;
+        else
+            wrong += read(pipes[i][0], found, sizeof found) != (ssize_t)sizeof found || strcmp(found, data) != 0;
+    return wrong;
 }
 
 static int count_entries(const char *path)
@@ -96,12 +119,16 @@ int main(int argc, char **argv)
     long before = faults();
     if (strcmp(way, "few") == 0)
         setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
+    int closes = strcmp(way, "closes") == 0, wrong = closes ? replace_files(0) : 0;
     work(begin_s + 0.4);
     double worked_s = cpu_s() - begin_s;
     long made = faults() - before;
     int n_open = count_entries("/proc/self/fd");
     printf("rank %d cpu_s %.6f faults %ld open %d\n", rank, worked_s, made, n_open);
     fflush(stdout);
+    wrong += closes ? replace_files(1) : 0;
+    if (wrong > 0)
+        app_fail("%d pipes have lost their data", wrong);
     if (strcmp(way, "killed") == 0 && rank == size - 1)
         raise(SIGKILL);
     MPI_Finalize();

@@ -75,6 +75,10 @@ def main():
     if test.value("SELECT count(*) FROM counter WHERE rank = 0 AND end_ns <= begin_ns") > 0:
         job.fail("windows that end before they begin")
     expect_like(*counted(test, "few")[:2], "few")
+    said, rows, _, windows = counted(test, "closes")
+    expect_like(said, rows, "closes")
+    if windows < 3:
+        job.fail(f"{windows} windows of a program that closes files")
     said, rows, perf, _ = counted(test, "forbid")
     expect_like(said, rows, "forbid")
     job.expect_equal(perf, ["forbidden"], "counters of the processor behind a filter")
