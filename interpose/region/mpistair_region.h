@@ -63,6 +63,7 @@ MPISTAIR_REGION_CALL(region_mark)
 #ifdef __cplusplus
 }
 
+#if __cplusplus >= 201103L
 /* Leaves the region at the end of the scope, by whichever way. */
 struct mpistair_region_scope {
     explicit mpistair_region_scope(const char *region) : name(region)
@@ -79,6 +80,7 @@ struct mpistair_region_scope {
   private:
     const char *name;
 };
+#endif
 #endif
 
 #endif

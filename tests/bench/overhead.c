@@ -3,7 +3,8 @@
  * least disturbed turn of each counts; the middle one is printed beside it, and the processor time that the recorder's
  * thread takes elsewhere. The ratio is that of the budget: at most twice two timestamps a call. More than 1 GB is
  * recorded, so chunks are opened and left all the time. It goes to a folder of its own, MPISTAIR_SPOOL, and is removed
- * in the end. Then come tests and probes that find nothing, of which some programs make millions, and one-sided calls.
+ * in the end. Then come tests and probes that find nothing, of which some programs make millions, one-sided calls, and
+ * borders of regions.
  *
  * With the path of tests/mock_cuda's driver as argument it then loads that and does the same again, so that each post
  * asks in which memory its buffer lies, first with those of the host, then with those of a GPU, which has been met
@@ -21,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "interpose/region/mpistair_region.h"
 #include "interpose/spool/clock.h"
 #include "share/base/cuda_functions.h"
 #include "tests/apps/mpi_itself.h"
@@ -138,13 +140,23 @@ static void accumulate(const struct names *mpi, int rounds)
     }
 }
 
+/* Without the recorder, for which the MPI's own functions stand, there is nothing. */
+static void region(const struct names *mpi, int rounds)
+{
+    for (int i = 0; i < rounds && mpi == &recorded_names; i++) {
+        mpistair_region_begin("region");
+        mpistair_region_end("region");
+    }
+}
+
 /* Kinds of rounds: the exchange comes first, then what needs open_all. */
 static const struct kind {
     const char *name;
     int calls; /* of a round */
     void (*run)(const struct names *mpi, int rounds);
 } kinds[] = {{"exchange", 4, exchange},     {"test", 1, test},     {"testany", 1, testany},
-             {"get_status", 1, get_status}, {"iprobe", 1, iprobe}, {"accumulate", 2, accumulate}};
+             {"get_status", 1, get_status}, {"iprobe", 1, iprobe}, {"accumulate", 2, accumulate},
+             {"region", 2, region}};
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 

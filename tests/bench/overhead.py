@@ -1,5 +1,6 @@
 """Instructions that recording adds to a call, counted by callgrind with all threads: they do not depend on what else the machine
-does. The mean of Irecv, Isend, Wait and Wait of a process to itself, of Accumulate and Win_flush, and tests without a result, each
+does. The mean of Irecv, Isend, Wait and Wait of a process to itself, of Accumulate and Win_flush, of the two borders of a region, and tests
+without a result, each
 out of two lengths of the same program (overhead.c), beside the same through the MPI's own functions, which are not recorded.
 
 usage: overhead.py BUILD MPI=MPIEXEC ...
@@ -15,7 +16,7 @@ import tempfile
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROUNDS = 5000, 45000
-CALLS = {"exchange": 4, "test": 1, "testany": 1, "get_status": 1, "iprobe": 1, "accumulate": 2}  # of a round
+CALLS = {"exchange": 4, "test": 1, "testany": 1, "get_status": 1, "iprobe": 1, "accumulate": 2, "region": 2}  # of a round
 WAYS = {"with records": {}, "with --sums": {"MPISTAIR_DETAIL": "none"}}
 
 

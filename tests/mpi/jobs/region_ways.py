@@ -7,7 +7,7 @@ import job
 
 HERE = pathlib.Path(__file__).resolve().parent
 WAYS = {"nvtx": "NVTX", "itt": "ITT", "kokkos": "Kokkos", "caliper": "Caliper", "pcontrol": "MPI_Pcontrol", "ipm": "MPI_Pcontrol",
-        "python": "mpistair", "fortran": "mpistair"}
+        "python": "mpistair", "fortran": "mpistair", "scopes": "mpistair"}
 LOOP = [("OUTER", 3, 3), ("OUTER/inner", 3, 0)]
 PHASES = [("moment", 1, 0), ("phase", 1, 1)]
 # Path, occurrences, and the barriers made in it, outside of regions within it, of a rank.
@@ -25,6 +25,8 @@ def main():
         command = [find_mpi4py.PYTHON, str(HERE / "regions_of_python.py"), str(HERE.parents[2] / "interpose/region")]
     elif how == "fortran":
         command = [test.program("fortran_regions")]
+    elif how == "scopes":
+        command = [test.program("region_scopes")]
     else:
         command = [test.program("region_ways"), how]
     test.record(*command, **more)
