@@ -148,10 +148,19 @@ def is_dying(process):
 
 
 def stop_collector(name, node):
-    """A job whose collector stands still on a node. Returns the number of the job and of the process."""
-    job = submit(name, [TOOL, "run", "-o", f"/tmp/{name}.db", "--spool", f"/tmp/{name}", "--", *LAUNCH, "-n8",
-                        *halo(MPI, LONG)], "-N4", "-n8", "--overcommit", "--no-requeue")
-    return job, stop_found(name, node)
+    """A job whose collector stands still on a node before it has brought all. Returns the number of the job and of the process."""
+    for _ in range(5):
+        job = submit(name, [TOOL, "run", "-o", f"/tmp/{name}.db", "--spool", f"/tmp/{name}", "--", *LAUNCH, "-n8",
+                            *halo(MPI, LONG)], "-N4", "-n8", "--overcommit", "--no-requeue")
+        process = stop_found(name, node)
+        time.sleep(0.5)
+        if not any(map(os.path.exists, (f"/tmp/{name}.db.spool/collect.report", f"/tmp/{name}.db"))):
+            return job, process
+        if process in collectors(node):
+            os.kill(process, signal.SIGCONT)  # too late: all was brought
+        wait_for_end(job)
+        run("rm", "-rf", f"/tmp/{name}.db", f"{name}.out")
+    fail(f"{name}: its collector was never stopped in time")
 
 
 def stop_found(name, node):
@@ -159,9 +168,12 @@ def stop_found(name, node):
     until = time.monotonic() + 30
     while time.monotonic() < until:
         for process in collectors(node):
-            if not is_dying(process):
-                os.kill(process, signal.SIGSTOP)
-                return process
+            try:
+                if not is_dying(process):
+                    os.kill(process, signal.SIGSTOP)
+                    return process
+            except (FileNotFoundError, ProcessLookupError):
+                pass
         time.sleep(0.01)
     fail(f"{name}: no collector: {said(name)}")
 
@@ -265,7 +277,7 @@ def check_dead_node(daemons):
 def check_calibrated():
     """calibrate in an allocation, as the manual says: samples and rows are of the level that the nodes span."""
     run("env", "MPISTAIR_DISTURBED=1", "salloc", "-N4", "--ntasks-per-node=1", TOOL, "calibrate", "--seconds", 12, "--launches", 1,
-        "-o", "four.tbl", "--name", "four", "--", "srun", "--mpi=pmix")
+        "-o", "four.tbl", "--name", "four", "--", "srun", "--mpi=pmix", limit_s=95)
     with open("four.tbl") as table, open("four.raw.csv") as samples:
         lines = table.read().splitlines()
         levels = {row["level"] for row in csv.DictReader(line for line in samples if not line.startswith("#"))}
