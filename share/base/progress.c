@@ -46,7 +46,7 @@ static void *show_steps(void *unused)
 }
 
 /* Starts the thread; without it nothing is shown. */
-static void start(void)
+static void step_thread_start(void)
 {
     pthread_t thread;
     pthread_attr_t detached;
@@ -63,7 +63,7 @@ void progress_show(const char *what)
 {
     pthread_mutex_lock(&current_step.lock);
     if (!current_step.started && what != NULL)
-        start();
+        step_thread_start();
     if (current_step.shown)
         fputs("\r\033[K", stderr);
     current_step.shown = false;

@@ -63,7 +63,7 @@ static void receiver(int *in)
     matrix_check(in, 14, 9, "Imrecv_c");
 }
 
-static void both_ways(int *out, int *in)
+static void large_both_ways(int *out, int *in)
 {
     MPI_Comm w = MPI_COMM_WORLD;
     MPI_Request request;
@@ -93,7 +93,7 @@ void matrix_large(void)
         sender(out, in);
     else
         receiver(in);
-    both_ways(out, in);
+    large_both_ways(out, in);
     MPI_Buffer_detach(&room, &bytes);
     free(room);
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static void modes(void)
+static void nonblocking_modes(void)
 {
     int buffers[5][50];
     MPI_Comm w = MPI_COMM_WORLD;
@@ -80,7 +80,7 @@ static void to_itself(void)
 #ifdef MATRIX_HAS_ISENDRECV
 /* Uses neither MPI_PROC_NULL nor wildcards: MPICH 4.0.2's MPI_Isendrecv ends in a segmentation fault with the one, and
  * leaves the status all zero, so that nobody knows the source, with the other. */
-static void both_ways(void)
+static void nonblocking_both_ways(void)
 {
     int out[10], in[2][10], o = matrix_other;
     MPI_Comm w = MPI_COMM_WORLD;
@@ -100,10 +100,10 @@ static void both_ways(void)
 
 void matrix_nonblocking(void)
 {
-    modes();
+    nonblocking_modes();
     wildcards();
     to_itself();
 #ifdef MATRIX_HAS_ISENDRECV
-    both_ways();
+    nonblocking_both_ways();
 #endif
 }

@@ -40,7 +40,7 @@ static void posted(void)
     }
 }
 
-static void check(int seed, int values[MODES][10])
+static void check_modes(int seed, int values[MODES][10])
 {
     for (int i = 0; matrix_rank == 1 && i < MODES; i++)
         matrix_check(values[i], 5 + i, seed + i, "a persistent request");
@@ -110,21 +110,21 @@ void matrix_persistent(void)
     for (int i = 0; i < MODES; i++)
         CALL(Wait, (&requests[i], MPI_STATUS_IGNORE));
     CALL(Wait, (&requests[0], MPI_STATUS_IGNORE)); /* inactive */
-    check(21, values);
+    check_modes(21, values);
     start_together(31, values, requests);
     CALL(Waitall, (MODES, requests, MPI_STATUSES_IGNORE));
     CALL(Waitall, (MODES, requests, MPI_STATUSES_IGNORE)); /* inactive */
-    check(31, values);
+    check_modes(31, values);
     start_together(41, values, requests);
     for (int i = 0; i < MODES; i++)
         CALL(Waitany, (MODES, requests, &index, MPI_STATUS_IGNORE));
-    check(41, values);
+    check_modes(41, values);
     start_one_by_one(51, values, requests);
     complete_some(requests);
-    check(51, values);
+    check_modes(51, values);
     start_together(61, values, requests);
     complete_by_tests(requests);
-    check(61, values);
+    check_modes(61, values);
     for (int i = 0; i < MODES; i++)
         CALL(Request_free, (&requests[i]));
     notes(210, 5);

@@ -6,39 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-static FILE *file;
+static FILE *cases_file;
 
 void expect_open(int rank)
 {
     char path[4096];
     const char *folder = getenv("RECORDER_EXPECT");
     snprintf(path, sizeof path, "%s/%d", folder ? folder : ".", rank);
-    file = fopen(path, "w");
-    REQUIRE(file != NULL);
+    cases_file = fopen(path, "w");
+    REQUIRE(cases_file != NULL);
 }
 
 void expect_close(void)
 {
-    fclose(file);
+    fclose(cases_file);
 }
 
 void expect(const char *function, const char *direction, int comm, int peer, int tag, long long bytes, int complete,
             int flags)
 {
-    fprintf(file, "%s %s comm=%d peer=%d tag=%d bytes=%lld complete=%d flags=%d\n", function, direction, comm, peer,
-            tag, bytes, complete, flags);
-    fflush(file);
+    fprintf(cases_file, "%s %s comm=%d peer=%d tag=%d bytes=%lld complete=%d flags=%d\n", function, direction, comm,
+            peer, tag, bytes, complete, flags);
+    fflush(cases_file);
 }
 
 void expect_number(const char *what, long long number)
 {
-    fprintf(file, "%s %lld\n", what, number);
+    fprintf(cases_file, "%s %lld\n", what, number);
 }
 
 void expect_skip(const char *reason)
 {
-    fprintf(file, "skipped: %s\n", reason);
-    fflush(file);
+    fprintf(cases_file, "skipped: %s\n", reason);
+    fflush(cases_file);
 }
 
 void expect_failed(const char *path, int line, const char *condition)

@@ -6,13 +6,12 @@
 
 #include "tests/mpi/recorder/recorder_expect.h"
 
-#define N 24
-
 static char buffer[2][1 << 16];
 
 /* Sends small messages whose request handles repeat, completed by every kind of call; two sizes, so that not all do. */
 void case_handles(int rank)
 {
+    enum { N = 24 };
     MPI_Request requests[2 * N];
     MPI_Status statuses[2 * N];
     int done = 0, indices[2 * N], n, index, flag, peer = 1 - rank;

@@ -6,13 +6,13 @@
 
 enum { MATCHED = 1024 };
 
-static char room[1 << 16], more_room[1 << 16];
+static char operations_room[1 << 16], more_room[1 << 16];
 
 /* Sends three messages of one envelope, of 8, 16 and 24 bytes. */
 static void send_three(int peer, int tag)
 {
     for (int i = 1; i <= 3; i++) {
-        MPI_Send(room, 8 * i, MPI_BYTE, peer, tag, MPI_COMM_WORLD);
+        MPI_Send(operations_room, 8 * i, MPI_BYTE, peer, tag, MPI_COMM_WORLD);
         expect("Send", "send", 0, peer, tag, 8 * i, 1, BLOCKING);
     }
 }
@@ -33,16 +33,16 @@ static void receive_three(int peer, int tag)
     int flag = 0;
     MPI_Mprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &first, MPI_STATUS_IGNORE);
     expect("Mprobe", "receive", 0, peer, tag, 100, 1, MATCHED | WILD_SOURCE);
-    MPI_Recv(room, 200, MPI_BYTE, peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+    MPI_Recv(operations_room, 200, MPI_BYTE, peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
     expect("Recv", "receive", 0, peer, tag, 200, 1, BLOCKING | WILD_TAG);
     REQUIRE(received_bytes(&status) == 16);
     while (!flag)
         MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &third, &status);
     expect("Improbe", "receive", 0, peer, tag, 300, 1, MATCHED | WILD_SOURCE | WILD_TAG);
     REQUIRE(received_bytes(&status) == 24 && status.MPI_TAG == tag);
-    MPI_Mrecv(room, 100, MPI_BYTE, &first, &status);
+    MPI_Mrecv(operations_room, 100, MPI_BYTE, &first, &status);
     REQUIRE(received_bytes(&status) == 8 && first == MPI_MESSAGE_NULL);
-    MPI_Imrecv(room, 300, MPI_BYTE, &third, &request);
+    MPI_Imrecv(operations_room, 300, MPI_BYTE, &third, &request);
     MPI_Wait(&request, &status);
     REQUIRE(received_bytes(&status) == 24 && status.MPI_SOURCE == peer);
 }
@@ -58,8 +58,8 @@ static void receive_nothing(void)
     MPI_Mprobe(MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_SELF, &messages[1], &status);
     expect("Mprobe", "receive", 1, -1, -2, 20, 1, MATCHED | WILD_TAG);
     REQUIRE(messages[0] == MPI_MESSAGE_NO_PROC && messages[1] == MPI_MESSAGE_NO_PROC);
-    MPI_Mrecv(room, 10, MPI_BYTE, &messages[0], MPI_STATUS_IGNORE);
-    MPI_Imrecv(room, 20, MPI_BYTE, &messages[1], &request);
+    MPI_Mrecv(operations_room, 10, MPI_BYTE, &messages[0], MPI_STATUS_IGNORE);
+    MPI_Imrecv(operations_room, 20, MPI_BYTE, &messages[1], &request);
     MPI_Wait(&request, &status);
     REQUIRE(status.MPI_SOURCE == MPI_PROC_NULL);
 }
@@ -86,13 +86,14 @@ void case_probes(int rank)
             MPI_Iprobe(MPI_ANY_SOURCE, 8, MPI_COMM_WORLD, &flag, &status);
         receive_three(peer, 8);
     }
-    MPI_Sendrecv(room, 1, MPI_BYTE, peer, 9, more_room, 1, MPI_BYTE, peer, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(operations_room, 1, MPI_BYTE, peer, 9, more_room, 1, MPI_BYTE, peer, 9, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     expect("Sendrecv", "send", 0, peer, 9, 1, 1, BLOCKING);
     expect("Sendrecv", "receive", 0, peer, 9, 1, 1, BLOCKING | SECOND);
 #ifdef HAS_MPI_Send_c
     MPI_Message message;
     MPI_Request request;
-    MPI_Isend_c(room, 5, MPI_BYTE, 0, 4, MPI_COMM_SELF, &request);
+    MPI_Isend_c(operations_room, 5, MPI_BYTE, 0, 4, MPI_COMM_SELF, &request);
     expect("Isend_c", "send", 1, 0, 4, 5, 1, 0);
     MPI_Mprobe(0, 4, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE);
     expect("Mprobe", "receive", 1, 0, 4, 6, 1, MATCHED);
@@ -114,7 +115,7 @@ void case_nonblocking(int rank)
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Ibcast(sum, 3, MPI_INT, 1, MPI_COMM_WORLD, &requests[0]);
     MPI_Iallreduce(in, out, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
-    MPI_Irecv(room, 4, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &requests[2]);
+    MPI_Irecv(operations_room, 4, MPI_BYTE, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &requests[2]);
     expect("Irecv", "receive", 0, 1 - rank, 1, 4, 1, WILD_SOURCE);
     MPI_Isend(&byte, 1, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD, &requests[3]);
     expect("Isend", "send", 0, 1 - rank, 1, 1, 1, 0);
@@ -146,7 +147,7 @@ void case_rma(int rank)
     MPI_Request request;
     MPI_Win_allocate(64 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
-    MPI_Win_create(room, sizeof room, 1, MPI_INFO_NULL, other, &created);
+    MPI_Win_create(operations_room, sizeof operations_room, 1, MPI_INFO_NULL, other, &created);
     MPI_Comm_free(&other);
     memset(memory, 0, 64 * sizeof(int));
     MPI_Win_fence(0, window);
@@ -204,8 +205,9 @@ static void write_file(int rank)
     MPI_Type_commit(&blocks);
     REQUIRE(MPI_File_open(MPI_COMM_WORLD, "output", MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file) == MPI_SUCCESS);
     MPI_File_set_view(file, (MPI_Offset)rank * BLOCK_BYTES, MPI_BYTE, blocks, "native", info);
-    memset(room, 'a' + rank, BLOCKS * BLOCK_BYTES);
-    REQUIRE(MPI_File_write_all(file, room, BLOCKS * BLOCK_BYTES, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    memset(operations_room, 'a' + rank, BLOCKS * BLOCK_BYTES);
+    REQUIRE(MPI_File_write_all(file, operations_room, BLOCKS * BLOCK_BYTES, MPI_BYTE, MPI_STATUS_IGNORE) ==
+            MPI_SUCCESS);
     MPI_File_read_at_all(file, 0, more_room, BLOCKS * BLOCK_BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
     REQUIRE(more_room[0] == 'a' + rank && more_room[BLOCKS * BLOCK_BYTES - 1] == 'a' + rank);
     MPI_File_close(&file);

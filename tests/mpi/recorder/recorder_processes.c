@@ -13,11 +13,12 @@
 #define THREADS  4
 #define MESSAGES 500
 
-static char buffer[2][64];
+static char process_buffer[2][64];
 
-static void exchange(MPI_Comm comm, int comm_index, int peer, int tag)
+static void exchange_on(MPI_Comm comm, int comm_index, int peer, int tag)
 {
-    MPI_Sendrecv(buffer[0], 4, MPI_BYTE, peer, tag, buffer[1], 4, MPI_BYTE, peer, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(process_buffer[0], 4, MPI_BYTE, peer, tag, process_buffer[1], 4, MPI_BYTE, peer, tag, comm,
+                 MPI_STATUS_IGNORE);
     expect("Sendrecv", "send", comm_index, peer, tag, 4, 1, BLOCKING);
     expect("Sendrecv", "receive", comm_index, peer, tag, 4, 1, BLOCKING | SECOND);
 }
@@ -33,18 +34,18 @@ void case_communicators(int rank)
         MPI_Comm_free(&none);
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
     MPI_Comm_set_name(dup, "the double");
-    exchange(dup, next, 1 - rank, 1);
+    exchange_on(dup, next, 1 - rank, 1);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank, 5, &inter);
-    exchange(inter, next + 1, 0, 2); /* rank 0 of the remote group */
-    exchange(half, 2, 0, 3);
+    exchange_on(inter, next + 1, 0, 2); /* rank 0 of the remote group */
+    exchange_on(half, 2, 0, 3);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&dup);
     for (int i = 0; i < 300; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &dup);
-        exchange(dup, next + 2 + i, 1 - rank, 4);
+        exchange_on(dup, next + 2 + i, 1 - rank, 4);
         MPI_Comm_free(&dup);
     }
-    exchange(MPI_COMM_SELF, 1, 0, 6);
+    exchange_on(MPI_COMM_SELF, 1, 0, 6);
     MPI_Comm_free(&half);
 }
 
@@ -102,7 +103,7 @@ void case_threads(int rank)
 static int send_at_the_end(MPI_Comm comm, int key, void *value, void *state)
 {
     (void)comm, (void)key, (void)state;
-    exchange(MPI_COMM_WORLD, 0, 1 - *(int *)value, 77);
+    exchange_on(MPI_COMM_WORLD, 0, 1 - *(int *)value, 77);
     return MPI_SUCCESS;
 }
 
@@ -119,25 +120,25 @@ void case_finalize(int rank)
 void case_fork(int rank)
 {
     int status;
-    exchange(MPI_COMM_WORLD, 0, 1 - rank, 1);
+    exchange_on(MPI_COMM_WORLD, 0, 1 - rank, 1);
     pid_t child = fork();
     if (child == 0)
         exit(3);
     REQUIRE(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 3);
     REQUIRE(system("ls / >/dev/null") == 0);
-    exchange(MPI_COMM_WORLD, 0, 1 - rank, 2);
+    exchange_on(MPI_COMM_WORLD, 0, 1 - rank, 2);
 }
 
 void case_exit(int rank)
 {
-    exchange(MPI_COMM_WORLD, 0, 1 - rank, 1);
+    exchange_on(MPI_COMM_WORLD, 0, 1 - rank, 1);
     expect_close();
     exit(0);
 }
 
 void case_abort(int rank)
 {
-    exchange(MPI_COMM_WORLD, 0, 1 - rank, 1);
+    exchange_on(MPI_COMM_WORLD, 0, 1 - rank, 1);
     expect_close();
     if (rank == 0)
         MPI_Abort(MPI_COMM_WORLD, 3);
@@ -149,8 +150,8 @@ void case_abort(int rank)
 void case_kill(int rank)
 {
     MPI_Request request;
-    exchange(MPI_COMM_WORLD, 0, 1 - rank, 1);
-    MPI_Irecv(buffer[0], 4, MPI_BYTE, 1 - rank, 2, MPI_COMM_WORLD, &request);
+    exchange_on(MPI_COMM_WORLD, 0, 1 - rank, 1);
+    MPI_Irecv(process_buffer[0], 4, MPI_BYTE, 1 - rank, 2, MPI_COMM_WORLD, &request);
     expect("Irecv", "receive", 0, 1 - rank, 2, 4, 0, 0);
     expect_close();
     raise(SIGKILL);
@@ -161,7 +162,7 @@ void case_flood(int rank)
 {
     const char *n = getenv("RECORDER_FLOOD");
     for (long i = n ? atol(n) : 0; i > 0; i--)
-        MPI_Send(buffer[0], 1, MPI_BYTE, MPI_PROC_NULL, rank, MPI_COMM_WORLD);
+        MPI_Send(process_buffer[0], 1, MPI_BYTE, MPI_PROC_NULL, rank, MPI_COMM_WORLD);
 }
 
 void case_collectives(int rank)

@@ -4,7 +4,7 @@
 
 #include "tests/mpi/recorder/recorder_expect.h"
 
-static char in[8][256], out[8][256];
+static char requests_in[8][256], requests_out[8][256];
 
 enum { MODES = 4, ROUNDS = 6 };
 
@@ -83,13 +83,13 @@ void case_persistent(int rank)
     for (int wild = 0; wild < 2; wild++) {
         for (int mode = 0; mode < MODES; mode++) {
             int source = wild ? MPI_ANY_SOURCE : rank;
-            MPI_Recv_init(in[mode], 100, MPI_BYTE, source, wild ? MPI_ANY_TAG : mode, MPI_COMM_WORLD,
+            MPI_Recv_init(requests_in[mode], 100, MPI_BYTE, source, wild ? MPI_ANY_TAG : mode, MPI_COMM_WORLD,
                           &requests[2 * mode]);
             __typeof__(&MPI_Send_init) init = mode == 0   ? MPI_Send_init
                                               : mode == 1 ? MPI_Ssend_init
                                               : mode == 2 ? MPI_Bsend_init
                                                           : MPI_Rsend_init;
-            init(out[mode], 10 + mode, MPI_BYTE, rank, mode, MPI_COMM_WORLD, &requests[2 * mode + 1]);
+            init(requests_out[mode], 10 + mode, MPI_BYTE, rank, mode, MPI_COMM_WORLD, &requests[2 * mode + 1]);
         }
         start_and_wait(rank, wild, requests);
         for (int i = 0; i < 2 * MODES; i++)
@@ -98,9 +98,9 @@ void case_persistent(int rank)
     MPI_Buffer_detach(&detached, &bytes);
     MPI_Barrier(MPI_COMM_WORLD); /* no more wildcards on either rank */
     /* Active, inactive and null ones meet in one call; a start is freed before its end is reported. */
-    MPI_Recv_init(in[0], 100, MPI_BYTE, peer, 7, MPI_COMM_WORLD, &mixed[0]);
-    MPI_Send_init(out[0], 10, MPI_BYTE, peer, 7, MPI_COMM_WORLD, &mixed[1]);
-    MPI_Send_init(out[0], 10, MPI_BYTE, MPI_PROC_NULL, 8, MPI_COMM_WORLD, &mixed[2]);
+    MPI_Recv_init(requests_in[0], 100, MPI_BYTE, peer, 7, MPI_COMM_WORLD, &mixed[0]);
+    MPI_Send_init(requests_out[0], 10, MPI_BYTE, peer, 7, MPI_COMM_WORLD, &mixed[1]);
+    MPI_Send_init(requests_out[0], 10, MPI_BYTE, MPI_PROC_NULL, 8, MPI_COMM_WORLD, &mixed[2]);
     mixed[3] = MPI_REQUEST_NULL;
     MPI_Waitall(4, mixed, MPI_STATUSES_IGNORE);
     MPI_Test(&mixed[0], &flag, &status);
@@ -126,8 +126,8 @@ void case_persistent(int rank)
     MPI_Request *many = malloc(2 * MANY * sizeof *many);
     REQUIRE(many != NULL);
     for (int i = 0; i < MANY; i++) {
-        MPI_Recv_init(in[0], 4, MPI_BYTE, MPI_PROC_NULL, i, MPI_COMM_WORLD, &many[i]);
-        MPI_Send_init(out[0], 3, MPI_BYTE, MPI_PROC_NULL, i, MPI_COMM_WORLD, &many[MANY + i]);
+        MPI_Recv_init(requests_in[0], 4, MPI_BYTE, MPI_PROC_NULL, i, MPI_COMM_WORLD, &many[i]);
+        MPI_Send_init(requests_out[0], 3, MPI_BYTE, MPI_PROC_NULL, i, MPI_COMM_WORLD, &many[MANY + i]);
     }
     for (int round = 0; round < 2; round++) {
         MPI_Startall(2 * MANY, many);
@@ -149,9 +149,9 @@ void case_isendrecv(int rank)
     MPI_Request requests[2];
     MPI_Status statuses[2];
     for (int wild = 0; wild < 2; wild++) {
-        MPI_Isendrecv(out[0], 3, MPI_INT, peer, 4, in[0], 20, MPI_INT, wild ? MPI_ANY_SOURCE : peer,
+        MPI_Isendrecv(requests_out[0], 3, MPI_INT, peer, 4, requests_in[0], 20, MPI_INT, wild ? MPI_ANY_SOURCE : peer,
                       wild ? MPI_ANY_TAG : 4, MPI_COMM_WORLD, &requests[0]);
-        MPI_Isendrecv_replace(in[1], 5, MPI_BYTE, peer, 5, peer, 5, MPI_COMM_WORLD, &requests[1]);
+        MPI_Isendrecv_replace(requests_in[1], 5, MPI_BYTE, peer, 5, peer, 5, MPI_COMM_WORLD, &requests[1]);
         MPI_Waitall(2, requests, statuses);
         int told = !wild || (statuses[0].MPI_SOURCE == peer && statuses[0].MPI_TAG == 4);
         expect("Isendrecv", "send", 0, peer, 4, 12, 1, 0);
@@ -161,7 +161,8 @@ void case_isendrecv(int rank)
         expect("Isendrecv_replace", "receive", 0, peer, 5, 5, 1, SECOND);
     }
 #endif
-    MPI_Sendrecv(out[0], 1, MPI_BYTE, peer, 1, in[0], 1, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(requests_out[0], 1, MPI_BYTE, peer, 1, requests_in[0], 1, MPI_BYTE, peer, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     expect("Sendrecv", "send", 0, peer, 1, 1, 1, BLOCKING);
     expect("Sendrecv", "receive", 0, peer, 1, 1, 1, BLOCKING | SECOND);
 }
@@ -173,9 +174,9 @@ void case_reported(int rank)
     MPI_Request requests[2], persistent;
     MPI_Status status;
     for (int wait = 0; wait < 2; wait++) {
-        MPI_Irecv(in[0], 100, MPI_BYTE, MPI_ANY_SOURCE, wait, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(requests_in[0], 100, MPI_BYTE, MPI_ANY_SOURCE, wait, MPI_COMM_WORLD, &requests[0]);
         expect("Irecv", "receive", 0, peer, wait, 100, 1, WILD_SOURCE);
-        MPI_Isend(out[0], 10, MPI_BYTE, peer, wait, MPI_COMM_WORLD, &requests[1]);
+        MPI_Isend(requests_out[0], 10, MPI_BYTE, peer, wait, MPI_COMM_WORLD, &requests[1]);
         expect("Isend", "send", 0, peer, wait, 10, 1, 0);
         do
             MPI_Request_get_status(requests[0], &flag, wait ? MPI_STATUS_IGNORE : &status);
@@ -186,13 +187,13 @@ void case_reported(int rank)
     }
     MPI_Request_get_status(MPI_REQUEST_NULL, &flag, &status);
     REQUIRE(flag);
-    MPI_Recv_init(in[0], 100, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &persistent);
+    MPI_Recv_init(requests_in[0], 100, MPI_BYTE, peer, 5, MPI_COMM_WORLD, &persistent);
     MPI_Request_get_status(persistent, &flag, &status);
     REQUIRE(flag);
     for (int i = 0; i < 2; i++) {
         MPI_Start(&persistent);
         expect("Start", "receive", 0, peer, 5, 100, 1, STARTED);
-        MPI_Send(out[0], 1, MPI_BYTE, peer, 5, MPI_COMM_WORLD);
+        MPI_Send(requests_out[0], 1, MPI_BYTE, peer, 5, MPI_COMM_WORLD);
         expect("Send", "send", 0, peer, 5, 1, 1, BLOCKING);
         do
             MPI_Request_get_status(persistent, &flag, &status);
@@ -215,9 +216,9 @@ void case_control(int rank)
         if (i == 4 && rank == 1)
             MPI_Pcontrol(1);
         int flag = rank == 1 && (i == 2 || i == 3) ? OFF : 0;
-        MPI_Irecv(in[0], 100, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(requests_in[0], 100, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &requests[0]);
         expect("Irecv", "receive", 0, peer, 3, 100, 1, flag);
-        MPI_Isend(out[0], 10 + i, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &requests[1]);
+        MPI_Isend(requests_out[0], 10 + i, MPI_BYTE, peer, 3, MPI_COMM_WORLD, &requests[1]);
         expect("Isend", "send", 0, peer, 3, 10 + i, 1, flag);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
         MPI_Barrier(MPI_COMM_WORLD);
