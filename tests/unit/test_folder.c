@@ -16,7 +16,7 @@
 
 static char top[] = "/tmp/mpistair-folder-XXXXXX";
 static char elsewhere[128], victim[160];
-static struct run run;
+static struct run own_run;
 
 static int set_up(void **state)
 {
@@ -25,7 +25,7 @@ static int set_up(void **state)
     umask(022);
     if (!mkdtemp(top))
         return -1;
-    snprintf(run.folder, sizeof run.folder, "%s/run", top);
+    snprintf(own_run.folder, sizeof own_run.folder, "%s/run", top);
     snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", top);
     snprintf(victim, sizeof victim, "%s/victim", elsewhere);
     FILE *file = mkdir(elsewhere, 0700) == 0 ? fopen(victim, "w") : NULL;
@@ -58,15 +58,15 @@ static void own_folder_is_shared_by_our_processes(void **state)
 {
     struct stat status;
     (void)state;
-    assert_int_equal(folder_make(&run, 1), 0);
-    assert_int_equal(folder_make(&run, 1), 0);
-    assert_int_equal(stat(run.folder, &status), 0);
+    assert_int_equal(folder_make(&own_run, 1), 0);
+    assert_int_equal(folder_make(&own_run, 1), 0);
+    assert_int_equal(stat(own_run.folder, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0700);
     setenv("MPISTAIR_READERS", "group", 1);
-    rmdir(run.folder);
-    assert_int_equal(folder_make(&run, 1), 0);
+    rmdir(own_run.folder);
+    assert_int_equal(folder_make(&own_run, 1), 0);
     unsetenv("MPISTAIR_READERS");
-    assert_int_equal(stat(run.folder, &status), 0);
+    assert_int_equal(stat(own_run.folder, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0750);
 }
 
@@ -74,18 +74,18 @@ static void own_folder_is_shared_by_our_processes(void **state)
 static void foreign_folder_is_not_taken(void **state)
 {
     (void)state;
-    assert_int_equal(symlink(elsewhere, run.folder), 0);
-    assert_int_equal(folder_make(&run, 1), EPERM);
-    assert_int_equal(folder_make(&run, 0), 0);
-    unlink(run.folder);
-    assert_int_equal(mkdir(run.folder, 0777), 0);
-    assert_int_equal(chmod(run.folder, 0777), 0);
-    assert_int_equal(folder_make(&run, 1), EPERM);
-    assert_int_equal(chmod(run.folder, 0700), 0);
-    assert_int_equal(folder_make(&run, 1), 0);
+    assert_int_equal(symlink(elsewhere, own_run.folder), 0);
+    assert_int_equal(folder_make(&own_run, 1), EPERM);
+    assert_int_equal(folder_make(&own_run, 0), 0);
+    unlink(own_run.folder);
+    assert_int_equal(mkdir(own_run.folder, 0777), 0);
+    assert_int_equal(chmod(own_run.folder, 0777), 0);
+    assert_int_equal(folder_make(&own_run, 1), EPERM);
+    assert_int_equal(chmod(own_run.folder, 0700), 0);
+    assert_int_equal(folder_make(&own_run, 1), 0);
     if (geteuid() == 0) {
-        assert_int_equal(chown(run.folder, 1, 1), 0);
-        assert_int_equal(folder_make(&run, 1), EPERM);
+        assert_int_equal(chown(own_run.folder, 1, 1), 0);
+        assert_int_equal(folder_make(&own_run, 1), EPERM);
     }
 }
 
@@ -105,15 +105,15 @@ static void links_are_not_followed(void **state)
 {
     char path[PATH_MAX + 16], beside[PATH_MAX + 32], text[16] = "";
     (void)state;
-    assert_int_equal(folder_make(&run, 1), 0);
-    snprintf(path, sizeof path, "%s/file", run.folder);
+    assert_int_equal(folder_make(&own_run, 1), 0);
+    snprintf(path, sizeof path, "%s/file", own_run.folder);
     snprintf(beside, sizeof beside, "%s.new", path);
     assert_int_equal(symlink(victim, path), 0);
     assert_int_equal(symlink(victim, beside), 0);
-    assert_int_equal(folder_create(&run, path, 0), -1);
+    assert_int_equal(folder_create(&own_run, path, 0), -1);
     assert_int_equal(errno, EEXIST);
-    assert_int_equal(folder_write(&run, path, write_word, "whole"), 0);
-    assert_int_equal(folder_write(&run, path, write_and_fail, "part"), -1);
+    assert_int_equal(folder_write(&own_run, path, write_word, "whole"), 0);
+    assert_int_equal(folder_write(&own_run, path, write_and_fail, "part"), -1);
     assert_int_equal(access(beside, F_OK), -1);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -128,14 +128,14 @@ static void another_folder_of_the_name_is_not_used(void **state)
 {
     char path[PATH_MAX + 16], moved[PATH_MAX + 16];
     (void)state;
-    assert_int_equal(folder_make(&run, 1), 0);
-    snprintf(path, sizeof path, "%s/file", run.folder);
-    snprintf(moved, sizeof moved, "%s.moved", run.folder);
-    assert_int_equal(rename(run.folder, moved), 0);
-    assert_int_equal(symlink(elsewhere, run.folder), 0);
-    assert_int_equal(folder_open(&run), -1);
-    assert_int_equal(folder_create(&run, path, 1), -1);
-    assert_int_equal(folder_write(&run, path, write_word, "whole"), -1);
+    assert_int_equal(folder_make(&own_run, 1), 0);
+    snprintf(path, sizeof path, "%s/file", own_run.folder);
+    snprintf(moved, sizeof moved, "%s.moved", own_run.folder);
+    assert_int_equal(rename(own_run.folder, moved), 0);
+    assert_int_equal(symlink(elsewhere, own_run.folder), 0);
+    assert_int_equal(folder_open(&own_run), -1);
+    assert_int_equal(folder_create(&own_run, path, 1), -1);
+    assert_int_equal(folder_write(&own_run, path, write_word, "whole"), -1);
     snprintf(path, sizeof path, "%s/file", elsewhere);
     assert_int_equal(access(path, F_OK), -1);
 }

@@ -24,24 +24,24 @@ enum { LEAST = 4 };
 #define LEAST_BYTES (SPOOL_TOTALS_BYTES + LEAST * (uint64_t)SPOOL_CHUNK_BYTES)
 #define A_CHUNK     ((SPOOL_CHUNK_BYTES - sizeof(struct spool_chunk)) / sizeof(struct spool_operation))
 
-static char folder[] = "/tmp/mpistair-writer-XXXXXX";
-static char path[128];
+static char own_folder[] = "/tmp/mpistair-writer-XXXXXX";
+static char own_path[128];
 
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-    if (!mkdtemp(folder))
+    strcpy(own_folder + strlen(own_folder) - 6, "XXXXXX");
+    if (!mkdtemp(own_folder))
         return -1;
-    snprintf(path, sizeof path, "%s/s" SPOOL_SUFFIX, folder);
+    snprintf(own_path, sizeof own_path, "%s/s" SPOOL_SUFFIX, own_folder);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    unlink(path);
-    return rmdir(folder);
+    unlink(own_path);
+    return rmdir(own_folder);
 }
 
 static int store(struct spool_lane *lane, uint64_t bytes)
@@ -57,7 +57,7 @@ static int store(struct spool_lane *lane, uint64_t bytes)
 static uint8_t *read_all(size_t *bytes)
 {
     struct stat status;
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(own_path, "rb");
     assert_non_null(file);
     assert_int_equal(fstat(fileno(file), &status), 0);
     *bytes = (size_t)status.st_size;
@@ -74,7 +74,7 @@ static void records_lie_in_order(void **state)
     (void)state;
     struct spool_writer writer;
     const size_t n = A_CHUNK + 10;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(64) << 20, spool_clock_detect()), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(64) << 20, spool_clock_detect()), 0);
     assert_int_equal(writer.header->magic, 0); /* nobody has said yet whose it is */
     spool_writer_publish(&writer);
     struct spool_lane *lane = spool_lane_acquire(&writer);
@@ -110,7 +110,7 @@ static void limit_is_kept_and_losses_counted(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, LEAST_BYTES, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, LEAST_BYTES, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     for (size_t i = 0; i + 1 < LEAST * A_CHUNK; i++)
         assert_int_equal(store(lane, i), 0);
@@ -131,7 +131,7 @@ static void one_chunk_at_least(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, 0, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, 0, SPOOL_CLOCK_MONOTONIC), 0);
     assert_int_equal(store(spool_lane_acquire(&writer), 0), 0);
     spool_writer_close(&writer);
 }
@@ -144,7 +144,7 @@ static void all_room_is_used(void **state)
     enum { CHUNKS = 21 };
     struct spool_writer writer;
     size_t bytes;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path,
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path,
                                        SPOOL_TOTALS_BYTES + CHUNKS * (uint64_t)SPOOL_CHUNK_BYTES,
                                        SPOOL_CLOCK_MONOTONIC),
                      0);
@@ -167,7 +167,7 @@ static void chunks_come_without_a_thread(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     supply_without_thread(&writer.supply);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     for (size_t i = 0; i < 3 * A_CHUNK; i++)
@@ -194,7 +194,7 @@ static void what_was_ready_is_given_back(void **state)
     (void)state;
     struct spool_writer writer;
     struct stat status;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     for (size_t i = 0; i <= 5 * A_CHUNK; i++) {
         if (i % A_CHUNK == 0)
@@ -203,7 +203,7 @@ static void what_was_ready_is_given_back(void **state)
     }
     assert_true(writer.supply.running);
     assert_int_equal(spool_writer_close(&writer), SPOOL_CHUNKS_BEGIN + 5 * SPOOL_CHUNK_BYTES + 128);
-    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(stat(own_path, &status), 0);
     assert_true(status.st_blocks * 512 <= SPOOL_CHUNKS_BEGIN + 6 * (long)SPOOL_CHUNK_BYTES);
 }
 
@@ -226,7 +226,7 @@ static void file_size_limit_is_respected(void **state)
     for (int later = 0; later < 2; later++) {
         struct rlimit before =
             lower(RLIMIT_FSIZE, later ? UINT64_C(1) << 40 : SPOOL_CHUNKS_BEGIN + SPOOL_CHUNK_BYTES + 4096);
-        assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+        assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
         struct spool_lane *lane = spool_lane_acquire(&writer);
         int stored = store(lane, 0) == 0;
         if (later)
@@ -239,7 +239,7 @@ static void file_size_limit_is_respected(void **state)
         setrlimit(RLIMIT_FSIZE, &before);
         assert_int_equal(stored, room);
         assert_int_equal(writer.header->lost[SPOOL_LOSS_FILE_SIZE], tried - room);
-        unlink(path);
+        unlink(own_path);
     }
 }
 
@@ -251,9 +251,9 @@ static void a_closed_descriptor_is_not_used(void **state)
     struct spool_writer writer;
     struct stat status;
     char own[160];
-    snprintf(own, sizeof own, "%s/own", folder);
+    snprintf(own, sizeof own, "%s/own", own_folder);
     for (int thread = 0; thread < 2; thread++) {
-        assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+        assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
         if (!thread)
             supply_without_thread(&writer.supply);
         struct spool_lane *lane = spool_lane_acquire(&writer);
@@ -275,7 +275,7 @@ static void a_closed_descriptor_is_not_used(void **state)
         close(fd);
         close(number);
         unlink(own);
-        unlink(path);
+        unlink(own_path);
     }
 }
 
@@ -287,7 +287,7 @@ static unsigned mapped_chunks(void)
     unsigned long begin, end, bytes = 0;
     assert_non_null(maps);
     while (fgets(line, sizeof line, maps))
-        if (strstr(line, path) && sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+        if (strstr(line, own_path) && sscanf(line, "%lx-%lx ", &begin, &end) == 2)
             bytes += end - begin;
     fclose(maps);
     return (unsigned)((bytes - SPOOL_CHUNKS_BEGIN) / SPOOL_CHUNK_BYTES);
@@ -300,7 +300,7 @@ static void done_chunks_are_unmapped(void **state)
     enum { CHUNKS = 40, EACH = 2 };
     struct spool_operation *open_ones[CHUNKS * EACH];
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     supply_without_thread(&writer.supply);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     const unsigned least = SPOOL_RESIDENT_CHUNKS + 1;
@@ -336,7 +336,7 @@ static void address_space_limit_is_respected(void **state)
     assert_int_equal(fscanf(statm, "%lu", &pages), 1);
     fclose(statm);
     struct rlimit before = lower(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + (UINT64_C(20) << 20));
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     size_t stored = 0, tried = 0;
     while (tried < 40 * A_CHUNK)
@@ -354,7 +354,7 @@ static void lanes_are_used_again(void **state)
 {
     (void)state;
     struct spool_writer writer;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(8) << 20, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(8) << 20, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *first = spool_lane_acquire(&writer), *second = spool_lane_acquire(&writer);
     assert_ptr_not_equal(first, second);
     spool_lane_release(first);
@@ -373,7 +373,7 @@ static uint64_t resident_bytes(void)
     assert_non_null(maps);
     while (fgets(line, sizeof line, maps)) {
         if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &begin, &end) == 2) /* a mapping begins */
-            ours = strstr(line, " rw-s ") && strstr(line, path);
+            ours = strstr(line, " rw-s ") && strstr(line, own_path);
         else if (ours && sscanf(line, "Rss: %" SCNu64, &kib) == 1)
             all += kib << 10;
     }
@@ -388,7 +388,7 @@ static void long_spools_do_not_stay_resident(void **state)
     enum { CHUNKS = 64 };
     struct spool_writer writer;
     size_t bytes;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, UINT64_C(1) << 30, SPOOL_CLOCK_MONOTONIC), 0);
     struct spool_lane *lane = spool_lane_acquire(&writer);
     struct spool_operation *first = NULL;
     uint64_t most = 0;
@@ -429,18 +429,18 @@ static void what_is_there_is_left_alone(void **state)
     (void)state;
     struct spool_writer writer;
     char elsewhere[160];
-    FILE *file = fopen(path, "w");
+    FILE *file = fopen(own_path, "w");
     fputs("kept", file);
     fclose(file);
     errno = 12345;
-    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, path, 0, SPOOL_CLOCK_MONOTONIC), EEXIST);
+    assert_int_equal(spool_writer_open(&writer, AT_FDCWD, own_path, 0, SPOOL_CLOCK_MONOTONIC), EEXIST);
     assert_int_equal(errno, 12345);
     assert_null(writer.header);
     size_t bytes;
     uint8_t *all = read_all(&bytes);
     assert_int_equal(bytes, 4);
     free(all);
-    snprintf(elsewhere, sizeof elsewhere, "%s/none/s", folder);
+    snprintf(elsewhere, sizeof elsewhere, "%s/none/s", own_folder);
     assert_int_equal(spool_writer_open(&writer, AT_FDCWD, elsewhere, 0, SPOOL_CLOCK_MONOTONIC), ENOENT);
 }
 

@@ -22,12 +22,12 @@
 
 #include <cmocka.h> /* behind error.h, whose function has the name of a macro in here */
 
-static uint64_t now_ns;
+static uint64_t test_ns;
 
 struct spool_clock_pair spool_clock_pair(enum spool_clock_source source)
 {
     (void)source;
-    return (struct spool_clock_pair){now_ns, now_ns};
+    return (struct spool_clock_pair){test_ns, test_ns};
 }
 
 size_t spool_read_text(const char *name, char *text, size_t size)
@@ -37,8 +37,8 @@ size_t spool_read_text(const char *name, char *text, size_t size)
     return 0;
 }
 
-static char folder[] = "/tmp/mpistair-thinning-XXXXXX";
-static char path[128];
+static char own_folder[] = "/tmp/mpistair-thinning-XXXXXX";
+static char own_path[128];
 static uint64_t random_state;
 
 static uint64_t below(uint64_t n)
@@ -76,7 +76,7 @@ static void note(struct model *model, const struct spool_lane *lane, void *recor
         assert_non_null(model->stored);
     }
     struct stored *stored = &model->stored[model->n];
-    *stored = (struct stored){.lane = lane->number, .sequence = lane->sequence - 1, .ticks = now_ns};
+    *stored = (struct stored){.lane = lane->number, .sequence = lane->sequence - 1, .ticks = test_ns};
     memcpy(stored->bytes, record, bytes);
     if (is_open) {
         model->open[model->n_open].record = record;
@@ -92,7 +92,7 @@ static void complete(struct model *model)
     struct spool_operation *operation = model->open[i].record;
     if (operation->flags & SPOOL_ANY_SOURCE)
         operation->peer = (int32_t)below(4);
-    __atomic_store_n(&operation->complete_ticks, now_ns, __ATOMIC_RELEASE);
+    __atomic_store_n(&operation->complete_ticks, test_ns, __ATOMIC_RELEASE);
     memcpy(model->stored[model->open[i].stored].bytes, operation, sizeof *operation);
     model->open[i] = model->open[--model->n_open];
 }
@@ -108,10 +108,10 @@ static void store_operation(struct model *model, struct spool_lane *lane, int is
     operation->tag = (int32_t)below(2);
     operation->bytes = UINT64_C(1) << below(20);
     operation->site = below(4);
-    operation->post_ticks = now_ns;
+    operation->post_ticks = test_ns;
     operation->call_ticks = (uint32_t)below(1000);
     operation->flags = below(50) == 0 ? SPOOL_FAILED : below(50) == 0 ? SPOOL_CANCELLED : 0;
-    operation->complete_ticks = is_open ? 0 : now_ns + 1;
+    operation->complete_ticks = is_open ? 0 : test_ns + 1;
     if (is_open && below(2)) {
         operation->flags = SPOOL_ANY_SOURCE;
         operation->peer = SPOOL_ANY;
@@ -128,8 +128,8 @@ static void store_other(struct model *model, struct spool_lane *lane)
         collective->function = below(2) ? FN_Barrier : FN_Bcast;
         collective->communicator = (uint32_t)below(3);
         collective->bytes = below(5);
-        collective->begin_ticks = now_ns;
-        collective->end_ticks = now_ns + below(5000) + 1;
+        collective->begin_ticks = test_ns;
+        collective->end_ticks = test_ns + below(5000) + 1;
         spool_record_publish(collective, SPOOL_COLLECTIVE);
         note(model, lane, collective, sizeof *collective, 0);
     } else {
@@ -137,7 +137,7 @@ static void store_other(struct model *model, struct spool_lane *lane)
         assert_non_null(call);
         call->function = FN_Wait;
         call->site = below(4);
-        call->begin_ticks = now_ns;
+        call->begin_ticks = test_ns;
         call->call_ticks = below(100000);
         spool_record_publish(call, SPOOL_CALL);
         note(model, lane, call, sizeof *call, 0);
@@ -259,7 +259,7 @@ static const char *compare(const struct model *model)
     struct spool_folded folded;
     struct error error = {0};
     const char *different = NULL;
-    assert_int_equal(spool_open(path, &spool, &error), SPOOL_READY);
+    assert_int_equal(spool_open(own_path, &spool, &error), SPOOL_READY);
     assert_int_equal(spool.damaged, 0);
     spool_folded_read(&spool, &folded);
     assert_non_null(folded.totals.slots);
@@ -298,8 +298,8 @@ static struct spool_writer *begin(uint32_t chunks, int with_thread)
 {
     struct spool_writer *writer = calloc(1, sizeof *writer);
     assert_non_null(writer);
-    now_ns = UINT64_C(1000000000000) + below(UINT64_C(1000000000));
-    assert_int_equal(spool_writer_open(writer, AT_FDCWD, path,
+    test_ns = UINT64_C(1000000000000) + below(UINT64_C(1000000000));
+    assert_int_equal(spool_writer_open(writer, AT_FDCWD, own_path,
                                        SPOOL_TOTALS_BYTES + chunks * (uint64_t)SPOOL_CHUNK_BYTES,
                                        SPOOL_CLOCK_MONOTONIC),
                      0);
@@ -320,7 +320,7 @@ static void run_program(struct model *model, struct spool_writer *writer, size_t
         lanes[i] = spool_lane_acquire(writer);
     for (size_t i = 0; i < records; i++) {
         struct spool_lane *lane = lanes[below(n_lanes)];
-        now_ns += below(step_ns);
+        test_ns += below(step_ns);
         if (model->n_open == OPEN || (model->n_open > 0 && below(8) == 0))
             complete(model);
         if (below(3) == 0)
@@ -359,7 +359,7 @@ static void random_programs_keep_all(void **state)
         free(model.stored);
         munmap(writer->header, SPOOL_HEADER_BYTES);
         free(writer);
-        unlink(path);
+        unlink(own_path);
     }
     assert_true(raised && cut);
 }
@@ -375,18 +375,18 @@ static void standing_still_leaves_records(void **state)
     for (uint64_t at = 0; at < STALL_AT; at++) {
         struct spool_writer *writer = begin(STALL_CHUNKS, 0);
         struct spool_lane *lane = spool_lane_acquire(writer);
-        writer->header->burst_offset_ns = (SPOOL_BURST_NS << 20) - SPOOL_BURST_NS - (int64_t)now_ns;
-        uint64_t begin_ns = now_ns, stall_ns = begin_ns + at * 20000000;
+        writer->header->burst_offset_ns = (SPOOL_BURST_NS << 20) - SPOOL_BURST_NS - (int64_t)test_ns;
+        uint64_t begin_ns = test_ns, stall_ns = begin_ns + at * 20000000;
         uint64_t *at_ns = calloc(STALLED_RECORDS, sizeof *at_ns);
         assert_non_null(at_ns);
         for (size_t i = 0; i < STALLED_RECORDS; i++) {
             struct model none = {.n = 0};
-            now_ns += 4000;
-            if (stall_ns != 0 && now_ns > stall_ns) {
-                now_ns += UINT64_C(300000000);
+            test_ns += 4000;
+            if (stall_ns != 0 && test_ns > stall_ns) {
+                test_ns += UINT64_C(300000000);
                 stall_ns = 0;
             }
-            at_ns[i] = now_ns;
+            at_ns[i] = test_ns;
             store_operation(&none, lane, 0);
             free(none.stored);
         }
@@ -399,7 +399,7 @@ static void standing_still_leaves_records(void **state)
         free(at_ns);
         munmap(writer->header, SPOOL_HEADER_BYTES);
         free(writer);
-        unlink(path);
+        unlink(own_path);
     }
 }
 
@@ -422,13 +422,13 @@ static void be_killed(int with_thread)
 {
     struct spool_lane *lanes[KILL_LANES];
     struct spool_writer *writer = begin(KILL_CHUNKS, with_thread);
-    now_ns = writer->header->start.ticks = writer->header->start.monotonic_ns = UINT64_C(1000000000000);
-    writer->fold.totals.start_ticks = now_ns;
+    test_ns = writer->header->start.ticks = writer->header->start.monotonic_ns = UINT64_C(1000000000000);
+    writer->fold.totals.start_ticks = test_ns;
     for (int i = 0; i < KILL_LANES; i++)
         lanes[i] = spool_lane_acquire(writer);
     for (uint64_t i = 0;; i++) {
         struct spool_operation *operation = spool_lane_reserve(lanes[i % KILL_LANES], sizeof *operation);
-        now_ns += 1000;
+        test_ns += 1000;
         if (!operation)
             _exit(1);
         fill_simple(operation, i);
@@ -442,7 +442,7 @@ static uint64_t check_killed(void)
     struct spool spool;
     struct spool_folded folded;
     struct error error = {0};
-    enum spool_open_result result = spool_open(path, &spool, &error);
+    enum spool_open_result result = spool_open(own_path, &spool, &error);
     if (result != SPOOL_READY)
         return 0; /* killed before it said whose it was */
     spool_folded_read(&spool, &folded);
@@ -492,22 +492,22 @@ static void totals_hold_when_the_process_is_killed(void **state)
         usleep((useconds_t)below(30000));
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, NULL, 0), child);
-        if (access(path, F_OK) != 0)
+        if (access(own_path, F_OK) != 0)
             continue;
         uint64_t n = check_killed();
         most = n > most ? n : most;
         if (n == 0) { /* the file may end before the area */
-            unlink(path);
+            unlink(own_path);
             continue;
         }
-        int fd = open(path, O_RDONLY);
+        int fd = open(own_path, O_RDONLY);
         struct spool_area *area = mmap(NULL, SPOOL_CHUNKS_BEGIN, PROT_READ, MAP_SHARED, fd, 0);
         n_in_a_step +=
             area != MAP_FAILED &&
             ((struct spool_area *)(void *)((char *)area + SPOOL_HEADER_BYTES))->journal.state != JOURNAL_EMPTY;
         munmap(area, SPOOL_CHUNKS_BEGIN);
         close(fd);
-        unlink(path);
+        unlink(own_path);
     }
     print_message("up to %llu records, %u of %d killed in a step\n", (unsigned long long)most, n_in_a_step, ROUNDS);
     assert_true(most > KILL_CHUNKS * UINT64_C(4095)); /* chunks were used again */
@@ -516,18 +516,18 @@ static void totals_hold_when_the_process_is_killed(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-    if (!mkdtemp(folder))
+    strcpy(own_folder + strlen(own_folder) - 6, "XXXXXX");
+    if (!mkdtemp(own_folder))
         return -1;
-    snprintf(path, sizeof path, "%s/s" SPOOL_SUFFIX, folder);
+    snprintf(own_path, sizeof own_path, "%s/s" SPOOL_SUFFIX, own_folder);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    unlink(path);
-    return rmdir(folder);
+    unlink(own_path);
+    return rmdir(own_folder);
 }
 
 int main(void)
