@@ -1,9 +1,8 @@
 """Spools that only their node sees, brought together by the collector on Slurm's four nodes: the trace is that of all spools in
 one place, row by row; whatever goes wrong, no trace is called complete that is not, nothing is lost, and a line says what helps.
 
-Usage: collect_job.py CLUSTER MPISTAIR APPS MPIEXEC MPIEXEC_MPICH PART MPI. PART: whole, calibrate, faults (of MPI). The test runs on node0, whose /tmp has the traces.
+Usage: collect_job.py CLUSTER MPISTAIR APPS MPIEXEC MPIEXEC_MPICH PART MPI. PART: whole, faults (of MPI). The test runs on node0, whose /tmp has the traces.
 """
-import csv
 import os
 import re
 import shlex
@@ -274,20 +273,6 @@ def check_dead_node(daemons):
            f"a node dies in collecting: of the others, {verdict('/tmp/p.db')}")
 
 
-def check_calibrated():
-    """calibrate in an allocation, as the manual says: samples and rows are of the level that the nodes span."""
-    run("env", "MPISTAIR_DISTURBED=1", "salloc", "-N4", "--ntasks-per-node=1", TOOL, "calibrate", "--seconds", 12, "--launches", 1,
-        "-o", "four.tbl", "--name", "four", "--", "srun", "--mpi=pmix", limit_s=95)
-    with open("four.tbl") as table, open("four.raw.csv") as samples:
-        lines = table.read().splitlines()
-        levels = {row["level"] for row in csv.DictReader(line for line in samples if not line.startswith("#"))}
-    expect((lines[0], re.search(r"Open MPI .* 4 ranks .* on 4 nodes", lines[1]) is not None), ("name four", True),
-           "calibrate by srun: four ranks on four nodes")
-    expect(levels & {"intra_socket", "inter_socket", "inter_node"}, {"inter_node"}, "calibrate by srun: samples between nodes")
-    expect({line.split()[0] for line in lines[2:] if line.strip()} <= {"inter_node", "self", "any"}, True, "calibrate by srun: rows")
-
-
 PARTS = {"whole": lambda daemons: (check_whole, check_elsewhere, check_damaged, check_full),
-         "calibrate": lambda daemons: (check_calibrated,),
          "faults": lambda daemons: (check_cancelled, check_killed, lambda: check_dead_node(daemons))}
 slurm.main(__file__, TOOL, CLUSTER, PARTS[sys.argv[6]], 7)
