@@ -10,20 +10,20 @@
 
 #include <mpi.h>
 
-#define BYTES 1600
+#define EXCHANGE_BYTES 1600
 
-static void post_receives(char in[2][BYTES], const int neighbours[2], MPI_Request requests[2])
+static void post_receives(char in[2][EXCHANGE_BYTES], const int neighbours[2], MPI_Request requests[2])
 {
     for (int side = 0; side < 2; side++)
-        MPI_Irecv(in[side], BYTES, MPI_CHAR, neighbours[side], 1 - side, MPI_COMM_WORLD, &requests[side]);
+        MPI_Irecv(in[side], EXCHANGE_BYTES, MPI_CHAR, neighbours[side], 1 - side, MPI_COMM_WORLD, &requests[side]);
 }
 
 void rounds_double_buffer(int steps, struct traffic *traffic)
 {
     int size = app_size();
     const int neighbours[2] = {(app_rank() + size - 1) % size, (app_rank() + 1) % size};
-    static char in[2][2][BYTES];
-    static char out[2][BYTES];
+    static char in[2][2][EXCHANGE_BYTES];
+    static char out[2][EXCHANGE_BYTES];
     MPI_Request receives[2][2];
     MPI_Request sends[2];
     post_receives(in[0], neighbours, receives[0]);
@@ -31,8 +31,8 @@ void rounds_double_buffer(int steps, struct traffic *traffic)
         if (step + 1 < steps)
             post_receives(in[(step + 1) % 2], neighbours, receives[(step + 1) % 2]);
         for (int side = 0; side < 2; side++) {
-            MPI_Isend(out[side], BYTES, MPI_CHAR, neighbours[side], side, MPI_COMM_WORLD, &sends[side]);
-            traffic_sent(traffic, neighbours[side], BYTES);
+            MPI_Isend(out[side], EXCHANGE_BYTES, MPI_CHAR, neighbours[side], side, MPI_COMM_WORLD, &sends[side]);
+            traffic_sent(traffic, neighbours[side], EXCHANGE_BYTES);
         }
         MPI_Waitall(2, receives[step % 2], MPI_STATUSES_IGNORE);
         MPI_Waitall(2, sends, MPI_STATUSES_IGNORE);

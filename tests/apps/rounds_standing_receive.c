@@ -11,22 +11,22 @@
 
 #include <mpi.h>
 
-#define BYTES   1200
-#define HALO    1
-#define CONTROL 2
+#define HALO_BYTES 1200
+#define HALO       1
+#define CONTROL    2
 
 static void step_halo(struct traffic *traffic)
 {
-    static char in[2][BYTES];
-    static char out[2][BYTES];
+    static char in[2][HALO_BYTES];
+    static char out[2][HALO_BYTES];
     int size = app_size();
     const int neighbours[2] = {(app_rank() + size - 1) % size, (app_rank() + 1) % size};
     MPI_Request requests[4];
     for (int side = 0; side < 2; side++)
-        MPI_Irecv(in[side], BYTES, MPI_CHAR, neighbours[side], HALO, MPI_COMM_WORLD, &requests[side]);
+        MPI_Irecv(in[side], HALO_BYTES, MPI_CHAR, neighbours[side], HALO, MPI_COMM_WORLD, &requests[side]);
     for (int side = 0; side < 2; side++) {
-        MPI_Isend(out[side], BYTES, MPI_CHAR, neighbours[side], HALO, MPI_COMM_WORLD, &requests[2 + side]);
-        traffic_sent(traffic, neighbours[side], BYTES);
+        MPI_Isend(out[side], HALO_BYTES, MPI_CHAR, neighbours[side], HALO, MPI_COMM_WORLD, &requests[2 + side]);
+        traffic_sent(traffic, neighbours[side], HALO_BYTES);
     }
     MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }

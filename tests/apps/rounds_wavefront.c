@@ -11,7 +11,7 @@
 
 #include <mpi.h>
 
-#define BYTES 800
+#define EDGE_BYTES 800
 
 void rounds_wavefront(int steps, struct traffic *traffic)
 {
@@ -24,15 +24,15 @@ void rounds_wavefront(int steps, struct traffic *traffic)
     int north = row > 0 ? rank - dims[1] : MPI_PROC_NULL;
     int onward[2] = {column + 1 < dims[1] ? rank + 1 : MPI_PROC_NULL,
                      row + 1 < dims[0] ? rank + dims[1] : MPI_PROC_NULL};
-    char out[BYTES] = {0};
-    char in[BYTES];
+    char out[EDGE_BYTES] = {0};
+    char in[EDGE_BYTES];
     for (int step = 0; step < steps; step++) {
-        MPI_Recv(in, BYTES, MPI_CHAR, west, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Recv(in, BYTES, MPI_CHAR, north, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(in, EDGE_BYTES, MPI_CHAR, west, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(in, EDGE_BYTES, MPI_CHAR, north, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int i = 0; i < 2; i++) {
-            MPI_Send(out, BYTES, MPI_CHAR, onward[i], 1, MPI_COMM_WORLD);
+            MPI_Send(out, EDGE_BYTES, MPI_CHAR, onward[i], 1, MPI_COMM_WORLD);
             if (onward[i] != MPI_PROC_NULL)
-                traffic_sent(traffic, onward[i], BYTES);
+                traffic_sent(traffic, onward[i], EDGE_BYTES);
         }
         double sum = rank;
         MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

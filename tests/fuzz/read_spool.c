@@ -115,7 +115,7 @@ static void use_trace(const char *trace, size_t which)
 void read_spool(const uint8_t *data, size_t size)
 {
     struct input input = {data, size};
-    char name[32], *folder = strdup(scratch_folder());
+    char name[32], *spools = strdup(scratch_folder());
     const char *trace = scratch_path("trace.db");
     struct error error;
     int32_t n = 0;
@@ -126,25 +126,25 @@ void read_spool(const uint8_t *data, size_t size)
         remove(scratch_path(name));
     }
     remove(trace);
-    struct ingest_options options = {.folders = &folder, .n_folders = 1, .output = trace, .calls = true};
+    struct ingest_options options = {.folders = &spools, .n_folders = 1, .output = trace, .calls = true};
     if (ingest(&options, &error) == 0)
         use_trace(trace, size);
-    free(folder);
+    free(spools);
 }
 
 void read_maps(const uint8_t *data, size_t size)
 {
     struct spool spool = {.path = strdup(scratch_path("run-0" SPOOL_SUFFIX)), .header = {.maps = "run-0.maps"}};
-    struct callsite_table table = {0};
+    struct callsite_table callsites = {0};
     struct trace trace = {0};
     struct trace_process process = {.spool = &spool};
     scratch_file("run-0.maps", data, size);
-    callsites_of_process(&table, &trace, &process);
+    callsites_of_process(&callsites, &trace, &process);
     for (uint64_t address = 1; address != 0 && address < UINT64_MAX / 2; address = address * 2 + 0x1234)
-        callsite_of(&table, &trace, address, address * 7);
-    callsite_of(&table, &trace, UINT64_MAX, 150);
+        callsite_of(&callsites, &trace, address, address * 7);
+    callsite_of(&callsites, &trace, UINT64_MAX, 150);
     callsites_resolve(&trace);
-    callsites_release(&table);
+    callsites_release(&callsites);
     trace_release(&trace);
     free(process.regions);
     free(spool.path);
