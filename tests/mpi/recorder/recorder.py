@@ -387,6 +387,8 @@ def case_control(job):
         _, lines = job.dump(rank)
         marks = [line.split()[-1] for line in lines if " mark " in line]
         require(marks == (["7", "0", "1", "2", "-3"] if rank else ["7", "2", "-3"]), f"rank {rank}: marks {marks}")
+        regions = [line.split("region ")[1] for line in lines if " region " in line]
+        require(regions == ['name 2 in=0 "mark 7"', "2 flags=0"], f"rank {rank}: regions {regions}")
         stored = 4 if rank else 6
         require(len(calls(lines)) == stored, f"rank {rank}: {len(calls(lines))} calls, not {stored}")
         off = [bool(int(flags) & OFF) for flags in re.findall(r" collective .* flags=(\d+)", "\n".join(lines))]

@@ -73,6 +73,8 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
     const struct spool_partition *partition = (const void *)record;
     const struct spool_name *name = (const void *)record;
     const struct spool_stack *stack = (const void *)record;
+    const struct spool_region *region = (const void *)record;
+    const struct spool_region_name *region_name = (const void *)record;
     if (record[0] == SPOOL_NONE)
         return 0;
     printf("lane=%u ", lane);
@@ -116,6 +118,13 @@ static size_t print_record(uint32_t lane, const uint8_t *record)
     case SPOOL_STACK:
         printf("stack number=%u frames=%u\n", stack->number, stack->frames);
         return spool_stack_bytes(stack->frames, stack->timed);
+    case SPOOL_REGION:
+        printf("region %u flags=%u\n", region->region, region->flags);
+        return sizeof *region;
+    case SPOOL_REGION_NAME:
+        printf("region name %u in=%u \"%.*s\"\n", region_name->region, region_name->parent, (int)region_name->bytes,
+               region_name->name);
+        return spool_region_name_bytes(region_name->bytes);
     default:
         printf("damaged type=%d\n", record[0]);
         return 0;
