@@ -28,7 +28,14 @@
 #include "share/base/monotonic.h"
 #include "share/base/one_of.h"
 
-/* What is here: files are KEY-RANK.mpispool, and KEY.run has a line `RANK HOST` for each node, with its lowest rank. */
+/* What is here: files are KEY-RANK.mpispool, and KEY.run has a line `RANK N HOST` for each node, with its lowest rank
+ * and how many it has. */
+
+/* Of a run's ranks [world_size]. */
+struct here {
+    bool *is_here;
+    int32_t *n; /* of a node, by its lowest rank: spools here that say they are of it */
+};
 
 static struct seen_run *find_run(struct seen_runs *seen, const char *key, size_t length)
 {
@@ -60,36 +67,41 @@ static void add_runs(struct seen_runs *seen, const char *folder)
 }
 
 /* Marks the ranks of all runs whose spools lie in the folder. */
-static void mark_ranks(struct seen_runs *seen, const char *folder, bool **is_here)
+static void mark_ranks(struct seen_runs *seen, const char *folder, struct here *here)
 {
     DIR *stream = opendir(folder);
     for (struct dirent *entry; stream != NULL && (entry = readdir(stream)) != NULL;) {
         char *end;
+        struct spool_header header;
         const char *name = entry->d_name, *dash = strrchr(name, '-');
         long rank = dash != NULL && dash[1] >= '0' && dash[1] <= '9' ? strtol(dash + 1, &end, 10) : -1;
         if (rank < 0 || strcmp(end, SPOOL_SUFFIX) != 0)
             continue;
         struct seen_run *run = find_run(seen, name, (size_t)(dash - name));
-        if (run == NULL || rank >= run->world_size || is_here[run - seen->runs][rank])
+        struct here *of_run = run != NULL ? &here[run - seen->runs] : NULL;
+        if (run == NULL || rank >= run->world_size || of_run->is_here[rank])
             continue;
-        is_here[run - seen->runs][rank] = true;
+        of_run->is_here[rank] = true;
         run->n_missing--;
+        if (spool_folder_read_header(folder, name, &header) && header.node_leader >= 0 &&
+            header.node_leader < run->world_size)
+            of_run->n[header.node_leader]++;
     }
     if (stream != NULL)
         closedir(stream);
 }
 
-/* Reads which nodes the run has, and notes those of which nothing is here. */
-static void find_hosts(struct seen_run *run, const char *folder, const bool *is_here)
+/* Reads which nodes the run has, and notes those of which not all is here. */
+static void find_hosts(struct seen_run *run, const char *folder, const struct here *here)
 {
     char path[PATH_MAX], host[REPORT_HOST_BYTES], own[REPORT_HOST_BYTES] = "";
-    int rank;
+    int rank, n;
     gethostname(own, sizeof own - 1);
     snprintf(path, sizeof path, "%s/%s.run", folder, run->key);
     FILE *file = run->n_hosts == 0 ? fopen(path, "re") : NULL;
-    while (file != NULL && fscanf(file, "%d %255s", &rank, host) == 2) {
+    while (file != NULL && fscanf(file, "%d %d %255s", &rank, &n, host) == 3) {
         run->n_hosts++;
-        if (rank < 0 || rank >= run->world_size || is_here[rank]) {
+        if (rank < 0 || rank >= run->world_size || here->n[rank] >= n) {
             run->has_own_host = run->has_own_host || strcmp(host, own) == 0;
             continue;
         }
@@ -108,17 +120,20 @@ void seen_runs_find(const char *const *folders, size_t n_folders, struct seen_ru
     *seen = (struct seen_runs){0};
     for (size_t i = 0; i < n_folders; i++)
         add_runs(seen, folders[i]);
-    bool **is_here = xcalloc(seen->n, sizeof *is_here);
-    for (size_t i = 0; i < seen->n; i++)
-        is_here[i] = xcalloc((size_t)seen->runs[i].world_size, sizeof **is_here);
+    struct here *here = xcalloc(seen->n, sizeof *here);
+    for (size_t i = 0; i < seen->n; i++) {
+        size_t n_ranks = (size_t)seen->runs[i].world_size;
+        here[i] = (struct here){xcalloc(n_ranks, sizeof *here[i].is_here), xcalloc(n_ranks, sizeof *here[i].n)};
+    }
     for (size_t i = 0; i < n_folders; i++)
-        mark_ranks(seen, folders[i], is_here);
+        mark_ranks(seen, folders[i], here);
     for (size_t i = 0; i < seen->n; i++) {
         for (size_t folder = 0; folder < n_folders; folder++)
-            find_hosts(&seen->runs[i], folders[folder], is_here[i]);
-        free(is_here[i]);
+            find_hosts(&seen->runs[i], folders[folder], &here[i]);
+        free(here[i].is_here);
+        free(here[i].n);
     }
-    free(is_here);
+    free(here);
 }
 
 void seen_runs_release(struct seen_runs *seen)
@@ -144,8 +159,7 @@ void seen_runs_tell_missing(const struct seen_runs *seen, const char *key)
         const struct seen_run *run = &seen->runs[i];
         if (run->n_missing > 0 && (key == NULL || strcmp(run->key, key) == 0))
             inform("%zu of %d spools of run %s are not here%s%s", run->n_missing, run->world_size, run->key,
-                   run->missing_hosts != NULL ? ": none of " : "",
-                   run->missing_hosts != NULL ? run->missing_hosts : "");
+                   run->missing_hosts != NULL ? ", of " : "", run->missing_hosts != NULL ? run->missing_hosts : "");
     }
 }
 

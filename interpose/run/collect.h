@@ -18,7 +18,7 @@ struct seen_run {
     uint32_t family;     /* enum spool_family */
     size_t n_missing;    /* ranks without a spool in these folders */
     size_t n_hosts;      /* nodes of the run; 0: not known */
-    char *missing_hosts; /* those of which no spool is here, with commas; NULL: none, or not known */
+    char *missing_hosts; /* those of which not all spools are here, with commas; NULL: none, or not known */
     size_t n_missing_hosts;
     bool has_own_host; /* this node is one of the run's, and spools of it are here */
 };

@@ -3,6 +3,7 @@ one place, row by row; whatever goes wrong, no trace is called complete that is 
 
 Usage: collect_job.py CLUSTER MPISTAIR APPS MPIEXEC MPIEXEC_MPICH PART MPI. PART: whole, faults (of MPI). The test runs on node0, whose /tmp has the traces.
 """
+import contextlib
 import os
 import re
 import shlex
@@ -27,11 +28,14 @@ def halo(mpi, steps):
 
 def run_job(*words, codes=(0,)):
     """Runs a job. Ranks of Open MPI 4.1 that connect to each other by TCP at the same moment crash at times, recorded or not; then
-    the job is tried again."""
+    the job is tried again, without what it has left."""
+    words = list(map(str, words))
     for _ in range(4):
-        done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=40)
-        if done.returncode in codes and "nothing was recorded" not in done.stdout or "failed to TCP connect to a peer" not in done.stdout:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=40)
+        if "failed to TCP connect to a peer" not in done.stdout:
             break
+        trace, spools = (words[words.index(option) + 1] for option in ("-o", "--spool"))
+        on_nodes(f"rm -rf {trace} {trace}.spool {spools} 2>/dev/null; true")
     if done.returncode not in codes:
         fail(f"{shlex.join(map(str, words))}: exit {done.returncode}: {done.stdout}")
     return done.stdout
@@ -44,14 +48,20 @@ def verdict(trace):
 def rows(trace):
     """All tables; ids too, as the same spools are read in the same order."""
     tables = [name for name, in query(trace, "SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return {table: sorted(map(repr, query(trace, f'SELECT * FROM "{table}"'))) for table in tables}
+    return {table: query(trace, f'SELECT * FROM "{table}"') for table in tables}
+
+
+def is_near(a, b):
+    """Ingest takes the rate of a short run's clock up to now, so its times differ from one call to the next."""
+    return a == b or isinstance(a, int) and isinstance(b, int) and min(abs(a), abs(b)) > 1000 and abs(a - b) <= 10 + 1e-7 * abs(a) or \
+        isinstance(a, float) and isinstance(b, float) and abs(a - b) <= 1e-6 * abs(a)
 
 
 def expect_same(found, expected, what):
-    different = {table: [next((row for row in a if row not in b), None) for a, b in
-                         ((found.get(table, []), expected[table]), (expected[table], found.get(table, [])))]
-                 for table in expected if found.get(table) != expected[table]}
-    expect((different, len(found)), ({}, len(expected)), f"{what}: {sum(map(len, expected.values()))} rows")
+    different = [(table, *next(((a, b) for a, b in zip(found.get(table, []), wanted) if not all(map(is_near, a, b))), ()))
+                 for table, wanted in expected.items() if len(found.get(table, [])) != len(wanted) or
+                 not all(all(map(is_near, a, b)) for a, b in zip(found[table], wanted))]
+    expect((different, len(found)), ([], len(expected)), f"{what}: {sum(map(len, expected.values()))} rows")
 
 
 def on_nodes(command, nodes=range(4)):
@@ -200,21 +210,30 @@ def check_cancelled():
     expect_same(rows("/tmp/f.db"), bring_by_hand("f", "f"), "scancel of the job: as of spools in one place")
     job, process = stop_collector("g", 2)
     run("scancel", job)
-    os.kill(process, signal.SIGCONT)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGCONT)
     wait_for_end(job)
     expect(sum(spools_on_nodes("/tmp/g")), 8, "scancel in collecting: the spools stay")
     expect_nothing_lost("g", "scancel in collecting")
 
 
+def kill_collector(name, node, times):
+    """A job whose collector is killed so many times."""
+    job, process = stop_collector(name, node)
+    os.kill(process, signal.SIGKILL)
+    for _ in range(times - 1):
+        wait_for("the end of the killed one", lambda: process not in collectors(node))
+        os.kill(stop_found(name, node), signal.SIGKILL)
+    wait_for_end(job)
+
+
 def check_killed():
     """Killed once, it is started once more; killed each time, a line has the command."""
-    for name, node, times in (("h", 2, 1), ("i", 0, 2)):
-        job, process = stop_collector(name, node)
-        os.kill(process, signal.SIGKILL)
-        for _ in range(times - 1):
-            wait_for("the end of the killed one", lambda: process not in collectors(node))
-            os.kill(stop_found(name, node), signal.SIGKILL)
-        wait_for_end(job)
+    for names, node, times in (("huv", 2, 1), ("iwx", 0, 2)):
+        for name in names:
+            kill_collector(name, node, times)
+            if "failed to TCP connect to a peer" not in said(name):  # see run_job
+                break
         what = f"a collector killed on node{node}, {times} times"
         if times == 1:
             expect(verdict(f"/tmp/{name}.db"), "complete", f"{what}: the next one brings all")

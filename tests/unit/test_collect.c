@@ -110,14 +110,17 @@ static void missing_spools_are_seen(void **state)
     assert_false(seen_runs_lack(&seen, NULL));
     gethostname(host, sizeof host - 1);
     put("k-1-0.mpispool", &header, sizeof header);
-    put("k-1-1.mpispool", "", 0);
+    put("k-1-1.mpispool", &header, sizeof header);
+    header.node_leader = 2;
+    put("k-1-2.mpispool", &header, sizeof header); /* its node has 3, too */
+    put("k-1-4.mpispool", "", 0);
     put("k-1-8.mpispool", "", 0);
     put("k-11-2.mpispool", "", 0);
     put("k-1-3.maps", "", 0);
-    put("k-1.run", hosts, (size_t)snprintf(hosts, sizeof hosts, "0 %s\n2 n2\n4 n4\n", host));
+    put("k-1.run", hosts, (size_t)snprintf(hosts, sizeof hosts, "0 2 %s\n2 2 n2\n4 4 n4\n", host));
     seen_runs_find(folders, 2, &seen);
     assert_int_equal(seen.n, 1);
-    assert_int_equal(seen.runs[0].n_missing, 6);
+    assert_int_equal(seen.runs[0].n_missing, 4);
     assert_int_equal(seen.runs[0].n_hosts, 3);
     assert_string_equal(seen.runs[0].missing_hosts, "n2,n4");
     assert_true(seen.runs[0].has_own_host);
@@ -125,7 +128,7 @@ static void missing_spools_are_seen(void **state)
     assert_true(seen_runs_lack(&seen, "k-1"));
     assert_false(seen_runs_lack(&seen, "k-11"));
     seen_runs_release(&seen);
-    put("k-1.run", hosts, (size_t)snprintf(hosts, sizeof hosts, "0 %s\n", host));
+    put("k-1.run", hosts, (size_t)snprintf(hosts, sizeof hosts, "0 2 %s\n", host));
     seen_runs_find(folders, 2, &seen);
     assert_false(seen_runs_lack(&seen, NULL)); /* no other node could have them */
     seen_runs_release(&seen);

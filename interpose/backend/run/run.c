@@ -213,24 +213,29 @@ int run_name_alone(struct run *run)
 
 #define TAG_HOST 3 /* beside those of node.c */
 
-/* Gives rank 0 the names of all nodes, so that it can be told later of which node nothing is there. */
+/* Gives rank 0 the names of all nodes and their numbers of ranks, so that it can be told later of which node something
+ * is not there. */
 static void gather_hosts(struct run *run)
 {
-    size_t room = sizeof run->host + 16, at = 0, size = (size_t)run->n_leaders * room;
-    char host[sizeof run->host];
+    struct {
+        char name[sizeof run->host];
+        int32_t ranks;
+    } own;
+    size_t room = sizeof own.name + 32, at = 0, size = (size_t)run->n_leaders * room;
+    memcpy(own.name, run->host, sizeof own.name);
+    own.ranks = run->node_ranks;
     if (run->rank != 0 && run->rank == run->node_leader)
-        PMPI(Send)(run->host, (int)sizeof run->host, MPI_BYTE, 0, TAG_HOST, run_comm);
+        PMPI(Send)(&own, (int)sizeof own, MPI_BYTE, 0, TAG_HOST, run_comm);
     if (run->rank != 0)
         return;
     run->hosts = malloc(size);
     for (int i = 0; i < run->n_leaders; i++) {
-        memcpy(host, run->host, sizeof host);
-        if (run->leaders[i] != 0 && PMPI(Recv)(host, (int)sizeof host, MPI_BYTE, run->leaders[i], TAG_HOST, run_comm,
+        if (run->leaders[i] != 0 && PMPI(Recv)(&own, (int)sizeof own, MPI_BYTE, run->leaders[i], TAG_HOST, run_comm,
                                                MPI_STATUS_IGNORE) != MPI_SUCCESS)
             continue;
-        host[sizeof host - 1] = '\0';
+        own.name[sizeof own.name - 1] = '\0';
         if (run->hosts)
-            at += (size_t)snprintf(run->hosts + at, size - at, "%d %s\n", run->leaders[i], host);
+            at += (size_t)snprintf(run->hosts + at, size - at, "%d %d %s\n", run->leaders[i], own.ranks, own.name);
     }
 }
 
