@@ -394,7 +394,7 @@ def late_in_time(folder):
 def iterations(folder):
     """One iteration that stands out, and all slower from a moment on; nothing of chance, of what was taken from a processor, of runs that
     begin slowly, or that have heavier iterations all along."""
-    def loop(work_ns, transfer_ns=lambda step: 10 * US, steps=200):
+    def loop(work_ns, transfer_ns=lambda step: 10 * US, steps=400):
         made = Made(4)
         for step in range(steps):
             for rank in range(4):
@@ -405,33 +405,35 @@ def iterations(folder):
             made.meet(31, transfer_ns=transfer_ns(step))
         return made
     usual = loop(lambda step, rank: 2 * MS)
-    made = loop(lambda step, rank: 2 * MS + (MS if step >= 100 else 0))
-    row = expect_kind("slower", folder, made, "slower", "from 0.3", "iterations take 1000 us longer, 33 %: all ranks before MPI_Allreduce (work made.c:30)")
+    made = loop(lambda step, rank: 2 * MS + (MS if step >= 200 else 0))
+    row = expect_kind("slower", folder, made, "slower", "from 0.6", "iterations take 1000 us longer, 33 %: all ranks before MPI_Allreduce (work made.c:30)")
     expect_gain("slower", row, made, usual)
-    made = loop(lambda step, rank: 2 * MS, lambda step: (10 if step < 150 else 800) * US)
+    made = loop(lambda step, rank: 2 * MS, lambda step: (10 if step < 200 else 800) * US)
     row = expect_kind("slower calls", folder, made, "slower", "iterations take 790 us longer, 26 %: in MPI_Allreduce (work made.c:31)")
     expect_gain("slower calls", row, made, usual)
     made = loop(lambda step, rank: (2 + (60 if (step, rank) == (120, 2) else 0)) * MS)
-    row = expect_kind("one iteration", folder, made, "slow-iteration", "iteration 120 of 199", "takes 63 ms, others 3.0 ms: rank 2 before MPI_Allreduce (work made.c:30)")
+    row = expect_kind("one iteration", folder, made, "slow-iteration", "iteration 120 of 399", "takes 63 ms, others 3.0 ms: rank 2 before MPI_Allreduce (work made.c:30)")
     expect_gain("one iteration", row, made, usual)
     made = loop(lambda step, rank: 2 * MS, lambda step: (60000 if step == 120 else 10) * US)
-    expect_kind("one slow call", folder, made, "slow-iteration", "iteration 121 of 199", "in MPI_Allreduce (work made.c:31)")
+    expect_kind("one slow call", folder, made, "slow-iteration", "iteration 121 of 399", "in MPI_Allreduce (work made.c:31)")
     taken = [f"INSERT INTO counter(rank, begin_ns, end_ns, wait_ns) VALUES (2, {at * MS}, {at * MS + 10 * MS}, {9 * MS if at >= 360 else 0});"
-             for at in range(0, 430, 10)]
+             for at in range(0, 1260, 10)]
     made = loop(lambda step, rank: (2 + (60 if (step, rank) == (120, 2) else 0)) * MS)
     found = kinds(made.write(folder / "a.db", *taken))
     check("a processor that was taken", "slow-iteration" not in found, found)
     lot = random.Random(11)
-    nothing = {"usual": lambda step, rank: 2 * MS, "faster": lambda step, rank: (3 if step < 60 else 2) * MS,
+    nothing = {"usual": lambda step, rank: 2 * MS, "faster": lambda step, rank: (3 if step < 120 else 2) * MS,
                "every tenth": lambda step, rank: (8 if step % 10 == 0 else 2) * MS,
                "slow at first": lambda step, rank: (2 + (40 if step == 0 else 0)) * MS,
-               "a slower stretch": lambda step, rank: (3 if 80 <= step < 120 else 2) * MS,
-               "a slower end": lambda step, rank: (3 if step >= 190 else 2) * MS,
-               "little": lambda step, rank: (2.05 if step >= 100 else 2) * MS}
+               "a slower stretch": lambda step, rank: (3 if 160 <= step < 240 else 2) * MS,
+               "a slower end": lambda step, rank: (3 if step >= 380 else 2) * MS,
+               "the last third of a second": lambda step, rank: (3 if step >= 310 else 2) * MS,
+               "one of 20 ms": lambda step, rank: (22 if step == 120 else 2) * MS,
+               "little": lambda step, rank: (2.05 if step >= 200 else 2) * MS}
     for number in range(20):
         nothing[f"noise {number}"] = lambda step, rank: (2 + lot.random() / 2 + (lot.expovariate(0.2) if lot.random() < 0.05 else 0)) * MS
-        nothing[f"load {number}"] = lambda step, rank, first=lot.randrange(100): (
-            2 + lot.random() / 10 + (lot.random() * 4 if first <= step < first + 100 and lot.random() < 0.8 else 0)) * MS
+        nothing[f"load {number}"] = lambda step, rank, first=lot.randrange(200): (
+            2 + lot.random() / 10 + (lot.random() * 4 if first <= step < first + 200 and lot.random() < 0.8 else 0)) * MS
     for name, work in nothing.items():
         expect_none(f"iterations: {name}", folder, loop(work), "slower", "slow-iteration")
     expect_none("too few iterations", folder, loop(lambda step, rank: (2 + (60 if (step, rank) == (12, 2) else 0)) * MS, steps=20), "slower", "slow-iteration")
