@@ -342,11 +342,21 @@ static struct trace_operation read_operation(const struct trace *trace, uint32_t
     };
 }
 
+/* True if the operation may be part of a message to another node. */
+static bool leaves_node(const struct trace *trace, uint32_t rank, const struct spool_operation *record)
+{
+    const struct trace_process *process = &trace->processes[rank];
+    int32_t peer = communicator_world_rank(trace, process->communicators[record->communicator], record->peer);
+    return peer >= 0 && trace->processes[peer].node != process->node;
+}
+
 static void take_operation(struct stream *stream, struct stream_rank *rank, struct lane *lane)
 {
     struct trace *trace = stream->trace;
     struct trace_process *process = &trace->processes[rank->rank];
     const struct spool_operation *record = (const void *)lane->record;
+    if (stream->sink == NULL && !leaves_node(trace, rank->rank, record))
+        return;
     uint32_t index = operation_new(trace);
     struct trace_operation *operation = &trace->operations[index];
     *operation = read_operation(trace, rank->rank, lane);
