@@ -445,7 +445,7 @@ static void write_round(struct rounds *rounds, uint32_t root)
     int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
     n_members = merge_members(rounds, n_members, id, &begin_ns, &end_ns);
     totals_add_round(&rounds->totals, kind, rounds->members, n_members);
-    sink_round(rounds->sink, id, kind, begin_ns, end_ns);
+    sink_round(rounds->sink, kind, begin_ns, end_ns);
     round_free_steps(rounds, root);
 }
 
