@@ -1,6 +1,7 @@
 /* Runs `mpistair import`: which format the files have, spools of them in a folder of our own, and ingest of that. */
 #include "interpose/record_commands.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "share/base/error.h"
 #include "share/base/memory.h"
 #include "share/base/options.h"
+#include "share/base/output_file.h"
 #include "share/base/placement.h"
 
 static const char import_usage[] =
@@ -51,13 +53,31 @@ static int read_files(enum format format, char **paths, size_t n, struct import_
                                     : import_tit(files, n, run, error);
 }
 
-/* What lies in the folder goes also where memory runs out, which ends the process. */
-static const struct import_run *unfinished;
+/* What lies in the folder goes also where memory runs out, which ends the process, and where a signal does. */
+static const struct import_run *volatile unfinished;
 
 static void remove_unfinished(void)
 {
     if (unfinished)
         import_remove(unfinished);
+}
+
+static void end_by(int number)
+{
+    output_file_remove_all();
+    remove_unfinished();
+    raise(number); /* waits for the end of this handler, and then has its default */
+}
+
+static void remove_at_end(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    atexit(remove_unfinished);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction before, ours = {.sa_handler = end_by, .sa_flags = (int)SA_RESETHAND};
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &ours, NULL);
+    }
 }
 
 static int import_files(enum format format, char **paths, size_t n, bool may_be_incomplete,
@@ -70,10 +90,8 @@ static int import_files(enum format format, char **paths, size_t n, bool may_be_
         return error_set(error, "no folder for the import's own files in %s", temporary ? temporary : "/tmp");
     }
     struct import_run run = {.folder = folder, .command = paths[0], .may_be_incomplete = may_be_incomplete};
-    static bool is_registered;
-    if (!is_registered)
-        is_registered = atexit(remove_unfinished) == 0;
     unfinished = &run;
+    remove_at_end();
     int result = read_files(format, paths, n, &run, error);
     options->folders = &folder;
     options->n_folders = 1;

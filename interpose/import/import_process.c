@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,17 +61,14 @@ static void fill_header(struct spool_header *header, const struct import_run *ru
     snprintf(header->command, sizeof header->command, "%s", run->command);
 }
 
-static char *spool_path(const struct import_run *run, int32_t rank)
-{
-    return xasprintf("%s/import-%ld-%" PRId32 SPOOL_SUFFIX, run->folder, (long)getpid(), rank);
-}
+#define SPOOL_NAME "%s/import-%ld-%" PRId32 SPOOL_SUFFIX
 
 void import_remove(const struct import_run *run)
 {
     for (int32_t rank = 0; rank < run->n_ranks; rank++) {
-        char *path = spool_path(run, rank);
-        unlink(path);
-        free(path);
+        char path[PATH_MAX]; /* a handler of signals may not allocate */
+        if (snprintf(path, sizeof path, SPOOL_NAME, run->folder, (long)getpid(), rank) < PATH_MAX)
+            unlink(path);
     }
     rmdir(run->folder);
 }
@@ -87,7 +85,7 @@ struct import_process *import_begin(const struct import_run *run, int32_t rank, 
 {
     struct import_process *process = xcalloc(1, sizeof *process);
     int folder = open(run->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    process->path = spool_path(run, rank);
+    process->path = xasprintf(SPOOL_NAME, run->folder, (long)getpid(), rank);
     process->rank = rank;
     int failed = folder < 0 ? errno
                             : spool_writer_open(&process->writer, folder, strrchr(process->path, '/') + 1, UINT64_MAX,

@@ -135,4 +135,14 @@ with tempfile.TemporaryDirectory() as name:
     script.write(str(folder / "spools"))
     for number in (signal.SIGINT, signal.SIGTERM):
         ends(f"ingest, {number.name}", folder, number, begun_beside("t.db"), "ingest", "spools", "-o", "t.db")
+
+    # What import makes in TMPDIR goes, too, while it reads and while it ingests.
+    folder = pathlib.Path(name) / "import"
+    folder.mkdir()
+    os.environ["TMPDIR"] = environment["TMPDIR"] = str(folder)
+    (folder / "t.db").write_text("of before\n")
+    (folder / "run.tit").write_text("0 init\n1 init\n" + "0 isend 1 5 100 6\n0 waitall\n1 recv 0 5 100 6\n" * 40000 + "0 finalize\n1 finalize\n")
+    for number, begun in ((signal.SIGINT, lambda where: any(where.glob("mpistair-import-*/*"))), (signal.SIGTERM, begun_beside("t.db"))):
+        ends(f"import, {number.name}", folder, number, begun, "import", "run.tit", "-o", "t.db")
+        check(f"import, {number.name}: folder", not any(folder.glob("mpistair-import-*")), os.listdir(folder))
 end("signals")
