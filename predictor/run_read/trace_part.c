@@ -226,7 +226,9 @@ static const char totals_view[] =
 
 /* Those of the occurrences, and of the calls in them. */
 static const char regions_view[] =
-    "CREATE TEMP VIEW region_total(rank, region, occurrences, time_ns, inner_ns, longest_ns, mpi_ns, square_s2) AS"
+    "CREATE TEMP VIEW region_total(rank, region, occurrences, time_ns, inner_ns, longest_ns, mpi_ns, inner_mpi_ns, "
+    "square_s2)"
+    " AS"
     " WITH one AS MATERIALIZED (SELECT rank, region, count(*) AS n, sum(end_ns - begin_ns) AS time_ns,"
     "  max(end_ns - begin_ns) AS longest_ns, total((end_ns - begin_ns) * 1e-9 * (end_ns - begin_ns) * 1e-9) AS "
     "square_s2"
@@ -234,7 +236,11 @@ static const char regions_view[] =
     " inside AS MATERIALIZED (SELECT rank, s.region, sum(end_ns - begin_ns) AS mpi_ns FROM call c"
     "  JOIN site_region s ON s.callsite = c.callsite GROUP BY rank, s.region)"
     " SELECT o.rank, o.region, n, time_ns, coalesce((SELECT sum(i.time_ns) FROM one i JOIN region r ON r.id = i.region"
-    "  WHERE r.parent = o.region AND i.rank = o.rank), 0), longest_ns, coalesce(mpi_ns, 0), square_s2"
+    "  WHERE r.parent = o.region AND i.rank = o.rank), 0), longest_ns, coalesce(mpi_ns, 0), coalesce((SELECT "
+    "sum(i.mpi_ns)"
+    "  FROM inside i JOIN region_within w ON w.region = i.region WHERE w.outer_region = o.region AND i.region <> "
+    "o.region"
+    "  AND i.rank = o.rank), 0), square_s2"
     " FROM one o LEFT JOIN inside i ON i.rank = o.rank AND i.region = o.region";
 
 static int execute(sqlite3 *database, const char *path, const char *sql, struct error *error)

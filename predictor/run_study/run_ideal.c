@@ -7,14 +7,21 @@
 #include "predictor/run_study/run_side.h"
 #include "share/base/memory.h"
 
-/* options: of the side, as far as they change computation or what ranks call. */
+/* options: of the side, as far as they change computation or what ranks call. inside_s[n_places], if it is not NULL,
+ * gets the time inside MPI of each place. */
 static int replay_ideal(const struct run_program *program, const struct run_side *side,
-                        struct simulation_options options, double *run_s, struct error *error)
+                        struct simulation_options options, double *run_s, double *inside_s, struct error *error)
 {
+    struct simulation_result result;
     options.law = LAW_POSTAL;
     options.ideal = (struct run_ideal){.no_latency = true, .no_transfer = true};
     options.model_collectives = side->options.model_collectives;
-    return simulate_length(program, &side->machine, &side->placement, &options, run_s, error);
+    int code = simulate(program, &side->machine, &side->placement, &options, &result, error);
+    *run_s = result.end_s - result.begin_s;
+    for (size_t place = 0; code == 0 && inside_s != NULL && place < program->n_places; place++)
+        inside_s[place] = run_parts_sum(&result.predicted[place], RUN_COMPUTATION + 1, RUN_OTHER);
+    simulation_result_release(&result);
+    return code;
 }
 
 static struct run_efficiencies efficiencies_of(const struct run_program *program, const struct run_parts *by_rank,
@@ -34,18 +41,18 @@ int run_efficiencies_predict(const struct run_program *program, const struct run
     const struct simulation_options options = {
         .scale = side->scale, .terms = side->options.terms, .turn_s = side->options.turn_s};
     double ideal_s;
-    if (replay_ideal(program, side, options, &ideal_s, error) != 0)
+    if (replay_ideal(program, side, options, &ideal_s, NULL, error) != 0)
         return -1;
     *predicted = efficiencies_of(program, side->by_rank, run_side_s(side), ideal_s);
     return 0;
 }
 
 int run_efficiencies_measure(struct run_program *program, const struct run_side *side, const struct run_parts *by_rank,
-                             struct run_efficiencies *measured, struct error *error)
+                             struct run_efficiencies *measured, double *inside_s, struct error *error)
 {
     double ideal_s;
     run_program_swap_shared(program);
-    int code = replay_ideal(program, side, (struct simulation_options){0}, &ideal_s, error);
+    int code = replay_ideal(program, side, (struct simulation_options){0}, &ideal_s, inside_s, error);
     run_program_swap_shared(program);
     if (code == 0)
         *measured = efficiencies_of(program, by_rank, program->measured_run_s, ideal_s);

@@ -54,7 +54,8 @@ struct run_study {
     struct run_placement_found found;   /* with --best-placement */
     struct run_blame blame;
     struct run_efficiencies measured, predicted, otherwise;
-    struct whole whole;                    /* what the trace has of the run; without its times no efficiencies */
+    double *ideal_inside_s; /* [n_places] time inside MPI, measured computation on an ideal network; NULL: not known */
+    struct whole whole;     /* what the trace has of the run; without its times no efficiencies */
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
     size_t n_sensitivities;
     struct run_tolerance tolerances[RUN_TOLERANCES];
@@ -71,11 +72,12 @@ struct run_study {
 int run_cached(struct run_study *study, struct error *error);
 
 /* run_ideal.c: compute the efficiencies of a side that was replayed, and those of what was measured (by_rank), with one
- * more replay each. Return 0, or -1 with the reason. */
+ * more replay each. inside_s[n_places] gets the time of each place inside MPI on the ideal network, if it is not NULL.
+ * Return 0, or -1 with the reason. */
 int run_efficiencies_predict(const struct run_program *program, const struct run_side *side,
                              struct run_efficiencies *predicted, struct error *error);
 int run_efficiencies_measure(struct run_program *program, const struct run_side *side, const struct run_parts *by_rank,
-                             struct run_efficiencies *measured, struct error *error);
+                             struct run_efficiencies *measured, double *inside_s, struct error *error);
 
 /* run_placement.c: looks for places of the ranks that make the other side's run shorter, as its replay judges. Fills
  * after.placement, which has room, with the places of before, each as often as there. It tries the arrangements by rule

@@ -12,8 +12,8 @@
 int run_forget(sqlite3 *database, const char *path, const char *where, const char *const *values, int n_values,
                struct error *error)
 {
-    static const char *const tables[] = {"replay_part", "replay_place", "replay_efficiency", "message_time",
-                                         "replay_run"};
+    static const char *const tables[] = {"replay_part",       "replay_place", "replay_ideal",
+                                         "replay_efficiency", "message_time", "replay_run"};
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof tables / sizeof tables[0]; i++) {
         sqlite3_stmt *statement = NULL;
@@ -88,6 +88,25 @@ static int store_efficiencies(sqlite3 *database, const struct run_study *study, 
     return row_finish(&row);
 }
 
+/* Stores what the efficiencies of regions need, where there are any: they are those of the whole run. */
+static int store_ideal(sqlite3 *database, const struct run_study *study, int64_t id)
+{
+    const struct run_window *window = &study->options->window;
+    struct cursor rows;
+    struct error error;
+    bool wanted = study->ideal_inside_s != NULL && study->program.n_bursts == 0 &&
+                  window->from.kind == RUN_BOUND_NONE && window->to.kind == RUN_BOUND_NONE;
+    cursor_open(&rows, database, study->options->trace, "SELECT EXISTS (SELECT 1 FROM site_region)", &error);
+    wanted = cursor_next(&rows) && cursor_integer(&rows, 0) != 0 && wanted;
+    if (cursor_close(&rows) != 0)
+        return -1;
+    struct row row = row_prepare(database, "replay_ideal", 3);
+    for (size_t place = 0; wanted && place < study->program.n_places; place++)
+        if (study->ideal_inside_s[place] > 0)
+            row_insert(&row, "iid", id, (int64_t)place, study->ideal_inside_s[place]);
+    return row_finish(&row);
+}
+
 int run_store_messages(sqlite3 *database, const struct run_program *program, const struct run_messages *messages,
                        const struct run_parts *predicted, int64_t id)
 {
@@ -124,7 +143,7 @@ int run_store(sqlite3 *database, const struct run_study *study, struct error *er
         run_forget(database, path, "machine = ? AND law = ? AND collectives = ? AND options = ?", same, 4, error);
     if (code == 0 &&
         (store_run(database, study, options, &id) != 0 || store_places(database, study, id) != 0 ||
-         store_efficiencies(database, study, id) != 0 ||
+         store_efficiencies(database, study, id) != 0 || store_ideal(database, study, id) != 0 ||
          run_store_messages(database, &study->program, &messages, study->before.result.predicted, id) != 0))
         code = database_error(database, path, "the replay cannot be stored", error);
     code = transaction_end(database, path, code, error);

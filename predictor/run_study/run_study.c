@@ -131,10 +131,13 @@ int run_study_replay(struct run_study *study, struct error *error)
     before->options.log = true;
     if (replay_side(program, before, error) != 0)
         return -1;
-    if (study->whole.times_known &&
-        (run_efficiencies_predict(program, before, &study->predicted, error) != 0 ||
-         run_efficiencies_measure(program, before, study->measured_by_rank, &study->measured, error) != 0))
-        return -1;
+    if (study->whole.times_known) {
+        study->ideal_inside_s = xcalloc(program->n_places + 1, sizeof *study->ideal_inside_s);
+        if (run_efficiencies_predict(program, before, &study->predicted, error) != 0 ||
+            run_efficiencies_measure(program, before, study->measured_by_rank, &study->measured, study->ideal_inside_s,
+                                     error) != 0)
+            return -1;
+    }
     run_blame(program, &before->options, &before->result, &study->blame);
     return 0;
 }
@@ -183,5 +186,5 @@ void run_study_release(struct run_study *study)
     run_side_release(&study->after);
     run_blame_release(&study->blame);
     run_program_release(&study->program);
-    FREE_ALL(study->measured_by_rank, study->sensitivities, study->intervals);
+    FREE_ALL(study->measured_by_rank, study->ideal_inside_s, study->sensitivities, study->intervals);
 }

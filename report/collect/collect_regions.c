@@ -1,5 +1,8 @@
 /* Reads the regions of the program: their sums, and which occurrences were slow. */
+#include <stdlib.h>
+
 #include "report/collect/report.h"
+#include "share/base/memory.h"
 
 static const char regions_sql[] =
     "SELECT r.path, r.way, count(*), sum(s.occurrences), sum(s.inclusive_ns) * 1e-9, sum(s.exclusive_ns) * 1e-9, "
@@ -16,6 +19,23 @@ const struct fields report_region_fields =
            FIELD(report_region, longest_s), FIELD(report_region, longest_rank),
            FIELD_AS("most_outside_mpi_s", report_region, most_s),
            FIELD_AS("least_outside_mpi_s", report_region, least_s), FIELD_AS("busiest_rank", report_region, most_rank));
+
+/* Those of the regions that have rows, each inclusive, then exclusive, between those of the run and of the rest. */
+static const char efficiencies_sql[] =
+    "SELECT e.path, e.scope, e.ranks, e.there_s, e.computed_s, e.longest_s, e.most_rank, e.most_s, e.parallel, "
+    "  e.load_balance, e.communication, e.serialisation, e.transfer "
+    "FROM region_efficiency e LEFT JOIN (SELECT region, sum(time_ns - inner_ns) AS own_ns FROM region_total "
+    "  GROUP BY region) o ON o.region = e.region "
+    "WHERE e.region IS NULL OR e.region IN (SELECT region FROM region_total WHERE occurrences > 0 GROUP BY region "
+    "  ORDER BY sum(time_ns - inner_ns) DESC, region LIMIT ";
+const struct fields report_region_efficiency_fields =
+    FIELDS(report_region_efficiency, FIELD(report_region_efficiency, path), FIELD(report_region_efficiency, scope),
+           FIELD(report_region_efficiency, ranks), FIELD(report_region_efficiency, there_s),
+           FIELD(report_region_efficiency, computed_s), FIELD(report_region_efficiency, longest_s),
+           FIELD_OR_NULL(report_region_efficiency, most_rank), FIELD(report_region_efficiency, most_s),
+           FIELD(report_region_efficiency, parallel), FIELD(report_region_efficiency, load_balance),
+           FIELD(report_region_efficiency, communication), FIELD(report_region_efficiency, serialisation),
+           FIELD(report_region_efficiency, transfer));
 
 static const char slow_sql[] =
     "SELECT r.path, o.rank, o.number, o.begin_ns * 1e-9, o.time_ns * 1e-9, o.own_ns * 1e-9, o.median_ns * 1e-9 "
@@ -62,6 +82,14 @@ void report_collect_regions(struct report *report, const struct report_choice *c
     regions->no_number = counts.no_number;
     regions->no_room = counts.no_room;
     regions->all = read_first(report, regions_sql, &report_region_fields, &regions->rows, &regions->n, REPORT_REGIONS);
+    if (report->whole.times_known && choice->details) {
+        char *sql =
+            xasprintf("%s%d) ORDER BY e.scope = 'outside', e.scope <> 'run', o.own_ns DESC, e.region, e.scope DESC",
+                      efficiencies_sql, REPORT_REGIONS);
+        report_read_rows(report, sql, &report_region_efficiency_fields, &regions->efficiencies,
+                         &regions->n_efficiencies);
+        free(sql);
+    }
     /* They are sorted for it, which takes a second for a million. */
     if (choice->details || counts.occurrences <= REPORT_OCCURRENCES)
         regions->all_slow =

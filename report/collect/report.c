@@ -142,10 +142,23 @@ bool report_load_machine(struct report *report, const struct report_choice *choi
 
 void report_release(struct report *report)
 {
-    void *const arrays[] = {report->programs,  report->interfaces, report->levels,       report->losses,
-                            report->untracked, report->unmatched,  report->doubts,       report->rejected,
-                            report->unnamed,   report->models,     report->kinds,        report->ranks,
-                            report->waits,     report->late,       report->regions.rows, report->regions.slow};
+    void *const arrays[] = {report->programs,
+                            report->interfaces,
+                            report->levels,
+                            report->losses,
+                            report->untracked,
+                            report->unmatched,
+                            report->doubts,
+                            report->rejected,
+                            report->unnamed,
+                            report->models,
+                            report->kinds,
+                            report->ranks,
+                            report->waits,
+                            report->late,
+                            report->regions.rows,
+                            report->regions.slow,
+                            report->regions.efficiencies};
     for (size_t i = 0; i < report->n_ranks; i++)
         free(report->ranks[i].models);
     for (size_t i = 0; i < report->n_kinds; i++)

@@ -405,7 +405,8 @@ struct report_gpu {
 };
 
 /* The members of these structs, as queries read them, and JSON and CSV show them. */
-extern const struct fields report_region_fields, report_slow_fields; /* of a row of report_regions */
+extern const struct fields report_region_fields, report_region_efficiency_fields,
+    report_slow_fields; /* of a row of report_regions */
 extern const struct fields report_run_fields, report_run_numbers, report_program_fields, report_level_fields,
     report_count_fields, report_off_fields, report_waited_fields, report_interface_fields, report_completeness_fields,
     report_model_fields, report_model_values, report_kind_fields, report_rank_model_fields, report_rank_part_fields,
@@ -426,6 +427,14 @@ struct report_region {
     int64_t most_rank;
 };
 
+/* The efficiencies of a region, as the view region_efficiency. */
+struct report_region_efficiency {
+    const char *path, *scope; /* scope: run, inclusive, exclusive, outside */
+    int64_t ranks, most_rank;
+    double there_s, computed_s, longest_s, most_s; /* of all ranks; of the one there longest, that computes longest */
+    double parallel, load_balance, communication, serialisation, transfer;
+};
+
 /* An occurrence that took much longer outside of MPI than the others. */
 struct report_slow {
     const char *path;
@@ -435,9 +444,10 @@ struct report_slow {
 
 enum { REPORT_REGIONS = 20, REPORT_SLOW = 10, REPORT_OCCURRENCES = 500000 };
 struct report_regions {
-    struct report_region *rows; /* [n] those with most time of their own first */
-    struct report_slow *slow;   /* [n_slow] those that lost most first */
-    size_t n, n_slow;
+    struct report_region *rows;                    /* [n] those with most time of their own first */
+    struct report_slow *slow;                      /* [n_slow] those that lost most first */
+    struct report_region_efficiency *efficiencies; /* [n_efficiencies] run, regions in the order of rows, outside */
+    size_t n, n_efficiencies, n_slow;
     int64_t all, all_slow; /* how many there are; all_slow -1: not looked for, there are too many occurrences */
     int64_t no_begin, no_end, no_number, no_room; /* borders that went wrong: table region_fault */
 };

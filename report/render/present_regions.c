@@ -58,6 +58,29 @@ void present_first_regions(struct document *document, const struct report *repor
         document_line(document, "and %" PRId64 " more: --section regions", regions->all - FIRST_REGIONS);
 }
 
+/* Writes a row a region: inclusive, with how much of the time in it alone is computation. */
+static void present_region_efficiencies(struct document *document, const struct report_regions *regions)
+{
+    if (regions->n_efficiencies == 0)
+        return;
+    document_table(document, "efficiency of|parallel>|balance>|comm.>|serialis.>|transfer>|own>");
+    for (size_t i = 0; i < regions->n_efficiencies; i++) {
+        const struct report_region_efficiency *row = &regions->efficiencies[i];
+        bool has_own = i + 1 < regions->n_efficiencies && strcmp(row[1].scope, "exclusive") == 0;
+        char path[1024];
+        if (strcmp(row->scope, "exclusive") == 0)
+            continue;
+        words_shorten(path, sizeof path, row->path, sizeof path - 8);
+        document_cells(document, "twwwwww", path, row->parallel, row->load_balance, row->communication,
+                       row->serialisation, row->transfer, has_own ? row[1].parallel : NAN);
+    }
+    document_line(
+        document,
+        "parallel: computation, of the ranks' time there; its mean over outermost regions and outside, weighted "
+        "by time, is the run's; balance: mean of longest computation; comm.: longest computation "
+        "of the longest time there; own: parallel, outside of regions within");
+}
+
 static void present_faults(struct document *document, const struct report_regions *regions)
 {
     if (regions->no_begin > 0)
@@ -90,6 +113,7 @@ void present_regions(struct document *document, const struct report *report)
     if (regions->all > (int64_t)regions->n)
         document_line(document, "%" PRId64 " more regions take less; 'mpistair query TRACE regions' has all",
                       regions->all - (int64_t)regions->n);
+    present_region_efficiencies(document, regions);
     present_faults(document, regions);
     if (regions->n_slow == 0)
         return;

@@ -350,6 +350,9 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
     json_set(all, "gpu", gpu_object(&report->gpu));
     json_set(all, "time", activity_object(report));
     json_set(all, "regions", fields_array(&report_region_fields, report->regions.rows, report->regions.n));
+    json_set(
+        all, "region_efficiencies",
+        fields_array(&report_region_efficiency_fields, report->regions.efficiencies, report->regions.n_efficiencies));
     json_set(all, "slow_occurrences", fields_array(&report_slow_fields, report->regions.slow, report->regions.n_slow));
     struct json *course = json_array();
     for (size_t i = 0; i < REPORT_COURSE; i++)

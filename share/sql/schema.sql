@@ -5,7 +5,7 @@
 -- node, _s reals, bytes. Ranks are ranks of MPI_COMM_WORLD; those of a second one, spawned or connected, go on behind.
 -- Levels are self, intra_socket, inter_socket, inter_node, proc_null, or NULL where a place is not known.
 
-PRAGMA user_version = 12;
+PRAGMA user_version = 13;
 
 -- What repeats in rows by the million is stored as numbers: message_row and call_row are the tables, message and call the
 -- views to read them by. An INSERT into message works (a trigger stores it); ingest writes message_row itself.
@@ -495,6 +495,63 @@ CREATE VIEW window_efficiency(number, begin_s, end_s, ranks, computed_s, most_ra
          sum(computed_ns) / count(*) / (end_ns - begin_ns)
   FROM (SELECT *, row_number() OVER (PARTITION BY number ORDER BY computed_ns DESC, rank) AS place FROM window_rank)
   GROUP BY number;
+
+-- What each rank was there of the run, and computed (outside MPI). A rank is there from the first begin to the last end of its
+-- world, as in the efficiencies of the run; its computation is that of its windows, added up.
+CREATE VIEW run_rank(rank, there_ns, computed_ns) AS
+  WITH inside AS MATERIALIZED (SELECT rank, sum(computed_ns) AS computed_ns FROM window_rank GROUP BY rank)
+  SELECT p.rank, 1.0 * w.end_ns - w.begin_ns,
+         coalesce(i.computed_ns, max(1.0 * p.end_ns - p.begin_ns - (SELECT total(time_ns) FROM total t WHERE t.rank = p.rank), 0))
+  FROM process p JOIN (SELECT world, min(begin_ns) AS begin_ns, max(end_ns) AS end_ns FROM process GROUP BY world) w ON w.world = p.world
+  LEFT JOIN inside i ON i.rank = p.rank WHERE p.begin_ns IS NOT NULL;
+
+-- The same of each region. scope: inclusive: from begin to end; exclusive: outside of regions within it; of region NULL: run: the
+-- whole run; outside: the run outside of all regions. ideal_ns: there_ns as it would be on an ideal network, by the last replay of
+-- the whole run; NULL: none.
+CREATE VIEW region_rank(region, scope, rank, there_ns, computed_ns, ideal_ns) AS
+  WITH last AS MATERIALIZED (SELECT max(run_id) AS id FROM replay_ideal JOIN replay_run r ON r.id = run_id),
+       own AS MATERIALIZED (
+    SELECT p.rank, s.region, sum(i.inside_s) * 1e9 AS inside_ns
+    FROM last JOIN replay_ideal i ON i.run_id = last.id JOIN replay_place p ON p.run_id = i.run_id AND p.place = i.place
+    LEFT JOIN site_region s ON s.callsite = p.callsite GROUP BY p.rank, s.region),
+       ideal AS MATERIALIZED (
+    SELECT 'exclusive' AS scope, rank, region, inside_ns FROM own WHERE region IS NOT NULL
+    UNION ALL SELECT 'inclusive', rank, outer_region, sum(inside_ns) FROM own JOIN region_within USING (region) GROUP BY rank, outer_region
+    UNION ALL SELECT 'outside', rank, -1, inside_ns FROM own WHERE region IS NULL),
+       top AS MATERIALIZED (
+    SELECT rank, sum(1.0 * time_ns) AS there_ns, sum(1.0 * time_ns - mpi_ns - inner_mpi_ns) AS computed_ns
+    FROM region_total WHERE region IN (SELECT id FROM region WHERE parent IS NULL) GROUP BY rank),
+       one AS (
+    SELECT region, 'inclusive' AS scope, rank, 1.0 * time_ns AS there_ns, 1.0 * time_ns - mpi_ns - inner_mpi_ns AS computed_ns FROM region_total
+    UNION ALL SELECT region, 'exclusive', rank, 1.0 * time_ns - inner_ns, 1.0 * time_ns - inner_ns - mpi_ns FROM region_total
+    UNION ALL SELECT NULL, 'run', rank, there_ns, computed_ns FROM run_rank
+    UNION ALL SELECT NULL, 'outside', r.rank, r.there_ns - coalesce(t.there_ns, 0), r.computed_ns - coalesce(t.computed_ns, 0)
+    FROM run_rank r LEFT JOIN top t ON t.rank = r.rank)
+  SELECT o.region, o.scope, o.rank, o.there_ns, o.computed_ns,
+         CASE WHEN (SELECT id FROM last) IS NOT NULL AND o.scope <> 'run' THEN o.computed_ns + coalesce(i.inside_ns, 0) END
+  FROM one o LEFT JOIN ideal i ON i.scope = o.scope AND i.rank = o.rank AND i.region = coalesce(o.region, -1);
+
+-- The efficiencies of each region, of the ranks that were there: parallel: computation as a share of their time there, so that the
+-- mean of those of the regions that no other is around, and of outside, weighted by there_s, is that of the run. load_balance:
+-- mean over longest computation; communication: longest computation over longest_s, the longest time of a rank there: serialisation
+-- (over the longest time on an ideal network) times transfer (that over longest_s). Where all ranks are there equally long,
+-- parallel is load_balance * communication; else more, as the others do not wait there. most_rank computed longest. Where threads
+-- are in regions side by side, what is outside is not known.
+CREATE VIEW region_efficiency(region, path, scope, ranks, there_s, computed_s, longest_s, most_rank, most_s, parallel, load_balance,
+                              communication, serialisation, transfer) AS
+  WITH one AS (
+    SELECT region, scope, count(*) AS ranks, sum(there_ns) AS there_ns, sum(computed_ns) AS computed_ns, max(there_ns) AS longest_ns,
+           max(iif(place = 1, rank, NULL)) AS most_rank, max(computed_ns) AS most_ns, min(there_ns) AS least_ns,
+           min(max(max(ideal_ns), max(computed_ns)), max(there_ns)) AS ideal_ns
+    FROM (SELECT *, row_number() OVER (PARTITION BY region, scope ORDER BY computed_ns DESC, rank) AS place FROM region_rank)
+    GROUP BY region, scope HAVING max(there_ns) > 0),
+       run AS MATERIALIZED (
+    SELECT efficiency, measured FROM replay_efficiency WHERE run_id = (SELECT max(run_id) FROM replay_ideal JOIN replay_run r ON r.id = run_id))
+  SELECT region, coalesce(path, '(' || scope || ')'), scope, ranks, there_ns * 1e-9, computed_ns * 1e-9, longest_ns * 1e-9, most_rank,
+         most_ns * 1e-9, computed_ns / there_ns, computed_ns / ranks / nullif(most_ns, 0), most_ns / longest_ns,
+         iif(scope = 'run', (SELECT measured FROM run WHERE efficiency = 'serialisation'), most_ns / nullif(ideal_ns, 0)),
+         iif(scope = 'run', (SELECT measured FROM run WHERE efficiency = 'transfer'), ideal_ns / longest_ns)
+  FROM one LEFT JOIN region ON id = region WHERE scope <> 'outside' OR least_ns > -1000.0;
 
 -- For whom others waited in each of these windows, and where: in calls that have rows, by the begin of the wait; waited_s of all.
 CREATE VIEW window_awaited(number, rank, function, callsite, waits, waited_s) AS
@@ -1360,6 +1417,15 @@ CREATE TABLE replay_efficiency(
   measured REAL,
   predicted REAL,
   PRIMARY KEY (run_id, efficiency)
+) WITHOUT ROWID;
+
+-- Time inside MPI of each place on an ideal network, with computation as recorded, for the efficiencies of regions. Of replays of
+-- the whole run with all its calls.
+CREATE TABLE replay_ideal(
+  run_id INTEGER NOT NULL REFERENCES replay_run(id),
+  place INTEGER NOT NULL,              -- as of replay_place
+  inside_s REAL NOT NULL,
+  PRIMARY KEY (run_id, place)
 ) WITHOUT ROWID;
 
 -- The time inside messages of each call, as measured and by a law: what posts, waits and probes took, without collectives (but

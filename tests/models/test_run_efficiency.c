@@ -279,7 +279,7 @@ static void compute(struct lot *lot, struct run_efficiencies *measured, struct r
 {
     struct error error = {0};
     if (run_efficiencies_predict(&lot->run.program, &lot->side, predicted, &error) != 0 ||
-        run_efficiencies_measure(&lot->run.program, &lot->side, lot->run.parts, measured, &error) != 0)
+        run_efficiencies_measure(&lot->run.program, &lot->side, lot->run.parts, measured, NULL, &error) != 0)
         fail_msg("seed %d: %s", (int)lot->seed, error.text);
 }
 
