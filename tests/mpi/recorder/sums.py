@@ -85,13 +85,13 @@ def case_counts(job):
 def case_killed(job):
     running = subprocess.Popen(job.command("halo", "100000000"), env=job.environment, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, start_new_session=True)
-    spools, until = job.folder / "spools", time.monotonic() + 60
-    pids = []
-    while len(pids) < 2 and time.monotonic() < until:
+    spools, until, pids = job.folder / "spools", time.monotonic() + 60, []
+    while time.monotonic() < until:
         time.sleep(0.5)
-        pids = [int(found[1]) for spool in spools.glob("*.mpispool")
-                if (found := re.search(r" pid=(\d+)", subprocess.run([job.arguments.dump, spool], stdout=subprocess.PIPE, text=True).stdout))]
-    time.sleep(1)
+        dumps = [subprocess.run([job.arguments.dump, spool], stdout=subprocess.PIPE, text=True).stdout for spool in spools.glob("*.mpispool")]
+        pids = [int(found[1]) for text in dumps if (found := re.search(r" pid=(\d+)", text))]
+        if len(pids) == 2 and all(totals(text)["MPI_Isend"][0] > 100 for text in dumps):
+            break
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     try:
