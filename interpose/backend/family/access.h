@@ -100,9 +100,8 @@ struct rma_arguments {
     MPI_Op op; /* MPI_NO_OP: the origin buffer is not read */
 };
 
-/* A transfer of one-sided communication ends with a synchronisation and not with its own call, so only the call is
- * timed. Transfers that return a request end with it. */
-IN_WRAPPER void rma_begin(struct access_call *rma, const struct rma_arguments *arguments)
+/* Bytes that a call moves; 0 for calls of synchronisation. */
+IN_WRAPPER uint64_t rma_bytes(const struct rma_arguments *arguments)
 {
     uint64_t bytes = 0;
     if (arguments->target != MPI_PROC_NULL) {
@@ -110,8 +109,15 @@ IN_WRAPPER void rma_begin(struct access_call *rma, const struct rma_arguments *a
             bytes = elements_bytes(arguments->origin_count, arguments->origin_type);
         bytes = add_bytes(bytes, elements_bytes(arguments->result_count, arguments->result_type));
     }
+    return bytes;
+}
+
+/* A transfer of one-sided communication ends with a synchronisation and not with its own call, so only the call is
+ * timed. Transfers that return a request end with it. */
+IN_WRAPPER void rma_begin(struct access_call *rma, const struct rma_arguments *arguments)
+{
     access_begin(rma, ACCESS_WINDOW, access_object(ACCESS_WINDOW, HANDLE_KEY(arguments->window)), arguments->target,
-                 bytes, -1);
+                 rma_bytes(arguments), -1);
 }
 
 /* Unsuccessful calls of MPI_Win_test are summed. */

@@ -5,6 +5,7 @@
 #define MPISTAIR_BACKEND_SUMMED_H
 
 #include "interpose/backend/call/call.h"
+#include "interpose/backend/family/access.h"
 #include "interpose/backend/family/operation.h"
 
 /* Adds one operation, with the time that its call took up to end_ticks. */
@@ -44,6 +45,27 @@ static inline void summed_exchange_end(const struct recorded_call *call, enum mp
 {
     summed_operation_end(call, function, result, SPOOL_SEND, send_count, send_type, dest, comm);
     summed_add(call, function, SPOOL_RECEIVE, receive_count, receive_type, source, comm, call->begin_ticks);
+}
+
+/* Family rma. */
+IN_WRAPPER void summed_access_end(const struct recorded_call *call, enum mpistair_function function, int result,
+                                  const struct rma_arguments *arguments)
+{
+    uint64_t ticks = now_ticks() - call->begin_ticks;
+    uintptr_t object = access_object(ACCESS_WINDOW, HANDLE_KEY(arguments->window));
+    uint64_t bytes = result == MPI_SUCCESS ? rma_bytes(arguments) : 0;
+    const struct total_call one = {
+        .site = call->site,
+        .partner = total_partner(object ? (uint32_t)(object >> 32) : SPOOL_NO_COMMUNICATOR,
+                                 arguments->target >= 0 ? arguments->target : TOTAL_NO_PEER),
+        .rest = total_rest(function, bytes, total_off()),
+        .bytes = bytes,
+        .begin_ticks = call->begin_ticks,
+        .ticks = ticks,
+    };
+    if (__builtin_expect(call->thread->n_places != 0, 0))
+        total_end_row(call->thread);
+    total_add(WINDOW_ONE_SIDED, &one, 0);
 }
 
 /* Families wait..., probe. */
