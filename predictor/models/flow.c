@@ -130,11 +130,8 @@ static double rate_s_per_turn(struct bandwidth_steps *steps, const double packet
 {
     double sum = 0;
     for (size_t c = 0; c < steps->n_classes; c++)
-        if (packets[c] > 0) {
-            size_t at = c * (steps->n_max + 1) + n_ranks;
-            steps->used[at] = true;
-            sum += packets[c] / steps->bytes_per_s[at];
-        }
+        if (packets[c] > 0)
+            sum += packets[c] / bandwidth_steps_at(steps, c, n_ranks);
     return sum;
 }
 

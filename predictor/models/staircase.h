@@ -21,32 +21,15 @@ struct bandwidth_steps {
 /* Reads all values. */
 void bandwidth_steps_init(struct bandwidth_steps *steps, const struct traffic *traffic, size_t n_max);
 /* Returns BW(n) of a class, in B/s, and notes it as used. */
-double bandwidth_steps_at(struct bandwidth_steps *steps, size_t class, size_t n);
+static inline double bandwidth_steps_at(struct bandwidth_steps *steps, size_t class, size_t n)
+{
+    size_t i = class * (steps->n_max + 1) + n;
+    steps->used[i] = true;
+    return steps->bytes_per_s[i];
+}
 /* Returns how many values beyond the ends of a table were used. */
 size_t bandwidth_steps_extrapolated(const struct bandwidth_steps *steps);
 void bandwidth_steps_release(struct bandwidth_steps *steps);
-
-/* Says what a rank's rate is made of: for the classes of its incoming bytes, the share of the class in its level, and
- * of the level in all (theta_i of T12, or 1 - theta_i). */
-struct staircase_mix {
-    size_t n_classes;
-    struct {
-        size_t class;
-        double in_level;
-        double level; /* share of the class's level */
-        bool last_of_level;
-    } parts[MAX_CLASSES];
-};
-
-/* Returns the mix of a rank with incoming bytes of those levels. */
-struct staircase_mix staircase_mix_of(const struct traffic *traffic, unsigned levels, size_t rank);
-/* Returns T12, in B/s: BW^mix(n, theta_i) = theta_i / n BW^on(n) + (1 - theta_i) / n BW^off(n); BW at a level is the
- * harmonic mean of the protocols' by bytes. */
-double staircase_mix_bandwidth(const struct staircase_mix *mix, struct bandwidth_steps *steps, size_t n);
-
-/* Returns the class of all incoming bytes of the ranks at those levels, or NO_CLASS where there are several, or none.
- */
-size_t staircase_only_class(const struct traffic *traffic, unsigned levels, const uint32_t *ranks, size_t n);
 
 /* Describes a rank that competes for its group's bandwidth: V_i > 0. */
 struct competitor {
@@ -80,40 +63,5 @@ enum service { SERVICE_EVEN, SERVICE_SERIAL };
 /* Adds T8 or T15 of every rank, for one part, STAIRCASE_BETWEEN or STAIRCASE_WITHIN, to latency_s, bandwidth_s and
  * contention_s of the prediction. */
 void staircase_add(const struct model_input *input, size_t part, enum service service, struct prediction *prediction);
-
-/* Predicts T18, with that service within nodes. Arguments are as of model.predict. */
-void staircase_predict_parts(enum service within, const struct model_input *input, struct prediction *prediction);
-
-/* Says of a block that its sender waits for when it is delivered if it is the first of its receiver's, and if half of
- * the others come before it. */
-struct serial_block {
-    double first_s, half_s;
-    uint32_t message; /* that stands for it */
-};
-
-struct serial {
-    const struct traffic *traffic;        /* borrowed, as the next */
-    const struct size_order *by_receiver; /* of those levels */
-    unsigned levels;
-    size_t n_waited;
-    struct serial_block *waited; /* [n_waited] receiver by receiver; by message from the delivery on */
-    double *end_share;           /* [n_ranks] share of the orders in which a block is the first, or the last, of several
-                                  * to a rank; 0 if there is one */
-    struct radix_run blocks;     /* blocks of the current receiver; key: bytes, id: the message that stands for it */
-    struct radix_run spare;      /* room to sort them, behind them */
-    uint32_t *block_of;          /* [n_ranks] block of a sender among them, plus one; 0: none, and between receivers */
-};
-
-/* Takes 24 bytes for each block that its sender waits for, and a bit a message. */
-void serial_init(struct serial *serial, const struct traffic *traffic, const struct size_order *by_receiver,
-                 unsigned levels);
-/* Takes one group, as staircase_receive_even or staircase_receive_mixed left its n competitors. */
-void serial_receive(struct serial *serial, struct bandwidth_steps *steps, const struct competitor *competitors,
-                    size_t n);
-/* Computes, once and when all groups have received, the mean over the orders of when each rank's receives and sends are
- * over: sends[n_ranks], from recv_s[n_ranks]. bytes is INFINITY where in half of the orders it waits for its receives
- * longest. */
-void serial_delivery(struct serial *serial, const double *recv_s, struct critical *sends);
-void serial_release(struct serial *serial);
 
 #endif
