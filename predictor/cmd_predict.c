@@ -5,8 +5,6 @@
 
 #include "predictor/predict_commands.h"
 #include "share/base/options.h"
-#include "predictor/finegrain/predict_finegrain.h"
-#include "predictor/memory/predict_memory.h"
 #include "predictor/run_study/run_study.h"
 #include "predictor/options/predict_options.h"
 #include "predictor/replay/model_runs.h"
@@ -19,21 +17,17 @@ int cmd_predict(int argc, char **argv)
     int result = predict_options_parse(argc, argv, &options);
     if (result != OPTIONS_READ)
         return result;
-    if (options.finegrain.asked)
-        return finegrain_run(&options.finegrain, options.run.machine, options.run.what_if.seed,
-                             (enum output_format)options.run.format, options.run.output);
-    if (options.gpu.asked)
-        return gpu_run(&options.gpu, options.run.machine, (enum output_format)options.run.format, options.run.output);
+    enum output_format format = (enum output_format)options.run.format;
+    if (table_options_asked(&options.tables) != NULL)
+        return table_answer(&(struct table_question){&options.tables, options.run.machine, options.run.what_if.seed,
+                                                     format, options.run.output});
     struct topology topology = {.name = ""};
     if (options.topology != NULL) {
         if (topology_find(options.topology, &topology, &error) != 0)
             return error_report(&error);
         options.run.topology = options.model.topology = &topology;
     }
-    if (options.memory.asked)
-        result = memory_run(&options.memory, options.run.machine, (enum output_format)options.run.format,
-                            options.run.output, &error);
-    else if (predict_options_story(&options))
+    if (predict_options_story(&options))
         result = run_story(&options.run, &error);
     else
         result = options.pattern != NULL ? predict_pattern(&options, &error)

@@ -19,6 +19,7 @@
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/job/launcher.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "calibrate/samples/raw_file.h"
@@ -164,7 +165,7 @@ static int take_gpu_paths(void *context, const char *text)
     const char *at = text;
     char word[GPU_WORD_BYTES];
     enum gpu_path path;
-    while (gpu_word_next(&at, word))
+    while (word_next(&at, word, sizeof word))
         if (strcmp(word, GPU_COPY_NAME) != 0 && strcmp(word, GPU_HOST_NAME) != 0 && gpu_path_parse(word, &path) != 0)
             return wrong_usage(
                 "calibrate",

@@ -15,22 +15,11 @@ int gpu_path_parse(const char *name, enum gpu_path *found)
     return place >= 0 ? 0 : -1;
 }
 
-bool gpu_word_next(const char **list, char word[GPU_WORD_BYTES])
-{
-    if (*list == NULL)
-        return false;
-    size_t length = strcspn(*list, ","), kept = length < GPU_WORD_BYTES ? length : GPU_WORD_BYTES - 1;
-    memcpy(word, *list, kept);
-    word[kept] = '\0';
-    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
-    return true;
-}
-
 bool gpu_word_listed(const char *list, const char *word)
 {
     char found[GPU_WORD_BYTES];
     const char *at = list;
-    while (gpu_word_next(&at, found))
+    while (word_next(&at, found, sizeof found))
         if (strcmp(found, word) == 0)
             return true;
     return list == NULL;

@@ -21,9 +21,6 @@ int gpu_path_parse(const char *name, enum gpu_path *found);
 
 enum { GPU_WORD_BYTES = 24 };
 
-/* Takes the next word of WORD[,WORD], cut to what fits, and moves *list behind it, to NULL behind the last. Returns
- * false where *list is NULL; an empty word is a word. */
-bool gpu_word_next(const char **list, char word[GPU_WORD_BYTES]);
 /* Returns whether the list has the word; NULL has all. */
 bool gpu_word_listed(const char *list, const char *word);
 

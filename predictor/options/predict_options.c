@@ -17,16 +17,13 @@ static const char predict_usage[] =
     "       mpistair predict --gpu --machine NAME|FILE --bytes BYTES [OPTIONS]\n"
     "\n"
     "Predicts the time that ranks spend in point-to-point messages. The whole run of a trace is replayed by each law "
-    "of "
-    "how\n"
+    "of how\n"
     "messages share bandwidth; the error of each law against the measured times is printed, and stored in the trace "
     "with\n"
     "those of all ranks and call sites. --rounds takes the rounds of messages one by one, for jobs that barriers "
     "divide.\n"
     "For a pattern, the times of models are printed. A what-if, --sensitivity, --tolerance and --interval of the whole "
-    "run are "
-    "answered "
-    "by\n"
+    "run are answered by\n"
     "one law, with the story of where its time goes, as 'mpistair replay' does.\n";
 
 static void list_models(void)
@@ -144,32 +141,6 @@ static int choose_models(struct predict_options *options)
     return code;
 }
 
-/* Returns the option that asks for what a machine's table alone tells; NULL where none does. */
-static const char *table_mode(const struct predict_options *options)
-{
-    if (options->memory.asked)
-        return "--memory";
-    if (options->finegrain.asked)
-        return "--finegrain";
-    return options->gpu.asked ? "--gpu" : NULL;
-}
-
-/* Checks that at most one of them is asked for, and their own options. */
-static int check_modes(struct predict_options *options)
-{
-    const struct memory_options *memory = &options->memory;
-    const struct finegrain_options *finegrain = &options->finegrain;
-    if (memory->asked + finegrain->asked + options->gpu.asked > 1)
-        return wrong_usage("predict", "%s and %s: expected one of them", memory->asked ? "--memory" : "--finegrain",
-                           options->gpu.asked ? "--gpu" : "--finegrain");
-    if (finegrain->shared && !finegrain->asked && !options->gpu.asked)
-        return wrong_usage("predict", "--level, --bytes and --ppn require --finegrain or --gpu");
-    int result = memory_options_check(&options->memory);
-    if (result == 0)
-        result = finegrain_options_check(&options->finegrain);
-    return result == 0 ? gpu_options_check(&options->gpu, &options->finegrain) : result;
-}
-
 /* Says what does not go with --memory, --finegrain or --gpu, which is called mode. latency: that option was given. */
 static int check_table_alone(struct predict_options *options, const char *mode, int n_arguments, bool latency)
 {
@@ -190,7 +161,7 @@ static int check_table_alone(struct predict_options *options, const char *mode, 
         {"--interval", options->run.interval},
         {"--what-if", options->run.what_if.asked},
         {whole, whole != NULL},
-        {"--compute-cores", !options->memory.asked && options->memory.cores_given},
+        {"--compute-cores", !options->tables.memory.asked && options->tables.memory.cores_given},
     };
     for (size_t i = 0; result == 0 && i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
@@ -212,7 +183,7 @@ bool predict_options_computing(const struct predict_options *options)
 /* Checks what the term memory asks for. */
 static int check_computing(const struct predict_options *options)
 {
-    bool asks = predict_options_computing(options), given = options->memory.cores_given;
+    bool asks = predict_options_computing(options), given = options->tables.memory.cores_given;
     if (given && !asks)
         return wrong_usage("predict",
                            "--compute-cores requires --memory, or a model with +memory such as staircase+memory");
@@ -243,10 +214,10 @@ static int check_models_alone(struct predict_options *options)
 /* Checks what goes with the whole run. latency: that option was given. */
 static int check_whole_run(struct predict_options *options, bool latency)
 {
-    const char *rounds = latency                          ? "--latency"
-                         : options->model.repetitions > 0 ? "--repetitions"
-                         : options->memory.cores_given    ? "--compute-cores"
-                                                          : NULL;
+    const char *rounds = latency                              ? "--latency"
+                         : options->model.repetitions > 0     ? "--repetitions"
+                         : options->tables.memory.cores_given ? "--compute-cores"
+                                                              : NULL;
     if (rounds != NULL)
         return wrong_usage("predict", "%s requires --rounds or --pattern", rounds);
     return run_options_check(&options->run);
@@ -296,7 +267,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     bool latency_given = false, seed_given = false;
     uint64_t repetitions = 0;
     enum { N_OWN = 6 };
-    struct option_row rows[N_OWN + RUN_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS + GPU_ROWS] = {
+    struct option_row rows[N_OWN + RUN_ROWS + TABLE_ROWS] = {
         {'M', "model", "M[,M]|all",
          "the laws or models, of those listed below; default: all; with a what-if, --sensitivity, --tolerance or "
          "--interval of the "
@@ -318,9 +289,7 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     };
     run_option_rows("predict", &options->run, rows + N_OWN);
     share_seed(rows + N_OWN, &seed_given);
-    memory_option_rows(&options->memory, rows + N_OWN + RUN_ROWS);
-    finegrain_option_rows(&options->finegrain, rows + N_OWN + RUN_ROWS + MEMORY_ROWS);
-    gpu_option_rows(&options->gpu, rows + N_OWN + RUN_ROWS + MEMORY_ROWS + FINEGRAIN_ROWS);
+    table_option_rows(&options->tables, rows + N_OWN + RUN_ROWS);
     const struct option_table table = {
         "predict",          predict_usage,         rows, sizeof rows / sizeof rows[0], .list = list_models,
         .context = options, .words = {WORDS_TRACE}};
@@ -330,13 +299,13 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     options->run.trace = argc > 0 ? argv[0] : NULL;
     options->model.latency = (enum latency_side)latency;
     options->model.repetitions = (size_t)repetitions;
-    options->model.compute_cores = (double)options->memory.cores;
+    options->model.compute_cores = (double)options->tables.memory.cores;
     options->run.what_if.search_option =
-        options->run.what_if.search_option || (seed_given && !options->finegrain.asked);
-    code = check_modes(options);
+        options->run.what_if.search_option || (seed_given && !options->tables.finegrain.asked);
+    code = table_options_check(&options->tables);
     if (code != 0)
         return code;
-    const char *mode = table_mode(options);
+    const char *mode = table_options_asked(&options->tables);
     if (mode != NULL) {
         code = check_table_alone(options, mode, argc, latency_given);
         return code == 0 ? OPTIONS_READ : code;

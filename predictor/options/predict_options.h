@@ -2,12 +2,10 @@
 #ifndef MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 #define MPISTAIR_PREDICTOR_PREDICT_OPTIONS_H
 
-#include "predictor/finegrain/predict_finegrain.h"
-#include "predictor/gpu/gpu_run.h"
-#include "predictor/memory/predict_memory.h"
 #include "predictor/models/model.h"
 #include "predictor/run/laws/run_choice.h"
 #include "predictor/options/run_options.h"
+#include "predictor/tables/tables.h"
 
 enum { MAX_LISTS = 16, MAX_REPETITIONS = 1000 };
 
@@ -24,9 +22,7 @@ struct predict_options {
     size_t n_lists;
     bool rounds; /* the rounds of the trace, one by one */
     struct model_options model;
-    struct memory_options memory;       /* asked: there is neither trace nor pattern; cores: for the term, too */
-    struct finegrain_options finegrain; /* asked: there is neither trace nor pattern */
-    struct gpu_options gpu;             /* asked: as well */
+    struct table_options tables; /* one asked: there is neither trace nor pattern */
 };
 
 /* Reads the arguments. Returns OPTIONS_READ, or the exit code after --help or the reason was printed. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "calibrate/finegrain/arrivals/arrivals_trace.h"
-#include "predictor/finegrain/finegrain.h"
+#include "predictor/tables/finegrain.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/map.h"

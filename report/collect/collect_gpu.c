@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/gpu/gpu_paths.h"
+#include "predictor/tables/gpu_paths.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"

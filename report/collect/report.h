@@ -14,7 +14,7 @@
 #include "interpose/database/cursor.h"
 #include "interpose/sums/crowding.h"
 #include "interpose/sums/whole.h"
-#include "predictor/gpu/gpu_paths.h"
+#include "predictor/tables/gpu_paths.h"
 #include "predictor/models/model.h"
 #include "predictor/run_read/trace_part.h"
 #include "report/collect/fields.h"

@@ -1,6 +1,6 @@
 /* Says whether a small number, as that of an MPI function or of a family of them, or a word is in a list:
  * IS_ONE_OF(function, FN_Send, FN_Ssend), WORD_IS_ONE_OF(name, "docker", "podman"), BEGINS_WITH_ONE_OF(variable,
- * "UCX_", "MPICH_"); and which of a list of names a word is. Nothing is allocated, so that the
+ * "UCX_", "MPICH_"); which of a list of names a word is; and the words of "A,B,C" one by one. Nothing is allocated, so that the
  * recorder has it as well. */
 #ifndef MPISTAIR_BASE_ONE_OF_H
 #define MPISTAIR_BASE_ONE_OF_H
@@ -46,6 +46,19 @@ static inline int place_in_names(const char *word, const char *const *names, siz
         if (strcmp(word, names[i]) == 0)
             return (int)i;
     return -1;
+}
+
+/* Takes the next word of WORD[,WORD], cut to what fits, and moves *list behind it, to NULL behind the last. Returns
+ * false where *list is NULL; an empty word is a word. */
+static inline bool word_next(const char **list, char *word, size_t size)
+{
+    if (*list == NULL)
+        return false;
+    size_t length = strcspn(*list, ","), kept = length < size ? length : size - 1;
+    memcpy(word, *list, kept);
+    word[kept] = '\0';
+    *list = (*list)[length] == ',' ? *list + length + 1 : NULL;
+    return true;
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/finegrain/finegrain.h"
+#include "predictor/tables/finegrain.h"
 #include "tests/models/cases.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */

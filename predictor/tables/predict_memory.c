@@ -4,7 +4,7 @@
  * after D Fig. 3, the message on the left axis and computation on the right one, both from n = 0 cores on. A model
  * of contention is worth what it is better than none, so each error on samples stands beside that of no contention.
  * Papers are named as in share/doc/MODELS.md. */
-#include "predictor/memory/predict_memory.h"
+#include "predictor/tables/tables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "calibrate/plot/chart.h"
+#include "calibrate/samples/memory_samples.h"
+#include "predictor/models/memory_contention.h"
 #include "share/base/array.h"
-#include "share/base/csv.h"
 #include "share/base/error.h"
 #include "share/base/json.h"
 #include "share/base/memory.h"
-#include "share/base/output_file.h"
 #include "share/base/order.h"
 #include "share/base/text_table.h"
 
@@ -497,37 +497,37 @@ static int plot(const struct machine *machine, const struct memory_model *model,
 /* Holds what is predicted, and what it is held against. */
 struct memory_job {
     const struct memory_options *options;
-    enum output_format format;
-    const char *output; /* NULL: standard output */
-    struct machine machine;
+    const struct machine *machine;
     struct memory_model model;
     struct memory_samples samples; /* empty without --samples */
     struct memory_choice choice;
 };
 
-static int show_rows(FILE *stream, const struct memory_job *job, struct error *error)
+static int print_memory_rows(FILE *stream, enum output_format format, const void *answer, struct error *error)
 {
-    if (job->format == FORMAT_CSV || job->format == FORMAT_JSON)
-        return memory_show_rows(stream, &job->model, &job->choice, job->format == FORMAT_CSV, error);
-    return memory_show_text(stream, &job->model, job->machine.name, &job->choice);
+    const struct memory_job *job = answer;
+    if (format != FORMAT_TEXT)
+        return memory_show_rows(stream, &job->model, &job->choice, format == FORMAT_CSV, error);
+    return memory_show_text(stream, &job->model, job->machine->name, &job->choice);
 }
 
-static int show_mapes(FILE *stream, const struct memory_job *job, struct error *error)
+static int print_mapes(FILE *stream, enum output_format format, const void *answer, struct error *error)
 {
+    const struct memory_job *job = answer;
     struct memory_mapes mapes;
     memory_mapes_compute(&job->model, &job->samples, &job->choice, &mapes);
     if (job->choice.n_left_out > 0)
         inform("note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were left out",
-               job->choice.n_left_out, job->options->samples, job->machine.name);
-    if (job->format == FORMAT_CSV || job->format == FORMAT_JSON)
-        return memory_mapes_show_rows(stream, &mapes, job->machine.name, job->format == FORMAT_CSV, error);
-    return memory_mapes_show_text(stream, &mapes, job->machine.name);
+               job->choice.n_left_out, job->options->samples, job->machine->name);
+    if (format != FORMAT_TEXT)
+        return memory_mapes_show_rows(stream, &mapes, job->machine->name, format == FORMAT_CSV, error);
+    return memory_mapes_show_text(stream, &mapes, job->machine->name);
 }
 
 static int choose(struct memory_job *job, struct error *error)
 {
     const struct memory_options *options = job->options;
-    const char *name = job->machine.name;
+    const char *name = job->machine->name;
     if (options->samples == NULL)
         return memory_choice_make(&job->model, name, options, &job->choice, error);
     if (memory_samples_read_csv(options->samples, &job->samples, error) != 0)
@@ -535,35 +535,28 @@ static int choose(struct memory_job *job, struct error *error)
     return memory_choice_measured(&job->model, name, options, options->samples, &job->samples, &job->choice, error);
 }
 
-static int answer(struct memory_job *job, struct error *error)
+static int answer(struct memory_job *job, const struct table_question *question, struct error *error)
 {
     const struct memory_options *options = job->options;
     const struct memory_samples *samples = options->samples != NULL ? &job->samples : NULL;
-    if (memory_model_read(&job->machine, &job->model, error) != 0 || choose(job, error) != 0)
+    if (memory_model_read(job->machine, &job->model, error) != 0 || choose(job, error) != 0)
         return -1;
     if (job->model.cpu_copy)
         inform("note: the table of '%s' was measured with messages that a processor copied (cpu-copy): it applies only "
                "to messages within a node",
-               job->machine.name);
-    if (options->plot != NULL && plot(&job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
+               job->machine->name);
+    if (options->plot != NULL && plot(job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
         return -1;
     if (options->plot != NULL && strcmp(options->plot, "-") == 0)
         return 0;
-    struct output_file output;
-    if (output_file_open(&output, job->output, error) != 0)
-        return -1;
-    return output_file_end(&output, (samples != NULL ? show_mapes : show_rows)(output.stream, job, error), error);
+    return table_print(question, samples != NULL ? print_mapes : print_memory_rows, job, error);
 }
 
-int memory_run(const struct memory_options *options, const char *machine_name, enum output_format format,
-               const char *output, struct error *error)
+int memory_answer(const struct table_question *question, const struct machine *machine, struct error *error)
 {
-    struct memory_job job = {.options = options, .format = format, .output = output};
-    if (machine_find(machine_name, &job.machine, error) != 0)
-        return -1;
-    int result = answer(&job, error);
+    struct memory_job job = {.options = &question->options->memory, .machine = machine};
+    int result = answer(&job, question, error);
     free(job.choice.placements);
     memory_samples_release(&job.samples);
-    machine_release(&job.machine);
     return result;
 }

@@ -1,6 +1,6 @@
 /* Times of the paths are lines of the size between the sizes at which a protocol changes. They are kept as lines here,
  * so that where two paths cross is solved and not searched for. Formulas are those of share/doc/MODELS.md. */
-#include "predictor/gpu/gpu_paths.h"
+#include "predictor/tables/gpu_paths.h"
 
 #include <float.h>
 #include <math.h>

@@ -50,8 +50,6 @@ enum finegrain_interface {
     FINEGRAIN_INTERFACE_COUNT
 };
 extern const char *const finegrain_interface_name[FINEGRAIN_INTERFACE_COUNT];
-/* Turns a name into its interface. Returns 0, or -1 if there is none. */
-int finegrain_interface_parse(const char *name, enum finegrain_interface *found);
 
 /* Says what the table did not know, over all calls with the same notes. */
 struct finegrain_notes {

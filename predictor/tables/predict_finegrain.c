@@ -2,7 +2,7 @@
  * draw of arrivals says little: the rows are medians over many, and the interval says how far single iterations may
  * be from them. All rows see the same draws. A reader of text asks whether it pays and with how many parts; programs
  * ask for rows. */
-#include "predictor/finegrain/predict_finegrain.h"
+#include "predictor/tables/tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "share/base/json.h"
 #include "share/base/memory.h"
 #include "share/base/number.h"
-#include "share/base/output_file.h"
+#include "share/base/one_of.h"
 #include "share/base/statistics.h"
 #include "share/base/text_table.h"
 
@@ -62,17 +62,6 @@ void finegrain_option_rows(struct finegrain_options *options, struct option_row 
     memcpy(rows, all, sizeof all);
 }
 
-/* Copies the word up to the next comma. Returns what stands behind it, NULL behind the last; a word that is too long
- * is cut. */
-static const char *next_word(const char *list, char *word, size_t size)
-{
-    size_t length = strcspn(list, ",");
-    size_t kept = length < size ? length : size - 1;
-    memcpy(word, list, kept);
-    word[kept] = '\0';
-    return list[length] == ',' ? list + length + 1 : NULL;
-}
-
 static int check_part(const struct finegrain_options *options, uint64_t parts)
 {
     if (options->threads % parts != 0)
@@ -87,9 +76,8 @@ static int check_part(const struct finegrain_options *options, uint64_t parts)
 static int take_parts(struct finegrain_options *options)
 {
     char word[24];
-    for (const char *at = options->parts_text; at != NULL;) {
+    for (const char *at = options->parts_text; word_next(&at, word, sizeof word);) {
         uint64_t parts = 0;
-        at = next_word(at, word, sizeof word);
         if (number_u64(word, &parts) != NULL || parts == 0)
             return wrong_usage("predict", "--parts %.40s: expected whole numbers from 1 on, separated by commas",
                                options->parts_text);
@@ -120,10 +108,9 @@ static void take_divisors(struct finegrain_options *options)
 static int take_interfaces(struct finegrain_options *options)
 {
     char word[24];
-    for (const char *at = options->interface_text; at != NULL;) {
-        enum finegrain_interface found;
-        at = next_word(at, word, sizeof word);
-        if (finegrain_interface_parse(word, &found) != 0)
+    for (const char *at = options->interface_text; word_next(&at, word, sizeof word);) {
+        int found = place_in_names(word, finegrain_interface_name, FINEGRAIN_INTERFACE_COUNT);
+        if (found < 0)
             return wrong_usage("predict", "--interface %.40s: expected p2p, rma, partitioned or persistent", word);
         options->interface_asked[found] = true;
     }
@@ -431,46 +418,43 @@ static void show_notes(const struct finegrain_rows *rows, const struct finegrain
                level);
 }
 
-static int print_finegrain(const struct finegrain_rows *rows, const struct finegrain_options *options,
-                           const struct machine *machine, enum output_format format, const char *path,
-                           struct error *error)
+/* What is printed. */
+struct finegrain_answer {
+    const struct finegrain_options *options;
+    const char *machine; /* its name */
+    struct finegrain_rows rows;
+};
+
+static int print_finegrain(FILE *stream, enum output_format format, const void *printed, struct error *error)
 {
-    struct output_file output;
-    int result = 0;
-    if (output_file_open(&output, path, error) != 0)
-        return -1;
-    struct json_rows lines = {.stream = output.stream, .csv = true};
-    for (size_t i = 0; format == FORMAT_CSV && i < rows->n_rows; i++)
-        json_rows_add(&lines, finegrain_row_object(&rows->rows[i]));
+    const struct finegrain_answer *answer = printed;
     if (format == FORMAT_JSON)
-        result = finegrain_show_json(output.stream, rows, error);
-    else if (format == FORMAT_TEXT)
-        finegrain_show_text(output.stream, rows, options, machine->name);
-    return output_file_end(&output, result, error);
+        return finegrain_show_json(stream, &answer->rows, error);
+    if (format == FORMAT_TEXT)
+        finegrain_show_text(stream, &answer->rows, answer->options, answer->machine);
+    struct json_rows lines = {.stream = stream, .csv = true};
+    for (size_t i = 0; format == FORMAT_CSV && i < answer->rows.n_rows; i++)
+        json_rows_add(&lines, finegrain_row_object(&answer->rows.rows[i]));
+    return 0;
 }
 
-int finegrain_run(const struct finegrain_options *options, const char *machine_name, uint64_t seed,
-                  enum output_format format, const char *output)
+int finegrain_answer(const struct table_question *question, const struct machine *machine, struct error *error)
 {
+    const struct finegrain_options *options = &question->options->finegrain;
+    struct finegrain_answer answer = {.options = options, .machine = machine->name};
     struct arrivals *arrivals = NULL;
-    struct machine machine;
-    struct finegrain_rows rows;
-    struct error error;
-    if (arrivals_trace_open(&options->arrivals, options->compute_s, &arrivals, &error) != 0 ||
-        arrivals_check(arrivals, 1, options->threads, &error) != 0) {
-        arrivals_close(arrivals);
-        return wrong_usage("predict", "--arrivals: %s", error.text);
-    }
-    int result = machine_find(machine_name, &machine, &error);
-    if (result == 0) {
-        result = finegrain_rows_make(&machine, options, arrivals, seed, &rows, &error);
+    int result;
+    if (arrivals_trace_open(&options->arrivals, options->compute_s, &arrivals, error) != 0 ||
+        arrivals_check(arrivals, 1, options->threads, error) != 0) {
+        result = wrong_usage("predict", "--arrivals: %s", error->text);
+    } else {
+        result = finegrain_rows_make(machine, options, arrivals, question->seed, &answer.rows, error);
         if (result == 0) {
-            show_notes(&rows, options, machine.name);
-            result = print_finegrain(&rows, options, &machine, format, output, &error);
+            show_notes(&answer.rows, options, machine->name);
+            result = table_print(question, print_finegrain, &answer, error);
         }
-        free(rows.rows);
-        machine_release(&machine);
+        free(answer.rows.rows);
     }
     arrivals_close(arrivals);
-    return result == 0 ? EXIT_DONE : error_report(&error);
+    return result;
 }

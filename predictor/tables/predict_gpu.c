@@ -1,14 +1,14 @@
 /* Says what paths between GPUs take, and from which size on another one is faster. A prediction takes a table, neither
  * trace nor pattern; so it has a way of its own through `mpistair predict`. A reader of text asks which path to take at
  * which size; programs ask for rows. Mistakes in options are printed here, once, with what was expected. */
-#include "predictor/gpu/gpu_run.h"
+#include "predictor/tables/tables.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "share/base/error.h"
 #include "share/base/json.h"
-#include "share/base/output_file.h"
+#include "share/base/one_of.h"
 #include "share/base/text_table.h"
 
 enum { MOST_MESSAGES = 1000000 };
@@ -44,7 +44,7 @@ static int take_asked_paths(struct gpu_options *options)
         options->path_asked[path] = !options->paths_given;
     const char *at = options->paths_text;
     char word[GPU_WORD_BYTES];
-    while (gpu_word_next(&at, word)) {
+    while (word_next(&at, word, sizeof word)) {
         enum gpu_path found;
         if (gpu_path_parse(word, &found) != 0)
             return wrong_usage("predict",
@@ -290,35 +290,21 @@ static int find_available(const struct gpu_options *options, struct gpu_answer *
     return any ? 0 : error_set(error, "no path between GPUs: %s", answer->costs.reason[GPU_DIRECT].text);
 }
 
-static int print_gpu(const struct gpu_answer *answer, enum output_format format, const char *path, struct error *error)
+static int print_gpu(FILE *stream, enum output_format format, const void *answer, struct error *error)
 {
-    struct output_file output;
-    int result = 0;
-    if (output_file_open(&output, path, error) != 0)
-        return -1;
-    if (format == FORMAT_CSV)
-        gpu_show_csv(output.stream, answer);
-    else if (format == FORMAT_JSON)
-        result = gpu_show_json(output.stream, answer, error);
-    else
-        gpu_show_text(output.stream, answer);
-    return output_file_end(&output, result, error);
+    if (format == FORMAT_JSON)
+        return gpu_show_json(stream, answer, error);
+    (format == FORMAT_CSV ? gpu_show_csv : gpu_show_text)(stream, answer);
+    return 0;
 }
 
-int gpu_run(const struct gpu_options *options, const char *machine_name, enum output_format format, const char *output)
+int gpu_answer(const struct table_question *question, const struct machine *machine, struct error *error)
 {
-    struct gpu_answer answer = {.problem = &options->problem};
-    struct machine machine;
-    struct error error;
-    if (machine_find(machine_name, &machine, &error) != 0)
-        return error_report(&error);
-    int code = check_gpu_cores(&machine, answer.problem);
-    if (code == 0) {
-        answer.machine = machine.name;
-        gpu_costs_find(&machine, answer.problem, &answer.costs);
-        bool done = find_available(options, &answer, &error) == 0 && print_gpu(&answer, format, output, &error) == 0;
-        code = done ? EXIT_DONE : error_report(&error);
-    }
-    machine_release(&machine);
-    return code;
+    const struct gpu_options *options = &question->options->gpu;
+    struct gpu_answer answer = {.machine = machine->name, .problem = &options->problem};
+    int code = check_gpu_cores(machine, answer.problem);
+    if (code != 0)
+        return code;
+    gpu_costs_find(machine, answer.problem, &answer.costs);
+    return find_available(options, &answer, error) != 0 ? -1 : table_print(question, print_gpu, &answer, error);
 }

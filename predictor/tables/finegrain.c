@@ -23,10 +23,9 @@
  *
  * Domain: parts leave one after the other, in the order in which they get ready; nobody else uses what they use.
  * Limits: the receiver has its buffers ready, and other ranks are as late as this one. */
-#include "predictor/finegrain/finegrain.h"
+#include "predictor/tables/finegrain.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "share/base/statistics.h"
 
@@ -74,17 +73,6 @@ double finegrain_speedup_percent(double bsp_s, double fine_s)
 }
 
 const char *const finegrain_interface_name[FINEGRAIN_INTERFACE_COUNT] = {"p2p", "rma", "partitioned", "persistent"};
-
-int finegrain_interface_parse(const char *name, enum finegrain_interface *found)
-{
-    for (int i = 0; i < FINEGRAIN_INTERFACE_COUNT; i++) {
-        if (strcmp(name, finegrain_interface_name[i]) == 0) {
-            *found = (enum finegrain_interface)i;
-            return 0;
-        }
-    }
-    return -1;
-}
 
 const char *finegrain_quantity(enum finegrain_interface by)
 {
