@@ -280,15 +280,6 @@ static void pass(struct network *network, bool deliveries, bool sends)
  * or on no way that it waits for: these need one look and not one for each point. */
 #define SEVERAL_WAYS UINT32_MAX
 
-/* Holds what ranks wait for last, at so many points of a run of repetitions. */
-struct flow_waits {
-    const struct traffic *traffic;
-    const uint32_t *node_of;         /* [n_ranks] */
-    const struct flow_limit *packet; /* bytes of a message in one turn of a NIC */
-    size_t n_points;
-    const struct critical *latest; /* [n_ranks][n_points] way is a flow_link, bytes are turns */
-};
-
 /* Tells what all points of a rank have in common. */
 struct common {
     uint32_t way;   /* that it waits for; SEVERAL_WAYS if they differ */
@@ -327,12 +318,12 @@ static void add_message(const struct crossing *message, const struct critical *l
                 alone_s[p] += fmin(message->bytes, latest[p].bytes * message->of_a_turn) / message->bytes_per_s;
 }
 
-static void flow_add_messages(const struct flow_waits *waits, struct common *common, double *alone_s)
+static void flow_add_messages(const struct network *network, struct common *common, double *alone_s)
 {
-    const struct traffic *traffic = waits->traffic;
+    const struct traffic *traffic = network->traffic;
     const struct pattern *pattern = traffic->pattern;
-    const struct critical *latest = waits->latest;
-    size_t n = waits->n_points;
+    const struct critical *latest = network->sent;
+    size_t n = network->n_points;
     double single[MAX_CLASSES];
     traffic_single_bandwidth(traffic, single);
     for (size_t k = 0; k < pattern->n_messages; k++) {
@@ -341,9 +332,9 @@ static void flow_add_messages(const struct flow_waits *waits, struct common *com
             continue;
         uint32_t src = pattern->src[k], dst = pattern->dst[k];
         double bytes = (double)pattern_bytes(pattern, k);
-        const struct crossing message = {flow_link(waits->node_of[src], OUTGOING),
-                                         flow_link(waits->node_of[dst], INCOMING), bytes,
-                                         flow_limited(waits->packet, bytes), single[class]};
+        const struct crossing message = {flow_link(network->nodes.of[src], OUTGOING),
+                                         flow_link(network->nodes.of[dst], INCOMING), bytes,
+                                         flow_limited(&network->packet, bytes), single[class]};
         add_message(&message, &latest[src * n], n, &common[src], &alone_s[src * n]);
         add_message(&message, &latest[dst * n], n, &common[dst], &alone_s[dst * n]);
     }
@@ -351,14 +342,14 @@ static void flow_add_messages(const struct flow_waits *waits, struct common *com
 
 /* Returns what the rank's own bytes would take alone over the NIC that it waits for, as far as they are through, in s:
  * [n_ranks][n_points], which the caller frees. */
-static double *transfer_alone(const struct flow_waits *waits)
+static double *transfer_alone(const struct network *network)
 {
-    size_t n_ranks = waits->traffic->n_ranks, n = waits->n_points;
+    size_t n_ranks = network->traffic->n_ranks, n = network->n_points;
     struct common *common = xmalloc((n_ranks + 1) * sizeof *common);
     double *alone_s = xcalloc(n * n_ranks + 1, sizeof *alone_s);
     for (size_t rank = 0; rank < n_ranks; rank++)
-        common[rank] = find_common(&waits->latest[rank * n], n);
-    flow_add_messages(waits, common, alone_s);
+        common[rank] = find_common(&network->sent[rank * n], n);
+    flow_add_messages(network, common, alone_s);
     for (size_t i = 0; i < n * n_ranks; i++)
         alone_s[i] += common[i / n].alone_s;
     free(common);
@@ -400,8 +391,7 @@ static void flow_add_transfers(const struct network *network, const struct machi
     double copy_rate = copy_bytes_per_s(machine);
     for (size_t i = 0; i < n * n_ranks; i++)
         critical_take(&network->sent[i], &network->delivered[i / n]);
-    double *alone_s =
-        transfer_alone(&(struct flow_waits){network->traffic, network->nodes.of, &network->packet, n, network->sent});
+    double *alone_s = transfer_alone(network);
     for (size_t rank = 0; rank < n_ranks; rank++) {
         double copied_s = copy_s(network, rank, copy_rate);
         for (size_t p = 0; p < n; p++) {
@@ -474,16 +464,14 @@ void flow_predict(const struct flow_transport *transport, enum service within, c
     staircase_add(input, STAIRCASE_WITHIN, within, prediction);
 }
 
-static int predict_flow(const struct model_input *input, struct prediction *prediction, struct error *error)
+static void predict_flow(const struct model_input *input, struct prediction *prediction)
 {
     double bytes = machine_value(input->machine, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0);
     const struct flow_transport even = {.packet = {.bytes = 1, .most_bytes = INFINITY},
                                         .buffer = {.bytes = bytes, .most_bytes = INFINITY},
                                         .repetitions =
                                             input->options->repetitions > 0 ? input->options->repetitions : 1};
-    (void)error;
     flow_predict(&even, SERVICE_EVEN, input, prediction);
-    return 0;
 }
 
 const struct model flow_model = {.name = "flow",

@@ -60,15 +60,13 @@ const struct flow_limit flow_window_packet = {PACKET_WINDOWS * SLOW_START_BYTES,
 const struct flow_limit flow_window_buffer = {BUFFER_WINDOWS * SLOW_START_BYTES, BUFFER_WINDOWS *GROWTH,
                                               LARGEST_BUFFER_BYTES};
 
-static int predict_flow_window(const struct model_input *input, struct prediction *prediction, struct error *error)
+static void predict_flow_window(const struct model_input *input, struct prediction *prediction)
 {
     const struct flow_transport tcp = {.packet = flow_window_packet,
                                        .buffer = flow_window_buffer,
                                        .repetitions = input->options->repetitions > 0 ? input->options->repetitions
                                                                                       : DEFAULT_REPETITIONS};
-    (void)error;
     flow_predict(&tcp, SERVICE_SERIAL, input, prediction);
-    return 0;
 }
 
 const struct model flow_window_model = {.name = "flow-window",

@@ -47,9 +47,8 @@ static void predict_group(const struct traffic *traffic, const uint32_t *members
     }
 }
 
-static int max_rate_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
+static void max_rate_predict(const struct model_input *input, struct prediction *prediction)
 {
-    (void)error;
     const struct traffic *traffic = input->traffic;
     double single_bytes_per_s[MAX_CLASSES], limit_bytes_per_s[MAX_CLASSES];
     prediction->extrapolated = traffic_single_bandwidth(traffic, single_bytes_per_s);
@@ -63,7 +62,6 @@ static int max_rate_predict(const struct model_input *input, struct prediction *
                           LEVEL_BIT(level), single_bytes_per_s, limit_bytes_per_s, prediction);
         grouping_release(&grouping);
     }
-    return 0;
 }
 
 const struct model max_rate_model = {

@@ -25,9 +25,6 @@ struct model_options {
 
 /* T Algorithm 2 has as many repetitions. */
 enum { DEFAULT_REPETITIONS = 10 };
-/* Returns the same options for a kind of so many rounds: as many repetitions, but no more than are given; 0 rounds
- * means that the number is not known. */
-struct model_options model_options_of_kind(const struct model_options *options, uint64_t rounds);
 
 /* Says what a rank's time is made of. */
 enum prediction_part {
@@ -92,9 +89,8 @@ struct model {
     bool latency_side;   /* model_options.latency changes its result */
     bool repeats;        /* model_options.repetitions changes its result */
     bool by_receiver;    /* it uses model_input.by_receiver */
-    /* Fills the parts of a prediction, which are all zero; the caller forms the sum. Returns 0, or -1 with the
-     * reason. */
-    int (*predict)(const struct model_input *input, struct prediction *prediction, struct error *error);
+    /* Fills the parts of a prediction, which are all zero; the caller forms the sum. */
+    void (*predict)(const struct model_input *input, struct prediction *prediction);
 };
 
 /* Each is defined in the file named after it. */
@@ -117,10 +113,9 @@ struct model_term {
     const char *summary; /* the same */
     bool topology;       /* model_options.topology changes its result */
     bool computing;      /* model_options.compute_cores changes its result */
-    /* Adds to a prediction that a model filled; the caller forms the sum. Arguments and results are as of
-     * model_choice_predict. */
-    int (*add)(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
-               const struct model_options *options, struct prediction *prediction, struct error *error);
+    /* Adds to a prediction that a model filled; the caller forms the sum. Returns 0, or -1 with the reason: a quantity
+     * that the machine lacks. */
+    int (*add)(const struct model_input *input, struct prediction *prediction, struct error *error);
 };
 
 /* Each is defined in the file named after it. */

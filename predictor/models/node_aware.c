@@ -48,9 +48,8 @@ static double transfer_s(const struct message_class *class, double bytes, double
     return ppn * bytes / (together < injection_bytes_per_s ? together : injection_bytes_per_s); /* B2 */
 }
 
-static int node_aware_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
+static void node_aware_predict(const struct model_input *input, struct prediction *prediction)
 {
-    (void)error;
     const struct traffic *traffic = input->traffic;
     struct grouping nodes;
     uint32_t *senders = xcalloc(input->placement->n_ranks + 1, sizeof *senders);
@@ -72,7 +71,6 @@ static int node_aware_predict(const struct model_input *input, struct prediction
     }
     free(senders);
     grouping_release(&nodes);
-    return 0;
 }
 
 const struct model node_aware_model = {.name = "node-aware",

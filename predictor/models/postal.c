@@ -16,9 +16,8 @@
 #include "predictor/models/model.h"
 #include "predictor/pattern/traffic.h"
 
-static int postal_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
+static void postal_predict(const struct model_input *input, struct prediction *prediction)
 {
-    (void)error;
     const struct traffic *traffic = input->traffic;
     double single_bytes_per_s[MAX_CLASSES];
     prediction->extrapolated = traffic_single_bandwidth(traffic, single_bytes_per_s);
@@ -34,7 +33,6 @@ static int postal_predict(const struct model_input *input, struct prediction *pr
             }
         }
     }
-    return 0;
 }
 
 const struct model postal_model = {.name = "postal",

@@ -1,4 +1,5 @@
-/* staircase lets ranks share a bandwidth evenly and leave it one after the other.
+/* staircase lets ranks share a bandwidth evenly and leave it one after the other. With it come serial and
+ * staircase-max, which change a part of it.
  *
  * A. Thune, S.-A. Reinemo, T. Skeie and X. Cai, Detailed Modeling of Heterogeneous and Contention-Constrained
  * Point-to-Point MPI Communication, IEEE TPDS 34(5), 2023 (T), equations 5-9 (one level) and 12-18 (levels within a
@@ -664,17 +665,15 @@ void staircase_add(const struct model_input *input, size_t part, enum service se
 }
 
 /* Predicts T18, with that service within nodes. */
-static int predict_parts(enum service within, const struct model_input *input, struct prediction *prediction)
+static void predict_parts(enum service within, const struct model_input *input, struct prediction *prediction)
 {
     for (size_t i = 0; i < STAIRCASE_PARTS; i++)
         staircase_add(input, i, i == STAIRCASE_WITHIN ? within : SERVICE_EVEN, prediction);
-    return 0;
 }
 
-static int staircase_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
+static void staircase_predict(const struct model_input *input, struct prediction *prediction)
 {
-    (void)error;
-    return predict_parts(SERVICE_EVEN, input, prediction);
+    predict_parts(SERVICE_EVEN, input, prediction);
 }
 
 const struct model staircase_model = {.name = "staircase",
@@ -683,10 +682,9 @@ const struct model staircase_model = {.name = "staircase",
                                       .by_receiver = true,
                                       .predict = staircase_predict};
 
-static int serial_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
+static void serial_predict(const struct model_input *input, struct prediction *prediction)
 {
-    (void)error;
-    return predict_parts(SERVICE_SERIAL, input, prediction);
+    predict_parts(SERVICE_SERIAL, input, prediction);
 }
 
 const struct model serial_model = {.name = "serial",
@@ -703,30 +701,24 @@ const struct model serial_model = {.name = "serial",
  *   T_i = max(T_i^inter-node, T_i^intra-node)        each T8 or T15, with its own latency
  *
  * which is what remains if nothing of one slows down the other: a lower bound of T18's sum, and at least half of it.
- * What is measured should lie between the two. Symbols and domain: staircase.c. */
-/* Takes for each rank the part with the larger time; both come with their sums. */
-static void take_larger(const struct prediction *other, struct prediction *prediction)
+ * What is measured should lie between the two. Symbols and domain: as above. */
+static void staircase_max_predict(const struct model_input *input, struct prediction *prediction)
 {
-    for (size_t rank = 0; rank < prediction->n_ranks; rank++)
-        for (size_t part = 0; part < PART_COUNT && other->time_s[rank] > prediction->time_s[rank]; part++)
-            prediction->part_s[part][rank] = other->part_s[part][rank];
-    prediction->extrapolated += other->extrapolated;
-}
-
-static int staircase_max_predict(const struct model_input *input, struct prediction *prediction, struct error *error)
-{
-    struct prediction within;
-    struct prediction *const parts[STAIRCASE_PARTS] = {prediction, &within};
-    int result = 0;
+    struct prediction within, *const parts[STAIRCASE_PARTS] = {prediction, &within};
     prediction_init(&within, prediction->n_ranks);
-    for (size_t i = 0; result == 0 && i < STAIRCASE_PARTS; i++) {
+    for (size_t i = 0; i < STAIRCASE_PARTS; i++) {
         staircase_add(input, i, SERVICE_EVEN, parts[i]);
-        result = prediction_sum(parts[i], error);
+        prediction_sum(parts[i], NULL);
     }
-    if (result == 0)
-        take_larger(&within, prediction);
+    for (size_t rank = 0; rank < prediction->n_ranks; rank++) {
+        double between_s = prediction->time_s[rank];
+        if (!isfinite(between_s) || within.time_s[rank] <= between_s)
+            continue; /* what is out of range is kept, so that the caller refuses it */
+        for (size_t part = 0; part < PART_COUNT; part++)
+            prediction->part_s[part][rank] = within.part_s[part][rank];
+    }
+    prediction->extrapolated += within.extrapolated;
     prediction_release(&within);
-    return result;
 }
 
 const struct model staircase_max_model = {.name = "staircase-max",

@@ -422,7 +422,10 @@ static int predict_kind(struct rounds *rounds, struct cursor *rows, struct error
 {
     int64_t kind_id = cursor_integer(rows, 0);
     struct models_run *run = &rounds->run;
-    run->model = model_options_of_kind(&run->options->model, (uint64_t)cursor_integer(rows, 2));
+    int64_t n_rounds = cursor_integer(rows, 2);
+    run->model = run->options->model; /* repeated as often as the kind was, unless fewer times are asked for */
+    if (run->model.repetitions == 0 || (size_t)n_rounds < run->model.repetitions)
+        run->model.repetitions = (size_t)n_rounds;
     if (round_read(&rounds->round, rounds->database, cursor_integer(rows, 1), error) != 0)
         return -1;
     rounds->n_kinds++;

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 
 #include "predictor/pattern/group.h"
+#include "predictor/pattern/traffic.h"
 #include "predictor/terms/topology.h"
 #include "predictor/models/model.h"
 #include "share/base/memory.h"
@@ -164,25 +165,25 @@ static int routed_load(const struct network_traffic *traffic, const struct place
     return result;
 }
 
-static int contention_add(const struct pattern *pattern, const struct placement *placement,
-                          const struct machine *machine, const struct model_options *options,
-                          struct prediction *prediction, struct error *error)
+static int contention_add(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
+    const struct placement *placement = input->placement;
+    const struct topology *topology = input->options->topology;
     struct network_traffic traffic;
     double delta_s_per_byte = 0;
     int result = -1;
-    network_traffic_init(&traffic, pattern, placement);
+    network_traffic_init(&traffic, input->traffic->pattern, placement);
     double *row = xcalloc(traffic.nodes.n_groups + 1, sizeof *row);
     uint32_t *touched = xcalloc(traffic.nodes.n_groups + 1, sizeof *touched);
     double *rank_bytes = xcalloc(placement->n_ranks + 1, sizeof *rank_bytes);
     if (!(traffic.total_bytes > 0))
         result = 0;
-    else if (links_delta(machine, &delta_s_per_byte, error) == 0) {
+    else if (links_delta(input->machine, &delta_s_per_byte, error) == 0) {
         result = 0;
-        if (options->topology == NULL)
+        if (topology == NULL)
             cube_load(&traffic, rank_bytes);
         else
-            result = routed_load(&traffic, placement, options->topology, row, touched, rank_bytes, error);
+            result = routed_load(&traffic, placement, topology, row, touched, rank_bytes, error);
     }
     for (size_t rank = 0; result == 0 && rank < placement->n_ranks; rank++)
         prediction->part_s[PART_LINK][rank] += delta_s_per_byte * rank_bytes[rank]; /* B5 */

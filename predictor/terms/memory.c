@@ -59,9 +59,9 @@ static void count_arrival(struct prediction_memory *memory, const struct memory_
 }
 
 /* Adds up the messages; what arrives is summed by socket, at its number. */
-static void memory_add_messages(const struct traffic *traffic, const struct memory_share *share,
-                                const struct model_options *options, const struct grouping *sockets,
-                                struct prediction_memory *memory, struct memory_sums *sums)
+static void memory_add_messages(const struct traffic *traffic, const struct memory_share *share, double cores,
+                                const struct grouping *sockets, struct prediction_memory *memory,
+                                struct memory_sums *sums)
 {
     const struct pattern *pattern = traffic->pattern;
     double bytes_per_s[MAX_CLASSES];
@@ -71,9 +71,8 @@ static void memory_add_messages(const struct traffic *traffic, const struct memo
             continue;
         double alone_s = (double)pattern_bytes(pattern, k) / bytes_per_s[traffic->class_of[k]], slowed_s = alone_s;
         if (traffic_class_in(traffic, traffic->class_of[k], share->levels)) {
-            double n = options->compute_cores;
-            slowed_s /= memory_share_keeps(share, n);
-            count_arrival(memory, share, sockets->of[pattern->dst[k]], pattern_bytes(pattern, k), n, slowed_s);
+            slowed_s /= memory_share_keeps(share, cores);
+            count_arrival(memory, share, sockets->of[pattern->dst[k]], pattern_bytes(pattern, k), cores, slowed_s);
         } else {
             memory->n_other++;
         }
@@ -113,43 +112,35 @@ static bool between_nodes(const struct traffic *traffic)
     return false;
 }
 
-static int memory_add(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
-                      const struct model_options *options, struct prediction *prediction, struct error *error)
+static int memory_add(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    struct memory_share share = {0};
-    struct memory_sums sums = {0};
-    struct grouping sockets = {0};
-    struct traffic traffic = {0};
-    struct prediction_memory *memory = &prediction->memory;
-    size_t n_ranks = placement->n_ranks;
-    int result = -1;
-    if (memory_share_init(&share, machine, (size_t)options->compute_cores, error) != 0 ||
-        traffic_init(&traffic, pattern, placement, machine, error) != 0)
-        goto out;
-    if ((share.levels & LEVEL_BIT(LEVEL_INTER_NODE)) == 0 && between_nodes(&traffic)) {
-        memory_share_refuse(machine, error);
-        goto out;
+    const struct traffic *traffic = input->traffic;
+    const struct machine *machine = input->machine;
+    double cores = input->options->compute_cores;
+    struct memory_share share;
+    if (memory_share_init(&share, machine, (size_t)cores, error) != 0)
+        return -1;
+    int result = 0;
+    if ((share.levels & LEVEL_BIT(LEVEL_INTER_NODE)) == 0 && between_nodes(traffic))
+        result = memory_share_refuse(machine, error);
+    else if (cores > share.n_most)
+        result = error_set(error, "--compute-cores %.0f: a socket of machine '%s' has %u cores", cores, machine->name,
+                           share.n_most);
+    if (result == 0) {
+        struct memory_sums sums;
+        struct grouping sockets;
+        sums_init(&sums, traffic->n_ranks);
+        grouping_init(&sockets, input->placement, GROUP_BY_SOCKET);
+        memory_add_messages(traffic, &share, cores, &sockets, &prediction->memory, &sums);
+        for (size_t rank = 0; rank < traffic->n_ranks; rank++)
+            prediction->part_s[PART_MEMORY][rank] +=
+                (prediction->part_s[PART_BANDWIDTH][rank] + prediction->part_s[PART_CONTENTION][rank]) *
+                (factor_of(&sums, rank) - 1);
+        spread(&sockets, prediction->memory.arriving_s, sums.alone_s[0], traffic->n_ranks);
+        spread(&sockets, prediction->memory.slowed_s, sums.alone_s[0], traffic->n_ranks);
+        grouping_release(&sockets);
+        free(sums.alone_s[0]);
     }
-    if (options->compute_cores > share.n_most) {
-        error_set(error, "--compute-cores %.0f: a socket of machine '%s' has %u cores", options->compute_cores,
-                  machine->name, share.n_most);
-        goto out;
-    }
-    sums_init(&sums, n_ranks);
-    grouping_init(&sockets, placement, GROUP_BY_SOCKET);
-    memory_add_messages(&traffic, &share, options, &sockets, memory, &sums);
-    for (size_t rank = 0; rank < n_ranks; rank++)
-        prediction->part_s[PART_MEMORY][rank] +=
-            (prediction->part_s[PART_BANDWIDTH][rank] + prediction->part_s[PART_CONTENTION][rank]) *
-            (factor_of(&sums, rank) - 1);
-    double *const totals[] = {memory->arriving_s, memory->slowed_s};
-    for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++)
-        spread(&sockets, totals[i], sums.alone_s[0], n_ranks);
-    result = 0;
-out:
-    grouping_release(&sockets);
-    traffic_release(&traffic);
-    free(sums.alone_s[0]);
     memory_share_release(&share);
     return result;
 }

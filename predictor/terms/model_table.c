@@ -39,14 +39,6 @@ const char *model_hint(const char *name, struct nearest *nearest)
     return nearest_hint(nearest);
 }
 
-struct model_options model_options_of_kind(const struct model_options *options, uint64_t rounds)
-{
-    struct model_options of_kind = *options;
-    if (rounds > 0 && (of_kind.repetitions == 0 || rounds < of_kind.repetitions))
-        of_kind.repetitions = (size_t)rounds;
-    return of_kind;
-}
-
 /* Adds the term of that name. Returns -1 if there is none, or it is there already. */
 static int add_term(struct model_choice *choice, const char *name, size_t length)
 {
@@ -123,11 +115,11 @@ int model_round_predict(const struct model_round *round, const struct model_choi
 {
     const struct model_input *input = &round->input;
     prediction_clear(prediction);
-    if (choice->model->predict(input, prediction, error) != 0 || prediction_sum(prediction, error) != 0)
+    choice->model->predict(input, prediction);
+    if (prediction_sum(prediction, error) != 0)
         return -1;
     for (size_t i = 0; i < choice->n_terms; i++)
-        if (choice->terms[i]->add(round->traffic->pattern, input->placement, input->machine, input->options, prediction,
-                                  error) != 0)
+        if (choice->terms[i]->add(input, prediction, error) != 0)
             return -1;
     return choice->n_terms > 0 ? prediction_sum(prediction, error) : 0;
 }

@@ -11,31 +11,25 @@
  * gamma = c(n)/2, c from the machine's table over depth (`queue_step`), or its `gamma`. It is an upper bound: in the
  * worst order n(n+1)/2 entries are passed, in order n (share/doc/MODELS.md, Queue search). Limits: it knows neither
  * the order of arrival nor an MPI that finds messages by hashing. */
-#include <stdlib.h>
-
 #include "predictor/models/model.h"
-#include "share/base/memory.h"
+#include "predictor/pattern/traffic.h"
 
-static int queue_add(const struct pattern *pattern, const struct placement *placement, const struct machine *machine,
-                     const struct model_options *options, struct prediction *prediction, struct error *error)
+static int queue_add(const struct model_input *input, struct prediction *prediction, struct error *error)
 {
-    (void)placement;
-    (void)options;
-    uint64_t *messages = xcalloc(prediction->n_ranks + 1, sizeof *messages);
-    int result = 0;
-    for (size_t k = 0; k < pattern->n_messages; k++)
-        if (pattern->src[k] != pattern->dst[k])
-            messages[pattern->dst[k]]++;
-    for (size_t rank = 0; result == 0 && rank < prediction->n_ranks; rank++) {
-        double n = (double)messages[rank], step_s;
-        if (messages[rank] == 0)
+    const struct traffic *traffic = input->traffic;
+    for (size_t rank = 0; rank < prediction->n_ranks; rank++) {
+        uint64_t messages = 0;
+        double step_s;
+        for (size_t c = 0; c < traffic->n_classes; c++)
+            messages += traffic->messages[INCOMING][rank * traffic->n_classes + c];
+        double n = (double)messages;
+        if (messages == 0)
             continue;
-        result = machine_queue_step_s(machine, MACHINE_QUEUE_POSTED, n, &step_s, error);
-        if (result == 0)
-            prediction->part_s[PART_QUEUE][rank] += step_s / 2 * n * n; /* B3 */
+        if (machine_queue_step_s(input->machine, MACHINE_QUEUE_POSTED, n, &step_s, error) != 0)
+            return -1;
+        prediction->part_s[PART_QUEUE][rank] += step_s / 2 * n * n; /* B3 */
     }
-    free(messages);
-    return result;
+    return 0;
 }
 
 const struct model_term queue_term = {

@@ -8,6 +8,7 @@
 
 #include "tests/models/cases.h"
 #include "predictor/models/model.h"
+#include "predictor/pattern/traffic.h"
 #include "predictor/terms/topology.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
@@ -37,6 +38,15 @@ static void place_one_a_node(struct model_case *c, uint32_t n_nodes)
         c->placement.node[node] = node;
 }
 
+static int add_contention(const struct model_case *c, const struct model_options *options,
+                          struct prediction *prediction, struct error *error)
+{
+    const struct traffic traffic = {.pattern = &c->pattern};
+    const struct model_input input = {
+        .traffic = &traffic, .placement = &c->placement, .machine = &c->machine, .options = options};
+    return contention_term.add(&input, prediction, error);
+}
+
 /* Compares the link part of every rank over delta, which is l, in bytes. It is added to what was there before, 1 s. */
 static void assert_loads(const struct model_case *c, const struct topology *topology, const double *expected_bytes)
 {
@@ -47,7 +57,7 @@ static void assert_loads(const struct model_case *c, const struct topology *topo
     prediction_init(&prediction, c->placement.n_ranks);
     for (size_t rank = 0; rank < prediction.n_ranks; rank++)
         prediction.part_s[PART_LINK][rank] = 1;
-    if (contention_term.add(&c->pattern, &c->placement, &c->machine, &options, &prediction, &error) != 0)
+    if (add_contention(c, &options, &prediction, &error) != 0)
         fail_msg("%s", error.text);
     for (size_t rank = 0; rank < prediction.n_ranks; rank++) {
         assert_close(prediction.part_s[PART_LINK][rank], 1 + delta_s_per_byte * expected_bytes[rank], 1e-15);
@@ -120,12 +130,12 @@ static void list_by_hand(void **state)
     struct error error = {.text = ""};
     struct model_options options = {.topology = &list};
     prediction_init(&prediction, 4);
-    assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
+    assert_int_equal(add_contention(&c, &options, &prediction, &error), -1);
     assert_string_equal(error.text,
                         "topology 'two-switches' has no route from position 3 to 2, which the messages need: "
                         "add `route 3 2 ...`");
     c.placement.node[2] = 9;
-    assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
+    assert_int_equal(add_contention(&c, &options, &prediction, &error), -1);
     assert_non_null(strstr(error.text, "node 9 has no place in topology 'two-switches' of 4 positions"));
     prediction_release(&prediction);
     case_release(&c);
@@ -148,14 +158,14 @@ static void delta_of_the_machine(void **state)
     case_add(&c, 0, 6, 1000000000);
     case_add(&c, 0, 6, 0);
     prediction_init(&prediction, 8);
-    assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), -1);
+    assert_int_equal(add_contention(&c, &options, &prediction, &error), -1);
     assert_string_equal(error.text, "machine 'bare' has no delta, which +contention needs: add a row `any any delta - "
                                     "VALUE s/B`, or calibrate it over a shared link");
     case_value(&c, LEVEL_COUNT, PROTOCOL_ANY, "delta", 0, 5e-9, "s/B");
-    assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), 0);
+    assert_int_equal(add_contention(&c, &options, &prediction, &error), 0);
     assert_close(prediction.part_s[PART_LINK][0], 5, 1e-12);
     case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "delta", 0, 1e-9, "s/B");
-    assert_int_equal(contention_term.add(&c.pattern, &c.placement, &c.machine, &options, &prediction, &error), 0);
+    assert_int_equal(add_contention(&c, &options, &prediction, &error), 0);
     assert_close(prediction.part_s[PART_LINK][0], 5 + 1, 1e-12); /* added to what was there */
     prediction_release(&prediction);
     case_release(&c);
