@@ -5,7 +5,7 @@
 #include "predictor/models/model.h"
 #include "predictor/run/laws/run_choice.h"
 #include "predictor/options/run_options.h"
-#include "predictor/tables/tables.h"
+#include "predictor/tables/ask_table.h"
 
 enum { MAX_LISTS = 16, MAX_REPETITIONS = 1000 };
 

@@ -2,7 +2,7 @@
  * draw of arrivals says little: the rows are medians over many, and the interval says how far single iterations may
  * be from them. All rows see the same draws. A reader of text asks whether it pays and with how many parts; programs
  * ask for rows. */
-#include "predictor/tables/tables.h"
+#include "predictor/tables/table_question.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Says what paths between GPUs take, and from which size on another one is faster. A prediction takes a table, neither
  * trace nor pattern; so it has a way of its own through `mpistair predict`. A reader of text asks which path to take at
  * which size; programs ask for rows. Mistakes in options are printed here, once, with what was expected. */
-#include "predictor/tables/tables.h"
+#include "predictor/tables/table_question.h"
 
 #include <math.h>
 #include <string.h>

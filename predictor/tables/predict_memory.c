@@ -4,7 +4,7 @@
  * after D Fig. 3, the message on the left axis and computation on the right one, both from n = 0 cores on. A model
  * of contention is worth what it is better than none, so each error on samples stands beside that of no contention.
  * Papers are named as in share/doc/MODELS.md. */
-#include "predictor/tables/tables.h"
+#include "predictor/tables/table_question.h"
 
 #include <math.h>
 #include <stdio.h>

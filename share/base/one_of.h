@@ -1,6 +1,6 @@
 /* Says whether a small number, as that of an MPI function or of a family of them, or a word is in a list:
  * IS_ONE_OF(function, FN_Send, FN_Ssend), WORD_IS_ONE_OF(name, "docker", "podman"), BEGINS_WITH_ONE_OF(variable,
- * "UCX_", "MPICH_"); which of a list of names a word is; and the words of "A,B,C" one by one. Nothing is allocated, so that the
+ * "UCX_", "MPICH_"); which of a list of names a word is; and takes "A,B,C" apart. Nothing is allocated, so that the
  * recorder has it as well. */
 #ifndef MPISTAIR_BASE_ONE_OF_H
 #define MPISTAIR_BASE_ONE_OF_H

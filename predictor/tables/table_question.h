@@ -1,7 +1,7 @@
 /* Questions that a machine table alone answers, in place of a trace or a pattern: `mpistair predict --memory`,
  * `--finegrain` and `--gpu`. */
-#ifndef MPISTAIR_PREDICTOR_TABLES_H
-#define MPISTAIR_PREDICTOR_TABLES_H
+#ifndef MPISTAIR_PREDICTOR_TABLE_QUESTION_H
+#define MPISTAIR_PREDICTOR_TABLE_QUESTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,24 +60,18 @@ struct table_options {
 };
 
 /* Each sets the defaults of its options, and writes their rows. */
-enum { MEMORY_ROWS = 7, FINEGRAIN_ROWS = 13, GPU_ROWS = 7, TABLE_ROWS = MEMORY_ROWS + FINEGRAIN_ROWS + GPU_ROWS };
+enum { MEMORY_ROWS = 7, FINEGRAIN_ROWS = 13, GPU_ROWS = 7 };
 void memory_option_rows(struct memory_options *options, struct option_row rows[MEMORY_ROWS]);
 void finegrain_option_rows(struct finegrain_options *options, struct option_row rows[FINEGRAIN_ROWS]);
 void gpu_option_rows(struct gpu_options *options, struct option_row rows[GPU_ROWS]);
-void table_option_rows(struct table_options *options, struct option_row rows[TABLE_ROWS]);
 
 /* Each checks its options once all are read, and sets what they stand for. Returns 0, or the exit code after the reason
  * was printed. --level, --bytes and --ppn of --gpu are read into shared. */
 int memory_options_check(const struct memory_options *options);
 int finegrain_options_check(struct finegrain_options *options);
 int gpu_options_check(struct gpu_options *options, struct finegrain_options *shared);
-/* The same for all; at most one question may be asked. */
-int table_options_check(struct table_options *options);
 /* Reads level_text into level. Returns as the others. */
 int finegrain_take_level(struct finegrain_options *options);
-
-/* Returns the option that asks a question; NULL where none does. */
-const char *table_options_asked(const struct table_options *options);
 
 /* Which table is asked, and where the answer goes. */
 struct table_question {
@@ -87,9 +81,6 @@ struct table_question {
     enum output_format format;
     const char *output; /* NULL: standard output */
 };
-
-/* Answers what is asked. Returns the exit code, after the reason was printed. */
-int table_answer(const struct table_question *question);
 
 /* Each answers by the table of a machine. Returns 0; -1 with the reason; or EXIT_WRONG_USAGE after it was printed. */
 int memory_answer(const struct table_question *question, const struct machine *machine, struct error *error);

@@ -1,5 +1,5 @@
-/* What the questions to a table have in common: one of them is asked, the table is found, the answer goes to a file. */
-#include "predictor/tables/tables.h"
+/* Each question has a file: predict_memory.c, predict_finegrain.c, predict_gpu.c. */
+#include "predictor/tables/ask_table.h"
 
 void table_option_rows(struct table_options *options, struct option_row rows[TABLE_ROWS])
 {
@@ -43,14 +43,4 @@ int table_answer(const struct table_question *question)
                                                        : gpu_answer)(question, &machine, &error);
     machine_release(&machine);
     return result < 0 ? error_report(&error) : result;
-}
-
-int table_print(const struct table_question *question,
-                int (*print)(FILE *stream, enum output_format format, const void *answer, struct error *error),
-                const void *answer, struct error *error)
-{
-    struct output_file output;
-    if (output_file_open(&output, question->output, error) != 0)
-        return -1;
-    return output_file_end(&output, print(output.stream, question->format, answer, error), error);
 }
