@@ -12,7 +12,8 @@
 #include "share/base/array.h"
 #include "share/base/memory.h"
 
-/* Marks NULL in a row. */
+/* Marks NULL in a row. An id that is NULL becomes 1, 2, ... in the order of rows: SQLite then appends to the table,
+ * without looking whether the id is there already. */
 #define FEED_NULL TRACE_NO_TIME
 
 /* Rows in memory as a table that SQLite reads: "INSERT INTO call_row SELECT * FROM feed_call_row" takes a whole batch
@@ -22,8 +23,6 @@
  * last. */
 struct feed {
     const char *table; /* the table that it fills; the feed itself is called feed_... */
-    const char *names; /* of the table's columns where rows have no id: SQLite gives 1, 2, ..., at the end of the table
-                        * without looking for one that is there already; "": rows have all columns */
     size_t columns;
     /* Returns the text that a value of a column stands for, NULL for a column of numbers; may be NULL itself. */
     const char *(*text)(int column, int64_t value);
@@ -146,9 +145,9 @@ static const sqlite3_module module_rows = {
  * why. */
 static int feed_begin(struct feed *feed, sqlite3 *database)
 {
-    char name[64], sql[512];
+    char name[64], sql[256];
     snprintf(name, sizeof name, "feed_%s", feed->table);
-    snprintf(sql, sizeof sql, "INSERT INTO %s%s SELECT * FROM %s", feed->table, feed->names, name);
+    snprintf(sql, sizeof sql, "INSERT INTO %s SELECT * FROM %s", feed->table, name);
     return sqlite3_create_module(database, name, &module_rows, feed) != SQLITE_OK ||
                    sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &feed->statement, NULL) != SQLITE_OK
                ? -1
@@ -261,16 +260,13 @@ static const char *unmatched_text(int column, int64_t value)
 }
 
 static const struct feed tables[SINK_TABLES] = {
-    [SINK_MESSAGES] = {"message_row",
-                       "(src, dst, comm, tag, bytes, form, round_id, send_post_ns, send_ns, late_ns, recv_ns, "
-                       "room_bytes, send_cpu, recv_cpu, send_call_ns, recv_call_ns)",
-                       .columns = 16},
-    [SINK_UNMATCHED] = {"unmatched", "", .columns = 12, .text = unmatched_text},
-    [SINK_CALLS] = {"call_row", "", .columns = 7},
-    [SINK_ROUNDS] = {"round", "(kind_id, begin_ns, end_ns)", .columns = 3},
-    [SINK_MEMBERS] = {"round_process", "", .columns = 5},
-    [SINK_MESSAGE_SUMS] = {"message_sum", "", .columns = 11},
-    [SINK_KIND_SUMS] = {"kind_sum", "", .columns = 10},
+    [SINK_MESSAGES] = {.table = "message_row", .columns = 17},
+    [SINK_UNMATCHED] = {.table = "unmatched", .columns = 12, .text = unmatched_text},
+    [SINK_CALLS] = {.table = "call_row", .columns = 7},
+    [SINK_ROUNDS] = {.table = "round", .columns = 4},
+    [SINK_MEMBERS] = {.table = "round_process", .columns = 5},
+    [SINK_MESSAGE_SUMS] = {.table = "message_sum", .columns = 11},
+    [SINK_KIND_SUMS] = {.table = "kind_sum", .columns = 10},
 };
 
 static void *insert_batches(void *argument)
@@ -394,6 +390,7 @@ int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t inde
     const struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
     *form = form_of_message(sink, trace, send, receive);
     const int64_t values[] = {
+        FEED_NULL,
         send->rank,
         receive->rank,
         receive->communicator,
@@ -458,7 +455,7 @@ void sink_call(struct sink *sink, struct call_row row)
 
 void sink_round(struct sink *sink, uint32_t kind, int64_t begin_ns, int64_t end_ns)
 {
-    sink_add(sink, SINK_ROUNDS, (const int64_t[]){(int64_t)kind + 1, begin_ns, end_ns});
+    sink_add(sink, SINK_ROUNDS, (const int64_t[]){FEED_NULL, (int64_t)kind + 1, begin_ns, end_ns});
 }
 
 void sink_member(struct sink *sink, int64_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns, int64_t in_mpi_ns)
