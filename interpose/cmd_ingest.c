@@ -123,6 +123,7 @@ int cmd_ingest(int argc, char **argv)
     char **launcher = cut_launcher(&argc, argv);
     const char *placement_path = setting("MPISTAIR_PLACEMENT");
     bool no_calls = false;
+    uint64_t jobs = 0;
     const struct option_row rows[] = {
         {'o', "output", "FILE",
          "the trace; an existing file is replaced once the new one is complete; default: mpistair-RUN.db in the "
@@ -130,6 +131,9 @@ int cmd_ingest(int argc, char **argv)
          .text = &options.output},
         {0, "placement", "L.csv", placement_help, .text = &placement_path},
         {0, "run", "KEY", "the job to take if the folders hold several", .text = &options.run_key},
+        {'j', "jobs", "N",
+         "processor cores to use; the trace is the same with any number (default: all that the process may use)",
+         .whole = &jobs, .least = 1, .most = 1024},
         {0, "no-calls", NULL, "omit the table of single calls, for a smaller file", .flag = &no_calls},
         {0, "quiet", NULL, "print no summary on standard error", .flag = &options.quiet},
     };
@@ -144,6 +148,7 @@ int cmd_ingest(int argc, char **argv)
     if (launcher != NULL && options.output == NULL)
         return wrong_usage("ingest", "-- %s: expected -o as well, to whose FILE.spool spools are brought", launcher[0]);
     options.calls = !no_calls;
+    options.jobs = (size_t)jobs;
     struct ingest_places places = {.folders = xcalloc((size_t)argc + 1, sizeof *places.folders),
                                    .n_folders = (size_t)argc};
     for (int i = 0; i < argc; i++)

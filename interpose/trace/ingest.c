@@ -10,6 +10,7 @@
 #include "interpose/trace/gather/nodes.h"
 #include "share/base/memory.h"
 #include "share/base/progress.h"
+#include "share/base/side_by_side.h"
 #include "interpose/trace/site/symbols.h"
 #include "interpose/trace/clock/clock_align.h"
 #include "interpose/trace/records/records.h"
@@ -101,7 +102,8 @@ int ingest(const struct ingest_options *options, struct error *error)
     if (!options->quiet && !options->is_replacement_known)
         replaced_note(output, "is replaced");
     progress_show("ingest: messages and rounds");
-    result = trace_write(&trace, output, options->unfinished, options->calls, &summary, error);
+    size_t jobs = options->jobs > 0 ? options->jobs : usable_processors();
+    result = trace_write(&trace, output, options->unfinished, options->calls, jobs, &summary, error);
     if (result != 0)
         goto out;
     progress_show(NULL);

@@ -15,6 +15,7 @@ struct ingest_options {
     const char *output;     /* NULL: mpistair-<run key>.db in the working directory */
     const char *unfinished; /* folder for the trace until it is whole, on the file system of output; NULL: beside it */
     const struct placement *placement;                    /* NULL: where the processes were seen to run */
+    size_t jobs;                                          /* processors to use; 0: all that may be used */
     bool calls;                                           /* fill the table `call` */
     bool quiet;                                           /* no summary on standard error */
     bool is_replacement_known;                            /* the user knows already what output replaces */

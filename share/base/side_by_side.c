@@ -40,7 +40,7 @@ static void *work(void *argument)
     }
 }
 
-static size_t usable_processors(void)
+size_t usable_processors(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;

@@ -13,4 +13,7 @@
 int side_by_side(size_t n_jobs, size_t n_threads, int (*job)(void *context, size_t number, struct error *error),
                  void *context, struct error *error);
 
+/* Returns how many processors this process may use. */
+size_t usable_processors(void);
+
 #endif

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "interpose/trace/state/trace.h"
+#include "interpose/trace/write/sums.h"
 
 /* Rows that describe the run: processes, nodes, clocks, communicators, call sites, and what is missing. */
 int write_run(const struct trace *trace, sqlite3 *database);
@@ -20,8 +21,9 @@ void number_joint_calls(struct trace *trace);
 /* The table joint_sum: the view joint_call of share/sql/schema.sql, added up by call site and by whom the others waited
  * for. */
 int write_joint_sums(const struct trace *trace, sqlite3 *database);
-/* The tables total and course: all calls of each process, and the course of its time. Reads all records once more. */
-int write_totals(const struct trace *trace, sqlite3 *database);
+/* The tables total and course: all calls of each process, and the course of its time. Reads once more all records of
+ * the ranks whose sums were not made ahead (NULL: none were). */
+int write_totals(const struct trace *trace, sqlite3 *database, struct sums_ahead *ahead);
 /* The tables counter, counter_source and network: what the kernel counted of each process, and of each node. */
 int write_counters(const struct trace *trace, sqlite3 *database);
 

@@ -18,6 +18,7 @@
 #include "share/base/output_file.h"
 #include "interpose/spool/readers.h"
 #include "interpose/trace/stream/stream.h"
+#include "interpose/trace/write/sums.h"
 #include "interpose/trace/write/tables.h"
 #include "interpose/trace/write/write_regions.h"
 #include "share/base/text_file.h"
@@ -75,13 +76,13 @@ static char *drop_indexes(sqlite3 *database)
 }
 
 /* Writes what is known once all operations were read. */
-static int write_rest(struct trace *trace, sqlite3 *database, bool calls)
+static int write_rest(struct trace *trace, sqlite3 *database, bool calls, struct sums_ahead *ahead)
 {
     number_joint_calls(trace);
     bool failed = write_run(trace, database) != 0 || bursts_write(trace, database) != 0 ||
                   write_collectives(trace, database, calls) != 0 || write_accesses(trace, database, calls) != 0 ||
                   write_records(trace, database) != 0 || write_regions(trace, database) != 0 ||
-                  write_joint_sums(trace, database) != 0 || write_totals(trace, database) != 0 ||
+                  write_joint_sums(trace, database) != 0 || write_totals(trace, database, ahead) != 0 ||
                   write_counters(trace, database) != 0 || write_kinds(trace, database) != 0;
     return failed ? -1 : 0;
 }
@@ -104,10 +105,11 @@ static bool were_whole(const struct trace *trace, struct error *error)
 }
 
 /* Writes all rows. Returns 0, -1 with the reason, or STREAM_DATABASE. */
-static int write_rows(struct trace *trace, sqlite3 *database, const char *schema, bool calls,
+static int write_rows(struct trace *trace, sqlite3 *database, const char *schema, bool calls, size_t jobs,
                       struct trace_summary *summary, struct error *error)
 {
     struct sink sink;
+    struct sums_ahead *ahead = NULL;
     char *indexes = NULL;
     int result = STREAM_DATABASE;
     if (sqlite3_exec(database,
@@ -123,13 +125,14 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
         result = error_set(error, "cannot start a thread to write the trace: %s", strerror(started));
         goto out;
     }
+    ahead = sums_ahead_begin(trace, jobs - 1);
     result = stream_run(trace, &sink, error);
     if (!were_whole(trace, error))
         result = -1;
     if (result != 0)
         goto out;
     result = STREAM_DATABASE;
-    if (write_rest(trace, database, calls) != 0)
+    if (write_rest(trace, database, calls, ahead) != 0)
         goto out;
     if (!were_whole(trace, error)) {
         result = -1;
@@ -139,11 +142,12 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
         sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         result = 0;
 out:
+    sums_ahead_end(ahead);
     free(indexes);
     return result;
 }
 
-int trace_write(struct trace *trace, const char *path, const char *unfinished, bool calls,
+int trace_write(struct trace *trace, const char *path, const char *unfinished, bool calls, size_t jobs,
                 struct trace_summary *summary, struct error *error)
 {
     char *schema = read_schema(error);
@@ -165,7 +169,7 @@ int trace_write(struct trace *trace, const char *path, const char *unfinished, b
     result = STREAM_DATABASE;
     if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
         saturating_sum_open(database) == SQLITE_OK)
-        result = write_rows(trace, database, schema, calls, summary, error);
+        result = write_rows(trace, database, schema, calls, jobs, summary, error);
     if (result == STREAM_DATABASE)
         result = database_error(database, path, "cannot be written", error);
     if (sqlite3_close(database) != SQLITE_OK && result == 0)

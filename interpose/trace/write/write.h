@@ -14,8 +14,9 @@ struct trace_summary {
 };
 
 /* Writes the database into the folder `unfinished` of the same file system, NULL: beside path, and renames it. calls
- * asks for rows in `call`. Returns 0, or -1 with the reason and path as it was. */
-int trace_write(struct trace *trace, const char *path, const char *unfinished, bool calls,
+ * asks for rows in `call`; jobs, from 1, is the number of processors to use. Returns 0, or -1 with the reason and path
+ * as it was. */
+int trace_write(struct trace *trace, const char *path, const char *unfinished, bool calls, size_t jobs,
                 struct trace_summary *summary, struct error *error);
 
 /* Prints a note on stderr if there is a file at path: what it is and holds, as "recorded 2026-01-31 12:00, 8 ranks, 3

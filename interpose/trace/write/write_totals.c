@@ -1,6 +1,4 @@
-/* Adds up all calls of a process by the recorder's own functions (interpose/spool/totals.h), process after process, so
- * that one table is in memory at a time. A table grows as long as a process has new calls, up to a limit from which it
- * names less, as the recorder's own does. */
+/* Writes the sums of all calls process after process, so that few tables are in memory at a time (sums.h). */
 #include "interpose/trace/write/tables.h"
 
 #include <math.h>
@@ -16,104 +14,8 @@
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/site/callsite.h"
 #include "interpose/trace/site/region_names.h"
-#include "interpose/trace/write/write_regions.h"
+#include "interpose/trace/write/sums.h"
 #include "share/base/memory.h"
-
-enum { SLOTS_FIRST = 1 << 10, SLOTS_MOST = 1 << 20 };
-
-struct sums {
-    struct totals totals;
-    struct spool_course course;
-};
-
-static void sums_begin(struct sums *sums, uint64_t start_ticks, uint32_t n_slots)
-{
-    *sums = (struct sums){.totals = {.start_ticks = start_ticks, .n_slots = n_slots}};
-    sums->totals.slots = xcalloc(n_slots, sizeof *sums->totals.slots);
-    sums->totals.course = &sums->course;
-}
-
-/* Makes room for one entry more, as long as that is allowed: a table that is half full begins to name less. */
-static void sums_reserve(struct sums *sums)
-{
-    struct totals *totals = &sums->totals;
-    if (totals->n_used < totals->n_slots / 2 || totals->n_slots == SLOTS_MOST)
-        return;
-    struct totals larger = *totals;
-    larger.n_slots *= 2;
-    larger.n_used = 0;
-    larger.slots = xcalloc(larger.n_slots, sizeof *larger.slots);
-    for (uint32_t i = 0; i < totals->n_slots; i++)
-        totals_add(&larger, &totals->slots[i]);
-    free(totals->slots);
-    *totals = larger;
-}
-
-/* True for a call that says what can be true; those of the other records are counted as damaged. */
-static bool is_sound(const struct trace *trace, const struct trace_process *process, const uint8_t *record)
-{
-    const struct spool_operation *operation = (const void *)record;
-    const struct spool_collective *collective = (const void *)record;
-    const struct spool_access *access = (const void *)record;
-    const struct spool_persistent *persistent = (const void *)record;
-    switch (*record) {
-    case SPOOL_OPERATION:
-        return operation_known(trace, process, operation) || operation_rejected(operation);
-    case SPOOL_COLLECTIVE:
-        return process_communicator(trace, process, collective->communicator, -1) != TRACE_NONE;
-    case SPOOL_ACCESS:
-        return access->communicator == SPOOL_NO_COMMUNICATOR ||
-               process_communicator(trace, process, access->communicator, access->target) != TRACE_NONE;
-    case SPOOL_PERSISTENT:
-        return process_communicator(trace, process, persistent->communicator, -1) != TRACE_NONE;
-    case SPOOL_REGION:
-        return region_find(process, ((const struct spool_region *)(const void *)record)->region) != TRACE_NONE;
-    default:
-        return true;
-    }
-}
-
-/* Adds what the recorder has added up of records that it dropped. */
-static void add_folded(struct sums *sums, const struct trace_process *process)
-{
-    struct spool_folded folded;
-    spool_folded_read(process->spool, &folded);
-    for (uint32_t i = 0; folded.totals.slots != NULL && i < folded.totals.n_slots; i++) {
-        sums_reserve(sums);
-        totals_add(&sums->totals, &folded.totals.slots[i]);
-    }
-    if (folded.totals.slots != NULL) {
-        folded.totals.n_slots = 0;
-        totals_join(&sums->totals, &folded.totals);
-    }
-    spool_folded_free(&folded);
-}
-
-/* Adds up all records of the process. */
-static void add_records(struct sums *sums, const struct trace *trace, const struct trace_process *process,
-                        struct region_writer *regions)
-{
-    struct spool_cursor cursor = {.spool = process->spool};
-    for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
-        if (!is_sound(trace, process, record))
-            continue;
-        struct spool_region region;
-        const void *added = record;
-        if (region_writer_take(regions, &process->spool->spans[cursor.span], record, &region))
-            added = &region;
-        if (cursor.is_folded) {
-            region_writer_gap(regions);
-            continue;
-        }
-        sums_reserve(sums);
-        totals_add_record(&sums->totals, added);
-        region_writer_add_mpi(regions, sums->totals.added_ticks);
-    }
-    region_writer_end_process(regions);
-    uint64_t finish = process->spool->header.finish.ticks;
-    if (finish != 0)
-        totals_pass(&sums->totals, WINDOW_OTHER, finish, 0, 0, 0);
-}
 
 /* Returns the nanoseconds of a tick in the mean over a time. */
 static double tick_ns(const struct trace *trace, const struct trace_process *process, uint64_t begin, uint64_t ticks)
@@ -253,7 +155,7 @@ static void write_regions_of(struct region_writer *writer, const struct trace *t
     free(totals);
 }
 
-int write_totals(const struct trace *trace, sqlite3 *database)
+int write_totals(const struct trace *trace, sqlite3 *database, struct sums_ahead *ahead)
 {
     struct region_writer regions;
     region_writer_begin(&regions, trace, database);
@@ -263,17 +165,16 @@ int write_totals(const struct trace *trace, sqlite3 *database)
         if (process->spool == NULL)
             continue;
         struct sums sums;
-        sums_begin(&sums, process->spool->header.start.ticks, SLOTS_FIRST);
-        add_folded(&sums, process);
         region_writer_process(&regions, rank);
-        add_records(&sums, trace, process, &regions);
+        if (ahead == NULL || !sums_ahead_take(ahead, rank, &sums))
+            sums_read(&sums, trace, process, process->regions != NULL ? &regions : NULL);
         double rate = tick_ns(trace, process, sums.totals.start_ticks, (uint64_t)sums.course.n << sums.course.shift);
         for (uint32_t i = 0; i < sums.totals.n_slots; i++)
             if (sums.totals.slots[i].calls > 0 && !(sums.totals.slots[i].flags & TOTAL_REGION))
                 write_total(&totals, trace, rank, &sums.totals.slots[i], rate);
         write_course(&courses, trace, rank, &sums);
         write_regions_of(&regions, trace, process, &sums, rate);
-        free(sums.totals.slots);
+        sums_release(&sums);
     }
     return row_finish(&totals) | row_finish(&courses) | region_writer_finish(&regions);
 }

@@ -81,6 +81,16 @@ def sums_differ(database):
             for view in SUMMED if stored[view] != viewed[view]]
 
 
+def jobs_differ(command, database):
+    """The same rows with one core as with three."""
+    dumps = []
+    for jobs in "1", "3":
+        subprocess.run([*command, "--quiet", "--jobs", jobs], check=True, capture_output=True, timeout=60)
+        with sqlite3.connect(f"file:{database}?immutable=1", uri=True) as connection:
+            dumps.append(list(connection.iterdump()))
+    return [] if dumps[0] == dumps[1] else ["--jobs 1 and --jobs 3 give other rows"]
+
+
 def main():
     mpistair, gen_wrappers, table, path = sys.argv[1:5]
     folder_of_case = os.path.dirname(os.path.abspath(path))
@@ -104,7 +114,7 @@ def main():
             if rows != expected:
                 failures.append(f"{sql}\n  expected {expected}\n  found    {rows}")
         if case["exit"] == 0 and not failures:
-            failures += sums_differ(database) + totals.wrong(database)
+            failures += sums_differ(database) + totals.wrong(database) + jobs_differ(command, database)
             def tool(*words):
                 return subprocess.run([mpistair, *words], capture_output=True, text=True, timeout=60).stdout
 
