@@ -17,6 +17,7 @@
 #include "interpose/preload/cells.h"
 #include "interpose/preload/look_up.h"
 #include "interpose/preload/mpi_library.h"
+#include "interpose/preload/openmp.h"
 #include "interpose/preload/recording.h"
 #include "interpose/preload/regions.h"
 #include "share/base/settings.h"
@@ -82,6 +83,8 @@ static struct mpistair_host own_host = {
     .folder = started_in,
     .begin_regions = begin_regions,
     .is_fortran_layer = callers_is_fortran,
+    .count_openmp = openmp_count,
+    .read_openmp = openmp_read,
 };
 
 __attribute__((constructor)) static void say_if_static(void)

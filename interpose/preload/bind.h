@@ -34,6 +34,14 @@ struct mpistair_region_calls {
     void (*stop)(uint64_t id);
 };
 
+/* Times of OpenMP's parallel regions, in ns. */
+enum openmp_sum {
+    OPENMP_REGION_NS, /* from begin to end */
+    OPENMP_THREAD_NS, /* the same, of all threads in them together */
+    OPENMP_IDLE_NS,   /* of that, in barriers without a task to run */
+    OPENMP_SUMS
+};
+
 /* What the preload library gives a backend; lives as long as the process. */
 struct mpistair_host {
     uint64_t table_hash;
@@ -55,6 +63,9 @@ struct mpistair_host {
     void (*begin_regions)(void);
     /* Returns whether the code at an address belongs to a Fortran layer of MPI, and not to the application. */
     bool (*is_fortran_layer)(const void *address);
+    /* Lets OpenMP's parallel regions count, or no more; and reads what was counted. */
+    void (*count_openmp)(bool on);
+    void (*read_openmp)(uint64_t sums[OPENMP_SUMS]);
 };
 
 /* What a backend gives the preload library. */

@@ -200,31 +200,33 @@ static void add_sample(struct spool_counters *counters, struct spool_counter_sam
 }
 
 /* Returns a sample of what needs no descriptor. */
-static struct spool_counter_sample usage_now(int is_own)
+static struct spool_counter_sample usage_now(const struct counter_thread *counter, int is_own)
 {
     struct spool_counter_sample sample = {.at_ns = spool_clock_node_ns()};
     for (int i = 0; i < COUNTERS; i++)
         sample.value[i] = SPOOL_NOT_KNOWN;
     sample_usage(&sample, is_own);
+    counter->read_openmp(&sample.value[COUNTER_OPENMP_REGION_NS]);
     return sample;
 }
 
-static void take_sample(struct spool_counters *counters, struct counter_files *files)
+static void take_sample(struct counter_thread *counter, struct counter_files *files)
 {
-    struct spool_counter_sample sample = usage_now(1);
+    struct spool_counter_sample sample = usage_now(counter, 1);
     sample_wait(&sample, files->schedstat);
     sample_clock(&sample, files);
     for (int i = 0; i < PERF_EVENTS; i++)
         sample.value[perf_events[i].counter] = perf_count(files->perf[i]);
-    add_sample(counters, sample);
+    add_sample(counter->counters, sample);
 }
 
 /* Takes a sample, and makes them fewer where that takes long. */
-static void take_measured(struct spool_counters *counters, struct counter_files *files)
+static void take_measured(struct counter_thread *counter, struct counter_files *files)
 {
+    struct spool_counters *counters = counter->counters;
     struct timespec begin = {0}, end = {0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    take_sample(counters, files);
+    take_sample(counter, files);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
     int64_t took_ns = (end.tv_sec - begin.tv_sec) * INT64_C(1000000000) + end.tv_nsec - begin.tv_nsec;
     if (took_ns > 0 && (uint64_t)took_ns > counters->interval_ns / MOST_COST)
@@ -260,7 +262,7 @@ static void *counter_main(void *data)
     network_counters_take(&network, 1);
     for (int stop = 0; !stop;) {
         stop = wait_for_next(counter);
-        take_measured(counter->counters, &files);
+        take_measured(counter, &files);
         network_counters_take(&network, stop);
     }
     return NULL;
@@ -281,7 +283,7 @@ static int counter_start(struct counter_thread *counter)
 /* Takes the first sample, before the program goes on. What the thread opens counts from there. */
 static void take_first(const struct counter_thread *counter, const struct spool_processor_use *use)
 {
-    struct spool_counter_sample sample = usage_now(0);
+    struct spool_counter_sample sample = usage_now(counter, 0);
     static const enum spool_counter opened[] = {COUNTER_MIGRATIONS, COUNTER_INSTRUCTIONS, COUNTER_CYCLES,
                                                 COUNTER_CLOCK};
     if (counter->main == getpid())
@@ -291,10 +293,12 @@ static void take_first(const struct counter_thread *counter, const struct spool_
     add_sample(counter->counters, sample);
 }
 
-void counter_thread_begin(struct counter_thread *counter, struct spool_header *header, int without_thread)
+void counter_thread_begin(struct counter_thread *counter, struct spool_header *header,
+                          void (*read_openmp)(uint64_t *sums), int without_thread)
 {
     int saved_errno = errno;
-    *counter = (struct counter_thread){.counters = spool_counters_of(header), .main = (pid_t)syscall(SYS_gettid)};
+    *counter = (struct counter_thread){
+        .counters = spool_counters_of(header), .main = (pid_t)syscall(SYS_gettid), .read_openmp = read_openmp};
     if (header->node_leader == header->rank)
         counter->network = spool_network_of(header);
     counter->root = getenv("MPISTAIR_TEST_ROOT");
@@ -315,7 +319,7 @@ void counter_thread_end(struct counter_thread *counter)
         pthread_mutex_unlock(&counter->lock);
         pthread_join(counter->thread, NULL);
     } else if (counter->counters) {
-        add_sample(counter->counters, usage_now(0));
+        add_sample(counter->counters, usage_now(counter, 0));
     }
     counter->counters = NULL;
     errno = saved_errno;

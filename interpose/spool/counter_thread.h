@@ -18,14 +18,16 @@ struct counter_thread {
     pthread_mutex_t lock;            /* guards stop */
     pthread_cond_t stopping;
     pthread_t thread;
-    pid_t main;                    /* the thread that began */
-    struct spool_network *network; /* of the node's first process; NULL: of another one */
-    const char *root;              /* of /sys and /proc/thread-self/net; "" but in tests, MPISTAIR_TEST_ROOT */
+    pid_t main;                          /* the thread that began */
+    struct spool_network *network;       /* of the node's first process; NULL: of another one */
+    const char *root;                    /* of /sys and /proc/thread-self/net; "" but in tests, MPISTAIR_TEST_ROOT */
+    void (*read_openmp)(uint64_t *sums); /* fills in three, from COUNTER_OPENMP_REGION_NS on */
     int running, stop;
 };
 
 /* Takes the first sample, and starts the thread unless without_thread. */
-void counter_thread_begin(struct counter_thread *counter, struct spool_header *header, int without_thread);
+void counter_thread_begin(struct counter_thread *counter, struct spool_header *header,
+                          void (*read_openmp)(uint64_t *sums), int without_thread);
 
 /* Takes the last sample, and ends the thread. */
 void counter_thread_end(struct counter_thread *counter);

@@ -27,13 +27,17 @@ enum spool_counter {
     COUNTER_INSTRUCTIONS, /* in user mode, as cycles */
     COUNTER_CYCLES,
     COUNTER_CLOCK, /* cycles of the clock of the processor on which the main thread was: kHz times ms */
+    /* Of OpenMP, where its runtime tells (interpose/preload/openmp.c); 0: it does not, or had no parallel region. */
+    COUNTER_OPENMP_REGION_NS, /* parallel regions, from begin to end */
+    COUNTER_OPENMP_THREAD_NS, /* the same, of all their threads together */
+    COUNTER_OPENMP_IDLE_NS,   /* of that, in barriers without a task to run */
     COUNTERS
 };
 
 struct spool_counter_sample {
     uint64_t at_ns;           /* CLOCK_MONOTONIC of the node */
     uint64_t value[COUNTERS]; /* SPOOL_NOT_KNOWN: not known */
-    uint64_t pad[4];
+    uint64_t pad;
 };
 
 /* Why instructions and cycles are not known. */

@@ -155,7 +155,7 @@ static const struct part_table part_tables[] = {
      .source = "main.counter" LASTS,
      .cut = "begin_ns end_ns",
      .scaled = "user_ns system_ns wait_ns voluntary_switches involuntary_switches minor_faults major_faults migrations "
-               "instructions cycles clock_cycles"},
+               "instructions cycles clock_cycles openmp_region_ns openmp_thread_ns openmp_idle_ns"},
     {.name = "network", .source = "main.network WHERE begin_ns >= " FROM_NS " AND end_ns <= " TO_NS},
     {.name = "occurrence",
      .source = "main.occurrence WHERE part_left(rank, begin_ns, end_ns - begin_ns) IS NOT NULL",

@@ -107,6 +107,14 @@ static void look_at_counters(struct doctor *doctor)
                           : "processor time, page faults, switches; this machine has no counters of instructions");
 }
 
+/* Says of which programs it is known how long threads of OpenMP have nothing to do. */
+static void look_at_openmp(struct doctor *doctor)
+{
+    add_check(
+        doctor, "OpenMP", DOCTOR_OK, NULL,
+        "idle threads are counted where the runtime has OMPT: LLVM's libomp and its kin do, GNU's libgomp does not");
+}
+
 /* Time limit of a program, s: one that hangs or prints without end must not take doctor with it. */
 enum { PROGRAM_LIMIT_S = 10 };
 
@@ -604,9 +612,9 @@ int cmd_doctor(int argc, char **argv)
     if (argc > 0)
         return wrong_usage("doctor", "%s: takes no arguments", argv[0]);
     struct doctor doctor = {0};
-    void (*const looks[])(struct doctor *) = {look_at_processors, look_at_clock,   look_at_counters,   look_at_defaults,
-                                              look_at_spools,     look_at_preload, look_at_call_sites, look_at_parts,
-                                              look_at_gpus,       look_at_mpis};
+    void (*const looks[])(struct doctor *) = {look_at_processors, look_at_clock,  look_at_counters, look_at_openmp,
+                                              look_at_defaults,   look_at_spools, look_at_preload,  look_at_call_sites,
+                                              look_at_parts,      look_at_gpus,   look_at_mpis};
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
         looks[i](&doctor);
     bool works = doctor.preload_works && doctor.spool_works && doctor.recordable > 0;

@@ -4,6 +4,7 @@
  *   blocked    neither it ran nor was it ready: sleep, files, locks
  *   page-faults, kernel   it was in the kernel, for so many more page faults than others, or for system calls
  *   frequency, cycles     its clock was lower; its instructions took more cycles (memory, vector width)
+ *   threads    its threads of OpenMP had nothing to do, in barriers (interpose/preload/openmp.c)
  *   work       what is left: it ran, without any of these
  *
  * The largest is the cause if it is half of the excess. What others do inside MPI (polls, naps, calls of the kernel)
@@ -32,8 +33,8 @@
 /* Findings of a part of the run that are looked at, each by a pass over all counters. */
 enum { CAUSE_PARTS = 8 };
 
-static const char *const cause_names[] = {"",      "work",        "cycles", "frequency",
-                                          "taken", "page-faults", "kernel", "blocked"};
+static const char *const cause_names[] = {"",       "work",    "cycles", "frequency", "taken", "page-faults",
+                                          "kernel", "blocked", "threads"};
 
 const char *cause_name(enum finding_cause cause)
 {
@@ -54,7 +55,8 @@ static const char causes_sql[] =
     "SELECT p.rank, 1e-9 * (s.end_ns - s.begin_ns), c.s, sum(share * user_ns), sum(share * system_ns), "
     "iif(count(p.wait_ns) = count(*), sum(share * p.wait_ns), NULL), "
     "1e9 * sum(share * (minor_faults + major_faults)), iif(count(cycles) = count(*), 1e9 * sum(share * cycles), NULL), "
-    "iif(count(clock_cycles) = count(*), 1e9 * sum(share * clock_cycles), NULL) "
+    "iif(count(clock_cycles) = count(*), 1e9 * sum(share * clock_cycles), NULL), "
+    "sum(share * openmp_region_ns), sum(share * openmp_thread_ns), sum(share * openmp_idle_ns) "
     "FROM part p JOIN span s USING (rank) JOIN computed c USING (rank) GROUP BY p.rank";
 
 struct cause_rank {
@@ -95,8 +97,8 @@ static int ranks_read(struct cause_ranks *ranks, sqlite3 *database, const char *
     if (rows.result == 0)
         cursor_bind(&rows, "ii", (int64_t)(begin_s * 1e9), (int64_t)(end_s * 1e9));
     while (cursor_next(&rows)) {
-        double value[9];
-        for (int i = 1; i < 9; i++)
+        double value[12];
+        for (int i = 1; i < 12; i++)
             value[i] = cursor_real(&rows, i);
         double run_s = value[3] + value[4];
         /* A rank that ran waits for its processor in its computation as in MPI, but not while it slept. */
@@ -114,6 +116,9 @@ static int ranks_read(struct cause_ranks *ranks, sqlite3 *database, const char *
                        .faults = value[6],
                        .instructions = NAN,
                        .per_cycle = NAN,
+                       .regions_s = value[9],
+                       .threads = value[10] / value[9],
+                       .idle = value[11] / value[10],
                        .hertz = value[3] > 0 && !isnan(value[7]) ? value[7] / value[3] : value[8] / value[1]}});
     }
     int result = cursor_close(&rows);
@@ -142,8 +147,9 @@ static struct finding_counts others_counts(const struct cause_ranks *ranks, size
 {
 #define MEDIAN_OF(member) .member = others_median(ranks, own, offsetof(struct finding_counts, member))
     return (struct finding_counts){
-        MEDIAN_OF(time_s),  MEDIAN_OF(computed_s), MEDIAN_OF(run_s),     MEDIAN_OF(kernel_s),     MEDIAN_OF(taken_s),
-        MEDIAN_OF(slept_s), MEDIAN_OF(faults),     MEDIAN_OF(per_cycle), MEDIAN_OF(instructions), MEDIAN_OF(hertz)};
+        MEDIAN_OF(time_s),    MEDIAN_OF(computed_s), MEDIAN_OF(run_s),     MEDIAN_OF(kernel_s),     MEDIAN_OF(taken_s),
+        MEDIAN_OF(slept_s),   MEDIAN_OF(faults),     MEDIAN_OF(per_cycle), MEDIAN_OF(instructions), MEDIAN_OF(hertz),
+        MEDIAN_OF(regions_s), MEDIAN_OF(threads),    MEDIAN_OF(idle)};
 #undef MEDIAN_OF
 }
 
@@ -174,8 +180,9 @@ static void find_cause(struct finding *finding)
     const double part_s[] = {[CAUSE_TAKEN] = own->taken_s - others->taken_s,
                              [CAUSE_FAULTS] = faults_s,
                              [CAUSE_KERNEL] = own->kernel_s - faults_s,
-                             [CAUSE_BLOCKED] = blocked_s};
-    for (enum finding_cause cause = CAUSE_TAKEN; cause <= CAUSE_BLOCKED; cause++) {
+                             [CAUSE_BLOCKED] = blocked_s,
+                             [CAUSE_THREADS] = own->idle * own->regions_s - others->idle * others->regions_s};
+    for (enum finding_cause cause = CAUSE_TAKEN; cause <= CAUSE_THREADS; cause++) {
         take_cause(finding, cause, part_s[cause], &largest_s);
         rest_s -= part_s[cause] > 0 ? part_s[cause] : 0;
     }
@@ -213,6 +220,10 @@ static void tell_cause(struct finding *finding, struct pool *pool)
         break;
     case CAUSE_BLOCKED:
         snprintf(end, room, "it does not run for %s (sleep, files, locks)", diagnosis_seconds(time, own->slept_s));
+        break;
+    case CAUSE_THREADS:
+        snprintf(end, room, "its threads idle %.0f %% of the parallel regions' time, others %.0f %%", 100 * own->idle,
+                 100 * others->idle);
         break;
     case CAUSE_FREQUENCY:
         snprintf(end, room, "a clock of %.2f GHz, others %.2f", own->hertz * 1e-9, others->hertz * 1e-9);

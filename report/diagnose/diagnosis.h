@@ -85,7 +85,8 @@ int diagnose_algorithms(struct diagnosis *diagnosis);  /* of collectives */
 int diagnose_one_sided(struct diagnosis *diagnosis);
 int diagnose_files(struct diagnosis *diagnosis);
 int diagnose_threads(struct diagnosis *diagnosis);
-int diagnose_slow_links(struct diagnosis *diagnosis); /* slow links, a busy node */
+int diagnose_uneven_threads(struct diagnosis *diagnosis); /* of OpenMP */
+int diagnose_slow_links(struct diagnosis *diagnosis);     /* slow links, a busy node */
 int diagnose_placement(struct diagnosis *diagnosis);
 int diagnose_slow_cores(struct diagnosis *diagnosis);
 int diagnose_busy_processors(struct diagnosis *diagnosis);

@@ -43,6 +43,7 @@ enum finding_number {
     FINDING_SMALL_ACCESSES,
     FINDING_INTERLEAVED_ACCESSES,
     FINDING_THREADS_IN_TURN,
+    FINDING_UNEVEN_THREADS,
     FINDING_SLOW_LINK,
     FINDING_BUSY_NODE,
     FINDING_PLACEMENT,
@@ -67,12 +68,15 @@ enum finding_cause {
     CAUSE_FAULTS,
     CAUSE_KERNEL,
     CAUSE_BLOCKED,
+    CAUSE_THREADS, /* of OpenMP, which have nothing to do */
 };
 
 /* What was counted of a rank, or of the others in the median; NaN: not known. */
 struct finding_counts {
     double time_s, computed_s, run_s, kernel_s, taken_s, slept_s, faults, hertz;
     double instructions, per_cycle; /* of its computation */
+    double regions_s, threads;      /* OpenMP's parallel regions, and how many threads they have in the mean */
+    double idle;                    /* share of the regions' time that a thread has nothing to do, in the mean */
 };
 
 struct diagnosis;

@@ -126,6 +126,10 @@ static void findings_counted(struct document *document, const struct finding *fi
         document_cell(document, isnan(row->per_cycle) ? "-" : "%.2f", row->per_cycle);
         document_cell(document, isnan(row->hertz) ? "-" : "%.2f", row->hertz * 1e-9);
     }
+    if (!isnan(finding->own.idle))
+        document_line(document,
+                      "its parallel regions of OpenMP take %.3g s, of %.1f threads, which idle %.0f %% of that time",
+                      finding->own.regions_s, finding->own.threads, 100 * finding->own.idle);
     if (uncounted != NULL)
         document_line(document, "%s", uncounted);
 }

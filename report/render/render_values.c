@@ -288,7 +288,8 @@ static void add_cause(struct json *object, const struct finding *finding)
         FIELDS(finding_counts, FIELD(finding_counts, time_s), FIELD(finding_counts, computed_s),
                FIELD(finding_counts, run_s), FIELD(finding_counts, kernel_s), FIELD(finding_counts, taken_s),
                FIELD(finding_counts, slept_s), FIELD(finding_counts, faults), FIELD(finding_counts, instructions),
-               FIELD(finding_counts, per_cycle), FIELD(finding_counts, hertz));
+               FIELD(finding_counts, per_cycle), FIELD(finding_counts, hertz), FIELD(finding_counts, regions_s),
+               FIELD(finding_counts, threads), FIELD(finding_counts, idle));
     if (finding->excess_s == 0)
         return;
     struct json *own = json_object(), *others = json_object();

@@ -449,7 +449,10 @@ CREATE TABLE counter(
   migrations INTEGER,                  -- to another processor
   instructions INTEGER,                -- in the program, as cycles
   cycles INTEGER,
-  clock_cycles INTEGER                 -- of the clock of the main thread's processor, whoever had it
+  clock_cycles INTEGER,                -- of the clock of the main thread's processor, whoever had it
+  openmp_region_ns INTEGER,            -- parallel regions of OpenMP; NULL, as the next two: none, or its runtime does not tell
+  openmp_thread_ns INTEGER,            -- the same, of all their threads together
+  openmp_idle_ns INTEGER               -- of that, in barriers without a task to run
 );
 
 -- Why instructions and cycles are known or not, of each rank that has counters.

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <string.h>
 
 #define POOL     8 /* handles, few, so that they change threads; SHARED when they are out */
 #define SHARED   (POOL + 1)
@@ -198,6 +199,16 @@ static void stop(void)
 {
 }
 
+static void count_openmp(bool on)
+{
+    (void)on;
+}
+
+static void read_openmp(uint64_t sums[OPENMP_SUMS])
+{
+    memset(sums, 0, OPENMP_SUMS * sizeof *sums);
+}
+
 static const struct mpistair_host host = {
     .table_hash = MPISTAIR_TABLE_HASH,
     .n_functions = FN_COUNT,
@@ -205,6 +216,8 @@ static const struct mpistair_host host = {
     .pnext = functions,
     .calls = &calls,
     .stop = stop,
+    .count_openmp = count_openmp,
+    .read_openmp = read_openmp,
 };
 
 const struct mpistair_host *stand_in_mpi(void)

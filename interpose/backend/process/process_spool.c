@@ -150,8 +150,10 @@ static void begin_counters(struct spool_header *header)
 {
     const char *counters = setting("MPISTAIR_COUNTERS"), *thread = setting("MPISTAIR_THREAD");
     int is_off = counters && (strcmp(counters, "no") == 0 || strcmp(counters, "0") == 0);
-    if (!is_off && !counter_thread.counters)
-        counter_thread_begin(&counter_thread, header, thread && strcmp(thread, "0") == 0);
+    if (is_off || counter_thread.counters)
+        return;
+    recorder.host->count_openmp(true);
+    counter_thread_begin(&counter_thread, header, recorder.host->read_openmp, thread && strcmp(thread, "0") == 0);
 }
 
 void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by)
@@ -237,6 +239,7 @@ uint64_t process_spool_close(struct run *run)
 {
     region_end_recording();
     process_spool_note_end(run, SPOOL_END_FINALIZE);
+    recorder.host->count_openmp(false);
     counter_thread_end(&counter_thread);
     uint64_t bytes = spool_writer_close(&recorder.spool);
     /* A process that began alone knows the others' output only if the environment gives it to all. */

@@ -71,14 +71,19 @@ int write_counters(const struct trace *trace, sqlite3 *database)
         size_t n = process->spool == NULL ? 0 : spool_counters_read(process->spool, samples, &known);
         if (n > 0)
             row_insert(&source, "it", rank, perf[known]);
+        bool has_openmp = n > 0 && samples[n - 1].value[COUNTER_OPENMP_THREAD_NS] > 0;
         for (size_t i = 0; i + 1 < n; i++) {
             const struct spool_counter_sample *at = &samples[i];
-            row_insert(&row, "iiiooooooooooo", rank, clock_run_ns(&trace->nodes[process->node], (int64_t)at[0].at_ns),
-                       clock_run_ns(&trace->nodes[process->node], (int64_t)at[1].at_ns), counted(at, COUNTER_USER_NS),
-                       counted(at, COUNTER_SYSTEM_NS), counted(at, COUNTER_WAIT_NS), counted(at, COUNTER_VOLUNTARY),
-                       counted(at, COUNTER_INVOLUNTARY), counted(at, COUNTER_MINOR_FAULTS),
-                       counted(at, COUNTER_MAJOR_FAULTS), counted(at, COUNTER_MIGRATIONS),
-                       counted(at, COUNTER_INSTRUCTIONS), counted(at, COUNTER_CYCLES), counted(at, COUNTER_CLOCK));
+            int64_t openmp_ns[3];
+            for (int k = 0; k < 3; k++)
+                openmp_ns[k] = has_openmp ? counted(at, COUNTER_OPENMP_REGION_NS + k) : TRACE_NO_TIME;
+            row_insert(
+                &row, "iiioooooooooooooo", rank, clock_run_ns(&trace->nodes[process->node], (int64_t)at[0].at_ns),
+                clock_run_ns(&trace->nodes[process->node], (int64_t)at[1].at_ns), counted(at, COUNTER_USER_NS),
+                counted(at, COUNTER_SYSTEM_NS), counted(at, COUNTER_WAIT_NS), counted(at, COUNTER_VOLUNTARY),
+                counted(at, COUNTER_INVOLUNTARY), counted(at, COUNTER_MINOR_FAULTS), counted(at, COUNTER_MAJOR_FAULTS),
+                counted(at, COUNTER_MIGRATIONS), counted(at, COUNTER_INSTRUCTIONS), counted(at, COUNTER_CYCLES),
+                counted(at, COUNTER_CLOCK), openmp_ns[0], openmp_ns[1], openmp_ns[2]);
         }
     }
     return row_finish(&row) | row_finish(&source) | write_networks(trace, database);

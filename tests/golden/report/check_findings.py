@@ -785,7 +785,7 @@ def instructions(folder):
                 rate, cycles = (per_s, cycles_per_s) if rank == 2 else (of_mpi or 3e9, 2e9) if inside else (1e9, 2e9)
                 begin, end_ns = n * 20 * MS, (n + 1) * 20 * MS
                 rows.append(f"INSERT INTO course VALUES ({rank}, {begin}, {end_ns}, 0, 0, 0, {inside}, 0, 0, 0, 1, 0);"
-                            f"INSERT INTO counter VALUES ({rank}, {begin}, {end_ns}, {20 * MS}, 0, 0, 0, 0, 0, 0, 0, {int(rate * 0.02)}, {int(cycles * 0.02)}, NULL);")
+                            f"INSERT INTO counter VALUES ({rank}, {begin}, {end_ns}, {20 * MS}, 0, 0, 0, 0, 0, 0, 0, {int(rate * 0.02)}, {int(cycles * 0.02)}, NULL, NULL, NULL, NULL);")
         found = findings(made.write(folder / "a.db", "".join(rows)))
         check(f"instructions: {cause}", [row[0] for row in found] == ["late-rank"] and found[0][7].endswith("; why: " + cause) or
               cause.startswith("0.25") and "; why: " + cause in found[0][7], found)
@@ -814,6 +814,55 @@ def causes(folder):
               abs(found["counted_of_others"]["computed_s"] - 0.2) < 0.002, found)
     shown = run("report", made.write(folder / "a.db", counted(made, user=200, wait=200)), "--explain", "1")[1]
     check("counters as evidence", "what the kernel counted" in shown and "others, median" in shown and " 199 ms" in shown, shown)
+
+
+def openmp(made, regions_ms, idle, wait_ms=0):
+    """Rows of course and counter: parallel regions of four threads on each rank, which idle for that share of them."""
+    last = max(made.at) + MS
+    rows = []
+    for rank in range(made.ranks):
+        inside = sum(leave - begin for r, begin, leave, *_ in made.collectives if r == rank)
+        rows.append(f"INSERT INTO course VALUES ({rank}, 0, {last}, 0, 0, 0, {inside + MS}, 0, 0, 0, 20, 0);")
+        for begin, end in ((0, last // 2), (last // 2, last)):
+            half_ms = regions_ms[rank] * (end - begin) / last * MS
+            rows.append("INSERT INTO counter(rank, begin_ns, end_ns, user_ns, system_ns, wait_ns, minor_faults, major_faults, openmp_region_ns, openmp_thread_ns, "
+                        f"openmp_idle_ns) VALUES ({rank}, {begin}, {end}, {(end - begin) * 4}, 0, 0, 10, 0, {int(half_ms)}, {int(4 * half_ms)}, {int(4 * half_ms * idle[rank])});")
+    return "".join(rows)
+
+
+def uneven_threads(folder):
+    """20 steps of 10 ms of parallel regions; where rank 2 takes longer its threads have no more to do, but uneven work."""
+    def made_of(more_ms):
+        made = Made(4)
+        for _ in range(20):
+            for rank in range(4):
+                made.compute(rank, 10 * MS + (rank == 2) * more_ms * MS)
+            made.meet(31)
+        return made
+
+    made = made_of(10)
+    path = made.write(folder / "a.db", openmp(made, (200, 200, 400, 200), (0, 0, 0.5, 0)))
+    rows = findings(path)
+    check("threads: why", rows[1][0] == "late-rank" and rows[1][1] == "2" and rows[1][10] == "0" and
+          rows[1][7].endswith("; why: its threads idle 50 % of the parallel regions' time, others 0 %"), rows)
+    check("threads: more than the rank", len(rows) == 2 and rows[0][0] == "uneven-threads" and rows[0][7].startswith(
+          "threads idle 50 % of the parallel regions' time: work is uneven between threads of rank 2; even, it would take 200 ms less"), rows)
+    found = json.loads(run("report", path, "--json")[1])["findings"][1]
+    check("threads: JSON", found["cause"] == "threads" and abs(found["counted"]["idle"] - 0.5) < 0.01 and abs(found["counted"]["threads"] - 4) < 0.01 and
+          abs(found["counted"]["regions_s"] - 0.4) < 0.01 and found["counted_of_others"]["idle"] == 0, found)
+    shown = run("report", path, "--explain", "2")[1]
+    check("threads as evidence", "its parallel regions of OpenMP take 0.4 s, of 4.0 threads, which idle 50 % of that time" in " ".join(shown.split()), shown)
+
+    made = made_of(0) # no rank is late, but all could be faster
+    rows = findings(made.write(folder / "a.db", openmp(made, [200] * 4, [0.4] * 4)))
+    check("uneven threads of all", [row[0] for row in rows] == ["uneven-threads"] and rows[0][7].startswith("threads idle 40 % of the parallel regions' time") and
+          len(rows[0][7]) <= 160 and abs(float(rows[0][8]) - 0.08) < 0.005, rows)
+    for name, regions_ms, idle in (("even", 200, 0.1), ("short regions", 20, 0.2), ("no time", 200, 0)):
+        found = kinds(made.write(folder / "a.db", openmp(made, [regions_ms] * 4, [idle] * 4)))
+        check(f"threads: {name}", found == [], found)
+    made.waits = {rank: 100 * MS for rank in range(4)} # others had their processors
+    found = kinds(made.write(folder / "a.db", openmp(made, [200] * 4, [0.4] * 4)))
+    check("threads whose processors others had", "uneven-threads" not in found, found)
 
 
 def ends(folder):
@@ -874,7 +923,7 @@ def shown(folder):
     code, text, errors = run("report", path, "--explain", "9")
     check("no such finding", code == 1 and "there is no finding 9; it has 1" in errors, errors)
     code, text, _ = run("report", "--list-findings")
-    check("all kinds", code == 0 and text.count("what to do: ") == 39 and "\nchain\n" in text and all(len(line) <= 80 for line in text.splitlines()), text)
+    check("all kinds", code == 0 and text.count("what to do: ") == 40 and "\nchain\n" in text and all(len(line) <= 80 for line in text.splitlines()), text)
 
 
 def damaged(folder):
@@ -1006,7 +1055,7 @@ def kept(folder):
 def main():
     with tempfile.TemporaryDirectory() as name:
         for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, iterations, turns, receivers,
-                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, instructions, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
+                     order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, instructions, uneven_threads, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
             part(pathlib.Path(name))
     end("findings")
 

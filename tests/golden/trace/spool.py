@@ -80,7 +80,7 @@ def link(text):
 NETWORK_OFFSET, INTERFACES = 16384, 6
 COUNTERS_OFFSET = 32768
 COUNTERS = ("user_ns", "system_ns", "wait_ns", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults", "migrations",
-            "instructions", "cycles", "clock_cycles")
+            "instructions", "cycles", "clock_cycles", "openmp_region_ns", "openmp_thread_ns", "openmp_idle_ns")
 RECORD_BYTES = {1: 64, 2: 32, 3: 64, 4: 64, 5: 64, 6: 64, 7: 32, 8: 64, 9: 32, 10: 160, 12: 64, 13: 32}
 STACK = 11
 REGION_NAME = 14
@@ -262,7 +262,7 @@ class Script:
     def sample(process, words, shift):
         values = dict(word.split("=") for word in words[2:])
         process.perf = int(values.pop("perf", process.perf))
-        process.counters += struct.pack("<12Q32x", process.pair(int(words[1]) + shift)[1], *(int(values.get(key, -1)) % 2**64 for key in COUNTERS))
+        process.counters += struct.pack("<15Q8x", process.pair(int(words[1]) + shift)[1], *(int(values.get(key, -1)) % 2**64 for key in COUNTERS))
 
     def communicator(self, process, words, shift):
         values = {"parent": 0, "creation": 0, "leader": 0, "size": 1, "rank": 0, "hash": 0, "remote_size": 0, "identity": None,
