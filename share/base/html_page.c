@@ -1,7 +1,7 @@
-/* A word between two pairs of @ in share/html/page.html is replaced by what `parts` has for it. Data go into the page
- * as JSON, each picture's in an element of its own; every '<' in them is written as an escape, so that no text can end
- * the element. Rows are small arrays and not objects, since a page may have tens of thousands of them;
- * share/html/page.js makes objects of them. */
+/* A word between two pairs of @ in share/html/page.html is replaced (write_part). Data go into the page as JSON,
+ * each picture's in an element of its own; every '<' in them is written as an escape, so that no text can end the
+ * element. Rows are small arrays and not objects, since a page may have tens of thousands of them; share/html/page.js
+ * makes objects of them. */
 #include "share/base/html_page.h"
 
 #include <limits.h>
@@ -132,31 +132,6 @@ static int write_shared(struct writing *writing, const char *name)
     return 0;
 }
 
-static int write_title(struct writing *writing)
-{
-    html_text(writing->stream, writing->page->title);
-    return 0;
-}
-
-static int write_style(struct writing *writing)
-{
-    return write_shared(writing, "page.css");
-}
-
-static int write_summary(struct writing *writing)
-{
-    if (writing->page->write_summary != NULL)
-        writing->page->write_summary(writing->stream, writing->page->context);
-    return 0;
-}
-
-static int write_details(struct writing *writing)
-{
-    if (writing->page->write_details != NULL)
-        writing->page->write_details(writing->stream, writing->page->context);
-    return 0;
-}
-
 static void write_picture(FILE *stream, const struct page_picture *picture)
 {
     fprintf(stream, "<figure id=\"%s\"%s aria-labelledby=\"%s-title\">\n<h2 id=\"%s-title\">", picture->name,
@@ -179,7 +154,7 @@ static void write_picture(FILE *stream, const struct page_picture *picture)
     fputs("</figcaption>\n</figure>\n", stream);
 }
 
-static int write_pictures(struct writing *writing)
+static void write_pictures(const struct writing *writing)
 {
     if (writing->library == NULL && writing->page->n_pictures > 0)
         fputs("<p class=\"missing\">This mpistair was built without the library that draws the pictures (package "
@@ -187,7 +162,6 @@ static int write_pictures(struct writing *writing)
               writing->stream);
     for (size_t i = 0; writing->library != NULL && i < writing->page->n_pictures; i++)
         write_picture(writing->stream, &writing->page->pictures[i]);
-    return 0;
 }
 
 /* Writes the specification of a picture, unless one before it has the same. */
@@ -225,25 +199,32 @@ static int write_data(struct writing *writing)
     return 0;
 }
 
-static int write_library(struct writing *writing)
+/* Writes what stands in the place of a word of the template. */
+static int write_part(struct writing *writing, const char *word)
 {
-    if (writing->library != NULL)
-        fputs(writing->library, writing->stream);
+    const struct html_page *page = writing->page;
+    if (strcmp(word, "title") == 0)
+        html_text(writing->stream, page->title);
+    else if (strcmp(word, "style") == 0)
+        return write_shared(writing, "page.css");
+    else if (strcmp(word, "summary") == 0)
+        page->write_summary(writing->stream, page->context);
+    else if (strcmp(word, "pictures") == 0)
+        write_pictures(writing);
+    else if (strcmp(word, "data") == 0)
+        return write_data(writing);
+    else if (strcmp(word, "library") == 0)
+        fputs(writing->library != NULL ? writing->library : "", writing->stream);
+    else if (strcmp(word, "script") == 0)
+        return write_shared(writing, "page.js");
+    else if (strcmp(word, "details") != 0)
+        return error_set(writing->error,
+                         "html/page.html: unknown placeholder @@%.40s@@: is the file from another version of mpistair?",
+                         word);
+    else if (page->write_details != NULL)
+        page->write_details(writing->stream, page->context);
     return 0;
 }
-
-static int write_script(struct writing *writing)
-{
-    return write_shared(writing, "page.js");
-}
-
-static const struct {
-    const char *name;
-    int (*write)(struct writing *writing);
-} parts[] = {
-    {"title", write_title},     {"style", write_style}, {"summary", write_summary}, {"pictures", write_pictures},
-    {"details", write_details}, {"data", write_data},   {"library", write_library}, {"script", write_script},
-};
 
 /* Writes the template with its words replaced. */
 static int expand(struct writing *writing, const char *text)
@@ -255,16 +236,10 @@ static int expand(struct writing *writing, const char *text)
             return 0;
         }
         fwrite(text, 1, (size_t)(word - text), writing->stream);
-        size_t length = (size_t)(end - word) - 2, i = 0;
-        while (i < sizeof parts / sizeof parts[0] &&
-               (strlen(parts[i].name) != length || strncmp(parts[i].name, word + 2, length) != 0))
-            i++;
-        if (i == sizeof parts / sizeof parts[0])
-            return error_set(
-                writing->error,
-                "html/page.html: unknown placeholder @@%.*s@@: is the file from another version of mpistair?",
-                length < 40 ? (int)length : 40, word + 2);
-        if (parts[i].write(writing) != 0)
+        char *name = xstrndup(word + 2, (size_t)(end - word) - 2);
+        int result = write_part(writing, name);
+        free(name);
+        if (result != 0)
             return -1;
         text = end + 2;
     }

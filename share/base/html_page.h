@@ -49,7 +49,7 @@ struct html_page {
     const char *title;
     const struct page_picture *pictures; /* [n_pictures] */
     size_t n_pictures;
-    void (*write_summary)(FILE *stream, const void *context); /* above the pictures; NULL: nothing */
+    void (*write_summary)(FILE *stream, const void *context); /* above the pictures */
     void (*write_details)(FILE *stream, const void *context); /* below them; NULL: nothing */
     const void *context;
 };
