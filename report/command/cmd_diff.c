@@ -106,10 +106,7 @@ static int parse_diff(int argc, char **argv, struct diff_options *options)
          .take = take_diff_launches, .words = WORDS_NONE},
         {'f', "format", "text|csv|json|html", "text is the default; csv and json: every row; html: one page",
          .choice = &options->format},
-        {0, "json", NULL, "the same as --format json", .choice = &options->format, .value = FORMAT_JSON},
-        {'o', "output", "FILE",
-         "the file to write; default: standard output; an existing file is replaced once the new one is complete",
-         .text = &options->output},
+        OUTPUT_ROWS(&options->format, &options->output),
     };
     part_option_rows(&options->part, rows + N_OWN);
     const struct option_table table = {"diff",

@@ -360,10 +360,7 @@ int cmd_history(int argc, char **argv)
         {0, "junit", "FILE", "write a test case for the run and each call site", .text = &junit},
         {0, "badge", "FILE", "write an SVG image of the last run's change to the median before", .text = &badge},
         {'f', "format", "text|csv|json", "text is the default; csv: a row per run", .choice = &format},
-        {0, "json", NULL, "the same as --format json", .choice = &format, .value = FORMAT_JSON},
-        {'o', "output", "FILE",
-         "the file to write; default: standard output; an existing file is replaced once the new one is complete",
-         .text = &path},
+        OUTPUT_ROWS(&format, &path),
     };
     const struct option_table table = {
         "history",           history_usage,         rows, sizeof rows / sizeof rows[0], .notes = history_notes,

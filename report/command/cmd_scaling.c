@@ -411,10 +411,7 @@ int cmd_scaling(int argc, char **argv)
          .choice = &scaling.mode, .value = MODE_STRONG},
         {0, "weak", NULL, "the job grows with the ranks", .choice = &scaling.mode, .value = MODE_WEAK},
         {'f', "format", "text|csv|json", "text is the default; csv: a row per number of ranks", .choice = &format},
-        {0, "json", NULL, "the same as --format json", .choice = &format, .value = FORMAT_JSON},
-        {'o', "output", "FILE",
-         "the file to write; default: standard output; an existing file is replaced once the new one is complete",
-         .text = &path},
+        OUTPUT_ROWS(&format, &path),
     };
     const struct option_table table = {"scaling", scaling_usage, rows, sizeof rows / sizeof rows[0],
                                        .words = {WORDS_TRACE}};

@@ -37,6 +37,15 @@ int cmd_query(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
+/* The option rows --json and -o: where the format goes, an int, and the path. */
+#define OUTPUT_ROWS(format, path)                                                                                      \
+    {0, "json", NULL, "the same as --format json", .choice = (format), .value = FORMAT_JSON},                          \
+    {                                                                                                                  \
+        'o', "output", "FILE",                                                                                         \
+            "the file to write; default: standard output; an existing file is replaced once the new one is complete",  \
+            .text = (path)                                                                                             \
+    }
+
 /* A trace that a user names: a trace.db, or spools, which are ingested first (the run was too large for the end of the
  * job, or it was killed). */
 struct open_trace {

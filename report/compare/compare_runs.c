@@ -10,6 +10,7 @@
 #include "share/base/level.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
+#include "share/base/text_file.h"
 
 #define SMALL_SHARE    0.005 /* of all time: too little to be named */
 #define SMALL_ON_RANK  0.02  /* of a rank's time */
@@ -71,19 +72,13 @@ struct named {
     size_t run;
 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Orders by all that is alike in both runs but lines: the call's own, and those of callers into which its function was
  * inlined. Without debugging information the address stands for the line. */
 static int compare_names(const struct profile_site *a, const struct profile_site *b)
 {
-    return strcmp(a->function, b->function) ?: strcmp(base_name(a->file), base_name(b->file))
+    return strcmp(a->function, b->function) ?: strcmp(file_name(a->file), file_name(b->file))
                                             ?: strcmp(a->symbol, b->symbol)
-                                            ?: strcmp(base_name(a->module), base_name(b->module));
+                                            ?: strcmp(file_name(a->module), file_name(b->module));
 }
 
 static int64_t line(const struct profile_site *site)

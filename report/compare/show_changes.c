@@ -7,6 +7,7 @@
 
 #include "report/render/sections.h"
 #include "share/base/json.h"
+#include "share/base/text_file.h"
 
 /* Returns the row of the run's time. */
 static const struct comparison_row *show_run(const struct comparison *comparison)
@@ -88,7 +89,7 @@ void show_place(const struct comparison_row *row, bool brief, char *text, size_t
         snprintf(text, size, "in computation%s", rank);
         return;
     }
-    const char *slash = strrchr(site->file, '/'), *file = slash != NULL ? slash + 1 : site->file;
+    const char *file = file_name(site->file);
     bool named = site->name[0] != '\0' && (!brief || file[0] == '\0');
     const char *name = named ? site->name : "", *blank = named ? " " : "";
     const char *where = row->part == PROFILE_COMPUTATION ? "before" : "in";

@@ -8,14 +8,9 @@
 #include <string.h>
 
 #include "report/render/sections.h"
+#include "share/base/text_file.h"
 
 enum { SITE_WIDTH = 35 };
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
 
 /* Adds a cell that names a site: "Allreduce at dot halo.c:119, rows". What does not fit on a line of 80 columns goes
  * without the caller's name. */
@@ -27,7 +22,7 @@ static void present_site(struct document *document, const struct report_site *si
     if (strncmp(function, "MPI_", 4) == 0)
         function += strncmp(function, "MPI_File_", 9) == 0 ? 9 : 4;
     if (site->file[0] != '\0')
-        snprintf(file, sizeof file, " %.*s:%" PRId64, NAME_MAX, last_part(site->file), site->line);
+        snprintf(file, sizeof file, " %.*s:%" PRId64, NAME_MAX, file_name(site->file), site->line);
     size_t width = strlen(function) + strlen(mark) + strlen(" at ") + strlen(site->caller) + strlen(file) +
                    strlen(comma) + strlen(site->communicator);
     bool named = site->caller[0] != '\0' && (file[0] == '\0' || width <= SITE_WIDTH);
