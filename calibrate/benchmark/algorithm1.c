@@ -26,7 +26,6 @@ enum { BATCH_MIN = 10, BATCH_MAX = 256, BATCH_BYTES = 524288, ALGORITHM1_REPEATS
 enum { GROUPS_MAX = 4, GROUPS_BETWEEN = 2, SELECTIONS_MAX = 2 };
 
 static struct level_group groups[LEVEL_COUNT][GROUPS_MAX];
-static struct pair single_pairs[GROUPS_MAX][DOMAIN_COUNT]; /* N = 1, 2 on a socket, of each domain */
 static char selection_names[GROUPS_MAX][SELECTIONS_MAX][sizeof groups[0][0].name + 8];
 
 static int batch_of(const struct measure *measure, uint64_t bytes)
@@ -59,19 +58,20 @@ static void algorithm1_append(const struct measure *measure, struct item_list *l
                                      .repeats = ALGORITHM1_REPEATS_MAX,
                                      .batch = batch_of(measure, bytes),
                                      .n_pairs = pairs_of(level, n),
-                                     .pairs = pairs,
+                                     .pairs = pairs_of(level, n) > 1 ? pairs : NULL,
+                                     .pair = pairs[0],
                                      .ranks = ranks,
                                      .domain = domain_name[domain]});
 }
 
 /* Appends N = 1 and 2 on a socket, which are one pair: one of each domain that the group has. */
 static void append_single(const struct measure *measure, struct item_list *list, const struct level_group *group,
-                          struct pair *pairs, size_t n, const uint64_t *n_rank_pairs)
+                          size_t n, const uint64_t *n_rank_pairs)
 {
+    struct pair pair;
     for (int domain = 0; domain < DOMAIN_COUNT; domain++)
-        if (n_rank_pairs[domain] > 0 &&
-            level_group_pair(&measure->placement, group, (enum domain)domain, &pairs[domain]))
-            algorithm1_append(measure, list, LEVEL_INTRA_SOCKET, group->name, n, &pairs[domain], (enum domain)domain);
+        if (n_rank_pairs[domain] > 0 && level_group_pair(&measure->placement, group, (enum domain)domain, &pair))
+            algorithm1_append(measure, list, LEVEL_INTRA_SOCKET, group->name, n, &pair, (enum domain)domain);
 }
 
 /* Appends N processes of a socket whose pairs are alike: disjoint selections of its pairs, as many as it has. */
@@ -100,7 +100,7 @@ static void list_level(const struct measure *measure, struct item_list *list, en
     for (size_t n = 1; n <= last; n = level_next_n(n, last))
         for (int i = 0; i < n_groups; i++)
             if (level == LEVEL_INTRA_SOCKET && n <= 2 && n_rank_pairs[DOMAIN_NONE] == 0)
-                append_single(measure, list, &found[i], single_pairs[i], n, n_rank_pairs);
+                append_single(measure, list, &found[i], n, n_rank_pairs);
             else if (level == LEVEL_INTRA_SOCKET)
                 append_selections(measure, list, i, n);
             else if (n <= last_n(level, &found[i]))

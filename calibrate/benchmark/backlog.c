@@ -219,8 +219,9 @@ static void list_items(struct item_list *list)
                                          .bytes = mode == BACKLOG_STREAM ? (MESSAGES - 1) * BACKLOG_MESSAGE_BYTES
                                                                          : BACKLOG_SMALL_BYTES,
                                          .repeats = 1,
-                                         .n_pairs = mode == OTHER ? N_PAIRS : 1,
-                                         .pairs = mode == BACKLOG_ALONE || mode == OTHER ? probing : streaming,
+                                         .n_pairs = N_PAIRS,
+                                         .pairs = mode == OTHER ? backlog_pairs : NULL,
+                                         .pair = mode == BACKLOG_ALONE ? *probing : *streaming,
                                          .ranks = mode == OTHER ? both_names : NULL});
 }
 

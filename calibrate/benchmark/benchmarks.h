@@ -23,6 +23,11 @@ extern const struct benchmark_program progress_program;
 extern const struct benchmark_program queue_program;
 extern const struct benchmark_program self_program;
 
+/* Returns whether the MPI accepts buffers in the memory of GPUs, as it says; to be called after MPI_Init. */
+bool gpu_mpi_is_aware(void);
+/* Returns on all ranks whether rank 0 sees a GPU of NVIDIA; where it does not, a note says why. */
+bool gpu_look(const struct measure *measure);
+
 /* Modes of batches_exchange(). */
 enum { BATCHES_ONE_WAY, BATCHES_BOTH_WAYS };
 
@@ -40,10 +45,9 @@ struct one_pair_plan {
     int repeats;
 };
 
-/* Lists each size and mode of the plan for the pair of each level from nearest to farthest that the job has. Fills
- * pairs[LEVEL_COUNT], which the items borrow. */
-void one_pair_list(const struct measure *measure, struct item_list *list, struct pair *pairs, enum level nearest,
-                   enum level farthest, const struct one_pair_plan *plan);
+/* Lists each size and mode of the plan for the pair of each level from nearest to farthest that the job has. */
+void one_pair_list(const struct measure *measure, struct item_list *list, enum level nearest, enum level farthest,
+                   const struct one_pair_plan *plan);
 
 /* Leads benchmarks whose samples take long: all items in turn, as many samples of each as the fit needs and the time
  * allows, instead of the schedule's many short ones. Measures items[n_items] in rounds, until taken[n_items] of each

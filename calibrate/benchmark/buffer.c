@@ -184,7 +184,7 @@ static size_t list_levels(const struct measure *measure, struct level_search *le
             level->pairs[n + pair] = (struct pair){level->pairs[pair].second, level->pairs[pair].first};
         level->n_pairs = 2 * n;
         buffer_shuffle(level->pairs, level->n_pairs, random);
-        level->item = (struct item){.level = (enum level)i, .variant = "", .count = 1, .repeats = 1, .n_pairs = 1};
+        level->item = (struct item){.level = (enum level)i, .variant = "", .count = 1, .repeats = 1};
         n_levels += n > 0;
     }
     return n_levels;
@@ -217,7 +217,7 @@ static void turn(struct measure *measure, struct level_search *level)
 {
     double *rate = rate_of(level);
     level->begin_s = clock_now_s();
-    level->item.pairs = &level->pairs[level->done % level->n_pairs];
+    level->item.pair = level->pairs[level->done % level->n_pairs];
     level->item.n = level->done + (level->method == BUFFER_STREAM ? 2 : 1);
     for (int i = 0; i < BUFFER_WARM_UPS && level->done < level->n_pairs; i++) {
         double seconds = buffer_sample(measure, level, BUFFER_WARM_UP_BYTES, 0);

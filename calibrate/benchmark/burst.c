@@ -44,7 +44,6 @@ enum { FIRST_SAMPLES = 4, BURST_SAMPLES_MAX = 12 };
 
 static const char *const burst_variants[BURST_N_MODES] = {"rested", "stream"};
 static const uint64_t burst_sizes[N_SIZES] = {262144, BURST_BYTES_MAX};
-static struct pair burst_pairs[LEVEL_COUNT];
 
 static void burst_rest(const struct measure *measure, const struct task *task)
 {
@@ -106,7 +105,7 @@ static void burst_lead(struct measure *measure)
 {
     struct item_list list = {0};
     size_t taken[N_SIZES * BURST_N_MODES];
-    one_pair_list(measure, &list, burst_pairs, LEVEL_INTER_NODE, LEVEL_INTER_NODE,
+    one_pair_list(measure, &list, LEVEL_INTER_NODE, LEVEL_INTER_NODE,
                   &(struct one_pair_plan){burst_variants, BURST_N_MODES, burst_sizes, N_SIZES, 1});
     for (size_t i = 0; i < list.n; i++)
         taken[i] = measure_resumed(measure, &list.items[i], NULL, 0);

@@ -16,14 +16,13 @@ static const char *const cached_variants[CACHED_N_MODES] = {"one_way", "both_way
 /* Sizes, B; the fit finds out which of the large ones the caches hold. */
 static const uint64_t cached_sizes[] = {1024,   2048,   4096,   8192,    16384,   32768,  65536,
                                         131072, 262144, 524288, 1048576, 2097152, 4194304};
-static struct pair cached_pairs[LEVEL_COUNT];
 
 static void cached_list(const struct measure *measure, struct item_list *list)
 {
     size_t n_sizes = 0;
     while (n_sizes < sizeof cached_sizes / sizeof cached_sizes[0] && cached_sizes[n_sizes] <= measure->buffer_bytes)
         n_sizes++;
-    one_pair_list(measure, list, cached_pairs, LEVEL_INTRA_SOCKET, LEVEL_INTER_SOCKET,
+    one_pair_list(measure, list, LEVEL_INTRA_SOCKET, LEVEL_INTER_SOCKET,
                   &(struct one_pair_plan){cached_variants, CACHED_N_MODES, cached_sizes, n_sizes, CACHED_REPEATS_MAX});
 }
 

@@ -32,7 +32,6 @@ enum { EAGER_PAIRS_A_LEVEL = 2, EAGER_WARM_UPS = 3, TESTS_MIN = 100, EAGER_DATA_
 struct eager_probe {
     struct bisection bisection;
     struct item item;
-    struct pair pair;
     bool warm;
     double taken_s; /* time of the largest message that was taken */
 };
@@ -94,7 +93,6 @@ static size_t list_probes(const struct measure *measure, struct eager_probe *pro
         size_t n_pairs = levels_pairs(&measure->placement, (enum level)level, EAGER_PAIRS_A_LEVEL, pairs);
         for (size_t i = 0; i < n_pairs; i++) {
             struct eager_probe *probe = &probes[n_probes++];
-            probe->pair = pairs[i];
             probe->bisection = (struct bisection){
                 .first_bytes = 1,
                 .last_bytes = measure->buffer_bytes < EAGER_BYTES_MAX ? measure->buffer_bytes : EAGER_BYTES_MAX,
@@ -105,8 +103,7 @@ static size_t list_probes(const struct measure *measure, struct eager_probe *pro
                 .n = i + 1,
                 .count = 1,
                 .repeats = 1,
-                .n_pairs = 1,
-                .pairs = &probe->pair,
+                .pair = pairs[i],
             };
         }
     }
@@ -186,7 +183,7 @@ static void eager_note(const struct measure *measure, const struct eager_probe *
     const char *level = level_name[probe->item.level];
     if (probe->bisection.taken_bytes >= probe->bisection.last_bytes)
         fprintf(stderr, MEASURE_NOTE "%s %s, ranks %d-%d: no rendezvous up to %llu B\n", measure->program->name, level,
-                probe->pair.first, probe->pair.second, (unsigned long long)probe->bisection.last_bytes);
+                probe->item.pair.first, probe->item.pair.second, (unsigned long long)probe->bisection.last_bytes);
     else if (probe->item.n == 1 && bisection_next(&probe->bisection, &again) > 0)
         fprintf(stderr, MEASURE_NOTE "incomplete %s %s: no threshold to the byte in %g s; increase --seconds\n",
                 measure->program->name, level, measure->seconds);

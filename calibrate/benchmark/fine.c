@@ -55,7 +55,6 @@ enum { FINE_N_SHAPES = sizeof fine_shapes / sizeof fine_shapes[0] };
 static const struct fine_shape both_shapes[] = {{4 * FINE_MIB, 4}, {16384, 8}, {16384, BOTH_COUNT_MAX}};
 enum { N_BOTH_SHAPES = sizeof both_shapes / sizeof both_shapes[0] };
 
-static struct pair fine_pairs[LEVEL_COUNT];
 static bool has_mode[FINE_N_MODES]; /* the same on all ranks */
 static MPI_Win fine_window = MPI_WIN_NULL;
 static size_t fine_window_bytes;
@@ -113,7 +112,7 @@ static bool is_listed(int mode, const struct fine_shape *shape, bool is_both)
     return mode != EARLY || shape->count <= EARLY_COUNT;
 }
 
-static void list_shapes(const struct measure *measure, struct item_list *list, enum level level,
+static void list_shapes(const struct measure *measure, struct item_list *list, enum level level, struct pair pair,
                         const struct fine_shape *shapes, size_t n_shapes, bool is_both)
 {
     for (size_t i = 0; i < n_shapes; i++)
@@ -126,15 +125,16 @@ static void list_shapes(const struct measure *measure, struct item_list *list, e
                                              .bytes = shapes[i].bytes,
                                              .count = shapes[i].count,
                                              .repeats = mode == EARLY ? 1 : FINE_REPEATS_MAX,
-                                             .pairs = &fine_pairs[level]});
+                                             .pair = pair});
 }
 
 static void fine_list(const struct measure *measure, struct item_list *list)
 {
+    struct pair pair;
     for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++)
-        if (levels_pairs(&measure->placement, level, 1, &fine_pairs[level]) > 0) {
-            list_shapes(measure, list, level, fine_shapes, FINE_N_SHAPES, false);
-            list_shapes(measure, list, level, both_shapes, N_BOTH_SHAPES, true);
+        if (levels_pairs(&measure->placement, level, 1, &pair) > 0) {
+            list_shapes(measure, list, level, pair, fine_shapes, FINE_N_SHAPES, false);
+            list_shapes(measure, list, level, pair, both_shapes, N_BOTH_SHAPES, true);
         }
 }
 

@@ -5,11 +5,12 @@
 #include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/samples/probing.h"
 
-void one_pair_list(const struct measure *measure, struct item_list *list, struct pair *pairs, enum level nearest,
-                   enum level farthest, const struct one_pair_plan *plan)
+void one_pair_list(const struct measure *measure, struct item_list *list, enum level nearest, enum level farthest,
+                   const struct one_pair_plan *plan)
 {
     for (enum level level = nearest; level <= farthest; level++) {
-        if (levels_pairs(&measure->placement, level, 1, &pairs[level]) == 0)
+        struct pair pair;
+        if (levels_pairs(&measure->placement, level, 1, &pair) == 0)
             continue;
         for (size_t i = 0; i < plan->n_sizes; i++)
             for (int mode = 0; mode < plan->n_modes; mode++)
@@ -18,7 +19,7 @@ void one_pair_list(const struct measure *measure, struct item_list *list, struct
                                              .variant = plan->variants[mode],
                                              .bytes = plan->sizes[i],
                                              .repeats = plan->repeats,
-                                             .pairs = &pairs[level]});
+                                             .pair = pair});
     }
 }
 

@@ -15,11 +15,10 @@ enum { OVERHEAD_REPEATS_MAX = 1024, OVERHEAD_WARM_UPS = 8, OVERHEAD_DATA_TAG = 1
 
 static const char *const overhead_variants[OVERHEAD_N_MODES] = {"send", "receive"};
 static const uint64_t overhead_sizes[] = {8, 1024, 2048, 4000, 8192, 32768, 262144};
-static struct pair overhead_pairs[LEVEL_COUNT];
 
 static void overhead_list(const struct measure *measure, struct item_list *list)
 {
-    one_pair_list(measure, list, overhead_pairs, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE,
+    one_pair_list(measure, list, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE,
                   &(struct one_pair_plan){overhead_variants, OVERHEAD_N_MODES, overhead_sizes,
                                           sizeof overhead_sizes / sizeof overhead_sizes[0], OVERHEAD_REPEATS_MAX});
 }

@@ -12,18 +12,15 @@ enum { PINGPONG_PAIRS_A_LEVEL = 4, PINGPONG_REPEATS_MAX = 8192, PINGPONG_WARM_SH
 
 #define PINGPONG_BYTES_MAX 4194304u
 
-/* Pairs of a level, and on a socket of a domain. */
-static struct pair pingpong_pairs[LEVEL_COUNT][DOMAIN_COUNT][PINGPONG_PAIRS_A_LEVEL];
-
 static void pingpong_append(const struct measure *measure, struct item_list *list, enum level level, enum domain domain)
 {
-    struct pair *pairs = pingpong_pairs[level][domain];
+    struct pair pairs[PINGPONG_PAIRS_A_LEVEL];
     size_t n = levels_domain_pairs(&measure->placement, level, domain, PINGPONG_PAIRS_A_LEVEL, pairs);
     for (size_t i = 0; i < n; i++)
         item_add_sizes(
             list,
             (struct item){
-                .level = level, .repeats = PINGPONG_REPEATS_MAX, .pairs = &pairs[i], .domain = domain_name[domain]},
+                .level = level, .repeats = PINGPONG_REPEATS_MAX, .pair = pairs[i], .domain = domain_name[domain]},
             1, PINGPONG_BYTES_MAX, 2);
 }
 

@@ -34,11 +34,10 @@ enum {
 
 static const char *const progress_variants[PROGRESS_N_MODES] = {"alone", "sender", "receiver", "both"};
 static const uint64_t progress_sizes[] = {8, 32768, 262144};
-static struct pair progress_pairs[LEVEL_COUNT];
 
 static void progress_list(const struct measure *measure, struct item_list *list)
 {
-    one_pair_list(measure, list, progress_pairs, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE,
+    one_pair_list(measure, list, LEVEL_INTRA_SOCKET, LEVEL_INTER_NODE,
                   &(struct one_pair_plan){progress_variants, PROGRESS_N_MODES, progress_sizes,
                                           sizeof progress_sizes / sizeof progress_sizes[0], PROGRESS_REPEATS_MAX});
 }

@@ -44,14 +44,14 @@ static const char *const queue_variants[QUEUE_N_MODES] = {"posted_inorder", "pos
 static const int depths[] = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, DEPTH_MAX};
 enum { N_DEPTHS = sizeof depths / sizeof depths[0] };
 
-static struct pair queue_pair;
 static MPI_Request queue_requests[DEPTH_MAX];
 static MPI_Status queue_statuses[DEPTH_MAX]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
 
 static void queue_list(const struct measure *measure, struct item_list *list)
 {
+    struct pair pair;
     enum level level = LEVEL_INTRA_SOCKET;
-    while (level < LEVEL_COUNT && levels_pairs(&measure->placement, level, 1, &queue_pair) == 0)
+    while (level < LEVEL_COUNT && levels_pairs(&measure->placement, level, 1, &pair) == 0)
         level++;
     for (int i = 0; i < N_DEPTHS && level < LEVEL_COUNT; i++)
         for (int mode = 0; mode < QUEUE_N_MODES; mode++)
@@ -62,7 +62,7 @@ static void queue_list(const struct measure *measure, struct item_list *list)
                                          .bytes = QUEUE_MESSAGE_BYTES,
                                          .count = depths[i],
                                          .repeats = QUEUE_REPEATS_MAX,
-                                         .pairs = &queue_pair});
+                                         .pair = pair});
 }
 
 /* Returns the i-th tag of n, in order or reversed. */

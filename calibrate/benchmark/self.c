@@ -10,16 +10,13 @@ enum { RANKS_MAX = 4, SELF_REPEATS_MAX = 8192, SELF_WARM_SHARE = 16, SELF_DATA_T
 
 #define SELF_BYTES_MAX 4194304u
 
-static struct pair self_pairs[RANKS_MAX];
-
 static void self_list(const struct measure *measure, struct item_list *list)
 {
     int n_ranks = measure->size < RANKS_MAX ? measure->size : RANKS_MAX;
     for (int i = 0; i < n_ranks; i++) {
         int rank = (int)((int64_t)i * measure->size / n_ranks);
-        self_pairs[i] = (struct pair){rank, rank};
-        item_add_sizes(list, (struct item){.level = LEVEL_SELF, .repeats = SELF_REPEATS_MAX, .pairs = &self_pairs[i]},
-                       1, SELF_BYTES_MAX, 2);
+        item_add_sizes(list, (struct item){.level = LEVEL_SELF, .repeats = SELF_REPEATS_MAX, .pair = {rank, rank}}, 1,
+                       SELF_BYTES_MAX, 2);
     }
 }
 

@@ -21,6 +21,7 @@
 #include "share/base/installation.h"
 #include "share/base/one_of.h"
 #include "share/base/terminal.h"
+#include "share/base/text_file.h"
 #include "calibrate/plot/plot.h"
 #include "share/base/json.h"
 #include "share/base/text_table.h"
@@ -35,7 +36,8 @@ static int parse_machine(const struct option_table *table, int *argc, char ***ar
     return code;
 }
 
-int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error)
+/* Finds a machine by a shipped name or .tbl file, or, with a database (NULL: none), by its name there first. */
+static int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error)
 {
     if (database == NULL)
         return machine_find(name, machine, error);
@@ -455,7 +457,7 @@ int machine_command_fit(int argc, char **argv)
     int code = parse_fit(argc, argv, &request);
     if (code != OPTIONS_READ)
         return code;
-    const char *slash = strrchr(request.raw, '/'), *raw = slash != NULL ? slash + 1 : request.raw;
+    const char *raw = file_name(request.raw);
     snprintf(machine.name, sizeof machine.name, "%s", request.name);
     if (request.memory)
         snprintf(machine.source, sizeof machine.source, "fitted to %.200s: memory contention", raw);

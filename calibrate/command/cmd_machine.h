@@ -16,10 +16,6 @@ int machine_command_export(int argc, char **argv);
 int machine_command_fit(int argc, char **argv);
 int machine_command_check(int argc, char **argv);
 
-/* Finds a machine by a shipped name or .tbl file, or, with a database (NULL: none), by its name there first. Returns 0,
- * or -1 with the reason. */
-int machine_command_find(const char *name, const char *database, struct machine *machine, struct error *error);
-
 /* Writes a table to a file; NULL or "-": standard output. Returns 0, or -1 with the reason. */
 int machine_command_write(const char *path, const struct machine *machine, struct error *error);
 

@@ -179,7 +179,6 @@ void item_add(struct item_list *list, struct item item)
     item.variant = item.variant != NULL ? item.variant : "";
     item.n = item.n > 0 ? item.n : 1;
     item.count = item.count > 0 ? item.count : 1;
-    item.n_pairs = item.n_pairs > 0 ? item.n_pairs : 1;
     ARRAY_ADD(list->items, list->n, item);
 }
 
@@ -189,10 +188,15 @@ void item_add_sizes(struct item_list *list, struct item item, uint64_t least, ui
         item_add(list, item);
 }
 
+static const struct pair *pair_of(const struct item *item, size_t i)
+{
+    return item->pairs != NULL ? &item->pairs[i] : &item->pair;
+}
+
 /* Returns the ranks of an item, which text may hold. */
 static const char *item_ranks(const struct item *item, char text[32])
 {
-    const struct pair *pair = item->pairs;
+    const struct pair *pair = pair_of(item, 0);
     if (item->ranks != NULL)
         return item->ranks;
     if (pair->first == pair->second)
@@ -266,7 +270,7 @@ void measure_end(struct measure *measure)
 /* Returns side i % 2 of pair i / 2; -1 for the second side of a pair of a rank with itself. */
 static int rank_of(const struct item *item, size_t i)
 {
-    const struct pair *pair = &item->pairs[i / 2];
+    const struct pair *pair = pair_of(item, i / 2);
     if (i % 2 == 0)
         return pair->first;
     return pair->first == pair->second ? -1 : pair->second;
@@ -344,21 +348,22 @@ void measure_samples(struct measure *measure, const struct item *item, int repea
                                                          : repeats,
                         .samples = n_samples};
     struct task own = {.partner = -1};
-    for (size_t i = 0; i < 2 * item->n_pairs; i++) {
+    size_t n_sides = item->pairs != NULL ? 2 * item->n_pairs : 2;
+    for (size_t i = 0; i < n_sides; i++) {
         int rank = rank_of(item, i);
-        task.partner = i % 2 == 0 ? item->pairs[i / 2].second : item->pairs[i / 2].first;
+        task.partner = i % 2 == 0 ? pair_of(item, i / 2)->second : pair_of(item, i / 2)->first;
         task.is_first = i % 2 == 0;
         if (rank == 0)
             own = task;
         else if (rank > 0)
             MPI_Send(&task, sizeof task, MPI_BYTE, rank, TASK_TAG, measure->control);
     }
-    struct result slowest = {.late_s = 0}, *ranks = xcalloc(2 * item->n_pairs, sizeof *ranks);
+    struct result slowest = {.late_s = 0}, *ranks = xcalloc(n_sides, sizeof *ranks);
     size_t n_ranks = 0;
     if (own.partner >= 0)
         slowest = ranks[n_ranks++] = perform(measure, &own);
     double expected_s = task.start_s + (n_samples - 1) * task.gap_s + measure->expected_s;
-    for (size_t i = 0; i < 2 * item->n_pairs; i++) {
+    for (size_t i = 0; i < n_sides; i++) {
         if (rank_of(item, i) <= 0)
             continue;
         receive_result(measure, &ranks[n_ranks], rank_of(item, i), expected_s);

@@ -37,19 +37,20 @@
 /* One point of a benchmark: pairs that exchange messages of one size at the same time. */
 struct item {
     enum level level;
-    int mode;            /* the benchmark's own; handed to exchange */
-    const char *variant; /* for the CSV, borrowed; "" where there is one only */
-    uint64_t n;          /* for the CSV: processes that share the bandwidth */
-    uint64_t bytes;      /* size of a message */
-    int count;           /* messages of a process in one repetition */
-    int repeats;         /* repeats of a sample, at most; the schedule takes as many as make a sample of 1 ms */
-    int batch;           /* repetitions that belong together, as posted at once; 0: one */
+    int mode;                 /* the benchmark's own; handed to exchange */
+    const char *variant;      /* for the CSV, borrowed; "" where there is one only */
+    uint64_t n;               /* for the CSV: processes that share the bandwidth */
+    uint64_t bytes;           /* size of a message */
+    int count;                /* messages of a process in one repetition */
+    int repeats;              /* repeats of a sample, at most; the schedule takes as many as make a sample of 1 ms */
+    int batch;                /* repetitions that belong together, as posted at once; 0: one */
+    struct pair pair;         /* who exchanges, a rank with itself once; not used where there are pairs */
+    const struct pair *pairs; /* [n_pairs], borrowed; NULL: pair alone */
     size_t n_pairs;
-    const struct pair *pairs; /* [n_pairs], borrowed; a pair of a rank with itself is measured once */
-    const char *ranks;        /* for the CSV, borrowed; NULL: those of the first pair, "0-4" or "0" */
-    const char *domain;       /* for the CSV, borrowed; NULL: none */
-    int part;                 /* which part of a benchmark that is made of others; set by the schedule */
-    double weight;            /* its time against that of other items, 1 on average; set by the schedule */
+    const char *ranks;  /* for the CSV, borrowed; NULL: those of the first pair, "0-4" or "0" */
+    const char *domain; /* for the CSV, borrowed; NULL: none */
+    int part;           /* which part of a benchmark that is made of others; set by the schedule */
+    double weight;      /* its time against that of other items, 1 on average; set by the schedule */
 };
 
 /* The items of a benchmark; begins zeroed. */
@@ -58,8 +59,8 @@ struct item_list {
     size_t n;
 };
 
-/* Append an item: one, or one for each size from least to most, each step times the one before. variant "", n, count
- * and n_pairs 1 need not be set. */
+/* Append an item: one, or one for each size from least to most, each step times the one before. variant "", n and
+ * count 1 need not be set. */
 void item_add(struct item_list *list, struct item item);
 void item_add_sizes(struct item_list *list, struct item item, uint64_t least, uint64_t most, uint64_t step);
 

@@ -40,12 +40,14 @@ static int compare_curves(const struct sample *a, const struct sample *b)
     return ORDER(a->level, b->level) ?: ORDER(a->n, b->n) ?: ORDER(a->benchmark, b->benchmark) ?: ORDER(a->variant, b->variant);
 }
 
-int samples_compare_points(const struct sample *a, const struct sample *b)
+/* Compares as their order does, but for the seconds: 0 where both measure the same. */
+static int samples_compare_points(const struct sample *a, const struct sample *b)
 {
     return compare_curves(a, b) ?: ORDER(a->bytes, b->bytes) ?: ORDER(a->count, b->count) ?: ORDER(a->domain, b->domain);
 }
 
-struct sample_set samples_set(const struct samples *samples, size_t first)
+/* Returns the samples from first on that measure the same; n is 0 behind the last one. */
+static struct sample_set samples_set(const struct samples *samples, size_t first)
 {
     struct sample_set set = {.first = first};
     while (first + set.n < samples->n_samples &&
@@ -244,7 +246,11 @@ bool disturbed_are_taken(void)
     return given != NULL && strcmp(given, "1") == 0;
 }
 
-void disturbed_leave_out(struct samples *samples)
+/* Takes disturbed samples out of the sorted ones, after counting them. Those of points that have quiet ones go, since
+ * one quiet sample is better than the median of many that waited. Points that were never measured quietly go too,
+ * unless these are DISTURBED_MAX or more, or the user takes them. A point of ranks that wait for each other by nature
+ * keeps what it has, as do searches (eager, buffer): what was taken or refused is no time. */
+static void disturbed_leave_out(struct samples *samples)
 {
     struct sample *all = samples->samples;
     size_t kept = 0;

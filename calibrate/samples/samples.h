@@ -134,8 +134,6 @@ struct samples {
 
 void samples_append(struct samples *samples, const struct sample *sample);
 void samples_sort(struct samples *samples);
-/* Compares as their order does, but for the seconds: 0 where both measure the same. */
-int samples_compare_points(const struct sample *a, const struct sample *b);
 void samples_release(struct samples *samples);
 
 /* Samples that follow each other once sorted. */
@@ -143,9 +141,6 @@ struct sample_set {
     size_t first;
     size_t n;
 };
-
-/* The samples from first on that measure the same; n is 0 behind the last one. */
-struct sample_set samples_set(const struct samples *samples, size_t first);
 
 /* Goes on to the next set of a benchmark at a level; begin with {0}. Returns false where there is none. */
 bool samples_next(const struct samples *samples, enum benchmark benchmark, enum level level, struct sample_set *set);
@@ -190,12 +185,6 @@ void curve_range(const struct curve *curve, double begin_bytes, double end_bytes
 
 /* Share of points without any quiet sample from which on a calibration is too disturbed (drift.h). */
 #define DISTURBED_MAX 0.1
-
-/* Takes disturbed samples out of the sorted ones, after counting them. Those of points that have quiet ones go, since
- * one quiet sample is better than the median of many that waited. Points that were never measured quietly go too,
- * unless these are DISTURBED_MAX or more, or the user takes them. A point of ranks that wait for each other by nature
- * keeps what it has, as do searches (eager, buffer): what was taken or refused is no time. */
-void disturbed_leave_out(struct samples *samples);
 
 /* Returns whether MPISTAIR_DISTURBED=1 asks to keep disturbed samples: for tests of other things, and for
  * demonstrations on a busy computer. */

@@ -2,7 +2,7 @@
  * group share. */
 #include "tests/apps/device_memory.h"
 
-#include "calibrate/benchmark/gpu/gpu_aware.h"
+#include "calibrate/benchmark/benchmarks.h"
 #include "calibrate/gpu/gpu_memory.h"
 #include "tests/apps/app.h"
 

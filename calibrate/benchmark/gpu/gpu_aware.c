@@ -1,6 +1,6 @@
 /* The standard has no function for this: MPICH has MPIX_GPU_query_support, Open MPI and MVAPICH have
  * MPIX_Query_cuda_support. They are looked up at run time, since a header may lack what its library has. */
-#include "calibrate/benchmark/gpu/gpu_aware.h"
+#include "calibrate/benchmark/benchmarks.h"
 
 #include <dlfcn.h>
 #include <mpi.h>

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/benchmark/gpu/gpu_aware.h"
 #include "calibrate/gpu/gpu_memory.h"
 #include "calibrate/gpu/gpu_path.h"
 #include "calibrate/machine/machine.h"
@@ -174,7 +173,7 @@ static void copy_list(const struct measure *measure, struct item_list *list)
                                   .mode = mode,
                                   .variant = modes[mode].variant + (copy_found.is_mock ? 0 : sizeof MACHINE_MOCK),
                                   .repeats = COPY_REPEATS_MAX,
-                                  .pairs = &copy_copiers[place]},
+                                  .pair = copy_copiers[place]},
                     1, most, COPY_STEP);
 }
 

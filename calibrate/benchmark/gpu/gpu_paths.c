@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "calibrate/benchmark/benchmarks.h"
-#include "calibrate/benchmark/gpu/gpu_aware.h"
 #include "calibrate/gpu/gpu_memory.h"
 #include "calibrate/gpu/gpu_path.h"
 

@@ -448,7 +448,8 @@ static uint64_t mix(uint64_t state, uint64_t word)
     return bits ^ (bits >> 31);
 }
 
-uint64_t counted_bits(uint64_t seed, const uint64_t *place, size_t n_place)
+/* Returns 64 random bits of place[n_place]. */
+static uint64_t counted_bits(uint64_t seed, const uint64_t *place, size_t n_place)
 {
     uint64_t state = mix(0, seed);
     for (size_t i = 0; i < n_place; i++)
