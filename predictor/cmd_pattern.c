@@ -13,6 +13,7 @@
 
 #include "interpose/database/database.h"
 #include "predictor/generate/pattern_make.h"
+#include "predictor/pattern/group.h"
 #include "predictor/pattern/pattern.h"
 #include "predictor/replay/model_runs.h"
 #include "share/base/error.h"
@@ -23,7 +24,6 @@
 #include "share/base/number.h"
 #include "share/base/options.h"
 #include "share/base/output_file.h"
-#include "share/base/statistics.h"
 
 struct pattern_options {
     const struct pattern_kind *kind; /* kind to make, or NULL */
@@ -249,32 +249,16 @@ static int parse_pattern_options(int argc, char **argv, struct pattern_options *
     return code == 0 ? OPTIONS_READ : code;
 }
 
-struct rank_sums {
-    uint64_t *messages; /* [n_ranks] */
-    uint64_t *bytes;
+/* Messages of a rank in one direction. */
+struct rank_sum {
+    uint64_t messages, bytes;
 };
 
-static struct rank_sums sums_init(size_t n_ranks)
-{
-    return (struct rank_sums){xcalloc(n_ranks, sizeof(uint64_t)), xcalloc(n_ranks, sizeof(uint64_t))};
-}
-
-static void sums_release(struct rank_sums *sums)
-{
-    FREE_ALL(sums->messages, sums->bytes);
-}
-
-static void sums_add(struct rank_sums *sums, uint32_t rank, uint64_t bytes)
-{
-    sums->messages[rank]++;
-    sums->bytes[rank] += bytes;
-}
-
-static struct pattern_side_statistics side(const struct rank_sums *sums, size_t n_ranks)
+static struct pattern_side_statistics side(const struct rank_sum *sums, size_t n_ranks)
 {
     struct pattern_side_statistics s = {.least_messages = n_ranks > 0 ? UINT64_MAX : 0};
     for (size_t rank = 0; rank < n_ranks; rank++) {
-        uint64_t messages = sums->messages[rank], bytes = sums->bytes[rank];
+        uint64_t messages = sums[rank].messages, bytes = sums[rank].bytes;
         s.most_messages = messages > s.most_messages ? messages : s.most_messages;
         s.least_messages = messages < s.least_messages ? messages : s.least_messages;
         s.most_bytes = bytes > s.most_bytes ? bytes : s.most_bytes;
@@ -284,22 +268,9 @@ static struct pattern_side_statistics side(const struct rank_sums *sums, size_t 
     return s;
 }
 
-/* Counts different nodes, as their numbers need not be dense. */
-static size_t count_nodes(const struct placement *placement)
-{
-    uint32_t *nodes = xmalloc((placement->n_ranks + 1) * sizeof *nodes);
-    for (size_t i = 0; i < placement->n_ranks; i++)
-        nodes[i] = placement->node[i];
-    qsort(nodes, placement->n_ranks, sizeof *nodes, compare_u32);
-    size_t n_nodes = 0;
-    for (size_t i = 0; i < placement->n_ranks; i++)
-        n_nodes += i == 0 || nodes[i] != nodes[i - 1];
-    free(nodes);
-    return n_nodes;
-}
-
+/* Adds the messages to the sums of all levels, and to those of their ranks: in[n_ranks], out[n_ranks]. */
 static int add_messages(const struct pattern *pattern, const struct placement *placement,
-                        struct pattern_statistics *statistics, struct rank_sums *in, struct rank_sums *out,
+                        struct pattern_statistics *statistics, struct rank_sum *in, struct rank_sum *out,
                         struct error *error)
 {
     for (size_t i = 0; i < pattern->n_messages; i++) {
@@ -312,8 +283,10 @@ static int add_messages(const struct pattern *pattern, const struct placement *p
         statistics->level_bytes[level] += bytes;
         if (level == LEVEL_SELF)
             continue;
-        sums_add(out, src, bytes);
-        sums_add(in, dst, bytes);
+        out[src].messages++;
+        out[src].bytes += bytes;
+        in[dst].messages++;
+        in[dst].bytes += bytes;
     }
     return 0;
 }
@@ -323,16 +296,16 @@ static int compute_statistics(const struct pattern *pattern, const struct placem
                               struct pattern_statistics *statistics, struct error *error)
 {
     size_t n_ranks = placement->n_ranks;
-    struct rank_sums in = sums_init(n_ranks), out = sums_init(n_ranks);
-    *statistics = (struct pattern_statistics){
-        .n_ranks = n_ranks, .n_nodes = count_nodes(placement), .n_messages = pattern->n_messages};
-    int result = add_messages(pattern, placement, statistics, &in, &out, error);
-    if (result == 0) {
-        statistics->received = side(&in, n_ranks);
-        statistics->sent = side(&out, n_ranks);
-    }
-    sums_release(&in);
-    sums_release(&out);
+    struct rank_sum *in = xcalloc(n_ranks, sizeof *in), *out = xcalloc(n_ranks, sizeof *out);
+    struct grouping nodes;
+    grouping_init(&nodes, placement, GROUP_BY_NODE);
+    *statistics =
+        (struct pattern_statistics){.n_ranks = n_ranks, .n_nodes = nodes.n_groups, .n_messages = pattern->n_messages};
+    int result = add_messages(pattern, placement, statistics, in, out, error);
+    statistics->received = side(in, n_ranks);
+    statistics->sent = side(out, n_ranks);
+    grouping_release(&nodes);
+    FREE_ALL(in, out);
     return result;
 }
 
@@ -340,27 +313,18 @@ static int compute_statistics(const struct pattern *pattern, const struct placem
 static int write_pattern(const char *name, const struct pattern *pattern, const struct placement *placement,
                          struct error *error)
 {
-    struct output_file messages, places;
+    static const char *const suffixes[] = {".P.csv", ".L.csv"};
+    struct output_file files[2];
     if (strlen(name) + sizeof ".P.csv" > PATH_MAX)
         return error_set(error, "--output: a name of %d bytes or more", PATH_MAX);
-    char *path = xasprintf("%s.P.csv", name);
-    int result = output_file_open(&messages, path, error);
-    free(path);
-    if (result != 0)
+    if (output_files_open(files, name, suffixes, 2, error) != 0)
         return -1;
-    path = xasprintf("%s.L.csv", name);
-    result = output_file_open(&places, path, error);
-    free(path);
-    if (result != 0) {
-        output_file_discard(&messages);
-        return -1;
-    }
-    fputs("src,dst,bytes\n", messages.stream);
+    fputs("src,dst,bytes\n", files[0].stream);
     for (size_t i = 0; i < pattern->n_messages; i++)
-        fprintf(messages.stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 "\n", pattern->src[i], pattern->dst[i],
+        fprintf(files[0].stream, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 "\n", pattern->src[i], pattern->dst[i],
                 pattern_bytes(pattern, i));
-    placement_write_csv(places.stream, placement);
-    return output_file_end(&places, output_file_end(&messages, 0, error), error);
+    placement_write_csv(files[1].stream, placement);
+    return output_files_end(files, 2, 0, error);
 }
 
 static void show_side(FILE *stream, const char *name, const struct pattern_side_statistics *side)

@@ -165,7 +165,9 @@ struct finegrain_row {
     double limit_percent;             /* the most that any number of parts gains: the same for all rows */
 };
 
-struct finegrain_rows {
+struct finegrain_answer {
+    const struct finegrain_options *options;
+    const char *machine;        /* its name */
     struct finegrain_row *rows; /* [n_rows] by interface, then by parts */
     size_t n_rows;
     struct finegrain_notes notes;
@@ -193,7 +195,7 @@ static double *samples_of(const struct finegrain_draws *job, size_t row, enum sa
     return job->samples + (row * SAMPLED_COUNT + sampled) * job->options->draws;
 }
 
-static int prepare_problems(struct finegrain_draws *job, const struct machine *machine, struct finegrain_rows *rows,
+static int prepare_problems(struct finegrain_draws *job, const struct machine *machine, struct finegrain_answer *rows,
                             struct error *error)
 {
     const struct finegrain_options *options = job->options;
@@ -256,12 +258,12 @@ static void summarize(const struct finegrain_draws *job, size_t i, struct finegr
 
 /* Predicts all that the options ask for; a draw i is iteration i of rank 0. Returns 0, or -1 with the reason: the table
  * lacks the level, or the arrivals are of fewer threads. */
-static int finegrain_rows_make(const struct machine *machine, const struct finegrain_options *options,
-                               const struct arrivals *arrivals, uint64_t seed, struct finegrain_rows *rows,
-                               struct error *error)
+static int finegrain_rows_make(const struct machine *machine, const struct arrivals *arrivals, uint64_t seed,
+                               struct finegrain_answer *rows, struct error *error)
 {
+    const struct finegrain_options *options = rows->options;
     size_t most_rows = FINEGRAIN_INTERFACE_COUNT * options->n_parts;
-    *rows = (struct finegrain_rows){.rows = xcalloc(most_rows, sizeof *rows->rows)};
+    rows->rows = xcalloc(most_rows, sizeof *rows->rows);
     struct finegrain_draws job = {.options = options,
                                   .problems = xcalloc(most_rows, sizeof *job.problems),
                                   .samples = xcalloc(most_rows * SAMPLED_COUNT, options->draws * sizeof *job.samples),
@@ -278,7 +280,7 @@ static int finegrain_rows_make(const struct machine *machine, const struct fineg
 
 /* Returns the row of the interface with the fewest parts whose speed-up is within half a percentage point of the
  * largest, and above 0 where that is; NULL where the interface has none. */
-static const struct finegrain_row *finegrain_rows_best(const struct finegrain_rows *rows, enum finegrain_interface by)
+static const struct finegrain_row *finegrain_rows_best(const struct finegrain_answer *rows, enum finegrain_interface by)
 {
     double most_percent = -INFINITY;
     for (size_t i = 0; i < rows->n_rows; i++)
@@ -294,7 +296,7 @@ static const struct finegrain_row *finegrain_rows_best(const struct finegrain_ro
 }
 
 /* Returns the parts from which on every row of the interface is slower than whole buffers; 0 where the last is not. */
-static uint32_t finegrain_rows_loses_from(const struct finegrain_rows *rows, enum finegrain_interface by)
+static uint32_t finegrain_rows_loses_from(const struct finegrain_answer *rows, enum finegrain_interface by)
 {
     uint32_t from = 0;
     for (size_t i = rows->n_rows; i-- > 0;) {
@@ -307,7 +309,7 @@ static uint32_t finegrain_rows_loses_from(const struct finegrain_rows *rows, enu
     return from;
 }
 
-static void finegrain_text_rows(FILE *stream, const struct finegrain_rows *rows)
+static void finegrain_text_rows(FILE *stream, const struct finegrain_answer *rows)
 {
     struct text_table *table = text_table_of("<interface|parts|whole, us|in parts, us|speed-up, %|low|high|bound");
     for (size_t i = 0; i < rows->n_rows; i++) {
@@ -323,7 +325,7 @@ static void finegrain_text_rows(FILE *stream, const struct finegrain_rows *rows)
 }
 
 /* Says of an interface what to do. */
-static void text_advice(FILE *stream, const struct finegrain_rows *rows, enum finegrain_interface by)
+static void text_advice(FILE *stream, const struct finegrain_answer *rows, enum finegrain_interface by)
 {
     const struct finegrain_row *best = finegrain_rows_best(rows, by);
     uint32_t loses_from = finegrain_rows_loses_from(rows, by);
@@ -341,12 +343,12 @@ static void text_advice(FILE *stream, const struct finegrain_rows *rows, enum fi
 }
 
 /* Prints text, behind the rows for each interface the best number of parts and that from which it loses. */
-static void finegrain_show_text(FILE *stream, const struct finegrain_rows *rows,
-                                const struct finegrain_options *options, const char *name)
+static void finegrain_show_text(FILE *stream, const struct finegrain_answer *rows)
 {
+    const struct finegrain_options *options = rows->options;
     fprintf(stream, "machine %s: to %u peers at %s, %llu B to each, by %u threads that compute %g ms, arrivals %s\n",
-            name, options->peers, level_text(options->level), (unsigned long long)options->bytes, options->threads,
-            options->compute_s * 1e3, options->arrivals_text);
+            rows->machine, options->peers, level_text(options->level), (unsigned long long)options->bytes,
+            options->threads, options->compute_s * 1e3, options->arrivals_text);
     finegrain_text_rows(stream, rows);
     for (int by = 0; by < FINEGRAIN_INTERFACE_COUNT; by++)
         text_advice(stream, rows, (enum finegrain_interface)by);
@@ -365,7 +367,7 @@ static struct json *finegrain_row_object(const struct finegrain_row *row)
 }
 
 /* Prints an object: limit_percent, rows with the keys of CSV, and interfaces with best_parts and loses_from_parts. */
-static int finegrain_show_json(FILE *stream, const struct finegrain_rows *rows, struct error *error)
+static int finegrain_show_json(FILE *stream, const struct finegrain_answer *rows, struct error *error)
 {
     struct json *lines = json_array(), *interfaces = json_array();
     for (size_t i = 0; i < rows->n_rows; i++)
@@ -402,10 +404,10 @@ static void note_taus(const struct finegrain_notes *notes, const char *level, co
 }
 
 /* Says on stderr which rows the table lacks, and what was taken in their place. */
-static void show_notes(const struct finegrain_rows *rows, const struct finegrain_options *options, const char *name)
+static void show_notes(const struct finegrain_answer *rows)
 {
     const struct finegrain_notes *notes = &rows->notes;
-    const char *level = level_text(options->level);
+    const char *level = level_text(rows->options->level), *name = rows->machine;
     note_taus(notes, level, name);
     if (notes->tau_thread_missing)
         inform("note: the table of '%s' lacks tau_thread; threads cost each other nothing", name);
@@ -414,46 +416,39 @@ static void show_notes(const struct finegrain_rows *rows, const struct finegrain
     if (notes->is_late)
         inform("note: the MPI of the table of '%s' moves partitions only when the last one is ready", name);
     if (notes->extrapolated)
-        inform("note: the table of '%s' has no bw of %u at %s; that of the nearest n was taken", name, options->ppn,
-               level);
+        inform("note: the table of '%s' has no bw of %u at %s; that of the nearest n was taken", name,
+               rows->options->ppn, level);
 }
 
-/* What is printed. */
-struct finegrain_answer {
-    const struct finegrain_options *options;
-    const char *machine; /* its name */
-    struct finegrain_rows rows;
-};
-
-static int print_finegrain(FILE *stream, enum output_format format, const void *printed, struct error *error)
+static int print_finegrain(FILE *stream, enum output_format format, const void *answer, struct error *error)
 {
-    const struct finegrain_answer *answer = printed;
+    const struct finegrain_answer *rows = answer;
     if (format == FORMAT_JSON)
-        return finegrain_show_json(stream, &answer->rows, error);
+        return finegrain_show_json(stream, rows, error);
     if (format == FORMAT_TEXT)
-        finegrain_show_text(stream, &answer->rows, answer->options, answer->machine);
+        finegrain_show_text(stream, rows);
     struct json_rows lines = {.stream = stream, .csv = true};
-    for (size_t i = 0; format == FORMAT_CSV && i < answer->rows.n_rows; i++)
-        json_rows_add(&lines, finegrain_row_object(&answer->rows.rows[i]));
+    for (size_t i = 0; format == FORMAT_CSV && i < rows->n_rows; i++)
+        json_rows_add(&lines, finegrain_row_object(&rows->rows[i]));
     return 0;
 }
 
 int finegrain_answer(const struct table_question *question, const struct machine *machine, struct error *error)
 {
     const struct finegrain_options *options = &question->options->finegrain;
-    struct finegrain_answer answer = {.options = options, .machine = machine->name};
+    struct finegrain_answer rows = {.options = options, .machine = machine->name};
     struct arrivals *arrivals = NULL;
     int result;
     if (arrivals_trace_open(&options->arrivals, options->compute_s, &arrivals, error) != 0 ||
         arrivals_check(arrivals, 1, options->threads, error) != 0) {
         result = wrong_usage("predict", "--arrivals: %s", error->text);
     } else {
-        result = finegrain_rows_make(machine, options, arrivals, question->seed, &answer.rows, error);
+        result = finegrain_rows_make(machine, arrivals, question->seed, &rows, error);
         if (result == 0) {
-            show_notes(&answer.rows, options, machine->name);
-            result = table_print(question, print_finegrain, &answer, error);
+            show_notes(&rows);
+            result = table_print(question, print_finegrain, &rows, error);
         }
-        free(answer.rows.rows);
+        free(rows.rows);
     }
     arrivals_close(arrivals);
     return result;

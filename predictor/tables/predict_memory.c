@@ -209,25 +209,17 @@ static int memory_choice_measured(const struct memory_model *model, const char *
     return 0;
 }
 
-enum memory_data { MEMORY_DATA_MESSAGE = 0, MEMORY_DATA_COMPUTATION, MEMORY_DATA_COUNT };
-/* Divides placements into the two from which a table is made (both data in NUMA node 0, both in the first one of the
- * other socket) and the others. */
-enum memory_part { MEMORY_ON_SAMPLES = 0, MEMORY_OFF_SAMPLES, MEMORY_ON_ALL, MEMORY_PART_COUNT };
+/* Placements of which a table is made (both data in NUMA node 0, both in the first one of the other socket), the
+ * others, and all: three lines for the message, three for computation, and their average. */
+enum { ON_SAMPLES, OFF_SAMPLES, ON_ALL, MESSAGE_LINES = 0, COMPUTATION_LINES = 3, AVERAGE_LINE = 6, MAPE_LINES };
 
-/* Holds means of |measured - modelled| / measured, as shares; NaN without points. */
+/* Means of |measured - modelled| / measured, as shares; NaN without points. */
 struct memory_mape {
+    const char *of, *placements;
     double model;
     double no_contention; /* each has what the model gives it alone */
     size_t n_points;      /* medians of a number of cores and a placement */
 };
-
-struct memory_mapes {
-    struct memory_mape of[MEMORY_DATA_COUNT][MEMORY_PART_COUNT];
-    struct memory_mape average; /* of both data on all placements */
-};
-
-static const char *const data_name[MEMORY_DATA_COUNT] = {"communication", "computation"};
-static const char *const part_name[MEMORY_PART_COUNT] = {"samples", "non-samples", "all"};
 
 static void mape_add(struct memory_mape *mape, double measured, double modelled, double alone)
 {
@@ -243,23 +235,27 @@ static void sums_to_means(struct memory_mape *mape)
     mape->no_contention = mape->n_points > 0 ? mape->no_contention / (double)mape->n_points : NAN;
 }
 
-static void add_point(const struct memory_model *model, const struct memory_point *point, struct memory_mapes *mapes)
+static void add_point(const struct memory_model *model, const struct memory_point *point,
+                      struct memory_mape mapes[MAPE_LINES])
 {
     const struct memory_place *place = &point->place;
     bool message = place->variant == MEMORY_MESSAGE, same = place->computing_numa == place->message_numa;
     bool sample = same && (place->message_numa == 0 || place->message_numa == model->numa_nodes);
-    struct memory_mape *of = mapes->of[message ? MEMORY_DATA_MESSAGE : MEMORY_DATA_COMPUTATION];
+    struct memory_mape *of = &mapes[message ? MESSAGE_LINES : COMPUTATION_LINES];
     struct memory_bandwidth b;
     memory_predict(model, place->n, place->computing_numa, place->message_numa, &b);
     double modelled = message ? b.message : b.computation, alone = message ? b.message_alone : b.computation_alone;
-    mape_add(&of[sample ? MEMORY_ON_SAMPLES : MEMORY_OFF_SAMPLES], point->bytes_per_s, modelled, alone);
-    mape_add(&of[MEMORY_ON_ALL], point->bytes_per_s, modelled, alone);
+    mape_add(&of[sample ? ON_SAMPLES : OFF_SAMPLES], point->bytes_per_s, modelled, alone);
+    mape_add(&of[ON_ALL], point->bytes_per_s, modelled, alone);
 }
 
 static void memory_mapes_compute(const struct memory_model *model, const struct memory_samples *samples,
-                                 const struct memory_choice *choice, struct memory_mapes *mapes)
+                                 const struct memory_choice *choice, struct memory_mape mapes[MAPE_LINES])
 {
-    *mapes = (struct memory_mapes){0};
+    static const char *const placements[] = {"samples", "non-samples", "all"};
+    for (size_t i = 0; i < AVERAGE_LINE; i++)
+        mapes[i] = (struct memory_mape){.of = i < COMPUTATION_LINES ? "communication" : "computation",
+                                        .placements = placements[i % COMPUTATION_LINES]};
     for (size_t i = 0; i < samples->n_points; i++) {
         const struct memory_place *place = &samples->points[i].place;
         const struct memory_placement placement = {place->computing_numa, place->message_numa};
@@ -268,62 +264,43 @@ static void memory_mapes_compute(const struct memory_model *model, const struct 
         if (memory_choice_has(choice, &placement) && place->n >= choice->least_cores && place->n <= choice->most_cores)
             add_point(model, &samples->points[i], mapes);
     }
-    for (size_t data = 0; data < MEMORY_DATA_COUNT; data++)
-        for (size_t part = 0; part < MEMORY_PART_COUNT; part++)
-            sums_to_means(&mapes->of[data][part]);
-    const struct memory_mape *message = &mapes->of[MEMORY_DATA_MESSAGE][MEMORY_ON_ALL];
-    const struct memory_mape *computation = &mapes->of[MEMORY_DATA_COMPUTATION][MEMORY_ON_ALL];
-    mapes->average = (struct memory_mape){.model = (message->model + computation->model) / 2,
-                                          .no_contention = (message->no_contention + computation->no_contention) / 2,
-                                          .n_points = message->n_points + computation->n_points};
+    for (size_t i = 0; i < AVERAGE_LINE; i++)
+        sums_to_means(&mapes[i]);
+    const struct memory_mape *message = &mapes[MESSAGE_LINES + ON_ALL];
+    const struct memory_mape *computation = &mapes[COMPUTATION_LINES + ON_ALL];
+    mapes[AVERAGE_LINE] =
+        (struct memory_mape){.of = "average",
+                             .placements = "all",
+                             .model = (message->model + computation->model) / 2,
+                             .no_contention = (message->no_contention + computation->no_contention) / 2,
+                             .n_points = message->n_points + computation->n_points};
 }
 
-/* Holds a line of the report. */
-struct mape_line {
-    const char *of, *placements;
-    const struct memory_mape *mape;
-};
-
-enum { N_LINES = MEMORY_DATA_COUNT * MEMORY_PART_COUNT + 1 };
-
-static struct mape_line line_at(const struct memory_mapes *mapes, size_t i)
-{
-    if (i + 1 == N_LINES)
-        return (struct mape_line){"average", part_name[MEMORY_ON_ALL], &mapes->average};
-    size_t data = i / MEMORY_PART_COUNT, part = i % MEMORY_PART_COUNT;
-    return (struct mape_line){data_name[data], part_name[part], &mapes->of[data][part]};
-}
-
-static int memory_mapes_show_text(FILE *stream, const struct memory_mapes *mapes, const char *name)
+static void memory_mapes_show_text(FILE *stream, const struct memory_mape mapes[MAPE_LINES], const char *name)
 {
     struct text_table *table = text_table_of("<bandwidth of|<placements|model|no contention|medians");
-    for (size_t i = 0; i < N_LINES; i++) {
-        struct mape_line line = line_at(mapes, i);
-        text_table_text(table, line.of);
-        text_table_text(table, line.placements);
-        text_table_real(table, 100 * line.mape->model, 2, " %");
-        text_table_real(table, 100 * line.mape->no_contention, 2, " %");
-        text_table_cell(table, "%zu", line.mape->n_points);
+    for (const struct memory_mape *line = mapes; line < mapes + MAPE_LINES; line++) {
+        text_table_text(table, line->of);
+        text_table_text(table, line->placements);
+        text_table_real(table, 100 * line->model, 2, " %");
+        text_table_real(table, 100 * line->no_contention, 2, " %");
+        text_table_cell(table, "%zu", line->n_points);
     }
     fprintf(stream, "machine %s: mean absolute percentage error of what was measured together\n", name);
     text_table_end(table, stream);
     fputs("samples: the placements that a table is made of; no contention: the model's own\n"
           "bandwidths alone, in the place of those together\n",
           stream);
-    return 0;
 }
 
-static int memory_mapes_show_rows(FILE *stream, const struct memory_mapes *mapes, const char *name, bool csv,
+static int memory_mapes_show_rows(FILE *stream, const struct memory_mape mapes[MAPE_LINES], const char *name, bool csv,
                                   struct error *error)
 {
     struct json_rows rows = {.stream = stream, .csv = csv};
-    for (size_t i = 0; i < N_LINES; i++) {
-        struct mape_line line = line_at(mapes, i);
-        json_rows_add(&rows,
-                      json_pack("{ss ss ss so so so}", "machine", name, "of", line.of, "placements", line.placements,
-                                "mape", json_finite(line.mape->model), "mape_no_contention",
-                                json_finite(line.mape->no_contention), "points", json_count(line.mape->n_points)));
-    }
+    for (const struct memory_mape *line = mapes; line < mapes + MAPE_LINES; line++)
+        json_rows_add(&rows, json_pack("{ss ss ss so so so}", "machine", name, "of", line->of, "placements",
+                                       line->placements, "mape", json_finite(line->model), "mape_no_contention",
+                                       json_finite(line->no_contention), "points", json_count(line->n_points)));
     return json_rows_end(&rows, error);
 }
 
@@ -359,8 +336,8 @@ static void text_row(struct text_table *table, const struct memory_model *model,
 }
 
 /* Prints text, in MB/s; name is that of the machine. */
-static int memory_show_text(FILE *stream, const struct memory_model *model, const char *name,
-                            const struct memory_choice *choice)
+static void memory_show_text(FILE *stream, const struct memory_model *model, const char *name,
+                             const struct memory_choice *choice)
 {
     struct text_table *table = text_table_of("cores|<computed on|<received in|computation|alone|message|alone");
     struct memory_row row;
@@ -368,7 +345,6 @@ static int memory_show_text(FILE *stream, const struct memory_model *model, cons
         text_row(table, model, &row);
     fprintf(stream, "machine %s: memory bandwidth, MB/s, of cores and of a message\n", name);
     text_table_end(table, stream);
-    return 0;
 }
 
 /* Prints the same in B/s, with all digits, as CSV or JSON. */
@@ -508,20 +484,22 @@ static int print_memory_rows(FILE *stream, enum output_format format, const void
     const struct memory_job *job = answer;
     if (format != FORMAT_TEXT)
         return memory_show_rows(stream, &job->model, &job->choice, format == FORMAT_CSV, error);
-    return memory_show_text(stream, &job->model, job->machine->name, &job->choice);
+    memory_show_text(stream, &job->model, job->machine->name, &job->choice);
+    return 0;
 }
 
 static int print_mapes(FILE *stream, enum output_format format, const void *answer, struct error *error)
 {
     const struct memory_job *job = answer;
-    struct memory_mapes mapes;
-    memory_mapes_compute(&job->model, &job->samples, &job->choice, &mapes);
+    struct memory_mape mapes[MAPE_LINES];
+    memory_mapes_compute(&job->model, &job->samples, &job->choice, mapes);
     if (job->choice.n_left_out > 0)
         inform("note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were left out",
                job->choice.n_left_out, job->options->samples, job->machine->name);
     if (format != FORMAT_TEXT)
-        return memory_mapes_show_rows(stream, &mapes, job->machine->name, format == FORMAT_CSV, error);
-    return memory_mapes_show_text(stream, &mapes, job->machine->name);
+        return memory_mapes_show_rows(stream, mapes, job->machine->name, format == FORMAT_CSV, error);
+    memory_mapes_show_text(stream, mapes, job->machine->name);
+    return 0;
 }
 
 static int choose(struct memory_job *job, struct error *error)

@@ -7,8 +7,6 @@
 #include "predictor/run/collectives/run_script.h"
 #include "predictor/run/engine/simulate.h"
 #include "predictor/terms/interval.h"
-#include "share/base/map.h"
-#include "share/base/memory.h"
 
 /* Fewer than predict takes, as each is a replay. */
 enum { PRICE_DRAWS = 40 };
@@ -72,85 +70,37 @@ static void algorithm_make_script(const struct algorithm *algorithm, const struc
         script_add(script, algorithm->second, bytes)->root = root;
 }
 
-/* The messages of a script while its program is made: the k-th one from a member to another is the k-th one that this
- * one gets from there. */
-struct posting {
-    struct run_program program;
-    struct map messages;  /* by source, destination, number */
-    uint32_t *sent, *got; /* [n * n] */
-};
-
-static int posting_add(struct posting *posting, uint32_t n, uint32_t member, const struct script_action *action,
-                       bool enters)
-{
-    struct run_program *program = &posting->program;
-    uint32_t src = action->sends ? member : action->peer, dst = action->sends ? action->peer : member;
-    uint32_t k = (action->sends ? posting->sent : posting->got)[(size_t)src * n + dst]++;
-    uint32_t *message = map_at(&posting->messages, (struct map_key){src, dst, k});
-    if (*message == MAP_ABSENT) {
-        *message = (uint32_t)program->n_messages;
-        if (run_program_message(program, &(struct run_message){action->bytes, src, dst, 0, 0, NAN}) != 0)
-            return -1;
-    }
-    run_program_wait(program, run_operation(*message, action->sends ? OPERATION_SEND : OPERATION_RECEIVE));
-    return run_program_step(program, &(struct run_step){.object = *message,
-                                                        .place = member,
-                                                        .kind = action->sends ? STEP_SEND : STEP_RECEIVE,
-                                                        .flags = enters ? STEP_ENTERS : 0});
-}
-
-/* Adds what a member does: rounds of posts, each with a wait for all of them. */
-static int posting_add_member(struct posting *posting, const struct run_script *script, uint32_t member)
-{
-    struct run_program *program = &posting->program;
-    struct script_cursor cursor = {0};
-    struct script_action action;
-    size_t first_wait = program->n_waits;
-    bool enters = true;
-    int result = 0;
-    run_program_strand(program, member, 0);
-    for (enum script_next next = NEXT_ACTION; result == 0 && next != NEXT_END;) {
-        next = script_next(script, member, &cursor, &action);
-        if (next == NEXT_ACTION) {
-            result = posting_add(posting, script->n_members, member, &action, enters);
-            enters = false;
-        } else if (program->n_waits > first_wait) {
-            result = run_program_step(program, &(struct run_step){.object = (uint32_t)first_wait,
-                                                                  .count = (uint32_t)(program->n_waits - first_wait),
-                                                                  .place = member,
-                                                                  .kind = STEP_WAIT});
-            first_wait = program->n_waits;
-        }
-    }
-    if (!enters)
-        program->steps[program->n_steps - 1].flags |= STEP_LEAVES;
-    return result;
-}
-
-/* Returns how long a script takes on the machine, NaN where it cannot be told. */
+/* Returns how long a script takes on the machine, NaN where it cannot be told: it is replayed in the place of a
+ * collective at which all arrive at once. */
 static double algorithm_price(const struct run_script *script, const struct machine *machine,
                               const struct placement *placement)
 {
     uint32_t n = script->n_members;
-    struct posting posting = {.sent = xcalloc((size_t)n * n, sizeof *posting.sent),
-                              .got = xcalloc((size_t)n * n, sizeof *posting.got)};
-    struct simulation_options options = {.law = LAW_STAIRCASE};
+    struct run_program program = {0};
+    struct simulation_options options = {.law = LAW_STAIRCASE, .model_collectives = true, .script = script};
     double seconds = NAN;
     struct error error;
     int result = 0;
-    run_program_ranks(&posting.program, n);
-    run_program_site(&posting.program, "algorithm", -1);
-    for (uint32_t member = 0; member < n; member++)
-        run_program_place(&posting.program, member, 0);
-    for (uint32_t member = 0; result == 0 && member < n; member++)
-        result = posting_add_member(&posting, script, member);
+    run_program_ranks(&program, n);
+    run_program_site(&program, "algorithm", -1);
+    run_program_collective(
+        &program, &(struct run_collective){
+                      .n_members = n, .root = UINT32_MAX, .dependence = DEPENDS_ON_ALL, .kind = COLLECTIVE_ALLGATHER});
+    for (uint32_t member = 0; result == 0 && member < n; member++) {
+        run_program_place(&program, member, 0);
+        run_program_strand(&program, member, 0);
+        result = run_program_member(&program, &(struct run_member){.rank = member});
+        if (result == 0)
+            result = run_program_step(&program, &(struct run_step){.object = member,
+                                                                   .place = member,
+                                                                   .kind = STEP_COLLECTIVE,
+                                                                   .flags = STEP_ENTERS | STEP_LEAVES});
+    }
     if (result == 0)
-        result = run_program_check(&posting.program, &error);
+        result = run_program_check(&program, &error);
     if (result == 0)
-        result = simulate_length(&posting.program, machine, placement, &options, &seconds, &error);
-    run_program_release(&posting.program);
-    map_release(&posting.messages);
-    FREE_ALL(posting.sent, posting.got);
+        result = simulate_length(&program, machine, placement, &options, &seconds, &error);
+    run_program_release(&program);
     return result == 0 ? seconds : NAN;
 }
 

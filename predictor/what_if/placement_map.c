@@ -1,17 +1,15 @@
 /* Makes a first placement for the search: the graph of the ranks, its edges weighted by the bytes that a run sends
  * between two of them, is cut into nodes, then each node's part into its sockets, so that few bytes cross.
  *
- * Scotch (F. Pellegrini, J. Roman: SCOTCH: A Software Package for Static Mapping by Dual Recursive Bipartitioning of
- * Process and Architecture Graphs, HPCN 1996) maps onto a complete graph whose vertices weigh as many ranks as the node
- * or socket has places. It balances to about one percent; ranks too many in a part are then moved to where they lose
- * least, until every part is full exactly. Bytes between nodes are not time, so a search only starts here. */
+ * A part may have about one percent more ranks than places. Ranks too many are then moved to where they lose least,
+ * until every part is full exactly. Bytes between nodes are not time, so a search only starts here. */
 #include "predictor/what_if/places.h"
 
 #include <stdlib.h>
 
 #include "predictor/what_if/arrange.h"
 #include "predictor/pattern/group.h"
-#include "share/base/scotch_library.h"
+#include "predictor/pattern/graph_cut.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
@@ -77,9 +75,6 @@ static void rank_graph_init(struct rank_graph *graph, const struct rank_bytes *p
     free(edges);
 }
 
-/* Says how uneven Scotch may leave the parts. */
-#define IMBALANCE 0.01
-
 /* Describes a cut of the ranks members[n] into parts of capacity[n_parts] ranks, which add up to n. */
 struct cut {
     const struct rank_graph *graph;
@@ -91,71 +86,42 @@ struct cut {
     uint64_t seed;
 };
 
-/* Fills the graph of the members alone, in the arrays that Scotch takes: verttab[n + 1], and edges up to those of the
- * ranks. */
-static size_t fill_arrays(const struct cut *cut, SCOTCH_Num *verttab, SCOTCH_Num *edgetab, SCOTCH_Num *edlotab)
+/* Makes the graph of the members alone; n_edges: those of the ranks, at most. */
+static void cut_graph(const struct cut *cut, size_t n_edges, struct graph *graph)
 {
     size_t n = 0;
+    *graph = (struct graph){.n = (SCOTCH_Num)cut->n,
+                            .first = xmalloc((cut->n + 1) * sizeof *graph->first),
+                            .to = xmalloc((n_edges + 1) * sizeof *graph->to),
+                            .weight = xmalloc((n_edges + 1) * sizeof *graph->weight)};
     for (size_t i = 0; i < cut->n; i++) {
-        verttab[i] = (SCOTCH_Num)n;
+        graph->first[i] = (SCOTCH_Num)n;
         for (size_t e = cut->graph->first[cut->members[i]]; e < cut->graph->first[cut->members[i] + 1]; e++) {
             uint32_t index = cut->index[cut->graph->neighbour[e]];
             if (index == 0)
                 continue;
-            edgetab[n] = (SCOTCH_Num)(index - 1);
-            edlotab[n++] = cut->graph->weight[e];
+            graph->to[n] = (SCOTCH_Num)(index - 1);
+            graph->weight[n++] = cut->graph->weight[e];
         }
     }
-    verttab[cut->n] = (SCOTCH_Num)n;
-    return n;
-}
-
-/* Cuts into part[n] by Scotch; parts are not full exactly. One thread and a fixed seed give the same every time. */
-static int map_by_scotch(const struct cut *cut, SCOTCH_Num *verttab, SCOTCH_Num *edgetab, SCOTCH_Num *edlotab,
-                         SCOTCH_Num *part)
-{
-    SCOTCH_Num n_edges = (SCOTCH_Num)fill_arrays(cut, verttab, edgetab, edlotab), n = (SCOTCH_Num)cut->n;
-    SCOTCH_Num n_parts = (SCOTCH_Num)cut->n_parts;
-    SCOTCH_Context context;
-    SCOTCH_Graph graph, bound;
-    SCOTCH_Arch arch;
-    SCOTCH_Strat strategy;
-    if (SCOTCH_contextInit(&context) != 0 || SCOTCH_graphInit(&graph) != 0 || SCOTCH_graphInit(&bound) != 0 ||
-        SCOTCH_archInit(&arch) != 0 || SCOTCH_stratInit(&strategy) != 0)
-        return -1;
-    SCOTCH_contextRandomSeed(&context, (SCOTCH_Num)(cut->seed & 0x3fffffff));
-    int result = SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) != 0 ||
-                         SCOTCH_contextThreadSpawn(&context, 1, NULL) != 0 ||
-                         SCOTCH_graphBuild(&graph, 0, n, verttab, NULL, NULL, NULL, n_edges, edgetab, edlotab) != 0 ||
-                         SCOTCH_contextBindGraph(&context, &graph, &bound) != 0 ||
-                         SCOTCH_archCmpltw(&arch, n_parts, cut->capacity) != 0 ||
-                         SCOTCH_stratGraphMapBuild(&strategy, SCOTCH_STRATQUALITY, n_parts, IMBALANCE) != 0 ||
-                         SCOTCH_graphMap(&bound, &arch, &strategy, part) != 0
-                     ? -1
-                     : 0;
-    SCOTCH_stratExit(&strategy);
-    SCOTCH_archExit(&arch);
-    SCOTCH_graphExit(&bound);
-    SCOTCH_graphExit(&graph);
-    SCOTCH_contextExit(&context);
-    return result;
+    graph->first[cut->n] = (SCOTCH_Num)n;
 }
 
 /* Returns how much less crosses if member i goes to another part; may be negative. */
-static double gain_of(const SCOTCH_Num *verttab, const SCOTCH_Num *edgetab, const SCOTCH_Num *edlotab,
-                      const SCOTCH_Num *part, size_t i, SCOTCH_Num to)
+static double gain_of(const struct graph *graph, const SCOTCH_Num *part, size_t i, SCOTCH_Num to)
 {
     double gain = 0;
-    for (SCOTCH_Num e = verttab[i]; e < verttab[i + 1]; e++)
-        gain += part[edgetab[e]] == to ? edlotab[e] : part[edgetab[e]] == part[i] ? -edlotab[e] : 0;
+    for (SCOTCH_Num e = graph->first[i]; e < graph->first[i + 1]; e++) {
+        SCOTCH_Num other = part[graph->to[e]];
+        gain += other == to ? graph->weight[e] : other == part[i] ? -graph->weight[e] : 0;
+    }
     return gain;
 }
 
-/* Moves members out of parts that have too many, each time the one that gains most. room[n_parts]: places left, may be
- * negative. */
-static void even_out(const struct cut *cut, const SCOTCH_Num *verttab, const SCOTCH_Num *edgetab,
-                     const SCOTCH_Num *edlotab, SCOTCH_Num *part, SCOTCH_Num *room)
+/* Moves members out of parts that have too many, each time the one that gains most. */
+static void even_out(const struct cut *cut, const struct graph *graph, SCOTCH_Num *part)
 {
+    SCOTCH_Num *room = xmalloc(cut->n_parts * sizeof *room); /* places left, may be negative */
     for (size_t p = 0; p < cut->n_parts; p++)
         room[p] = cut->capacity[p];
     for (size_t i = 0; i < cut->n; i++)
@@ -167,7 +133,7 @@ static void even_out(const struct cut *cut, const SCOTCH_Num *verttab, const SCO
             for (size_t i = 0; i < cut->n; i++) {
                 if (room[part[i]] >= 0)
                     continue;
-                double gain = gain_of(verttab, edgetab, edlotab, part, i, to);
+                double gain = gain_of(graph, part, i, to);
                 if (best == cut->n || gain > most) {
                     best = i;
                     most = gain;
@@ -177,6 +143,7 @@ static void even_out(const struct cut *cut, const SCOTCH_Num *verttab, const SCO
             room[to]--;
             part[best] = to;
         }
+    free(room);
 }
 
 /* Cuts into part[n], every part full exactly. Returns 0, or -1: Scotch failed (it says why on stderr). */
@@ -192,14 +159,14 @@ static int cut_run(const struct cut *cut, SCOTCH_Num *part)
         cut->index[cut->members[i]] = (uint32_t)i + 1;
         n_edges += cut->graph->first[cut->members[i] + 1] - cut->graph->first[cut->members[i]];
     }
-    SCOTCH_Num *verttab = xmalloc((cut->n + 1) * sizeof *verttab), *room = xmalloc(cut->n_parts * sizeof *room);
-    SCOTCH_Num *edgetab = xmalloc((n_edges + 1) * sizeof *edgetab), *edlotab = xmalloc((n_edges + 1) * sizeof *edlotab);
-    int result = map_by_scotch(cut, verttab, edgetab, edlotab, part);
+    struct graph graph;
+    cut_graph(cut, n_edges, &graph);
+    int result = graph_cut(&graph, cut->n_parts, cut->capacity, (SCOTCH_Num)(cut->seed & 0x3fffffff), part);
     if (result == 0)
-        even_out(cut, verttab, edgetab, edlotab, part, room);
+        even_out(cut, &graph, part);
     for (size_t i = 0; i < cut->n; i++)
         cut->index[cut->members[i]] = 0;
-    FREE_ALL(verttab, room, edgetab, edlotab);
+    FREE_ALL(graph.first, graph.to, graph.weight);
     return result;
 }
 
@@ -259,7 +226,7 @@ static void map_work_init(struct map_work *work, const struct rank_bytes *pairs,
 
 bool placement_map_is_built(void)
 {
-    return true;
+    return graph_cut_is_built();
 }
 
 int placement_map(const struct rank_bytes *pairs, size_t n_pairs, const struct placement *slots, uint64_t seed,

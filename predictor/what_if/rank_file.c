@@ -97,41 +97,24 @@ static size_t count_split(const struct grouping *nodes)
 
 enum { FILE_OPEN_MPI, FILE_HYDRA, FILE_CSV, FILE_COUNT };
 
-/* Opens all files, or none. */
-static int open_files(const char *prefix, struct output_file files[FILE_COUNT], struct error *error)
-{
-    static const char *const suffix[FILE_COUNT] = {".rankfile", ".hosts", ".L.csv"};
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < FILE_COUNT; i++) {
-        char *path = xasprintf("%s%s", prefix, suffix[i]);
-        result = output_file_open(&files[i], path, error);
-        for (size_t k = 0; result != 0 && k < i; k++)
-            output_file_discard(&files[k]);
-        free(path);
-    }
-    return result;
-}
-
 /* Writes all files. split_nodes: those whose ranks are not consecutive. */
 static int write_files(const char *prefix, const struct placement *placement, const struct host *hosts,
                        size_t *split_nodes, struct error *error)
 {
+    static const char *const suffixes[FILE_COUNT] = {".rankfile", ".hosts", ".L.csv"};
     struct grouping sockets, nodes;
     struct output_file files[FILE_COUNT];
-    if (open_files(prefix, files, error) != 0)
+    if (output_files_open(files, prefix, suffixes, FILE_COUNT, error) != 0)
         return -1;
-    int result = 0;
     grouping_init(&sockets, placement, GROUP_BY_SOCKET);
     grouping_init(&nodes, placement, GROUP_BY_NODE);
     write_open_mpi(files[FILE_OPEN_MPI].stream, placement, hosts, &sockets);
     write_hydra(files[FILE_HYDRA].stream, placement, hosts);
     placement_write_csv(files[FILE_CSV].stream, placement);
     *split_nodes = count_split(&nodes);
-    for (size_t i = 0; i < FILE_COUNT; i++)
-        result = output_file_end(&files[i], result, error);
     grouping_release(&sockets);
     grouping_release(&nodes);
-    return result;
+    return output_files_end(files, FILE_COUNT, 0, error);
 }
 
 int rank_file_write(const char *prefix, const struct placement *placement, sqlite3 *database, const char *trace,

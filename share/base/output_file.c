@@ -209,3 +209,26 @@ int output_file_end(struct output_file *file, int result, struct error *error)
     output_file_discard(file);
     return -1;
 }
+
+int output_files_open(struct output_file *files, const char *prefix, const char *const *suffixes, size_t n,
+                      struct error *error)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < n; i++) {
+        char *path;
+        if (asprintf(&path, "%s%s", prefix, suffixes[i]) < 0)
+            path = NULL;
+        result = path != NULL ? output_file_open(&files[i], path, error) : error_set(error, "%s: no memory", prefix);
+        for (size_t k = 0; result != 0 && k < i; k++)
+            output_file_discard(&files[k]);
+        free(path);
+    }
+    return result;
+}
+
+int output_files_end(struct output_file *files, size_t n, int result, struct error *error)
+{
+    for (size_t i = 0; i < n; i++)
+        result = output_file_end(&files[i], result, error);
+    return result;
+}

@@ -37,6 +37,12 @@ void output_file_discard(struct output_file *file);
  * the work's own where that failed. */
 int output_file_end(struct output_file *file, int result, struct error *error);
 
+/* Opens PREFIX with each of suffixes[n]: all files, or none. Returns 0, or -1 with the reason. */
+int output_files_open(struct output_file *files, const char *prefix, const char *const *suffixes, size_t n,
+                      struct error *error);
+/* Ends each as output_file_end, with the first of their results. */
+int output_files_end(struct output_file *files, size_t n, int result, struct error *error);
+
 /* Removes all temporary files there are. Only for handlers of signals that end the process: SIGINT, SIGTERM and SIGHUP
  * have one of their own while an output file is open, unless the program handles or ignores them. */
 void output_file_remove_all(void);

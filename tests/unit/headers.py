@@ -75,8 +75,7 @@ def main():
     options, begun_with = read_commands(build, root)
     headers = [(os.path.join(folder, name), choices) for folder, choices in sorted(options.items())
                if os.path.commonpath([folder, root]) == root for name in sorted(os.listdir(folder)) if name.endswith(".h")]
-    left_out = {os.path.join(root, name) for name in sys.argv[3:]}
-    others = [header for header in headers if header[0] not in begun_with | left_out]
+    others = [header for header in headers if header[0] not in begun_with]
     bad, alone = 0, len(headers) - len(others)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for (header, _), said in zip(others, pool.map(lambda header: why_not(*header), others)):

@@ -280,6 +280,10 @@ static double choice_bytes(const struct run_collective *collective, const struct
 static void make_script(const struct simulation *sim, const struct run_collective *collective,
                         struct instance *instance)
 {
+    if (sim->options->script != NULL) {
+        instance->script = *sim->options->script;
+        return;
+    }
     const struct run_member *members = &sim->program->members[collective->first_member];
     bool sizes = collective->kind == COLLECTIVE_GATHER || collective->kind == COLLECTIVE_SCATTER ||
                  collective->kind == COLLECTIVE_ALLGATHER || collective->kind == COLLECTIVE_ALLTOALL;

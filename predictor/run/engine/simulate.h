@@ -7,13 +7,16 @@
 #include "predictor/run/run_program.h"
 #include "predictor/run/laws/run_queue.h"
 
+struct run_script;
+
 struct simulation_options {
     enum run_law law;
     struct run_ideal ideal;
-    const double *scale;    /* [n_places] factors of the computation, borrowed; NULL: all 1 */
-    bool log;               /* keep who waited for whom */
-    bool model_collectives; /* as messages of the algorithms that the MPI takes; else of recorded length */
-    unsigned terms;         /* set of enum run_term; the memory term goes by the rows memory_... of the machine */
+    const double *scale;             /* [n_places] factors of the computation, borrowed; NULL: all 1 */
+    bool log;                        /* keep who waited for whom */
+    bool model_collectives;          /* as messages of the algorithms that the MPI takes; else of recorded length */
+    const struct run_script *script; /* of each modelled collective, borrowed; NULL: what the MPI takes */
+    unsigned terms; /* set of enum run_term; the memory term goes by the rows memory_... of the machine */
     const struct topology *topology; /* of the term contention, borrowed; NULL: a cube */
     float *message_s; /* [program->n_messages] get what messages took that a wait completed, as run_message.seconds;
                          borrowed, or NULL */
