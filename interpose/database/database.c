@@ -68,69 +68,6 @@ static int check_whole(const char *path, struct error *error)
     return 0;
 }
 
-static int open_file(const char *path, int flags, sqlite3 **database)
-{
-    return sqlite3_open_v2(path, database, flags | SQLITE_OPEN_NOMUTEX, NULL);
-}
-
-/* Takes back what a command had changed that was killed before it was done; a connection that only reads cannot. */
-static void take_back_interrupted(const char *path)
-{
-    static const char any_read[] = "SELECT 1 FROM sqlite_master LIMIT 1";
-    sqlite3 *database = NULL;
-    bool is_needed = open_file(path, SQLITE_OPEN_READONLY, &database) == SQLITE_OK &&
-                     sqlite3_exec(database, any_read, NULL, NULL, NULL) != SQLITE_OK &&
-                     sqlite3_extended_errcode(database) == SQLITE_READONLY_ROLLBACK;
-    sqlite3_close(database);
-    database = NULL;
-    if (is_needed && open_file(path, SQLITE_OPEN_READWRITE, &database) == SQLITE_OK)
-        sqlite3_exec(database, any_read, NULL, NULL, NULL);
-    if (is_needed)
-        sqlite3_close(database);
-}
-
-int database_open(const char *path, bool writable, sqlite3 **database, struct error *error)
-{
-    if (access(path, R_OK | (writable ? W_OK : 0)) != 0)
-        return error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
-    if (check_whole(path, error) != 0)
-        return -1;
-    sqlite3 *opened = NULL;
-    int result = 0;
-    sqlite3_int64 version = 0, tables = 0, runs = 0;
-    if (!writable)
-        take_back_interrupted(path);
-    if (open_file(path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, &opened) != SQLITE_OK ||
-        saturating_sum_open(opened) != SQLITE_OK) {
-        result = database_error(opened, path, "cannot be opened", error);
-        goto out;
-    }
-    sqlite3_busy_timeout(opened, 10000);
-    result = read_integer(opened, path, "PRAGMA user_version", &version, error);
-    if (result == 0)
-        result = read_integer(opened, path,
-                              "SELECT count(*) FROM sqlite_master WHERE name IN ('run', 'message', 'round_process', "
-                              "'prediction', 'kind_error')",
-                              &tables, error);
-    if (result == 0 && tables != 5)
-        result = error_set(
-            error, "%s: an SQLite file, but not a trace of mpistair (expected what 'mpistair ingest' writes)", path);
-    if (result == 0 && version != TRACE_SCHEMA_VERSION)
-        result = error_set(error, "%s: schema version %lld, this mpistair reads %d: ingest the run again", path,
-                           (long long)version, TRACE_SCHEMA_VERSION);
-    if (result == 0)
-        result = read_integer(opened, path, "SELECT count(*) FROM run", &runs, error);
-    if (result == 0 && runs != 1)
-        result = error_set(error, "%s: holds no run, as if ingest had been interrupted: ingest the run again", path);
-out:
-    if (result != 0) {
-        sqlite3_close(opened);
-        return result;
-    }
-    *database = opened;
-    return 0;
-}
-
 /* Adds up what may be more than 64 bits hold (share/base/saturating.h says why). SQLite's own sum() then ends the query
  * with an error, which would cost the user all that the query shows.
  *
@@ -204,8 +141,70 @@ static void sum_value(sqlite3_context *context)
     }
 }
 
-int saturating_sum_open(sqlite3 *database)
+int database_connect(const char *path, int flags, sqlite3 **database)
 {
-    return sqlite3_create_window_function(database, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+    /* SQLite need not count its memory, under a lock each time; once it is in use the setting stays as it is. */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    int result = sqlite3_open_v2(path, database, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (result != SQLITE_OK)
+        return result;
+    return sqlite3_create_window_function(*database, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
                                           NULL, sum_step, sum_value, sum_value, sum_inverse, NULL);
+}
+
+/* Takes back what a command had changed that was killed before it was done; a connection that only reads cannot. */
+static void take_back_interrupted(const char *path)
+{
+    static const char any_read[] = "SELECT 1 FROM sqlite_master LIMIT 1";
+    sqlite3 *database = NULL;
+    bool is_needed = database_connect(path, SQLITE_OPEN_READONLY, &database) == SQLITE_OK &&
+                     sqlite3_exec(database, any_read, NULL, NULL, NULL) != SQLITE_OK &&
+                     sqlite3_extended_errcode(database) == SQLITE_READONLY_ROLLBACK;
+    sqlite3_close(database);
+    database = NULL;
+    if (is_needed && database_connect(path, SQLITE_OPEN_READWRITE, &database) == SQLITE_OK)
+        sqlite3_exec(database, any_read, NULL, NULL, NULL);
+    if (is_needed)
+        sqlite3_close(database);
+}
+
+int database_open(const char *path, bool writable, sqlite3 **database, struct error *error)
+{
+    if (access(path, R_OK | (writable ? W_OK : 0)) != 0)
+        return error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
+    if (check_whole(path, error) != 0)
+        return -1;
+    sqlite3 *opened = NULL;
+    int result = 0;
+    sqlite3_int64 version = 0, tables = 0, runs = 0;
+    if (!writable)
+        take_back_interrupted(path);
+    if (database_connect(path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, &opened) != SQLITE_OK) {
+        result = database_error(opened, path, "cannot be opened", error);
+        goto out;
+    }
+    sqlite3_busy_timeout(opened, 10000);
+    result = read_integer(opened, path, "PRAGMA user_version", &version, error);
+    if (result == 0)
+        result = read_integer(opened, path,
+                              "SELECT count(*) FROM sqlite_master WHERE name IN ('run', 'message', 'round_process', "
+                              "'prediction', 'kind_error')",
+                              &tables, error);
+    if (result == 0 && tables != 5)
+        result = error_set(
+            error, "%s: an SQLite file, but not a trace of mpistair (expected what 'mpistair ingest' writes)", path);
+    if (result == 0 && version != TRACE_SCHEMA_VERSION)
+        result = error_set(error, "%s: schema version %lld, this mpistair reads %d: ingest the run again", path,
+                           (long long)version, TRACE_SCHEMA_VERSION);
+    if (result == 0)
+        result = read_integer(opened, path, "SELECT count(*) FROM run", &runs, error);
+    if (result == 0 && runs != 1)
+        result = error_set(error, "%s: holds no run, as if ingest had been interrupted: ingest the run again", path);
+out:
+    if (result != 0) {
+        sqlite3_close(opened);
+        return result;
+    }
+    *database = opened;
+    return 0;
 }

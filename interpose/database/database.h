@@ -18,11 +18,11 @@ enum { MAX_RANK = 1 << 24 };
  * another version. */
 int database_open(const char *path, bool writable, sqlite3 **database, struct error *error);
 
+/* Connects to a file as SQLite does, for one thread at a time. sum() stops at the largest integer, or the smallest; all
+ * else is as in SQLite's. Returns an SQLite code. */
+int database_connect(const char *path, int flags, sqlite3 **database);
+
 /* Sets error to "path: what: SQLite's own message" and returns -1. */
 int database_error(sqlite3 *database, const char *path, const char *what, struct error *error);
-
-/* Makes sum() of the connection stop at the largest integer, or the smallest. All else is as in SQLite's. Returns an
- * SQLite code. */
-int saturating_sum_open(sqlite3 *database);
 
 #endif

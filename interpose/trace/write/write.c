@@ -167,8 +167,7 @@ int trace_write(struct trace *trace, const char *path, const char *unfinished, b
         (void)chmod(file.temporary, readers_file_mode());
     /* The file is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
     result = STREAM_DATABASE;
-    if (sqlite3_open_v2(file.temporary, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK &&
-        saturating_sum_open(database) == SQLITE_OK)
+    if (database_connect(file.temporary, SQLITE_OPEN_READWRITE, &database) == SQLITE_OK)
         result = write_rows(trace, database, schema, calls, jobs, summary, error);
     if (result == STREAM_DATABASE)
         result = database_error(database, path, "cannot be written", error);
@@ -212,7 +211,7 @@ void replaced_note(const char *path, const char *when)
     char holds[256] = "it is not a trace of mpistair";
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
         return;
-    if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {
+    if (database_connect(path, SQLITE_OPEN_READONLY, &database) == SQLITE_OK) {
         time_t recorded = (time_t)(read_number(database, "SELECT started_unix_ns FROM run") / 1000000000);
         struct tm local;
         if (recorded > 0 && localtime_r(&recorded, &local) != NULL)
