@@ -435,9 +435,8 @@ static uint64_t count_rest(const uint8_t *data, size_t begin, size_t end)
 /* Returns whether the call began, and its end (0: not reached) followed, within the process's life. */
 static bool plausible_times(const struct spool *spool, uint64_t begin, uint64_t end)
 {
-    uint64_t start = spool->header.start.ticks;
-    uint64_t latest = start + SPOOL_TIME_LIMIT;
-    return begin >= start && begin < latest && (end == 0 || (end >= begin && end < latest));
+    uint64_t start = spool->header.start.ticks; /* what is before it wraps to more than the limit */
+    return begin - start < SPOOL_TIME_LIMIT && (end == 0 || (end >= begin && end - start < SPOOL_TIME_LIMIT));
 }
 
 /* The same of one call, or of several together, that took so long. */

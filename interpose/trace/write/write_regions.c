@@ -152,8 +152,8 @@ bool region_writer_take(struct region_writer *writer, const struct spool_span *s
                         struct spool_region *region)
 {
     pass_span(writer, span);
-    uint64_t begin = record_begin_ticks(record);
     if (*record != SPOOL_REGION) {
+        uint64_t begin = writer->n_open > 0 ? record_begin_ticks(record) : 0;
         if (begin != 0)
             close_before(writer, begin);
         return false;
