@@ -123,7 +123,7 @@ static void renumber(struct spool *spool, const struct world *world, uint32_t nu
 }
 
 /* Keeps the spools of the chosen worlds, world by world, and closes the others. */
-static void keep(struct spools *found)
+static void keep_spool(struct spools *found)
 {
     const struct worlds *worlds = &found->worlds;
     const struct world *last = &worlds->worlds[worlds->n_worlds - 1];
@@ -196,7 +196,7 @@ int spools_gather(char *const *folders, size_t n_folders, const char *run_key, s
     qsort(found.spools, found.n_spools, sizeof *found.spools, compare_spools);
     result = worlds_choose(found.spools, found.n_spools, run_key, &found.worlds, error);
     if (result == 0) {
-        keep(&found);
+        keep_spool(&found);
         result = check_world(&found, error);
     }
     if (result == 0)
