@@ -252,19 +252,11 @@ static int check_predict_options(struct predict_options *options, int n_argument
     return check_computing(options);
 }
 
-/* Makes the row of --seed, which --finegrain takes as well, set given by itself. */
-static void share_seed(struct option_row *rows, bool *given)
-{
-    for (size_t i = 0; i < RUN_ROWS; i++)
-        if (rows[i].name != NULL && strcmp(rows[i].name, "seed") == 0)
-            rows[i].given = given;
-}
-
 int predict_options_parse(int argc, char **argv, struct predict_options *options)
 {
     *options = (struct predict_options){0};
     int latency = 0;
-    bool latency_given = false, seed_given = false;
+    bool latency_given = false;
     uint64_t repetitions = 0;
     enum { N_OWN = 6 };
     struct option_row rows[N_OWN + RUN_ROWS + TABLE_ROWS] = {
@@ -288,7 +280,6 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
          .whole = &repetitions, .least = 1, .most = MAX_REPETITIONS},
     };
     run_option_rows("predict", &options->run, rows + N_OWN);
-    share_seed(rows + N_OWN, &seed_given);
     table_option_rows(&options->tables, rows + N_OWN + RUN_ROWS);
     const struct option_table table = {
         "predict",          predict_usage,         rows, sizeof rows / sizeof rows[0], .list = list_models,
@@ -300,8 +291,8 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
     options->model.latency = (enum latency_side)latency;
     options->model.repetitions = (size_t)repetitions;
     options->model.compute_cores = (double)options->tables.memory.cores;
-    options->run.what_if.search_option =
-        options->run.what_if.search_option || (seed_given && !options->tables.finegrain.asked);
+    if (options->tables.finegrain.asked) /* its draws take the seed */
+        options->run.what_if.seed_given = false;
     code = table_options_check(&options->tables);
     if (code != 0)
         return code;

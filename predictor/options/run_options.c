@@ -15,43 +15,20 @@ static const char replay_usage[] = "usage: mpistair replay TRACE.db [--machine N
                                    "predicted. Prints where the time\n"
                                    "of ranks and calls goes, measured and predicted, and stores it in the trace.\n";
 
-/* A search longer than a day is a slip. */
-enum { MOST_SECONDS = 86400 };
-static const double default_seconds = 10;
-
-static void what_if_rows(struct what_if_options *options, struct option_row rows[WHAT_IF_ROWS])
-{
-    *options = (struct what_if_options){.seconds = default_seconds, .seed = 1};
-    const struct option_row all[WHAT_IF_ROWS] = {
-        {.help = "What if: predicts the run as it is, and with all these changes together; the trace is not changed:"},
-        {0, "what-if", NULL, "implied by each of these changes", .flag = &options->asked},
-        {0, "to-machine", "NAME|FILE", "another machine table", .text = &options->machine, .words = WORDS_MACHINE},
-        {0, "to-placement", "L.csv|fill|round-robin-nodes|round-robin-sockets",
-         "other places of the ranks, from a file, or the same places assigned by a rule", .text = &options->placement},
-        {0, "best-placement", NULL, "search for an order of the ranks on their places that shortens the run",
-         .flag = &options->best_placement},
-        {0, "seconds", "S", "time limit of the search; default: 10", .real = &options->seconds, .most = MOST_SECONDS,
-         .given = &options->search_option},
-        {0, "seed", "N", "seed of the search; default: 1", .whole = &options->seed, .given = &options->search_option},
-        {0, "eager-threshold", "BYTES", "smallest size sent by rendezvous", .whole = &options->eager_bytes,
-         .given = &options->eager_given},
-        {0, "rank-file", "PREFIX",
-         "write the new placement to PREFIX.rankfile (Open MPI), PREFIX.hosts (MPICH's hydra), PREFIX.L.csv",
-         .text = &options->rank_file},
-    };
-    memcpy(rows, all, sizeof all);
-}
+/* Seconds of a search; one longer than a day is a slip. */
+enum { DEFAULT_SECONDS = 10, MOST_SECONDS = 86400 };
 
 int what_if_options_check(struct what_if_options *options, const char *command, bool others)
 {
     bool places = options->placement != NULL || options->best_placement;
+    bool searches = options->seconds_given || options->seed_given;
     bool changes = others || places || options->machine != NULL || options->eager_given;
-    options->asked = options->asked || changes || options->search_option || options->rank_file != NULL;
+    options->asked = options->asked || changes || searches || options->rank_file != NULL;
     if (!options->asked)
         return 0;
     if (options->placement != NULL && options->best_placement)
         return wrong_usage(command, "--to-placement and --best-placement exclude each other");
-    if (options->search_option && !options->best_placement)
+    if (searches && !options->best_placement)
         return wrong_usage(command, "--seconds and --seed require --best-placement");
     if (options->seconds <= 0)
         return wrong_usage(command, "--seconds 0: expected more than 0");
@@ -194,9 +171,10 @@ const char *run_options_whole(const struct run_options *options)
 
 void run_option_rows(const char *command, struct run_options *options, struct option_row rows[RUN_ROWS])
 {
-    enum { N_OWN = RUN_ROWS - WHAT_IF_ROWS };
-    *options = (struct run_options){.command = command, .law = {LAW_STAIRCASE, 0, "staircase"}};
-    const struct option_row own[N_OWN] = {
+    *options = (struct run_options){
+        .command = command, .law = {LAW_STAIRCASE, 0, "staircase"}, .what_if = {.seconds = DEFAULT_SECONDS, .seed = 1}};
+    struct what_if_options *what_if = &options->what_if;
+    const struct option_row all[RUN_ROWS] = {
         {'m', "machine", "NAME|FILE",
          "machine table: a name in the trace, a shipped one ('mpistair machine list'), or a .tbl file; default: the "
          "trace's own, if it holds only one",
@@ -241,9 +219,23 @@ void run_option_rows(const char *command, struct run_options *options, struct op
         {0, "no-contention", NULL, "assume that messages do not share bandwidth", .flag = &options->no_contention},
         {0, "add-latency", "TIME", "add so much to the latency between nodes, one way, such as 50us",
          .take = take_added_latency, .words = WORDS_NONE},
+        {.help = "What if: predicts the run as it is, and with all these changes together; the trace is not changed:"},
+        {0, "what-if", NULL, "implied by each of these changes", .flag = &what_if->asked},
+        {0, "to-machine", "NAME|FILE", "another machine table", .text = &what_if->machine, .words = WORDS_MACHINE},
+        {0, "to-placement", "L.csv|fill|round-robin-nodes|round-robin-sockets",
+         "other places of the ranks, from a file, or the same places assigned by a rule", .text = &what_if->placement},
+        {0, "best-placement", NULL, "search for an order of the ranks on their places that shortens the run",
+         .flag = &what_if->best_placement},
+        {0, "seconds", "S", "time limit of the search; default: 10", .real = &what_if->seconds, .most = MOST_SECONDS,
+         .given = &what_if->seconds_given},
+        {0, "seed", "N", "seed of the search; default: 1", .whole = &what_if->seed, .given = &what_if->seed_given},
+        {0, "eager-threshold", "BYTES", "smallest size sent by rendezvous", .whole = &what_if->eager_bytes,
+         .given = &what_if->eager_given},
+        {0, "rank-file", "PREFIX",
+         "write the new placement to PREFIX.rankfile (Open MPI), PREFIX.hosts (MPICH's hydra), PREFIX.L.csv",
+         .text = &what_if->rank_file},
     };
-    memcpy(rows, own, sizeof own);
-    what_if_rows(&options->what_if, rows + N_OWN);
+    memcpy(rows, all, sizeof all);
 }
 
 int run_options_parse(int argc, char **argv, struct run_options *options)

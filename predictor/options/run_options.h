@@ -36,7 +36,7 @@ struct what_if_options {
     uint64_t eager_bytes;
     double seconds; /* limit of the search */
     uint64_t seed;
-    bool search_option;    /* seconds or seed was given */
+    bool seconds_given, seed_given;
     const char *rank_file; /* prefix, or NULL */
 };
 
@@ -62,7 +62,7 @@ struct run_options {
 };
 
 /* Sets the defaults, and writes the table of the options into rows; its context begins with the run_options. */
-enum { WHAT_IF_ROWS = 9, RUN_ROWS = 20 + WHAT_IF_ROWS };
+enum { RUN_ROWS = 29 };
 void run_option_rows(const char *command, struct run_options *options, struct option_row rows[RUN_ROWS]);
 /* Checks them once all are read, of the whole run. Returns 0, or the exit code after the reason was printed. */
 int run_options_check(struct run_options *options);

@@ -126,16 +126,21 @@ static void times_columns(const struct models_run *run, const struct times_table
 }
 
 /* Sets the next cell, or widens its column. */
-static void number_cell(struct times_table *times, double value, int digits)
+static void times_cell(struct times_table *times, const char *text)
 {
-    char text[32] = "-";
-    if (!isnan(value))
-        snprintf(text, sizeof text, "%.*f", digits, value);
     if (times->widths)
         text_table_widen(times->table, times->column, text);
     else
         text_table_text(times->table, text);
     times->column++;
+}
+
+static void number_cell(struct times_table *times, double value, int digits)
+{
+    char text[32] = "-";
+    if (!isnan(value))
+        snprintf(text, sizeof text, "%.*f", digits, value);
+    times_cell(times, text);
 }
 
 static void times_rows(FILE *stream, struct times_table *times, const struct models_run *run)
@@ -146,11 +151,7 @@ static void times_rows(FILE *stream, struct times_table *times, const struct mod
             const struct prediction *p = &run->predictions[m];
             times->column = 0;
             number_cell(times, (double)rank, 0);
-            if (times->widths)
-                text_table_widen(times->table, 1, run->options->models[m].name);
-            else
-                text_table_text(times->table, run->options->models[m].name);
-            times->column++;
+            times_cell(times, run->options->models[m].name);
             number_cell(times, p->time_s[rank] * 1e6, 3);
             for (int end = 0; run->options->run.interval && end < 2; end++)
                 number_cell(times, (end == 0 ? p->low_s : p->high_s)[rank] * 1e6, 3);

@@ -136,29 +136,19 @@ int model_choice_predict(const struct model_choice *choice, const struct pattern
     return result;
 }
 
-/* Appends a word; the longest options that there are take 120 of 160 bytes. */
-static void append_word(struct model_options_text *text, const char *prefix, const char *word)
-{
-    if (word[0] == '\0')
-        return;
-    if (text->text[0] != '\0')
-        strcat(text->text, " ");
-    strcat(strcat(text->text, prefix), word);
-}
-
 const char *model_options_text(const struct model_choice *choice, const struct model_options *options,
                                struct model_options_text *text)
 {
-    static const char *const sides[] = {"", "latency=out", "latency=max"};
-    const char *side = choice->model->latency_side ? sides[options->latency] : "";
+    static const char *const sides[] = {"", "latency=out ", "latency=max "};
     bool routed = options->topology != NULL && choice->topology;
-    char repetitions[40] = "";
+    size_t length = 0;
+    if (choice->model->latency_side)
+        length += (size_t)sprintf(text->text, "%s", sides[options->latency]);
+    if (routed)
+        length += (size_t)sprintf(text->text + length, "topology=%s ", options->topology->name);
     if (options->repetitions > 0 && choice->model->repeats)
-        snprintf(repetitions, sizeof repetitions, "repetitions=%zu", options->repetitions);
-    text->text[0] = '\0';
-    append_word(text, "", side);
-    append_word(text, "topology=", routed ? options->topology->name : "");
-    append_word(text, "", repetitions);
+        length += (size_t)sprintf(text->text + length, "repetitions=%zu ", options->repetitions);
+    text->text[length > 0 ? length - 1 : 0] = '\0'; /* the last blank; the longest take 120 of 160 bytes */
     return text->text;
 }
 
