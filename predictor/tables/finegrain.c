@@ -118,48 +118,20 @@ static double rate_of(const struct machine *machine, enum level level, enum fine
     return isnan(rate) ? 1 : rate;
 }
 
-/* Says whether partitions of so many bytes leave only when the last one is ready; false where the table does not. */
-static bool leaves_late(const struct machine *machine, enum level level, uint64_t bytes)
-{
-    struct machine_protocols protocols;
-    return machine_protocols(machine, level, &protocols, NULL) == 0 &&
-           finegrain_value(machine, level, machine_protocol_of(&protocols, bytes), "partitions_early") <= 0;
-}
-
-/* Adds what threads that send messages at once cost each other. Returns 0, or -1 with the reason. */
-static int add_thread(const struct machine *machine, enum level level, struct finegrain_problem *problem,
-                      struct finegrain_notes *notes, struct error *error)
-{
-    struct machine_protocols protocols;
-    if (problem->parts == 1)
-        return 0;
-    if (machine_protocols(machine, level, &protocols, error) != 0)
-        return -1;
-    enum machine_protocol protocol = machine_protocol_of(&protocols, problem->bytes / problem->parts);
-    double thread_s = finegrain_value(machine, level, protocol, "tau_thread");
-    notes->tau_thread_missing = notes->tau_thread_missing || isnan(thread_s);
-    problem->tau_fine_s += isnan(thread_s) ? 0 : thread_s;
-    return 0;
-}
-
 /* Sets the cost of a message of so many bytes, and the rate at which moved_bytes that leave together move, of one of
  * the ranks that share the level. */
-static int message_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
-                         uint64_t bytes, uint64_t moved_bytes, double *tau_s, double *bytes_per_s,
-                         struct finegrain_notes *notes, struct error *error)
+static int message_costs(const struct machine *machine, enum level level, const struct machine_protocols *protocols,
+                         enum finegrain_interface by, uint32_t ppn, uint64_t bytes, uint64_t moved_bytes, double *tau_s,
+                         double *bytes_per_s, struct finegrain_notes *notes, struct error *error)
 {
-    struct machine_protocols protocols;
     struct machine_bandwidth bandwidth;
-    if (machine_protocols(machine, level, &protocols, error) != 0)
-        return -1;
-    enum machine_protocol protocol = machine_protocol_of(&protocols, bytes);
-    double own_s = own_tau_s(machine, level, &protocols, protocol, by);
-    if (machine_bandwidth(machine, level, machine_protocol_of(&protocols, moved_bytes), &bandwidth, error) != 0)
+    enum machine_protocol protocol = machine_protocol_of(protocols, bytes);
+    if (machine_bandwidth(machine, level, machine_protocol_of(protocols, moved_bytes), &bandwidth, error) != 0)
         return -1;
     *bytes_per_s = machine_bandwidth_at(&bandwidth, ppn, &notes->extrapolated) / ppn;
     machine_bandwidth_release(&bandwidth);
-    *tau_s = own_s;
-    if (!isnan(own_s))
+    *tau_s = own_tau_s(machine, level, protocols, protocol, by);
+    if (!isnan(*tau_s))
         return 0;
     notes->tau_missing[by] = true;
     return machine_tau_s(machine, level, protocol, tau_s, error);
@@ -175,12 +147,12 @@ static double queue_s(const struct machine *machine, double n, struct finegrain_
     return 0;
 }
 
-/* Returns what a partitioned request costs beside its partitions where all of it happens when the last one is ready;
- * else the two sides have found each other before. 0 where the table does not tell it. */
-static double request_s(const struct machine *machine, enum level level)
+/* Returns a quantity as finegrain_value; 0 where the table does not tell it. */
+static double value_or_0(const struct machine *machine, enum level level, enum machine_protocol protocol,
+                         const char *quantity)
 {
-    double seconds = finegrain_value(machine, level, PROTOCOL_ANY, "tau_request");
-    return isnan(seconds) ? 0 : seconds;
+    double value = finegrain_value(machine, level, protocol, quantity);
+    return isnan(value) ? 0 : value;
 }
 
 int finegrain_costs(const struct machine *machine, enum level level, enum finegrain_interface by, uint32_t ppn,
@@ -188,21 +160,33 @@ int finegrain_costs(const struct machine *machine, enum level level, enum finegr
 {
     bool matched = by == FINEGRAIN_P2P || by == FINEGRAIN_PERSISTENT;
     uint64_t part_bytes = problem->bytes / problem->parts;
-    problem->is_late = by == FINEGRAIN_PARTITIONED && leaves_late(machine, level, part_bytes);
+    struct machine_protocols protocols;
+    if (machine_protocols(machine, level, &protocols, error) != 0)
+        return -1;
+    enum machine_protocol of_parts = machine_protocol_of(&protocols, part_bytes);
+    problem->is_late =
+        by == FINEGRAIN_PARTITIONED && finegrain_value(machine, level, of_parts, "partitions_early") <= 0;
     /* Partitions that leave together are one message; each costs its call alone, as the smallest ones tell. */
     uint64_t called_bytes = problem->is_late ? 0 : part_bytes;
     uint64_t moved_bytes = problem->is_late ? problem->bytes : part_bytes;
-    if (message_costs(machine, level, FINEGRAIN_P2P, ppn, problem->bytes, problem->bytes, &problem->tau_s,
+    if (message_costs(machine, level, &protocols, FINEGRAIN_P2P, ppn, problem->bytes, problem->bytes, &problem->tau_s,
                       &problem->bytes_per_s, notes, error) != 0 ||
-        message_costs(machine, level, by, ppn, called_bytes, moved_bytes, &problem->tau_fine_s,
+        message_costs(machine, level, &protocols, by, ppn, called_bytes, moved_bytes, &problem->tau_fine_s,
                       &problem->fine_bytes_per_s, notes, error) != 0)
         return -1;
     problem->fine_bytes_per_s *= rate_of(machine, level, by);
     notes->is_late = notes->is_late || problem->is_late;
     double n = (double)problem->peers;
     problem->queue_s = queue_s(machine, n, notes);
-    problem->queue_fine_s = matched            ? queue_s(machine, n * problem->parts, notes)
-                            : problem->is_late ? n * request_s(machine, level)
-                                               : 0;
-    return matched ? add_thread(machine, level, problem, notes, error) : 0;
+    problem->queue_fine_s = 0;
+    if (matched)
+        problem->queue_fine_s = queue_s(machine, n * problem->parts, notes);
+    else if (problem->is_late) /* what a request costs beside its partitions; else the two sides met before */
+        problem->queue_fine_s = n * value_or_0(machine, level, PROTOCOL_ANY, "tau_request");
+    if (matched && problem->parts > 1) { /* what threads that send at once cost each other */
+        notes->tau_thread_missing =
+            notes->tau_thread_missing || isnan(finegrain_value(machine, level, of_parts, "tau_thread"));
+        problem->tau_fine_s += value_or_0(machine, level, of_parts, "tau_thread");
+    }
+    return 0;
 }

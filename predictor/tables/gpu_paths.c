@@ -52,11 +52,12 @@ static struct line gpu_message_line(const struct gpu_costs *costs, const struct 
 {
     if (path == GPU_DIRECT)
         return (struct line){n * costs->gpu_tau_s, costs->gpu_s_per_byte};
-    enum machine_protocol p = protocol_of(&costs->protocols, bytes, message_parts(problem, path, n));
+    enum machine_protocol p = protocol_of(&costs->link.protocols, bytes, message_parts(problem, path, n));
     if (path == GPU_3_STEP)
-        return (struct line){n * costs->tau_s[p], costs->s_per_byte[p]};
+        return (struct line){n * costs->link.tau_s[p], costs->link.s_per_byte[p]};
     double each = messages_each(problem, path, n);
-    return (struct line){each * costs->tau_s[p], costs->split_s_per_byte[p] * each / message_parts(problem, path, n)};
+    return (struct line){each * costs->link.tau_s[p],
+                         costs->link.split_s_per_byte[p] * each / message_parts(problem, path, n)};
 }
 
 /* Returns the line of the copies of a path about a size of which a share is copied. */
@@ -71,9 +72,9 @@ static struct line copy_line(const struct gpu_costs *costs, const struct gpu_pro
                         share * (costs->from_s_per_byte[by] + costs->to_s_per_byte[by])};
     if (path == GPU_EXTRA_MESSAGE) { /* handed out on one side, collected on the other */
         double parts = processes(problem) / share;
-        enum machine_protocol p = protocol_of(&costs->near_protocols, bytes, parts);
-        line.at_zero_s += 2 * others * costs->near_tau_s[p];
-        line.s_per_byte += 2 * others / parts * costs->near_s_per_byte[p];
+        enum machine_protocol p = protocol_of(&costs->near.protocols, bytes, parts);
+        line.at_zero_s += 2 * others * costs->near.tau_s[p];
+        line.s_per_byte += 2 * others / parts * costs->near.s_per_byte[p];
     }
     return line;
 }
@@ -134,9 +135,9 @@ static size_t find_breaks(const struct gpu_costs *costs, const struct gpu_proble
     breaks[n++] = 1;
     for (int i = 0; i < 2; i++)
         if (paths[i] != GPU_DIRECT)
-            add_breaks(&costs->protocols, message_parts(problem, paths[i], (double)problem->messages), breaks, &n);
+            add_breaks(&costs->link.protocols, message_parts(problem, paths[i], (double)problem->messages), breaks, &n);
     if (paths[0] == GPU_EXTRA_MESSAGE || paths[1] == GPU_EXTRA_MESSAGE)
-        add_breaks(&costs->near_protocols, processes(problem) / copied(problem), breaks, &n);
+        add_breaks(&costs->near.protocols, processes(problem) / copied(problem), breaks, &n);
     breaks[n++] = ldexp(1, GPU_MOST_BYTES_LOG2);
     sort_doubles(breaks, n);
     return n;
@@ -258,23 +259,21 @@ static int find_copies(const struct machine *machine, const struct gpu_problem *
     return 0;
 }
 
-/* Finds what messages of a level cost while one process a GPU sends, and while all do. split_s_per_byte NULL: while one
- * process of all does, as parts are handed to those of the own socket. */
+/* Finds what messages of a level cost. They are split, or handed to those of the own socket, as one process does. */
 static int find_messages(const struct machine *machine, enum level level, const struct gpu_problem *problem,
-                         struct machine_protocols *protocols, double *tau_s, double *s_per_byte,
-                         double *split_s_per_byte, struct gpu_costs *costs, struct error *error)
+                         bool splits, struct gpu_link *link, struct gpu_costs *costs, struct error *error)
 {
-    if (machine_protocols(machine, level, protocols, error) != 0)
+    if (machine_protocols(machine, level, &link->protocols, error) != 0)
         return -1;
-    for (size_t i = 0; i < protocols->n; i++) {
-        enum machine_protocol p = protocols->protocol[i];
-        bool splits = split_s_per_byte != NULL, beyond = false; /* of a protocol without R_N, which is no news */
-        bool *extrapolated = splits && i + 1 == protocols->n ? &costs->extrapolated : &beyond;
-        if (machine_tau_s(machine, level, p, &tau_s[p], error) != 0 ||
-            share_of(machine, level, p, "bw", "injection", splits ? problem->gpus : 1, extrapolated, &s_per_byte[p],
-                     splits ? &costs->cpu_limited_from : NULL, error) != 0 ||
-            (splits && share_of(machine, level, p, "bw", "injection", problem->ppn, extrapolated, &split_s_per_byte[p],
-                                NULL, error) != 0))
+    for (size_t i = 0; i < link->protocols.n; i++) {
+        enum machine_protocol p = link->protocols.protocol[i];
+        bool beyond = false; /* of a protocol without R_N, which is no news */
+        bool *extrapolated = splits && i + 1 == link->protocols.n ? &costs->extrapolated : &beyond;
+        if (machine_tau_s(machine, level, p, &link->tau_s[p], error) != 0 ||
+            share_of(machine, level, p, "bw", "injection", splits ? problem->gpus : 1, extrapolated,
+                     &link->s_per_byte[p], splits ? &costs->cpu_limited_from : NULL, error) != 0 ||
+            (splits && share_of(machine, level, p, "bw", "injection", problem->ppn, extrapolated,
+                                &link->split_s_per_byte[p], NULL, error) != 0))
             return -1;
     }
     return 0;
@@ -286,12 +285,10 @@ void gpu_costs_find(const struct machine *machine, const struct gpu_problem *pro
     *costs = (struct gpu_costs){0};
     costs->available[GPU_DIRECT] = find_direct(machine, problem, costs, &costs->reason[GPU_DIRECT]) == 0;
     if (find_copies(machine, problem, costs, &error) == 0 &&
-        find_messages(machine, problem->level, problem, &costs->protocols, costs->tau_s, costs->s_per_byte,
-                      costs->split_s_per_byte, costs, &error) == 0) {
+        find_messages(machine, problem->level, problem, true, &costs->link, costs, &error) == 0) {
         costs->available[GPU_3_STEP] = costs->available[GPU_DUPLICATE_POINTER] = true;
-        costs->available[GPU_EXTRA_MESSAGE] =
-            find_messages(machine, LEVEL_INTRA_SOCKET, problem, &costs->near_protocols, costs->near_tau_s,
-                          costs->near_s_per_byte, NULL, costs, &costs->reason[GPU_EXTRA_MESSAGE]) == 0;
+        costs->available[GPU_EXTRA_MESSAGE] = find_messages(machine, LEVEL_INTRA_SOCKET, problem, false, &costs->near,
+                                                            costs, &costs->reason[GPU_EXTRA_MESSAGE]) == 0;
         return;
     }
     for (int path = GPU_3_STEP; path < GPU_PATH_COUNT; path++)

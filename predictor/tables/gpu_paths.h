@@ -23,6 +23,14 @@ struct gpu_problem {
     uint32_t ppn;        /* processes of a node: a multiple of gpus, as many for each of them */
 };
 
+/* What messages of a level cost a process. */
+struct gpu_link {
+    struct machine_protocols protocols;
+    double tau_s[PROTOCOL_COUNT];
+    double s_per_byte[PROTOCOL_COUNT];       /* while one process a GPU sends */
+    double split_s_per_byte[PROTOCOL_COUNT]; /* while all send */
+};
+
 /* Holds the rows of a table that a problem's level and processes ask for; what does not depend on bytes, messages and
  * duplicates. */
 struct gpu_costs {
@@ -32,13 +40,8 @@ struct gpu_costs {
     double gpu_tau_s, gpu_s_per_byte;            /* of a GPU's message, while as many as the problem says send */
     double from_tau_s, to_tau_s;                 /* of copies */
     double from_s_per_byte[2], to_s_per_byte[2]; /* by one process; by all of a GPU, of what they copy together */
-    struct machine_protocols protocols;          /* of messages of the level */
-    double tau_s[PROTOCOL_COUNT];
-    double s_per_byte[PROTOCOL_COUNT];       /* of a process, while one process a GPU sends */
-    double split_s_per_byte[PROTOCOL_COUNT]; /* of a process, while all send */
-    struct machine_protocols near_protocols; /* of messages on the own socket */
-    double near_tau_s[PROTOCOL_COUNT];
-    double near_s_per_byte[PROTOCOL_COUNT];
+    struct gpu_link link;                        /* of the level */
+    struct gpu_link near;                        /* on the own socket, while one process of all sends */
     uint32_t cpu_limited_from, gpu_limited_from; /* processes, GPUs of a node that exceed R_N; 0: there is no R_N */
 };
 

@@ -25,7 +25,12 @@ struct memory_placement {
     uint32_t computation_numa, message_numa;
 };
 
-struct memory_choice {
+/* What is asked, of which table, and for which cores and placements that is answered. */
+struct memory_job {
+    const struct memory_options *options;
+    const struct machine *machine;
+    struct memory_model model;
+    struct memory_samples samples; /* empty without --samples */
     uint32_t least_cores, most_cores;
     struct memory_placement *placements; /* [n_placements], all of which the model covers */
     size_t n_placements;
@@ -66,116 +71,108 @@ int memory_options_check(const struct memory_options *options)
     return 0;
 }
 
-static bool memory_choice_has(const struct memory_choice *choice, const struct memory_placement *placement)
+static bool has_placement(const struct memory_job *job, uint32_t computation_numa, uint32_t message_numa)
 {
     bool has = false;
-    for (size_t i = 0; !has && i < choice->n_placements; i++)
-        has = choice->placements[i].computation_numa == placement->computation_numa &&
-              choice->placements[i].message_numa == placement->message_numa;
+    for (size_t i = 0; !has && i < job->n_placements; i++)
+        has =
+            job->placements[i].computation_numa == computation_numa && job->placements[i].message_numa == message_numa;
     return has;
 }
 
-/* Adds a placement that the model covers and that is not there. */
-static void choice_add(const struct memory_model *model, uint32_t computation_numa, uint32_t message_numa,
-                       struct memory_choice *choice)
+/* Says whether the table has the sides that data there ask for. Returns 0, or -1 with the reason. */
+static int covers(const struct memory_job *job, uint32_t computation_numa, uint32_t message_numa, struct error *error)
 {
-    const struct memory_placement placement = {computation_numa, message_numa};
-    if (memory_model_covers(model, "", computation_numa, message_numa, NULL) == 0 &&
-        !memory_choice_has(choice, &placement))
-        ARRAY_ADD(choice->placements, choice->n_placements, placement);
+    return memory_model_covers(&job->model, job->machine->name, computation_numa, message_numa, error);
+}
+
+/* Adds a placement that the model covers and that is not there. */
+static void add_placement(struct memory_job *job, uint32_t computation_numa, uint32_t message_numa)
+{
+    if (covers(job, computation_numa, message_numa, NULL) == 0 && !has_placement(job, computation_numa, message_numa))
+        ARRAY_ADD(job->placements, job->n_placements, (struct memory_placement){computation_numa, message_numa});
 }
 
 /* Adds the placements that the model tells apart (D7, D8): each side, and neighbours there. */
-static void add_told_apart(const struct memory_model *model, struct memory_choice *choice)
+static void add_told_apart(struct memory_job *job)
 {
-    uint32_t remote = model->numa_nodes;
+    uint32_t remote = job->model.numa_nodes;
     const uint32_t all[6][2] = {{0, 0}, {0, 1}, {0, remote}, {remote, 0}, {remote, remote}, {remote, remote + 1}};
     for (size_t i = 0; i < 6; i++)
         if (remote > 1 || (i != 1 && i != 5))
-            choice_add(model, all[i][0], all[i][1], choice);
+            add_placement(job, all[i][0], all[i][1]);
 }
 
 /* Adds all pairs of the NUMA nodes that the options name, `nodes` being those of the machine. */
-static int add_asked(const struct memory_model *model, const char *name, const struct memory_options *options,
-                     uint32_t nodes, struct memory_choice *choice, struct error *error)
+static int add_asked(struct memory_job *job, uint32_t nodes, struct error *error)
 {
+    const struct memory_options *options = job->options;
     uint32_t computation = (uint32_t)options->computation_numa, message = (uint32_t)options->message_numa;
     bool both = options->computation_given && options->message_given;
     for (uint32_t i = 0; i < (both ? 1 : nodes); i++)
-        choice_add(model, options->computation_given ? computation : i, options->message_given ? message : i, choice);
-    return choice->n_placements > 0
-               ? 0
-               : memory_model_covers(model, name, options->computation_given ? computation : message,
-                                     options->message_given ? message : computation, error);
+        add_placement(job, options->computation_given ? computation : i, options->message_given ? message : i);
+    return job->n_placements > 0 ? 0
+                                 : covers(job, options->computation_given ? computation : message,
+                                          options->message_given ? message : computation, error);
 }
 
-static int check_nodes(const struct memory_model *model, const char *name, const struct memory_options *options,
-                       uint32_t nodes, struct error *error)
+/* Checks what the options name against the cores of a socket and the NUMA nodes of the machine. */
+static int check_asked(const struct memory_job *job, uint32_t nodes, struct error *error)
 {
+    const struct memory_options *options = job->options;
+    uint32_t cores = job->model.cores;
     bool computation = options->computation_given && options->computation_numa >= nodes;
-    if (!computation && !(options->message_given && options->message_numa >= nodes))
-        return 0;
-    return error_set(error, "%s %llu: machine '%s' has the NUMA nodes 0 to %u, %u on each socket",
-                     computation ? "--comp-numa" : "--comm-numa",
-                     (unsigned long long)(computation ? options->computation_numa : options->message_numa), name,
-                     nodes - 1, model->numa_nodes);
+    if (options->cores_given && (options->cores > MEMORY_MAX_CORES || (cores > 0 && options->cores > cores)))
+        return error_set(error,
+                         "--compute-cores %llu: the model covers the cores of one socket, of which machine '%s' has %u",
+                         (unsigned long long)options->cores, job->machine->name, cores);
+    if (computation || (options->message_given && options->message_numa >= nodes))
+        return error_set(error, "%s %llu: machine '%s' has the NUMA nodes 0 to %u, %u on each socket",
+                         computation ? "--comp-numa" : "--comm-numa",
+                         (unsigned long long)(computation ? options->computation_numa : options->message_numa),
+                         job->machine->name, nodes - 1, job->model.numa_nodes);
+    return 0;
 }
 
-static int check_memory_cores(const struct memory_model *model, const char *name, const struct memory_options *options,
-                              struct error *error)
+/* Takes what the options say: a number of cores, else 1 to all; of placements that the model does not tell apart one,
+ * but where an option names one NUMA node, all pairs with it. Returns 0, or -1 with the reason: beyond the cores or
+ * NUMA nodes of the machine. */
+static int choose_told(struct memory_job *job, struct error *error)
 {
-    if (!options->cores_given ||
-        (options->cores <= MEMORY_MAX_CORES && (model->cores == 0 || options->cores <= model->cores)))
-        return 0;
-    return error_set(error,
-                     "--compute-cores %llu: the model covers the cores of one socket, of which machine '%s' has %u",
-                     (unsigned long long)options->cores, name, model->cores);
-}
-
-/* Takes the number of cores that the options say, else 1 to all. */
-static int choose_cores(const struct memory_model *model, const char *name, const struct memory_options *options,
-                        struct memory_choice *choice, struct error *error)
-{
-    if (!options->cores_given && model->cores == 0)
+    const struct memory_options *options = job->options;
+    uint32_t nodes = 2 * job->model.numa_nodes;
+    if (!options->cores_given && job->model.cores == 0)
         return error_set(
             error, "machine '%s' has no row `any any cores - N 1`: add it, or give a number with --compute-cores N",
-            name);
-    choice->least_cores = options->cores_given ? (uint32_t)options->cores : 1;
-    choice->most_cores = options->cores_given ? choice->least_cores : model->cores;
-    return check_memory_cores(model, name, options, error);
-}
-
-/* Takes what the options say; of placements that the model does not tell apart one, but where an option names one NUMA
- * node, all pairs with it. Returns 0, or -1 with the
- * reason: beyond the cores or NUMA nodes of the machine, which is called name. */
-static int memory_choice_make(const struct memory_model *model, const char *name, const struct memory_options *options,
-                              struct memory_choice *choice, struct error *error)
-{
-    uint32_t nodes = 2 * model->numa_nodes;
-    *choice = (struct memory_choice){0};
-    if (choose_cores(model, name, options, choice, error) != 0 || check_nodes(model, name, options, nodes, error) != 0)
+            job->machine->name);
+    job->least_cores = options->cores_given ? (uint32_t)options->cores : 1;
+    job->most_cores = options->cores_given ? job->least_cores : job->model.cores;
+    if (check_asked(job, nodes, error) != 0)
         return -1;
     if (options->computation_given || options->message_given)
-        return add_asked(model, name, options, nodes, choice, error);
-    add_told_apart(model, choice);
+        return add_asked(job, nodes, error);
+    add_told_apart(job);
     return 0;
 }
 
 static bool is_asked(const struct memory_options *options, const struct memory_place *place)
 {
-    return (!options->cores_given || options->cores == place->n) &&
+    return (place->variant == MEMORY_COMPUTATION || place->variant == MEMORY_MESSAGE) &&
+           (!options->cores_given || options->cores == place->n) &&
            (!options->computation_given || options->computation_numa == place->computing_numa) &&
            (!options->message_given || options->message_numa == place->message_numa);
 }
 
 /* Takes what was measured together, as far as the options ask for it and the model covers it. Returns 0, or -1 with the
- * reason: the samples, of the file path, are those of another machine, or nothing is left. */
-static int memory_choice_measured(const struct memory_model *model, const char *name,
-                                  const struct memory_options *options, const char *path,
-                                  const struct memory_samples *samples, struct memory_choice *choice,
-                                  struct error *error)
+ * reason: the samples are those of another machine, or nothing is left. */
+static int choose_measured(struct memory_job *job, struct error *error)
 {
-    *choice = (struct memory_choice){.least_cores = UINT32_MAX};
+    const struct memory_model *model = &job->model;
+    const struct memory_samples *samples = &job->samples;
+    const char *path = job->options->samples, *name = job->machine->name;
+    job->least_cores = UINT32_MAX;
+    if (memory_samples_read_csv(path, &job->samples, error) != 0)
+        return -1;
     if (samples->numa_nodes != model->numa_nodes || (model->cores > 0 && samples->cores != model->cores))
         return error_set(error,
                          "%s: sockets of %u cores and %u NUMA nodes, but machine '%s' has %u and %u: expected the "
@@ -186,22 +183,21 @@ static int memory_choice_measured(const struct memory_model *model, const char *
                          "%s: method %s, but the table of machine '%s' is of %s: expected the samples of that table",
                          path, samples->cpu_copy ? "cpu-copy" : "nic", name,
                          model->cpu_copy ? "copies by a processor (cpu-copy)" : "messages from the network (nic)");
-    if (check_memory_cores(model, name, options, error) != 0 ||
-        check_nodes(model, name, options, samples->numa_all, error) != 0)
+    if (check_asked(job, samples->numa_all, error) != 0)
         return -1;
     for (size_t i = 0; i < samples->n_points; i++) {
         const struct memory_place *place = &samples->points[i].place;
-        if ((place->variant != MEMORY_COMPUTATION && place->variant != MEMORY_MESSAGE) || !is_asked(options, place))
+        if (!is_asked(job->options, place))
             continue;
-        if (memory_model_covers(model, name, place->computing_numa, place->message_numa, NULL) != 0) {
-            choice->n_left_out++;
+        if (covers(job, place->computing_numa, place->message_numa, NULL) != 0) {
+            job->n_left_out++;
             continue;
         }
-        choice_add(model, place->computing_numa, place->message_numa, choice);
-        choice->least_cores = place->n < choice->least_cores ? place->n : choice->least_cores;
-        choice->most_cores = place->n > choice->most_cores ? place->n : choice->most_cores;
+        add_placement(job, place->computing_numa, place->message_numa);
+        job->least_cores = place->n < job->least_cores ? place->n : job->least_cores;
+        job->most_cores = place->n > job->most_cores ? place->n : job->most_cores;
     }
-    if (choice->n_placements == 0)
+    if (job->n_placements == 0)
         return error_set(error,
                          "%s: nothing was measured together (computation, message) that was asked for and that machine "
                          "'%s' covers",
@@ -249,20 +245,18 @@ static void add_point(const struct memory_model *model, const struct memory_poin
     mape_add(&of[ON_ALL], point->bytes_per_s, modelled, alone);
 }
 
-static void memory_mapes_compute(const struct memory_model *model, const struct memory_samples *samples,
-                                 const struct memory_choice *choice, struct memory_mape mapes[MAPE_LINES])
+static void memory_mapes_compute(const struct memory_job *job, struct memory_mape mapes[MAPE_LINES])
 {
     static const char *const placements[] = {"samples", "non-samples", "all"};
     for (size_t i = 0; i < AVERAGE_LINE; i++)
         mapes[i] = (struct memory_mape){.of = i < COMPUTATION_LINES ? "communication" : "computation",
                                         .placements = placements[i % COMPUTATION_LINES]};
-    for (size_t i = 0; i < samples->n_points; i++) {
-        const struct memory_place *place = &samples->points[i].place;
-        const struct memory_placement placement = {place->computing_numa, place->message_numa};
-        if (place->variant != MEMORY_COMPUTATION && place->variant != MEMORY_MESSAGE)
-            continue;
-        if (memory_choice_has(choice, &placement) && place->n >= choice->least_cores && place->n <= choice->most_cores)
-            add_point(model, &samples->points[i], mapes);
+    for (size_t i = 0; i < job->samples.n_points; i++) {
+        const struct memory_place *place = &job->samples.points[i].place;
+        if ((place->variant == MEMORY_COMPUTATION || place->variant == MEMORY_MESSAGE) &&
+            has_placement(job, place->computing_numa, place->message_numa) && place->n >= job->least_cores &&
+            place->n <= job->most_cores)
+            add_point(&job->model, &job->samples.points[i], mapes);
     }
     for (size_t i = 0; i < AVERAGE_LINE; i++)
         sums_to_means(&mapes[i]);
@@ -310,16 +304,15 @@ struct memory_row {
     struct memory_bandwidth is;
 };
 
-/* Goes on to the next row; begin with {0} and i 0. Returns false behind the last. */
-static bool next(const struct memory_model *model, const struct memory_choice *choice, size_t *i,
-                 struct memory_row *row)
+/* Goes on to the next row; begin with i 0. Returns false behind the last. */
+static bool next(const struct memory_job *job, size_t *i, struct memory_row *row)
 {
-    size_t cores = choice->least_cores + *i / choice->n_placements;
-    if (cores > choice->most_cores)
+    size_t cores = job->least_cores + *i / job->n_placements;
+    if (cores > job->most_cores)
         return false;
     row->cores = (uint32_t)cores;
-    row->at = choice->placements[*i % choice->n_placements];
-    memory_predict(model, row->cores, row->at.computation_numa, row->at.message_numa, &row->is);
+    row->at = job->placements[*i % job->n_placements];
+    memory_predict(&job->model, row->cores, row->at.computation_numa, row->at.message_numa, &row->is);
     ++*i;
     return true;
 }
@@ -335,26 +328,24 @@ static void text_row(struct text_table *table, const struct memory_model *model,
         text_table_cell(table, "%.1f", rates[i] * 1e-6);
 }
 
-/* Prints text, in MB/s; name is that of the machine. */
-static void memory_show_text(FILE *stream, const struct memory_model *model, const char *name,
-                             const struct memory_choice *choice)
+/* Prints text, in MB/s. */
+static void memory_show_text(FILE *stream, const struct memory_job *job)
 {
     struct text_table *table = text_table_of("cores|<computed on|<received in|computation|alone|message|alone");
     struct memory_row row;
-    for (size_t i = 0; next(model, choice, &i, &row);)
-        text_row(table, model, &row);
-    fprintf(stream, "machine %s: memory bandwidth, MB/s, of cores and of a message\n", name);
+    for (size_t i = 0; next(job, &i, &row);)
+        text_row(table, &job->model, &row);
+    fprintf(stream, "machine %s: memory bandwidth, MB/s, of cores and of a message\n", job->machine->name);
     text_table_end(table, stream);
 }
 
 /* Prints the same in B/s, with all digits, as CSV or JSON. */
-static int memory_show_rows(FILE *stream, const struct memory_model *model, const struct memory_choice *choice,
-                            bool csv, struct error *error)
+static int memory_show_rows(FILE *stream, const struct memory_job *job, bool csv, struct error *error)
 {
     struct json_rows lines = {.stream = stream, .csv = csv};
     struct json *rows = json_array();
     struct memory_row row;
-    for (size_t i = 0; next(model, choice, &i, &row);) {
+    for (size_t i = 0; next(job, &i, &row);) {
         struct json *object =
             json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:f}", "computing_cores", (int)row.cores, "computation_numa",
                       (int)row.at.computation_numa, "message_numa", (int)row.at.message_numa, "computation_bytes_per_s",
@@ -373,8 +364,7 @@ static int memory_show_rows(FILE *stream, const struct memory_model *model, cons
 
 struct memory_drawing {
     struct charts charts;
-    const struct memory_model *model;
-    const struct memory_samples *samples; /* NULL: none */
+    const struct memory_job *job;
     uint32_t cores;
 };
 
@@ -396,7 +386,7 @@ static void draw_model(struct memory_drawing *drawing, const struct memory_place
     series_begin(drawing, message, alone, false);
     for (uint32_t n = 0; n <= drawing->cores; n++) {
         struct memory_bandwidth b;
-        memory_predict(drawing->model, n, at->computation_numa, at->message_numa, &b);
+        memory_predict(&drawing->job->model, n, at->computation_numa, at->message_numa, &b);
         double together = message ? b.message : b.computation,
                by_itself = message ? b.message_alone : b.computation_alone;
         chart_point(&drawing->charts, n, alone ? by_itself : together);
@@ -407,8 +397,9 @@ static void draw_model(struct memory_drawing *drawing, const struct memory_place
 static void draw_measured(struct memory_drawing *drawing, const struct memory_placement *at,
                           enum memory_variant variant)
 {
-    for (size_t i = 0; drawing->samples != NULL && i < drawing->samples->n_points; i++) {
-        const struct memory_point *point = &drawing->samples->points[i];
+    const struct memory_samples *samples = &drawing->job->samples;
+    for (size_t i = 0; i < samples->n_points; i++) {
+        const struct memory_point *point = &samples->points[i];
         const struct memory_place *place = &point->place;
         if (place->variant != variant ||
             (place->computing_numa != MEMORY_NO_DATA && place->computing_numa != at->computation_numa) ||
@@ -422,7 +413,7 @@ static void draw_measured(struct memory_drawing *drawing, const struct memory_pl
 
 static void draw_placement(struct memory_drawing *drawing, const struct memory_placement *at)
 {
-    uint32_t remote = drawing->model->numa_nodes;
+    uint32_t remote = drawing->job->model.numa_nodes;
     bool sample = at->computation_numa == at->message_numa && (at->message_numa == 0 || at->message_numa == remote);
     char title[128];
     const struct chart_panel panel = {.title = title,
@@ -452,89 +443,68 @@ static int compare_placements(const void *a, const void *b)
     return order != 0 ? order : ORDER(x->computation_numa, y->computation_numa);
 }
 
-/* Draws the placements of the choice and, where samples is not NULL, the medians of what was measured there. */
-static int plot(const struct machine *machine, const struct memory_model *model, const struct memory_choice *choice,
-                const struct memory_samples *samples, const char *path, struct error *error)
+/* Draws the placements and what was measured there. */
+static int plot(const struct memory_job *job, struct error *error)
 {
-    struct memory_drawing drawing = {.charts = {.common = true},
-                                     .model = model,
-                                     .samples = samples,
-                                     .cores = model->cores > 0 ? model->cores : choice->most_cores};
-    struct memory_placement *sorted = xcalloc(choice->n_placements, sizeof *sorted);
-    for (size_t i = 0; i < choice->n_placements; i++)
-        sorted[i] = choice->placements[i];
-    qsort(sorted, choice->n_placements, sizeof *sorted, compare_placements);
-    for (size_t i = 0; i < choice->n_placements; i++)
+    struct memory_drawing drawing = {
+        .charts = {.common = true}, .job = job, .cores = job->model.cores > 0 ? job->model.cores : job->most_cores};
+    struct memory_placement *sorted = xcalloc(job->n_placements, sizeof *sorted);
+    for (size_t i = 0; i < job->n_placements; i++)
+        sorted[i] = job->placements[i];
+    qsort(sorted, job->n_placements, sizeof *sorted, compare_placements);
+    for (size_t i = 0; i < job->n_placements; i++)
         draw_placement(&drawing, &sorted[i]);
     free(sorted);
-    return charts_write(&drawing.charts, machine->name, machine->source, "nothing to draw: no placement", path, error);
+    return charts_write(&drawing.charts, job->machine->name, job->machine->source, "nothing to draw: no placement",
+                        job->options->plot, error);
 }
-
-/* Holds what is predicted, and what it is held against. */
-struct memory_job {
-    const struct memory_options *options;
-    const struct machine *machine;
-    struct memory_model model;
-    struct memory_samples samples; /* empty without --samples */
-    struct memory_choice choice;
-};
 
 static int print_memory_rows(FILE *stream, enum output_format format, const void *answer, struct error *error)
 {
-    const struct memory_job *job = answer;
     if (format != FORMAT_TEXT)
-        return memory_show_rows(stream, &job->model, &job->choice, format == FORMAT_CSV, error);
-    memory_show_text(stream, &job->model, job->machine->name, &job->choice);
+        return memory_show_rows(stream, answer, format == FORMAT_CSV, error);
+    memory_show_text(stream, answer);
     return 0;
 }
 
 static int print_mapes(FILE *stream, enum output_format format, const void *answer, struct error *error)
 {
     const struct memory_job *job = answer;
-    struct memory_mape mapes[MAPE_LINES];
-    memory_mapes_compute(&job->model, &job->samples, &job->choice, mapes);
-    if (job->choice.n_left_out > 0)
-        inform("note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were left out",
-               job->choice.n_left_out, job->options->samples, job->machine->name);
-    if (format != FORMAT_TEXT)
-        return memory_mapes_show_rows(stream, mapes, job->machine->name, format == FORMAT_CSV, error);
-    memory_mapes_show_text(stream, mapes, job->machine->name);
-    return 0;
-}
-
-static int choose(struct memory_job *job, struct error *error)
-{
-    const struct memory_options *options = job->options;
     const char *name = job->machine->name;
-    if (options->samples == NULL)
-        return memory_choice_make(&job->model, name, options, &job->choice, error);
-    if (memory_samples_read_csv(options->samples, &job->samples, error) != 0)
-        return -1;
-    return memory_choice_measured(&job->model, name, options, options->samples, &job->samples, &job->choice, error);
+    struct memory_mape mapes[MAPE_LINES];
+    memory_mapes_compute(job, mapes);
+    if (job->n_left_out > 0)
+        inform("note: %zu medians of %s are of placements for which the table of '%s' lacks a side; they were left out",
+               job->n_left_out, job->options->samples, name);
+    if (format != FORMAT_TEXT)
+        return memory_mapes_show_rows(stream, mapes, name, format == FORMAT_CSV, error);
+    memory_mapes_show_text(stream, mapes, name);
+    return 0;
 }
 
 static int answer(struct memory_job *job, const struct table_question *question, struct error *error)
 {
-    const struct memory_options *options = job->options;
-    const struct memory_samples *samples = options->samples != NULL ? &job->samples : NULL;
-    if (memory_model_read(job->machine, &job->model, error) != 0 || choose(job, error) != 0)
+    bool measured = job->options->samples != NULL;
+    const char *picture = job->options->plot;
+    if (memory_model_read(job->machine, &job->model, error) != 0 ||
+        (measured ? choose_measured : choose_told)(job, error) != 0)
         return -1;
     if (job->model.cpu_copy)
         inform("note: the table of '%s' was measured with messages that a processor copied (cpu-copy): it applies only "
                "to messages within a node",
                job->machine->name);
-    if (options->plot != NULL && plot(job->machine, &job->model, &job->choice, samples, options->plot, error) != 0)
+    if (picture != NULL && plot(job, error) != 0)
         return -1;
-    if (options->plot != NULL && strcmp(options->plot, "-") == 0)
+    if (picture != NULL && strcmp(picture, "-") == 0)
         return 0;
-    return table_print(question, samples != NULL ? print_mapes : print_memory_rows, job, error);
+    return table_print(question, measured ? print_mapes : print_memory_rows, job, error);
 }
 
 int memory_answer(const struct table_question *question, const struct machine *machine, struct error *error)
 {
     struct memory_job job = {.options = &question->options->memory, .machine = machine};
     int result = answer(&job, question, error);
-    free(job.choice.placements);
+    free(job.placements);
     memory_samples_release(&job.samples);
     return result;
 }
