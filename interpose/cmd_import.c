@@ -13,6 +13,7 @@
 #include "share/base/options.h"
 #include "share/base/output_file.h"
 #include "share/base/placement.h"
+#include "share/base/one_of.h"
 
 static const char import_usage[] =
     "usage: mpistair import FILE... -o trace.db [--from otf2|goal|dumpi|tit] [--placement L.csv] [--incomplete]\n"
@@ -32,13 +33,9 @@ static const struct {
 /* Returns the format that was asked for, or that the first file's name has; FORMATS: neither. */
 static enum format format_of(const char *asked, const char *path)
 {
-    size_t length = strlen(path);
-    for (int i = 0; i < FORMATS; i++) {
-        size_t suffix = strlen(formats[i].suffix);
-        if (asked ? strcmp(asked, formats[i].name) == 0
-                  : length > suffix && strcmp(path + length - suffix, formats[i].suffix) == 0)
+    for (int i = 0; i < FORMATS; i++)
+        if (asked ? strcmp(asked, formats[i].name) == 0 : ends_with(path, formats[i].suffix) > 0)
             return (enum format)i;
-    }
     return FORMATS;
 }
 

@@ -258,13 +258,11 @@ static int parse_calibrate(int argc, char **argv, struct calibrate_request *requ
 /* Writes machine.raw.csv for machine.tbl; NAME.raw.csv for standard output. */
 static void raw_path(const struct calibrate_request *request, char path[PATH_MAX])
 {
-    size_t length = strlen(request->output);
+    size_t length = ends_with(request->output, ".tbl") ?: strlen(request->output);
     if (strcmp(request->output, "-") == 0)
         snprintf(path, PATH_MAX, "%s.raw.csv", request->name);
-    else if (length > 4 && strcmp(request->output + length - 4, ".tbl") == 0)
-        snprintf(path, PATH_MAX, "%.*s.raw.csv", (int)(length - 4), request->output);
     else
-        snprintf(path, PATH_MAX, "%s.raw.csv", request->output);
+        snprintf(path, PATH_MAX, "%.*s.raw.csv", (int)length, request->output);
 }
 
 /* Writes the source: `mpistair calibrate, 2026-01-31, Open MPI v4.1.4, 8 ranks unbound on 1 node, 57 s; METHOD`. */

@@ -53,9 +53,8 @@ static int machine_command_find(const char *name, const char *database, struct m
  * where there is no such file, or one with samples of memory contention. */
 static const char *machine_command_raw(const char *table, char *path)
 {
-    size_t length = strlen(table);
-    if (length < 5 || strcmp(table + length - 4, ".tbl") != 0 ||
-        snprintf(path, PATH_MAX, "%.*s.raw.csv", (int)(length - 4), table) >= PATH_MAX)
+    size_t length = ends_with(table, ".tbl");
+    if (length == 0 || snprintf(path, PATH_MAX, "%.*s.raw.csv", (int)length, table) >= PATH_MAX)
         return NULL;
     return access(path, R_OK) == 0 && !memory_samples_are_in(path) ? path : NULL;
 }

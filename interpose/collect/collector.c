@@ -37,6 +37,7 @@
 #include "share/base/memory.h"
 #include "share/base/monotonic.h"
 #include "share/base/output_file.h"
+#include "share/base/one_of.h"
 
 #define BLOCK_BYTES   ((size_t)4 << 20)
 #define IDLE_S        60.0 /* without a block from the group whose turn it is: its node is gone */
@@ -142,12 +143,6 @@ static bool is_named(const char *name, const char *key)
 {
     size_t length = strlen(key);
     return strncmp(name, key, length) == 0 && (name[length] == '-' || name[length] == '.');
-}
-
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), end = strlen(suffix);
-    return length > end && strcmp(name + length - end, suffix) == 0;
 }
 
 /* Adds the keys of runs in a folder that began late enough to those that are taken. */

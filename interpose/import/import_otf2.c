@@ -535,8 +535,7 @@ static OTF2_EvtReaderCallbacks *otf2_events(void)
 /* Returns how long the path is without .otf2: that of the folder with the events. */
 static int length_of_name(const char *anchor)
 {
-    size_t length = strlen(anchor), suffix = strlen(".otf2");
-    return (int)(length > suffix && strcmp(anchor + length - suffix, ".otf2") == 0 ? length - suffix : length);
+    return (int)(ends_with(anchor, ".otf2") ?: strlen(anchor));
 }
 
 /* Says which file of the folder with the events is read now. */

@@ -20,6 +20,7 @@
 #include "interpose/spool/event.h"
 #include "interpose/spool/readers.h"
 #include "share/base/output_file.h"
+#include "share/base/one_of.h"
 
 /* The owner holds a lock on a file in the folder. The kernel takes the lock back when the process ends, however it
  * ends, so a folder without one belongs to a run that is over. The file may be removed, or its folder renamed, between
@@ -134,12 +135,6 @@ static bool is_network(const char *folder)
     return false;
 }
 
-static bool name_ends_with(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), end = strlen(suffix);
-    return length > end && strcmp(name + length - end, suffix) == 0;
-}
-
 /* Calls `each` for every entry but . and ..; returns how many there are, 0 where the folder cannot be read. */
 static size_t walk(const char *path, bool (*each)(int folder, const char *name))
 {
@@ -164,14 +159,14 @@ static bool is_content(int folder, const char *name)
 static bool is_spool(int folder, const char *name)
 {
     (void)folder;
-    return name_ends_with(name, SPOOL_SUFFIX);
+    return ends_with(name, SPOOL_SUFFIX) > 0;
 }
 
 /* True if an entry is none of those that processes leave in a folder of spools. */
 static bool is_foreign(int folder, const char *name)
 {
-    return is_content(folder, name) && !is_spool(folder, name) && !name_ends_with(name, ".maps") &&
-           !name_ends_with(name, ".xml") && !name_ends_with(name, ".run") &&
+    return is_content(folder, name) && !is_spool(folder, name) && !ends_with(name, ".maps") &&
+           !ends_with(name, ".xml") && !ends_with(name, ".run") &&
            strncmp(name, OUTPUT_UNFINISHED, strlen(OUTPUT_UNFINISHED)) != 0 && strcmp(name, REPORT_TOKEN) != 0 &&
            strcmp(name, REPORT_NAME) != 0;
 }
@@ -184,7 +179,7 @@ static bool remove_content(int folder, const char *name)
 bool spool_folder_read_header(const char *path, const char *name, struct spool_header *header)
 {
     char file_path[PATH_MAX];
-    if (!name_ends_with(name, SPOOL_SUFFIX) ||
+    if (!ends_with(name, SPOOL_SUFFIX) ||
         snprintf(file_path, sizeof file_path, "%s/%s", path, name) >= (int)sizeof file_path)
         return false;
     FILE *file = fopen(file_path, "rbe");

@@ -50,9 +50,7 @@ bool run_collective_named(const char *function, const char *name)
 {
     if (strncmp(function, "MPI_", 4) == 0)
         function += 4;
-    size_t length = strlen(function), wanted = strlen(name);
-    if (length > 2 && strcmp(function + length - 2, "_c") == 0)
-        length -= 2;
+    size_t length = ends_with(function, "_c") ?: strlen(function), wanted = strlen(name);
     if (length > 5 && strncmp(function + length - 5, "_init", 5) == 0)
         length -= 5;
     if (length == wanted + 1 && function[0] == 'I') {

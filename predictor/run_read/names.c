@@ -4,6 +4,7 @@
 #include "predictor/run_read/reading.h"
 #include "share/base/array.h"
 #include "share/base/hash.h"
+#include "share/base/one_of.h"
 
 int reading_too_large(struct reading *reading)
 {
@@ -21,9 +22,7 @@ static struct map_key name_key(const char *name)
 
 bool run_function_named(const char *function, const char *const *names)
 {
-    size_t length = strlen(function);
-    if (length > 2 && strcmp(function + length - 2, "_c") == 0)
-        length -= 2;
+    size_t length = ends_with(function, "_c") ?: strlen(function);
     for (; *names != NULL; names++)
         if (strlen(*names) == length && strncmp(function, *names, length) == 0)
             return true;

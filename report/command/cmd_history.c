@@ -15,6 +15,7 @@
 #include "share/base/order.h"
 #include "share/base/output_file.h"
 #include "share/base/statistics.h"
+#include "share/base/one_of.h"
 
 static const char history_usage[] =
     "usage: mpistair history DIR|TRACE... [OPTIONS]\n"
@@ -315,7 +316,7 @@ static void name_runs(struct history *history, const struct profile *profiles, i
 {
     for (size_t i = 0; i < history->n; i++) {
         const char *path = profiles[i].path, *slash = strrchr(path, '/'), *start = slash != NULL ? slash + 1 : path;
-        size_t length = strlen(start);
+        size_t length = ends_with(start, ".db") ?: strlen(start);
         char text[32] = "?";
         time_t seconds = (time_t)(profiles[i].started_ns / 1000000000);
         struct tm utc;
@@ -323,8 +324,6 @@ static void name_runs(struct history *history, const struct profile *profiles, i
             const char *before = memrchr(path, '/', (size_t)(slash - path));
             start = before != NULL ? before + 1 : path;
             length = (size_t)(slash - start);
-        } else if (length > 3 && strcmp(start + length - 3, ".db") == 0) {
-            length -= 3;
         }
         if (gmtime_r(&seconds, &utc) != NULL)
             strftime(text, sizeof text, "%Y-%m-%d %H:%M", &utc);

@@ -14,14 +14,9 @@
 #include "predictor/run_read/trace_part.h"
 #include "share/base/error.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 #include "share/base/utf8.h"
 #include "interpose/spool/event.h"
-
-static bool is_spool_path(const char *path)
-{
-    size_t length = strlen(path), suffix = strlen(SPOOL_SUFFIX);
-    return length > suffix && strcmp(path + length - suffix, SPOOL_SUFFIX) == 0;
-}
 
 static bool is_later(struct timespec a, struct timespec b)
 {
@@ -77,7 +72,7 @@ int open_trace(struct open_trace *trace, const char *path)
     int result = EXIT_DONE;
     *trace = (struct open_trace){0};
     char *name = xstrdup(path);
-    if (is_spool_path(path)) {
+    if (ends_with(path, SPOOL_SUFFIX)) {
         char *slash = strrchr(name, '/');
         if (slash == NULL)
             strcpy(name, ".");

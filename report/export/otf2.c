@@ -28,6 +28,7 @@
 #include "report/export/rank_timeline.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 
 enum { EVENT_CHUNK_BYTES = 1 << 18, DEFINITION_CHUNK_BYTES = 1 << 22, REGION_APPLICATION = 0 };
 
@@ -756,12 +757,6 @@ static void otf2_release(struct otf2 *out)
 struct otf2_folder {
     char *path, *temporary;
 };
-
-static bool ends_with(const char *name, const char *end)
-{
-    size_t length = strlen(name), of_end = strlen(end);
-    return length > of_end && strcmp(name + length - of_end, end) == 0;
-}
 
 /* Returns 0 where an archive has an entry of this name and kind, in its folder or in traces/. */
 static int check_entry(const char *path, const struct stat *status, int type, struct FTW *walk)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "share/base/settings.h"
+#include "share/base/one_of.h"
 
 /* Lists folders relative to that of the program: [0] in a build folder (tests lie deeper, their environment says
  * where), [1] installed. MPISTAIR_TO_LIB and MPISTAIR_TO_SHARE lead from bindir. MPISTAIR_SOURCE_SHARE is the source
@@ -66,17 +67,10 @@ int installation_find(enum installation_part part, const char *name, char *path,
                      part == INSTALLATION_SHARE ? "MPISTAIR_SHARE" : "MPISTAIR_LIB");
 }
 
-/* Returns the length of the name before the suffix, 0 if it has another or none. */
-static size_t name_length(const char *file, const char *suffix)
-{
-    size_t length = strlen(file), end = strlen(suffix);
-    return length > end && strcmp(file + length - end, suffix) == 0 ? length - end : 0;
-}
-
 int installation_named(const char *folder, const char *suffix, const char *name_or_path, char *path, size_t size)
 {
     char name[256];
-    if (strchr(name_or_path, '/') != NULL || name_length(name_or_path, suffix) > 0)
+    if (strchr(name_or_path, '/') != NULL || ends_with(name_or_path, suffix) > 0)
         return (size_t)snprintf(path, size, "%s", name_or_path) < size ? 0 : -1;
     if ((size_t)snprintf(name, sizeof name, "%s/%s%s", folder, name_or_path, suffix) >= sizeof name)
         return -1;
@@ -96,7 +90,7 @@ int installation_each(const char *folder, const char *suffix,
         return error_set(error, "%s: cannot be read: %s", found, strerror(errno));
     for (int i = 0; i < n; i++) {
         char *name = entries[i]->d_name;
-        size_t length = name[0] != '.' ? name_length(name, suffix) : 0;
+        size_t length = name[0] != '.' ? ends_with(name, suffix) : 0;
         snprintf(path, sizeof path, "%s/%s", found, name);
         name[length] = '\0';
         if (result == 0 && length > 0)

@@ -1,6 +1,6 @@
 /* Says whether a small number, as that of an MPI function or of a family of them, or a word is in a list:
  * IS_ONE_OF(function, FN_Send, FN_Ssend), WORD_IS_ONE_OF(name, "docker", "podman"), BEGINS_WITH_ONE_OF(variable,
- * "UCX_", "MPICH_"); which of a list of names a word is; and takes "A,B,C" apart. Nothing is allocated, so that the
+ * "UCX_", "MPICH_"); which of a list of names a word is; takes an end such as ".tbl" off, and "A,B,C" apart. Nothing is allocated, so that the
  * recorder has it as well. */
 #ifndef MPISTAIR_BASE_ONE_OF_H
 #define MPISTAIR_BASE_ONE_OF_H
@@ -46,6 +46,13 @@ static inline int place_in_names(const char *word, const char *const *names, siz
         if (strcmp(word, names[i]) == 0)
             return (int)i;
     return -1;
+}
+
+/* Returns whether a text ends so and has something before that: how long that is, 0: it has not. */
+static inline size_t ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), of_end = strlen(end);
+    return length > of_end && strcmp(text + length - of_end, end) == 0 ? length - of_end : 0;
 }
 
 /* Takes the next word of WORD[,WORD], cut to what fits, and moves *list behind it, to NULL behind the last. Returns

@@ -20,6 +20,7 @@
 #include "share/base/text_file.h"
 #include "share/base/nearest.h"
 #include "share/base/order.h"
+#include "share/base/one_of.h"
 
 /* Reads the files of times that `kde:FILE` and `fixed:FILE` name: a row RANK,THREAD,SECONDS a time, or one time a
  * line.
@@ -501,9 +502,9 @@ static const char *time_of(const char *text, double *seconds)
         return "is not a finite number";
     memcpy(number, text, length + 1);
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t of_unit = strlen(units[i].name);
-        if (length > of_unit && strcmp(number + length - of_unit, units[i].name) == 0) {
-            number[length - of_unit] = '\0';
+        size_t without = ends_with(number, units[i].name);
+        if (without > 0) {
+            number[without] = '\0';
             unit_s = units[i].seconds;
             break;
         }

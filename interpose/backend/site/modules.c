@@ -35,6 +35,7 @@
 #include "interpose/backend/run/run.h"
 #include "interpose/backend/site/module_look.h"
 #include "interpose/spool/spool_file.h"
+#include "share/base/one_of.h"
 
 /* The text of the history, and its file, which grows with it. The file is there from the start and says at any time
  * what was known, as the process may be killed. It is made as a whole (folder.h); its end is added only to the very
@@ -177,11 +178,10 @@ static struct history history = {.lock = PTHREAD_MUTEX_INITIALIZER};
 /* Writes the name of a range's file: the kernel marks a file that has no name any more. */
 static void name_file(char path[PATH_MAX + 64], const struct module_range *range)
 {
-    static const char mark[] = " (deleted)";
     snprintf(path, PATH_MAX + 64, "%s", range->path);
-    size_t length = strlen(path);
-    if (length > strlen(mark) && strcmp(path + length - strlen(mark), mark) == 0 && access(path, F_OK) != 0)
-        path[length - strlen(mark)] = '\0';
+    size_t length = ends_with(path, " (deleted)");
+    if (length > 0 && access(path, F_OK) != 0)
+        path[length] = '\0';
 }
 
 /* Returns whether the range belongs to the program itself, which the loader names first and never unloads. */

@@ -16,22 +16,18 @@
 #include "interpose/trace/state/trace.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/one_of.h"
 #include "share/base/order.h"
+#include "share/base/text_file.h"
 
 /* Limits the size of a run: up to the first number one spool is proof enough, beyond it one of so many ranks must be
  * there. */
 enum { WORLD_WITHOUT_PROOF = 1 << 16, RANKS_A_SPOOL = 16 };
 
-static bool is_spool_name(const char *name)
-{
-    size_t length = strlen(name), suffix = strlen(SPOOL_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, SPOOL_SUFFIX) == 0;
-}
-
 /* Notes whose file it is: KEY-RANK.mpispool. */
 static void add_begun(const char *path, struct spools *spools)
 {
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path, *dash = strrchr(name, '-');
+    const char *name = file_name(path), *dash = strrchr(name, '-');
     char *end;
     struct spool_begun begun = {.rank = -1};
     long rank = dash == NULL || dash[1] < '0' || dash[1] > '9' ? -1 : strtol(dash + 1, &end, 10);
@@ -69,7 +65,7 @@ static int add_folder(const char *folder, struct spools *spools, struct error *e
         return error_set(error, "%s: not a folder of spools: %s", folder, strerror(errno));
     int result = 0;
     for (struct dirent *entry; result == 0 && (entry = readdir(directory)) != NULL;) {
-        if (!is_spool_name(entry->d_name))
+        if (!ends_with(entry->d_name, SPOOL_SUFFIX))
             continue;
         char *path = xasprintf("%s/%s", folder, entry->d_name);
         result = add_file(path, spools, error);

@@ -12,6 +12,7 @@
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/rows/sink.h"
 #include "share/base/map.h"
+#include "share/base/one_of.h"
 
 /* Writes a row of the table call. */
 static void write_call(struct row *row, const struct trace_call *call)
@@ -161,11 +162,9 @@ static enum awaited awaited_by(const char *name)
 static uint16_t without_suffix(uint16_t function)
 {
     const char *name = function_name(function);
-    size_t length = strlen(name);
-    if (length < 2 || strcmp(name + length - 2, "_c") != 0)
-        return function;
-    for (uint16_t other = 0; other < FN_COUNT; other++)
-        if (strncmp(function_name(other), name, length - 2) == 0 && function_name(other)[length - 2] == '\0')
+    size_t length = ends_with(name, "_c");
+    for (uint16_t other = 0; other < FN_COUNT && length > 0; other++)
+        if (strncmp(function_name(other), name, length) == 0 && function_name(other)[length] == '\0')
             return other;
     return function;
 }
