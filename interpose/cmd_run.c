@@ -33,6 +33,7 @@
 #include "interpose/run/spool_folder.h"
 #include "interpose/run/unrecorded.h"
 #include "share/base/array.h"
+#include "share/base/one_of.h"
 #include "interpose/spool/event.h"
 
 static const char run_usage[] =
@@ -353,8 +354,7 @@ static size_t spool_folders(const struct spool_folder *folder, const char *folde
 static bool has_other_nodes(char *const *command)
 {
     size_t allocated = collect_allocated_nodes();
-    return collect_knows(command) &&
-           (allocated > 1 || (allocated == 0 && strcmp(launch_base(command[0]), "srun") == 0));
+    return collect_knows(command) && (allocated > 1 || (allocated == 0 && strcmp(file_name(command[0]), "srun") == 0));
 }
 
 /* Returns the command that makes the trace later; the caller frees it. */

@@ -21,7 +21,6 @@
 #include "share/base/installation.h"
 #include "share/base/one_of.h"
 #include "share/base/terminal.h"
-#include "share/base/text_file.h"
 #include "calibrate/plot/plot.h"
 #include "share/base/json.h"
 #include "share/base/text_table.h"

@@ -21,6 +21,7 @@
 #include "interpose/preload/recording.h"
 #include "interpose/preload/regions.h"
 #include "share/base/settings.h"
+#include "share/base/one_of.h"
 
 /* A line from each of thousands of processes would bury what it says, so only rank 0 speaks, as far as the launcher's
  * environment tells which process that is. */
@@ -103,7 +104,7 @@ static bool is_second_copy(void)
     void *symbol = dlsym(RTLD_DEFAULT, "PMPI_Init");
     return symbol != NULL && dladdr(symbol, &first) != 0 && dladdr(&own_host, &own) != 0 &&
            first.dli_fbase != own.dli_fbase &&
-           strncmp(base_name(first.dli_fname), "libmpistair.so", strlen("libmpistair.so")) == 0;
+           strncmp(file_name(first.dli_fname), "libmpistair.so", strlen("libmpistair.so")) == 0;
 }
 
 static bool is_file(char *path, size_t size, const char *folder, const char *relative, const char *name)

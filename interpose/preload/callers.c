@@ -18,6 +18,7 @@
 #include "interpose/preload/cells.h"
 #include "interpose/preload/mpi_library.h"
 #include "interpose/preload/recording.h"
+#include "share/base/one_of.h"
 
 struct mpistair_caller mpistair_callers[CALLERS_MAX];
 _Atomic uint32_t mpistair_n_callers;
@@ -28,7 +29,7 @@ static bool is_fortran_layer(const char *path)
      * has more. */
     static const char *const prefixes[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort",
                                            "libmpichf",    "libmpifort",    "libvapaa"};
-    const char *name = base_name(path);
+    const char *name = file_name(path);
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
@@ -41,7 +42,7 @@ static bool is_part_of_mpi(const struct loaded_object *object)
     mpistair_code *own = atomic_load(&mpistair_pnext[FN_Get_library_version]);
     mpistair_code *wrapper = recording_wrapper(FN_Send);
     return object_holds(object, (uintptr_t)own) || (wrapper != NULL && object_holds(object, (uintptr_t)wrapper)) ||
-           strncmp(base_name(object->path), "mca_", strlen("mca_")) == 0 || mpi_library_is_abi_name(object->path);
+           strncmp(file_name(object->path), "mca_", strlen("mca_")) == 0 || mpi_library_is_abi_name(object->path);
 }
 
 static mpistair_code *_Atomic *cells_of(const struct loaded_object *object)

@@ -4,6 +4,7 @@
  * dl_iterate_phdr holds the loader's lock.
  */
 #include "interpose/preload/mpi_library.h"
+#include "share/base/one_of.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -219,12 +220,6 @@ struct mpi_scan {
     void *bases[8];
 };
 
-const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Returns the object that holds `address`; {0} where there is none. */
 static Dl_info object_of(const void *address)
 {
@@ -243,7 +238,7 @@ static bool is_ours(const void *address)
 /* Returns whether a file is a copy of this library. */
 static bool is_copy(const char *path)
 {
-    return strncmp(base_name(path), "libmpistair.so", strlen("libmpistair.so")) == 0;
+    return strncmp(file_name(path), "libmpistair.so", strlen("libmpistair.so")) == 0;
 }
 
 static int add_name(struct dl_phdr_info *info, size_t size, void *context)
@@ -397,7 +392,7 @@ unsigned mpi_library_count(void)
 
 bool mpi_library_is_abi_name(const char *path)
 {
-    const char *name = base_name(path);
+    const char *name = file_name(path);
     name += strncmp(name, "libp", 4) == 0 ? 4 : strncmp(name, "lib", 3) == 0 ? 3 : 0;
     return strncmp(name, "mpi_abi", strlen("mpi_abi")) == 0;
 }

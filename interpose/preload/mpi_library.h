@@ -69,7 +69,4 @@ bool mpi_library_is_loaded(const char *soname);
  * preloaded library. A program without symbol table does not show it. */
 bool mpi_library_is_static(void);
 
-/* Returns the last component of a path. */
-const char *base_name(const char *path);
-
 #endif

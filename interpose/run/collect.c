@@ -170,8 +170,8 @@ enum launcher { LAUNCHER_UNKNOWN, LAUNCHER_SRUN, LAUNCHER_MPIEXEC };
 static enum launcher launcher_of(const char *command)
 {
     char path[PATH_MAX];
-    const char *found = launch_find_command(command, path) ? launch_base(path) : "";
-    const char *names[] = {launch_base(command), found};
+    const char *found = launch_find_command(command, path) ? file_name(path) : "";
+    const char *names[] = {file_name(command), found};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], "srun") == 0)
             return LAUNCHER_SRUN;

@@ -35,12 +35,6 @@ bool launch_wants_ingest(void)
     return given == NULL || strcmp(given, "0") != 0;
 }
 
-const char *launch_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 bool launch_find_command(const char *name, char path[PATH_MAX])
 {
     if (strchr(name, '/') != NULL)
@@ -97,7 +91,7 @@ static bool is_openmpi_launcher(const char *command)
 {
     char path[PATH_MAX];
     return launch_find_command(command, path) &&
-           WORD_IS_ONE_OF(launch_base(path), "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi");
+           WORD_IS_ONE_OF(file_name(path), "orterun", "prterun", "mpirun.openmpi", "mpiexec.openmpi");
 }
 
 /* Recognises the runtime of a sanitizer: preloaded by the user, it stays in front of all others, as it wants. */
@@ -105,7 +99,7 @@ static bool is_sanitizer(const char *library)
 {
     static const char *const names[] = {"libasan.so", "libhwasan.so", "liblsan.so", "libtsan.so", "libclang_rt."};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strncmp(launch_base(library), names[i], strlen(names[i])) == 0)
+        if (strncmp(file_name(library), names[i], strlen(names[i])) == 0)
             return true;
     return false;
 }
@@ -118,7 +112,7 @@ static void append_libraries(char *all, const char *list, bool sanitizers)
         char entry[PATH_MAX];
         size_t length = strcspn(at, " :");
         snprintf(entry, sizeof entry, "%.*s", (int)length, at);
-        if (length > 0 && is_sanitizer(entry) == sanitizers && strcmp(launch_base(entry), OWN_LIBRARY) != 0) {
+        if (length > 0 && is_sanitizer(entry) == sanitizers && strcmp(file_name(entry), OWN_LIBRARY) != 0) {
             strcat(all, all[0] != '\0' ? ":" : "");
             strncat(all, at, length);
         }

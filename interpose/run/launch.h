@@ -21,9 +21,6 @@ struct launch {
  * started. */
 int launch(const struct launch *job, struct error *error);
 
-/* Returns the name of a program or library without its folder. */
-const char *launch_base(const char *path);
-
 /* Finds the file that execvp would run for a command; returns false if there is none. */
 bool launch_find_command(const char *name, char path[PATH_MAX]);
 

@@ -46,7 +46,7 @@ static bool look_at_env(char *const *words)
 /* Looks at a word of the command that may be a program which hands no environment on. */
 static bool look_at_word(char *const *words)
 {
-    const char *name = launch_base(words[0]);
+    const char *name = file_name(words[0]);
     if (strcmp(name, "env") == 0)
         return look_at_env(words);
     if (WORD_IS_ONE_OF(name, "sudo", "doas", "su", "runuser"))
@@ -175,7 +175,7 @@ size_t unrecorded_print(char *const *command)
         if ((i == 0 && command[1] != NULL) || !find_program(command[i], path, &status))
             continue; /* of a launcher only what it starts is to be recorded */
         n += look_at_file(path, &status);
-        in_arguments = strchr(command[i], '/') != NULL && strcmp(launch_base(command[i]), "env") != 0;
+        in_arguments = strchr(command[i], '/') != NULL && strcmp(file_name(command[i]), "env") != 0;
     }
     return n;
 }

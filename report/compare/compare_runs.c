@@ -10,7 +10,7 @@
 #include "share/base/level.h"
 #include "share/base/memory.h"
 #include "share/base/order.h"
-#include "share/base/text_file.h"
+#include "share/base/one_of.h"
 
 #define SMALL_SHARE    0.005 /* of all time: too little to be named */
 #define SMALL_ON_RANK  0.02  /* of a rank's time */

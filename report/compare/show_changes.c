@@ -7,7 +7,7 @@
 
 #include "report/render/sections.h"
 #include "share/base/json.h"
-#include "share/base/text_file.h"
+#include "share/base/one_of.h"
 
 /* Returns the row of the run's time. */
 static const struct comparison_row *show_run(const struct comparison *comparison)

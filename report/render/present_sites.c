@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/render/sections.h"
-#include "share/base/text_file.h"
+#include "share/base/one_of.h"
 
 enum { SITE_WIDTH = 35 };
 

@@ -1,7 +1,7 @@
 /* Says whether a small number, as that of an MPI function or of a family of them, or a word is in a list:
  * IS_ONE_OF(function, FN_Send, FN_Ssend), WORD_IS_ONE_OF(name, "docker", "podman"), BEGINS_WITH_ONE_OF(variable,
- * "UCX_", "MPICH_"); which of a list of names a word is; takes an end such as ".tbl" off, and "A,B,C" apart. Nothing is allocated, so that the
- * recorder has it as well. */
+ * "UCX_", "MPICH_"); which of a list of names a word is; takes "A,B,C" apart, and finds the parts of a path. Nothing
+ * is allocated, so that the recorder has it as well. */
 #ifndef MPISTAIR_BASE_ONE_OF_H
 #define MPISTAIR_BASE_ONE_OF_H
 
@@ -53,6 +53,13 @@ static inline size_t ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), of_end = strlen(end);
     return length > of_end && strcmp(text + length - of_end, end) == 0 ? length - of_end : 0;
+}
+
+/* Returns what stands behind the last slash of a path, all of it where there is none. */
+static inline const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
 }
 
 /* Takes the next word of WORD[,WORD], cut to what fits, and moves *list behind it, to NULL behind the last. Returns

@@ -66,9 +66,3 @@ char *text_file_read(const char *path, size_t max_bytes, struct error *error)
     fclose(stream);
     return text;
 }
-
-const char *file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}

@@ -16,7 +16,4 @@ int text_file_lines(const char *path, size_t max_bytes, int (*take)(void *contex
  * read. */
 char *text_file_read(const char *path, size_t max_bytes, struct error *error);
 
-/* Returns what stands behind the last slash of a path, all of it where there is none. */
-const char *file_name(const char *path);
-
 #endif

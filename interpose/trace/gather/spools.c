@@ -18,7 +18,6 @@
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
 #include "share/base/order.h"
-#include "share/base/text_file.h"
 
 /* Limits the size of a run: up to the first number one spool is proof enough, beyond it one of so many ranks must be
  * there. */
@@ -247,7 +246,7 @@ static char *read_file(int file)
 
 char *companion_read(const struct spool *spool, const char *named)
 {
-    const char *slash = strrchr(named, '/'), *name = slash != NULL ? slash + 1 : named;
+    const char *name = file_name(named);
     int folder = name[0] == '\0' ? -1 : open_folder(spool);
     int file = folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     char *text = file < 0 ? NULL : read_file(file);
