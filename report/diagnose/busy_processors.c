@@ -37,6 +37,17 @@ static bool busy_find_shared(const struct diagnosis *diagnosis, size_t *one, siz
     return false;
 }
 
+/* Returns on how many processors all ranks together ran in the mean, NaN where that is not known. */
+static double busy_used(const struct diagnosis *diagnosis)
+{
+    double ran_s = 0, longest_s = 0;
+    for (size_t i = 0; i < diagnosis->program.n_ranks; i++) {
+        ran_s += diagnosis->program.ranks[i].run_s;
+        longest_s = fmax(longest_s, diagnosis->rank_s[i]);
+    }
+    return ran_s / longest_s;
+}
+
 int diagnose_busy_processors(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
@@ -69,6 +80,16 @@ int diagnose_busy_processors(struct diagnosis *diagnosis)
     }
     if (crowded.nodes > 0)
         snprintf(crowd, sizeof crowd, ": %" PRId64 " ranks share %" PRId64, crowded.ranks, crowded.processors);
+    int64_t processors = 0;
+    if (result == 0 && finding.kind == FINDING_BUSY_PROCESSORS)
+        result = cursor_numbers(
+            diagnosis->database, diagnosis->path,
+            "SELECT iif(count(processors) = count(*) AND count(DISTINCT coalesce(machine, id)) = count(*), "
+            "total(processors), 0) FROM node",
+            &processors, 1, diagnosis->error);
+    double used = busy_used(diagnosis);
+    if (processors > 0 && used < (double)processors)
+        snprintf(crowd, sizeof crowd, ": the ranks ran on %.1f of %" PRId64 " processors", used, processors);
     if (result != 0 || !(diagnosis->rank_s[worst] > 0))
         mend_release(finding.mend);
     else

@@ -479,16 +479,43 @@ static void same_core(const struct job *job)
     exchange(job, 1000);
 }
 
-static void compute(int times)
+/* Computes for so long on a processor, however fast that one is: of two of a virtual machine, one may take 1.7 times as
+ * long as the other for a while. */
+static void compute_ms(double ms)
 {
-    for (volatile int i = 0; i < times * 1000000; i++)
-        ;
+    struct timespec time;
+    double until_ms = 0;
+    for (double now_ms = 0; until_ms == 0 || now_ms < until_ms;) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        now_ms = 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+        until_ms = until_ms == 0 ? now_ms + ms : until_ms;
+        for (volatile int i = 0; i < 100000; i++)
+            ;
+    }
 }
 
-/* The last rank has 1.5 times the work of the others. As the two below it computes, since the kernel counts that. */
+/* Binds each rank to a processor of its own, as far as there are any, the last rank to the last one: the kernel leaves
+ * ranks that compute on the same one for some tenths of a second now and then. */
+static void bind_ranks(const struct job *job)
+{
+    cpu_set_t all, one;
+    if (job->step > 0 || sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    int left = (job->size - 1 - job->rank) % CPU_COUNT(&all);
+    size_t cpu = CPU_SETSIZE - 1;
+    while (cpu > 0 && (!CPU_ISSET(cpu, &all) || left-- > 0))
+        cpu--;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+/* The last rank has 1.5 times the work of the others; mended: all have the same part of all work. As the two below it
+ * computes, since the kernel counts that. */
 static void more_work(const struct job *job)
 {
-    compute(is_last(job) && !job->mended ? 12 : 8);
+    bind_ranks(job);
+    compute_ms(job->mended ? 4 + 2.0 / job->size : is_last(job) ? 6 : 4);
     exchange(job, 1000); /* fault: more_work */
 }
 
@@ -496,21 +523,15 @@ static void more_work(const struct job *job)
 static void taken_processor(const struct job *job)
 {
     static pid_t other;
-    cpu_set_t all, one;
-    size_t cpu = CPU_SETSIZE - 1;
-    if (job->step == 0 && is_last(job) && sched_getaffinity(0, sizeof all, &all) == 0) {
-        while (cpu > 0 && !CPU_ISSET(cpu, &all))
-            cpu--;
-        CPU_ZERO(&one);
-        CPU_SET(cpu, &one);
-        sched_setaffinity(0, sizeof one, &one);
+    bind_ranks(job);
+    if (job->step == 0 && is_last(job)) {
         pid_t parent = getpid();
         other = job->mended ? -1 : fork();
-        for (time_t end = time(NULL) + 60; other == 0; compute(1))
+        for (time_t end = time(NULL) + 60; other == 0; compute_ms(1))
             if (getppid() != parent || time(NULL) > end)
                 _exit(0);
     }
-    compute(8);
+    compute_ms(4);
     exchange(job, 1000); /* fault: taken_processor */
     if (job->step == job->steps - 1 && other > 0) {
         kill(other, SIGKILL);
@@ -523,7 +544,8 @@ static void new_pages(const struct job *job)
 {
     static char *pages;
     size_t bytes = 32 * (size_t)MIB;
-    compute(8);
+    bind_ranks(job);
+    compute_ms(4);
     if (!pages && is_last(job)) {
         pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         madvise(pages, bytes, MADV_NOHUGEPAGE);
@@ -535,6 +557,15 @@ static void new_pages(const struct job *job)
         pages = NULL;
     }
     exchange(job, 1000); /* fault: new_pages */
+}
+
+/* All work is divided among the ranks, but that before the sum among two at most; mended: that as well. */
+static void stops_scaling(const struct job *job)
+{
+    work_ms(96.0 / job->size);
+    exchange(job, 1000);
+    work_ms(96.0 / (job->mended || job->size < 2 ? job->size : 2));
+    MPI_Allreduce(job->mine, job->other, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD); /* fault: stops_scaling */
 }
 
 /* Exchanges halos on a grid of ranks, of whose corners the first computes the inflow before it sends its halos; mended:
@@ -695,6 +726,7 @@ static const struct kind {
     {"more_work", more_work, 150},
     {"taken_processor", taken_processor, 60},
     {"new_pages", new_pages, 60},
+    {"stops_scaling", stops_scaling, 10},
     {"corner", corner, 60},
     {"sweep", sweep, 15},
     {"farm", farm, 15},

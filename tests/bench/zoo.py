@@ -2,13 +2,16 @@
 
 usage: zoo.py MPISTAIR ZOO REPEATS [--machine TABLE] [--traces FOLDER] [--kind KIND ...] [--balanced] [--preload LIBRARY] -- MPIEXEC [OPTIONS]
 
-Records each job with its fault and without it, REPEATS times each, and prints how often the first finding was one of the
-kinds that stand for the fault, in its function; what else came first; how often that kind was named in the mended job; and the
-gain that the finding predicts, beside the measured one: by how much the mended job was shorter (the shortest of its
-recordings) than the job that has the finding, and how often these are within 5 points or 20 % of the gain. Findings that another one explains (`explained_by`) come
-after it. --balanced runs REPEATS jobs in which nothing is wrong instead, of different kinds, sizes, lengths and numbers of
-ranks, and counts which name anything. --traces keeps the recordings there, and takes those that are there. --preload
-is for MPICH on fewer cores than ranks: tests/apps/yield.c. A benchmark, not a test: other load makes ranks late. Needs 4 ranks.
+Records each job with its fault and without it, REPEATS times each, and prints how often the first finding was one of
+the kinds that stand for the fault, in its function; what else came first; how often that kind was named in the mended
+job; and the gain that the finding predicts, beside the measured one: by how much the mended job was shorter (the
+shortest of its recordings) than the job that has the finding, and how often these are within 5 points or 20 % of the
+gain. Findings that another one explains (`explained_by`) come after it. "others took processors" counts the recordings
+meanwhile in which other programs used a tenth of a processor or more: on such a machine busy-processors is true of a
+mended job, too, and a rank may be late by chance. --balanced runs REPEATS jobs in which nothing is wrong instead, of
+different kinds, sizes, lengths and numbers of ranks, and counts which name anything. --traces keeps the recordings
+there, and takes those that are there. --preload is for MPICH on fewer cores than ranks: tests/apps/yield.c. A
+benchmark, not a test: other load makes ranks late. Needs 4 ranks.
 """
 import argparse
 import collections
@@ -16,10 +19,12 @@ import json
 import os
 import pathlib
 import re
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 EXPECTED = {
     "chain": {"chain"}, "ordered_sends": {"sends-in-turn"}, "late_receiver": {"late-receiver"}, "late_sender": {"late-rank"},
@@ -43,9 +48,20 @@ HEALTHY = ("healthy", "healthy_noise", "healthy_halo", "healthy_sums", "healthy_
 RANKS = {**{kind: 2 for kind in CAUSES}, "same_core": 2, "bad_algorithm": 2}  # 4 of the others
 # What is set for the job with its fault.
 FORCED = {"bad_algorithm": {"coll_tuned_use_dynamic_rules": "1", "coll_tuned_bcast_algorithm": "3", "coll_tuned_bcast_algorithm_segmentsize": "1024"}}
+SCALED = (1, 2, 4)  # ranks of the runs that `mpistair scaling` compares
 # Of Open MPI alone: the first needs these variables and a table; MPICH copies what the second sends.
 OF_OPEN_MPI = {*FORCED, "missed_eager"}
+# Processors that other programs may use while a job is recorded on a machine that counts as quiet.
+QUIET = 0.1
 OPTIONS = None
+LOADED = set() # recordings that were made on another one
+
+
+def others_s():
+    """Processor time since the start of the machine that nobody had who was started here and has ended."""
+    ticks = [int(word) for word in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (sum(ticks[:3]) + sum(ticks[5:8])) / os.sysconf("SC_CLK_TCK") - ended.ru_utime - ended.ru_stime
 
 
 def record(kind, number, mended=False, ranks=None, more=()):
@@ -53,16 +69,38 @@ def record(kind, number, mended=False, ranks=None, more=()):
     machine = ["--machine", OPTIONS.machine] if OPTIONS.machine else []
     forced = {f"OMPI_MCA_{name}": value for name, value in FORCED.get(kind, {}).items() if not mended}
     words = [OPTIONS.mpistair, "run", *machine, "-o", trace, "--", *OPTIONS.launcher, "-n", ranks or RANKS.get(kind, 4), OPTIONS.zoo, kind, *more]
+    began, began_s = time.monotonic(), others_s()
     done = trace.exists() or subprocess.run(
         [*map(str, words), *(["mended"] if mended else [])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
         env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                  **({"LD_PRELOAD": OPTIONS.preload} if OPTIONS.preload else {}), **forced))
     if done is not True and done.returncode != 0:
         raise RuntimeError(f"{kind}: exit {done.returncode}\n{done.stderr[-1000:]}")
+    if done is not True and others_s() - began_s > QUIET * (time.monotonic() - began):
+        LOADED.add(trace.name)
     shown = subprocess.run([OPTIONS.mpistair, "report", trace, "--format", "json"], stdout=subprocess.PIPE, text=True, timeout=300)
     report = json.loads(shown.stdout)
     findings = [finding for finding in report["findings"] if finding["kind"] not in OF_THE_MACHINE - EXPECTED.get(kind, set())]
     return findings, report["run"]["duration_s"]
+
+
+def scaling_finds(kind, number, mended):
+    """Whether `mpistair scaling` names the fault's line as what stops scaling at 4 ranks, and what it names first: what ranks do before that line."""
+    for ranks in SCALED:
+        record(kind, f"{number}-of-{ranks}", mended, ranks)
+    traces = [pathlib.Path(OPTIONS.traces or ".", f"{kind}-{'mended' if mended else 'fault'}-{number}-of-{ranks}.db") for ranks in SCALED]
+    shown = subprocess.run([OPTIONS.mpistair, "scaling", *map(str, traces), "--json"], stdout=subprocess.PIPE, text=True, timeout=300, check=True)
+    named = [site for site in json.loads(shown.stdout)["sites"] if site["since_ranks"] is not None]
+    place = f"{named[0]['place']} from {named[0]['since_ranks']} ranks on" if named else "nothing"
+    return place.startswith(f"before MPI_Allreduce {kind}") and place.endswith(" 4 ranks on"), place
+
+
+def run_scaling(kind):
+    rows = [[scaling_finds(kind, number, mended) for number in range(1, OPTIONS.repeats + 1)] for mended in (False, True)]
+    others = collections.Counter(place for right, place in rows[0] if not right)
+    right, false = sum(right for right, _ in rows[0]), sum(place.startswith("before") for _, place in rows[1])
+    print(f"{kind:18} {right:>11} of {OPTIONS.repeats}  {'by mpistair scaling':>32}  {false} of {OPTIONS.repeats}; {dict(others) or ''}", flush=True)
+    return right, false
 
 
 def is_right(finding, kind):
@@ -82,7 +120,7 @@ def run_balanced():
         named += bool(findings)
         for finding in findings:
             print(f"{kind} {ranks} ranks {steps} steps {size} B: {finding['kind']}: {finding['sentence']}; gain {finding['gain']}", flush=True)
-    print(f"{named} of {OPTIONS.repeats} balanced jobs named; load {os.getloadavg()[0]:.1f}")
+    print(f"{named} of {OPTIONS.repeats} balanced jobs named, others took processors in {len(LOADED)}; load {os.getloadavg()[0]:.1f}")
 
 
 def main():
@@ -109,7 +147,11 @@ def main():
             os.chdir("/")
             return
         left_out = set(FORCED if not OPTIONS.machine else ()) | set(OF_OPEN_MPI if OPTIONS.zoo.endswith("mpich") else ())
-        for kind in OPTIONS.kind or [kind for kind in EXPECTED if kind not in left_out]:
+        for kind in OPTIONS.kind or [kind for kind in [*EXPECTED, "stops_scaling"] if kind not in left_out]:
+            if kind not in EXPECTED:
+                right, false = run_scaling(kind)
+                right_of_all, of_all, false_of_all = right_of_all + right, of_all + OPTIONS.repeats, false_of_all + false
+                continue
             right, false, others, gains, times = 0, 0, collections.Counter(), [], ([], [])
             for number in range(1, OPTIONS.repeats + 1):
                 for mended in (False, True):
@@ -128,6 +170,8 @@ def main():
             gain = "{:.0f} %, {:.0f} %, ".format(*(100 * statistics.median(side) for side in zip(*pairs))) + f"{close} of {len(gains)}" if gains else "-"
             close_of_all, gains_of_all = close_of_all + close, gains_of_all + len(gains)
             shown = f"{right} of {OPTIONS.repeats}" if EXPECTED[kind] else "-"
+            loaded = sum(name.startswith(f"{kind}-") for name in LOADED)
+            others |= {"others took processors": loaded} if loaded else {}
             print(f"{kind:18} {shown:>19}  {gain:>32}  {false} of {OPTIONS.repeats * (1 if EXPECTED[kind] else 2)}; {dict(others) or ''}", flush=True)
             right_of_all, of_all = right_of_all + right, of_all + (OPTIONS.repeats if EXPECTED[kind] else 0)
             false_of_all += false

@@ -743,6 +743,8 @@ def machine(folder):
         made.meet(31)
     made.waits = {rank: 30 * MS for rank in range(4)}
     expect_kind("more ranks than processors", folder, made, "busy-processors", "for processors that others had")
+    row = findings(made.write(folder / "a.db", "UPDATE node SET processors = 5; UPDATE process SET run_ns = iif(rank < 2, 0.5, 0.25) * observed_ns;"))[0]
+    check("the part of the ranks", row[0] == "busy-processors" and row[7].endswith(": the ranks ran on 1.5 of 5 processors"), row)
     row = (findings(made.write(folder / "a.db", "UPDATE process SET processor = min(rank, 2), run_ns = iif(rank < 2, 1, 0.5) * observed_ns;")) or [[""] * 8])[0]
     apart = kinds(made.write(folder / "a.db", "UPDATE process SET processor = min(rank, 2);"))
     check("two that were more than a processor can give", apart == ["busy-processors"], apart)
