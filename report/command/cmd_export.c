@@ -22,7 +22,7 @@ static int note_kept(struct export *export, const struct run_program *program)
     int64_t n = 0, kept = 0;
     if (export->selection.all)
         return 0;
-    cursor_open(&rows, export->database, export->path, "SELECT count(*) FROM message_row", export->error);
+    export_query(export, &rows, "SELECT count(*) FROM message_row");
     if (cursor_next(&rows))
         n = cursor_integer(&rows, 0);
     for (size_t i = 0; i < program->n_messages; i++)
@@ -199,7 +199,7 @@ static int count_ranks(struct export *export)
 {
     struct selection *selection = &export->selection;
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path, "SELECT rank FROM process ORDER BY rank", export->error);
+    export_query(export, &rows, "SELECT rank FROM process ORDER BY rank");
     while (cursor_next(&rows)) {
         if (cursor_integer(&rows, 0) != (int64_t)selection->n_ranks || selection->n_ranks == MAX_SELECTED)
             rows.result =
@@ -288,9 +288,7 @@ static int select_rows(struct export *export)
                                            "rank %s AND begin_ns %s AND kept(rank) OR rank NOT BETWEEN 0 AND %zu - 1",
                                            bounds, times, bounds, times, selection->n_ranks, selection->n_ranks, bounds,
                                            times, selection->n_ranks);
-    int result = 0;
-    if (sqlite3_exec(export->database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        result = error_set(export->error, "%s: cannot be read: %s", export->path, sqlite3_errmsg(export->database));
+    int result = export_run(export, sql);
     free(bounds);
     free(times);
     free(sql);
@@ -312,7 +310,7 @@ static int selection_tell(struct export *export)
     struct cursor rows;
     if (export->selection.all)
         return 0;
-    cursor_open(&rows, export->database, export->path, left_out_sql, export->error);
+    export_query(export, &rows, left_out_sql);
     if (cursor_next(&rows))
         fprintf(stderr,
                 "mpistair: note: left out, as outside of --ranks, --from, --to: %lld of %lld messages (%lld of them "

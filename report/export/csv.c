@@ -1,6 +1,5 @@
 /* Writes a run as one table of CSV, a row an event. The first column says what the event is; columns that do not apply
  * to it are empty (man 5 mpistair, EXPORT). */
-#include "interpose/database/database.h"
 #include "report/export/trace_export.h"
 #include "report/collect/fields.h"
 #include "share/base/output_file.h"
@@ -35,8 +34,7 @@ static const char *const csv_parts[] = {
     " (SELECT name FROM temp.export_place WHERE id = recv_callsite), CASE level WHEN 0 THEN 'self'"
     " WHEN 1 THEN 'intra_socket' WHEN 2 THEN 'inter_socket' WHEN 3 THEN 'inter_node' END, round_id, NULL, NULL,"
     " CASE WHEN uncertain THEN 'uncertain' END FROM message_row m JOIN form f ON f.id = m.form"
-    " WHERE kept(src, send_post_ns, send_post_ns + send_ns)"
-    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) ORDER BY m.id",
+    " WHERE " MESSAGE_IS_KEPT " ORDER BY m.id",
 
     "SELECT 'call', NULL, rank, function, begin_ns, end_ns, NULL, NULL, NULL, NULL, NULL, " PLACE_ALONE
     "completed, idle_calls, NULL FROM call WHERE kept(rank, begin_ns, end_ns)",
@@ -71,7 +69,7 @@ static int check_rank(const struct export *export, struct cursor *rows, int colu
 static int write_part(struct export *export, FILE *stream, const char *sql, struct progress *progress, size_t *n)
 {
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path, sql, export->error);
+    export_query(export, &rows, sql);
     while (!ferror(stream) && cursor_next(&rows)) {
         if (check_rank(export, &rows, CSV_RANK) != 0 ||
             (sql == csv_parts[0] && check_rank(export, &rows, CSV_PEER) != 0))
@@ -92,9 +90,7 @@ int export_csv(struct export *export)
         return -1;
     fputs(header, file.stream);
     progress_start(&progress, "export: rows");
-    int result = 0;
-    if (sqlite3_exec(export->database, make_places_sql, NULL, NULL, NULL) != SQLITE_OK)
-        result = database_error(export->database, export->path, "cannot be read", export->error);
+    int result = export_run(export, make_places_sql);
     for (size_t i = 0; result == 0 && i < sizeof csv_parts / sizeof *csv_parts; i++)
         result = write_part(export, file.stream, csv_parts[i], &progress, &n);
     progress_end(&progress);

@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "interpose/database/cursor.h"
-#include "interpose/database/database.h"
 #include "report/export/trace_export.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
@@ -46,9 +44,8 @@ static int make_boxes(struct graph *graph)
     struct export *export = graph->export;
     struct cursor rows;
     int64_t nodes = 1;
-    cursor_open(&rows, export->database, export->path,
-                PLACES "SELECT count(*), count(DISTINCT node || ' ' || socket), count(DISTINCT node) FROM place",
-                export->error);
+    export_query(export, &rows,
+                 PLACES "SELECT count(*), count(DISTINCT node || ' ' || socket), count(DISTINCT node) FROM place");
     if (cursor_next(&rows)) {
         while (graph->coarseness < BY_NODES && cursor_integer(&rows, (int)graph->coarseness) > MAX_BOXES)
             graph->coarseness++;
@@ -58,23 +55,21 @@ static int make_boxes(struct graph *graph)
         return -1;
     size_t stretch = graph->coarseness == BY_NODES ? ((size_t)nodes + MAX_BOXES - 1) / MAX_BOXES : 1;
     char *sql = xasprintf(make_boxes_sql, stretch, graph->coarseness <= BY_SOCKET, graph->coarseness == BY_RANK);
-    int code = sqlite3_exec(export->database, sql, NULL, NULL, NULL);
+    int result = export_run(export, sql);
     free(sql);
-    return code == SQLITE_OK ? 0 : database_error(export->database, export->path, "cannot be read", export->error);
+    return result;
 }
 
 static int read_edges(struct graph *graph)
 {
     struct export *export = graph->export;
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path,
-                "SELECT a.box, b.box, sum(n) AS messages, total(bytes) AS bytes, src, dst FROM"
-                " (SELECT src, dst, count(*) AS n, total(bytes) AS bytes FROM message_row"
-                "  WHERE kept(src, send_post_ns, send_post_ns + send_ns)"
-                "  AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) GROUP BY src, dst)"
-                " LEFT JOIN temp.export_box a ON a.rank = src LEFT JOIN temp.export_box b ON b.rank = dst"
-                " GROUP BY 1, 2 ORDER BY 4 DESC, 3 DESC, 1, 2",
-                export->error);
+    export_query(export, &rows,
+                 "SELECT a.box, b.box, sum(n) AS messages, total(bytes) AS bytes, src, dst FROM"
+                 " (SELECT src, dst, count(*) AS n, total(bytes) AS bytes FROM message_row"
+                 "  WHERE " MESSAGE_IS_KEPT " GROUP BY src, dst)"
+                 " LEFT JOIN temp.export_box a ON a.rank = src LEFT JOIN temp.export_box b ON b.rank = dst"
+                 " GROUP BY 1, 2 ORDER BY 4 DESC, 3 DESC, 1, 2");
     while (cursor_next(&rows)) {
         if (sqlite3_column_type(rows.statement, 0) == SQLITE_NULL ||
             sqlite3_column_type(rows.statement, 1) == SQLITE_NULL)
@@ -154,10 +149,9 @@ static int print_boxes(const struct graph *graph, FILE *stream)
     struct pool pool = {0};
     struct cursor rows;
     size_t n = 0;
-    cursor_open(&rows, graph->export->database, graph->export->path,
-                "SELECT min(node), socket, coalesce(host, 'node not known'), count(*), rank FROM temp.export_box"
-                " GROUP BY box ORDER BY box",
-                graph->export->error);
+    export_query(graph->export, &rows,
+                 "SELECT min(node), socket, coalesce(host, 'node not known'), count(*), rank FROM temp.export_box"
+                 " GROUP BY box ORDER BY box");
     for (; cursor_next(&rows); n++) {
         int64_t node = cursor_integer(&rows, 0), socket = cursor_integer(&rows, 1);
         const char *host = cursor_text(&rows, 2, &pool);

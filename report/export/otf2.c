@@ -130,7 +130,7 @@ static int read_members(struct otf2 *out)
 {
     struct export *export = out->export;
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path, members_sql, export->error);
+    export_query(export, &rows, members_sql);
     while (cursor_next(&rows)) {
         uint32_t index = names_comm(&out->names, cursor_integer(&rows, 0));
         int64_t world_rank = cursor_integer(&rows, 1);
@@ -158,10 +158,9 @@ static const char windows_sql[] =
 
 static int read_windows(struct otf2 *out)
 {
-    struct export *export = out->export;
     struct cursor rows;
     struct map same = {0};
-    cursor_open(&rows, export->database, export->path, windows_sql, export->error);
+    export_query(out->export, &rows, windows_sql);
     while (cursor_next(&rows)) {
         uint32_t comm = names_comm(&out->names, cursor_integer(&rows, 1));
         struct map_key key = {(uint64_t)cursor_integer(&rows, 1), (uint64_t)cursor_integer(&rows, 3), 0};
@@ -513,10 +512,9 @@ static OTF2_StringRef string(struct otf2 *out, const char *text)
 
 static int define_clock(struct otf2 *out)
 {
-    struct export *export = out->export;
     struct cursor rows;
     int64_t started_ns = 0;
-    cursor_open(&rows, export->database, export->path, "SELECT started_unix_ns FROM run", export->error);
+    export_query(out->export, &rows, "SELECT started_unix_ns FROM run");
     if (cursor_next(&rows))
         started_ns = cursor_integer(&rows, 0);
     uint64_t length_ns = out->last_ns > out->base_ns ? (uint64_t)(out->last_ns - out->base_ns) : 0;
@@ -547,14 +545,13 @@ static void define_regions(struct otf2 *out)
 /* Defines the nodes below one machine, in the order of their ids. */
 static int define_nodes(struct otf2 *out)
 {
-    struct export *export = out->export;
     struct cursor rows;
     struct pool pool = {0};
     OTF2_SystemTreeNodeRef node = 0;
     OTF2_StringRef machine = string(out, "machine"), node_class = string(out, "node");
     wrote(out, OTF2_GlobalDefWriter_WriteSystemTreeNode(out->definitions, 0, machine, machine,
                                                         OTF2_UNDEFINED_SYSTEM_TREE_NODE));
-    cursor_open(&rows, export->database, export->path, "SELECT host FROM node ORDER BY id", export->error);
+    export_query(out->export, &rows, "SELECT host FROM node ORDER BY id");
     while (cursor_next(&rows)) {
         OTF2_StringRef name = string(out, cursor_text(&rows, 0, &pool));
         wrote(out, OTF2_GlobalDefWriter_WriteSystemTreeNode(out->definitions, ++node, name, node_class, 0));
@@ -566,13 +563,12 @@ static int define_nodes(struct otf2 *out)
 /* Defines a process for each rank on its node; one without a place is on the machine. */
 static int define_ranks(struct otf2 *out)
 {
-    struct export *export = out->export;
     struct cursor rows;
     char text[64];
-    cursor_open(&rows, export->database, export->path,
-                "SELECT rank, coalesce(n.nth, 0) FROM process LEFT JOIN"
-                " (SELECT id, row_number() OVER (ORDER BY id) AS nth FROM node) n ON n.id = process.node ORDER BY rank",
-                export->error);
+    export_query(
+        out->export, &rows,
+        "SELECT rank, coalesce(n.nth, 0) FROM process LEFT JOIN"
+        " (SELECT id, row_number() OVER (ORDER BY id) AS nth FROM node) n ON n.id = process.node ORDER BY rank");
     while (cursor_next(&rows)) {
         uint32_t rank = (uint32_t)cursor_integer(&rows, 0);
         snprintf(text, sizeof text, "rank %" PRIu32, rank);
@@ -698,7 +694,7 @@ static const char first_sql[] =
 static int find_base(struct otf2 *out)
 {
     struct cursor rows;
-    cursor_open(&rows, out->export->database, out->export->path, first_sql, out->export->error);
+    export_query(out->export, &rows, first_sql);
     if (cursor_next(&rows))
         out->base_ns = cursor_integer(&rows, 0);
     out->last_ns = out->base_ns;

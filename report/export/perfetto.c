@@ -257,10 +257,9 @@ static int perfetto_read_places(struct perfetto *out)
     struct cursor rows;
     size_t n = export->selection.n_ranks;
     out->places = xcalloc(n, sizeof *out->places);
-    cursor_open(&rows, export->database, export->path,
-                "SELECT coalesce(host, 'node not known') || coalesce(', socket ' || socket, '') || coalesce(', core '"
-                " || core, '') FROM process LEFT JOIN node ON node.id = process.node ORDER BY rank",
-                export->error);
+    export_query(export, &rows,
+                 "SELECT coalesce(host, 'node not known') || coalesce(', socket ' || socket, '') || coalesce(', core '"
+                 " || core, '') FROM process LEFT JOIN node ON node.id = process.node ORDER BY rank");
     for (size_t i = 0; i < n && cursor_next(&rows); i++)
         out->places[i] = name_of(&rows, 0, &out->names.pool);
     return cursor_close(&rows);
@@ -268,10 +267,8 @@ static int perfetto_read_places(struct perfetto *out)
 
 static int print_run(struct perfetto *out)
 {
-    struct export *export = out->export;
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path, "SELECT command, mpi_library, started_unix_ns FROM run",
-                export->error);
+    export_query(out->export, &rows, "SELECT command, mpi_library, started_unix_ns FROM run");
     fputs("\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"written by\":\"mpistair " MPISTAIR_VERSION "\"",
           out->stream);
     if (cursor_next(&rows))

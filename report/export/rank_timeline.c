@@ -66,12 +66,11 @@ static const char *const blocking_functions[] = {
 static int read_functions(struct export *export, struct export_names *names)
 {
     struct cursor rows;
-    if (sqlite3_exec(export->database, make_functions_sql, NULL, NULL, NULL) != SQLITE_OK)
-        return error_set(export->error, "%s: cannot be read: %s", export->path, sqlite3_errmsg(export->database));
-    cursor_open(&rows, export->database, export->path,
-                "SELECT e.id, e.name, f.id FROM temp.export_function e LEFT JOIN function f ON f.name = e.name"
-                " ORDER BY e.id",
-                export->error);
+    if (export_run(export, make_functions_sql) != 0)
+        return -1;
+    export_query(export, &rows,
+                 "SELECT e.id, e.name, f.id FROM temp.export_function e LEFT JOIN function f ON f.name = e.name"
+                 " ORDER BY e.id");
     while (cursor_next(&rows)) {
         size_t number = (size_t)cursor_integer(&rows, 0);
         if (number > names->n_functions) {
@@ -88,8 +87,7 @@ static int read_functions(struct export *export, struct export_names *names)
 static int read_sites(struct export *export, struct export_names *names)
 {
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path,
-                "SELECT id, place, coalesce(file, ''), coalesce(line, -1) FROM site", export->error);
+    export_query(export, &rows, "SELECT id, place, coalesce(file, ''), coalesce(line, -1) FROM site");
     while (cursor_next(&rows)) {
         struct named_site site = {.place = name_of(&rows, 1, &names->pool),
                                   .file = name_of(&rows, 2, &names->pool),
@@ -104,10 +102,9 @@ static int read_sites(struct export *export, struct export_names *names)
 static int read_comms(struct export *export, struct export_names *names)
 {
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path,
-                "SELECT id, coalesce(nullif(name, ''), 'communicator ' || id), coalesce(remote, -1) FROM communicator"
-                " ORDER BY id",
-                export->error);
+    export_query(export, &rows,
+                 "SELECT id, coalesce(nullif(name, ''), 'communicator ' || id), coalesce(remote, -1) FROM communicator"
+                 " ORDER BY id");
     while (cursor_next(&rows)) {
         struct named_comm comm = {.name = name_of(&rows, 1, &names->pool),
                                   .id = cursor_integer(&rows, 0),
@@ -135,10 +132,9 @@ static bool read_side(struct export *export, const struct export_names *names, s
 static int read_forms(struct export *export, struct export_names *names)
 {
     struct cursor rows;
-    cursor_open(&rows, export->database, export->path,
-                "SELECT id, send_function, send_callsite, send_completed, recv_function, recv_callsite, recv_completed"
-                " FROM form",
-                export->error);
+    export_query(export, &rows,
+                 "SELECT id, send_function, send_callsite, send_completed, recv_function, recv_callsite, recv_completed"
+                 " FROM form");
     while (cursor_next(&rows)) {
         struct named_form form;
         if (!read_side(export, names, &rows, 1, &form.side[0]) || !read_side(export, names, &rows, 4, &form.side[1])) {
@@ -211,12 +207,10 @@ enum row_column {
  * are in export_message and export_call (trace_export.h). */
 static const char rows_sql[] =
     "SELECT src AS rank, send_post_ns AS at, 0 AS source, id, dst, comm, tag, bytes, form, send_ns, send_call_ns,"
-    " late_ns + recv_ns, NULL, NULL, iif(?1, 1, kept(src, send_post_ns, send_post_ns + send_ns)"
-    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns)), NULL FROM export_message"
+    " late_ns + recv_ns, NULL, NULL, iif(?1, 1, " MESSAGE_IS_KEPT "), NULL FROM export_message"
     " WHERE ?1 OR kept(src, send_post_ns, send_post_ns + send_call_ns)"
     " UNION ALL SELECT dst, send_post_ns + late_ns, 1, id, src, comm, tag, bytes, form, recv_ns, recv_call_ns, NULL,"
-    " NULL, NULL, iif(?1, 1, kept(src, send_post_ns, send_post_ns + send_ns)"
-    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns)), NULL FROM export_message"
+    " NULL, NULL, iif(?1, 1, " MESSAGE_IS_KEPT "), NULL FROM export_message"
     " WHERE ?1 OR kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_call_ns)"
     " UNION ALL SELECT rank, post_ns, 2, id, peer, comm, tag, bytes,"
     " (SELECT e.id - 1 FROM temp.export_function e WHERE e.name = u.function), complete_ns - post_ns, NULL, NULL,"
@@ -688,9 +682,8 @@ static int read_processes(struct timeline *timeline)
     size_t n = export->selection.n_ranks;
     timeline->begin_ns = xcalloc(n, sizeof *timeline->begin_ns);
     timeline->end_ns = xcalloc(n, sizeof *timeline->end_ns);
-    cursor_open(&rows, export->database, export->path,
-                "SELECT begin_ns, end_ns, thread_level = 'MPI_THREAD_MULTIPLE' FROM process, run ORDER BY rank",
-                export->error);
+    export_query(export, &rows,
+                 "SELECT begin_ns, end_ns, thread_level = 'MPI_THREAD_MULTIPLE' FROM process, run ORDER BY rank");
     for (size_t i = 0; i < n && cursor_next(&rows); i++) {
         timeline->begin_ns[i] = integer_or_nothing(&rows, 0);
         timeline->end_ns[i] = integer_or_nothing(&rows, 1);
@@ -706,7 +699,7 @@ static int timeline_read_rows(struct timeline *timeline)
     struct timeline_row row;
     size_t n = 0;
     progress_start(&progress, "export: rows of the trace");
-    cursor_open(&timeline->rows, export->database, export->path, rows_sql, export->error);
+    export_query(export, &timeline->rows, rows_sql);
     cursor_bind(&timeline->rows, "i", (int64_t) export->selection.all);
     while (cursor_next(&timeline->rows)) {
         progress_step(&progress, ++n);

@@ -9,7 +9,6 @@
 #ifndef MPISTAIR_EXPORT_RANK_TIMELINE_H
 #define MPISTAIR_EXPORT_RANK_TIMELINE_H
 
-#include "interpose/database/cursor.h"
 #include "report/export/trace_export.h"
 #include "share/base/map.h"
 

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "interpose/database/cursor.h"
+#include "interpose/database/database.h"
 #include "predictor/run_read/run_read.h"
 #include "share/base/error.h"
 
@@ -44,6 +46,25 @@ struct export
     struct selection selection;
     struct error *error;
 };
+
+/* Opens a query on the trace, for cursor_close. */
+static inline void export_query(const struct export *export, struct cursor *rows, const char *sql)
+{
+    cursor_open(rows, export->database, export->path, sql, export->error);
+}
+
+/* Runs statements on the trace. Returns 0, or -1 with the reason. */
+static inline int export_run(const struct export *export, const char *sql)
+{
+    return sqlite3_exec(export->database, sql, NULL, NULL, NULL) == SQLITE_OK
+               ? 0
+               : database_error(export->database, export->path, "cannot be read", export->error);
+}
+
+/* In SQL: whether both sides of a message lie inside. */
+#define MESSAGE_IS_KEPT                                                                                                \
+    "kept(src, send_post_ns, send_post_ns + send_ns)"                                                                  \
+    " AND kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns)"
 
 /* Write the export. Return 0, or -1 with the reason. A file is complete or untouched. */
 int export_perfetto(struct export *export);
