@@ -13,8 +13,9 @@
 
 enum { PAGES_TABLES_MOST = 16 };
 
-/* Rows of the table have the ids 1, 2, ...; a column INTEGER PRIMARY KEY must be NULL in them. A table WITHOUT ROWID
- * has its rows in ascending order of its key, which is its first columns. */
+/* An index is a table WITHOUT ROWID whose rows have its columns and the id of what they stand for. Rows of a table
+ * have the ids 1, 2, ...; a column INTEGER PRIMARY KEY must be NULL in them. A table WITHOUT ROWID has its rows in
+ * ascending order of its key, which is its first columns; NULL comes first. */
 struct pages_table {
     const char *name;
     size_t columns;
