@@ -4,7 +4,7 @@
 #include "interpose/database/transaction.h"
 
 #include <signal.h>
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "interpose/database/database.h"
@@ -45,19 +45,15 @@ void interruptible_begin(sqlite3 *database)
     sqlite3_progress_handler(database, STEPS_BETWEEN_LOOKS, look, NULL);
 }
 
-bool interruptible_came(void)
-{
-    return caught != 0;
-}
-
-void interruptible_stop(sqlite3 *database)
+/* Lets statements run again, to take the failed work back. */
+static void let_run(sqlite3 *database)
 {
     sqlite3_progress_handler(database, 0, NULL, NULL);
 }
 
 void interruptible_end(sqlite3 *database)
 {
-    interruptible_stop(database);
+    let_run(database);
     if (caught == 0)
         restore();
     if (caught != 0)
@@ -86,10 +82,10 @@ int transaction_begin(sqlite3 *database, const char *path, struct error *error)
 
 int transaction_end(sqlite3 *database, const char *path, int result, struct error *error)
 {
-    interruptible_stop(database);
-    if (result == 0 && !interruptible_came() && sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+    let_run(database);
+    if (result == 0 && caught == 0 && sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
         result = database_error(database, path, "cannot be changed", error);
-    if (result != 0 || interruptible_came())
+    if (result != 0 || caught != 0)
         sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
     open_transaction = NULL;
     interruptible_end(database);

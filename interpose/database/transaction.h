@@ -3,7 +3,6 @@
 #define MPISTAIR_DATABASE_TRANSACTION_H
 
 #include <sqlite3.h>
-#include <stdbool.h>
 
 #include "share/base/error.h"
 
@@ -18,10 +17,6 @@ int transaction_end(sqlite3 *database, const char *path, int result, struct erro
 /* Until interruptible_end() SIGINT, SIGTERM and SIGHUP make the next statement on the database fail; a second one ends
  * the process at once. Signals that are ignored stay so. Only one at a time. */
 void interruptible_begin(sqlite3 *database);
-/* True once a signal came. */
-bool interruptible_came(void);
-/* Lets statements run again, to take the failed work back. */
-void interruptible_stop(sqlite3 *database);
 /* Handles signals as before, and ends the process by the one that came. */
 void interruptible_end(sqlite3 *database);
 

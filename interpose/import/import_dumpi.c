@@ -372,6 +372,13 @@ static void make_persistent(struct reader *reader, const struct dumpi_record *re
     ARRAY_ADD(reader->persistent, reader->n_persistent, persistent);
 }
 
+/* Complete the requests that the call reports. Return how many operations of ours ended. */
+
+static uint32_t complete_one(struct reader *reader, const struct dumpi_record *record, uint64_t end_ns)
+{
+    return complete(reader, record->values[0], 0, end_ns);
+}
+
 static uint32_t complete_all(struct reader *reader, const struct dumpi_record *record, uint64_t end_ns)
 {
     uint32_t n = 0;
@@ -496,40 +503,34 @@ static bool dumpi_message(struct reader *reader, const struct import_call *call,
     return true;
 }
 
+/* Calls that complete requests, and which of their integers says whether they did; -1: they always do. Probes complete
+ * none. */
+static const struct dumpi_completer {
+    uint16_t function;
+    int flag;
+    uint32_t (*complete)(struct reader *reader, const struct dumpi_record *record, uint64_t end_ns);
+} dumpi_completers[] = {
+    {FN_Wait, -1, complete_one},
+    {FN_Test, 1, complete_one},
+    {FN_Waitany, -1, complete_any},
+    {FN_Testany, 2, complete_any},
+    {FN_Waitall, -1, complete_all},
+    {FN_Testall, 1, complete_all},
+    {FN_Waitsome, -1, complete_some},
+    {FN_Testsome, -1, complete_some},
+    {FN_Probe, -1, NULL},
+    {FN_Iprobe, -1, NULL},
+};
+
 static void dumpi_completion(struct reader *reader, const struct import_call *call, const struct dumpi_record *record)
 {
-    const int64_t *v = record->values;
-    uint32_t n = 0;
-    switch ((int)call->function) {
-    case FN_Wait:
-        n = complete(reader, v[0], 0, call->end_ns);
-        break;
-    case FN_Test:
-        n = v[1] != 0 && complete(reader, v[0], 0, call->end_ns);
-        break;
-    case FN_Waitany:
-        n = complete_any(reader, record, call->end_ns);
-        break;
-    case FN_Testany:
-        n = v[2] != 0 ? complete_any(reader, record, call->end_ns) : 0;
-        break;
-    case FN_Waitall:
-        n = complete_all(reader, record, call->end_ns);
-        break;
-    case FN_Testall:
-        n = v[1] != 0 ? complete_all(reader, record, call->end_ns) : 0;
-        break;
-    case FN_Waitsome:
-    case FN_Testsome:
-        n = complete_some(reader, record, call->end_ns);
-        break;
-    case FN_Probe:
-    case FN_Iprobe:
-        break;
-    default:
-        return;
+    for (size_t i = 0; i < sizeof dumpi_completers / sizeof *dumpi_completers; i++) {
+        const struct dumpi_completer *of = &dumpi_completers[i];
+        if (of->function != (uint16_t)call->function)
+            continue;
+        bool completes = of->complete != NULL && (of->flag < 0 || record->values[of->flag] != 0);
+        import_timed_call(reader->process, call, completes ? of->complete(reader, record, call->end_ns) : 0);
     }
-    import_timed_call(reader->process, call, n);
 }
 
 /* Tells the spool of a communicator that the call made. */

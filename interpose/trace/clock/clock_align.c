@@ -83,6 +83,9 @@ static void clock_edges_release(struct clock_edges *edges)
  * directly or by way of other nodes. What the middle of these bounds moves by from one third to the other is the drift.
  * Within a third the clock drifts as well, so that it is done again with what is left. */
 
+/* Drift between two crystals as they are sold, ns per ns. */
+#define CLOCK_DRIFT_PRIOR 50e-6
+
 enum { PASSES = 3, FIRST = 0, LAST = 1, N_THIRDS = 2 };
 
 struct thirds {
@@ -95,7 +98,9 @@ struct bounds {
     int64_t *least_ns, *most_ns; /* [n_nodes]; INT64_MIN, INT64_MAX: not bounded */
 };
 
-double clock_drift_of(double apart_ns, double first_ns, double last_ns, double duration_ns)
+/* Returns the drift that a difference of apart_ns over duration_ns shows, whose ends are known to half a width of
+ * first_ns and last_ns: the estimate together with what is known of clocks beforehand, within what the widths allow. */
+static double clock_drift_of(double apart_ns, double first_ns, double last_ns, double duration_ns)
 {
     double variance = (first_ns * first_ns + last_ns * last_ns) / (duration_ns * duration_ns);
     double prior = CLOCK_DRIFT_PRIOR * CLOCK_DRIFT_PRIOR;

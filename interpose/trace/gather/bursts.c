@@ -60,7 +60,7 @@ int64_t burst_place(const struct trace *trace, const struct trace_process *proce
     return 2 * number + (at - number * period < length_ns(trace) + 2 * beyond ? 1 : 2);
 }
 
-int64_t burst_begin_ns(const struct trace *trace, const struct trace_process *process, int64_t place)
+static int64_t burst_begin_ns(const struct trace *trace, const struct trace_process *process, int64_t place)
 {
     return (place - 1) / 2 * period_ns(trace) - beyond_ns(trace) - burst_offset(process);
 }

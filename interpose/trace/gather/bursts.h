@@ -21,8 +21,7 @@ static inline bool place_is_inside(int64_t place)
     return (place & 1) != 0;
 }
 
-/* Return when the burst of a place that is inside begins and ends, on the clock of the process's node. */
-int64_t burst_begin_ns(const struct trace *trace, const struct trace_process *process, int64_t place);
+/* Returns when the burst of a place that is inside ends, on the clock of the process's node. */
 int64_t burst_end_ns(const struct trace *trace, const struct trace_process *process, int64_t place);
 
 /* Finds the gaps [*begin, *end) of a lane that stand for its chunks from first on and before end_sequence (UINT32_MAX:

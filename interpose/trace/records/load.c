@@ -438,31 +438,35 @@ static void note_idle(struct loader *loader, const struct spool_idle *record)
     live_until(loader, record->begin_ticks + spool_idle_ticks(record));
 }
 
+/* Adds a call with what all have: its rank, call site and times. ticks: of its entry, how long the call took, and its
+ * end, 0: not reached. */
+static void add_call(struct loader *loader, struct trace_call call, uint64_t site, uint64_t begin_ticks,
+                     uint32_t call_ticks, uint64_t end_ticks)
+{
+    call.begin_ns = loader_ns(loader, begin_ticks);
+    call.call_end_ns = loader_return_ns(loader, call.flags, begin_ticks, call_ticks, end_ticks);
+    call.end_ns = loader_optional_ns(loader, end_ticks);
+    call.rank = loader->rank;
+    call.callsite = callsite_of(&loader->callsites, loader->trace, site, begin_ticks);
+    TRACE_ADD(loader->trace->calls, loader->trace->n_calls, call);
+}
+
 static void add_collective(struct loader *loader, const struct spool_collective *record)
 {
-    struct trace *trace = loader->trace;
-    uint32_t communicator = communicator_of(&loader->communicators, trace, record->communicator);
+    uint32_t communicator = communicator_of(&loader->communicators, loader->trace, record->communicator);
     if (communicator == TRACE_NONE) {
         loader->process->damaged++;
         return;
     }
-    TRACE_ADD(trace->calls, trace->n_calls,
-              (struct trace_call){
-                  .begin_ns = loader_ns(loader, record->begin_ticks),
-                  .call_end_ns = loader_return_ns(loader, record->flags, record->begin_ticks, record->call_ticks,
-                                                  record->end_ticks),
-                  .end_ns = loader_optional_ns(loader, record->end_ticks),
-                  .bytes = record->bytes,
-                  .rank = loader->rank,
-                  .communicator = communicator,
-                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
-                  .persistent = record->persistent,
-                  .stack = record->stack,
-                  .peer = record->root,
-                  .function = record->function,
-                  .flags = record->flags,
-                  .sort = CALL_COLLECTIVE,
-              });
+    struct trace_call call = {.bytes = record->bytes,
+                              .communicator = communicator,
+                              .persistent = record->persistent,
+                              .stack = record->stack,
+                              .peer = record->root,
+                              .function = record->function,
+                              .flags = record->flags,
+                              .sort = CALL_COLLECTIVE};
+    add_call(loader, call, record->site, record->begin_ticks, record->call_ticks, record->end_ticks);
 }
 
 static void add_persistent(struct loader *loader, const struct spool_persistent *record)
@@ -538,43 +542,26 @@ static void add_access(struct loader *loader, const struct spool_access *record)
             return;
         }
     }
-    TRACE_ADD(trace->calls, trace->n_calls,
-              (struct trace_call){
-                  .begin_ns = loader_ns(loader, record->begin_ticks),
-                  .call_end_ns = loader_return_ns(loader, record->flags, record->begin_ticks, record->call_ticks,
-                                                  record->end_ticks),
-                  .end_ns = loader_optional_ns(loader, record->end_ticks),
-                  .bytes = file && (record->flags & SPOOL_FAILED) ? 0 : record->bytes,
-                  .rank = loader->rank,
-                  .communicator = communicator,
-                  .peer = record->target,
-                  .object = record->object,
-                  .offset = record->offset,
-                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->begin_ticks),
-                  .stack = record->stack,
-                  .function = record->function,
-                  .flags = record->flags,
-                  .sort = file ? CALL_FILE : CALL_ONE_SIDED,
-              });
+    struct trace_call call = {.bytes = file && (record->flags & SPOOL_FAILED) ? 0 : record->bytes,
+                              .communicator = communicator,
+                              .peer = record->target,
+                              .object = record->object,
+                              .offset = record->offset,
+                              .stack = record->stack,
+                              .function = record->function,
+                              .flags = record->flags,
+                              .sort = file ? CALL_FILE : CALL_ONE_SIDED};
+    add_call(loader, call, record->site, record->begin_ticks, record->call_ticks, record->end_ticks);
 }
 
 static void add_mark(struct loader *loader, const struct spool_mark *record)
 {
-    struct trace *trace = loader->trace;
-    int64_t at_ns = loader_ns(loader, record->ticks);
-    TRACE_ADD(trace->calls, trace->n_calls,
-              (struct trace_call){
-                  .begin_ns = at_ns,
-                  .call_end_ns = at_ns,
-                  .end_ns = at_ns,
-                  .rank = loader->rank,
-                  .communicator = TRACE_NONE,
-                  .callsite = callsite_of(&loader->callsites, trace, record->site, record->ticks),
-                  .peer = record->number,
-                  .function = FN_Pcontrol,
-                  .flags = record->flags,
-                  .sort = CALL_MARK,
-              });
+    struct trace_call call = {.communicator = TRACE_NONE,
+                              .peer = record->number,
+                              .function = FN_Pcontrol,
+                              .flags = record->flags,
+                              .sort = CALL_MARK};
+    add_call(loader, call, record->site, record->ticks, 0, record->ticks);
 }
 
 /* Addresses differ between processes and call sites do not, so the frames are compared as call sites: by two

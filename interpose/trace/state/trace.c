@@ -60,7 +60,7 @@ void time_in_mpi_forget(struct time_in_mpi *time, int64_t before_ns)
     }
 }
 
-void time_in_mpi_release(struct time_in_mpi *time)
+static void time_in_mpi_release(struct time_in_mpi *time)
 {
     free(time->intervals);
     *time = (struct time_in_mpi){0};

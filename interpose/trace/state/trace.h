@@ -465,7 +465,6 @@ void time_in_mpi_add(struct time_in_mpi *time, int64_t begin_ns, int64_t end_ns)
 int64_t time_in_mpi_before(const struct time_in_mpi *time, int64_t at_ns);
 /* Discards everything before a time; later queries must not go back further. */
 void time_in_mpi_forget(struct time_in_mpi *time, int64_t before_ns);
-void time_in_mpi_release(struct time_in_mpi *time);
 
 /* Fills eager_bytes with the eager limits of the transports inside a node and between nodes, TRACE_NO_TIME: not known.
  */

@@ -52,7 +52,7 @@ const struct timeline_event *timeline_at(const struct timeline *timeline, size_t
     return i < timeline->n_events ? &timeline->events[timeline->first + i] : NULL;
 }
 
-void timeline_take(struct timeline *timeline)
+static void timeline_take(struct timeline *timeline)
 {
     timeline->first++;
     if (--timeline->n_events == 0)

@@ -43,7 +43,6 @@ struct timeline {
 void timeline_add(struct timeline *timeline, struct timeline_event event);
 /* Returns event i from the front, NULL if there is none yet. */
 const struct timeline_event *timeline_at(const struct timeline *timeline, size_t i);
-void timeline_take(struct timeline *timeline);
 
 /* Note a completion that lies ahead, and take out the earliest (timeline->due[0]). */
 void timeline_expect(struct timeline *timeline, struct timeline_due due);
