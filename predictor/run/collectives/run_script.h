@@ -123,8 +123,15 @@ struct script_choice {
     const struct run_member *sizes;   /* of a collective that varies */
     const struct script_nodes *nodes; /* where several nodes have members, one of them several; NULL */
 };
-/* Makes the script that the MPI would take. Returns false for what stays as recorded. */
-bool script_choose(const struct script_choice *choice, struct run_script *script);
+/* Says whether there is a script: not of what stays as recorded, nor without the root that the kind needs. */
+static inline bool script_exists(enum run_collective_kind kind, uint32_t root, uint32_t n)
+{
+    bool rooted = kind == COLLECTIVE_BCAST || kind == COLLECTIVE_REDUCE || kind == COLLECTIVE_GATHER ||
+                  kind == COLLECTIVE_SCATTER;
+    return kind != COLLECTIVE_OTHER && (!rooted || root < n);
+}
+/* Makes the script that the MPI would take; there is one. */
+void script_choose(const struct script_choice *choice, struct run_script *script);
 
 /* Adds a phase, of which the caller sets what else it needs. */
 struct script_phase *script_add(struct run_script *script, enum script_algorithm algorithm, double bytes);

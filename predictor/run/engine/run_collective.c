@@ -17,9 +17,7 @@
 bool collective_is_modelled(const struct simulation *sim, uint32_t collective)
 {
     const struct run_collective *c = &sim->program->collectives[collective];
-    bool rooted = c->kind == COLLECTIVE_BCAST || c->kind == COLLECTIVE_REDUCE || c->kind == COLLECTIVE_GATHER ||
-                  c->kind == COLLECTIVE_SCATTER;
-    return sim->options->model_collectives && c->kind != COLLECTIVE_OTHER && (!rooted || c->root < c->n_members);
+    return sim->options->model_collectives && script_exists((enum run_collective_kind)c->kind, c->root, c->n_members);
 }
 
 /* Lets a member leave, and tells whoever waits for it. */
