@@ -111,10 +111,11 @@ static double buffer_bytes(const struct simulation *sim, uint32_t message)
     const struct message_state *state = message_state(sim, message);
     const struct run_message *told = message_told(sim, message);
     const struct run_path *path = run_law_path(&sim->share, state->class);
-    if (path->room_bytes == NULL)
+    if (path->room == NULL)
         return sim->rates.classes[state->class].buffer_bytes;
-    return path->room_bytes(state->transfer != RUN_NOBODY ? sim->transfers[state->transfer].mover.carried
-                                                          : run_share_carried(&sim->share, told->src, told->dst));
+    return flow_limited(path->room, state->transfer != RUN_NOBODY
+                                        ? sim->transfers[state->transfer].mover.carried
+                                        : run_share_carried(&sim->share, told->src, told->dst));
 }
 
 /* Returns the bytes that may be left to move of a message whose send is complete. */

@@ -9,15 +9,6 @@
 /* Moments closer than this part of their time are one. */
 static const double SAME_MOMENT = 1e-12;
 
-void run_cohort_set(struct run_share *share, const struct run_mover *mover, int change)
-{
-    const struct run_bundle *bundle = &share->bundles[mover->bundle];
-    (void)change;
-    if (bundle->n > 0)
-        run_bundle_set_speed(share, mover->bundle, 1.0 / bundle->n);
-    run_bundle_place(share, mover->bundle);
-}
-
 static bool is_now(const struct run_cohort *cohort, double now_s)
 {
     return cohort->n > 0 && now_s - cohort->since_s <= SAME_MOMENT * fabs(now_s);

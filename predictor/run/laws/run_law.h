@@ -1,10 +1,9 @@
 /* Lists the laws by which messages that are under way share what is on their way (share/doc/MODELS.md, Whole run,
- * Sharing). A law has a row in run_law.c beside that of its name (run_choice.h), and a file law_NAME.c where it has
- * more than a few lines: it says which messages always have the same rate, and sets the rates as messages come and
- * go. run_share.h is what others use. */
+ * Sharing). A law has a row in run_law.c beside that of its name (run_choice.h). run_share.h is what others use. */
 #ifndef MPISTAIR_PREDICTOR_RUN_LAW_H
 #define MPISTAIR_PREDICTOR_RUN_LAW_H
 
+#include "predictor/models/flow.h"
 #include "predictor/run/laws/run_clock.h"
 
 /* Names a message that moves; the caller gives it a number that no other one has meanwhile. */
@@ -19,20 +18,25 @@ struct run_mover {
     uint32_t bundle; /* set by run_share_add */
 };
 
-/* Says where a message moves: its bundle's key, and what the bundle is part of. */
-struct run_way {
-    struct map_key key;
-    uint32_t group;
-    uint32_t src_node, dst_node;
-    bool passes_nics; /* shares both of them */
-    uint32_t socket;  /* as of a bundle */
+/* Names the messages that may change each other's rates. */
+enum run_group_of {
+    GROUP_OF_ALL,
+    GROUP_OF_RECEIVER,       /* those to its socket; between nodes to its node */
+    GROUP_OF_RECEIVER_LEVEL, /* the same, but those of one socket and those between two apart */
+    GROUP_OF_SENDER,         /* those from its node */
+};
+/* Names those of a group that always have the same rate. */
+enum run_bundle_of {
+    BUNDLE_OF_CLASS,
+    BUNDLE_OF_SENDER,
+    BUNDLE_OF_RECEIVER,
+    BUNDLE_OF_NICS, /* of a class, between two nodes: they share both NICs */
 };
 
 /* Says how messages within a node, or between nodes, share what is on their way. */
 struct run_path {
-    /* Sets group, key and passes_nics of a way: what is in the key are the levels, and the class unless it says
-     * otherwise. */
-    void (*find)(const struct run_share *share, const struct run_mover *mover, struct run_way *way);
+    enum run_group_of group;
+    enum run_bundle_of bundle;
     /* Sets all rates that change as the message came (1) or went (-1), and the places of the bundles; their group's
      * clock and the message's bundle are up to date. */
     void (*set)(struct run_share *share, const struct run_mover *mover, int change);
@@ -40,10 +44,9 @@ struct run_path {
     double (*nic_rate)(const struct run_share *share, const struct run_nic *nic, const struct run_class *class);
     /* Returns what run_nic.rate becomes as messages came or went; NULL: it is not used. */
     double (*nic_set)(const struct run_share *share, const struct run_nic *nic);
-    /* Return what NICs serve of a message at a time, and how many bytes its transport takes, by what its connection had
+    /* What NICs serve of a message at a time, and how many bytes its transport takes, by what its connection had
      * carried when it began; NULL: all messages alike, by the machine's rows. */
-    double (*packet_bytes)(double carried);
-    double (*room_bytes)(double carried);
+    const struct flow_limit *packet, *room;
     /* Returns what a message of a class that began while n bundles of its group had messages gets as its bundle's
      * number grows by 1, until it ends; NULL where it does not matter when a message began. */
     double (*begun_rate)(const struct run_class *class, size_t n);
@@ -64,26 +67,13 @@ static inline const struct run_path *run_law_path(const struct run_share *share,
     return share->rates->classes[class].level == LEVEL_INTER_NODE ? share->law->between : share->law->within;
 }
 
-struct run_way run_law_way(const struct run_share *share, const struct run_mover *mover);
-
-/* Messages that always have BW(1). */
-extern const struct run_path law_alone_path;
-/* law_max_rate.c */
-extern const struct run_path law_max_rate_path;
-/* law_node_aware.c */
-extern const struct run_path law_node_aware_within, law_node_aware_between;
-/* law_staircase.c */
-extern const struct run_path law_staircase_path, law_serial_path;
-/* law_flow.c */
-extern const struct run_path law_flow_path, law_flow_window_path;
-/* law_fair.c */
-extern const struct run_path law_fair_within, law_fair_between;
+/* Returns the key of a message's bundle, and the number of the group that the bundle is part of. */
+struct map_key run_law_bundle(const struct run_share *share, const struct run_mover *mover, uint32_t *group);
+/* Returns the socket, number of the grouping, whose computation a message contends with, or RUN_NO_SOCKET. */
+uint32_t run_law_socket(const struct run_share *share, const struct run_mover *mover);
 
 /* run_cohort.c: lets rates depend on what was under way when a message began: those that begin at the same moment count
  * for each other, in whatever order they come. */
-
-/* Is a path's function, set: the messages of a bundle share its rate evenly. */
-void run_cohort_set(struct run_share *share, const struct run_mover *mover, int change);
 
 /* Takes a message that is marked into the cohort of its group. */
 void run_cohort_join(struct run_share *share, uint32_t number, double now_s);
@@ -95,11 +85,13 @@ void run_cohort_settle(struct run_share *share);
 /* run_nics.c: lets messages between nodes share both NICs on their way, each of which may have a token bucket. What one
  * NIC gives is the law's (run_path.nic_rate). */
 
-/* Are a path's functions: messages of a class between two nodes are a bundle. */
-void run_nics_find(const struct run_share *share, const struct run_mover *mover, struct run_way *way);
+/* Is a path's function, set. */
 void run_nics_set(struct run_share *share, const struct run_mover *mover, int change);
 
-bool run_nics_have_buckets(const struct run_share *share);
+static inline bool run_nics_have_buckets(const struct run_share *share)
+{
+    return share->law->cards_serve && share->rates->burst_bytes > 0;
+}
 /* Takes note that a bundle's speed has changed, where it passes NICs. */
 void run_nics_keep(struct run_share *share, struct run_bundle *bundle);
 /* Sets the rates that change as the bucket of a NIC, which is no longer among share.emptied, is empty. The clock of

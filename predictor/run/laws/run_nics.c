@@ -3,19 +3,6 @@
 
 #include <math.h>
 
-void run_nics_find(const struct run_share *share, const struct run_mover *mover, struct run_way *way)
-{
-    (void)mover;
-    way->passes_nics = true;
-    way->group = (uint32_t)share->n_groups - 1;
-    way->key.b = (uint64_t)way->src_node << 32 | way->dst_node;
-}
-
-bool run_nics_have_buckets(const struct run_share *share)
-{
-    return share->law->cards_serve && share->rates->burst_bytes > 0;
-}
-
 /* Returns what the wire carries of one direction of a NIC, which is also how fast its bucket fills. */
 static double wire_rate(const struct run_share *share, const struct run_nic *nic)
 {

@@ -51,28 +51,24 @@ void run_share_release(struct run_share *share)
 }
 
 /* Adds an empty bundle to its group, and to its NICs. */
-static void new_bundle(struct run_share *share, const struct run_way *way)
+static void new_bundle(struct run_share *share, const struct run_mover *mover, uint32_t group)
 {
     size_t *places = share->places;
-    uint32_t number = (uint32_t)share->n_bundles++;
+    uint32_t number = (uint32_t)share->n_bundles++, socket = run_law_socket(share, mover);
+    uint32_t node[2] = {share->nodes.of[mover->src], share->nodes.of[mover->dst]};
     array_reserve(&share->bundles, &share->bundles_room, share->n_bundles, sizeof *share->bundles);
     array_reserve(&share->places, &share->places_room, share->n_bundles, sizeof *share->places);
     for (size_t g = 0; share->places != places && g < share->n_groups; g++)
         share->groups[g].bundles.place = share->places;
-    for (size_t end = 0; way->passes_nics && end < 2; end++) {
-        struct run_nic *nic = &share->nics[2 * (end == 0 ? way->src_node : way->dst_node) + end];
-        array_grow(&nic->bundles, nic->n_bundles, sizeof *nic->bundles);
-        nic->bundles[nic->n_bundles++] = number;
+    for (size_t end = 0; run_law_path(share, mover->class)->bundle == BUNDLE_OF_NICS && end < 2; end++) {
+        struct run_nic *nic = &share->nics[2 * node[end] + end];
+        ARRAY_ADD(nic->bundles, nic->n_bundles, number);
     }
     share->places[number] = HEAP_ABSENT;
-    share->bundles[number] = (struct run_bundle){.group = way->group,
-                                                 .src_node = way->src_node,
-                                                 .dst_node = way->dst_node,
-                                                 .keeps = 1,
-                                                 .socket = way->socket,
-                                                 .head = RUN_NO_MOVING};
-    if (way->socket != RUN_NO_SOCKET)
-        share->bundles[number].keeps = run_memory_note(share->memory, way->socket, number);
+    share->bundles[number] = (struct run_bundle){
+        .group = group, .src_node = node[0], .dst_node = node[1], .keeps = 1, .socket = socket, .head = RUN_NO_MOVING};
+    if (socket != RUN_NO_SOCKET)
+        share->bundles[number].keeps = run_memory_note(share->memory, socket, number);
 }
 
 /* Counts a message in or out, sets the rates that follow, and schedules its group. */
@@ -174,18 +170,18 @@ static void turns_remove(struct run_share *share, uint32_t number)
 
 void run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, double room_bytes)
 {
-    struct run_way way = run_law_way(share, mover);
     const struct run_path *path = run_law_path(share, mover->class);
-    mover->bundle = map_number(&share->bundle_of, way.key, share->n_bundles);
+    uint32_t number;
+    mover->bundle = map_number(&share->bundle_of, run_law_bundle(share, mover, &number), share->n_bundles);
     if (mover->bundle == share->n_bundles)
-        new_bundle(share, &way);
+        new_bundle(share, mover, number);
     struct run_bundle *bundle = &share->bundles[mover->bundle];
     struct run_group *group = &share->groups[bundle->group];
     array_reserve(&share->moving, &share->moving_room, mover->number + 1, sizeof *share->moving);
     run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
     share->moving[mover->number] = (struct run_moving){
-        .weight = path->packet_bytes != NULL ? path->packet_bytes(mover->carried) : 1,
+        .weight = path->packet != NULL ? flow_limited(path->packet, mover->carried) : 1,
         .rest = rest,
         .room_bytes = room_bytes,
         .begun_s = mover->begun_s,
@@ -262,7 +258,7 @@ void run_share_remove(struct run_share *share, double now_s, const struct run_mo
     struct run_group *group = &share->groups[bundle->group];
     run_clock_advance(group, now_s);
     run_bundle_catch_up(group, bundle);
-    if (path->packet_bytes != NULL && !(run_moving_rest(share, mover->number, now_s) > 0))
+    if (path->packet != NULL && !(run_moving_rest(share, mover->number, now_s) > 0))
         *carried_by(share, mover) += mover->bytes;
     if (path->in_turn)
         turns_remove(share, mover->number);
