@@ -41,6 +41,11 @@ extern const char *const run_part_name[RUN_PART_COUNT]; /* computation, late_sen
 struct run_parts {
     double part_s[RUN_PART_COUNT];
 };
+static inline void run_parts_add(struct run_parts *sum, const struct run_parts *parts)
+{
+    for (int part = 0; part < RUN_PART_COUNT; part++)
+        sum->part_s[part] += parts->part_s[part];
+}
 
 enum run_step_kind {
     STEP_SEND,       /* object: the message whose send is posted */
@@ -154,6 +159,20 @@ struct run_collective {
     uint8_t kind;
     uint8_t flags; /* enum run_collective_flag */
 };
+
+/* Returns which members, by number from `first` to `end` - 1, member number i waits for: for the last of them to come. */
+struct run_awaited {
+    uint32_t first, end; /* all, the first ones up to the member itself, or a single one */
+};
+static inline struct run_awaited run_awaited(const struct run_collective *collective, uint32_t i)
+{
+    bool on_root = collective->dependence == DEPENDS_ON_ROOT && collective->root < collective->n_members;
+    if (collective->dependence == DEPENDS_ON_ALL ||
+        (collective->dependence == DEPENDS_OF_ROOT && i == collective->root))
+        return (struct run_awaited){0, collective->n_members};
+    uint32_t last = on_root ? collective->root : i;
+    return (struct run_awaited){collective->dependence == DEPENDS_ON_LOWER ? 0 : last, last + 1};
+}
 
 struct run_member {
     double after_s; /* recorded: from the arrival that it depends on (its own or a later one) to its exit */

@@ -173,16 +173,12 @@ static void judge(struct met *met, const struct read_instance *instance, const s
     }
 }
 
-/* Returns the arrival that member i depends on; lower_ns is the last of those before it. */
-static int64_t member_awaited_ns(const struct met *met, uint32_t i, int64_t lower_ns)
+/* Returns the arrival that member i depends on; lower_ns is the last of those up to it. */
+static int64_t member_awaited_ns(const struct met *met, struct run_awaited awaited, uint32_t i, int64_t lower_ns)
 {
-    int64_t own_ns = met_member(met, i)->begin_ns, other_ns = own_ns;
-    if (met->dependence == DEPENDS_ON_ALL || (met->dependence == DEPENDS_OF_ROOT && i == met->root))
-        other_ns = met->last_ns;
-    else if (met->dependence == DEPENDS_ON_ROOT)
-        other_ns = met_member(met, met->root)->begin_ns;
-    else if (met->dependence == DEPENDS_ON_LOWER)
-        other_ns = lower_ns;
+    int64_t own_ns = met_member(met, i)->begin_ns, other_ns = met_member(met, awaited.end - 1)->begin_ns;
+    if (awaited.first + 1 < awaited.end)
+        other_ns = awaited.end == met->n ? met->last_ns : lower_ns;
     return other_ns > own_ns ? other_ns : own_ns;
 }
 
@@ -201,8 +197,8 @@ static int make_instance(struct reading *reading, const uint32_t *order, uint32_
     int64_t lower_ns = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {
         struct read_member *member = &reading->members[order[i]];
-        member->awaited_ns = member_awaited_ns(&met, i, lower_ns);
         lower_ns = member->begin_ns > lower_ns ? member->begin_ns : lower_ns;
+        member->awaited_ns = member_awaited_ns(&met, run_awaited(&collective, i), i, lower_ns);
         bool late = member->end_ns != NO_TIME && member->end_ns > member->awaited_ns;
         struct run_member made = {.after_s = late ? reading_seconds(member->end_ns - member->awaited_ns) : 0,
                                   .bytes = member->bytes,

@@ -60,19 +60,9 @@ static size_t awaited_arrival(const struct recording *recording, uint32_t member
 {
     const struct run_collective *collective =
         &recording->program->collectives[recording->program->members[member].collective];
-    uint32_t first = collective->first_member;
-    switch ((enum run_dependence)collective->dependence) {
-    case DEPENDS_ON_ALL:
-    case DEPENDS_OF_ROOT:
-        return recording->arrival[recording->last[first + collective->n_members - 1]];
-    case DEPENDS_ON_ROOT:
-        return recording->arrival[first + collective->root];
-    case DEPENDS_ON_LOWER:
-        return member > first ? recording->arrival[recording->last[member - 1]] : NO_STEP;
-    case DEPENDS_ON_NOBODY:
-        break;
-    }
-    return NO_STEP;
+    const struct run_awaited awaited = run_awaited(collective, member - collective->first_member);
+    uint32_t last = collective->first_member + awaited.end - 1;
+    return recording->arrival[awaited.first == 0 ? recording->last[last] : last];
 }
 
 static size_t awaited_step(const struct recording *recording, uint32_t operation)

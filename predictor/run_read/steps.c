@@ -156,9 +156,7 @@ static void add_measured(struct walk *walk, uint32_t site, int64_t begin_ns, int
 {
     const struct reading *reading = walk->building->reading;
     int64_t shift_ns = reading->bursts[walk->building->burst].shift_ns;
-    struct run_parts *measured = &reading->program->measured[walk->place];
-    for (int part = 0; part < RUN_PART_COUNT; part++)
-        measured->part_s[part] += parts->part_s[part];
+    run_parts_add(&reading->program->measured[walk->place], parts);
     if (reading->want.calls != NULL)
         reading->want.calls->call(reading->want.calls->context, reading->program,
                                   &(struct run_call){.rank = walk->building->number,

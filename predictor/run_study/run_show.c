@@ -50,10 +50,8 @@ void run_quantities(const struct run_study *study, const struct run_side *side, 
     double unknown = program->measured != NULL ? 0 : (double)NAN, lost_s = 0;
     for (size_t r = run ? 0 : rank; r < (run ? program->n_ranks : rank + 1); r++) {
         lost_s += program->ranks[r].lost_s;
-        for (int part = 0; part < RUN_PART_COUNT; part++) {
-            measured.part_s[part] += study->measured_by_rank[r].part_s[part];
-            predicted.part_s[part] += side->by_rank[r].part_s[part];
-        }
+        run_parts_add(&measured, &study->measured_by_rank[r]);
+        run_parts_add(&predicted, &side->by_rank[r]);
     }
     for (size_t i = 0; i < RUN_QUANTITIES; i++)
         quantities[i] = (struct run_quantity){

@@ -154,8 +154,7 @@ static uint32_t take_match(struct modelled_state *modelled, uint32_t instance, c
 static uint32_t make(struct simulation *sim, uint32_t instance, const uint32_t *member, const struct run_message *told)
 {
     struct modelled_state *modelled = &sim->modelled;
-    uint32_t number = run_numbers_take(&modelled->message_numbers);
-    array_reserve(&modelled->messages, &modelled->messages_room, number + (size_t)1, sizeof *modelled->messages);
+    uint32_t number = run_numbers_take(&modelled->message_numbers, &modelled->messages, sizeof *modelled->messages);
     modelled->messages[number] = (struct collective_message){.told = *told,
                                                              .state = {.post_s = {NAN, NAN},
                                                                        .waiter = {RUN_NOBODY, RUN_NOBODY},
@@ -307,8 +306,8 @@ static uint32_t instance_of(struct simulation *sim, uint32_t number)
     uint32_t *slot = &sim->collectives[number].instance;
     if (*slot != RUN_NOBODY)
         return *slot;
-    uint32_t instance = run_numbers_take(&modelled->instance_numbers);
-    array_reserve(&modelled->instances, &modelled->instances_room, instance + (size_t)1, sizeof *modelled->instances);
+    uint32_t instance =
+        run_numbers_take(&modelled->instance_numbers, &modelled->instances, sizeof *modelled->instances);
     const struct run_step *step = &sim->program->steps[sim->strands[sim->active].step];
     struct instance *made = &modelled->instances[instance];
     *made = (struct instance){.n_left = collective->n_members, .tended = step->kind == STEP_BEGIN};
@@ -368,9 +367,8 @@ static void participant_arrives(struct simulation *sim, uint32_t member)
 {
     struct modelled_state *modelled = &sim->modelled;
     uint32_t instance = instance_of(sim, sim->program->members[member].collective);
-    uint32_t number = run_numbers_take(&modelled->participant_numbers);
-    array_reserve(&modelled->participants, &modelled->participants_room, number + (size_t)1,
-                  sizeof *modelled->participants);
+    uint32_t number =
+        run_numbers_take(&modelled->participant_numbers, &modelled->participants, sizeof *modelled->participants);
     modelled->participants[number] =
         (struct participant){.member = member, .instance = instance, .latest = simulation_moment(sim)};
     sim->members[member].arrival_s = sim->events.now_s;

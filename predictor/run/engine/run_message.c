@@ -252,8 +252,7 @@ static void move(struct simulation *sim, uint32_t number, double rest)
 
 static uint32_t transfer_make(struct simulation *sim, uint32_t message, enum transfer_phase phase)
 {
-    uint32_t number = run_numbers_take(&sim->transfer_numbers);
-    array_reserve(&sim->transfers, &sim->transfers_room, number + (size_t)1, sizeof *sim->transfers);
+    uint32_t number = run_numbers_take(&sim->transfer_numbers, &sim->transfers, sizeof *sim->transfers);
     const struct run_message *told = message_told(sim, message);
     uint32_t class = message_state(sim, message)->class;
     double bytes = (double)told->bytes;
@@ -616,10 +615,10 @@ void message_post(struct simulation *sim, uint32_t message, enum run_operation_k
     if (side == OPERATION_SEND && strand != RUN_NOBODY && is_probing(sim, strand)) {
         double tau_s = state->class != RUN_NO_CLASS ? sim->rates.classes[state->class].tau_s : 0;
         state->waiter[OPERATION_RECEIVE] = RUN_NOBODY;
-        struct wait_parts parts = {.late_s = sim->events.now_s - sim->strands[strand].wait_begin_s,
-                                   .latency_s = tau_s,
-                                   .cause = simulation_moment(sim)};
-        sim->strands[strand].parts = parts;
+        sim->strands[strand].parts = (struct wait_parts){
+            .of.part_s =
+                {[RUN_LATE_SENDER] = sim->events.now_s - sim->strands[strand].wait_begin_s, [RUN_LATENCY] = tau_s},
+            .cause = simulation_moment(sim)};
         events_schedule(&sim->events, sim->events.now_s + tau_s, EVENT_STRAND, strand);
     }
     if (side == OPERATION_SEND && (told->flags & MESSAGE_BUFFERED) != 0)

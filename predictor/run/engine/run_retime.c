@@ -128,31 +128,19 @@ static bool timing_await_member(const struct timing *timing, uint32_t member, do
     uint32_t number = timing->program->members[member].collective;
     const struct run_collective *collective = &timing->program->collectives[number];
     const struct timing_gathering *gathering = &timing->gatherings[number];
-    uint32_t first = collective->first_member, root = first + collective->root;
-    switch ((enum run_dependence)collective->dependence) {
-    case DEPENDS_ON_NOBODY:
-        return true;
-    case DEPENDS_ON_ROOT:
-        if (collective->root >= collective->n_members)
-            return true;
-        *awaited_s = fmax(*awaited_s, timing->arrival_s[root]);
-        return !isnan(timing->arrival_s[root]);
-    case DEPENDS_ON_LOWER:
-        for (uint32_t lower = first; lower < member; lower++) {
-            if (isnan(timing->arrival_s[lower]))
-                return false;
-            *awaited_s = fmax(*awaited_s, timing->arrival_s[lower]);
-        }
-        return true;
-    case DEPENDS_OF_ROOT:
-        if (member != root)
-            return true;
-        break;
-    case DEPENDS_ON_ALL:
-        break;
+    uint32_t own = member - collective->first_member;
+    const struct run_awaited awaited = run_awaited(collective, own);
+    if (awaited.end - awaited.first == collective->n_members && collective->n_members > 1) {
+        *awaited_s = fmax(*awaited_s, gathering->last_s);
+        return gathering->n_came >= collective->n_members;
     }
-    *awaited_s = fmax(*awaited_s, gathering->last_s);
-    return gathering->n_came >= collective->n_members;
+    for (uint32_t i = awaited.first; i < awaited.end; i++) {
+        double arrival_s = timing->arrival_s[collective->first_member + i];
+        if (i != own && isnan(arrival_s))
+            return false;
+        *awaited_s = fmax(*awaited_s, arrival_s);
+    }
+    return true;
 }
 
 /* Finds until when an operation is waited for, its transfer not counted. Returns false where that is not known before

@@ -221,8 +221,8 @@ static bool probe(struct simulation *sim, uint32_t number, uint32_t message)
         set_polls(sim, number, true);
     if (isnan(seen_s))
         return true;
-    strand->parts.latency_s = fmax(seen_s - sim->events.now_s, 0);
-    return pause_strand(sim, number, strand->parts.latency_s);
+    strand->parts.of.part_s[RUN_LATENCY] = fmax(seen_s - sim->events.now_s, 0);
+    return pause_strand(sim, number, strand->parts.of.part_s[RUN_LATENCY]);
 }
 
 /* Posts, then spends the overhead. Returns true if that takes time. */

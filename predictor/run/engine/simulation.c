@@ -337,6 +337,5 @@ void run_parts_by_rank(const struct run_program *program, const struct run_parts
     for (size_t rank = 0; rank < program->n_ranks; rank++)
         into[rank] = (struct run_parts){0};
     for (size_t place = 0; place < program->n_places; place++)
-        for (int part = 0; part < RUN_PART_COUNT; part++)
-            into[program->places[place].rank].part_s[part] += by_place[place].part_s[part];
+        run_parts_add(&into[program->places[place].rank], &by_place[place]);
 }

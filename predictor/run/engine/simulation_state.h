@@ -18,11 +18,14 @@
 struct run_numbers {
     uint32_t n;     /* that were ever given: the array has so many elements */
     uint32_t *back; /* [n_back] */
-    size_t n_back, room;
+    size_t n_back, room, elements_room;
 };
-static inline uint32_t run_numbers_take(struct run_numbers *numbers)
+/* Returns a number, for which *(T **)elements gets room. */
+static inline uint32_t run_numbers_take(struct run_numbers *numbers, void *elements, size_t element_bytes)
 {
-    return numbers->n_back > 0 ? numbers->back[--numbers->n_back] : numbers->n++;
+    uint32_t number = numbers->n_back > 0 ? numbers->back[--numbers->n_back] : numbers->n++;
+    array_reserve(elements, &numbers->elements_room, number + (size_t)1, element_bytes);
+    return number;
 }
 static inline void run_numbers_give(struct run_numbers *numbers, uint32_t number)
 {
@@ -41,9 +44,7 @@ enum strand_phase {
 
 /* Says what a wait consisted of, if it ended with a given operation. */
 struct wait_parts {
-    double late_s, latency_s, bandwidth_s, contention_s, queue_s, progress_s;
-    double collective_wait_s, collective_transfer_s;
-    bool late_receiver;      /* late_s is for a late receiver, else for a late sender */
+    struct run_parts of;
     struct run_moment cause; /* who was late, if anybody was; strand RUN_NOBODY: not known */
 };
 
@@ -153,7 +154,6 @@ struct modelled_state {
     struct collective_message *messages;
     struct participant *participants;
     struct instance *instances;
-    size_t messages_room, participants_room, instances_room;
     struct run_numbers message_numbers, participant_numbers, instance_numbers;
     uint32_t *buckets; /* [n_buckets], a power of two: messages of which one end is not posted yet */
     size_t n_buckets, n_waiting;
@@ -261,7 +261,6 @@ struct simulation {
     const struct run_message *told; /* the program's messages, or those of merged */
     struct run_message *merged;     /* with all bytes of a partitioned message in its last piece; NULL: none is so */
     struct transfer *transfers;
-    size_t transfers_room;
     struct run_numbers transfer_numbers;
     struct run_ahead *ahead; /* room for run_backlog.c */
     size_t ahead_room;
