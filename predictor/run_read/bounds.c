@@ -10,16 +10,7 @@
 /* A share of the run, of 1e9. */
 #define SHARES_OF_RUN 1e9
 
-static int run_length(sqlite3 *database, const char *path, int64_t *duration_ns, struct error *error)
-{
-    struct cursor rows;
-    *duration_ns = 0;
-    cursor_open(&rows, database, path, "SELECT duration_ns FROM run", error);
-    if (cursor_next(&rows))
-        *duration_ns = cursor_integer(&rows, 0);
-    return cursor_close(&rows);
-}
-
+static const char duration_sql[] = "SELECT duration_ns FROM run";
 /* Begin and end of an occurrence of a region on each rank, or of all of them. */
 static const char region_sql[] =
     "SELECT rank, min(begin_ns), max(end_ns) FROM (SELECT o.rank, begin_ns, end_ns, row_number() OVER (PARTITION BY "
@@ -35,7 +26,7 @@ static int find_bound(sqlite3 *database, const char *path, const struct run_boun
     bool mark = bound->kind == RUN_BOUND_MARK, region = bound->kind == RUN_BOUND_REGION;
     struct cursor rows;
     if (bound->kind == RUN_BOUND_SHARE) {
-        if (run_length(database, path, &all, error) != 0)
+        if (cursor_numbers(database, path, duration_sql, &all, 1, error) != 0)
             return -1;
         all = (int64_t)((double)all * ((double)bound->value / SHARES_OF_RUN) + 0.5);
     } else if (bound->kind == RUN_BOUND_TIME) {
@@ -83,7 +74,8 @@ int run_bounds_find(sqlite3 *database, const char *path, const struct run_window
         find_bound(database, path, &window->to, false, n, to_ns, error) != 0)
         return -1;
     int64_t duration_ns = 0;
-    if (window->from.kind == RUN_BOUND_TIME && run_length(database, path, &duration_ns, error) != 0)
+    if (window->from.kind == RUN_BOUND_TIME &&
+        cursor_numbers(database, path, duration_sql, &duration_ns, 1, error) != 0)
         return -1;
     if (duration_ns > 0 && window->from.value >= duration_ns)
         return error_set(error, "%s: --from: the run ends at %.9g s, before %.9g s", path, reading_seconds(duration_ns),

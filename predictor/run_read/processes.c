@@ -74,18 +74,16 @@ static int read_stop(void *context, struct cursor *rows)
 
 static int read_limits(struct reading *reading)
 {
-    struct cursor rows;
-    reading->eager_limit = reading->eager_limit_network = -1;
-    cursor_open(&rows, reading->database, reading->path,
-                "SELECT coalesce(eager_limit_bytes, -1), coalesce(eager_limit_network_bytes, -1), mpi_family = 'Open "
-                "MPI' FROM run",
-                reading->error);
-    if (cursor_next(&rows)) {
-        reading->eager_limit = cursor_integer(&rows, 0);
-        reading->eager_limit_network = cursor_integer(&rows, 1);
-        reading->program->mpi_family = cursor_integer(&rows, 2) != 0 ? MPI_FAMILY_OPEN_MPI : MPI_FAMILY_MPICH;
-    }
-    return cursor_close(&rows);
+    int64_t values[3];
+    int result = cursor_numbers(reading->database, reading->path,
+                                "SELECT coalesce((SELECT eager_limit_bytes FROM run), -1),"
+                                " coalesce((SELECT eager_limit_network_bytes FROM run), -1),"
+                                " (SELECT mpi_family = 'Open MPI' FROM run)",
+                                values, 3, reading->error);
+    reading->eager_limit = values[0];
+    reading->eager_limit_network = values[1];
+    reading->program->mpi_family = values[2] != 0 ? MPI_FAMILY_OPEN_MPI : MPI_FAMILY_MPICH;
+    return result;
 }
 
 struct communicator_group communicator_group(const struct reading *reading, int64_t comm)

@@ -340,21 +340,6 @@ static int make_views(sqlite3 *database, const char *path, struct error *error)
     return result == 0 ? views_again(database, path, error) : -1;
 }
 
-struct part_run {
-    int64_t n_ranks, duration_ns;
-    bool all; /* calls have rows */
-};
-
-static int read_part_run(sqlite3 *database, const char *path, struct part_run *run, struct error *error)
-{
-    struct cursor rows;
-    cursor_open(&rows, database, path, "SELECT (SELECT count(*) FROM process), duration_ns, detail = 'all' FROM run",
-                error);
-    if (cursor_next(&rows))
-        *run = (struct part_run){cursor_integer(&rows, 0), cursor_integer(&rows, 1), cursor_integer(&rows, 2) != 0};
-    return cursor_close(&rows);
-}
-
 /* Moves the ends outwards to the nearest ends of windows. */
 static int move_to_windows(sqlite3 *database, const char *path, int64_t *from_ns, int64_t *to_ns, struct error *error)
 {
@@ -405,21 +390,21 @@ static int store_part(sqlite3 *database, const char *path, const struct run_wind
 }
 
 /* Bounds all ranks by the run, finds the ends of all, and moves them to windows where it must. */
-static int bound_part(sqlite3 *database, const char *path, const struct part_run *run, struct part_ranks *ranks,
+static int bound_part(sqlite3 *database, const char *path, int64_t duration_ns, bool all, struct part_ranks *ranks,
                       int64_t *from_ns, int64_t *to_ns, struct error *error)
 {
-    *from_ns = run->duration_ns;
+    *from_ns = duration_ns;
     *to_ns = 0;
     for (size_t i = 0; i < ranks->n; i++) {
         ranks->from_ns[i] = ranks->from_ns[i] < 0 ? 0 : ranks->from_ns[i];
-        ranks->to_ns[i] = ranks->to_ns[i] > run->duration_ns ? run->duration_ns : ranks->to_ns[i];
+        ranks->to_ns[i] = ranks->to_ns[i] > duration_ns ? duration_ns : ranks->to_ns[i];
         *from_ns = ranks->from_ns[i] < *from_ns ? ranks->from_ns[i] : *from_ns;
         *to_ns = ranks->to_ns[i] > *to_ns ? ranks->to_ns[i] : *to_ns;
     }
     if (*to_ns <= *from_ns)
         return error_set(error, "%s: --from, --to: nothing of the run, which lasts %.9g s, lies in that part", path,
-                         (double)run->duration_ns * 1e-9);
-    if (run->all)
+                         (double)duration_ns * 1e-9);
+    if (all)
         return 0;
     if (move_to_windows(database, path, from_ns, to_ns, error) != 0)
         return -1;
@@ -444,20 +429,21 @@ static void make_functions(sqlite3 *database, struct part_ranks *ranks)
 int trace_part_apply(sqlite3 *database, const char *path, const struct run_window *window, struct trace_part *part,
                      struct error *error)
 {
-    struct part_run run = {0};
-    int64_t from_ns, to_ns;
+    enum { RANKS, DURATION_NS, ALL, N_VALUES }; /* ALL: all calls have rows */
+    int64_t from_ns, to_ns, run[N_VALUES];
     *part = (struct trace_part){0};
     if (window == NULL || (window->from.kind == RUN_BOUND_NONE && window->to.kind == RUN_BOUND_NONE))
         return 0;
-    if (read_part_run(database, path, &run, error) != 0)
+    if (cursor_numbers(database, path, "SELECT (SELECT count(*) FROM process), duration_ns, detail = 'all' FROM run",
+                       run, N_VALUES, error) != 0)
         return -1;
-    if (run.n_ranks <= 0 || run.n_ranks > MAX_RANK)
-        return error_set(error, "%s: process: %" PRId64 " ranks; expected 1 to %d", path, run.n_ranks, MAX_RANK);
+    if (run[RANKS] <= 0 || run[RANKS] > MAX_RANK)
+        return error_set(error, "%s: process: %" PRId64 " ranks; expected 1 to %d", path, run[RANKS], MAX_RANK);
     struct part_ranks *ranks = xcalloc(1, sizeof *ranks);
-    *ranks = (struct part_ranks){(size_t)run.n_ranks, xcalloc((size_t)run.n_ranks, sizeof *ranks->from_ns),
-                                 xcalloc((size_t)run.n_ranks, sizeof *ranks->to_ns)};
+    *ranks = (struct part_ranks){(size_t)run[RANKS], xcalloc((size_t)run[RANKS], sizeof *ranks->from_ns),
+                                 xcalloc((size_t)run[RANKS], sizeof *ranks->to_ns)};
     if (run_bounds_find(database, path, window, ranks->n, ranks->from_ns, ranks->to_ns, error) != 0 ||
-        bound_part(database, path, &run, ranks, &from_ns, &to_ns, error) != 0) {
+        bound_part(database, path, run[DURATION_NS], run[ALL] != 0, ranks, &from_ns, &to_ns, error) != 0) {
         part_ranks_release(ranks);
         return -1;
     }
@@ -467,8 +453,8 @@ int trace_part_apply(sqlite3 *database, const char *path, const struct run_windo
     *part = (struct trace_part){.is_part = true,
                                 .from_s = (double)from_ns * 1e-9,
                                 .to_s = (double)to_ns * 1e-9,
-                                .run_s = (double)run.duration_ns * 1e-9,
-                                .at_windows = !run.all};
+                                .run_s = (double)run[DURATION_NS] * 1e-9,
+                                .at_windows = run[ALL] == 0};
     return 0;
 }
 
