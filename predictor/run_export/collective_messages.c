@@ -1,5 +1,5 @@
-/* The messages of a collective (export.h). */
-#include "predictor/run_export/export.h"
+/* The messages of a collective (run_export.h). */
+#include "predictor/run_export/run_export.h"
 
 bool exchange_as_recorded(const struct run_collective *collective)
 {
@@ -45,59 +45,53 @@ static double disseminated(const struct run_collective *c, double bytes, uint64_
     }
 }
 
-/* The messages of a round; to and from are positions in the collective. */
-struct numbers {
-    uint32_t to, from;
-    double sent, received;
-};
-
-static struct numbers around(const struct run_collective *c, const struct run_member *members, uint32_t me,
-                             uint64_t distance)
+static uint64_t whole_bytes(double bytes)
 {
-    uint32_t n = c->n_members, to = (uint32_t)((me + distance) % n), from = (uint32_t)((me + n - distance) % n);
-    return (struct numbers){to, from, disseminated(c, members[me].bytes, distance),
-                            disseminated(c, members[from].bytes, distance)};
+    return (uint64_t)(bytes + 0.5);
 }
 
-static struct numbers upwards(const struct run_collective *c, const struct run_member *members, uint32_t me,
-                              uint64_t distance)
+static struct exchange_round around(const struct run_collective *c, const struct run_member *members, uint32_t me,
+                                    uint64_t distance)
 {
-    struct numbers numbers = {EXPORT_NOBODY, EXPORT_NOBODY, members[me].bytes, 0};
+    uint32_t n = c->n_members, to = (uint32_t)((me + distance) % n), from = (uint32_t)((me + n - distance) % n);
+    return (struct exchange_round){c->first_member + to, c->first_member + from,
+                                   whole_bytes(disseminated(c, members[me].bytes, distance)),
+                                   whole_bytes(disseminated(c, members[from].bytes, distance))};
+}
+
+static struct exchange_round upwards(const struct run_collective *c, const struct run_member *members, uint32_t me,
+                                     uint64_t distance)
+{
+    struct exchange_round made = {EXPORT_NOBODY, EXPORT_NOBODY, whole_bytes(members[me].bytes), 0};
     if (me + distance < c->n_members)
-        numbers.to = (uint32_t)(me + distance);
+        made.to = (uint32_t)(c->first_member + me + distance);
     if (me >= distance) {
-        numbers.from = (uint32_t)(me - distance);
-        numbers.received = members[numbers.from].bytes;
+        made.from = (uint32_t)(c->first_member + me - distance);
+        made.received_bytes = whole_bytes(members[me - distance].bytes);
     }
-    return numbers;
+    return made;
 }
 
 /* The edge between parent and child carries what the child hands in or gets, times its subtree where every member has
  * a block of its own. */
-static struct numbers tree(const struct run_collective *c, const struct run_member *members, uint32_t me, uint64_t mask)
+static struct exchange_round tree(const struct run_collective *c, const struct run_member *members, uint32_t me,
+                                  uint64_t mask)
 {
-    uint32_t n = c->n_members, root = c->root == UINT32_MAX ? 0 : c->root, child, parent;
+    uint32_t n = c->n_members, root = c->root == UINT32_MAX ? 0 : c->root;
     uint64_t v = (me + (uint64_t)n - root) % n;
     bool i_am_child = v >= mask && v < 2 * mask, i_am_parent = v < mask && v + mask < n;
-    struct numbers numbers = {EXPORT_NOBODY, EXPORT_NOBODY, 0, 0};
     if (!i_am_child && !i_am_parent)
-        return numbers;
-    child = i_am_child ? (uint32_t)v : (uint32_t)(v + mask);
-    parent = (uint32_t)(child - mask);
-    uint32_t other = (uint32_t)(((i_am_child ? parent : child) + (uint64_t)root) % n);
+        return (struct exchange_round){EXPORT_NOBODY, EXPORT_NOBODY, 0, 0};
+    uint32_t child = i_am_child ? (uint32_t)v : (uint32_t)(v + mask), parent = (uint32_t)(child - mask);
+    uint32_t other = c->first_member + (uint32_t)(((i_am_child ? parent : child) + (uint64_t)root) % n);
     double bytes = members[(child + (uint64_t)root) % n].bytes;
     if (c->kind == COLLECTIVE_GATHER || c->kind == COLLECTIVE_SCATTER)
         bytes *= subtree(n, child, mask);
     if (exchange_as_recorded(c))
         bytes = 0;
-    if (i_am_child == (c->dependence == DEPENDS_OF_ROOT)) {
-        numbers.to = other;
-        numbers.sent = bytes;
-    } else {
-        numbers.from = other;
-        numbers.received = bytes;
-    }
-    return numbers;
+    return i_am_child == (c->dependence == DEPENDS_OF_ROOT)
+               ? (struct exchange_round){other, EXPORT_NOBODY, whole_bytes(bytes), 0}
+               : (struct exchange_round){EXPORT_NOBODY, other, 0, whole_bytes(bytes)};
 }
 
 struct exchange_round exchange_round(const struct run_program *program, uint32_t member, unsigned round)
@@ -105,18 +99,10 @@ struct exchange_round exchange_round(const struct run_program *program, uint32_t
     const struct run_collective *c = &program->collectives[program->members[member].collective];
     const struct run_member *members = &program->members[c->first_member];
     uint32_t me = member - c->first_member;
-    struct numbers numbers;
     if (c->dependence == DEPENDS_ON_ALL)
-        numbers = around(c, members, me, UINT64_C(1) << round);
-    else if (c->dependence == DEPENDS_ON_LOWER)
-        numbers = upwards(c, members, me, UINT64_C(1) << round);
-    else if (c->dependence == DEPENDS_ON_ROOT)
-        numbers = tree(c, members, me, UINT64_C(1) << round);
-    else
-        numbers = tree(c, members, me, UINT64_C(1) << (exchange_rounds(c) - 1 - round));
-    return (struct exchange_round){.to = numbers.to == EXPORT_NOBODY ? EXPORT_NOBODY : c->first_member + numbers.to,
-                                   .from =
-                                       numbers.from == EXPORT_NOBODY ? EXPORT_NOBODY : c->first_member + numbers.from,
-                                   .sent_bytes = (uint64_t)(numbers.sent + 0.5),
-                                   .received_bytes = (uint64_t)(numbers.received + 0.5)};
+        return around(c, members, me, UINT64_C(1) << round);
+    if (c->dependence == DEPENDS_ON_LOWER)
+        return upwards(c, members, me, UINT64_C(1) << round);
+    return tree(c, members, me,
+                UINT64_C(1) << (c->dependence == DEPENDS_ON_ROOT ? round : exchange_rounds(c) - 1 - round));
 }

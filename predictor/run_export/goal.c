@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "predictor/run_export/export.h"
+#include "predictor/run_export/run_export.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 

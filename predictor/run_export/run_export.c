@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/run_export/export.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "predictor/run_export/export.h"
+#include "predictor/run_export/run_export.h"
 
 struct tit {
     struct export_context *context;
