@@ -188,21 +188,14 @@ static uint32_t from_left(const struct view *view, uint32_t left)
     return 2 * left + drops_out(view, 2 * left);
 }
 
+/* Lets the first pairs send everything to the one that stays, or that one give it back, or the other's block. */
 static bool fold(const struct view *view, uint32_t round, struct swap *swap)
 {
     if (round > 0 || view->v >= 2 * view->rest)
         return false;
-    *(drops_out(view, view->v) ? &swap->to : &swap->from) = view->v ^ 1;
-    swap->combines = true;
-    return true;
-}
-
-static bool unfold(const struct view *view, uint32_t round, struct swap *swap)
-{
-    if (round > 0 || view->v >= 2 * view->rest)
-        return false;
     bool out = drops_out(view, view->v);
-    *(out ? &swap->from : &swap->to) = view->v ^ 1;
+    swap->combines = view->phase->algorithm == SCRIPT_FOLD;
+    *(out == swap->combines ? &swap->to : &swap->from) = view->v ^ 1;
     if (view->phase->algorithm == SCRIPT_UNFOLD_BLOCK) {
         swap->send_first = swap->receive_first = out ? view->v : view->v ^ 1;
         swap->send_n = swap->receive_n = 1;
@@ -240,30 +233,21 @@ static void kept_blocks(const struct view *view, uint32_t left, uint32_t step, u
     *n = end - begin;
 }
 
+/* Halves, or doubles: the same steps from the last to the first, with what is sent and what is received exchanged. */
 static bool halve(const struct view *view, uint32_t round, struct swap *swap)
 {
-    if (drops_out(view, view->v) || view->two >> (round + 1) == 0)
-        return false;
-    uint32_t left = to_left(view, view->v), partner = left ^ halving_bit(view, round);
-    swap->to = swap->from = from_left(view, partner);
-    kept_blocks(view, partner, round, &swap->send_first, &swap->send_n);
-    kept_blocks(view, left, round, &swap->receive_first, &swap->receive_n);
-    swap->combines = true;
-    return true;
-}
-
-static bool double_up(const struct view *view, uint32_t round, struct swap *swap)
-{
-    if (drops_out(view, view->v) || view->two >> (round + 1) == 0)
-        return false;
     uint32_t steps = 0;
     while (view->two >> (steps + 1) != 0)
         steps++;
-    uint32_t step = steps - 1 - round, bit = halving_bit(view, step);
+    if (drops_out(view, view->v) || round >= steps)
+        return false;
+    bool combines = view->phase->algorithm == SCRIPT_HALVE;
+    uint32_t step = combines ? round : steps - 1 - round, bit = halving_bit(view, step);
     uint32_t left = to_left(view, view->v), partner = left ^ bit;
+    swap->combines = combines;
     swap->to = swap->from = from_left(view, partner);
-    kept_blocks(view, left, step, &swap->send_first, &swap->send_n);
-    kept_blocks(view, partner, step, &swap->receive_first, &swap->receive_n);
+    kept_blocks(view, combines ? partner : left, step, &swap->send_first, &swap->send_n);
+    kept_blocks(view, combines ? left : partner, step, &swap->receive_first, &swap->receive_n);
     if (view->phase->algorithm != SCRIPT_GATHER_HALVES)
         return true;
     uint32_t differs = left ^ to_left(view, view->target);
@@ -338,26 +322,17 @@ static bool neighbours(const struct view *view, uint32_t round, struct swap *swa
     return true;
 }
 
-static bool bruck_alltoall(const struct view *view, uint32_t round, struct swap *swap)
+static bool disseminate(const struct view *view, uint32_t round, struct swap *swap)
 {
     uint32_t n = view->n, bit = 1U << round, count = 0;
     if (bit >= n)
         return false;
+    swap->to = (view->v + bit) % n;
+    swap->from = (view->v + n - bit) % n;
     for (uint32_t i = bit; i < n; i += 2 * bit)
         count += n - i < bit ? n - i : bit;
-    swap->to = (view->v + bit) % n;
-    swap->from = (view->v + n - bit) % n;
-    set_blocks(swap, bit, bit, count);
-    return true;
-}
-
-static bool disseminate(const struct view *view, uint32_t round, struct swap *swap)
-{
-    uint32_t n = view->n, bit = 1U << round;
-    if (bit >= n)
-        return false;
-    swap->to = (view->v + bit) % n;
-    swap->from = (view->v + n - bit) % n;
+    if (view->phase->algorithm == SCRIPT_BRUCK_ALLTOALL)
+        set_blocks(swap, bit, bit, count);
     return true;
 }
 
@@ -475,19 +450,19 @@ static enum script_next phase_action(const struct view *view, uint32_t round, ui
 {
     static bool (*const swaps[])(const struct view *, uint32_t, struct swap *) = {
         [SCRIPT_FOLD] = fold,
-        [SCRIPT_UNFOLD] = unfold,
-        [SCRIPT_UNFOLD_BLOCK] = unfold,
+        [SCRIPT_UNFOLD] = fold,
+        [SCRIPT_UNFOLD_BLOCK] = fold,
         [SCRIPT_EXCHANGE] = exchange_with,
         [SCRIPT_HALVE] = halve,
-        [SCRIPT_DOUBLE] = double_up,
-        [SCRIPT_GATHER_HALVES] = double_up,
+        [SCRIPT_DOUBLE] = halve,
+        [SCRIPT_GATHER_HALVES] = halve,
         [SCRIPT_RING] = ring,
         [SCRIPT_RING_COMBINE] = ring,
         [SCRIPT_PAIRWISE_COMBINE] = pairwise,
         [SCRIPT_PAIRWISE] = pairwise,
         [SCRIPT_BRUCK] = bruck,
         [SCRIPT_NEIGHBOURS] = neighbours,
-        [SCRIPT_BRUCK_ALLTOALL] = bruck_alltoall,
+        [SCRIPT_BRUCK_ALLTOALL] = disseminate,
         [SCRIPT_DISSEMINATE] = disseminate,
         [SCRIPT_SCAN] = scan,
         [SCRIPT_SCAN_CHAIN] = scan_chain,
