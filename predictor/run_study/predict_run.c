@@ -32,7 +32,6 @@ struct law_runs {
     struct run_messages messages;
     struct run_halves halves;
     double replicate; /* error of odd against even calls */
-    size_t n_between; /* messages between ranks */
     struct law_result {
         struct run_parts *predicted; /* [n_places] NULL: the replay failed, with the reason */
         double run_s;
@@ -89,8 +88,6 @@ static int read_runs(struct law_runs *runs, sqlite3 *database, struct error *err
     run_messages_find(&runs->messages, program);
     run_halves_keep(&runs->halves, program, &runs->messages);
     runs->replicate = run_halves_error(&runs->halves, program->n_ranks);
-    for (size_t i = 0; i < program->n_messages; i++)
-        runs->n_between += program->messages[i].src != program->messages[i].dst;
     return 0;
 }
 
@@ -223,10 +220,10 @@ static void show_laws_text(FILE *stream, const struct law_runs *runs, const size
 static void show_doubts(FILE *stream, const struct law_runs *runs, size_t best)
 {
     run_show_bursts(stream, &runs->study.program);
-    const char *judgement = judgement_of(runs->results[best].error.error, (int64_t)runs->n_between);
+    const char *judgement = judgement_of(runs->results[best].error.error, (int64_t)runs->study.n_between);
     if (strcmp(judgement, "too few messages") == 0)
-        fprintf(stream, "too little to judge a law by: the run has %zu message%s between ranks\n", runs->n_between,
-                runs->n_between == 1 ? "" : "s");
+        fprintf(stream, "too little to judge a law by: the run has %zu message%s between ranks\n",
+                runs->study.n_between, runs->study.n_between == 1 ? "" : "s");
     else if (judgement[0] != '\0')
         fprintf(stream, "no law explains even half of the time in messages\n");
     if (!runs->study.whole.is_whole)
@@ -247,7 +244,7 @@ static int show_laws_rows(FILE *stream, const struct law_runs *runs, const size_
             result->error.worst_measured_s, "worst_modelled_s", result->error.worst_modelled_s, "measured_run_s",
             runs->study.program.measured_run_s, "modelled_run_s", result->run_s, "replicate_error", runs->replicate);
         if (!csv) {
-            json_set(row, "judgement", json_string(judgement_of(result->error.error, (int64_t)runs->n_between)));
+            json_set(row, "judgement", json_string(judgement_of(result->error.error, (int64_t)runs->study.n_between)));
             run_bursts_json(row, &runs->study.program);
         }
         json_rows_add(&rows, row);
@@ -274,7 +271,7 @@ static int show_laws(FILE *stream, const struct law_runs *runs, const size_t *or
     int format = runs->options->run.format;
     if (format == FORMAT_CSV || format == FORMAT_JSON)
         return show_laws_rows(stream, runs, order, format == FORMAT_CSV, error);
-    if (runs->n_between == 0) {
+    if (runs->study.n_between == 0) {
         fputs("nothing to predict: no message goes from one rank to another\n", stream);
         return 0;
     }

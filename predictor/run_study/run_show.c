@@ -17,8 +17,21 @@ enum { MOST_BLAMED = 5, MOST_RANKS = 10, MOST_ROWS = 12 };
 /* Differences below this share of the run are rounding. */
 static const double NOTHING = 1e-9;
 
-/* The quantities: sums of parts, but for the first and the last one. Of those without `is_measured` only a prediction
- * is known. */
+/* Holds a quantity of `rank,quantity,measured_s,predicted_s`. NaN: not known, or not divided. */
+enum { RUN_QUANTITIES = 15 };
+struct run_quantity {
+    const char *name;
+    double measured_s, predicted_s;
+};
+
+/* Holds "MPI_Wait at exchange halo.c:42" for each site: [n_sites], in the pool. */
+struct run_names {
+    struct pool pool;
+    const char **of_site;
+};
+
+/* The quantities in their order: sums of parts, but for the first and the last one, which is shown where there is any.
+ * Of those without `is_measured` only a prediction is known. */
 static const struct {
     const char *name, *words; /* words: for people */
     enum run_part first, last;
@@ -41,8 +54,9 @@ static const struct {
     {"not_recorded", "not recorded, behind that", 0, 0, true},
 };
 
-void run_quantities(const struct run_study *study, const struct run_side *side, size_t rank,
-                    struct run_quantity quantities[RUN_QUANTITIES])
+/* Fills the quantities of a rank, or of the run (rank SIZE_MAX), as a side has them. */
+static void run_quantities(const struct run_study *study, const struct run_side *side, size_t rank,
+                           struct run_quantity quantities[RUN_QUANTITIES])
 {
     struct run_parts measured = {0}, predicted = {0};
     const struct run_program *program = &study->program;
@@ -67,7 +81,7 @@ void run_quantities(const struct run_study *study, const struct run_side *side, 
     quantities[RUN_QUANTITIES - 1].predicted_s = NAN;
 }
 
-bool run_quantity_is_shown(const struct run_quantity *quantity)
+static bool run_quantity_is_shown(const struct run_quantity *quantity)
 {
     return strcmp(quantity->name, "not_recorded") != 0 || quantity->measured_s > 0;
 }
@@ -94,7 +108,9 @@ const char *run_copied(const struct run_study *study)
                : "nothing is predicted: no message goes to another rank";
 }
 
-size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t most)
+/* Lists places by what they are worth: order[0 ..] of at most `most`, the largest first, without those of 0. Returns
+ * how many. */
+static size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t most)
 {
     size_t n = 0;
     for (size_t place = 0; place < n_places; place++) {
@@ -112,11 +128,10 @@ size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t
     return n;
 }
 
-int run_names_read(sqlite3 *database, const struct run_study *study, struct pool *pool, struct run_names *names,
-                   struct error *error)
+static int run_names_read(sqlite3 *database, const struct run_study *study, struct run_names *names,
+                          struct error *error)
 {
     const struct run_program *program = &study->program;
-    names->pool = pool;
     names->of_site = xcalloc(program->n_sites + 1, sizeof *names->of_site);
     int code = 0;
     for (size_t site = 0; code == 0 && site < program->n_sites; site++) {
@@ -126,11 +141,11 @@ int run_names_read(sqlite3 *database, const struct run_study *study, struct pool
             continue;
         struct cursor rows;
         cursor_open(&rows, database, study->options->trace, "SELECT place FROM site WHERE id = ?", error);
-        sqlite3_bind_int64(rows.statement, 1, at->callsite);
+        cursor_bind(&rows, "i", at->callsite);
         if (cursor_next(&rows)) {
             char text[512];
-            int length = snprintf(text, sizeof text, "%s at %s", at->function, cursor_text(&rows, 0, pool));
-            const char *kept = length > 0 ? pool_clean(pool, text, strlen(text)) : NULL;
+            int length = snprintf(text, sizeof text, "%s at %s", at->function, cursor_text(&rows, 0, &names->pool));
+            const char *kept = length > 0 ? pool_clean(&names->pool, text, strlen(text)) : NULL;
             names->of_site[site] = kept != NULL ? kept : at->function;
         }
         code = cursor_close(&rows);
@@ -365,7 +380,7 @@ void run_show_bursts(FILE *stream, const struct run_program *program)
                 plural(program->n_bursts), 100 * program->burst_share);
 }
 
-void run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names)
+static void show_text(FILE *stream, const struct run_study *study, const struct run_names *names)
 {
     double measured_s = study->program.measured_run_s, predicted_s = run_side_s(&study->before);
     const struct run_program *program = &study->program;
@@ -420,7 +435,7 @@ void run_show_text(FILE *stream, const struct run_study *study, const struct run
     show_tolerances(stream, study);
 }
 
-void run_show_csv(FILE *stream, const struct run_study *study)
+static void show_csv(FILE *stream, const struct run_study *study)
 {
     struct json_rows rows = {.stream = stream, .csv = true};
     bool what_if = study->after.by_rank != NULL;
@@ -440,4 +455,222 @@ void run_show_csv(FILE *stream, const struct run_study *study)
             json_rows_add(&rows, row);
         }
     }
+}
+
+static struct json *quantities_json(const struct run_quantity *quantities, bool measured)
+{
+    struct json *object = json_object();
+    for (size_t i = 0; i < RUN_QUANTITIES; i++) {
+        double seconds = measured ? quantities[i].measured_s : quantities[i].predicted_s;
+        char name[40];
+        snprintf(name, sizeof name, "%s_s", quantities[i].name);
+        if (run_quantity_is_shown(&quantities[i]) && (!measured || !isnan(seconds)))
+            json_set(object, name, json_finite(seconds));
+    }
+    return object;
+}
+
+static struct json *efficiencies_json(const struct run_efficiencies *e)
+{
+    struct json *object = json_object();
+    for (enum run_efficiency kind = 0; kind < EFFICIENCY_COUNT; kind++)
+        json_set(object, run_efficiency_name[kind], json_finite(e->share[kind]));
+    return object;
+}
+
+/* Says of those that are bounds that they are. */
+static struct json *bounds_json(const struct run_efficiencies *e)
+{
+    struct json *object = json_object();
+    for (enum run_efficiency kind = 0; kind < EFFICIENCY_COUNT; kind++) {
+        int bound = run_efficiency_bound(kind, e->share[EFFICIENCY_COMMUNICATION], e->ideal);
+        if (bound != 0)
+            json_set(object, run_efficiency_name[kind], json_string(bound < 0 ? "at most" : "at least"));
+    }
+    return object;
+}
+
+static struct json *interval_json(const struct time_interval *interval)
+{
+    return json_pack("[o, o]", json_finite(interval->low_s), json_finite(interval->high_s));
+}
+
+/* Adds the intervals of the run (at 0), or of rank at - 1. */
+static void add_intervals(struct json *row, const struct run_study *study, size_t at)
+{
+    if (study->intervals == NULL)
+        return;
+    json_set(row, "predicted_95_s", interval_json(&study->intervals[at].before));
+    if (study->after.by_rank == NULL)
+        return;
+    json_set(row, "what_if_95_s", interval_json(&study->intervals[at].after));
+    json_set(row, "change_95_s", interval_json(&study->intervals[at].change));
+}
+
+static struct json *ranks_json(const struct run_study *study)
+{
+    struct json *ranks = json_array();
+    for (size_t rank = 0; rank < study->program.n_ranks; rank++) {
+        struct run_quantity q[RUN_QUANTITIES];
+        run_quantities(study, &study->before, rank, q);
+        struct json *row =
+            json_pack("{sI so so so}", "rank", (int64_t)rank, "measured", quantities_json(q, true), "predicted",
+                      quantities_json(q, false), "waits_s", json_finite(study->blame.late_s[rank]));
+        if (study->after.by_rank != NULL) {
+            run_quantities(study, &study->after, rank, q);
+            json_set(row, "what_if", quantities_json(q, false));
+        }
+        add_intervals(row, study, rank + 1);
+        json_add(ranks, row);
+    }
+    return ranks;
+}
+
+static struct json *parts_json(const struct run_parts *parts)
+{
+    struct json *object = json_object();
+    for (int part = 0; parts != NULL && part < RUN_PART_COUNT; part++) {
+        char name[40];
+        snprintf(name, sizeof name, "%s_s", run_part_name[part]);
+        json_set(object, name, json_finite(parts->part_s[part]));
+    }
+    return object;
+}
+
+static struct json *places_json(const struct run_study *study, const struct run_names *names)
+{
+    const struct run_program *program = &study->program;
+    struct json *places = json_array();
+    for (size_t i = 0; i < program->n_places; i++) {
+        const struct run_place *place = &program->places[i];
+        const struct run_site *site = &program->sites[place->site];
+        json_add(places,
+                 json_pack("{sI ss so ss so so so so}", "rank", (int64_t)place->rank, "function", site->function,
+                           "callsite", site->callsite >= 0 ? json_integer(site->callsite) : json_null(), "name",
+                           names->of_site[place->site], "measured",
+                           parts_json(program->measured != NULL ? &program->measured[i] : NULL), "predicted",
+                           parts_json(&study->before.result.predicted[i]), "blamed_s",
+                           json_finite(study->blame.cost_s[i]), "critical_s", json_finite(study->blame.critical_s[i])));
+    }
+    return places;
+}
+
+static struct json *sensitivities_json(const struct run_study *study)
+{
+    struct json *rows = json_array();
+    for (size_t i = 0; i < study->n_sensitivities; i++) {
+        const struct run_sensitivity *at = &study->sensitivities[i];
+        json_add(rows, json_pack("{ss ss ss so so so}", "level", level_text(at->row->level), "protocol",
+                                 machine_protocol_name[at->row->protocol], "quantity", at->row->quantity, "n",
+                                 at->row->n != MACHINE_NO_N ? json_count(at->row->n) : json_null(), "run_s_by_percent",
+                                 json_finite(at->run_s), "elasticity", json_finite(at->elasticity)));
+    }
+    return rows;
+}
+
+static struct json *tolerance_json(const struct run_study *study)
+{
+    bool latency = study->options->tolerance == TOLERANCE_LATENCY;
+    struct json *rows = json_array();
+    for (size_t i = 0; i < RUN_TOLERANCES; i++) {
+        const struct run_tolerance *at = &study->tolerances[i];
+        struct json *row = json_pack("{sf sf}", "longer", at->longer, latency ? "added_s" : "times_lower", at->change);
+        if (latency)
+            json_set(row, "on_path", json_finite(at->on_path));
+        json_add(rows, row);
+    }
+    return json_pack("{ss sb sb so}", "of", latency ? "latency" : "bandwidth", "between_nodes", study->between_nodes,
+                     "collectives_left_out", study->recorded_between, "rows", rows);
+}
+
+/* Lists [node, socket] by rank. */
+static struct json *placement_json(const struct placement *placement)
+{
+    struct json *places = json_array();
+    for (size_t rank = 0; rank < placement->n_ranks; rank++)
+        json_add(places, json_pack("[I, I]", (int64_t)placement->node[rank], (int64_t)placement->socket[rank]));
+    return places;
+}
+
+void run_bursts_json(struct json *object, const struct run_program *program)
+{
+    if (program->n_bursts == 0)
+        return;
+    json_set(object, "bursts", json_count(program->n_bursts));
+    json_set(object, "burst_share", json_finite(program->burst_share));
+}
+
+static int show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error)
+{
+    struct json *run =
+        json_pack("{so so so}", "measured_s", json_finite(study->program.measured_run_s), "predicted_s",
+                  json_finite(run_side_s(&study->before)), "mpi_error", json_finite(run_mpi_error(study)));
+    if ((study->options->law.terms & RUN_TERM_MEMORY) != 0)
+        json_set(run, "compute_slowdown", json_finite(study->before.result.compute_slowdown));
+    add_intervals(run, study, 0);
+    struct json *root = json_pack(
+        "{so ss ss ss so so so so}", "run", run, "machine", study->before.machine.name, "law", study->options->law.name,
+        "collectives", run_collectives_name[study->options->collectives], "efficiencies",
+        json_pack("{so so}", "measured", efficiencies_json(&study->measured), "predicted",
+                  efficiencies_json(&study->predicted)),
+        "ranks", ranks_json(study), "places", places_json(study, names), "sensitivities", sensitivities_json(study));
+    run_bursts_json(root, &study->program);
+    json_set(root, "whole", json_boolean(study->whole.is_whole));
+    json_set(root, "not_whole", study->whole.is_whole ? json_null() : json_string(study->whole.reason));
+    char *reason = xasprintf("not given, as what ranks computed is not known: %s", study->whole.reason);
+    json_set(root, "efficiencies_not_given", study->whole.times_known ? json_null() : json_string(reason));
+    free(reason);
+    json_set(
+        root, "efficiency_bounds",
+        json_pack("{so so}", "measured", bounds_json(&study->measured), "predicted", bounds_json(&study->predicted)));
+    json_set(root, "copied", json_boolean(!run_study_predicts(study)));
+    json_set(root, "cached_messages", json_count(study->n_cached));
+    if (study->options->tolerance != TOLERANCE_NONE)
+        json_set(root, "tolerance", tolerance_json(study));
+    if (study->options->what_if.best_placement)
+        json_set(root, "placement", placement_json(&study->after.placement));
+    if (study->after.by_rank != NULL) {
+        struct json *what_if =
+            json_pack("{so ss so so}", "predicted_s", json_finite(run_side_s(&study->after)), "machine",
+                      study->after.machine.name, "efficiencies", efficiencies_json(&study->otherwise),
+                      "efficiency_bounds", bounds_json(&study->otherwise));
+        if ((study->options->law.terms & RUN_TERM_MEMORY) != 0)
+            json_set(what_if, "compute_slowdown", json_finite(study->after.result.compute_slowdown));
+        json_set(root, "what_if", what_if);
+    }
+    return json_write(stream, root, error);
+}
+
+/* Shows text; of a trace that is not whole each share gets its mark. */
+static void show_marked(FILE *stream, const struct run_study *study, const struct run_names *names)
+{
+    if (study->whole.is_whole) {
+        show_text(stream, study, names);
+        return;
+    }
+    char *text = NULL;
+    size_t length;
+    FILE *memory = or_no_memory(open_memstream(&text, &length));
+    show_text(memory, study, names);
+    if (fclose(memory) != 0)
+        no_memory(0);
+    whole_mark(text);
+    fputs(text, stream);
+    fprintf(stream, "\n" WHOLE_LEGEND "\n", study->whole.reason);
+    free(text);
+}
+
+int run_show(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error)
+{
+    struct run_names names = {0};
+    int code = run_names_read(database, study, &names, error);
+    if (code == 0 && study->options->format == FORMAT_JSON)
+        code = show_json(stream, study, &names, error);
+    else if (code == 0 && study->options->format == FORMAT_CSV)
+        show_csv(stream, study);
+    else if (code == 0)
+        show_marked(stream, study, &names);
+    free(names.of_site);
+    pool_release(&names.pool);
+    return code;
 }

@@ -8,41 +8,15 @@
 #include "predictor/run_study/run_study.h"
 #include "share/base/json.h"
 
-/* Names the quantities of `rank,quantity,measured_s,predicted_s` in their order. NaN: not known, or not divided. The
- * last one, not_recorded, is shown where there is any. */
-enum { RUN_QUANTITIES = 15 };
-struct run_quantity {
-    const char *name;
-    double measured_s, predicted_s;
-};
-/* Fills the quantities of a rank, or of the run (rank SIZE_MAX); predicted NULL: those of study->before. */
-void run_quantities(const struct run_study *study, const struct run_side *side, size_t rank,
-                    struct run_quantity quantities[RUN_QUANTITIES]);
-
-bool run_quantity_is_shown(const struct run_quantity *quantity);
-
 /* Returns the T eq. 11 error of the time inside MPI by rank, as a share; NaN without measured time, and where none of
  * it is predicted. */
 double run_mpi_error(const struct run_study *study);
 /* Returns what is said of a study that predicts nothing. */
 const char *run_copied(const struct run_study *study);
 
-/* Holds "MPI_Wait at exchange halo.c:42" for each site: [n_sites], in the pool. */
-struct run_names {
-    struct pool *pool;
-    const char **of_site;
-};
-int run_names_read(sqlite3 *database, const struct run_study *study, struct pool *pool, struct run_names *names,
-                   struct error *error);
-
-/* Write to the stream; JSON returns 0, or -1 with the reason. */
-void run_show_text(FILE *stream, const struct run_study *study, const struct run_names *names);
-void run_show_csv(FILE *stream, const struct run_study *study);
-int run_show_json(FILE *stream, const struct run_study *study, const struct run_names *names, struct error *error);
-
-/* Lists places by what they are worth: order[0 ..] of at most `most`, the largest first, without those of 0. Returns
- * how many. */
-size_t run_largest(const double *value_s, size_t n_places, size_t *order, size_t most);
+/* Writes the study to the stream, in the format of its options; the database knows the names of its call sites. Returns
+ * 0, or -1 with the reason. */
+int run_show(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error);
 
 /* Stores the run as it is, not a what-if, in the trace in one transaction; what was stored of the same machine, law,
  * collectives, window and places is replaced. The database is open for writing. Returns 0, or -1 with the reason and

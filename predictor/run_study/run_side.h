@@ -59,6 +59,7 @@ struct run_study {
     struct run_sensitivity *sensitivities; /* [n_sensitivities], the largest first */
     size_t n_sensitivities;
     struct run_tolerance tolerances[RUN_TOLERANCES];
+    size_t n_between;      /* messages between ranks */
     bool between_nodes;    /* any message that the replay knows goes between nodes */
     bool recorded_between; /* so do collectives, of recorded length */
     size_t n_cached;       /* messages whose buffers are taken to be in caches */

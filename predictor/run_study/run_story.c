@@ -12,41 +12,6 @@
 #include "share/base/output_file.h"
 #include "share/base/progress.h"
 
-/* Shows text; of a trace that is not whole each share gets its mark. */
-static void show_story_text(FILE *stream, const struct run_study *study, const struct run_names *names)
-{
-    if (study->whole.is_whole) {
-        run_show_text(stream, study, names);
-        return;
-    }
-    char *text = NULL;
-    size_t length;
-    FILE *memory = or_no_memory(open_memstream(&text, &length));
-    run_show_text(memory, study, names);
-    if (fclose(memory) != 0)
-        no_memory(0);
-    whole_mark(text);
-    fputs(text, stream);
-    fprintf(stream, "\n" WHOLE_LEGEND "\n", study->whole.reason);
-    free(text);
-}
-
-static int show_story(FILE *stream, sqlite3 *database, const struct run_study *study, struct error *error)
-{
-    struct pool pool = {0};
-    struct run_names names = {0};
-    int code = run_names_read(database, study, &pool, &names, error);
-    if (code == 0 && study->options->format == FORMAT_JSON)
-        code = run_show_json(stream, study, &names, error);
-    else if (code == 0 && study->options->format == FORMAT_CSV)
-        run_show_csv(stream, study);
-    else if (code == 0)
-        show_story_text(stream, study, &names);
-    free(names.of_site);
-    pool_release(&pool);
-    return code;
-}
-
 /* Stores the run; what only concerns the storing is a note, since the answer stands. */
 static void store_story(const struct run_options *options, const struct run_study *study)
 {
@@ -102,7 +67,7 @@ static int replay_and_show(const struct run_options *options, sqlite3 *database,
         if (options->what_if.rank_file != NULL)
             code = rank_file_write(options->what_if.rank_file, &study.after.placement, database, options->trace, error);
         if (code == 0)
-            code = show_story(output.stream, database, &study, error);
+            code = run_show(output.stream, database, &study, error);
         code = output_file_end(&output, code, error);
     }
     if (code == 0)

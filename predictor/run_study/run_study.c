@@ -103,6 +103,8 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
         run_program_read(database, options->trace, &(struct run_want){.window = &options->window, .calls = watch},
                          &study->program, error) != 0)
         return -1;
+    for (size_t i = 0; i < study->program.n_messages; i++)
+        study->n_between += study->program.messages[i].src != study->program.messages[i].dst;
     study->measured_by_rank = xmalloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
     run_parts_by_rank(&study->program, study->program.measured, study->measured_by_rank);
     double inside_s = 0;
@@ -169,15 +171,10 @@ int run_study(const struct run_options *options, sqlite3 *database, struct run_s
 bool run_study_predicts(const struct run_study *study)
 {
     const struct run_program *program = &study->program;
-    for (size_t i = 0; i < program->n_messages; i++)
-        if (program->messages[i].src != program->messages[i].dst)
-            return true;
-    if (study->options->collectives != COLLECTIVES_MODELLED)
-        return false;
-    for (size_t i = 0; i < program->n_collectives; i++)
-        if (program->collectives[i].n_members > 1)
-            return true;
-    return false;
+    bool predicts = study->n_between > 0, modelled = study->options->collectives == COLLECTIVES_MODELLED;
+    for (size_t i = 0; modelled && !predicts && i < program->n_collectives; i++)
+        predicts = program->collectives[i].n_members > 1;
+    return predicts;
 }
 
 void run_study_release(struct run_study *study)
