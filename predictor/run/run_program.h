@@ -160,7 +160,8 @@ struct run_collective {
     uint8_t flags; /* enum run_collective_flag */
 };
 
-/* Returns which members, by number from `first` to `end` - 1, member number i waits for: for the last of them to come. */
+/* Returns which members of a collective member number i waits for, until the last of them comes: by their numbers,
+ * from `first` to `end` - 1. */
 struct run_awaited {
     uint32_t first, end; /* all, the first ones up to the member itself, or a single one */
 };
