@@ -27,28 +27,28 @@ static void account_steps(const struct simulation *sim, const struct transfer *t
             overlap_s(transfer->through_s, transfer->through_s + handshake_step_s(sim, transfer), from_s, to_s);
 }
 
-struct wait_parts account_message(const struct simulation *sim, const struct strand *strand, uint32_t message,
-                                  enum run_operation_kind side, double rest)
+void account_message(const struct simulation *sim, struct strand *strand, uint32_t message,
+                     enum run_operation_kind side, double rest)
 {
     const struct message_state *state = message_state(sim, message);
-    struct wait_parts parts = {.cause.strand = RUN_NOBODY};
-    double *part_s = parts.of.part_s;
+    double *part_s = strand->parts.of.part_s;
     bool rendezvous = message_is_rendezvous(sim, message);
     double from_s = strand->wait_begin_s, to_s = sim->events.now_s;
     /* Its own end may be posted by another thread meanwhile. */
     double send_s = state->post_s[OPERATION_SEND];
     double receive_s = side == OPERATION_RECEIVE || rendezvous ? state->post_s[OPERATION_RECEIVE] : -INFINITY;
     double late_s = fmax(send_s, receive_s);
+    strand->parts = (struct wait_parts){.cause.strand = RUN_NOBODY};
     if (late_s > from_s) {
         double *late_part_s = &part_s[receive_s > send_s ? RUN_LATE_RECEIVER : RUN_LATE_SENDER];
         *late_part_s = fmin(late_s, to_s) - from_s;
         from_s += *late_part_s;
     }
     if (state->transfer == RUN_NOBODY)
-        return parts;
+        return;
     const struct run_class *class = &sim->rates.classes[state->class];
     const struct transfer *transfer = &sim->transfers[state->transfer];
-    parts.cause = transfer->begun;
+    strand->parts.cause = transfer->begun;
     double latency_from_s = rendezvous ? late_s : transfer->through_s;
     if (handshake_has_steps(sim, message))
         account_steps(sim, transfer, send_s, from_s, to_s, part_s);
@@ -66,18 +66,14 @@ struct wait_parts account_message(const struct simulation *sim, const struct str
     /* A difference by rounding alone is no contention. */
     part_s[RUN_BANDWIDTH] = alone_s >= left_s * (1 - 1e-12) ? left_s : alone_s;
     part_s[RUN_CONTENTION] = left_s - part_s[RUN_BANDWIDTH];
-    return parts;
 }
 
-struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, double last_s,
-                                 const struct run_moment *last)
+void account_member(const struct simulation *sim, struct strand *strand, double last_s, const struct run_moment *last)
 {
-    struct wait_parts parts = {.cause = *last};
     double from_s = strand->wait_begin_s, whole_s = sim->events.now_s - from_s;
     double wait_s = fmin(fmax(last_s - from_s, 0), whole_s);
-    parts.of.part_s[RUN_COLLECTIVE_WAIT] = wait_s;
-    parts.of.part_s[RUN_COLLECTIVE_TRANSFER] = whole_s - wait_s;
-    return parts;
+    strand->parts = (struct wait_parts){
+        .of.part_s = {[RUN_COLLECTIVE_WAIT] = wait_s, [RUN_COLLECTIVE_TRANSFER] = whole_s - wait_s}, .cause = *last};
 }
 
 /* Keeps a wait for another strand. */

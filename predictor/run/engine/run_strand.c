@@ -24,18 +24,19 @@ static bool is_listed_before(const struct simulation *sim, uint32_t strand, uint
     return false;
 }
 
-/* Tells a strand that an operation which it waits for is complete. */
-static void strand_complete(struct simulation *sim, uint32_t number, uint32_t operation, const struct wait_parts *parts)
+/* Notes that an operation which a strand waits for is complete. Says whether it is the last one so far: what its wait
+ * consists of goes by that. */
+static bool strand_complete(struct simulation *sim, uint32_t number, uint32_t operation)
 {
     struct strand *strand = &sim->strands[number];
     bool same = strand->last_s >= 0 && sim->events.now_s - strand->last_s <= SAME_TIME * fabs(sim->events.now_s);
-    if (!same || is_listed_before(sim, number, operation, strand->last)) {
+    bool is_last = !same || is_listed_before(sim, number, operation, strand->last);
+    if (is_last)
         strand->last = operation;
-        strand->parts = *parts;
-    }
     strand->last_s = sim->events.now_s;
     if (--strand->n_missing == 0)
         events_schedule(&sim->events, sim->events.now_s, EVENT_STRAND, number);
+    return is_last;
 }
 
 void strand_message_complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
@@ -45,17 +46,15 @@ void strand_message_complete(struct simulation *sim, uint32_t message, enum run_
     if (waiter == RUN_NOBODY)
         return;
     state->waiter[side] = RUN_NOBODY;
-    struct wait_parts parts = account_message(sim, &sim->strands[waiter], message, side, rest);
-    strand_complete(sim, waiter, run_operation(message, side), &parts);
+    if (strand_complete(sim, waiter, run_operation(message, side)))
+        account_message(sim, &sim->strands[waiter], message, side, rest);
 }
 
 void strand_member_complete(struct simulation *sim, uint32_t member, double last_s, const struct run_moment *last)
 {
     uint32_t waiter = sim->members[member].waiter;
-    if (waiter == RUN_NOBODY)
-        return;
-    struct wait_parts parts = account_member(sim, &sim->strands[waiter], last_s, last);
-    strand_complete(sim, waiter, run_operation(member, OPERATION_MEMBER), &parts);
+    if (waiter != RUN_NOBODY && strand_complete(sim, waiter, run_operation(member, OPERATION_MEMBER)))
+        account_member(sim, &sim->strands[waiter], last_s, last);
 }
 
 static void add_part(struct simulation *sim, uint32_t place, enum run_part part, double seconds)

@@ -380,12 +380,11 @@ double cores_computed(struct simulation *sim, uint32_t strand);
 
 /* run_account.c: what a wait consisted of (share/doc/MODELS.md, Whole run, Where the time goes). */
 
-/* Divides the strand's wait, which ends now with that end of the message, of which `rest` bytes are left. */
-struct wait_parts account_message(const struct simulation *sim, const struct strand *strand, uint32_t message,
-                                  enum run_operation_kind side, double rest);
-/* Divides one that ends now with a collective, of which the last arrival was at last_s. */
-struct wait_parts account_member(const struct simulation *sim, const struct strand *strand, double last_s,
-                                 const struct run_moment *last);
+/* Divide the strand's wait, into its parts, which ends now with that end of the message, of which `rest` bytes are left;
+ * with a collective, of which the last arrival was at last_s. */
+void account_message(const struct simulation *sim, struct strand *strand, uint32_t message,
+                     enum run_operation_kind side, double rest);
+void account_member(const struct simulation *sim, struct strand *strand, double last_s, const struct run_moment *last);
 void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts);
 
 #endif
