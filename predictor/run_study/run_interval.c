@@ -17,6 +17,12 @@ struct interval_drawing {
     double *times_s;
 };
 
+/* Returns the length of the run (at 0), or the time of rank at - 1. */
+static double time_of(const struct simulation_result *result, size_t at)
+{
+    return at == 0 ? result->end_s - result->begin_s : result->rank_end_s[at - 1] - result->rank_begin_s[at - 1];
+}
+
 static int replay_drawn(const struct interval_drawing *drawing, const struct run_side *side,
                         const struct machine *machine, double *times_s, struct error *error)
 {
@@ -24,11 +30,8 @@ static int replay_drawn(const struct interval_drawing *drawing, const struct run
     struct simulation_options options = side->options;
     options.log = false;
     int code = simulate(&drawing->study->program, machine, &side->placement, &options, &result, error);
-    if (code == 0) {
-        times_s[0] = result.end_s - result.begin_s;
-        for (size_t rank = 0; rank + 1 < drawing->n_times; rank++)
-            times_s[rank + 1] = result.rank_end_s[rank] - result.rank_begin_s[rank];
-    }
+    for (size_t at = 0; code == 0 && at < drawing->n_times; at++)
+        times_s[at] = time_of(&result, at);
     simulation_result_release(&result);
     return code;
 }
@@ -51,12 +54,6 @@ static int replay_draw(void *context, size_t number, struct error *error)
                         times_s + drawing->n_times, error);
 }
 
-/* Returns run_s of a side (at 0), or that of rank at - 1. */
-static double time_of(const struct run_side *side, size_t at)
-{
-    return at == 0 ? run_side_s(side) : side->result.rank_end_s[at - 1] - side->result.rank_begin_s[at - 1];
-}
-
 static void find_intervals(struct run_study *study, const struct interval_drawing *drawing)
 {
     double *values = xmalloc(3 * RUN_DRAWS * sizeof *values);
@@ -69,7 +66,7 @@ static void find_intervals(struct run_study *study, const struct interval_drawin
             values[RUN_DRAWS + i] = times_s[drawing->n_times + at];
             values[2 * RUN_DRAWS + i] = values[RUN_DRAWS + i] - values[i];
         }
-        double before_s = time_of(&study->before, at), after_s = after ? time_of(&study->after, at) : 0;
+        double before_s = time_of(&study->before.result, at), after_s = after ? time_of(&study->after.result, at) : 0;
         study->intervals[at].before = time_interval(values, RUN_DRAWS, before_s);
         if (after) {
             study->intervals[at].after = time_interval(values + RUN_DRAWS, RUN_DRAWS, after_s);

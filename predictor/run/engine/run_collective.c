@@ -237,7 +237,7 @@ static double post_action(struct simulation *sim, uint32_t participant_number, c
     double search_s = sim->queue.searchers != NULL ? message_search(sim, id, side) : 0;
     message_post(sim, id, side);
     modelled->posting = RUN_NOBODY;
-    if ((message->state.done & (side == OPERATION_SEND ? SEND_DONE : DELIVERED)) != 0) {
+    if ((message->state.done & 1U << side) != 0) {
         depend(sim, number, side, participant);
     } else {
         message->participant[side] = participant_number;

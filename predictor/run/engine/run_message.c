@@ -130,10 +130,9 @@ static double message_room_bytes(const struct simulation *sim, uint32_t message)
 static void complete(struct simulation *sim, uint32_t message, enum run_operation_kind side, double rest)
 {
     struct message_state *state = message_state(sim, message);
-    uint8_t bit = side == OPERATION_SEND ? SEND_DONE : DELIVERED;
-    if ((state->done & bit) != 0)
+    if ((state->done & 1U << side) != 0)
         return;
-    state->done |= bit;
+    state->done |= (uint8_t)(1U << side);
     if (message < sim->program->n_messages)
         sim->message_complete(sim, message, side, rest);
     else
@@ -148,7 +147,7 @@ double transfer_stalled_s(const struct simulation *sim, const struct transfer *t
 bool message_await(struct simulation *sim, uint32_t message, enum run_operation_kind side, uint32_t strand)
 {
     struct message_state *state = message_state(sim, message);
-    if ((state->done & (side == OPERATION_SEND ? SEND_DONE : DELIVERED)) != 0)
+    if ((state->done & 1U << side) != 0)
         return true;
     state->waiter[side] = strand;
     if (state->transfer != RUN_NOBODY) {

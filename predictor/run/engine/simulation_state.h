@@ -62,7 +62,7 @@ struct strand {
     struct wait_parts parts;
 };
 
-enum message_done { SEND_DONE = 1U << 0, DELIVERED = 1U << 1 };
+enum message_done { SEND_DONE = 1U << OPERATION_SEND, DELIVERED = 1U << OPERATION_RECEIVE };
 
 struct message_state {
     double post_s[2];   /* of the send, the receive; NaN: not yet */
@@ -380,8 +380,8 @@ double cores_computed(struct simulation *sim, uint32_t strand);
 
 /* run_account.c: what a wait consisted of (share/doc/MODELS.md, Whole run, Where the time goes). */
 
-/* Divide the strand's wait, into its parts, which ends now with that end of the message, of which `rest` bytes are left;
- * with a collective, of which the last arrival was at last_s. */
+/* Divide the strand's wait into its parts. It ends now: with that end of the message, of which `rest` bytes are left,
+ * or with a collective, of which the last arrival was at last_s. */
 void account_message(const struct simulation *sim, struct strand *strand, uint32_t message,
                      enum run_operation_kind side, double rest);
 void account_member(const struct simulation *sim, struct strand *strand, double last_s, const struct run_moment *last);
