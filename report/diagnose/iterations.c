@@ -33,6 +33,8 @@ enum {
  * the kernel moved one of them. */
 #define SLOW_MORE_S    0.03
 #define SLOWER_LASTS_S 0.5
+/* How many times what a single iteration costs a late rank may cost: is it more, the rank is late besides. */
+#define SLOW_PART 2.0
 /* Part of what is longer that a rank or a call must have, to be its cause, and that a processor taken away may have. */
 #define CAUSE_PART 0.5
 
@@ -268,12 +270,14 @@ static struct run_mend *mend_cause(const struct diagnosis *diagnosis, const stru
     return mend;
 }
 
-/* Says whether the diagnosis has named the rank already, or few with it, as one for which the others wait. */
-static bool is_named(const struct diagnosis *diagnosis, const struct iteration_cause *cause)
+/* Says whether the diagnosis has named the rank already, or few with it, as one for which the others wait, and that
+ * costs more than most_s, or as a root whose part says more. */
+static bool is_named(const struct diagnosis *diagnosis, const struct iteration_cause *cause, double most_s)
 {
     for (size_t i = 0; i < diagnosis->findings->n; i++) {
         const struct finding *other = &diagnosis->findings->rows[i];
-        if (other->kind <= FINDING_ROOT_PART && !cause->inside && cause->n_ranks == 1 && other->rank == cause->rank)
+        if (other->kind <= FINDING_ROOT_PART && !cause->inside && cause->n_ranks == 1 && other->rank == cause->rank &&
+            (other->kind == FINDING_ROOT_PART || other->cost_s > most_s))
             return true;
     }
     return false;
@@ -306,7 +310,8 @@ static int slow_iteration_find(struct diagnosis *diagnosis, const struct iterati
     if (!(whole_s >= SLOW_TIMES * median_s) || change.more_s < SLOW_MORE_S ||
         change.more_s < SLOW_ALONE * (next_s - median_s) ||
         change.more_s < FINDING_LEAST_SHARE * diagnosis->all_s / (double)diagnosis->program.n_ranks ||
-        !find_cause(diagnosis, iterations, &change, &cause) || is_named(diagnosis, &cause))
+        !find_cause(diagnosis, iterations, &change, &cause) ||
+        is_named(diagnosis, &cause, SLOW_PART * change.more_s * (double)diagnosis->program.n_ranks))
         return 0;
     if (!cause.inside && taken_s(diagnosis, cause.rank, iterations->end_s[longest], iterations->end_s[longest + 1]) >=
                              CAUSE_PART * change.more_s)
@@ -366,7 +371,7 @@ static int slower_find(struct diagnosis *diagnosis, const struct iterations *ite
     double loss_s = change.more_s * (double)n_behind, from_s = iterations->end_s[from];
     if (iterations->end_s[iterations->n] - from_s < SLOWER_LASTS_S ||
         loss_s < FINDING_LEAST_SHARE * diagnosis->all_s / (double)diagnosis->program.n_ranks ||
-        !find_cause(diagnosis, iterations, &change, &cause) || is_named(diagnosis, &cause))
+        !find_cause(diagnosis, iterations, &change, &cause) || is_named(diagnosis, &cause, 0))
         return 0;
     /* Was the processor taken for so much longer behind the moment than before it? */
     double before_s = taken_s(diagnosis, cause.rank, iterations->end_s[0], from_s) / (double)from;

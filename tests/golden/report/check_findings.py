@@ -414,6 +414,9 @@ def iterations(folder):
     made = loop(lambda step, rank: (2 + (60 if (step, rank) == (120, 2) else 0)) * MS)
     row = expect_kind("one iteration", folder, made, "slow-iteration", "iteration 120 of 399", "takes 63 ms, others 3.0 ms: rank 2 before MPI_Allreduce (work made.c:30)")
     expect_gain("one iteration", row, made, usual)
+    for often_ms, first in ((6, "slow-iteration"), (30, "outliers")): # the rank is late elsewhere, too: by less than that iteration costs, or by far more
+        found = findings(loop(lambda step, rank: (2 + (150 if step == 120 else often_ms if step % 16 == 7 else 0) * (rank == 2)) * MS).write(folder / "a.db"))
+        check(f"one iteration of a late rank, {often_ms} ms", [row[0] for row in found][:1] == [first] and {row[0] for row in found} & {"outliers", "late-rank"}, found)
     made = loop(lambda step, rank: 2 * MS, lambda step: (60000 if step == 120 else 10) * US)
     expect_kind("one slow call", folder, made, "slow-iteration", "iteration 121 of 399", "in MPI_Allreduce (work made.c:31)")
     taken = [f"INSERT INTO counter(rank, begin_ns, end_ns, wait_ns) VALUES (2, {at * MS}, {at * MS + 10 * MS}, {9 * MS if at >= 360 else 0});"
