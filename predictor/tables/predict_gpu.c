@@ -149,25 +149,19 @@ static void text_fastest(FILE *stream, const struct gpu_answer *answer)
     fprintf(stream, "fastest: %s\n", gpu_path_name[best]);
 }
 
-static bool crosses(const struct gpu_crossover *found, size_t n, int first, int second)
-{
-    for (size_t i = 0; i < n; i++)
-        if ((found[i].below == (enum gpu_path)first && found[i].above == (enum gpu_path)second) ||
-            (found[i].above == (enum gpu_path)first && found[i].below == (enum gpu_path)second))
-            return true;
-    return false;
-}
-
 static void text_crossovers(FILE *stream, const struct gpu_answer *answer)
 {
     struct gpu_crossover found[N_PAIRS * MOST_CROSSOVERS];
+    bool crosses[GPU_PATH_COUNT][GPU_PATH_COUNT] = {{false}};
     size_t n = all_crossovers(answer, found);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        crosses[found[i].below][found[i].above] = crosses[found[i].above][found[i].below] = true;
         fprintf(stream, "crossover: %s is faster than %s from %llu B on\n", gpu_path_name[found[i].above],
                 gpu_path_name[found[i].below], (unsigned long long)found[i].bytes);
+    }
     for (int first = 0; first < GPU_PATH_COUNT; first++)
         for (int second = first + 1; second < GPU_PATH_COUNT; second++)
-            if (is_pair(answer, first, second) && !crosses(found, n, first, second))
+            if (is_pair(answer, first, second) && !crosses[first][second])
                 fprintf(stream, "no crossover: %s and %s\n", gpu_path_name[first], gpu_path_name[second]);
     if (answer->problem->ppn == answer->problem->gpus)
         fputs("with one process a GPU, extra-message and duplicate-pointer are 3-step; --ppn says how many there are\n",

@@ -13,12 +13,16 @@
 #include "share/base/memory.h"
 #include "share/base/order.h"
 
-/* Tells who exchanges how much with whom over a run: the neighbours of every rank, in both directions; weight: the
- * bytes between the two, scaled, 1 at least. */
-struct rank_graph {
-    size_t *first; /* [n_ranks + 1] into neighbour */
-    uint32_t *neighbour;
-    int32_t *weight;
+/* What the cuts into nodes and into sockets share; arrays of n_ranks. */
+struct mapping {
+    struct graph ranks; /* who exchanges how much with whom over a run; weight: the bytes, scaled, 1 at least */
+    struct grouping nodes, sockets;
+    SCOTCH_Num seed;
+    uint32_t *members;    /* ranks of a cut */
+    uint32_t *index;      /* place of a rank in members plus one; 0: not in this cut, and between cuts */
+    SCOTCH_Num *capacity; /* places of each part, which add up to the members */
+    SCOTCH_Num *node_of;  /* the node of each rank */
+    SCOTCH_Num *part;     /* the socket of each member */
 };
 
 /* Limits what all edges weigh together: Scotch adds them up in its own integer. */
@@ -49,62 +53,55 @@ static size_t gather_edges(const struct rank_bytes *pairs, size_t n_pairs, struc
     return unique;
 }
 
-static void rank_graph_release(struct rank_graph *graph)
-{
-    FREE_ALL(graph->first, graph->neighbour, graph->weight);
-}
-
 /* Builds the graph in O(n log n) for n pairs. */
-static void rank_graph_init(struct rank_graph *graph, const struct rank_bytes *pairs, size_t n_pairs, size_t n_ranks)
+static void graph_init(struct graph *graph, const struct rank_bytes *pairs, size_t n_pairs, size_t n_ranks)
 {
     struct rank_bytes *edges = xmalloc((2 * n_pairs + 1) * sizeof *edges);
     size_t n = gather_edges(pairs, n_pairs, edges);
-    *graph = (struct rank_graph){.first = xcalloc(n_ranks + 1, sizeof *graph->first),
-                                 .neighbour = xmalloc((n + 1) * sizeof *graph->neighbour),
-                                 .weight = xmalloc((n + 1) * sizeof *graph->weight)};
+    *graph = (struct graph){.n = (SCOTCH_Num)n_ranks,
+                            .first = xcalloc(n_ranks + 1, sizeof *graph->first),
+                            .to = xmalloc((n + 1) * sizeof *graph->to),
+                            .weight = xmalloc((n + 1) * sizeof *graph->weight)};
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += edges[i].bytes;
     for (size_t i = 0; i < n; i++) {
         graph->first[edges[i].a + 1]++;
-        graph->neighbour[i] = edges[i].b;
-        graph->weight[i] = 1 + (sum > 0 ? (int32_t)(edges[i].bytes / sum * WEIGHT_SUM) : 0);
+        graph->to[i] = (SCOTCH_Num)edges[i].b;
+        graph->weight[i] = 1 + (sum > 0 ? (SCOTCH_Num)(edges[i].bytes / sum * WEIGHT_SUM) : 0);
     }
     for (size_t rank = 0; rank < n_ranks; rank++)
         graph->first[rank + 1] += graph->first[rank];
     free(edges);
 }
 
-/* Describes a cut of the ranks members[n] into parts of capacity[n_parts] ranks, which add up to n. */
-struct cut {
-    const struct rank_graph *graph;
-    const uint32_t *members; /* [n] */
-    size_t n;
-    const SCOTCH_Num *capacity; /* [n_parts] */
-    size_t n_parts;
-    uint32_t *index; /* [world] place in members plus one; 0: not in this cut */
-    uint64_t seed;
-};
-
-/* Makes the graph of the members alone; n_edges: those of the ranks, at most. */
-static void cut_graph(const struct cut *cut, size_t n_edges, struct graph *graph)
+static void graph_release(struct graph *graph)
 {
-    size_t n = 0;
-    *graph = (struct graph){.n = (SCOTCH_Num)cut->n,
-                            .first = xmalloc((cut->n + 1) * sizeof *graph->first),
-                            .to = xmalloc((n_edges + 1) * sizeof *graph->to),
-                            .weight = xmalloc((n_edges + 1) * sizeof *graph->weight)};
-    for (size_t i = 0; i < cut->n; i++) {
-        graph->first[i] = (SCOTCH_Num)n;
-        for (size_t e = cut->graph->first[cut->members[i]]; e < cut->graph->first[cut->members[i] + 1]; e++) {
-            uint32_t index = cut->index[cut->graph->neighbour[e]];
+    FREE_ALL(graph->first, graph->to, graph->weight);
+}
+
+/* Makes the graph of the n members alone, which graph_release ends. */
+static void members_graph(const struct mapping *mapping, size_t n, struct graph *graph)
+{
+    const struct graph *ranks = &mapping->ranks;
+    SCOTCH_Num n_edges = 0;
+    for (size_t i = 0; i < n; i++)
+        n_edges += ranks->first[mapping->members[i] + 1] - ranks->first[mapping->members[i]];
+    *graph = (struct graph){.n = (SCOTCH_Num)n,
+                            .first = xcalloc(n + 1, sizeof *graph->first),
+                            .to = xmalloc((size_t)(n_edges + 1) * sizeof *graph->to),
+                            .weight = xmalloc((size_t)(n_edges + 1) * sizeof *graph->weight)};
+    n_edges = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (SCOTCH_Num e = ranks->first[mapping->members[i]]; e < ranks->first[mapping->members[i] + 1]; e++) {
+            uint32_t index = mapping->index[ranks->to[e]];
             if (index == 0)
                 continue;
-            graph->to[n] = (SCOTCH_Num)(index - 1);
-            graph->weight[n++] = cut->graph->weight[e];
+            graph->to[n_edges] = (SCOTCH_Num)(index - 1);
+            graph->weight[n_edges++] = ranks->weight[e];
         }
+        graph->first[i + 1] = n_edges;
     }
-    graph->first[cut->n] = (SCOTCH_Num)n;
 }
 
 /* Returns how much less crosses if member i goes to another part; may be negative. */
@@ -119,22 +116,23 @@ static double gain_of(const struct graph *graph, const SCOTCH_Num *part, size_t 
 }
 
 /* Moves members out of parts that have too many, each time the one that gains most. */
-static void even_out(const struct cut *cut, const struct graph *graph, SCOTCH_Num *part)
+static void even_out(const struct graph *graph, size_t n_parts, const SCOTCH_Num *capacity, SCOTCH_Num *part)
 {
-    SCOTCH_Num *room = xmalloc(cut->n_parts * sizeof *room); /* places left, may be negative */
-    for (size_t p = 0; p < cut->n_parts; p++)
-        room[p] = cut->capacity[p];
-    for (size_t i = 0; i < cut->n; i++)
+    size_t n = (size_t)graph->n;
+    SCOTCH_Num *room = xmalloc(n_parts * sizeof *room); /* places left, may be negative */
+    for (size_t p = 0; p < n_parts; p++)
+        room[p] = capacity[p];
+    for (size_t i = 0; i < n; i++)
         room[part[i]]--;
-    for (SCOTCH_Num to = 0; to < (SCOTCH_Num)cut->n_parts; to++)
+    for (SCOTCH_Num to = 0; to < (SCOTCH_Num)n_parts; to++)
         while (room[to] > 0) {
-            size_t best = cut->n;
+            size_t best = n;
             double most = 0;
-            for (size_t i = 0; i < cut->n; i++) {
+            for (size_t i = 0; i < n; i++) {
                 if (room[part[i]] >= 0)
                     continue;
                 double gain = gain_of(graph, part, i, to);
-                if (best == cut->n || gain > most) {
+                if (best == n || gain > most) {
                     best = i;
                     most = gain;
                 }
@@ -146,82 +144,62 @@ static void even_out(const struct cut *cut, const struct graph *graph, SCOTCH_Nu
     free(room);
 }
 
-/* Cuts into part[n], every part full exactly. Returns 0, or -1: Scotch failed (it says why on stderr). */
-static int cut_run(const struct cut *cut, SCOTCH_Num *part)
+/* Cuts the n members into part[n] of those capacities, every part full exactly. Returns 0, or -1: Scotch failed. */
+static int cut_members(const struct mapping *mapping, size_t n, size_t n_parts, SCOTCH_Num *part)
 {
-    if (cut->n_parts == 1) {
-        for (size_t i = 0; i < cut->n; i++)
+    if (n_parts == 1) {
+        for (size_t i = 0; i < n; i++)
             part[i] = 0;
         return 0;
     }
-    size_t n_edges = 0;
-    for (size_t i = 0; i < cut->n; i++) {
-        cut->index[cut->members[i]] = (uint32_t)i + 1;
-        n_edges += cut->graph->first[cut->members[i] + 1] - cut->graph->first[cut->members[i]];
-    }
     struct graph graph;
-    cut_graph(cut, n_edges, &graph);
-    int result = graph_cut(&graph, cut->n_parts, cut->capacity, (SCOTCH_Num)(cut->seed & 0x3fffffff), part);
+    for (size_t i = 0; i < n; i++)
+        mapping->index[mapping->members[i]] = (uint32_t)i + 1;
+    members_graph(mapping, n, &graph);
+    for (size_t i = 0; i < n; i++)
+        mapping->index[mapping->members[i]] = 0;
+    int result = graph_cut(&graph, n_parts, mapping->capacity, mapping->seed, part);
     if (result == 0)
-        even_out(cut, &graph, part);
-    for (size_t i = 0; i < cut->n; i++)
-        cut->index[cut->members[i]] = 0;
-    FREE_ALL(graph.first, graph.to, graph.weight);
+        even_out(&graph, n_parts, mapping->capacity, part);
+    graph_release(&graph);
     return result;
 }
 
-/* Holds what the two cuts work in: arrays of n_ranks. */
-struct map_work {
-    struct rank_graph graph;
-    struct grouping nodes, sockets;
-    uint32_t *index;      /* 0 between cuts */
-    uint32_t *members;    /* ranks of a cut */
-    SCOTCH_Num *node_of;  /* [n_ranks] */
-    SCOTCH_Num *part;     /* part of each member */
-    SCOTCH_Num *capacity; /* capacity of each part */
-};
-
-/* Places the ranks that went to a node onto its sockets, whose groups are first_socket .. */
-static int place_node(struct map_work *work, const struct placement *slots, size_t node, size_t *first_socket,
-                      uint64_t seed, struct placement *mapped)
+/* Cuts all ranks into nodes. */
+static int cut_nodes(const struct mapping *mapping)
 {
-    struct cut cut = {.graph = &work->graph,
-                      .members = work->members,
-                      .capacity = work->capacity,
-                      .index = work->index,
-                      .seed = seed};
-    size_t socket = *first_socket;
-    for (size_t places = 0; places < work->nodes.first[node + 1] - work->nodes.first[node]; cut.n_parts++) {
-        size_t in_socket = work->sockets.first[socket + cut.n_parts + 1] - work->sockets.first[socket + cut.n_parts];
-        work->capacity[cut.n_parts] = (SCOTCH_Num)in_socket;
+    const struct grouping *nodes = &mapping->nodes;
+    size_t n_ranks = (size_t)mapping->ranks.n;
+    for (size_t rank = 0; rank < n_ranks; rank++)
+        mapping->members[rank] = (uint32_t)rank;
+    for (size_t node = 0; node < nodes->n_groups; node++)
+        mapping->capacity[node] = (SCOTCH_Num)(nodes->first[node + 1] - nodes->first[node]);
+    return cut_members(mapping, n_ranks, nodes->n_groups, mapping->node_of);
+}
+
+/* Places the ranks that went to a node onto its sockets, whose groups are *first_socket .. */
+static int place_node(const struct mapping *mapping, const struct placement *slots, size_t node, size_t *first_socket,
+                      struct placement *mapped)
+{
+    const size_t *places_of = &mapping->sockets.first[*first_socket];
+    size_t n_members = 0, n_sockets = 0;
+    for (size_t places = 0; places < mapping->nodes.first[node + 1] - mapping->nodes.first[node]; n_sockets++) {
+        size_t in_socket = places_of[n_sockets + 1] - places_of[n_sockets];
+        mapping->capacity[n_sockets] = (SCOTCH_Num)in_socket;
         places += in_socket;
     }
     for (size_t rank = 0; rank < slots->n_ranks; rank++)
-        if (work->node_of[rank] == (SCOTCH_Num)node)
-            work->members[cut.n++] = (uint32_t)rank;
-    if (cut_run(&cut, work->part) != 0)
+        if (mapping->node_of[rank] == (SCOTCH_Num)node)
+            mapping->members[n_members++] = (uint32_t)rank;
+    if (cut_members(mapping, n_members, n_sockets, mapping->part) != 0)
         return -1;
-    for (size_t i = 0; i < cut.n; i++) { /* capacity counts down the places of the socket */
-        size_t group = socket + (size_t)work->part[i];
-        size_t slot = work->sockets.first[group] + (size_t)--work->capacity[work->part[i]];
-        placement_copy_rank(mapped, work->members[i], slots, work->sockets.member[slot]);
+    for (size_t i = 0; i < n_members; i++) { /* capacity counts down the places of the socket */
+        SCOTCH_Num socket = mapping->part[i];
+        size_t slot = places_of[socket] + (size_t)--mapping->capacity[socket];
+        placement_copy_rank(mapped, mapping->members[i], slots, mapping->sockets.member[slot]);
     }
-    *first_socket += cut.n_parts;
+    *first_socket += n_sockets;
     return 0;
-}
-
-static void map_work_init(struct map_work *work, const struct rank_bytes *pairs, size_t n_pairs,
-                          const struct placement *slots)
-{
-    size_t n = slots->n_ranks + 1;
-    work->index = xcalloc(n, sizeof *work->index);
-    work->members = xmalloc(n * sizeof *work->members);
-    work->node_of = xmalloc(n * sizeof *work->node_of);
-    work->part = xmalloc(n * sizeof *work->part);
-    work->capacity = xmalloc(n * sizeof *work->capacity);
-    rank_graph_init(&work->graph, pairs, n_pairs, slots->n_ranks);
-    grouping_init(&work->nodes, slots, GROUP_BY_NODE);
-    grouping_init(&work->sockets, slots, GROUP_BY_SOCKET);
 }
 
 bool placement_map_is_built(void)
@@ -232,27 +210,23 @@ bool placement_map_is_built(void)
 int placement_map(const struct rank_bytes *pairs, size_t n_pairs, const struct placement *slots, uint64_t seed,
                   struct placement *mapped, struct error *error)
 {
-    struct map_work work;
-    map_work_init(&work, pairs, n_pairs, slots);
-    struct cut cut = {.graph = &work.graph,
-                      .members = work.members,
-                      .n = slots->n_ranks,
-                      .capacity = work.capacity,
-                      .n_parts = work.nodes.n_groups,
-                      .index = work.index,
-                      .seed = seed};
-    for (size_t rank = 0; rank < slots->n_ranks; rank++)
-        work.members[rank] = (uint32_t)rank;
-    for (size_t node = 0; node < work.nodes.n_groups; node++)
-        work.capacity[node] = (SCOTCH_Num)(work.nodes.first[node + 1] - work.nodes.first[node]);
-    int result = cut_run(&cut, work.node_of);
-    size_t first_socket = 0;
-    for (size_t node = 0; result == 0 && node < work.nodes.n_groups; node++)
-        result = place_node(&work, slots, node, &first_socket, seed, mapped);
-    rank_graph_release(&work.graph);
-    grouping_release(&work.nodes);
-    grouping_release(&work.sockets);
-    FREE_ALL(work.index, work.members, work.node_of, work.part, work.capacity);
+    size_t n = slots->n_ranks + 1, first_socket = 0;
+    struct mapping mapping = {.seed = (SCOTCH_Num)(seed & 0x3fffffff),
+                              .members = xmalloc(n * sizeof *mapping.members),
+                              .index = xcalloc(n, sizeof *mapping.index),
+                              .capacity = xmalloc(n * sizeof *mapping.capacity),
+                              .node_of = xmalloc(n * sizeof *mapping.node_of),
+                              .part = xmalloc(n * sizeof *mapping.part)};
+    graph_init(&mapping.ranks, pairs, n_pairs, slots->n_ranks);
+    grouping_init(&mapping.nodes, slots, GROUP_BY_NODE);
+    grouping_init(&mapping.sockets, slots, GROUP_BY_SOCKET);
+    int result = cut_nodes(&mapping);
+    for (size_t node = 0; result == 0 && node < mapping.nodes.n_groups; node++)
+        result = place_node(&mapping, slots, node, &first_socket, mapped);
+    graph_release(&mapping.ranks);
+    grouping_release(&mapping.nodes);
+    grouping_release(&mapping.sockets);
+    FREE_ALL(mapping.members, mapping.index, mapping.capacity, mapping.node_of, mapping.part);
     return result == 0 ? 0
                        : error_set(error, "the partitioner Scotch failed on %zu ranks (no memory?)", slots->n_ranks);
 }
