@@ -34,19 +34,10 @@
 #include "predictor/models/model.h"
 #include "share/base/memory.h"
 
+/* Sums of a_k of a rank, and of a_k / r_k. */
 struct memory_sums {
-    double *alone_s[DIRECTION_COUNT]; /* [n_ranks] sum of a_k, in and out; the first owns all four arrays */
-    double *slowed_s[DIRECTION_COUNT];
+    double alone_s[DIRECTION_COUNT], slowed_s[DIRECTION_COUNT];
 };
-
-static void sums_init(struct memory_sums *sums, size_t n_ranks)
-{
-    double *values = xcalloc(2 * DIRECTION_COUNT * n_ranks + 1, sizeof *values);
-    for (size_t d = 0; d < DIRECTION_COUNT; d++) {
-        sums->alone_s[d] = values + d * n_ranks;
-        sums->slowed_s[d] = values + (DIRECTION_COUNT + d) * n_ranks;
-    }
-}
 
 /* Counts a message that contends with n cores for its receiver; socket_of numbers what shares a socket. */
 static void count_arrival(struct prediction_memory *memory, const struct memory_share *share, uint32_t socket,
@@ -58,7 +49,7 @@ static void count_arrival(struct prediction_memory *memory, const struct memory_
     memory->slowed_s[socket] += slowed_s * memory_share_slows(share, n);
 }
 
-/* Adds up the messages; what arrives is summed by socket, at its number. */
+/* Adds up the messages: sums[n_ranks]; what arrives is summed by socket, at its number. */
 static void memory_add_messages(const struct traffic *traffic, const struct memory_share *share, double cores,
                                 const struct grouping *sockets, struct prediction_memory *memory,
                                 struct memory_sums *sums)
@@ -78,29 +69,30 @@ static void memory_add_messages(const struct traffic *traffic, const struct memo
         }
         const uint32_t ends[DIRECTION_COUNT] = {[INCOMING] = pattern->dst[k], [OUTGOING] = pattern->src[k]};
         for (size_t d = 0; d < DIRECTION_COUNT; d++) {
-            sums->alone_s[d][ends[d]] += alone_s;
-            sums->slowed_s[d][ends[d]] += slowed_s;
+            sums[ends[d]].alone_s[d] += alone_s;
+            sums[ends[d]].slowed_s[d] += slowed_s;
         }
     }
 }
 
 /* Returns F_i. */
-static double factor_of(const struct memory_sums *sums, size_t rank)
+static double factor_of(const struct memory_sums *sums)
 {
     double factor = 1;
     for (size_t d = 0; d < DIRECTION_COUNT; d++)
-        if (sums->alone_s[d][rank] > 0)
-            factor = fmax(factor, sums->slowed_s[d][rank] / sums->alone_s[d][rank]);
+        if (sums->alone_s[d] > 0)
+            factor = fmax(factor, sums->slowed_s[d] / sums->alone_s[d]);
     return factor;
 }
 
-/* Gives every rank what arrives at its socket, which stands at the socket's number before: values[n_ranks],
- * room[n_ranks]. */
-static void spread(const struct grouping *sockets, double *values, double *room, size_t n_ranks)
+/* Gives every rank what arrives at its socket, which stands at the socket's number before: values[n_ranks]. */
+static void spread(const struct grouping *sockets, double *values, size_t n_ranks)
 {
-    memcpy(room, values, sockets->n_groups * sizeof *room);
+    double *of_socket = xmalloc((sockets->n_groups + 1) * sizeof *of_socket);
+    memcpy(of_socket, values, sockets->n_groups * sizeof *of_socket);
     for (size_t rank = 0; rank < n_ranks; rank++)
-        values[rank] = room[sockets->of[rank]];
+        values[rank] = of_socket[sockets->of[rank]];
+    free(of_socket);
 }
 
 static bool between_nodes(const struct traffic *traffic)
@@ -127,19 +119,18 @@ static int memory_add(const struct model_input *input, struct prediction *predic
         result = error_set(error, "--compute-cores %.0f: a socket of machine '%s' has %u cores", cores, machine->name,
                            share.n_most);
     if (result == 0) {
-        struct memory_sums sums;
         struct grouping sockets;
-        sums_init(&sums, traffic->n_ranks);
+        struct memory_sums *sums = xcalloc(traffic->n_ranks + 1, sizeof *sums);
         grouping_init(&sockets, input->placement, GROUP_BY_SOCKET);
-        memory_add_messages(traffic, &share, cores, &sockets, &prediction->memory, &sums);
+        memory_add_messages(traffic, &share, cores, &sockets, &prediction->memory, sums);
         for (size_t rank = 0; rank < traffic->n_ranks; rank++)
             prediction->part_s[PART_MEMORY][rank] +=
                 (prediction->part_s[PART_BANDWIDTH][rank] + prediction->part_s[PART_CONTENTION][rank]) *
-                (factor_of(&sums, rank) - 1);
-        spread(&sockets, prediction->memory.arriving_s, sums.alone_s[0], traffic->n_ranks);
-        spread(&sockets, prediction->memory.slowed_s, sums.alone_s[0], traffic->n_ranks);
+                (factor_of(&sums[rank]) - 1);
+        free(sums);
+        spread(&sockets, prediction->memory.arriving_s, traffic->n_ranks);
+        spread(&sockets, prediction->memory.slowed_s, traffic->n_ranks);
         grouping_release(&sockets);
-        free(sums.alone_s[0]);
     }
     memory_share_release(&share);
     return result;
