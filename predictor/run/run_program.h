@@ -232,7 +232,8 @@ struct run_program {
                                  * what measured has here of others; or NULL */
     struct run_shared *shared; /* [n_shared] computation that was shared out among ranks on one processor; or NULL */
     size_t n_shared;
-    double measured_run_s; /* first begin to last end, of each burst; NaN: not measured */
+    double measured_begin_s; /* the first begin; with bursts 0 */
+    double measured_run_s;   /* first begin to last end, of each burst; NaN: not measured */
     double handover_s;  /* recorded: from the end of a rank's computation to the begin of the next one on its processor,
                               at least; 0: not known */
     size_t n_bursts;    /* 0: the whole run */

@@ -64,6 +64,8 @@ void bursts_join(struct reading *reading)
         reading->bursts[b].shift_ns = reading->is_whole ? reading->origin_ns : begin_ns - (int64_t)llround(sum_s * 1e9);
         if (!reading->is_whole)
             program->burst_s[b] = sum_s;
+        else
+            program->measured_begin_s = reading_seconds(begin_ns - reading->origin_ns);
         sum_s += reading_seconds(end_ns - begin_ns);
     }
     program->measured_run_s = sum_s;

@@ -11,7 +11,6 @@
 #include "interpose/database/row.h"
 #include "interpose/database/transaction.h"
 #include "predictor/models/model.h"
-#include "predictor/run_study/run_messages.h"
 #include "predictor/run_study/run_show.h"
 #include "share/base/side_by_side.h"
 #include "share/base/json.h"
@@ -29,13 +28,13 @@ struct law_runs {
     const struct predict_options *options;
     struct run_options run; /* of the options, with a law each */
     struct run_study study;
-    struct run_messages messages;
     struct run_halves halves;
     double replicate; /* error of odd against even calls */
     struct law_result {
         struct run_parts *predicted; /* [n_places] NULL: the replay failed, with the reason */
         double run_s;
         struct run_error error;
+        struct run_window_error windows[RUN_WINDOWS];
         struct error reason;
     } * results; /* [options->n_laws] */
 };
@@ -55,7 +54,8 @@ static int replay_law(void *context, size_t number, struct error *error)
         result->predicted = simulated.predicted;
         simulated.predicted = NULL;
         result->run_s = simulated.end_s - simulated.begin_s;
-        result->error = run_error_of(&runs->study.program, &runs->messages, result->predicted);
+        result->error = run_error_of(&runs->study.program, &runs->study.messages, result->predicted);
+        run_window_errors(&runs->study.program, &runs->study.windows, simulated.window_s, result->windows);
     }
     simulation_result_release(&simulated);
     return 0;
@@ -78,15 +78,22 @@ static int replay_laws(struct law_runs *runs, struct error *error)
     return 0;
 }
 
+static void note_half(void *context, const struct run_program *program, const struct run_call *call)
+{
+    double inside_s[2];
+    (void)program;
+    run_messages_inside(&call->part_s, inside_s);
+    run_halves_add(context, call, inside_s);
+}
+
 static int read_runs(struct law_runs *runs, sqlite3 *database, struct error *error)
 {
-    const struct run_watch watch = run_halves_watch(&runs->halves);
+    const struct run_watch watch = {note_half, &runs->halves};
     progress_show("predict: the program of the run");
     if (run_study_open(&runs->run, database, &watch, &runs->study, error) != 0)
         return -1;
     const struct run_program *program = &runs->study.program;
-    run_messages_find(&runs->messages, program);
-    run_halves_keep(&runs->halves, program, &runs->messages);
+    run_halves_keep(&runs->halves, program, &runs->study.messages);
     runs->replicate = run_halves_error(&runs->halves, program->n_ranks);
     return 0;
 }
@@ -115,12 +122,16 @@ static void store_law(sqlite3 *database, const struct law_runs *runs, size_t num
         id = sqlite3_last_insert_rowid(database);
         *failed = row_finish(&row) != 0 || *failed;
     }
-    char *sql = xasprintf("DELETE FROM message_time WHERE run_id = %" PRId64, id);
+    char *sql = xasprintf("DELETE FROM message_time WHERE run_id = %" PRId64
+                          "; DELETE FROM message_window WHERE run_id = %" PRId64,
+                          id, id);
     *failed = sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK || *failed;
     free(sql);
+    *failed = run_store_messages(database, &runs->study.program, &runs->study.messages, runs->results[number].predicted,
+                                 id) != 0 ||
+              *failed;
     *failed =
-        run_store_messages(database, &runs->study.program, &runs->messages, runs->results[number].predicted, id) != 0 ||
-        *failed;
+        run_store_windows(database, run.trace, &runs->study.program, runs->results[number].windows, id) != 0 || *failed;
 }
 
 static void store_halves(sqlite3 *database, const struct law_runs *runs, bool *failed)
@@ -305,7 +316,6 @@ int predict_run(const struct predict_options *options, struct error *error)
     for (size_t i = 0; runs.results != NULL && i < options->n_laws; i++)
         free(runs.results[i].predicted);
     free(runs.results);
-    run_messages_release(&runs.messages);
     run_halves_release(&runs.halves);
     run_study_release(&runs.study);
     sqlite3_close(database);

@@ -20,32 +20,37 @@ static void note_wait(struct run_messages *messages, const struct run_program *p
     messages->is_mixed[step->place] |= message && member;
 }
 
-void run_messages_find(struct run_messages *messages, const struct run_program *program)
+static void note_step(struct run_messages *messages, const struct run_program *program, const struct run_step *step)
+{
+    switch ((enum run_step_kind)step->kind) {
+    case STEP_SEND:
+    case STEP_RECEIVE:
+    case STEP_PROBE:
+        messages->is_message[step->place] = true;
+        break;
+    case STEP_WAIT:
+        note_wait(messages, program, step);
+        break;
+    case STEP_SPEND:
+        messages->copied_s[step->place] += step->spent_s;
+        break;
+    case STEP_COLLECTIVE:
+    case STEP_BEGIN:
+        break;
+    }
+}
+
+void run_messages_add(struct run_messages *messages, const struct run_program *program)
 {
     size_t n = program->n_places;
-    *messages = (struct run_messages){.n_places = n,
-                                      .is_message = xcalloc(n + 1, sizeof *messages->is_message),
-                                      .is_mixed = xcalloc(n + 1, sizeof *messages->is_mixed),
-                                      .copied_s = xcalloc(n + 1, sizeof *messages->copied_s)};
-    for (size_t i = 0; i < program->n_steps; i++) {
-        const struct run_step *step = &program->steps[i];
-        switch ((enum run_step_kind)step->kind) {
-        case STEP_SEND:
-        case STEP_RECEIVE:
-        case STEP_PROBE:
-            messages->is_message[step->place] = true;
-            break;
-        case STEP_WAIT:
-            note_wait(messages, program, step);
-            break;
-        case STEP_SPEND:
-            messages->copied_s[step->place] += step->spent_s;
-            break;
-        case STEP_COLLECTIVE:
-        case STEP_BEGIN:
-            break;
-        }
+    if (messages->is_message == NULL || messages->n_places < n) {
+        array_reserve_zeroed(&messages->is_message, &messages->room[0], n + 1, sizeof *messages->is_message);
+        array_reserve_zeroed(&messages->is_mixed, &messages->room[1], n + 1, sizeof *messages->is_mixed);
+        array_reserve_zeroed(&messages->copied_s, &messages->room[2], n + 1, sizeof *messages->copied_s);
+        messages->n_places = n;
     }
+    for (; messages->n_steps < program->n_steps; messages->n_steps++)
+        note_step(messages, program, &program->steps[messages->n_steps]);
 }
 
 void run_messages_release(struct run_messages *messages)
@@ -54,20 +59,19 @@ void run_messages_release(struct run_messages *messages)
     *messages = (struct run_messages){0};
 }
 
-static double parts_s(const struct run_parts *parts, bool mixed)
+void run_messages_inside(const struct run_parts *parts, double inside_s[2])
 {
-    double sum_s = parts->part_s[RUN_OTHER];
-    if (mixed)
-        sum_s += parts->part_s[RUN_COLLECTIVE_WAIT] + parts->part_s[RUN_COLLECTIVE_TRANSFER];
+    inside_s[0] = parts->part_s[RUN_OTHER];
     for (int part = RUN_MESSAGE_FIRST; part <= RUN_MESSAGE_LAST; part++)
-        sum_s += parts->part_s[part];
-    return sum_s;
+        inside_s[0] += parts->part_s[part];
+    inside_s[1] = inside_s[0] + parts->part_s[RUN_COLLECTIVE_WAIT] + parts->part_s[RUN_COLLECTIVE_TRANSFER];
 }
 
 double run_messages_s(const struct run_messages *messages, const struct run_parts *parts, size_t place)
 {
-    double inside_s = parts_s(&parts[place], messages->is_mixed[place]);
-    return messages->is_message[place] ? fmax(inside_s - messages->copied_s[place], 0) : 0;
+    double inside_s[2];
+    run_messages_inside(&parts[place], inside_s);
+    return messages->is_message[place] ? fmax(inside_s[messages->is_mixed[place]] - messages->copied_s[place], 0) : 0;
 }
 
 struct run_error run_error_of(const struct run_program *program, const struct run_messages *messages,
@@ -105,26 +109,18 @@ struct run_error run_error_of(const struct run_program *program, const struct ru
     return error;
 }
 
-static void add_halves(void *context, const struct run_program *program, const struct run_call *call)
+void run_halves_add(struct run_halves *halves, const struct run_call *call, const double inside_s[2])
 {
-    (void)program;
-    struct run_halves *halves = context;
     uint32_t number = map_number(&halves->of, (struct map_key){call->rank, call->site, 0}, halves->n);
     if (number == halves->n)
         ARRAY_ADD(halves->rows, halves->n, (struct run_half){.rank = call->rank, .site = call->site});
     struct run_half *half = &halves->rows[number];
     for (int mixed = 0; mixed < 2; mixed++) {
-        double own_s = parts_s(&call->part_s, mixed);
         half->odd_s[mixed] += half->has_last ? half->last_s[mixed] : 0;
-        half->even_s[mixed] += half->has_last ? own_s : 0;
-        half->last_s[mixed] = own_s;
+        half->even_s[mixed] += half->has_last ? inside_s[mixed] : 0;
+        half->last_s[mixed] = inside_s[mixed];
     }
     half->has_last = !half->has_last;
-}
-
-struct run_watch run_halves_watch(struct run_halves *halves)
-{
-    return (struct run_watch){add_halves, halves};
 }
 
 void run_halves_keep(struct run_halves *halves, const struct run_program *program, const struct run_messages *messages)

@@ -12,15 +12,19 @@ enum { RUN_MESSAGE_FIRST = RUN_LATE_SENDER, RUN_MESSAGE_LAST = RUN_PROGRESS };
 
 /* Says which places of a program are calls for messages, and what of their time is copied from the recording. */
 struct run_messages {
-    size_t n_places;
-    bool *is_message; /* [n_places] a call there posts messages, waits or probes for them */
+    size_t n_places, n_steps; /* for which they are known */
+    size_t room[3];           /* of the arrays */
+    bool *is_message;         /* [n_places] a call there posts messages, waits or probes for them */
     bool *is_mixed;   /* [n_places] a call there waits for a collective as well: which of both it waited for, nobody
                        * knows, so that all of it counts */
     double *copied_s; /* [n_places] time of calls there that is as recorded: failed tests, files */
 };
-void run_messages_find(struct run_messages *messages, const struct run_program *program);
+/* Takes the steps that were added to the program since the last time. All 0 before the first one. */
+void run_messages_add(struct run_messages *messages, const struct run_program *program);
 void run_messages_release(struct run_messages *messages);
 
+/* Finds what of the time of a call, or of a place, counts where it is inside messages: without collectives, with. */
+void run_messages_inside(const struct run_parts *parts, double inside_s[2]);
 /* Returns the time inside messages of a place, s; 0 where it is no call for messages. parts: program->measured, or what
  * a replay predicted. */
 double run_messages_s(const struct run_messages *messages, const struct run_parts *parts, size_t place);
@@ -47,7 +51,8 @@ struct run_halves {
     struct run_half *rows;
     size_t n;
 };
-struct run_watch run_halves_watch(struct run_halves *halves);
+/* Is told every call, and what of it is inside messages, without and with collectives. */
+void run_halves_add(struct run_halves *halves, const struct run_call *call, const double inside_s[2]);
 /* Leaves out the places that are no calls for messages, or whose time is in part copied. odd_s[0] and even_s[0] are
  * what counts. */
 void run_halves_keep(struct run_halves *halves, const struct run_program *program, const struct run_messages *messages);

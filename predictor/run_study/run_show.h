@@ -31,6 +31,10 @@ int run_forget(sqlite3 *database, const char *path, const char *where, const cha
 int run_store_messages(sqlite3 *database, const struct run_program *program, const struct run_messages *messages,
                        const struct run_parts *predicted, int64_t id);
 
+/* Inserts the rows of message_window of a run, likewise: errors[RUN_WINDOWS]. */
+int run_store_windows(sqlite3 *database, const char *path, const struct run_program *program,
+                      const struct run_window_error *errors, int64_t id);
+
 /* Say how many bursts are known, and their share of the run, where that is not all of it. */
 void run_show_bursts(FILE *stream, const struct run_program *program);
 void run_bursts_json(struct json *object, const struct run_program *program);

@@ -8,6 +8,7 @@
 #include "predictor/run/run_efficiency.h"
 #include "predictor/options/run_options.h"
 #include "predictor/run/engine/simulate.h"
+#include "predictor/run_study/run_windows.h"
 #include "predictor/terms/interval.h"
 
 /* Holds one replay with what it came from. */
@@ -51,7 +52,9 @@ struct run_study {
     struct run_program program;
     struct run_parts *measured_by_rank; /* [n_ranks] */
     struct run_side before, after;      /* after: only with a what-if */
-    struct run_placement_found found;   /* with --best-placement */
+    struct run_messages messages;
+    struct run_windows windows;
+    struct run_placement_found found; /* with --best-placement */
     struct run_blame blame;
     struct run_efficiencies measured, predicted, otherwise;
     double *ideal_inside_s; /* [n_places] time inside MPI, measured computation on an ideal network; NULL: not known */

@@ -12,8 +12,8 @@
 int run_forget(sqlite3 *database, const char *path, const char *where, const char *const *values, int n_values,
                struct error *error)
 {
-    static const char *const tables[] = {"replay_part",       "replay_place", "replay_ideal",
-                                         "replay_efficiency", "message_time", "replay_run"};
+    static const char *const tables[] = {"replay_part",  "replay_place",   "replay_ideal", "replay_efficiency",
+                                         "message_time", "message_window", "replay_run"};
     int code = 0;
     for (size_t i = 0; code == 0 && i < sizeof tables / sizeof tables[0]; i++) {
         sqlite3_stmt *statement = NULL;
@@ -127,26 +127,58 @@ int run_store_messages(sqlite3 *database, const struct run_program *program, con
     return row_finish(&row);
 }
 
+/* Returns when in the run a time of the program was, in ns. end: where one burst ends and the next begins, the end of
+ * the first is meant. */
+static int64_t when_ns(const struct run_program *program, const int64_t *bursts, double at_s, bool end)
+{
+    size_t burst = 0;
+    if (program->n_bursts == 0)
+        return llround(at_s * 1e9);
+    while (burst + 1 < program->n_bursts &&
+           (end ? program->burst_s[burst + 1] < at_s : program->burst_s[burst + 1] <= at_s))
+        burst++;
+    return bursts[burst] + llround((at_s - program->burst_s[burst]) * 1e9);
+}
+
+int run_store_windows(sqlite3 *database, const char *path, const struct run_program *program,
+                      const struct run_window_error *errors, int64_t id)
+{
+    int64_t *bursts = xcalloc(program->n_bursts + 1, sizeof *bursts);
+    struct cursor rows;
+    struct error error;
+    cursor_open(&rows, database, path, "SELECT begin_ns FROM burst ORDER BY begin_ns", &error);
+    for (size_t i = 0; i < program->n_bursts && cursor_next(&rows); i++)
+        bursts[i] = cursor_integer(&rows, 0);
+    int code = cursor_close(&rows);
+    struct row row = row_prepare(database, "message_window", 8);
+    for (size_t w = 0; w < RUN_WINDOWS; w++)
+        row_insert(&row, "iiiidddi", id, (int64_t)w, when_ns(program, bursts, run_window_begin_s(program, w), false),
+                   when_ns(program, bursts, run_window_begin_s(program, w + 1), true), errors[w].measured_s,
+                   errors[w].modelled_s, errors[w].off_s, (int64_t)errors[w].worst_rank);
+    free(bursts);
+    return row_finish(&row) != 0 ? -1 : code;
+}
+
 int run_store(sqlite3 *database, const struct run_study *study, struct error *error)
 {
     const char *path = study->options->trace;
     char options[RUN_OPTIONS_BYTES];
     int64_t id = 0;
-    struct run_messages messages;
+    struct run_window_error windows[RUN_WINDOWS];
     run_options_text(study->options, options);
     const char *const same[] = {study->before.machine.name, study->options->law.name,
                                 run_collectives_name[study->options->collectives], options};
     if (transaction_begin(database, path, error) != 0)
         return -1;
-    run_messages_find(&messages, &study->program);
+    run_window_errors(&study->program, &study->windows, study->before.result.window_s, windows);
     int code =
         run_forget(database, path, "machine = ? AND law = ? AND collectives = ? AND options = ?", same, 4, error);
     if (code == 0 &&
         (store_run(database, study, options, &id) != 0 || store_places(database, study, id) != 0 ||
          store_efficiencies(database, study, id) != 0 || store_ideal(database, study, id) != 0 ||
-         run_store_messages(database, &study->program, &messages, study->before.result.predicted, id) != 0))
+         run_store_messages(database, &study->program, &study->messages, study->before.result.predicted, id) != 0 ||
+         run_store_windows(database, path, &study->program, windows, id) != 0))
         code = database_error(database, path, "the replay cannot be stored", error);
     code = transaction_end(database, path, code, error);
-    run_messages_release(&messages);
     return code;
 }

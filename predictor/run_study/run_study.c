@@ -67,6 +67,7 @@ static int make_run_after(struct run_study *study, sqlite3 *database, struct err
     const char *machine = asked->machine != NULL ? asked->machine : options->machine;
     after->options = study->before.options;
     after->options.log = false;
+    after->options.windows = NULL;
     after->options.ideal = options->ideal;
     if (options->no_contention) {
         after->options.law = LAW_POSTAL;
@@ -90,21 +91,42 @@ static int make_run_after(struct run_study *study, sqlite3 *database, struct err
     return 0;
 }
 
+/* What is told of each call as the run is read: the study, and who else wants to know. */
+struct study_watch {
+    struct run_study *study;
+    const struct run_watch *other;
+};
+
+static void note_call(void *context, const struct run_program *program, const struct run_call *call)
+{
+    const struct study_watch *watch = context;
+    double inside_s[2];
+    run_messages_inside(&call->part_s, inside_s);
+    run_messages_add(&watch->study->messages, program);
+    run_windows_add(&watch->study->windows, program, call, inside_s, &watch->study->messages);
+    if (watch->other != NULL)
+        watch->other->call(watch->other->context, program, call);
+}
+
 int run_study_open(const struct run_options *options, sqlite3 *database, const struct run_watch *watch,
                    struct run_study *study, struct error *error)
 {
     struct run_side *before = &study->before;
+    struct study_watch told = {study, watch};
+    const struct run_watch calls = {note_call, &told};
     *study = (struct run_study){.options = options,
                                 .measured = RUN_EFFICIENCIES_UNKNOWN,
                                 .predicted = RUN_EFFICIENCIES_UNKNOWN,
                                 .otherwise = RUN_EFFICIENCIES_UNKNOWN};
     if (machine_of_trace(options->trace, database, options->machine, &before->machine, error) != 0 ||
         whole_read(&study->whole, database, options->trace, error) != 0 ||
-        run_program_read(database, options->trace, &(struct run_want){.window = &options->window, .calls = watch},
+        run_program_read(database, options->trace, &(struct run_want){.window = &options->window, .calls = &calls},
                          &study->program, error) != 0)
         return -1;
     for (size_t i = 0; i < study->program.n_messages; i++)
         study->n_between += study->program.messages[i].src != study->program.messages[i].dst;
+    run_messages_add(&study->messages, &study->program);
+    run_windows_end(&study->windows, &study->program, &study->messages);
     study->measured_by_rank = xmalloc((study->program.n_ranks + 1) * sizeof *study->measured_by_rank);
     run_parts_by_rank(&study->program, study->program.measured, study->measured_by_rank);
     double inside_s = 0;
@@ -117,6 +139,7 @@ int run_study_open(const struct run_options *options, sqlite3 *database, const s
                          options->trace);
     before->options = (struct simulation_options){.law = options->law.law,
                                                   .turn_s = TURN_S,
+                                                  .windows = &study->windows.simulated,
                                                   .terms = options->law.terms,
                                                   .topology = options->topology,
                                                   .model_collectives = options->collectives == COLLECTIVES_MODELLED};
@@ -183,5 +206,7 @@ void run_study_release(struct run_study *study)
     run_side_release(&study->after);
     run_blame_release(&study->blame);
     run_program_release(&study->program);
+    run_messages_release(&study->messages);
+    run_windows_release(&study->windows);
     FREE_ALL(study->measured_by_rank, study->ideal_inside_s, study->sensitivities, study->intervals);
 }

@@ -26,8 +26,8 @@ bool run_study_predicts(const struct run_study *study);
 int run_story(const struct run_options *options, struct error *error);
 
 /* predict_run.c: replays the run by each law of the options, stores the time inside messages by law, rank and call site
- * in the trace (tables replay_run, message_time, message_halves of share/sql/schema.sql), and shows the errors. Returns
- * 0, or -1 with the reason: no trace, no machine, no law that could be replayed. */
+ * in the trace (tables replay_run, message_time, message_window, message_halves of share/sql/schema.sql), and shows the
+ * errors. Returns 0, or -1 with the reason: no trace, no machine, no law that could be replayed. */
 int predict_run(const struct predict_options *options, struct error *error);
 
 #endif

@@ -183,6 +183,70 @@ const struct fields report_site_error_fields =
     FIELDS(report_site_error, FIELD(report_site_error, function), FIELD(report_site_error, place),
            FIELD(report_site_error, actual_s), FIELD(report_site_error, model_s), FIELD(report_site_error, off_s));
 
+#define PART_ERROR_FIELDS                                                                                              \
+    FIELD(report_part_error, actual_s), FIELD(report_part_error, model_s), FIELD(report_part_error, off_s),            \
+        FIELD(report_part_error, error), FIELD(report_part_error, bias), FIELD(report_part_error, worst_rank)
+const struct fields report_window_error_fields =
+    FIELDS(report_part_error, FIELD(report_part_error, begin_s), FIELD(report_part_error, end_s), PART_ERROR_FIELDS);
+const struct fields report_region_error_fields =
+    FIELDS(report_part_error, FIELD(report_part_error, path), FIELD(report_part_error, scope), PART_ERROR_FIELDS);
+
+/* Reads what a query says of the best law. */
+static void read_part_errors(struct report *report, const char *sql, const struct fields *fields,
+                             struct report_part_error **parts, size_t *n)
+{
+    const struct report_model *model = &report->models[report_best_model(report)];
+    struct cursor rows;
+    report_query(report, &rows, sql);
+    cursor_bind(&rows, "ttt", model->machine, model->model, model->options);
+    while (cursor_next(&rows)) {
+        struct report_part_error part = {.path = "", .scope = "", .begin_s = NAN, .end_s = NAN};
+        fields_read(fields, &part, &rows, 0, &report->pool);
+        ARRAY_ADD(*parts, *n, part);
+    }
+    report_query_end(report, &rows);
+}
+
+static bool has_regions(struct report *report)
+{
+    struct cursor rows;
+    report_query(report, &rows, "SELECT 1 FROM site_region LIMIT 1");
+    bool found = cursor_next(&rows);
+    report_query_end(report, &rows);
+    return found;
+}
+
+/* Finds how far the best law is off over the run, and in regions. */
+static void collect_part_errors(struct report *report)
+{
+    size_t best = report_best_model(report);
+    if (best == report->n_models || report->models[best].rounds)
+        return;
+    read_part_errors(report,
+                     "SELECT begin_s, end_s, actual_s, model_s, off_s, error, bias, worst_rank FROM window_error "
+                     "WHERE machine = ?1 AND model = ?2 AND options = ?3 ORDER BY number",
+                     &report_window_error_fields, &report->window_errors, &report->n_window_errors);
+    if (has_regions(report))
+        read_part_errors(report,
+                         "SELECT path, scope, actual_s, model_s, off_s, error, bias, worst_rank FROM region_error "
+                         "WHERE machine = ?1 AND model = ?2 AND options = ?3 "
+                         "ORDER BY scope = 'outside', path, region, scope DESC",
+                         &report_region_error_fields, &report->region_errors, &report->n_region_errors);
+}
+
+size_t report_worst_part(const struct report_part_error *parts, size_t n)
+{
+    size_t worst = n;
+    double all_s = 0;
+    for (size_t i = 0; i < n; i++)
+        all_s += strcmp(parts[i].scope, "inclusive") != 0 ? parts[i].actual_s : 0; /* the others add up to the run */
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(parts[i].scope, "exclusive") != 0 && parts[i].actual_s >= REPORT_ERROR_SHARE * all_s &&
+            parts[i].error > (worst < n ? parts[worst].error : 0))
+            worst = i;
+    return worst;
+}
+
 /* Finds the call sites at which the best law is furthest off. */
 static void collect_site_errors(struct report *report)
 {
@@ -476,6 +540,7 @@ void report_collect_rounds(struct report *report, const struct report_choice *ch
     collect_kinds(report);
     collect_round_ranks(report);
     collect_rank_models(report);
+    collect_part_errors(report);
     if (!choice->details)
         return;
     collect_overlap(report);

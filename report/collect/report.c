@@ -158,7 +158,9 @@ void report_release(struct report *report)
                             report->late,
                             report->regions.rows,
                             report->regions.slow,
-                            report->regions.efficiencies};
+                            report->regions.efficiencies,
+                            report->window_errors,
+                            report->region_errors};
     for (size_t i = 0; i < report->n_ranks; i++)
         free(report->ranks[i].models);
     for (size_t i = 0; i < report->n_kinds; i++)

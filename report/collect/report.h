@@ -245,6 +245,16 @@ struct report_site_error {
 };
 enum { REPORT_SITE_ERRORS = 5 };
 
+/* How far the best law is off in a window of the run, or in a region; as the views window_error and region_error. */
+struct report_part_error {
+    const char *path, *scope; /* of a region; "": a window */
+    int64_t worst_rank;
+    double begin_s, end_s; /* of a window */
+    double actual_s, model_s, off_s, error, bias;
+};
+/* Least part of the time inside messages of a window or a region that is named as the worst. */
+#define REPORT_ERROR_SHARE 0.02
+
 /* The ranks with the longest time outside MPI in their rounds, where one spends enough of it there. */
 struct report_overlap {
     bool matters; /* a rank spends REPORT_OVERLAP of its rounds or more outside MPI */
@@ -411,9 +421,10 @@ extern const struct fields report_run_fields, report_run_numbers, report_program
     report_count_fields, report_off_fields, report_waited_fields, report_interface_fields, report_completeness_fields,
     report_model_fields, report_model_values, report_kind_fields, report_rank_model_fields, report_rank_part_fields,
     report_rank_visible_fields, report_rank_fields, report_partner_fields, report_wait_fields, report_site_error_fields,
-    report_late_fields, report_replay_place_fields, report_replay_part_fields, report_replay_efficiency_fields,
-    report_replay_fields, report_site_name_fields, report_site_fields, report_sites_fields, report_partitioned_fields,
-    report_partitions_fields, report_fine_kind_fields;
+    report_window_error_fields, report_region_error_fields, report_late_fields, report_replay_place_fields,
+    report_replay_part_fields, report_replay_efficiency_fields, report_replay_fields, report_site_name_fields,
+    report_site_fields, report_sites_fields, report_partitioned_fields, report_partitions_fields,
+    report_fine_kind_fields;
 
 /* A region of the program, over all ranks: sums of all its occurrences. */
 struct report_region {
@@ -492,6 +503,8 @@ struct report {
     const char *no_findings;                                  /* why none were looked for; NULL: they were */
     struct report_site_error site_errors[REPORT_SITE_ERRORS]; /* the furthest off first */
     size_t n_site_errors;
+    struct report_part_error *window_errors, *region_errors; /* by time; by path */
+    size_t n_window_errors, n_region_errors;
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
     size_t n_programs, n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_unnamed, n_models, n_kinds,
@@ -560,6 +573,8 @@ size_t report_find_model(const struct report *report, struct cursor *rows, int f
 size_t report_best_model(const struct report *report);
 /* Returns the model of rounds with the smallest error, n_models where none has one. */
 size_t report_best_of_rounds(const struct report *report);
+/* Returns which of these is worst, by its error, of those that count: n where none does. */
+size_t report_worst_part(const struct report_part_error *parts, size_t n);
 /* Returns the rank of that number, NULL if there is none. */
 struct report_rank *report_find_rank(const struct report *report, int64_t number);
 /* Returns a rank's time in rounds outside MPI, in s; NaN where it is not known. */

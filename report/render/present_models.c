@@ -72,6 +72,32 @@ void present_rounds(struct document *document, const struct report *report)
         best == report->n_models ? "" : " on ", best == report->n_models ? "" : report->models[best].machine);
 }
 
+static void present_part_error(struct document *document, const struct report_part_error *part)
+{
+    char path[1024];
+    if (part->path[0] != '\0')
+        document_cell(document, "%s", words_shorten(path, sizeof path, part->path, sizeof path - 8));
+    else
+        document_cell(document, "from %.4g to %.4g s", part->begin_s, part->end_s);
+    document_cells(document, "sspci", part->actual_s, part->model_s, part->error, part->bias, part->worst_rank);
+}
+
+/* Shows the window and the region in which the best law is furthest off. */
+static void present_part_errors(struct document *document, const struct report *report)
+{
+    size_t window = report_worst_part(report->window_errors, report->n_window_errors);
+    size_t region = report_worst_part(report->region_errors, report->n_region_errors);
+    if (window == report->n_window_errors)
+        return;
+    document_line(document, "where %s is furthest off, of %ssixtieths of the run with %.0f %% of the time or more:",
+                  report->models[report_best_model(report)].title,
+                  region < report->n_region_errors ? "regions and " : "", 100 * REPORT_ERROR_SHARE);
+    document_table(document, "part of the run|measured>|modelled>|error>|bias>|worst rank>");
+    present_part_error(document, &report->window_errors[window]);
+    if (region < report->n_region_errors)
+        present_part_error(document, &report->region_errors[region]);
+}
+
 void present_models(struct document *document, const struct report *report)
 {
     if (report->n_models == 0) {
@@ -112,6 +138,7 @@ void present_models(struct document *document, const struct report *report)
         document_line(document, "replicate error: %.1f %% (%s; of %.1f %% of the time)",
                       words_percent(report->replicate_error), report->replicate_basis,
                       words_percent(report->replicate_share));
+    present_part_errors(document, report);
     if (report->n_site_errors == 0)
         return;
     document_line(document, "call sites where %s is furthest off, all ranks; off: sum of |measured - modelled|:",

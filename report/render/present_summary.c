@@ -119,6 +119,30 @@ static const char *judge(const struct report *report, const struct report_model 
     return n > 1 ? text : "";
 }
 
+/* Least factor between the error in a window or a region and that of the run, for a line about it. */
+#define PART_WORSE 2.0
+
+/* Says in which part of the run the best law is much further off than in all of it. */
+static void present_worst_parts(struct document *document, const struct report *report, size_t best)
+{
+    double error = report->models[best].error, noise = isnan(report->replicate_error) ? 0 : report->replicate_error;
+    size_t window = report_worst_part(report->window_errors, report->n_window_errors);
+    size_t region = report_worst_part(report->region_errors, report->n_region_errors);
+    char text[160] = "", path[32];
+    if (window == report->n_window_errors)
+        return;
+    const struct report_part_error *worst = &report->window_errors[window];
+    if (worst->error >= fmax(PART_WORSE * error, noise))
+        snprintf(text, sizeof text, "%.1f %% from %.4g to %.4g s", 100 * worst->error, worst->begin_s, worst->end_s);
+    size_t used = strlen(text);
+    worst = region < report->n_region_errors ? &report->region_errors[region] : NULL;
+    if (worst != NULL && worst->error >= fmax(PART_WORSE * error, noise))
+        snprintf(text + used, sizeof text - used, "%s%.1f %% in %s", used > 0 ? ", " : "", 100 * worst->error,
+                 words_shorten(path, sizeof path, worst->path, sizeof path - 8));
+    if (text[0] != '\0')
+        document_line(document, "worst error: %s", text);
+}
+
 /* Shows the models of the best one's kind, the best first, and what their errors are worth. */
 static void present_errors(struct document *document, const struct report *report, size_t best)
 {
@@ -151,6 +175,7 @@ static void present_errors(struct document *document, const struct report *repor
     }
     if (all > shown)
         snprintf(more, sizeof more, "; %zu more", all - shown);
+    present_worst_parts(document, report, best);
     document_add(document, words_judgement(report) != NULL ? DOCUMENT_WARNING : DOCUMENT_LINE, "on %.20s%s%s%s%s",
                  first->machine, share, judgement[0] != '\0' ? "; " : "", judgement, more);
     if (report->waited.ranks > 0 || report->crowding.nodes > 0)

@@ -342,6 +342,10 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
         fields_object(&replicate_fields, report), "ranks", ranks_array(report), "overlap", overlap_object(report),
         "why", why_object(report), "replay", replay_object(&report->replay), "collectives",
         sites_object(&report->collectives), "rma", sites_object(&report->rma), "files", sites_object(&report->files));
+    json_set(all, "window_errors",
+             fields_array(&report_window_error_fields, report->window_errors, report->n_window_errors));
+    json_set(all, "region_errors",
+             fields_array(&report_region_error_fields, report->region_errors, report->n_region_errors));
     json_set(all, "site_errors", fields_array(&report_site_error_fields, report->site_errors, report->n_site_errors));
     json_set(all, "whole", json_boolean(report->whole.is_whole));
     json_set(all, "detail", report->whole.of_bursts[0] != '\0' ? json_string(report->whole.of_bursts) : json_null());

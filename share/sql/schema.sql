@@ -1452,6 +1452,20 @@ CREATE TABLE message_time(
   PRIMARY KEY (run_id, place)
 ) WITHOUT ROWID;
 
+-- The same of each sixtieth of the run, by when calls began, and by a law: of all ranks. off_s: sum of |measured - modelled| over the
+-- ranks. Of bursts: of all of them, one behind the other.
+CREATE TABLE message_window(
+  run_id INTEGER NOT NULL REFERENCES replay_run(id),
+  number INTEGER NOT NULL,
+  begin_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  measured_s REAL NOT NULL,
+  modelled_s REAL NOT NULL,
+  off_s REAL NOT NULL,
+  worst_rank INTEGER NOT NULL,         -- furthest off
+  PRIMARY KEY (run_id, number)
+) WITHOUT ROWID;
+
 -- The measured time inside messages of every second call of a place, from its first (odd_s) and from its second (even_s)
 -- on; the last one of an odd number of calls is in neither.
 CREATE TABLE message_halves(
@@ -1492,6 +1506,31 @@ CREATE VIEW model_error(machine, model, error, mape, bias, worst_rank, options, 
   FROM (SELECT *, row_number() OVER (PARTITION BY machine, model, options ORDER BY off_s DESC, rank) AS place
         FROM rank_error)
   GROUP BY machine, model, options;
+
+-- By window of the run. actual_s and model_s add up to those of the run.
+CREATE VIEW window_error(machine, model, number, begin_s, end_s, actual_s, model_s, error, options, off_s, bias, worst_rank) AS
+  SELECT machine, law, number, begin_ns * 1e-9, end_ns * 1e-9, w.measured_s, modelled_s, off_s / nullif(w.measured_s, 0),
+         trim(iif(collectives = 'modelled', 'collectives modelled ', '') || options), off_s,
+         (modelled_s - w.measured_s) / nullif(w.measured_s, 0), worst_rank
+  FROM message_window w JOIN replay_run q ON q.id = w.run_id;
+
+-- By region, of the calls within it: scope exclusive: outside of regions within it; inclusive: with these; outside: outside of all, of
+-- region NULL. Those that are exclusive, and outside, add up to those of the run.
+CREATE VIEW region_error(machine, model, region, path, scope, actual_s, model_s, error, options, off_s, bias, worst_rank) AS
+  WITH own AS MATERIALIZED (
+    SELECT m.run_id, m.rank, s.region, sum(m.measured_s) AS measured_s, sum(m.modelled_s) AS modelled_s
+    FROM message_time m LEFT JOIN site_region s ON s.callsite = m.callsite GROUP BY m.run_id, m.rank, s.region),
+       one AS (
+    SELECT run_id, rank, region, iif(region IS NULL, 'outside', 'exclusive') AS scope, measured_s, modelled_s FROM own
+    UNION ALL SELECT run_id, rank, outer_region, 'inclusive', sum(measured_s), sum(modelled_s) FROM own JOIN region_within USING (region)
+              GROUP BY run_id, rank, outer_region),
+       placed AS (
+    SELECT *, row_number() OVER (PARTITION BY run_id, region, scope ORDER BY abs(measured_s - modelled_s) DESC, rank) AS place FROM one)
+  SELECT machine, law, region, coalesce(path, '(outside)'), scope, sum(p.measured_s), sum(modelled_s),
+         sum(abs(p.measured_s - modelled_s)) / nullif(sum(p.measured_s), 0),
+         trim(iif(collectives = 'modelled', 'collectives modelled ', '') || options), sum(abs(p.measured_s - modelled_s)),
+         sum(modelled_s - p.measured_s) / nullif(sum(p.measured_s), 0), max(iif(place = 1, rank, NULL))
+  FROM placed p JOIN replay_run q ON q.id = p.run_id LEFT JOIN region r ON r.id = p.region GROUP BY run_id, region, scope;
 
 -- T eq. 11 between odd and even calls, the mean of both as the measured time: what no law can be expected to beat by far.
 -- share: of the measured time, what lies in the calls that count.

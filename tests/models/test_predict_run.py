@@ -6,11 +6,12 @@ usage: test_predict_run.py MPISTAIR SCHEMA.sql
 import csv
 import io
 import json
+import random
 import unittest
 
 import test_replay_command as made
 from reference_program import Message
-from run_traces import Call, Job, Meeting
+from run_traces import Call, Job, Meeting, random_job
 from test_replay_command import MS
 
 LAWS = ["postal", "max-rate", "node-aware", "staircase", "serial", "flow", "flow-window", "fair"]
@@ -100,6 +101,58 @@ class PredictRun(unittest.TestCase):
         self.assertAlmostEqual(self.query("SELECT error FROM replicate_error")[0][0], 6 / 7, delta=1e-9)
         self.assertAlmostEqual(self.query("SELECT share FROM replicate_error")[0][0], 7 / 17, delta=1e-9)
         self.assertIn("replicate error 85.7 %", self.predict().stdout)
+
+    def check_windows_add_up(self):
+        for model, windows, measured, modelled, off in self.query(
+                "SELECT model, count(*), sum(actual_s), sum(model_s), sum(off_s) FROM window_error GROUP BY model"):
+            (all_measured, all_modelled, all_off), = self.query(f"SELECT sum(actual_s), sum(model_s), sum(off_s) FROM rank_error WHERE model = '{model}'")
+            self.assertEqual(windows, 60)
+            self.assertAlmostEqual(measured, all_measured, delta=1e-9 * max(1, all_measured), msg=model)
+            self.assertAlmostEqual(modelled, all_modelled, delta=1e-9 * max(1, all_modelled), msg=model)
+            self.assertGreaterEqual(off, all_off - 1e-9)
+
+    def test_windows_by_hand(self):
+        """Steps of 1 ms of computation and a message: three calls of 1 ms, one of 10, in a run of 17 ms. Modelled: 1 us each."""
+        self.write(repeated([1, 1, 1, 10]))
+        self.predict("--model", "postal")
+        rows = self.query("SELECT number, begin_s, end_s, actual_s, model_s, error FROM window_error WHERE actual_s > 0 ORDER BY number")
+        self.assertEqual([row[0] for row in rows], [3, 10, 17, 24])  # of begins at 1, 3, 5 and 7 of 17 ms, in sixtieths
+        for (number, begin_s, end_s, actual_s, model_s, error), each_ms in zip(rows, (1, 1, 1, 10)):
+            self.assertAlmostEqual(begin_s, 0.017 * number / 60, delta=1e-9)
+            self.assertAlmostEqual(end_s, 0.017 * (number + 1) / 60, delta=1e-9)
+            self.assertAlmostEqual(actual_s, 2e-3 * each_ms, delta=1e-9)
+            self.assertAlmostEqual(model_s, 2e-6, delta=1e-9)
+            self.assertAlmostEqual(error, 1 - 1e-3 / each_ms, delta=1e-9)
+        self.check_windows_add_up()
+        report = json.loads(self.tool("report", self.trace, "--json").stdout)
+        self.assertEqual([row["actual_s"] > 0 for row in report["window_errors"]], [number in (3, 10, 17, 24) for number in range(60)])
+        self.assertEqual(report["region_errors"], [])
+        self.assertIn("from 0.0068 to 0.007083 s 20.0 ms 2.00 us 100 % -100 % 0", " ".join(self.tool("report", self.trace, "--section", "models").stdout.split()))
+        self.assertNotIn("worst error", self.tool("report", self.trace).stdout)  # nowhere twice as far off as in all of the run
+
+    def test_worst_window(self):
+        """Ten messages that take as long as modelled, 1 ms, and one of 2 ms, in a window of its own."""
+        job = repeated([1] * 10 + [2])
+        for message in job.messages:
+            message.bytes = 1000000
+        self.write(job)
+        self.predict("--model", "flow")
+        self.check_windows_add_up()
+        shown = " ".join(self.tool("report", self.trace).stdout.split())
+        self.assertRegex(shown, r"worst error: 50.0 % from 0.0207 to 0.02108 s on gigabyte")
+
+    def test_windows_add_up(self):
+        """Of runs made by lot, with threads, collectives, probes and tests, and of a wait for both."""
+        self.write(sum_ahead())
+        self.predict()
+        self.check_windows_add_up()
+        self.machine.write_text(made.MACHINE + "".join(f"{level} any tau - 1e-6 s\n{level} any bw 1 1e9 B/s\n" for level in ("self", "inter_node")) + "any any gamma - 1e-9 s\n")
+        for seed in range(12):
+            self.write(random_job(random.Random(seed)))
+            self.predict("--model", ("all", "staircase+queue", "fair")[seed % 3])
+            self.check_windows_add_up()
+        self.assertEqual(self.tool("replay", self.trace, "--machine", self.machine, "--law", "fair").returncode, 0)
+        self.check_windows_add_up()
 
     def test_what_replaces_what(self):
         self.write(made.chain())

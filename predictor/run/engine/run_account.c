@@ -92,9 +92,55 @@ static void keep_wait(struct simulation *sim, const struct wait_parts *parts)
                                 .end_s = sim->events.now_s});
 }
 
+/* Returns how many marks there are up to a step. */
+static size_t marks_until(const struct simulation_windows *windows, size_t step)
+{
+    size_t from = 0, end = windows->n_marks;
+    while (from < end) {
+        size_t middle = from + (end - from) / 2;
+        if (windows->marks[middle].step <= step)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
+}
+
+/* Takes the window in which the strand's step was. */
+static void take_window(struct simulation *sim, uint32_t number)
+{
+    const struct simulation_windows *windows = sim->options->windows;
+    struct strand *strand = &sim->strands[number];
+    if (strand->marked_until == 0)
+        strand->n_marks = marks_until(windows, strand->step);
+    while (strand->n_marks < windows->n_marks && windows->marks[strand->n_marks].step <= strand->step)
+        strand->n_marks++;
+    strand->marked_until = strand->n_marks < windows->n_marks ? windows->marks[strand->n_marks].step : SIZE_MAX;
+    strand->window_s = sim->result->window_s + sim->program->strands[number].rank * windows->n_windows +
+                       windows->marks[strand->n_marks - 1].window;
+}
+
+void account_window(struct simulation *sim, uint32_t number, uint32_t place, double message_s, double collective_s)
+{
+    const struct simulation_windows *windows = sim->options->windows;
+    struct strand *strand = &sim->strands[number];
+    if (windows == NULL || !windows->is_message[place])
+        return;
+    if (strand->step >= strand->marked_until)
+        take_window(sim, number);
+    *strand->window_s += message_s + (windows->is_mixed[place] ? collective_s : 0);
+}
+
 void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts)
 {
     if (sim->options->log)
         keep_wait(sim, parts);
     run_parts_add(&sim->result->predicted[place], &parts->of);
+    if (sim->options->windows == NULL)
+        return;
+    double message_s = 0;
+    for (enum run_part part = RUN_LATE_SENDER; part <= RUN_PROGRESS; part++)
+        message_s += parts->of.part_s[part];
+    account_window(sim, sim->active, place, message_s,
+                   parts->of.part_s[RUN_COLLECTIVE_WAIT] + parts->of.part_s[RUN_COLLECTIVE_TRANSFER]);
 }

@@ -238,6 +238,8 @@ static bool strand_post(struct simulation *sim, uint32_t number, const struct ru
         add_part(sim, step->place, RUN_QUEUE, search_s);
         overhead_s += search_s;
     }
+    if (overhead_s > 0)
+        account_window(sim, number, step->place, overhead_s, 0);
     message_post(sim, step->object, side);
     sim->strands[number].phase = STRAND_ENDS;
     return pause_strand(sim, number, overhead_s);
@@ -326,6 +328,7 @@ static void strand_go_on(struct simulation *sim, uint32_t number)
             break;
         case STRAND_QUEUES:
             add_part(sim, step_of(sim, number)->place, RUN_OTHER, sim->events.now_s - strand->wait_begin_s);
+            account_window(sim, number, step_of(sim, number)->place, sim->events.now_s - strand->wait_begin_s, 0);
             strand->phase = STRAND_ENDS;
             break;
         case STRAND_ENDS:

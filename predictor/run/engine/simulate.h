@@ -9,6 +9,18 @@
 
 struct run_script;
 
+/* Windows of the run by steps: from one mark to the next, in the order of steps, all steps are in one window. Where a
+ * strand begins there is a mark. */
+struct simulation_mark {
+    size_t step;
+    uint32_t window;
+};
+struct simulation_windows {
+    size_t n_windows, n_marks;
+    const struct simulation_mark *marks;
+    const bool *is_message, *is_mixed; /* [n_places] whose time counts; with that of collectives */
+};
+
 struct simulation_options {
     enum run_law law;
     struct run_ideal ideal;
@@ -20,7 +32,8 @@ struct simulation_options {
     const struct topology *topology; /* of the term contention, borrowed; NULL: a cube */
     float *message_s; /* [program->n_messages] get what messages took that a wait completed, as run_message.seconds;
                          borrowed, or NULL */
-    double turn_s;    /* longest wait for a core where ranks outnumber them; 0: everybody has one */
+    const struct simulation_windows *windows; /* borrowed; NULL: the run as a whole is enough */
+    double turn_s; /* longest wait for a core where ranks outnumber them; 0: everybody has one */
 };
 
 /* Says where a strand was: at a step, at a time. */
@@ -50,6 +63,7 @@ struct simulation_result {
     double *rank_end_s;          /* [n_ranks] */
     struct run_parts *predicted; /* [program->n_places] */
     struct run_burst *bursts;    /* [program->n_bursts] with begins and ends one after the other; NULL: the whole run */
+    double *window_s;            /* [n_ranks * n_windows] predicted time inside messages; NULL: there are no windows */
     size_t n_events;
     struct run_wait *waits; /* [n_waits] by end_s, where they were to be kept */
     size_t n_waits;

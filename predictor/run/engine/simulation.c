@@ -36,6 +36,8 @@ static void allocate(struct simulation *sim)
     result->predicted = xcalloc(program->n_places, sizeof *result->predicted);
     result->rank_begin_s = xcalloc(program->n_ranks, sizeof *result->rank_begin_s);
     result->rank_end_s = xcalloc(program->n_ranks, sizeof *result->rank_end_s);
+    if (sim->options->windows != NULL)
+        result->window_s = xcalloc(program->n_ranks * sim->options->windows->n_windows + 1, sizeof *result->window_s);
     if (program->n_bursts > 0)
         result->bursts = xcalloc(program->n_bursts, sizeof *result->bursts);
 }
@@ -315,8 +317,8 @@ int simulate(const struct run_program *program, const struct machine *machine, c
 
 void simulation_result_release(struct simulation_result *result)
 {
-    FREE_ALL(result->predicted, result->rank_begin_s, result->rank_end_s, result->bursts, result->waits,
-             result->searches);
+    FREE_ALL(result->predicted, result->rank_begin_s, result->rank_end_s, result->bursts, result->window_s,
+             result->waits, result->searches);
     *result = (struct simulation_result){0};
 }
 
@@ -326,6 +328,7 @@ int simulate_length(const struct run_program *program, const struct machine *mac
     struct simulation_options without_log = *options;
     struct simulation_result result;
     without_log.log = false;
+    without_log.windows = NULL;
     int code = simulate(program, machine, placement, &without_log, &result, error);
     *run_s = result.end_s - result.begin_s;
     simulation_result_release(&result);

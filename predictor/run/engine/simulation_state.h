@@ -59,6 +59,9 @@ struct strand {
     double wait_begin_s; /* since when it waits */
     double last_s;       /* when the last of what it waits for was complete; -1: nothing yet */
     uint32_t last;       /* that operation */
+    size_t n_marks;      /* of windows that it has passed, with those of strands before it */
+    size_t marked_until; /* the step from which on there are more; 0: not known */
+    double *window_s;    /* into which its time goes until then */
     struct wait_parts parts;
 };
 
@@ -386,5 +389,7 @@ void account_message(const struct simulation *sim, struct strand *strand, uint32
                      enum run_operation_kind side, double rest);
 void account_member(const struct simulation *sim, struct strand *strand, double last_s, const struct run_moment *last);
 void account_wait(struct simulation *sim, uint32_t place, const struct wait_parts *parts);
+/* Adds time inside MPI to the window in which the strand's step was. */
+void account_window(struct simulation *sim, uint32_t strand, uint32_t place, double message_s, double collective_s);
 
 #endif

@@ -86,6 +86,19 @@ def check_by_hand(folder):
     code, text, err = run("query", trace, "region_efficiencies", "--format", "csv")
     check("query", code == 0 and [row.split(",")[0] for row in text.splitlines()[1:]] ==
           ["(run)", "solve", "solve", "solve/step", "solve/step", "(outside)"], text + err)
+    # Of the 300 us inside messages, 100 and 200, all are in solve alone.
+    code, _, err = run("predict", trace, "--machine", "blue-waters", "--model", "flow")
+    check("predict", code == 0, err)
+    (off, modelled), = rows_of(trace, "SELECT sum(off_s), sum(model_s) FROM rank_error")
+    errors = rows_of(trace, "SELECT path, scope, actual_s, model_s, off_s, error FROM region_error ORDER BY scope")
+    check("errors of regions", [row[:2] for row in errors] == [("solve", "exclusive"), ("solve", "inclusive")], errors)
+    for row in errors:
+        check("error of solve", all(map(near, row[2:], (300e-6, modelled, off, off / 300e-6))), (row, modelled, off))
+    code, text, err = run("query", trace, "region_errors", "--format", "csv")
+    check("query of errors", code == 0 and text.count("\n") == 3, text + err)
+    rows = json.loads(run("report", trace, "--json")[1])["region_errors"]
+    check("errors in JSON", [row["path"] for row in rows] == ["solve", "solve"] and near(rows[0]["actual_s"], 300e-6), rows)
+    check("errors in models", "solve 300 us" in " ".join(run("report", trace, "--section", "models")[1].split()), "no row of solve")
     text = run("report", trace, "--section", "regions")[1]
     for line in ("(run) 71 % 92 % 77 % 86 % 90 % -", "solve 68 % 92 % 74 % 84 % 88 % 70 %", "(outside) 82 % 92 % 90 % 90 % 100 % -"):
         check("text " + line, line in " ".join(text.split()), text)
