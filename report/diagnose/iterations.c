@@ -1,6 +1,7 @@
 /* Finds iterations that take longer, whoever waits for whom: a single one that stands out, and all of them from a
- * moment on. Iterations are what lies between the ends of a call that all ranks make equally often and all over the
- * run: of several such lines the one that is called least often, which is the outermost loop.
+ * moment on. Iterations are the occurrences of a region that all ranks enter equally often and all over the run; where
+ * there is none such, or nothing is found by it, what lies between the ends of a call that all ranks make so. Of
+ * several regions or lines that with the fewest counts, which is the outermost loop.
  *
  * Other load on processors makes iterations longer, too, but seldom all of them. So of a stretch of the run the fastest
  * iteration counts; none behind the moment may be as fast as those before it; and a rank whose processor was taken
@@ -40,10 +41,12 @@ enum {
 
 struct iterations {
     uint32_t site;
-    size_t n;
-    double *end_s;    /* [n + 1] when the last rank has left the call */
-    double *length_s; /* [n] */
-    double *sorted;   /* [n] for whoever needs it */
+    const char *region;      /* whose occurrences they are; NULL: they lie between calls of the site */
+    size_t n, n_calls;       /* n_calls: how often the site, or the region, comes on each rank */
+    double *from_s, *to_s;   /* [n_strands * n] on each strand */
+    double *begin_s, *end_s; /* [n] on all; of a site: when the last rank has left the call */
+    double *length_s;        /* [n] of a region: on the rank where it is longest */
+    double *sorted;          /* [n] for whoever needs it */
 };
 
 /* Finds the line. Returns false where there is none. */
@@ -72,7 +75,7 @@ static bool find_site(const struct diagnosis *diagnosis, struct iterations *iter
             last_s[i] - first_s[i] >= ITERATIONS_SPAN * run_s && (found == UINT32_MAX || most[i] < most[found]))
             found = i;
     if (found != UINT32_MAX)
-        *iterations = (struct iterations){.site = found, .n = most[found] - 1};
+        *iterations = (struct iterations){.site = found, .n = most[found] - 1, .n_calls = most[found]};
     free(least);
     free(most);
     free(first_s);
@@ -80,16 +83,32 @@ static bool find_site(const struct diagnosis *diagnosis, struct iterations *iter
     return found != UINT32_MAX;
 }
 
-/* Finds how long iterations take. Returns false where a rank's calls do not fit. */
+static void allocate_iterations(const struct diagnosis *diagnosis, struct iterations *iterations)
+{
+    size_t n = iterations->n, n_strands = diagnosis->program.n_strands;
+    iterations->from_s = xcalloc(n_strands * n, sizeof *iterations->from_s);
+    iterations->to_s = xcalloc(n_strands * n, sizeof *iterations->to_s);
+    iterations->begin_s = xcalloc(n, sizeof *iterations->begin_s);
+    iterations->end_s = xcalloc(n, sizeof *iterations->end_s);
+    iterations->length_s = xcalloc(n, sizeof *iterations->length_s);
+    iterations->sorted = xcalloc(n, sizeof *iterations->sorted);
+}
+
+static void release_iterations(struct iterations *iterations)
+{
+    FREE_ALL(iterations->from_s, iterations->to_s, iterations->begin_s, iterations->end_s, iterations->length_s,
+             iterations->sorted);
+}
+
+/* Finds how long iterations between calls take. Returns false where a rank's calls do not fit. */
 static bool time_iterations(const struct diagnosis *diagnosis, struct iterations *iterations)
 {
     size_t n = iterations->n;
-    iterations->end_s = xcalloc(n + 1, sizeof *iterations->end_s);
-    iterations->length_s = xcalloc(n, sizeof *iterations->length_s);
-    iterations->sorted = xcalloc(n, sizeof *iterations->sorted);
-    for (size_t i = 0; i <= n; i++)
-        iterations->end_s[i] = -INFINITY;
+    allocate_iterations(diagnosis, iterations);
+    for (size_t i = 0; i < n; i++)
+        iterations->begin_s[i] = iterations->end_s[i] = -INFINITY;
     for (size_t strand = 0; strand < diagnosis->program.n_strands; strand++) {
+        double *from_s = iterations->from_s + strand * n, *to_s = iterations->to_s + strand * n;
         size_t nth = 0;
         for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++) {
             const struct run_timed_call *call = &diagnosis->calls->rows[i];
@@ -97,29 +116,88 @@ static bool time_iterations(const struct diagnosis *diagnosis, struct iterations
                 continue;
             if (nth > n)
                 return false;
-            iterations->end_s[nth] = fmax(iterations->end_s[nth], diagnosis_call_end_s(call));
+            double end_s = diagnosis_call_end_s(call);
+            if (nth < n) {
+                from_s[nth] = end_s;
+                iterations->begin_s[nth] = fmax(iterations->begin_s[nth], end_s);
+            }
+            if (nth > 0) {
+                to_s[nth - 1] = end_s;
+                iterations->end_s[nth - 1] = fmax(iterations->end_s[nth - 1], end_s);
+            }
             nth++;
         }
         if (nth != n + 1)
             return false;
     }
     for (size_t i = 0; i < n; i++)
-        iterations->length_s[i] = fmax(iterations->end_s[i + 1] - iterations->end_s[i], 0);
+        iterations->length_s[i] = fmax(iterations->end_s[i] - iterations->begin_s[i], 0);
     return true;
 }
 
-/* What a strand does in iterations: computation before calls, or time inside them. site UINT32_MAX: of all. */
+/* Finds how long the occurrences of a region take. Returns false where they have no rows on all ranks, lie side by
+ * side, or are not all over the run. */
+static bool time_occurrences(const struct diagnosis *diagnosis, struct iterations *iterations, int64_t region)
+{
+    struct cursor rows;
+    struct error ignored = {0};
+    size_t n = iterations->n, *nth = xcalloc(diagnosis->program.n_ranks, sizeof *nth), n_all = 0;
+    bool fits = true;
+    allocate_iterations(diagnosis, iterations);
+    for (size_t i = 0; i < n; i++) {
+        iterations->begin_s[i] = INFINITY;
+        iterations->end_s[i] = -INFINITY;
+    }
+    cursor_open(&rows, diagnosis->database, diagnosis->path,
+                "SELECT rank, begin_ns * 1e-9, end_ns * 1e-9 FROM occurrence WHERE region = ?1 AND NOT unended "
+                "ORDER BY rank, begin_ns",
+                &ignored);
+    cursor_bind(&rows, "i", region);
+    while (fits && cursor_next(&rows)) {
+        int64_t rank = cursor_integer(&rows, 0);
+        double begin_s = cursor_real(&rows, 1), end_s = cursor_real(&rows, 2);
+        if (rank < 0 || (size_t)rank >= diagnosis->program.n_ranks || nth[rank] == n) {
+            fits = false;
+            break;
+        }
+        size_t i = nth[rank]++, at = (size_t)rank * n + i; /* a rank has one strand */
+        fits = i == 0 || iterations->to_s[at - 1] <= begin_s;
+        iterations->from_s[at] = begin_s;
+        iterations->to_s[at] = end_s;
+        iterations->begin_s[i] = fmin(iterations->begin_s[i], begin_s);
+        iterations->end_s[i] = fmax(iterations->end_s[i], end_s);
+        iterations->length_s[i] = fmax(iterations->length_s[i], end_s - begin_s);
+        n_all++;
+    }
+    cursor_close(&rows);
+    free(nth);
+    return fits && n_all == n * diagnosis->program.n_ranks &&
+           iterations->end_s[n - 1] - iterations->begin_s[0] >=
+               ITERATIONS_SPAN * (diagnosis->recorded.end_s - diagnosis->recorded.begin_s);
+}
+
+/* What a strand does in iterations: computation before calls, or time inside them. site UINT32_MAX: of all. Computation
+ * behind the last call of an iteration counts for the call that follows. */
 static void sum_series(const struct diagnosis *diagnosis, const struct iterations *iterations, uint32_t strand,
                        uint32_t site, bool inside, double *series_s)
 {
-    size_t nth = 0;
-    memset(series_s, 0, iterations->n * sizeof *series_s);
-    for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1] && nth <= iterations->n; i++) {
+    size_t n = iterations->n, nth = 0;
+    const double *from_s = iterations->from_s + strand * n, *to_s = iterations->to_s + strand * n;
+    memset(series_s, 0, n * sizeof *series_s);
+    for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1] && nth < n; i++) {
         const struct run_timed_call *call = &diagnosis->calls->rows[i];
-        uint32_t at = diagnosis_site_of_step(diagnosis, call->first_step);
-        if (nth > 0 && (site == UINT32_MAX || at == site))
-            series_s[nth - 1] += inside ? fmax((double)call->rest_s, 0) : diagnosis_before_s(diagnosis, strand, i);
-        nth += at == iterations->site;
+        double end_s = diagnosis_call_end_s(call),
+               computed_s = call->begin_s - diagnosis_before_s(diagnosis, strand, i);
+        bool counts = site == UINT32_MAX || diagnosis_site_of_step(diagnosis, call->first_step) == site;
+        for (; nth < n && to_s[nth] < end_s; nth++) /* what it computed in those that are over by now */
+            if (counts && !inside)
+                series_s[nth] += fmax(fmin(call->begin_s, to_s[nth]) - fmax(computed_s, from_s[nth]), 0);
+        if (nth == n || !counts)
+            continue;
+        if (!inside)
+            series_s[nth] += fmax(call->begin_s - fmax(computed_s, from_s[nth]), 0);
+        else if (call->begin_s >= from_s[nth])
+            series_s[nth] += fmax((double)call->rest_s, 0);
     }
 }
 
@@ -260,7 +338,7 @@ static struct run_mend *mend_cause(const struct diagnosis *diagnosis, const stru
             continue;
         sum_series(diagnosis, iterations, strand, cause->site, cause->inside, series_s);
         double usual_s = unsorted_median(series_s, before);
-        double calls = fmax((double)diagnosis->places[place].calls / (double)(iterations->n + 1), 1);
+        double calls = fmax((double)diagnosis->places[place].calls / (double)iterations->n_calls, 1);
         if (cause->inside)
             mend_rest(program, mend, place, usual_s / (usual_s + cause->more_s));
         else
@@ -313,7 +391,7 @@ static int slow_iteration_find(struct diagnosis *diagnosis, const struct iterati
         !find_cause(diagnosis, iterations, &change, &cause) ||
         is_named(diagnosis, &cause, SLOW_PART * change.more_s * (double)diagnosis->program.n_ranks))
         return 0;
-    if (!cause.inside && taken_s(diagnosis, cause.rank, iterations->end_s[longest], iterations->end_s[longest + 1]) >=
+    if (!cause.inside && taken_s(diagnosis, cause.rank, iterations->begin_s[longest], iterations->end_s[longest]) >=
                              CAUSE_PART * change.more_s)
         return 0;
     struct finding finding =
@@ -322,13 +400,14 @@ static int slow_iteration_find(struct diagnosis *diagnosis, const struct iterati
     if (diagnosis_name_site(diagnosis, cause.site, &finding, text) != 0)
         return -1;
     finding.rank = cause.inside || cause.n_ranks != 1 ? -1 : (int64_t)cause.rank;
-    finding.begin_s = diagnosis_when_s(diagnosis, iterations->end_s[longest]);
-    finding.end_s = diagnosis_when_s(diagnosis, iterations->end_s[longest + 1]);
+    finding.begin_s = diagnosis_when_s(diagnosis, iterations->begin_s[longest]);
+    finding.end_s = diagnosis_when_s(diagnosis, iterations->end_s[longest]);
     finding.mend = mend_cause(diagnosis, iterations, &change, &cause);
-    return diagnosis_add(diagnosis, finding, "iteration %zu of %zu, at %.3g s, takes %s, others %s: %s%s %s",
-                         longest + 1, n, finding.begin_s, diagnosis_seconds(more, whole_s),
-                         diagnosis_seconds(usual, median_s), cause.inside ? "in" : whose_work(diagnosis, &cause, who),
-                         cause.inside ? "" : " before", text);
+    return diagnosis_add(diagnosis, finding, "%s %zu of %zu%s%s, at %.3g s, takes %s, others %s: %s%s %s",
+                         iterations->region != NULL ? "occurrence" : "iteration", longest + 1, n,
+                         iterations->region != NULL ? " of " : "", iterations->region != NULL ? iterations->region : "",
+                         finding.begin_s, diagnosis_seconds(more, whole_s), diagnosis_seconds(usual, median_s),
+                         cause.inside ? "in" : whose_work(diagnosis, &cause, who), cause.inside ? "" : " before", text);
 }
 
 /* Finds the block from which on iterations take longer. Returns false where there is none. */
@@ -368,14 +447,15 @@ static int slower_find(struct diagnosis *diagnosis, const struct iterations *ite
     if (iterations->n < (size_t)4 * ITERATION_BLOCKS || !find_moment(iterations, &change))
         return 0;
     size_t from = change.middle * iterations->n / ITERATION_BLOCKS, n_behind = iterations->n - from;
-    double loss_s = change.more_s * (double)n_behind, from_s = iterations->end_s[from];
-    if (iterations->end_s[iterations->n] - from_s < SLOWER_LASTS_S ||
+    double loss_s = change.more_s * (double)n_behind, from_s = iterations->begin_s[from];
+    double end_s = iterations->end_s[iterations->n - 1];
+    if (end_s - from_s < SLOWER_LASTS_S ||
         loss_s < FINDING_LEAST_SHARE * diagnosis->all_s / (double)diagnosis->program.n_ranks ||
         !find_cause(diagnosis, iterations, &change, &cause) || is_named(diagnosis, &cause, 0))
         return 0;
     /* Was the processor taken for so much longer behind the moment than before it? */
-    double before_s = taken_s(diagnosis, cause.rank, iterations->end_s[0], from_s) / (double)from;
-    double behind_s = taken_s(diagnosis, cause.rank, from_s, iterations->end_s[iterations->n]) / (double)n_behind;
+    double before_s = taken_s(diagnosis, cause.rank, iterations->begin_s[0], from_s) / (double)from;
+    double behind_s = taken_s(diagnosis, cause.rank, from_s, end_s) / (double)n_behind;
     if (!cause.inside && behind_s - before_s >= CAUSE_PART * change.more_s)
         return 0;
     struct finding finding = diagnosis_finding(FINDING_SLOWER, loss_s * (double)diagnosis->program.n_ranks);
@@ -385,28 +465,76 @@ static int slower_find(struct diagnosis *diagnosis, const struct iterations *ite
     double usual_s = fast_of_blocks(iterations, iterations->length_s, 0, change.middle);
     finding.rank = cause.inside || cause.n_ranks != 1 ? -1 : (int64_t)cause.rank;
     finding.begin_s = diagnosis_when_s(diagnosis, from_s);
-    finding.end_s = diagnosis_when_s(diagnosis, iterations->end_s[iterations->n]);
+    finding.end_s = diagnosis_when_s(diagnosis, end_s);
     finding.mend = mend_cause(diagnosis, iterations, &change, &cause);
-    return diagnosis_add(diagnosis, finding, "from %.3g s on iterations take %s longer, %.0f %%: %s%s %s",
-                         finding.begin_s, diagnosis_seconds(more, change.more_s), 100 * change.more_s / usual_s,
-                         cause.inside ? "in" : whose_work(diagnosis, &cause, who), cause.inside ? "" : " before", text);
+    diagnosis_seconds(more, change.more_s);
+    const char *whose = cause.inside ? "in" : whose_work(diagnosis, &cause, who),
+               *before = cause.inside ? "" : " before";
+    if (iterations->region == NULL)
+        return diagnosis_add(diagnosis, finding, "from %.3g s on iterations take %s longer, %.0f %%: %s%s %s",
+                             finding.begin_s, more, 100 * change.more_s / usual_s, whose, before, text);
+    return diagnosis_add(diagnosis, finding,
+                         "from %.3g s on the last %.0f %% of the occurrences of %s are %.0f %% slower, by %s: %s%s %s",
+                         finding.begin_s, 100 * (double)n_behind / (double)iterations->n, iterations->region,
+                         100 * change.more_s / usual_s, more, whose, before, text);
+}
+
+/* Adds what it finds in these iterations. */
+static int judge_iterations(struct diagnosis *diagnosis, const struct iterations *iterations)
+{
+    int result = slow_iteration_find(diagnosis, iterations);
+    return result == 0 ? slower_find(diagnosis, iterations) : result;
+}
+
+enum { REGIONS_TRIED = 4 };
+
+/* Goes by the occurrences of the first region that fits. */
+static int judge_regions(struct diagnosis *diagnosis)
+{
+    struct iterations found[REGIONS_TRIED];
+    int64_t regions[REGIONS_TRIED];
+    struct cursor rows;
+    size_t n = 0;
+    int result = 0;
+    cursor_open(&rows, diagnosis->database, diagnosis->path,
+                "SELECT r.id, CASE WHEN length(path) <= 32 THEN path WHEN length(name) <= 28 THEN '.../' || name "
+                "ELSE substr(name, 1, 29) || '...' END, min(t.occurrences) FROM region_total t JOIN region r ON r.id = "
+                "t.region GROUP BY r.id "
+                "HAVING count(*) = ?1 AND min(t.occurrences) = max(t.occurrences) AND min(t.occurrences) > ?2 AND "
+                "min(t.time_ns) > 0 ORDER BY min(t.occurrences), r.depth, r.id",
+                diagnosis->error);
+    cursor_bind(&rows, "ii", (int64_t)diagnosis->program.n_ranks, (int64_t)ITERATIONS_LEAST);
+    for (; n < REGIONS_TRIED && cursor_next(&rows); n++) {
+        regions[n] = cursor_integer(&rows, 0);
+        found[n] = (struct iterations){.region = cursor_text(&rows, 1, diagnosis->pool),
+                                       .n = (size_t)cursor_integer(&rows, 2),
+                                       .n_calls = (size_t)cursor_integer(&rows, 2)};
+    }
+    if (cursor_close(&rows) != 0)
+        return -1;
+    bool fits = false;
+    for (size_t i = 0; result == 0 && !fits && i < n; i++) {
+        fits = time_occurrences(diagnosis, &found[i], regions[i]);
+        if (fits)
+            result = judge_iterations(diagnosis, &found[i]);
+        release_iterations(&found[i]);
+    }
+    return result;
 }
 
 int diagnose_iterations(struct diagnosis *diagnosis)
 {
     const struct run_program *program = &diagnosis->program;
     struct iterations iterations = {0};
-    int result = 0;
+    size_t n_findings = diagnosis->findings->n;
     if (program->n_bursts > 0 || program->n_strands != program->n_ranks || program->n_ranks == 0 ||
-        diagnosis->calls->n == 0 || !find_site(diagnosis, &iterations))
+        diagnosis->calls->n == 0)
         return 0;
-    if (time_iterations(diagnosis, &iterations)) {
-        result = slow_iteration_find(diagnosis, &iterations);
-        if (result == 0)
-            result = slower_find(diagnosis, &iterations);
-    }
-    free(iterations.end_s);
-    free(iterations.length_s);
-    free(iterations.sorted);
+    int result = judge_regions(diagnosis);
+    if (result != 0 || diagnosis->findings->n > n_findings || !find_site(diagnosis, &iterations))
+        return result;
+    if (time_iterations(diagnosis, &iterations))
+        result = judge_iterations(diagnosis, &iterations);
+    release_iterations(&iterations);
     return result;
 }

@@ -442,6 +442,61 @@ def iterations(folder):
     expect_none("too few iterations", folder, loop(lambda step, rank: (2 + (60 if (step, rank) == (12, 2) else 0)) * MS, steps=20), "slower", "slow-iteration")
 
 
+def occurrences(folder):
+    """The same by the occurrences of a region, whose calls do not come equally often in each: the region that all ranks enter equally
+    often; where one does not, or where the region is short, by the calls."""
+    def loop(work_ns, tail_ns=lambda step, rank: 0, steps=400, share=1.0, left_out=()):
+        made, bounds = Made(4), []
+        for step in range(steps):
+            begin = list(made.at)
+            for part in range(1 + step % 3):
+                for rank in range(4):
+                    made.compute(rank, int(work_ns(step, rank) if part == 0 else MS))
+                made.meet(30)
+            for rank in range(4):
+                made.compute(rank, int(tail_ns(step, rank)))
+            if step < share * steps:
+                bounds += [(rank, begin[rank], made.at[rank]) for rank in range(4) if (step, rank) not in left_out]
+            if step % 7 == 0:
+                made.meet(31)
+        rows = [f"({rank}, 1, 0, {begin}, {end_ns}, 0, 0, 0)" for rank, begin, end_ns in bounds]
+        made.regions = ["INSERT INTO region VALUES (0, NULL, 'solve', 'solve', 0, 'mpistair'), (1, 0, 'step', 'solve/step', 1, 'mpistair');",
+                        f"INSERT INTO occurrence(rank, region, lane, begin_ns, end_ns, inner_ns, mpi_ns, unended) VALUES {', '.join(rows)};",
+                        "INSERT INTO region_total SELECT rank, region, count(*), sum(end_ns - begin_ns), 0, max(end_ns - begin_ns), 0, 0, 0 "
+                        "FROM occurrence GROUP BY rank, region;"]
+        return made
+
+    def found(made):
+        return json.loads(run("report", made.write(folder / "o.db", *made.regions), "--format", "json")[1])["findings"]
+
+    def expect(name, made, kind, *words):
+        rows = [row for row in found(made) if row["kind"] == kind]
+        check(name, len(rows) == 1 and all(word in rows[0]["sentence"] for word in words), [row["sentence"] for row in found(made)])
+        return rows[0] if rows else {"rank": None, "begin_s": 0}
+
+    usual = lambda step, rank: 2 * MS
+    row = expect("slow occurrence", loop(lambda step, rank: (2 + (60 if (step, rank) == (120, 2) else 0)) * MS), "slow-iteration",
+                 "occurrence 121 of 400 of solve/step, at 0.3", "takes 6", "rank 2 before MPI_Allreduce (work made.c:30)")
+    check("its rank", row["rank"] == 2, row)
+    # Work behind the last call of the region counts for the call that follows.
+    expect("slow tail", loop(usual, lambda step, rank: (60 if (step, rank) == (126, 1) else 0) * MS), "slow-iteration",
+           "occurrence 127 of 400 of solve/step", "rank 1 before MPI_Allreduce (work made.c:31)")
+    row = expect("drift", loop(lambda step, rank: (2 + (step >= 268)) * MS), "slower",
+                 "on the last 3", "% of the occurrences of solve/step are ", "% slower, by ", ": all ranks before MPI_Allreduce (work made.c:30)")
+    check("since when", abs(row["begin_s"] - 0.82) < 0.1, row)
+    expect("unequal", loop(lambda step, rank: (2 + (80 if (step, rank) == (120, 2) else 0)) * MS, left_out={(7, 3)}), "slow-iteration", "iteration ")
+    expect("a short region", loop(lambda step, rank: (2 + (80 if (step, rank) == (220, 2) else 0)) * MS, share=0.3), "slow-iteration", "iteration ")
+    lot = random.Random(13)
+    nothing = {"usual": usual, "every tenth": lambda step, rank: (8 if step % 10 == 0 else 2) * MS,
+               "a slower stretch": lambda step, rank: (3 if 160 <= step < 240 else 2) * MS,
+               "one of 20 ms": lambda step, rank: (22 if step == 120 else 2) * MS}
+    for number in range(10):
+        nothing[f"noise {number}"] = lambda step, rank: (2 + lot.random() / 2 + (lot.expovariate(0.2) if lot.random() < 0.05 else 0)) * MS
+    for name, work in nothing.items():
+        rows = [row["sentence"] for row in found(loop(work)) if row["kind"] in ("slower", "slow-iteration")]
+        check(f"occurrences: {name}", not rows, rows)
+
+
 def turns(folder):
     def token(at_once):
         made = Made(4)
@@ -1059,7 +1114,7 @@ def kept(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, iterations, turns, receivers,
+        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, iterations, occurrences, turns, receivers,
                      order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, instructions, uneven_threads, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
             part(pathlib.Path(name))
     end("findings")
