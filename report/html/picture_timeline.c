@@ -195,17 +195,16 @@ static int add_lines(struct timeline *timeline)
     return cursor_close(&rows);
 }
 
-/* Finds the time that the picture covers. */
-static int read_span(struct timeline *timeline)
+int picture_span(const struct picture_source *source, double *begin_ns, double *end_ns)
 {
     struct cursor rows;
-    picture_query(&rows, timeline->source,
+    picture_query(&rows, source,
                   "SELECT coalesce(min(begin_ns), 0), max(coalesce(max(end_ns), 0), "
                   "coalesce((SELECT duration_ns FROM run), 0)) FROM process",
                   "");
     if (cursor_next(&rows)) {
-        timeline->begin_ns = cursor_real(&rows, 0);
-        timeline->end_ns = cursor_real(&rows, 1);
+        *begin_ns = cursor_real(&rows, 0);
+        *end_ns = cursor_real(&rows, 1);
     }
     return cursor_close(&rows);
 }
@@ -241,7 +240,7 @@ static int collect_timeline(struct timeline *timeline)
 int picture_timeline(struct picture *picture, const struct picture_source *source)
 {
     struct timeline timeline = {.source = source, .picture = picture, .bins = rank_bins_of(source->bins.ranks, ROWS)};
-    if (activity_tables_make(source) != 0 || read_span(&timeline) != 0)
+    if (activity_tables_make(source) != 0 || picture_span(source, &timeline.begin_ns, &timeline.end_ns) != 0)
         return -1;
     if (!(timeline.end_ns > timeline.begin_ns)) {
         picture_lacks(picture, "It is not known when processes began and ended.");
@@ -262,6 +261,7 @@ int picture_timeline(struct picture *picture, const struct picture_source *sourc
     picture_value(picture, "span", json_integer(timeline.bins.width));
     picture_value(picture, "ranks", json_integer(timeline.bins.ranks));
     picture_value(picture, "columns", json_integer(COLUMNS));
+    picture_value(picture, "first", json_finite(timeline.begin_ns * 1e-9));
     picture_value(picture, "end", json_finite((timeline.end_ns - timeline.begin_ns) * 1e-9));
     picture_note_bins(picture, &timeline.bins, "row");
     return result;

@@ -139,7 +139,7 @@ int picture_ranks(struct picture *picture, const struct picture_source *source)
 }
 
 /* The course of the run: of each part of it the share that ranks spend inside MPI, in messages, and in collectives. */
-enum { COURSE_COLUMNS = 120, COURSE_SHARES = 3 };
+enum { COURSE_COLUMNS = 120, COURSE_SHARES = 3, COURSE_REGIONS = 8 };
 
 struct course_cell {
     double all_s, share_s[COURSE_SHARES];
@@ -159,10 +159,58 @@ static void course_add(struct course_cell *columns, struct cursor *rows, double 
     }
 }
 
+/* Adds a band for each of the regions with most time: what share of all ranks' time they are in it, by columns. */
+static int course_regions(struct picture *picture, const struct picture_source *source, double first_s, double run_s)
+{
+    double *share_s = xcalloc(COURSE_REGIONS * COURSE_COLUMNS, sizeof *share_s), column_s = run_s / COURSE_COLUMNS;
+    struct json *paths = json_array();
+    struct cursor rows;
+    struct pool pool = {0};
+    int64_t last = -1;
+    picture_table(picture, "band", "region from to share");
+    picture_query(
+        &rows, source,
+        "WITH shown AS MATERIALIZED (SELECT region, row_number() OVER (ORDER BY depth, time_ns DESC, region) - 1 "
+        "AS place, path FROM (SELECT region, sum(time_ns) AS time_ns, depth, path FROM region_total JOIN region "
+        "ON id = region GROUP BY region HAVING sum(time_ns) > 0 ORDER BY sum(time_ns) DESC, region LIMIT ?1)) "
+        "SELECT place, path, begin_ns * 1e-9, end_ns * 1e-9 FROM shown LEFT JOIN occurrence USING (region) "
+        "ORDER BY place",
+        "i", (int64_t)COURSE_REGIONS);
+    while (cursor_next(&rows)) {
+        int64_t place = cursor_integer(&rows, 0);
+        double begin_s = fmax(cursor_real(&rows, 2) - first_s, 0), end_s = fmin(cursor_real(&rows, 3) - first_s, run_s);
+        if (place != last) {
+            json_add(paths, json_string(cursor_text(&rows, 1, &pool)));
+            last = place;
+        }
+        if (!(begin_s < end_s) || !(run_s > 0))
+            continue;
+        for (size_t i = (size_t)(begin_s / column_s); i < COURSE_COLUMNS && (double)i * column_s < end_s; i++)
+            share_s[place * COURSE_COLUMNS + (int64_t)i] +=
+                fmax(fmin(end_s, (double)(i + 1) * column_s) - fmax(begin_s, (double)i * column_s), 0);
+    }
+    for (int64_t i = 0; run_s > 0 && i < (last + 1) * COURSE_COLUMNS; i++) {
+        double from_s = first_s + (double)(i % COURSE_COLUMNS) * column_s;
+        if (share_s[i] > 0)
+            picture_row(picture, "iddd", i / COURSE_COLUMNS, from_s, from_s + column_s,
+                        fmin(share_s[i] / column_s / (double)source->bins.ranks, 1));
+    }
+    picture_value(picture, "bands", json_integer(last + 1));
+    picture_value(picture, "paths", paths);
+    if (last >= 0)
+        picture_note(picture, "Bands are the regions with most time: the fuller the more of the ranks are in them.");
+    pool_release(&pool);
+    free(share_s);
+    return cursor_close(&rows);
+}
+
 int picture_course(struct picture *picture, const struct picture_source *source)
 {
     const struct rank_bins *bins = &source->bins;
-    double first_s = source->report->part.from_s, run_s = source->report->run.duration_s;
+    double begin_ns = 0, end_ns = 0;
+    if (picture_span(source, &begin_ns, &end_ns) != 0)
+        return -1;
+    double first_s = begin_ns * 1e-9, run_s = (end_ns - begin_ns) * 1e-9;
     struct course_cell *cells = xcalloc((size_t)bins->n * COURSE_COLUMNS, sizeof *cells);
     struct cursor rows;
     bool found = false;
@@ -190,7 +238,8 @@ int picture_course(struct picture *picture, const struct picture_source *source)
     picture_value(picture, "begin", json_finite(first_s));
     picture_value(picture, "end", json_finite(first_s + run_s));
     picture_bins(picture, bins, "row");
-    return cursor_close(&rows);
+    int result = cursor_close(&rows);
+    return result == 0 ? course_regions(picture, source, first_s, run_s) : result;
 }
 
 /* The efficiencies of each window of the course, and for whom others waited longest in it. */
@@ -198,7 +247,9 @@ int picture_efficiency(struct picture *picture, const struct picture_source *sou
 {
     struct cursor rows;
     bool found = false;
-    double first_s = source->report->part.from_s;
+    double begin_ns = 0, end_ns = 0;
+    if (picture_span(source, &begin_ns, &end_ns) != 0)
+        return -1;
     picture_table(picture, "window", "from to parallel balance communication most");
     picture_query(&rows, source,
                   "SELECT begin_s, end_s, parallel, load_balance, communication, most_rank FROM window_efficiency "
@@ -211,8 +262,8 @@ int picture_efficiency(struct picture *picture, const struct picture_source *sou
     }
     if (!found)
         picture_lacks(picture, "The trace has no course of the run.");
-    picture_value(picture, "begin", json_finite(first_s));
-    picture_value(picture, "end", json_finite(first_s + source->report->run.duration_s));
+    picture_value(picture, "begin", json_finite(begin_ns * 1e-9));
+    picture_value(picture, "end", json_finite(end_ns * 1e-9));
     picture_note(picture, "Parallel efficiency is load balance times communication efficiency; the run's is the mean "
                           "of its windows. 'mpistair query TRACE windows' adds for whom others waited in each.");
     return cursor_close(&rows);

@@ -40,6 +40,9 @@ void picture_note_bins(struct picture *picture, const struct rank_bins *bins, co
 /* Sets the values span and ranks to the bins, and notes them. */
 void picture_bins(struct picture *picture, const struct rank_bins *bins, const char *what);
 
+/* Finds the time that pictures over time cover, in ns since the begin of the run. Returns 0, or -1 with the reason. */
+int picture_span(const struct picture_source *source, double *begin_ns, double *end_ns);
+
 /* Fill a picture, each from the source. Return 0, or -1 with the reason. */
 int picture_matrix(struct picture *picture, const struct picture_source *source);
 int picture_timeline(struct picture *picture, const struct picture_source *source);

@@ -76,9 +76,13 @@ def check_halo(tab):
     check("pictures", drawn(tab) == PICTURES, drawn(tab))
     expected = {("timeline", "bars"): 20, ("timeline", "lines"): 17, ("matrix", "cells"): 5, ("map", "sockets"): 3,
                 ("map", "nodes"): 2, ("map", "ribbons"): 3, ("map", "hosts"): 2, ("scatter", "points"): 4, ("scatter", "band"): 2,
-                ("sizes", "bars"): 6, ("course", "cells"): 4 * 120, ("efficiency", "windows"): 4, ("path", "bars"): 3, ("path", "strip"): 2}
+                ("sizes", "bars"): 6, ("course", "cells"): 4 * 120, ("course", "bands"): 12 + 50, ("course", "regions"): 2,
+                ("efficiency", "windows"): 4, ("path", "bars"): 3, ("path", "strip"): 2}
     found = {key: count(tab, *key) for key in expected}
     check("marks", found == expected, {key: found[key] for key in found if found[key] != expected[key]})
+    widths = tab.ask("[...views].filter(([element]) => ['timeline', 'course', 'efficiency'].includes(element.closest('figure').id))"
+                     ".map(([element, view]) => [view.width(), view.origin()[0]])")
+    check("one time axis", len(widths) == 3 and widths[0] == widths[1] == widths[2], widths)
     parts = tab.ask("[...views.values()][1].data('part').map((part) => [part.rank, part.part, part.time])")
     of_rank_0 = {part: round(time * 1e3, 6) for rank, part, time in parts if rank == 0}
     check("not explained", of_rank_0 == {"computation": 7, "late sender": 2, "latency": 1, "bandwidth": 2, "not explained": 3},

@@ -17,3 +17,9 @@ INSERT INTO replay_part VALUES (1, 1, 'computation', 0.007, 0.007), (1, 1, 'late
 -- A course of four windows a rank.
 INSERT INTO course SELECT rank, w * d / 4, (w + 1) * d / 4, d / 16, d / 16, 0, d / 20 * w / 4, 0, 0, 0, 5, 100
   FROM process, (SELECT duration_ns AS d FROM run), (SELECT column1 AS w FROM (VALUES (0), (1), (2), (3)));
+-- Two regions, the inner one in columns 12 to 23 of 120 of the course.
+INSERT INTO region VALUES (0, NULL, 'solve', 'solve', 0, 'mpistair'), (1, 0, 'step', 'solve/step', 1, 'mpistair');
+INSERT INTO occurrence(rank, region, lane, begin_ns, end_ns, inner_ns, mpi_ns, unended)
+  SELECT 0, 0, 0, d / 120 * 6.5, d / 120 * 55.5, d / 120 * 11, 0, 0 FROM (SELECT 1.0 * duration_ns AS d FROM run) UNION ALL
+  SELECT 0, 1, 0, d / 120 * 12.5, d / 120 * 23.5, 0, 0, 0 FROM (SELECT 1.0 * duration_ns AS d FROM run);
+INSERT INTO region_total SELECT rank, region, 1, end_ns - begin_ns, inner_ns, end_ns - begin_ns, 0, 0, 0 FROM occurrence;
