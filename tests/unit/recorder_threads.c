@@ -22,7 +22,7 @@
 #include "interpose/backend/wrappers.h"
 #include "tests/unit/stand_in_mpi.h"
 
-const char *__tsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 
 /* The thread of counters has descriptors of its own (counter_thread.h). ThreadSanitizer knows one table alone, and
  * takes what another thread closes under the same number for a race with the open. */
