@@ -32,6 +32,27 @@ def check_sums(test, times=True):
                 job.fail(f"{path} on rank {rank}: {rows[0][3]} ns outside of the regions within it")
 
 
+def check_efficiencies(test, outside=True):
+    """Those of the outermost regions and of outside are, weighted by time, those of the run; so are those of windows. What is outside of
+    regions of several threads is not known."""
+    there, parallel = test.query("SELECT there_s, parallel FROM region_efficiency WHERE scope = 'run'")[0]
+    rows = test.query("SELECT e.scope, there_s, e.parallel, e.load_balance, e.communication FROM region_efficiency e LEFT JOIN region r ON r.id = e.region "
+                      "WHERE scope = 'outside' OR (scope = 'inclusive' AND r.parent IS NULL)")
+    job.expect_equal(sum(row[0] == "outside" for row in rows), int(outside), "rows of what is outside of regions")
+    for row in rows if outside else []:
+        if not all(-1e-6 <= share <= 1 + 1e-6 for share in row[2:] if share is not None):
+            job.fail(f"efficiencies beyond 0 and 1: {row}")
+    found = sum(row[1] * row[2] for row in rows) / there
+    if outside and not (abs(sum(row[1] for row in rows) - there) < 1e-9 * there and abs(found - parallel) < 1e-9):
+        job.fail(f"the mean of the outermost regions and outside is {found}, not {parallel}: {rows}")
+    windows = test.value("SELECT sum(ranks * (end_s - begin_s) * parallel) FROM window_efficiency") / there
+    if abs(windows - parallel) > 1e-9:
+        job.fail(f"the mean of the windows is {windows}, not {parallel}")
+    said = test.must([test.mpistair, "report", test.trace, "--section", "regions"]).stdout
+    if "efficiency of" not in said or ("(outside)" in said) != outside:
+        job.fail(f"the section on regions has no efficiencies:\n{said}")
+
+
 def faults(test):
     return dict(test.query("SELECT fault, min(n) FROM region_fault GROUP BY 1 HAVING count(*) = ?", test.ranks))
 
@@ -66,6 +87,7 @@ def plain(test):
     record(test, "plain")
     check_plain(test)
     check_occurrences(test)
+    check_efficiencies(test)
     # The step that was slow on rank 1: of that region, outside of MPI, the longest.
     slow = test.query("SELECT rank, n FROM (SELECT rank, row_number() OVER (PARTITION BY rank ORDER BY begin_ns) - 1 AS n, "
                       "end_ns - begin_ns - o.mpi_ns AS own_ns FROM occurrence o JOIN region r ON r.id = region WHERE path = 'solve/step') "
@@ -89,6 +111,7 @@ def thinned(test):
 def sums(test):
     record(test, "plain", MPISTAIR_DETAIL="none")
     check_sums(test)
+    check_efficiencies(test)
     job.expect_equal(test.value("SELECT count(*) FROM occurrence"), 0, "occurrences with a record")
 
 
@@ -103,6 +126,7 @@ def threads(test):
 
 def hostile(test):
     record(test, "hostile", "1000000", MPISTAIR_SPOOL_LIMIT="64M")
+    check_efficiencies(test)
     lost = faults(test)
     job.expect_equal((lost["no begin"], lost["no end"], lost["ignored"]), (3, 2, 36), "ends and begins too many")
     job.expect_equal(test.value("SELECT count(*) FROM region WHERE name <> '(other regions)'"), 2046, "regions with a name of their own")
