@@ -76,7 +76,8 @@ int write_counters(const struct trace *trace, sqlite3 *database)
             const struct spool_counter_sample *at = &samples[i];
             int64_t openmp_ns[3];
             for (int k = 0; k < 3; k++)
-                openmp_ns[k] = has_openmp ? counted(at, COUNTER_OPENMP_REGION_NS + k) : TRACE_NO_TIME;
+                openmp_ns[k] =
+                    has_openmp ? counted(at, (enum spool_counter)(COUNTER_OPENMP_REGION_NS + k)) : TRACE_NO_TIME;
             row_insert(
                 &row, "iiioooooooooooooo", rank, clock_run_ns(&trace->nodes[process->node], (int64_t)at[0].at_ns),
                 clock_run_ns(&trace->nodes[process->node], (int64_t)at[1].at_ns), counted(at, COUNTER_USER_NS),
