@@ -301,7 +301,8 @@ struct pages *pages_open(sqlite3 *database, const char *path, const struct pages
     bool is_known = n_pages > 0 && read_number(database, "PRAGMA page_size", NULL) == PAGE_BYTES &&
                     read_number(database, "PRAGMA auto_vacuum", NULL) == 0;
     for (size_t i = 0; i < n_tables && is_known; i++) {
-        int64_t root = read_number(database, "SELECT rootpage FROM sqlite_master WHERE name = ?", tables[i].name);
+        int64_t root = read_number(database, "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?",
+                                   tables[i].name);
         pages->trees[i] = (struct tree){.table = &tables[i], .root = (uint32_t)root};
         is_known = root > 1;
     }

@@ -13,9 +13,8 @@
 
 enum { PAGES_TABLES_MOST = 16 };
 
-/* An index is a table WITHOUT ROWID whose rows have its columns and the id of what they stand for. Rows of a table
- * have the ids 1, 2, ...; a column INTEGER PRIMARY KEY must be NULL in them. A table WITHOUT ROWID has its rows in
- * ascending order of its key, which is its first columns; NULL comes first. */
+/* Rows of the table have the ids 1, 2, ...; a column INTEGER PRIMARY KEY must be NULL in them. A table WITHOUT ROWID
+ * has its rows in ascending order of its key, which is its first columns. */
 struct pages_table {
     const char *name;
     size_t columns;

@@ -769,7 +769,7 @@ CREATE TABLE prediction(
   PRIMARY KEY (run_id, kind_id, rank)
 ) WITHOUT ROWID;
 
--- Ingest fills this index itself, or makes it after the last row where messages have no round.
+-- Ingest makes this index after the last row.
 CREATE INDEX message_round ON message_row(round_id);
 
 CREATE VIEW level_name(id, name) AS VALUES (0, 'self'), (1, 'intra_socket'), (2, 'inter_socket'), (3, 'inter_node');

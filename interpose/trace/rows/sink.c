@@ -13,7 +13,6 @@
 #include "interpose/trace/gather/place.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
-#include "share/base/order.h"
 
 struct form {
     int32_t level; /* enum level, -1: not known */
@@ -101,7 +100,7 @@ static const char *unmatched_text(int column, int64_t value)
     }
 }
 
-static const struct pages_table tables[SINK_TABLES + 1] = {
+static const struct pages_table tables[SINK_TABLES] = {
     [SINK_MESSAGES] = {.name = "message_row", .columns = 17},
     [SINK_UNMATCHED] = {.name = "unmatched", .columns = 12, .text = unmatched_text},
     [SINK_CALLS] = {.name = "call_row", .columns = 7},
@@ -109,37 +108,7 @@ static const struct pages_table tables[SINK_TABLES + 1] = {
     [SINK_MEMBERS] = {.name = "round_process", .columns = 5, .is_keyed = true},
     [SINK_MESSAGE_SUMS] = {.name = "message_sum", .columns = 11},
     [SINK_KIND_SUMS] = {.name = "kind_sum", .columns = 10},
-    [SINK_TABLES] = {.name = "message_round", .columns = 2, .is_keyed = true},
 };
-
-enum { MESSAGE_ROUND = 7 }; /* column of message_row */
-
-static int compare_indexed(const void *left, const void *right)
-{
-    const int64_t *a = left, *b = right;
-    return ORDER(a[0], b[0]) ?: ORDER(a[1], b[1]);
-}
-
-/* Adds the messages of a batch to the index by round. Rounds get their numbers in the window in which their messages
- * are written, so that the batches follow each other. Messages without a round, which would come first, are few: where
- * there are any, or any other order, SQLite makes the index anew. */
-static void index_messages(struct sink *sink, const struct sink_batch *messages)
-{
-    size_t columns = tables[SINK_MESSAGES].columns, n = messages->n_values / columns;
-    array_reserve(&sink->indexed, &sink->indexed_capacity, 2 * n, sizeof *sink->indexed);
-    for (size_t i = 0; i < n; i++) {
-        sink->indexed[2 * i] = messages->values[i * columns + MESSAGE_ROUND];
-        sink->indexed[2 * i + 1] = ++sink->n_indexed;
-    }
-    if (n > 1)
-        qsort(sink->indexed, n, 2 * sizeof *sink->indexed, compare_indexed);
-    if (n > 0 && (sink->indexed[0] == PAGES_NULL || sink->indexed[0] <= sink->last_indexed))
-        sink->is_indexed = false;
-    if (n > 0)
-        sink->last_indexed = sink->indexed[2 * n - 2];
-    if (sink->is_indexed)
-        pages_add(sink->pages, SINK_TABLES, sink->indexed, 2 * n);
-}
 
 static void *write_batches(void *argument)
 {
@@ -154,7 +123,6 @@ static void *write_batches(void *argument)
         pthread_mutex_unlock(&sink->lock);
         for (size_t i = 0; i < SINK_TABLES; i++)
             pages_add(sink->pages, i, batches[i].values, batches[i].n_values);
-        index_messages(sink, &batches[SINK_MESSAGES]);
         pthread_mutex_lock(&sink->lock);
         sink->failed = pages_failure(sink->pages) != 0;
         sink->full = false;
@@ -166,8 +134,7 @@ static void *write_batches(void *argument)
 
 int sink_begin(struct sink *sink, sqlite3 *database, const char *path, bool calls)
 {
-    *sink = (struct sink){
-        .calls = calls, .path = path, .pages = pages_open(database, path, tables, SINK_TABLES + 1), .is_indexed = true};
+    *sink = (struct sink){.calls = calls, .path = path, .pages = pages_open(database, path, tables, SINK_TABLES)};
     if (sink->pages == NULL)
         return errno != 0 ? errno : -1;
     pthread_mutex_init(&sink->lock, NULL);
@@ -211,10 +178,6 @@ int sink_end(struct sink *sink)
     if (result == 0 && (database_open_unfinished(sink->path, &sink->database) != SQLITE_OK ||
                         write_functions(sink->database) != 0 || write_forms(sink) != 0))
         result = -1;
-    if (result == 0 && !sink->is_indexed &&
-        sqlite3_exec(sink->database, "REINDEX message_round", NULL, NULL, NULL) != SQLITE_OK)
-        result = -1;
-    free(sink->indexed);
     free(sink->forms);
     map_release(&sink->form_numbers);
     return result;

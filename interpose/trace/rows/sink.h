@@ -19,7 +19,7 @@ enum sink_table {
     SINK_MEMBERS,
     SINK_MESSAGE_SUMS,
     SINK_KIND_SUMS,
-    SINK_TABLES /* and the index of messages by round, which the sink fills itself */
+    SINK_TABLES
 };
 
 struct sink_batch {
@@ -47,12 +47,6 @@ struct sink {
     bool full; /* the other batches wait or are being inserted */
     bool ended;
     bool failed;
-    /* The thread's: */
-    int64_t *indexed; /* [2 * n] round and id of a batch's messages */
-    size_t indexed_capacity;
-    int64_t n_indexed;
-    int64_t last_indexed;
-    bool is_indexed; /* the rows of the index are in order */
 };
 
 struct call_row {
