@@ -152,17 +152,6 @@ int database_connect(const char *path, int flags, sqlite3 **database)
                                           NULL, sum_step, sum_value, sum_value, sum_inverse, NULL);
 }
 
-int database_open_unfinished(const char *path, sqlite3 **database)
-{
-    int code = database_connect(path, SQLITE_OPEN_READWRITE, database);
-    return code != SQLITE_OK ? code
-                             : sqlite3_exec(*database,
-                                            "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
-                                            "locking_mode=EXCLUSIVE; PRAGMA cache_size=-8192; PRAGMA page_size=4096; "
-                                            "PRAGMA auto_vacuum=NONE; BEGIN",
-                                            NULL, NULL, NULL);
-}
-
 /* Takes back what a command had changed that was killed before it was done; a connection that only reads cannot. */
 static void take_back_interrupted(const char *path)
 {

@@ -22,10 +22,6 @@ int database_open(const char *path, bool writable, sqlite3 **database, struct er
  * else is as in SQLite's. Returns an SQLite code. */
 int database_connect(const char *path, int flags, sqlite3 **database);
 
-/* Opens a database that is being made and that nobody else sees, without a journal, and begins a transaction. Returns
- * an SQLite code, and a handle for sqlite3_close in any case. */
-int database_open_unfinished(const char *path, sqlite3 **database);
-
 /* Sets error to "path: what: SQLite's own message" and returns -1. */
 int database_error(sqlite3 *database, const char *path, const char *what, struct error *error);
 

@@ -1,18 +1,186 @@
-/* Finding rows need not wait for the file, so a thread of its own writes them (interpose/database/pages.h): one set of
- * batches fills while the other is written. Millions of messages share few combinations of function, call site, level
- * and flags: each combination, a form, is stored once, which keeps the largest table of a trace small. */
+/* Finding rows need not wait for SQLite, so a thread of its own inserts them: one set of batches fills while the other
+ * is inserted. Millions of messages share few combinations of function, call site, level and flags: each combination, a
+ * form, is stored once, which keeps the largest table of a trace small. */
 #include "interpose/trace/rows/sink.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/database/database.h"
 #include "interpose/database/row.h"
 #include "interpose/trace/gather/place.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+
+/* Marks NULL in a row. An id that is NULL becomes 1, 2, ... in the order of rows: SQLite then appends to the table,
+ * without looking whether the id is there already. */
+#define FEED_NULL TRACE_NO_TIME
+
+/* Rows in memory as a table that SQLite reads: "INSERT INTO call_row SELECT * FROM feed_call_row" takes a whole batch
+ * in one statement. SQLite then stays at the end of the table that it fills; with a statement for each row it would
+ * begin, descend the tree and end for each. Feeds are virtual tables (sqlite.org/vtab.html), eponymous only: the table
+ * has its module's name, and no statement can make or change one. It can only be scanned from the first row to the
+ * last. */
+struct feed {
+    const char *table; /* the table that it fills; the feed itself is called feed_... */
+    size_t columns;
+    /* Returns the text that a value of a column stands for, NULL for a column of numbers; may be NULL itself. */
+    const char *(*text)(int column, int64_t value);
+    const int64_t *values; /* [n_values] row by row, in the order of the table's columns */
+    size_t n_values;
+    sqlite3_stmt *statement;
+};
+
+struct table {
+    sqlite3_vtab base;
+    const struct feed *feed;
+};
+
+struct cursor {
+    sqlite3_vtab_cursor base;
+    const struct feed *feed;
+    const int64_t *row, *end;
+};
+
+static int connect_table(sqlite3 *database, void *context, int argc, const char *const *argv, sqlite3_vtab **made,
+                         char **error)
+{
+    (void)argc, (void)argv, (void)error;
+    const struct feed *feed = context;
+    char sql[512];
+    int used = snprintf(sql, sizeof sql, "CREATE TABLE feed(c0");
+    for (size_t i = 1; i < feed->columns; i++)
+        used += snprintf(sql + used, sizeof sql - (size_t)used, ",c%zu", i);
+    snprintf(sql + used, sizeof sql - (size_t)used, ")");
+    int result = sqlite3_declare_vtab(database, sql);
+    if (result != SQLITE_OK)
+        return result;
+    struct table *table = xcalloc(1, sizeof *table);
+    table->feed = feed;
+    *made = &table->base;
+    return SQLITE_OK;
+}
+
+static int disconnect_table(sqlite3_vtab *table)
+{
+    free(table);
+    return SQLITE_OK;
+}
+
+static int plan_scan(sqlite3_vtab *table, sqlite3_index_info *plan)
+{
+    (void)table;
+    plan->estimatedCost = 1e6;
+    return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **opened)
+{
+    struct cursor *cursor = xcalloc(1, sizeof *cursor);
+    cursor->feed = ((const struct table *)table)->feed;
+    *opened = &cursor->base;
+    return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *cursor)
+{
+    free(cursor);
+    return SQLITE_OK;
+}
+
+static int go_first(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc, sqlite3_value **argv)
+{
+    (void)plan, (void)plan_text, (void)argc, (void)argv;
+    struct cursor *cursor = (struct cursor *)base;
+    cursor->row = cursor->feed->values;
+    cursor->end = cursor->row + cursor->feed->n_values;
+    return SQLITE_OK;
+}
+
+static int go_next(sqlite3_vtab_cursor *cursor)
+{
+    ((struct cursor *)cursor)->row += ((struct cursor *)cursor)->feed->columns;
+    return SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *cursor)
+{
+    return ((struct cursor *)cursor)->row >= ((struct cursor *)cursor)->end;
+}
+
+/* Apart, so that a column of numbers, of which there are millions, costs few instructions. */
+static __attribute__((noinline)) int get_text(const struct feed *feed, sqlite3_context *result, int column,
+                                              int64_t value)
+{
+    const char *text = feed->text(column, value);
+    if (text != NULL)
+        sqlite3_result_text(result, text, -1, SQLITE_STATIC);
+    else if (value != FEED_NULL)
+        sqlite3_result_int64(result, value);
+    return SQLITE_OK;
+}
+
+static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int column)
+{
+    const struct cursor *cursor = (const struct cursor *)base;
+    int64_t value = cursor->row[column];
+    if (cursor->feed->text != NULL)
+        return get_text(cursor->feed, result, column, value);
+    if (value != FEED_NULL)
+        sqlite3_result_int64(result, value);
+    return SQLITE_OK;
+}
+
+static int get_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
+{
+    *id = ((struct cursor *)base)->row - ((struct cursor *)base)->feed->values;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module module_rows = {
+    .xConnect = connect_table,
+    .xBestIndex = plan_scan,
+    .xDisconnect = disconnect_table,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = go_first,
+    .xNext = go_next,
+    .xEof = at_end,
+    .xColumn = get_column,
+    .xRowid = get_rowid,
+};
+
+/* Makes the feed known to the database; it must stay where it is until feed_end. Returns 0, or -1: the database says
+ * why. */
+static int feed_begin(struct feed *feed, sqlite3 *database)
+{
+    char name[64], sql[256];
+    snprintf(name, sizeof name, "feed_%s", feed->table);
+    snprintf(sql, sizeof sql, "INSERT INTO %s SELECT * FROM %s", feed->table, name);
+    return sqlite3_create_module(database, name, &module_rows, feed) != SQLITE_OK ||
+                   sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &feed->statement, NULL) != SQLITE_OK
+               ? -1
+               : 0;
+}
+
+/* Inserts the rows, in their order. Returns 0, or -1: the database says why. */
+static int feed_insert(struct feed *feed, const int64_t *values, size_t n_values)
+{
+    if (n_values == 0)
+        return 0;
+    feed->values = values;
+    feed->n_values = n_values;
+    int result = sqlite3_step(feed->statement);
+    sqlite3_reset(feed->statement);
+    return result == SQLITE_DONE ? 0 : -1;
+}
+
+/* The database keeps the name of the feed, which must not be used again. */
+static void feed_end(struct feed *feed)
+{
+    sqlite3_finalize(feed->statement);
+    feed->statement = NULL;
+}
 
 struct form {
     int32_t level; /* enum level, -1: not known */
@@ -100,19 +268,24 @@ static const char *unmatched_text(int column, int64_t value)
     }
 }
 
-static const struct pages_table tables[SINK_TABLES] = {
-    [SINK_MESSAGES] = {.name = "message_row", .columns = 17},
-    [SINK_UNMATCHED] = {.name = "unmatched", .columns = 12, .text = unmatched_text},
-    [SINK_CALLS] = {.name = "call_row", .columns = 7},
-    [SINK_ROUNDS] = {.name = "round", .columns = 4},
-    [SINK_MEMBERS] = {.name = "round_process", .columns = 5, .is_keyed = true},
-    [SINK_MESSAGE_SUMS] = {.name = "message_sum", .columns = 11},
-    [SINK_KIND_SUMS] = {.name = "kind_sum", .columns = 10},
+static const struct feed tables[SINK_TABLES] = {
+    [SINK_MESSAGES] = {.table = "message_row", .columns = 17},
+    [SINK_UNMATCHED] = {.table = "unmatched", .columns = 12, .text = unmatched_text},
+    [SINK_CALLS] = {.table = "call_row", .columns = 7},
+    [SINK_ROUNDS] = {.table = "round", .columns = 4},
+    [SINK_MEMBERS] = {.table = "round_process", .columns = 5},
+    [SINK_MESSAGE_SUMS] = {.table = "message_sum", .columns = 11},
+    [SINK_KIND_SUMS] = {.table = "kind_sum", .columns = 10},
 };
 
-static void *write_batches(void *argument)
+static void *insert_batches(void *argument)
 {
     struct sink *sink = argument;
+    struct feed feeds[SINK_TABLES];
+    memcpy(feeds, tables, sizeof feeds);
+    bool failed = false;
+    for (size_t i = 0; i < SINK_TABLES; i++)
+        failed = failed || feed_begin(&feeds[i], sink->database) != 0;
     pthread_mutex_lock(&sink->lock);
     for (;;) {
         while (!sink->full && !sink->ended)
@@ -121,28 +294,27 @@ static void *write_batches(void *argument)
             break;
         const struct sink_batch *batches = sink->batches[1 - sink->filling];
         pthread_mutex_unlock(&sink->lock);
-        for (size_t i = 0; i < SINK_TABLES; i++)
-            pages_add(sink->pages, i, batches[i].values, batches[i].n_values);
+        for (size_t i = 0; i < SINK_TABLES; i++) /* the database keeps the first failure */
+            failed = failed || feed_insert(&feeds[i], batches[i].values, batches[i].n_values) != 0;
         pthread_mutex_lock(&sink->lock);
-        sink->failed = pages_failure(sink->pages) != 0;
+        sink->failed = failed;
         sink->full = false;
         pthread_cond_broadcast(&sink->changed);
     }
     pthread_mutex_unlock(&sink->lock);
+    for (size_t i = 0; i < SINK_TABLES; i++)
+        feed_end(&feeds[i]);
     return NULL;
 }
 
-int sink_begin(struct sink *sink, sqlite3 *database, const char *path, bool calls)
+int sink_begin(struct sink *sink, sqlite3 *database, bool calls)
 {
-    *sink = (struct sink){.calls = calls, .path = path, .pages = pages_open(database, path, tables, SINK_TABLES)};
-    if (sink->pages == NULL)
-        return errno != 0 ? errno : -1;
+    *sink = (struct sink){.database = database, .calls = calls};
+    if (write_functions(database) != 0)
+        return -1;
     pthread_mutex_init(&sink->lock, NULL);
     pthread_cond_init(&sink->changed, NULL);
-    int result = pthread_create(&sink->thread, NULL, write_batches, sink);
-    if (result != 0)
-        pages_close(sink->pages);
-    return result;
+    return pthread_create(&sink->thread, NULL, insert_batches, sink);
 }
 
 int sink_flush(struct sink *sink)
@@ -164,20 +336,20 @@ int sink_flush(struct sink *sink)
 
 int sink_end(struct sink *sink)
 {
-    sink_flush(sink);
+    int result = sink_flush(sink);
     pthread_mutex_lock(&sink->lock);
     sink->ended = true;
     pthread_cond_broadcast(&sink->changed);
     pthread_mutex_unlock(&sink->lock);
     pthread_join(sink->thread, NULL);
+    if (sink->failed)
+        result = -1;
+    if (result == 0)
+        result = write_forms(sink);
     for (size_t i = 0; i < SINK_TABLES; i++) {
         free(sink->batches[0][i].values);
         free(sink->batches[1][i].values);
     }
-    int result = pages_close(sink->pages);
-    if (result == 0 && (database_open_unfinished(sink->path, &sink->database) != SQLITE_OK ||
-                        write_functions(sink->database) != 0 || write_forms(sink) != 0))
-        result = -1;
     free(sink->forms);
     map_release(&sink->form_numbers);
     return result;
@@ -194,13 +366,13 @@ void sink_add(struct sink *sink, enum sink_table table, const int64_t *values)
 
 static int64_t length_of(int64_t begin_ns, int64_t end_ns)
 {
-    return end_ns == TRACE_NO_TIME ? PAGES_NULL : end_ns - begin_ns;
+    return end_ns == TRACE_NO_TIME ? FEED_NULL : end_ns - begin_ns;
 }
 
 /* Returns NULL for a number that is not known, as it stands for none. */
 static int64_t known(int64_t number, int64_t none)
 {
-    return number == none ? PAGES_NULL : number;
+    return number == none ? FEED_NULL : number;
 }
 
 /* Returns the form of a message: what it has in common with others. */
@@ -227,7 +399,7 @@ int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t inde
     const struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
     *form = form_of_message(sink, trace, send, receive);
     const int64_t values[] = {
-        PAGES_NULL,
+        FEED_NULL,
         send->rank,
         receive->rank,
         receive->communicator,
@@ -242,8 +414,8 @@ int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t inde
         (int64_t)(receive->bytes - send->bytes),
         known(send->cpu_post, -1),
         known(receive->cpu_post, -1),
-        sink->calls ? send->post_end_ns - send->post_ns : PAGES_NULL,
-        sink->calls ? receive->post_end_ns - receive->post_ns : PAGES_NULL,
+        sink->calls ? send->post_end_ns - send->post_ns : FEED_NULL,
+        sink->calls ? receive->post_end_ns - receive->post_ns : FEED_NULL,
     };
     sink_add(sink, SINK_MESSAGES, values);
     return ++sink->n_messages;
@@ -264,12 +436,12 @@ int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t in
 {
     const struct trace_operation *operation = &trace->operations[index];
     const int64_t values[] = {
-        PAGES_NULL,
+        ++sink->n_unmatched,
         operation->rank,
         [UNMATCHED_DIRECTION] = operation->direction,
         known(operation->peer_world, -1),
         operation->communicator,
-        operation->tag < 0 ? PAGES_NULL : operation->tag,
+        operation->tag < 0 ? FEED_NULL : operation->tag,
         (int64_t)operation->bytes,
         [UNMATCHED_REASON] = operation->reason,
         operation->post_ns,
@@ -279,7 +451,7 @@ int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t in
     };
     sink_add(sink, SINK_UNMATCHED, values);
     sink_operation_call(sink, operation);
-    return ++sink->n_unmatched;
+    return sink->n_unmatched;
 }
 
 void sink_call(struct sink *sink, struct call_row row)
@@ -292,7 +464,7 @@ void sink_call(struct sink *sink, struct call_row row)
 
 void sink_round(struct sink *sink, uint32_t kind, int64_t begin_ns, int64_t end_ns)
 {
-    sink_add(sink, SINK_ROUNDS, (const int64_t[]){PAGES_NULL, (int64_t)kind + 1, begin_ns, end_ns});
+    sink_add(sink, SINK_ROUNDS, (const int64_t[]){FEED_NULL, (int64_t)kind + 1, begin_ns, end_ns});
 }
 
 void sink_member(struct sink *sink, int64_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns, int64_t in_mpi_ns)

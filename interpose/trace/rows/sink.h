@@ -1,12 +1,11 @@
 /* Takes rows by the million into the database: they are gathered in batches, which a thread of its own inserts while
- * the next one is gathered. Between sink_begin and sink_end no connection may have the database open. */
+ * the next one is gathered. Between sink_begin and sink_end the connection belongs to that thread. */
 #ifndef MPISTAIR_TRACE_SINK_H
 #define MPISTAIR_TRACE_SINK_H
 
 #include <pthread.h>
 #include <sqlite3.h>
 
-#include "interpose/database/pages.h"
 #include "interpose/trace/state/trace.h"
 #include "share/base/map.h"
 
@@ -29,9 +28,7 @@ struct sink_batch {
 };
 
 struct sink {
-    const char *path;
-    struct pages *pages;
-    sqlite3 *database;  /* of sink_end, for sqlite3_close */
+    sqlite3 *database;
     bool calls;         /* wanted */
     struct form *forms; /* [n_forms] what messages have in common; its id is the index plus one */
     size_t n_forms;
@@ -46,7 +43,7 @@ struct sink {
     /* The lock guards what follows. */
     bool full; /* the other batches wait or are being inserted */
     bool ended;
-    bool failed;
+    bool failed; /* the database says why */
 };
 
 struct call_row {
@@ -59,13 +56,12 @@ struct call_row {
     uint16_t function;
 };
 
-/* Reads from the connection, which is then to be closed, where the tables begin in the file at path, and starts the
- * thread. Returns 0, an errno value without a thread, or -1: the database says why. */
-int sink_begin(struct sink *sink, sqlite3 *database, const char *path, bool calls);
-/* Hands over what was gathered. Returns 0, or -1: rows cannot be written, and sink_end says why. */
+/* Writes the table function, and starts the thread. Returns 0, an errno value without a thread, or -1: the database
+ * says why. */
+int sink_begin(struct sink *sink, sqlite3 *database, bool calls);
+/* Hands over what was gathered. Returns 0, or -1: the database says why. */
 int sink_flush(struct sink *sink);
-/* Flushes, waits for the last row, completes the file. Then opens it again and writes functions and forms. Returns 0,
- * an errno value, or -1: the database says why. */
+/* Flushes, waits for the last row, writes the forms. Returns 0 or -1 as sink_flush. */
 int sink_end(struct sink *sink);
 
 /* Adds a row of numbers, values[columns of the table]. */

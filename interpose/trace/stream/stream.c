@@ -766,7 +766,7 @@ void stream_messages(struct trace *trace, stream_message *message, void *context
     stream_release(&stream);
 }
 
-int stream_run(struct trace *trace, struct sink *sink, int *failure, struct error *error)
+int stream_run(struct trace *trace, struct sink *sink, struct error *error)
 {
     struct stream stream = {.trace = trace, .sink = sink};
     int result = 0;
@@ -776,8 +776,7 @@ int stream_run(struct trace *trace, struct sink *sink, int *failure, struct erro
         result = error_set(error, "defect: %lld messages were found, %lld belong to a round or to none",
                            (long long)stream.n_paired, (long long)sink->n_messages);
     rounds_end(&stream.rounds);
-    *failure = sink_end(sink);
-    if (*failure != 0 ||
+    if (sink_end(sink) != 0 ||
         (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0))
         result = STREAM_DATABASE;
     stream_release(&stream);

@@ -14,9 +14,8 @@ void stream_messages(struct trace *trace, stream_message *message, void *context
 
 enum { STREAM_DATABASE = -2 };
 
-/* Finds messages, steps, rounds and kinds, and writes the rows of all but the kinds. Needs clock_align, places_find
- * and marks_find; ends the sink. Returns 0, -1 with the reason, or STREAM_DATABASE: *failure is an errno value, else
- * the sink's database says why. */
-int stream_run(struct trace *trace, struct sink *sink, int *failure, struct error *error);
+/* Finds messages, steps, rounds and kinds, and writes the rows of all but the kinds. Needs clock_align, places_find and
+ * marks_find; ends the sink. Returns 0, -1 with the reason, or STREAM_DATABASE: the database says why. */
+int stream_run(struct trace *trace, struct sink *sink, struct error *error);
 
 #endif

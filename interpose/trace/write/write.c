@@ -1,6 +1,5 @@
 /* Rows come by the million and tables of every kind follow at the end, but the user must see a whole trace or none. So
- * the database grows beside its name, without journal or indexes, and is renamed once everything is in it. SQLite makes
- * the tables and closes it, the sink writes the rows of the largest ones, then SQLite opens it again for all others. */
+ * the database grows beside its name, without journal or indexes, and is renamed once everything is in it. */
 #include "interpose/trace/write/write.h"
 
 #include <inttypes.h>
@@ -105,45 +104,29 @@ static bool were_whole(const struct trace *trace, struct error *error)
     return true;
 }
 
-/* A trace that is being written. */
-struct writing {
-    const char *file;
-    sqlite3 *database;
-    int failure; /* errno value of what failed, else the database says why */
-};
-
-/* Makes the empty tables, and begins to write rows into the file, which is closed. Returns the SQL that makes the
- * indexes, for free(), or NULL. */
-static char *begin_rows(struct writing *writing, struct sink *sink, const char *schema, bool calls)
-{
-    char *indexes = NULL;
-    if (database_open_unfinished(writing->file, &writing->database) != SQLITE_OK ||
-        sqlite3_exec(writing->database, schema, NULL, NULL, NULL) != SQLITE_OK ||
-        (indexes = drop_indexes(writing->database)) == NULL ||
-        sqlite3_exec(writing->database, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-        goto failed;
-    writing->failure = sink_begin(sink, writing->database, writing->file, calls);
-    if (writing->failure != 0)
-        goto failed;
-    sqlite3_close(writing->database);
-    writing->database = NULL;
-    return indexes;
-failed:
-    free(indexes);
-    return NULL;
-}
-
 /* Writes all rows. Returns 0, -1 with the reason, or STREAM_DATABASE. */
-static int write_rows(struct trace *trace, struct writing *writing, const char *schema, bool calls, size_t jobs,
+static int write_rows(struct trace *trace, sqlite3 *database, const char *schema, bool calls, size_t jobs,
                       struct trace_summary *summary, struct error *error)
 {
     struct sink sink;
-    char *indexes = begin_rows(writing, &sink, schema, calls);
-    if (indexes == NULL)
-        return STREAM_DATABASE;
-    struct sums_ahead *ahead = sums_ahead_begin(trace, jobs - 1);
-    int result = stream_run(trace, &sink, &writing->failure, error);
-    sqlite3 *database = writing->database = sink.database;
+    struct sums_ahead *ahead = NULL;
+    char *indexes = NULL;
+    int result = STREAM_DATABASE;
+    if (sqlite3_exec(database,
+                     "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA "
+                     "cache_size=-8192; BEGIN",
+                     NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || (indexes = drop_indexes(database)) == NULL)
+        goto out;
+    int started = sink_begin(&sink, database, calls);
+    if (started < 0)
+        goto out;
+    if (started > 0) {
+        result = error_set(error, "cannot start a thread to write the trace: %s", strerror(started));
+        goto out;
+    }
+    ahead = sums_ahead_begin(trace, jobs - 1);
+    result = stream_run(trace, &sink, error);
     if (!were_whole(trace, error))
         result = -1;
     if (result != 0)
@@ -171,7 +154,7 @@ int trace_write(struct trace *trace, const char *path, const char *unfinished, b
     if (schema == NULL)
         return -1;
     struct output_file file;
-    struct writing writing = {.database = NULL};
+    sqlite3 *database = NULL;
     int result = output_file_open_in(&file, path, unfinished, error);
     if (result == 0 && file.temporary == NULL) {
         output_file_discard(&file);
@@ -182,15 +165,14 @@ int trace_write(struct trace *trace, const char *path, const char *unfinished, b
     /* A new trace gets the mode that MPISTAIR_READERS asks for; one that is replaced keeps its mode. */
     if (access(path, F_OK) != 0)
         (void)chmod(file.temporary, readers_file_mode());
-    /* output_file holds the name; it writes nothing. */
-    writing.file = file.temporary;
-    result = write_rows(trace, &writing, schema, calls, jobs, summary, error);
-    if (result == STREAM_DATABASE && writing.failure > 0)
-        result = error_set(error, "%s: cannot be written: %s", path, strerror(writing.failure));
+    /* The file is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
+    result = STREAM_DATABASE;
+    if (database_connect(file.temporary, SQLITE_OPEN_READWRITE, &database) == SQLITE_OK)
+        result = write_rows(trace, database, schema, calls, jobs, summary, error);
     if (result == STREAM_DATABASE)
-        result = database_error(writing.database, path, "cannot be written", error);
-    if (sqlite3_close(writing.database) != SQLITE_OK && result == 0)
-        result = database_error(writing.database, path, "cannot be closed", error);
+        result = database_error(database, path, "cannot be written", error);
+    if (sqlite3_close(database) != SQLITE_OK && result == 0)
+        result = database_error(database, path, "cannot be closed", error);
     if (result == 0)
         result = output_file_commit(&file, error);
     else
