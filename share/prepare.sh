@@ -11,7 +11,7 @@ part_packages='libdw-dev libscotch-dev libjs-vega libunwind8 libopen-trace-forma
 openmpi_packages='openmpi-bin libopenmpi-dev'
 mpich_packages='mpich libmpich-dev'
 fuzz_packages='clang libclang-rt-dev'
-test_packages="gfortran clang clang-format sqlite3 iproute2 util-linux mount lammps python3-mpi4py python3-dev cython3 dpkg-dev
+test_packages="gfortran clang clang-format libomp-dev sqlite3 iproute2 util-linux mount lammps python3-mpi4py python3-dev cython3 dpkg-dev
     g++ zsh otf2-tools python3-otf2 python3-six graphviz
     python3-pandas python3-matplotlib environment-modules slurmctld slurmd slurm-client munge"
 # The test of HTML pages is skipped where the system has no Chromium as a package, as Ubuntu.
