@@ -77,6 +77,11 @@ def expect_shares(test, kind):
     return report["findings"], {row["activity"]: row["time_s"] / all_s for row in report["time"]["activities"] if row["time_s"] > 0}
 
 
+def expect_late(test, kind, findings):
+    if kind == "halo" and not any(finding["rank"] == test.ranks - 1 for finding in findings):
+        job.fail(f"{kind}: the late rank is not named")
+
+
 def expect_same_order(kind, whole, thinned):
     """What has most of the time in the whole recording has in the other."""
     print(f"{kind}: of all time, whole and with little room:",
@@ -115,7 +120,8 @@ def main():
         steps = STEPS[kind] * test.arguments.factor
         record(test, kind, steps, 4 << 30)
         job.expect_equal(test.value("SELECT detail FROM run"), "all", f"{kind}: detail with room for all")
-        shares = expect_shares(test, kind)[1]
+        findings, shares = expect_shares(test, kind)
+        expect_late(test, kind, findings)
         whole = errors(test) if test.arguments.machine else {}
         messages, operations = test.value("SELECT count(*) FROM message"), test.value("SELECT sum(calls) FROM total WHERE NOT idle")
         room = test.arguments.room or max(operations * 64 // 20, LEAST_ROOM * test.ranks)
@@ -137,8 +143,8 @@ def main():
             expect_same_order(kind, shares, thinned_shares)
         if test.arguments.machine:
             show_errors(kind, whole, errors(test))
-        if kind == "halo" and not test.arguments.room and not any(finding["rank"] == test.ranks - 1 for finding in findings):
-            job.fail(f"{kind}: the late rank is not named")
+        if not test.arguments.room:
+            expect_late(test, kind, findings)
 
 
 if __name__ == "__main__":
