@@ -6,6 +6,7 @@ from reference import level_of
 from reference_program import NEVER
 
 LATER = 1e-13  # Orders what arrives at the same moment: answers, announcements, data.
+PACKET, HEADER = 1448, 66  # Bytes of data and of headers of a packet.
 CROSSING = 0.02  # How much longer the later one of two messages takes that cross, of its transfer alone.
 
 
@@ -24,6 +25,7 @@ class Underway:
         self.behind = None  # What its announcement, its answer stands behind until that is through.
         self.crossing = 0.0  # By how much its last byte comes later.
         self.by_steps, self.by_itself = False, False
+        self.moved = False  # it has begun to move
         self.queued = 0.0  # of eager: its last byte is not through before
         self.segments = []
         self.of, self.tau, self.buffer, self.progress = None, 0.0, None, 0
@@ -151,6 +153,11 @@ class Bucket:
             self.empty = self.tokens < 1
         self.there = there
         self.fills = self.table.bw(self.table.wire(("inter_node", None)), max(ranks, 1))
+
+    def drain(self, size):
+        """Takes out bytes that are no message's."""
+        self.tokens = max(self.tokens - size, 0)
+        self.empty = self.empty or self.tokens < 1
 
     def lasts(self, rates):
         """Seconds until it is empty."""

@@ -6,7 +6,7 @@ At each event all rates are computed anew; what a rank's time goes to follows at
 import math
 
 from reference import LEVELS
-from reference_message import Bucket, LATER, Underway
+from reference_message import Bucket, HEADER, LATER, PACKET, Underway
 from reference_program import ALL, Deadlock, LOWER, NEVER, NOBODY, OF_ROOT, ROOT
 
 PARTS = ("computation", "late_sender", "late_receiver", "latency", "bandwidth", "contention", "queue", "progress",
@@ -164,6 +164,10 @@ class Run:
         def at(node, end):
             there = [j for j in between if self.places[getattr(self.flows[j].message, end)][0] == node]
             return there, len({getattr(self.flows[j].message, end) for j in there})
+        for k in between:
+            if self.buckets and not self.flows[k].moved:
+                self.drain_headers(self.flows[k].message)
+            self.flows[k].moved = True
         for (node, end), bucket in self.buckets.items():
             there, n = at(node, end)
             bucket.pass_by(set(there), n)
@@ -176,6 +180,14 @@ class Run:
                 if self.buckets and not self.buckets[node, end].empty:
                     rate = max(rate, self.table.burst()[1] / len(there))
                 found[k] = min(found[k], rate)
+
+    def drain_headers(self, message):
+        """Beyond those that the wire's rate counts, and an acknowledgement the other way for every second packet."""
+        packets = message.bytes / PACKET
+        src, dst = self.places[message.src][0], self.places[message.dst][0]
+        for end, node, other in (("src", src, dst), ("dst", dst, src)):
+            self.buckets[node, end].drain(HEADER * (math.ceil(packets) - packets))
+            self.buckets[other, end].drain(HEADER * math.ceil(packets / 2))
 
     def backlog(self, rank, other):
         """Seconds that what leaves a rank for another one now waits for the NIC of its node, and the message of the same

@@ -298,6 +298,27 @@ static void make_script(const struct simulation *sim, const struct run_collectiv
     script_choose(&choice, &instance->script);
 }
 
+/* Takes what the members send each other by the MPI's algorithm out of the buckets of their NICs: messages behind a
+ * collective of recorded length find them as it left them. */
+static void drain_buckets(struct simulation *sim, const struct run_collective *collective)
+{
+    const struct run_member *members = &sim->program->members[collective->first_member];
+    struct instance instance = {0};
+    if (!run_nics_have_buckets(&sim->share) ||
+        !script_exists((enum run_collective_kind)collective->kind, collective->root, collective->n_members))
+        return;
+    make_script(sim, collective, &instance);
+    for (uint32_t i = 0; i < collective->n_members; i++) {
+        struct script_cursor cursor = {0};
+        struct script_action action;
+        for (enum script_next next; (next = script_next(&instance.script, i, &cursor, &action)) != NEXT_END;)
+            if (next == NEXT_ACTION && action.sends)
+                run_share_drain(&sim->share, sim->events.now_s, members[i].rank, members[action.peer].rank,
+                                (double)action.bytes);
+    }
+    free(instance.nodes);
+}
+
 /* Returns the number of the instance of a collective, which begins with its first arrival. */
 static uint32_t instance_of(struct simulation *sim, uint32_t number)
 {
@@ -390,6 +411,8 @@ void member_arrives(struct simulation *sim, uint32_t member)
     bool counts = collective->dependence != DEPENDS_ON_ROOT || member == collective->first_member + collective->root;
     if (counts) /* arrivals come in the order of time */
         state->last = simulation_moment(sim);
+    if (all)
+        drain_buckets(sim, collective);
     switch ((enum run_dependence)collective->dependence) {
     case DEPENDS_ON_ROOT:
         arrive_on_root(sim, collective, member);

@@ -97,6 +97,8 @@ void run_nics_keep(struct run_share *share, struct run_bundle *bundle);
 /* Sets the rates that change as the bucket of a NIC, which is no longer among share.emptied, is empty. The clock of
  * what passes NICs is up to date. */
 void run_nics_emptied(struct run_share *share, size_t number);
+/* Takes bytes that are no message out of the bucket of a NIC. The clock of what passes NICs is up to date. */
+void run_nics_drain(struct run_share *share, size_t number, double bytes);
 /* Returns how long so many bytes of so many ranks take to pass a NIC. */
 double run_nics_pass_s(const struct run_share *share, const struct run_nic *nic, double now_s, double bytes,
                        size_t n_ranks);

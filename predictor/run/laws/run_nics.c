@@ -129,3 +129,16 @@ void run_nics_emptied(struct run_share *share, size_t number)
     set_nic_rate(share, nic);
     set_nic(share, nic);
 }
+
+void run_nics_drain(struct run_share *share, size_t number, double bytes)
+{
+    struct run_nic *nic = &share->nics[number];
+    settle_bucket(share, nic);
+    nic->missing_bytes = fmin(nic->missing_bytes + bytes, share->rates->burst_bytes);
+    if (!nic->is_empty && share->rates->burst_bytes - nic->missing_bytes < 1) {
+        nic->is_empty = true;
+        set_nic_rate(share, nic);
+        set_nic(share, nic);
+    }
+    place_bucket(share, number);
+}

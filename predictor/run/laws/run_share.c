@@ -168,6 +168,38 @@ static void turns_remove(struct run_share *share, uint32_t number)
     remove_at(share, bundle, at);
 }
 
+/* Bytes of a packet of TCP over Ethernet, MTU 1500: data; headers (14 of Ethernet, 20 of IP, 32 of TCP with
+ * timestamps). */
+enum { PACKET_DATA_BYTES = 1448, PACKET_HEADER_BYTES = 66 };
+
+/* Takes bytes out of the buckets of both NICs between two nodes. */
+static void drain(struct run_share *share, uint32_t src_node, uint32_t dst_node, double bytes)
+{
+    run_nics_drain(share, 2 * (size_t)src_node, bytes);
+    run_nics_drain(share, 2 * (size_t)dst_node + 1, bytes);
+}
+
+/* Takes out what a message adds to its own bytes: what headers it has beyond those of full packets, which the wire's
+ * bandwidth counts, and an acknowledgement of every second packet (RFC 9293, 3.8.6.3). */
+static void drain_headers(struct run_share *share, const uint32_t node[2], double bytes)
+{
+    double packets = bytes / PACKET_DATA_BYTES;
+    drain(share, node[0], node[1], PACKET_HEADER_BYTES * (ceil(packets) - packets));
+    drain(share, node[1], node[0], PACKET_HEADER_BYTES * ceil(packets / 2));
+}
+
+void run_share_drain(struct run_share *share, double now_s, uint32_t src, uint32_t dst, double bytes)
+{
+    const uint32_t node[2] = {share->nodes.of[src], share->nodes.of[dst]};
+    uint32_t group = (uint32_t)share->n_groups - 1;
+    if (node[0] == node[1] || !run_nics_have_buckets(share))
+        return;
+    run_clock_advance(&share->groups[group], now_s);
+    drain(share, node[0], node[1], bytes);
+    drain_headers(share, node, bytes);
+    run_group_place(share, group);
+}
+
 void run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, double room_bytes)
 {
     const struct run_path *path = run_law_path(share, mover->class);
@@ -196,6 +228,9 @@ void run_share_add(struct run_share *share, double now_s, struct run_mover *move
         run_moving_mark(share, mover->number);
     if (path->begun_rate != NULL)
         run_cohort_join(share, mover->number, now_s);
+    bool is_new = !(rest < mover->bytes);
+    if (is_new && path->bundle == BUNDLE_OF_NICS && run_nics_have_buckets(share))
+        drain_headers(share, (const uint32_t[]){bundle->src_node, bundle->dst_node}, rest);
     count_in_bundle(share, mover, 1);
 }
 

@@ -15,6 +15,8 @@ void run_share_release(struct run_share *share);
 void run_share_add(struct run_share *share, double now_s, struct run_mover *mover, double rest, double room_bytes);
 /* Tells that so many threads of a rank begin (change > 0) or end to compute. share->memory is there. */
 void run_share_compute(struct run_share *share, double now_s, uint32_t rank, int change);
+/* Takes what a collective of recorded length sends from one rank to another out of the buckets of both NICs. */
+void run_share_drain(struct run_share *share, double now_s, uint32_t src, uint32_t dst, double bytes);
 /* Returns the bytes that are left of a message. */
 double run_share_rest(const struct run_share *share, double now_s, const struct run_mover *mover);
 /* Returns what the connection from one rank to another has carried; 0 where the law does not ask. */
