@@ -1,4 +1,5 @@
-"""Real applications without the recorder, with it, and with `--sums`, in turns: run times, results, completeness.
+"""Real applications without the recorder, with it, without its counters, and with `--sums`, in turns: run times, results,
+completeness.
 
 usage: applications.py FOLDER_OF_JOB_PY TURNS --build BUILD --mpi NAME --launcher MPIEXEC [--only NAME]
 
@@ -19,8 +20,9 @@ import job  # noqa: E402
 from application_list import APPLICATIONS  # noqa: E402
 
 
-WAYS = {"without the recorder": None, "recorded": {}, "with --sums": {"MPISTAIR_DETAIL": "none"}}
-BARE, RECORDED, SUMS = WAYS
+WAYS = {"without the recorder": None, "recorded": {}, "without counters": {"MPISTAIR_COUNTERS": "no"},
+        "with --sums": {"MPISTAIR_DETAIL": "none"}}
+BARE, RECORDED, UNCOUNTED, SUMS = WAYS
 
 
 def run(test, command, application, way):
@@ -58,7 +60,7 @@ def compare(test, name):
                 test.ingest()
     print(f"applications: {name}: {len(expected)} lines of results the same in all runs; medians of {TURNS} turns:",
           ", ".join(f"{statistics.median(seconds[way]):.3f} s {way}" for way in WAYS))
-    for way in RECORDED, SUMS:
+    for way in RECORDED, UNCOUNTED, SUMS:
         ratios = sorted(took / bare for took, bare in zip(seconds[way], seconds[BARE]))
         print(f"applications: {name}: {way}: {min(seconds[way]) / min(seconds[BARE]):.3f} times as long in the best run of each, "
               f"{ratios[0]:.3f} to {ratios[-1]:.3f} by turns, median {statistics.median(ratios):.3f}", flush=True)
