@@ -421,7 +421,7 @@ static void network_init(struct network *network, const struct placement *placem
     for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
         struct size_order *order = &network->orders[direction];
         size_order_init(order, network->traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, network->nodes.of,
-                        network->nodes.n_groups);
+                        network->nodes.n_groups, 1);
         largest = size_order_largest(order) > largest ? size_order_largest(order) : largest;
     }
     network->delivered = xcalloc(n_ranks + 1, sizeof *network->delivered);
@@ -457,11 +457,11 @@ static void add_network(const struct traffic *traffic, const struct placement *p
     network_release(&network);
 }
 
-void flow_predict(const struct flow_transport *transport, enum service within, const struct model_input *input,
+void flow_predict(const struct flow_transport *transport, size_t within, const struct model_input *input,
                   struct prediction *prediction)
 {
     add_network(input->traffic, input->placement, transport, input->machine, input->options, prediction);
-    staircase_add(input, STAIRCASE_WITHIN, within, prediction);
+    prediction_add(prediction, &input->staircases[within]);
 }
 
 static void predict_flow(const struct model_input *input, struct prediction *prediction)
@@ -471,12 +471,12 @@ static void predict_flow(const struct model_input *input, struct prediction *pre
                                         .buffer = {.bytes = bytes, .most_bytes = INFINITY},
                                         .repetitions =
                                             input->options->repetitions > 0 ? input->options->repetitions : 1};
-    flow_predict(&even, SERVICE_EVEN, input, prediction);
+    flow_predict(&even, STAIRCASE_WITHIN, input, prediction);
 }
 
 const struct model flow_model = {.name = "flow",
                                  .summary = "both NICs limit, all flows evenly; a send ends when it is buffered",
                                  .latency_side = true,
                                  .repeats = true,
-                                 .by_receiver = true,
+                                 .staircases = STAIRCASE_BIT(STAIRCASE_WITHIN),
                                  .predict = predict_flow};

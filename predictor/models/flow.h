@@ -29,9 +29,9 @@ struct flow_transport {
     size_t repetitions; /* how often the round is repeated, at least 1 */
 };
 
-/* Predicts the mean over the repetitions; messages within nodes follow the staircase, with that service. Arguments are
- * as of model.predict. */
-void flow_predict(const struct flow_transport *transport, enum service within, const struct model_input *input,
+/* Predicts the mean over the repetitions; messages within nodes follow that staircase (STAIRCASE_WITHIN or _IN_TURN).
+ * Arguments are as of model.predict. */
+void flow_predict(const struct flow_transport *transport, size_t within, const struct model_input *input,
                   struct prediction *prediction);
 
 #endif

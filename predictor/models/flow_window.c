@@ -66,12 +66,12 @@ static void predict_flow_window(const struct model_input *input, struct predicti
                                        .buffer = flow_window_buffer,
                                        .repetitions = input->options->repetitions > 0 ? input->options->repetitions
                                                                                       : DEFAULT_REPETITIONS};
-    flow_predict(&tcp, SERVICE_SERIAL, input, prediction);
+    flow_predict(&tcp, STAIRCASE_IN_TURN, input, prediction);
 }
 
 const struct model flow_window_model = {.name = "flow-window",
                                         .summary = "flow with the send buffers and windows of TCP",
                                         .latency_side = true,
                                         .repeats = true,
-                                        .by_receiver = true,
+                                        .staircases = STAIRCASE_BIT(STAIRCASE_IN_TURN),
                                         .predict = predict_flow_window};

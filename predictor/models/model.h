@@ -69,15 +69,16 @@ struct prediction {
 };
 
 struct traffic;
-struct size_order;
 
-/* Names the parts of a round that T18 adds up: messages between nodes, and within them. */
-enum { STAIRCASE_BETWEEN, STAIRCASE_WITHIN, STAIRCASE_PARTS };
+/* Names the staircases that models add up (T18): messages between nodes, and within them, where a receiver serves its
+ * messages evenly or one after another. Several models take the same one, so each is computed once a round. */
+enum { STAIRCASE_BETWEEN, STAIRCASE_WITHIN, STAIRCASE_IN_TURN, STAIRCASE_PARTS };
+#define STAIRCASE_BIT(part) (1u << (part))
 
 /* Holds what a model is given. */
 struct model_input {
-    const struct traffic *traffic;        /* has the pattern */
-    const struct size_order *by_receiver; /* [STAIRCASE_PARTS] for models that say so */
+    const struct traffic *traffic;       /* has the pattern */
+    const struct prediction *staircases; /* [STAIRCASE_PARTS] those that the round's models take */
     const struct placement *placement;
     const struct machine *machine;
     const struct model_options *options;
@@ -88,7 +89,7 @@ struct model {
     const char *summary; /* for --help; the equations stand in the model's file */
     bool latency_side;   /* model_options.latency changes its result */
     bool repeats;        /* model_options.repetitions changes its result */
-    bool by_receiver;    /* it uses model_input.by_receiver */
+    unsigned staircases; /* it uses model_input.staircases of these parts, a bit each */
     /* Fills the parts of a prediction, which are all zero; the caller forms the sum. */
     void (*predict)(const struct model_input *input, struct prediction *prediction);
 };
@@ -141,15 +142,16 @@ int model_choose(const char *name, struct model_choice *choice);
 /* Holds what all models of one round share. */
 struct model_round {
     struct model_input input;
-    struct traffic *traffic;        /* owned, as the next */
-    struct size_order *by_receiver; /* [STAIRCASE_PARTS], or NULL */
+    struct traffic *traffic; /* owned, as the next */
+    struct prediction staircases[STAIRCASE_PARTS];
 };
 
-/* Prepares a round for models[n_models], which may then predict it side by side; all that is given must outlive it.
- * Returns 0, or -1 with a reason in error: a level or quantity that the machine lacks. */
+/* Prepares a round for models[n_models], which may then predict it side by side; all that is given must outlive it, and
+ * the round stays where it is. n_threads: as of side_by_side. Returns 0, or -1 with a reason in error: a level or
+ * quantity that the machine lacks. */
 int model_round_init(struct model_round *round, const struct pattern *pattern, const struct placement *placement,
                      const struct machine *machine, const struct model_options *options,
-                     const struct model_choice *models, size_t n_models, struct error *error);
+                     const struct model_choice *models, size_t n_models, size_t n_threads, struct error *error);
 void model_round_release(struct model_round *round);
 
 /* Fills a prediction of placement->n_ranks entries by a model with its terms. Returns 0, or -1 with a reason in error
@@ -168,6 +170,8 @@ void prediction_init(struct prediction *prediction, size_t n_ranks);
  * a time is beyond the range of a double (a machine of absurd values). */
 void prediction_clear(struct prediction *prediction);
 int prediction_sum(struct prediction *prediction, struct error *error);
+/* Adds the parts of another one, and what it read beyond the ends of tables. */
+void prediction_add(struct prediction *prediction, const struct prediction *other);
 void prediction_release(struct prediction *prediction);
 
 /* Holds prediction_run.options of a model with its terms: what differs from the defaults, words with a blank between,

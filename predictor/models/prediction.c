@@ -56,6 +56,14 @@ double prediction_compute_slowdown(const struct prediction_memory *memory, size_
     return memory->arriving_s[rank] > 0 ? memory->slowed_s[rank] / memory->arriving_s[rank] : 1;
 }
 
+void prediction_add(struct prediction *prediction, const struct prediction *other)
+{
+    for (size_t part = 0; part < PART_COUNT; part++)
+        for (size_t i = 0; i < prediction->n_ranks; i++)
+            prediction->part_s[part][i] += other->part_s[part][i];
+    prediction->extrapolated += other->extrapolated;
+}
+
 void prediction_release(struct prediction *prediction)
 {
     free(prediction->time_s);

@@ -36,11 +36,23 @@
 #include "predictor/pattern/size_order.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/side_by_side.h"
 
-/* T18 adds the two parts: T_i = T_i^inter-node + T_i^intra-node. */
-const struct staircase_part staircase_parts[STAIRCASE_PARTS] = {
-    [STAIRCASE_BETWEEN] = {LEVEL_BIT(LEVEL_INTER_NODE), GROUP_BY_NODE},
-    [STAIRCASE_WITHIN] = {LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET), GROUP_BY_SOCKET},
+enum {
+    LEVELS_BETWEEN = LEVEL_BIT(LEVEL_INTER_NODE),
+    LEVELS_WITHIN = LEVEL_BIT(LEVEL_INTRA_SOCKET) | LEVEL_BIT(LEVEL_INTER_SOCKET)
+};
+
+/* Says of a part which levels share a bandwidth, whose it is, and how a receiver serves the messages to it: as in T9,
+ * or as in serial. T18 adds two of them: T_i = T_i^inter-node + T_i^intra-node. */
+static const struct staircase_part {
+    unsigned levels;
+    enum group_by group_by;
+    bool in_turn;
+} staircase_parts[STAIRCASE_PARTS] = {
+    [STAIRCASE_BETWEEN] = {LEVELS_BETWEEN, GROUP_BY_NODE, false},
+    [STAIRCASE_WITHIN] = {LEVELS_WITHIN, GROUP_BY_SOCKET, false},
+    [STAIRCASE_IN_TURN] = {LEVELS_WITHIN, GROUP_BY_SOCKET, true},
 };
 
 /* Is a share of a rank's volume: a rank with no more left at the end of a step finishes with it (share/doc/MODELS.md,
@@ -633,15 +645,16 @@ static void staircase_delivery(const struct size_order *by_receiver, const struc
         deliver_to(by_receiver, (uint32_t)rank, pattern, recv_s[rank], sends);
 }
 
-void staircase_add(const struct model_input *input, size_t part, enum service service, struct prediction *prediction)
+/* Adds T8 or T15 of every rank to latency_s, bandwidth_s and contention_s of the prediction. */
+static void staircase_add(const struct model_input *input, const struct staircase_part *part,
+                          const struct size_order *by_receiver, struct prediction *prediction)
 {
     const struct traffic *traffic = input->traffic;
-    const struct size_order *by_receiver = &input->by_receiver[part];
-    unsigned levels = staircase_parts[part].levels;
+    unsigned levels = part->levels;
     struct grouping grouping;
     struct bandwidth_steps steps;
-    struct serial in_turn = {0}, *serial = service == SERVICE_SERIAL ? &in_turn : NULL;
-    grouping_init(&grouping, input->placement, staircase_parts[part].group_by);
+    struct serial in_turn = {0}, *serial = part->in_turn ? &in_turn : NULL;
+    grouping_init(&grouping, input->placement, part->group_by);
     double *recv_s = xcalloc(2 * traffic->n_ranks + 1, sizeof *recv_s);
     struct critical *sends = xcalloc(traffic->n_ranks + 1, sizeof *sends);
     struct competitor *competitors = xmalloc((grouping.largest + 1) * sizeof *competitors);
@@ -664,33 +677,83 @@ void staircase_add(const struct model_input *input, size_t part, enum service se
     grouping_release(&grouping);
 }
 
-/* Predicts T18, with that service within nodes. */
-static void predict_parts(enum service within, const struct model_input *input, struct prediction *prediction)
+/* What the parts of a round share: the messages by receiver, for each set of levels. */
+enum { ORDER_BETWEEN, ORDER_WITHIN, ORDER_COUNT };
+
+struct staircase_jobs {
+    const struct model_input *input;
+    struct prediction *staircases;
+    size_t n_threads;
+    size_t n, parts[STAIRCASE_PARTS];
+    bool ordered[ORDER_COUNT];
+    struct size_order by_receiver[ORDER_COUNT];
+};
+
+static size_t order_of(size_t part)
 {
-    for (size_t i = 0; i < STAIRCASE_PARTS; i++)
-        staircase_add(input, i, i == STAIRCASE_WITHIN ? within : SERVICE_EVEN, prediction);
+    return staircase_parts[part].levels == LEVELS_BETWEEN ? ORDER_BETWEEN : ORDER_WITHIN;
+}
+
+static int order_part(void *context, size_t order, struct error *error)
+{
+    (void)error;
+    struct staircase_jobs *jobs = context;
+    if (jobs->ordered[order])
+        size_order_init(&jobs->by_receiver[order], jobs->input->traffic,
+                        order == ORDER_BETWEEN ? LEVELS_BETWEEN : LEVELS_WITHIN, INCOMING, NULL,
+                        jobs->input->traffic->n_ranks, jobs->n_threads);
+    return 0;
+}
+
+static int predict_part(void *context, size_t job, struct error *error)
+{
+    (void)error;
+    struct staircase_jobs *jobs = context;
+    size_t part = jobs->parts[job];
+    struct prediction *prediction = &jobs->staircases[part];
+    prediction_init(prediction, jobs->input->traffic->n_ranks);
+    staircase_add(jobs->input, &staircase_parts[part], &jobs->by_receiver[order_of(part)], prediction);
+    prediction_sum(prediction, NULL); /* a time out of range is refused by whoever adds it */
+    return 0;
+}
+
+void staircases_predict(const struct model_input *input, unsigned parts, size_t n_threads,
+                        struct prediction *staircases)
+{
+    struct staircase_jobs jobs = {.input = input, .staircases = staircases, .n_threads = n_threads};
+    for (size_t part = STAIRCASE_PARTS; part-- > 0;) /* the longest first */
+        if ((parts & STAIRCASE_BIT(part)) != 0) {
+            jobs.parts[jobs.n++] = part;
+            jobs.ordered[order_of(part)] = true;
+        }
+    side_by_side(ORDER_COUNT, n_threads, order_part, &jobs, NULL);
+    side_by_side(jobs.n, n_threads, predict_part, &jobs, NULL);
+    for (size_t i = 0; i < ORDER_COUNT; i++)
+        size_order_release(&jobs.by_receiver[i]);
 }
 
 static void staircase_predict(const struct model_input *input, struct prediction *prediction)
 {
-    predict_parts(SERVICE_EVEN, input, prediction);
+    prediction_add(prediction, &input->staircases[STAIRCASE_BETWEEN]);
+    prediction_add(prediction, &input->staircases[STAIRCASE_WITHIN]);
 }
 
 const struct model staircase_model = {.name = "staircase",
                                       .summary = "ranks share a bandwidth and leave it one after the other",
                                       .latency_side = true,
-                                      .by_receiver = true,
+                                      .staircases = STAIRCASE_BIT(STAIRCASE_BETWEEN) | STAIRCASE_BIT(STAIRCASE_WITHIN),
                                       .predict = staircase_predict};
 
 static void serial_predict(const struct model_input *input, struct prediction *prediction)
 {
-    predict_parts(SERVICE_SERIAL, input, prediction);
+    prediction_add(prediction, &input->staircases[STAIRCASE_BETWEEN]);
+    prediction_add(prediction, &input->staircases[STAIRCASE_IN_TURN]);
 }
 
 const struct model serial_model = {.name = "serial",
                                    .summary = "staircase, within a node one message after another",
                                    .latency_side = true,
-                                   .by_receiver = true,
+                                   .staircases = STAIRCASE_BIT(STAIRCASE_BETWEEN) | STAIRCASE_BIT(STAIRCASE_IN_TURN),
                                    .predict = serial_predict};
 
 /* staircase-max is the staircase whose two parts overlap wholly: the larger of them counts.
@@ -704,25 +767,22 @@ const struct model serial_model = {.name = "serial",
  * What is measured should lie between the two. Symbols and domain: as above. */
 static void staircase_max_predict(const struct model_input *input, struct prediction *prediction)
 {
-    struct prediction within, *const parts[STAIRCASE_PARTS] = {prediction, &within};
-    prediction_init(&within, prediction->n_ranks);
-    for (size_t i = 0; i < STAIRCASE_PARTS; i++) {
-        staircase_add(input, i, SERVICE_EVEN, parts[i]);
-        prediction_sum(parts[i], NULL);
-    }
+    const struct prediction *between = &input->staircases[STAIRCASE_BETWEEN];
+    const struct prediction *within = &input->staircases[STAIRCASE_WITHIN];
+    prediction_add(prediction, between);
     for (size_t rank = 0; rank < prediction->n_ranks; rank++) {
-        double between_s = prediction->time_s[rank];
-        if (!isfinite(between_s) || within.time_s[rank] <= between_s)
+        double between_s = between->time_s[rank];
+        if (!isfinite(between_s) || within->time_s[rank] <= between_s)
             continue; /* what is out of range is kept, so that the caller refuses it */
         for (size_t part = 0; part < PART_COUNT; part++)
-            prediction->part_s[part][rank] = within.part_s[part][rank];
+            prediction->part_s[part][rank] = within->part_s[part][rank];
     }
-    prediction->extrapolated += within.extrapolated;
-    prediction_release(&within);
+    prediction->extrapolated += within->extrapolated;
 }
 
 const struct model staircase_max_model = {.name = "staircase-max",
                                           .summary = "staircase, the larger of its parts between nodes and within one",
                                           .latency_side = true,
-                                          .by_receiver = true,
+                                          .staircases =
+                                              STAIRCASE_BIT(STAIRCASE_BETWEEN) | STAIRCASE_BIT(STAIRCASE_WITHIN),
                                           .predict = staircase_max_predict};

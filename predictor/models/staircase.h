@@ -46,22 +46,12 @@ void staircase_receive_even(size_t class, struct bandwidth_steps *steps, struct 
 void staircase_receive_mixed(const struct traffic *traffic, unsigned levels, struct bandwidth_steps *steps,
                              struct competitor *competitors, size_t n);
 
-/* Says what is predicted at a time: the levels that share a bandwidth, and whose bandwidth it is. */
-struct staircase_part {
-    unsigned levels;
-    enum group_by group_by;
-};
-
-extern const struct staircase_part staircase_parts[STAIRCASE_PARTS];
-
 /* Returns M_i tau of a rank's messages of those levels, incoming, outgoing or the larger of both; in s. */
 double staircase_latency_s(const struct traffic *traffic, size_t rank, unsigned levels, enum latency_side side);
 
-/* Says how a receiver serves the messages to it: as in T9, or as in serial. */
-enum service { SERVICE_EVEN, SERVICE_SERIAL };
-
-/* Adds T8 or T15 of every rank, for one part, STAIRCASE_BETWEEN or STAIRCASE_WITHIN, to latency_s, bandwidth_s and
- * contention_s of the prediction. */
-void staircase_add(const struct model_input *input, size_t part, enum service service, struct prediction *prediction);
+/* Predicts T8 or T15 of every rank for the parts of that set (STAIRCASE_BIT), side by side, of
+ * staircases[STAIRCASE_PARTS]; the others are left as they are. n_threads: as of side_by_side. */
+void staircases_predict(const struct model_input *input, unsigned parts, size_t n_threads,
+                        struct prediction *staircases);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "share/base/memory.h"
+#include "share/base/side_by_side.h"
 
 enum { DIGIT_BITS = 8, DIGIT_VALUES = 1 << DIGIT_BITS, SHORT_RUN = 48 };
 
@@ -74,12 +75,36 @@ size_t size_order_largest(const struct size_order *order)
     return largest;
 }
 
-static void sort_groups(struct size_order *order, const struct pattern *pattern)
+enum { SORT_RANGES = 16 };
+
+struct sorting {
+    const struct size_order *order;
+    const struct pattern *pattern;
+};
+
+/* Returns the first group that begins at or behind that share of the messages. */
+static size_t first_group(const struct size_order *order, size_t range)
 {
+    size_t wanted = order->first[order->n_groups] / SORT_RANGES * range, low = 0, high = order->n_groups;
+    while (range < SORT_RANGES && low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order->first[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return range < SORT_RANGES ? low : order->n_groups;
+}
+
+static int sort_groups(void *context, size_t range, struct error *error)
+{
+    (void)error;
+    const struct size_order *order = ((struct sorting *)context)->order;
+    const struct pattern *pattern = ((struct sorting *)context)->pattern;
     size_t largest = size_order_largest(order) + 1;
     struct radix_run run = {.key = xmalloc(2 * largest * sizeof *run.key)};
     struct radix_run spare = {.key = run.key + largest, .id = xmalloc(largest * sizeof *spare.id)};
-    for (size_t g = 0; g < order->n_groups; g++) {
+    for (size_t g = first_group(order, range); g < first_group(order, range + 1); g++) {
         size_t begin = order->first[g], n = order->first[g + 1] - begin;
         run.id = order->message + begin;
         for (size_t i = 0; i < n; i++)
@@ -87,10 +112,11 @@ static void sort_groups(struct size_order *order, const struct pattern *pattern)
         radix_sort(run, n, spare);
     }
     FREE_ALL(run.key, spare.id);
+    return 0;
 }
 
 void size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
-                     const uint32_t *group_of, size_t n_groups)
+                     const uint32_t *group_of, size_t n_groups, size_t n_threads)
 {
     const struct pattern *pattern = traffic->pattern;
     const uint32_t *end = direction == OUTGOING ? pattern->src : pattern->dst;
@@ -114,7 +140,7 @@ void size_order_init(struct size_order *order, const struct traffic *traffic, un
         size_t at = order->first[(group_of != NULL ? group_of[end[i]] : end[i]) + 1]++;
         order->message[at] = (uint32_t)i;
     }
-    sort_groups(order, pattern);
+    side_by_side(SORT_RANGES, n_threads, sort_groups, &(struct sorting){order, pattern}, NULL);
 }
 
 void size_order_release(struct size_order *order)

@@ -25,9 +25,9 @@ struct size_order {
 
 /* Orders the messages of those levels by their receiver (INCOMING) or sender (OUTGOING): group_of[rank] < n_groups of
  * that rank, or the rank itself where group_of is NULL (n_groups = n_ranks). Takes 4 bytes a message of those levels,
- * and 24 for each of the largest group while it is sorted; O(M). */
+ * and 24 for each of the largest group a thread while it is sorted; O(M). n_threads: as of side_by_side. */
 void size_order_init(struct size_order *order, const struct traffic *traffic, unsigned levels, enum direction direction,
-                     const uint32_t *group_of, size_t n_groups);
+                     const uint32_t *group_of, size_t n_groups, size_t n_threads);
 /* Returns how many messages the largest group has. */
 size_t size_order_largest(const struct size_order *order);
 void size_order_release(struct size_order *order);

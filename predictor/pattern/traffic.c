@@ -1,34 +1,53 @@
-/* Passes twice over the messages: first to see which classes occur, then to form the sums. So a machine without
+/* Passes over the messages to see which classes occur, to number them, then to form the sums. So a machine without
  * inter-node values serves every pattern without inter-node messages, and classes are numbered by level and protocol
- * whatever the order of the messages. */
+ * whatever the order of the messages. Threads share the first two by ranges of messages, the sums by direction: each is
+ * formed in the order of the messages, whatever the number of threads. */
 #include "predictor/pattern/traffic.h"
 
 #include <stdlib.h>
 
 #include "share/base/memory.h"
+#include "share/base/side_by_side.h"
 
 static size_t raw_class(enum level level, enum machine_protocol protocol)
 {
     return (size_t)level * PROTOCOL_COUNT + (size_t)protocol;
 }
 
-/* Finds class_of by raw_class; used[raw] says which occur. */
-static int classify(struct traffic *traffic, const struct placement *placement, const struct machine *machine,
-                    bool used[LEVEL_COUNT * PROTOCOL_COUNT], struct error *error)
+enum { RAW_CLASSES = LEVEL_COUNT * PROTOCOL_COUNT, RANGES = 16 };
+
+/* Holds what the passes over ranges of messages share. */
+struct classifying {
+    struct traffic *traffic;
+    const struct placement *placement;
+    const struct machine *machine;
+    bool used[RANGES][RAW_CLASSES]; /* by the messages of a range */
+    uint8_t class_of_raw[RAW_CLASSES];
+};
+
+static size_t range_begin(const struct classifying *classifying, size_t range)
 {
+    return classifying->traffic->pattern->n_messages * range / RANGES; /* there are less than 2^31 */
+}
+
+/* Finds class_of by raw_class of a range. */
+static int classify(void *context, size_t range, struct error *error)
+{
+    struct classifying *classifying = context;
+    struct traffic *traffic = classifying->traffic;
     const struct pattern *pattern = traffic->pattern;
     struct machine_protocols protocols[LEVEL_COUNT] = {0};
-    for (size_t i = 0; i < pattern->n_messages; i++) {
-        enum level level = placement_level(placement, pattern->src[i], pattern->dst[i]);
+    for (size_t i = range_begin(classifying, range); i < range_begin(classifying, range + 1); i++) {
+        enum level level = placement_level(classifying->placement, pattern->src[i], pattern->dst[i]);
         if (level == LEVEL_SELF) {
             traffic->class_of[i] = NO_CLASS;
             continue;
         }
-        if (protocols[level].n == 0 && machine_protocols(machine, level, &protocols[level], error) != 0)
+        if (protocols[level].n == 0 && machine_protocols(classifying->machine, level, &protocols[level], error) != 0)
             return -1;
         size_t raw = raw_class(level, machine_protocol_of(&protocols[level], pattern_bytes(pattern, i)));
         traffic->class_of[i] = (uint8_t)raw;
-        used[raw] = true;
+        classifying->used[range][raw] = true;
     }
     return 0;
 }
@@ -45,51 +64,72 @@ static int load_class(struct traffic *traffic, const struct machine *machine, en
     return 0;
 }
 
-static void sum_up(struct traffic *traffic, const uint8_t class_of_raw[LEVEL_COUNT * PROTOCOL_COUNT])
+/* Finds the classes that occur, and loads them. */
+static int number_classes(struct classifying *classifying, struct error *error)
 {
-    const struct pattern *pattern = traffic->pattern;
-    for (size_t i = 0; i < pattern->n_messages; i++) {
-        if (traffic->class_of[i] == NO_CLASS)
-            continue;
-        size_t class = class_of_raw[traffic->class_of[i]];
-        traffic->class_of[i] = (uint8_t) class;
-        size_t in = pattern->dst[i] * traffic->n_classes + class, out = pattern->src[i] * traffic->n_classes + class;
-        traffic->messages[INCOMING][in]++;
-        traffic->messages[OUTGOING][out]++;
-        traffic->bytes[INCOMING][in] += (double)pattern_bytes(pattern, i);
-        traffic->bytes[OUTGOING][out] += (double)pattern_bytes(pattern, i);
-    }
-}
-
-int traffic_init(struct traffic *traffic, const struct pattern *pattern, const struct placement *placement,
-                 const struct machine *machine, struct error *error)
-{
-    bool used[LEVEL_COUNT * PROTOCOL_COUNT] = {false};
-    uint8_t class_of_raw[LEVEL_COUNT * PROTOCOL_COUNT] = {0};
-    *traffic = (struct traffic){.pattern = pattern, .n_ranks = placement->n_ranks};
-    traffic->class_of = xmalloc(pattern->n_messages + 1);
-    if (classify(traffic, placement, machine, used, error) != 0)
-        goto failed;
     for (int level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
         for (int protocol = 0; protocol < PROTOCOL_COUNT; protocol++) {
             size_t raw = raw_class((enum level)level, (enum machine_protocol)protocol);
-            if (!used[raw])
+            bool used = false;
+            for (size_t range = 0; range < RANGES; range++)
+                used = used || classifying->used[range][raw];
+            if (!used)
                 continue;
-            class_of_raw[raw] = (uint8_t)traffic->n_classes;
-            if (load_class(traffic, machine, (enum level)level, (enum machine_protocol)protocol, error) != 0)
-                goto failed;
+            classifying->class_of_raw[raw] = (uint8_t)classifying->traffic->n_classes;
+            if (load_class(classifying->traffic, classifying->machine, (enum level)level,
+                           (enum machine_protocol)protocol, error) != 0)
+                return -1;
         }
     }
-    for (int direction = 0; direction < DIRECTION_COUNT; direction++) {
-        size_t n = traffic->n_ranks * traffic->n_classes + 1;
-        traffic->messages[direction] = xcalloc(n, sizeof *traffic->messages[direction]);
-        traffic->bytes[direction] = xcalloc(n, sizeof *traffic->bytes[direction]);
-    }
-    sum_up(traffic, class_of_raw);
     return 0;
-failed:
-    traffic_release(traffic);
-    return -1;
+}
+
+static int renumber(void *context, size_t range, struct error *error)
+{
+    (void)error;
+    struct classifying *classifying = context;
+    uint8_t *class_of = classifying->traffic->class_of;
+    for (size_t i = range_begin(classifying, range); i < range_begin(classifying, range + 1); i++)
+        if (class_of[i] != NO_CLASS)
+            class_of[i] = classifying->class_of_raw[class_of[i]];
+    return 0;
+}
+
+static int sum_up(void *context, size_t direction, struct error *error)
+{
+    (void)error;
+    struct traffic *traffic = ((struct classifying *)context)->traffic;
+    const struct pattern *pattern = traffic->pattern;
+    const uint32_t *end = direction == OUTGOING ? pattern->src : pattern->dst;
+    size_t n_classes = traffic->n_classes;
+    uint64_t *messages = xcalloc(traffic->n_ranks * n_classes + 1, sizeof *messages);
+    double *bytes = xcalloc(traffic->n_ranks * n_classes + 1, sizeof *bytes);
+    for (size_t i = 0; i < pattern->n_messages; i++) {
+        if (traffic->class_of[i] == NO_CLASS)
+            continue;
+        size_t at = end[i] * n_classes + traffic->class_of[i];
+        messages[at]++;
+        bytes[at] += (double)pattern_bytes(pattern, i);
+    }
+    traffic->messages[direction] = messages;
+    traffic->bytes[direction] = bytes;
+    return 0;
+}
+
+int traffic_init(struct traffic *traffic, const struct pattern *pattern, const struct placement *placement,
+                 const struct machine *machine, size_t n_threads, struct error *error)
+{
+    struct classifying classifying = {.traffic = traffic, .placement = placement, .machine = machine};
+    *traffic = (struct traffic){.pattern = pattern, .n_ranks = placement->n_ranks};
+    traffic->class_of = xmalloc(pattern->n_messages + 1);
+    if (side_by_side(RANGES, n_threads, classify, &classifying, error) != 0 ||
+        number_classes(&classifying, error) != 0) {
+        traffic_release(traffic);
+        return -1;
+    }
+    side_by_side(RANGES, n_threads, renumber, &classifying, NULL);
+    side_by_side(DIRECTION_COUNT, n_threads, sum_up, &classifying, NULL);
+    return 0;
 }
 
 void traffic_release(struct traffic *traffic)

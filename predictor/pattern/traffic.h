@@ -29,9 +29,9 @@ struct traffic {
 };
 
 /* Classifies the messages. Returns 0, or -1 with the reason: a level or protocol of the messages for which the machine
- * has no values. The pattern must outlive the traffic. Costs a byte a message. */
+ * has no values. The pattern must outlive the traffic. n_threads: as of side_by_side. Costs a byte a message. */
 int traffic_init(struct traffic *traffic, const struct pattern *pattern, const struct placement *placement,
-                 const struct machine *machine, struct error *error);
+                 const struct machine *machine, size_t n_threads, struct error *error);
 void traffic_release(struct traffic *traffic);
 
 /* Makes a set of levels, with one bit each. */

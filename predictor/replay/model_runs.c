@@ -76,7 +76,7 @@ static int models_run_predict(struct models_run *run, struct error *error)
 {
     size_t n_threads = run->pattern->n_messages >= MESSAGES_FOR_THREADS ? 0 : 1;
     if (model_round_init(&run->round, run->pattern, run->placement, run->machine, &run->model, run->options->models,
-                         run->options->n_models, error) != 0)
+                         run->options->n_models, n_threads, error) != 0)
         return -1;
     int result = side_by_side(run->options->n_models, n_threads, predict_model, run, error);
     model_round_release(&run->round);

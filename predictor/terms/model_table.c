@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "predictor/models/staircase.h"
-#include "predictor/pattern/size_order.h"
 #include "predictor/pattern/traffic.h"
 #include "predictor/terms/topology.h"
 #include "share/base/memory.h"
@@ -80,33 +79,28 @@ int model_choose(const char *name, struct model_choice *choice)
 
 int model_round_init(struct model_round *round, const struct pattern *pattern, const struct placement *placement,
                      const struct machine *machine, const struct model_options *options,
-                     const struct model_choice *models, size_t n_models, struct error *error)
+                     const struct model_choice *models, size_t n_models, size_t n_threads, struct error *error)
 {
+    unsigned staircases = 0;
     *round = (struct model_round){.traffic = xcalloc(1, sizeof *round->traffic)};
-    if (traffic_init(round->traffic, pattern, placement, machine, error) != 0) {
+    if (traffic_init(round->traffic, pattern, placement, machine, n_threads, error) != 0) {
         free(round->traffic);
         return -1;
     }
-    bool ordered = false;
     for (size_t m = 0; m < n_models; m++)
-        ordered = ordered || models[m].model->by_receiver;
-    if (ordered) {
-        round->by_receiver = xcalloc(STAIRCASE_PARTS, sizeof *round->by_receiver);
-        for (size_t i = 0; i < STAIRCASE_PARTS; i++)
-            size_order_init(&round->by_receiver[i], round->traffic, staircase_parts[i].levels, INCOMING, NULL,
-                            placement->n_ranks);
-    }
-    round->input = (struct model_input){round->traffic, round->by_receiver, placement, machine, options};
+        staircases |= models[m].model->staircases;
+    round->input = (struct model_input){round->traffic, round->staircases, placement, machine, options};
+    staircases_predict(&round->input, staircases, n_threads, round->staircases);
     return 0;
 }
 
 void model_round_release(struct model_round *round)
 {
-    for (size_t i = 0; round->by_receiver != NULL && i < STAIRCASE_PARTS; i++)
-        size_order_release(&round->by_receiver[i]);
+    for (size_t part = 0; part < STAIRCASE_PARTS; part++)
+        prediction_release(&round->staircases[part]);
     if (round->traffic != NULL)
         traffic_release(round->traffic);
-    FREE_ALL(round->by_receiver, round->traffic);
+    free(round->traffic);
     *round = (struct model_round){0};
 }
 
@@ -129,7 +123,7 @@ int model_choice_predict(const struct model_choice *choice, const struct pattern
                          const struct model_options *options, struct prediction *prediction, struct error *error)
 {
     struct model_round round;
-    if (model_round_init(&round, pattern, placement, machine, options, choice, 1, error) != 0)
+    if (model_round_init(&round, pattern, placement, machine, options, choice, 1, 1, error) != 0)
         return -1;
     int result = model_round_predict(&round, choice, prediction, error);
     model_round_release(&round);

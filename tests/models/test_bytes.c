@@ -158,7 +158,7 @@ static void no_rank_is_faster_than_its_bytes(void **state)
         double buffer = i % 3 == 0 ? 0 : (double)chance_below(&chance, 200000);
         case_random(&c, &chance, i % 2 == 1);
         case_value(&c, LEVEL_INTER_NODE, PROTOCOL_ANY, "buffer", 0, buffer, "B");
-        assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, &error), 0);
+        assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, 1, &error), 0);
         for (size_t m = 0; model_table[m] != NULL; m++)
             assert_string_equal(model_table[m]->name,
                                 models[m].model); /* a new model says what it lets ranks wait for */

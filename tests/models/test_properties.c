@@ -65,7 +65,7 @@ static void theta_one_is_one_level(void **state)
         struct competitor even[40], mixed[40];
         case_random(&c, &chance, false);
         on_one_socket(&c);
-        assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, &error), 0);
+        assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, 1, &error), 0);
         size_t n = receive(&traffic, false, even);
         assert_int_equal(receive(&traffic, true, mixed), n);
         for (size_t k = 0; k < n; k++) {
@@ -91,7 +91,7 @@ static void more_to_a_rank_is_never_faster_for_it(void **state)
         for (int added = 0; added < 2; added++) {
             struct traffic traffic;
             struct competitor competitors[40];
-            assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, &error), 0);
+            assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, 1, &error), 0);
             size_t n = receive(&traffic, false, competitors);
             for (size_t k = 0; k < n; k++)
                 (added ? after_s : before_s)[competitors[k].rank] = competitors[k].recv_s;
@@ -382,7 +382,7 @@ static void predict_all(const struct model_case *c, bool together, struct predic
         prediction_init(&predictions[n], c->placement.n_ranks);
     }
     if (together &&
-        model_round_init(&round, &c->pattern, &c->placement, &c->machine, &options, choices, n, &error) != 0)
+        model_round_init(&round, &c->pattern, &c->placement, &c->machine, &options, choices, n, 2, &error) != 0)
         fail_msg("%s", error.text);
     for (size_t m = n; m-- > 0;)
         if ((together ? model_round_predict(&round, &choices[m], &predictions[m], &error)

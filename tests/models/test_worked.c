@@ -76,7 +76,7 @@ static void worked_b(void **state)
     struct competitor competitors[] = {
         {.rank = 0, .volume = 8e5}, {.rank = 1, .volume = 5e5}, {.rank = 2, .volume = 4e5}};
     static const double recv_us[] = {111.083968471, 81.672203765, 69.767441860};
-    assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, &error), 0);
+    assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, 1, &error), 0);
     bandwidth_steps_init(&steps, &traffic, 3);
     staircase_receive_even(0, &steps, competitors, 3);
     for (size_t i = 0; i < 3; i++)
@@ -115,7 +115,7 @@ static void worked_c(void **state)
                                        {.rank = 2, .volume = 4e5, .rest = 4e5}};
     static const double step_us[] = {59.850374065, 27.121976082, 31.242369787};
     static const uint32_t finishes[] = {2, 1, 0};
-    assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, &error), 0);
+    assert_int_equal(traffic_init(&traffic, &c.pattern, &c.placement, &c.machine, 1, &error), 0);
     bandwidth_steps_init(&steps, &traffic, 3);
     staircase_receive_mixed(&traffic, levels, &steps, competitors, 3);
     for (size_t i = 0; i < 3; i++) {
