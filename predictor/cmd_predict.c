@@ -4,11 +4,26 @@
  * elsewhere. */
 
 #include "predictor/predict_commands.h"
+#include "interpose/database/database.h"
+#include "predictor/run_read/node_switches.h"
 #include "share/base/options.h"
 #include "predictor/run_study/run_study.h"
 #include "predictor/options/predict_options.h"
 #include "predictor/replay/model_runs.h"
-#include "predictor/terms/topology.h"
+#include "predictor/terms/topology_find.h"
+
+/* Places the nodes of a trace (NULL: none) in the topology. */
+static int place_in_topology(const char *trace, struct topology *topology, struct error *error)
+{
+    sqlite3 *database = NULL;
+    if (trace == NULL || topology->kind != TOPOLOGY_TREE)
+        return 0;
+    int result = database_open(trace, false, &database, error);
+    if (result == 0)
+        result = node_switches_place(database, trace, topology, error);
+    sqlite3_close(database);
+    return result;
+}
 
 int cmd_predict(int argc, char **argv)
 {
@@ -23,8 +38,11 @@ int cmd_predict(int argc, char **argv)
                                                      format, options.run.output});
     struct topology topology = {.name = ""};
     if (options.topology != NULL) {
-        if (topology_find(options.topology, &topology, &error) != 0)
+        if (topology_find(options.topology, &topology, &error) != 0 ||
+            place_in_topology(options.run.trace, &topology, &error) != 0) {
+            topology_release(&topology);
             return error_report(&error);
+        }
         options.run.topology = options.model.topology = &topology;
     }
     if (predict_options_story(&options))

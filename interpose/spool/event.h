@@ -183,6 +183,10 @@ struct spool_header {
     uint32_t processor;      /* 1 + where the thread was that initialised MPI, then; 0: not known */
     uint32_t pad;
     uint64_t regions[SPOOL_REGION_FAULTS]; /* borders of regions that went wrong, by enum spool_region_fault */
+    char address[512];   /* the node in the network: switches from the top one down, then the node, '.' between, as
+                         * Slurm's SLURM_TOPOLOGY_ADDR; empty: not known, or longer */
+    uint32_t n_switches; /* how many of its components, from the first on, are switches */
+    uint32_t pad_address;
 };
 
 struct spool_chunk {

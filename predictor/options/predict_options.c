@@ -268,7 +268,8 @@ int predict_options_parse(int argc, char **argv, struct predict_options *options
         {0, "rounds", NULL, "take the rounds of a trace one by one, by models", .flag = &options->rounds},
         {'p', "pattern", "P.csv", "a pattern in place of a trace: columns src,dst,bytes", .text = &options->pattern},
         {0, "topology", "NAME|FILE",
-         "the network for MODEL+contention: a shipped one, or a .topo file; default: an estimate for a cube of nodes",
+         "the network for MODEL+contention: a shipped one, a .topo file, or a topology.conf of Slurm; default: an "
+         "estimate for a cube of nodes",
          .text = &options->topology, .words = WORDS_TOPOLOGY},
         {0, "latency", "in|out|max",
          "the latency that a rank pays (staircase): of its incoming messages (default), its outgoing ones, or the "

@@ -9,14 +9,12 @@
 
 #include "calibrate/machine/machine.h"
 #include "share/base/array.h"
-#include "share/base/installation.h"
 #include "share/base/memory.h"
-#include "share/base/nearest.h"
 #include "share/base/number.h"
 #include "share/base/order.h"
 #include "share/base/text_file.h"
 
-const char *const topology_kind_name[TOPOLOGY_KIND_COUNT] = {"torus", "mesh", "fat-tree", "dragonfly", "links"};
+const char *const topology_kind_name[TOPOLOGY_KIND_COUNT] = {"torus", "mesh", "fat-tree", "dragonfly", "links", "tree"};
 
 static int measure_grid(struct topology *topology, uint64_t *positions, uint64_t *links, struct error *error)
 {
@@ -105,10 +103,57 @@ static int compare_routes(const void *a, const void *b)
     return ORDER(x->src, y->src) ?: ORDER(x->dst, y->dst);
 }
 
+/* Returns whether two hosts have the same name up to the first '.'. */
+static int compare_short_names(const char *a, const char *b)
+{
+    size_t length_a = strcspn(a, "."), length_b = strcspn(b, ".");
+    return strncmp(a, b, length_a < length_b ? length_a : length_b) ?: ORDER(length_a, length_b);
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct topology_host *const *x = a, *const *y = b;
+    return compare_short_names((*x)->name, (*y)->name) ?: strcmp((*x)->name, (*y)->name);
+}
+
+/* Finds a host among those in order: the one of that name, else the first that is called so up to the first '.'. */
+static const struct topology_host *find_host(const struct topology_host *const *in_order, size_t n, const char *name)
+{
+    size_t first = 0;
+    FIRST_BEYOND(first, n, compare_short_names(in_order[first]->name, name) < 0);
+    const struct topology_host *found = NULL;
+    for (size_t i = first; i < n && compare_short_names(in_order[i]->name, name) == 0; i++) {
+        if (strcmp(in_order[i]->name, name) == 0)
+            return in_order[i];
+        found = found != NULL ? found : in_order[i];
+    }
+    return found;
+}
+
+size_t topology_place_hosts(struct topology *topology, const uint32_t *nodes, const char *const *hosts, size_t n)
+{
+    const struct topology_host **in_order = xcalloc(topology->n_hosts, sizeof *in_order);
+    for (size_t i = 0; i < topology->n_hosts; i++)
+        in_order[i] = &topology->hosts[i];
+    qsort(in_order, topology->n_hosts, sizeof *in_order, compare_hosts);
+    free(topology->places);
+    topology->places = xcalloc(n, sizeof *topology->places);
+    topology->n_places = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct topology_host *host = find_host(in_order, topology->n_hosts, hosts[i]);
+        if (host != NULL)
+            topology->places[topology->n_places++] =
+                (struct topology_place){nodes[i], (uint32_t)(host - topology->hosts)};
+    }
+    free(in_order);
+    qsort(topology->places, topology->n_places, sizeof *topology->places, compare_topology_places);
+    return topology->n_places;
+}
+
 int topology_position(const struct topology *topology, uint32_t node, uint32_t *position)
 {
     struct topology_place place = {.node = node, .position = node};
-    if (topology->n_places > 0) {
+    if (topology->places != NULL) {
         const struct topology_place *found =
             bsearch(&place, topology->places, topology->n_places, sizeof place, compare_topology_places);
         if (found == NULL)
@@ -123,7 +168,11 @@ int topology_position(const struct topology *topology, uint32_t node, uint32_t *
 
 void topology_release(struct topology *topology)
 {
-    FREE_ALL(topology->routes, topology->route_links, topology->places);
+    for (size_t i = 0; i < topology->n_switches; i++)
+        free(topology->switches[i].name);
+    for (size_t i = 0; i < topology->n_hosts; i++)
+        free(topology->hosts[i].name);
+    FREE_ALL(topology->routes, topology->route_links, topology->places, topology->switches, topology->hosts);
     *topology = (struct topology){0};
 }
 
@@ -233,7 +282,7 @@ static int read_kind(struct topology_reader *reader, char **rest, struct error *
     const char *word = next_word(rest);
     if (reader->kind_known)
         return error_set(error, "a second line `topology`");
-    for (int kind = 0; word != NULL && kind < TOPOLOGY_KIND_COUNT; kind++)
+    for (int kind = 0; word != NULL && kind < TOPOLOGY_TREE; kind++)
         if (strcmp(word, topology_kind_name[kind]) == 0) {
             reader->topology.kind = (enum topology_kind)kind;
             reader->kind_known = true;
@@ -330,7 +379,7 @@ static int finish(struct topology *topology, struct error *error)
     return 0;
 }
 
-static int read_topology(const char *path, struct topology *topology, struct error *error)
+int topology_read(const char *path, struct topology *topology, struct error *error)
 {
     struct topology_reader reader = {.topology = {.name = ""}};
     struct error reason = {.text = ""};
@@ -342,17 +391,6 @@ static int read_topology(const char *path, struct topology *topology, struct err
     else
         topology_release(&reader.topology);
     return result;
-}
-
-int topology_find(const char *name_or_path, struct topology *topology, struct error *error)
-{
-    char path[PATH_MAX];
-    if (installation_named("topologies", ".topo", name_or_path, path, sizeof path) == 0)
-        return read_topology(path, topology, error);
-    struct nearest nearest = nearest_to(name_or_path);
-    installation_each("topologies", ".topo", nearest_add_named, &nearest, NULL);
-    return error_set(error, "topology '%.64s': not among the shipped ones (share/topologies), nor a .topo file%s",
-                     name_or_path, nearest_hint(&nearest));
 }
 
 /* Finds which links a message crosses: each pair has one minimal route, as the static routing of each network has it.
@@ -371,6 +409,7 @@ int topology_find(const char *name_or_path, struct topology *topology, struct er
  *                share several links, the target's position chooses. A link is a pair of routers of a group in order,
  *                or group and port.
  *   links        Routes are as listed.
+ *   tree         Routes go up to the lowest switch above both, then down. A link is a switch, up or down.
  *
  * Limits: adaptive routing (Aries, Slingshot) spreads what is taken here as one route. */
 static size_t torus_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
@@ -443,6 +482,59 @@ static size_t dragonfly_route(const struct topology *topology, uint32_t src, uin
     return n;
 }
 
+/* Goes up from both leaves; returns -1 where no switch is above both. */
+static long tree_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
+{
+    const struct topology_switch *switches = topology->switches;
+    uint32_t up[TOPOLOGY_TREE_LEVELS], down[TOPOLOGY_TREE_LEVELS];
+    size_t n_up = 0, n_down = 0;
+    for (uint32_t at = topology->hosts[src].leaf; at != TOPOLOGY_TOP; at = switches[at].parent)
+        up[n_up++] = at;
+    for (uint32_t at = topology->hosts[dst].leaf; at != TOPOLOGY_TOP; at = switches[at].parent)
+        down[n_down++] = at;
+    if (up[n_up - 1] != down[n_down - 1])
+        return -1;
+    while (n_up > 0 && n_down > 0 && up[n_up - 1] == down[n_down - 1]) {
+        n_up--;
+        n_down--;
+    }
+    for (size_t i = 0; i < n_up; i++)
+        links[i] = 2 * up[i];
+    for (size_t i = 0; i < n_down; i++)
+        links[n_up + i] = 2 * down[n_down - 1 - i] + 1;
+    return (long)(n_up + n_down);
+}
+
+size_t topology_above(const struct topology *topology, uint32_t position,
+                      struct topology_above above[TOPOLOGY_TREE_LEVELS])
+{
+    size_t n = 0;
+    uint32_t number = position;
+    switch (topology->kind) {
+    case TOPOLOGY_TREE:
+        for (uint32_t at = topology->hosts[position].leaf; at != TOPOLOGY_TOP; at = topology->switches[at].parent)
+            above[n++] = (struct topology_above){"switch", topology->switches[at].name, at};
+        return n;
+    case TOPOLOGY_FAT_TREE:
+        for (; n < topology->n_levels; n++) {
+            number /= topology->size[n];
+            above[n] = (struct topology_above){"switch", NULL, number};
+        }
+        return n;
+    case TOPOLOGY_TORUS:
+    case TOPOLOGY_MESH:
+    case TOPOLOGY_DRAGONFLY:
+        number /= topology->nodes_per_router;
+        above[n++] = (struct topology_above){"router", NULL, number};
+        if (topology->kind == TOPOLOGY_DRAGONFLY)
+            above[n++] = (struct topology_above){"group", NULL, number / topology->routers};
+        above[n++] = (struct topology_above){"network", topology->name, 0};
+        return n;
+    default:
+        return 0;
+    }
+}
+
 long topology_route(const struct topology *topology, uint32_t src, uint32_t dst, uint32_t *links)
 {
     if (src == dst)
@@ -455,6 +547,8 @@ long topology_route(const struct topology *topology, uint32_t src, uint32_t dst,
         return (long)fat_tree_route(topology, src, dst, links);
     case TOPOLOGY_DRAGONFLY:
         return (long)dragonfly_route(topology, src, dst, links);
+    case TOPOLOGY_TREE:
+        return tree_route(topology, src, dst, links);
     default:
         break;
     }
@@ -489,7 +583,12 @@ int links_init(struct links *links, const struct topology *topology, const struc
                             .route = xcalloc(topology->longest, sizeof *links->route)};
     for (size_t group = 0; group < nodes->n_groups; group++) {
         uint32_t node = placement->node[nodes->member[nodes->first[group]]];
-        if (topology_position(topology, node, &links->position[group]) != 0)
+        if (topology_position(topology, node, &links->position[group]) == 0)
+            continue;
+        if (topology->kind == TOPOLOGY_TREE)
+            return error_set(error, "node %u is at no switch of '%s', which has %zu nodes: add its host to that file",
+                             node, topology->name, topology->n_hosts);
+        else
             return error_set(error,
                              "node %u has no place in topology '%s' of %u positions: add a line `node %u POSITION` for "
                              "every node, or number the nodes of the placement from 0",
@@ -508,7 +607,10 @@ long links_route(struct links *links, uint32_t src, uint32_t dst, struct error *
 {
     uint32_t from = links->position[src], to = links->position[dst];
     long n = topology_route(links->topology, from, to, links->route);
-    if (n < 0)
+    if (n < 0 && links->topology->kind == TOPOLOGY_TREE)
+        error_set(error, "'%s' has no switch above both node '%s' and node '%s'", links->topology->name,
+                  links->topology->hosts[from].name, links->topology->hosts[to].name);
+    else if (n < 0)
         error_set(error,
                   "topology '%s' has no route from position %u to %u, which the messages need: add `route %u %u ...`",
                   links->topology->name, from, to, from, to);

@@ -19,13 +19,20 @@ enum topology_kind {
     TOPOLOGY_FAT_TREE,
     TOPOLOGY_DRAGONFLY,
     TOPOLOGY_LINKS,
+    TOPOLOGY_TREE, /* switches with the names of their nodes; of Slurm's form only */
     TOPOLOGY_KIND_COUNT
 };
 /* Names the kinds as the files do. */
 extern const char *const topology_kind_name[TOPOLOGY_KIND_COUNT];
 
-/* TOPOLOGY_MAX_LEVELS limits the dimensions of a torus and the levels of a fat tree. */
-enum { TOPOLOGY_MAX_LEVELS = 8, TOPOLOGY_MAX_POSITIONS = 1 << 20, TOPOLOGY_MAX_LINKS = 1 << 24 };
+/* TOPOLOGY_MAX_LEVELS limits the dimensions of a torus and the levels of a fat tree, TOPOLOGY_TREE_LEVELS the switches
+ * from a node of a tree up. */
+enum {
+    TOPOLOGY_MAX_LEVELS = 8,
+    TOPOLOGY_TREE_LEVELS = 32,
+    TOPOLOGY_MAX_POSITIONS = 1 << 20,
+    TOPOLOGY_MAX_LINKS = 1 << 24
+};
 
 /* Says where a node is attached. */
 struct topology_place {
@@ -38,6 +45,21 @@ struct topology_route {
     uint32_t src, dst; /* positions */
     size_t first;      /* into route_links */
     size_t n_links;
+};
+
+#define TOPOLOGY_TOP UINT32_MAX /* parent of a switch: none */
+
+/* A switch of a tree. Its uplink is link 2k for number k, the way down is 2k + 1. */
+struct topology_switch {
+    char *name;
+    uint32_t parent; /* number of the switch above, or TOPOLOGY_TOP */
+    size_t line;     /* of the file */
+};
+
+/* A node of a tree by its name. */
+struct topology_host {
+    char *name;
+    uint32_t leaf; /* number of its switch */
 };
 
 struct topology {
@@ -56,17 +78,36 @@ struct topology {
     struct topology_route *routes; /* [n_routes] by (src, dst) */
     size_t n_routes;
     uint32_t *route_links;         /* [n_route_links] */
-    struct topology_place *places; /* [n_places] by node; none: node k is at position k */
+    struct topology_place *places; /* [n_places] by node; NULL: node k is at position k */
     size_t n_places;
+    struct topology_switch *switches; /* [n_switches] of a tree */
+    size_t n_switches;
+    struct topology_host *hosts; /* [n_hosts] of a tree, by position */
+    size_t n_hosts;
 };
 
-/* Finds NAME of share/topologies, or a file where the name has a '/' or ends in .topo. Returns 0, or -1 with file:line
- * and what was expected in error, the topology untouched. */
-int topology_find(const char *name_or_path, struct topology *topology, struct error *error);
+/* Reads a file of our form. Returns 0, or -1 with file:line and what was expected in error, the topology untouched. */
+int topology_read(const char *path, struct topology *topology, struct error *error);
 /* Computes n_positions, n_links and longest from a regular network's parameters. Returns 0, or -1 with what is wrong
  * with them. */
 int topology_measure(struct topology *topology, struct error *error);
 void topology_release(struct topology *topology);
+
+/* Of a tree: places n nodes by the names of their hosts, nodes[i] that of hosts[i]; names that are the same up to the
+ * first '.' are the same where no other is. Hosts that no switch has are left out: returns how many nodes were placed.
+ * Without it node k is the k-th of the file. */
+size_t topology_place_hosts(struct topology *topology, const uint32_t *nodes, const char *const *hosts, size_t n);
+
+/* Describes a switch above a node: its number among those of its level, below which other nodes have the same. */
+struct topology_above {
+    const char *kind; /* "switch", "router", "group", "network" */
+    const char *name; /* of a tree's switch; NULL: it has a number only */
+    uint32_t number;
+};
+/* Writes the switches from the position up into above[TOPOLOGY_TREE_LEVELS]. Of networks without a tree these are its
+ * router, perhaps its group, and the network. Returns their number; 0 for a list of routes, which names none. */
+size_t topology_above(const struct topology *topology, uint32_t position,
+                      struct topology_above above[TOPOLOGY_TREE_LEVELS]);
 
 /* Sets the node's position and returns 0, or returns -1 where it has none. */
 int topology_position(const struct topology *topology, uint32_t node, uint32_t *position);

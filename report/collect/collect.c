@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "interpose/database/database.h"
+#include "predictor/run_read/node_switches.h"
 #include "report/collect/report.h"
 #include "share/base/progress.h"
 
@@ -58,6 +59,8 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
     progress_show("report: sums of rounds and messages");
     if (sqlite3_exec(database, working_tables, NULL, NULL, NULL) != SQLITE_OK)
         report->result = database_error(database, path, "its sums cannot be formed", error);
+    if (report->result == 0)
+        report->result = node_switches_take(database, path, choice->topology, error);
     report_collect_run(report);
     progress_show("report: models and ranks");
     report_collect_rounds(report, choice);

@@ -68,6 +68,13 @@ static void collect_network(struct report *report)
 const struct fields report_level_fields =
     FIELDS(report_level, FIELD(report_level, level), FIELD(report_level, messages), FIELD(report_level, max_messages),
            FIELD(report_level, bytes), FIELD(report_level, share));
+const struct fields report_distance_fields =
+    FIELDS(report_distance, FIELD(report_distance, distance), FIELD(report_distance, messages),
+           FIELD(report_distance, max_messages), FIELD(report_distance, bytes), FIELD(report_distance, share));
+const struct fields report_switch_fields =
+    FIELDS(report_switch, FIELD_AS("switch", report_switch, name), FIELD(report_switch, level),
+           FIELD(report_switch, nodes), FIELD(report_switch, ranks), FIELD(report_switch, within_bytes),
+           FIELD(report_switch, up_bytes), FIELD(report_switch, down_bytes));
 
 static void collect_traffic(struct report *report)
 {
@@ -85,6 +92,26 @@ static void collect_traffic(struct report *report)
                      "ORDER BY CASE level WHEN 'self' THEN 0 WHEN 'intra_socket' THEN 1 WHEN 'inter_socket' THEN 2 "
                      "  WHEN 'inter_node' THEN 3 ELSE 4 END, level",
                      &report_level_fields, &report->levels, &report->n_levels);
+    report_read_rows(
+        report,
+        "WITH flow AS (SELECT a.node AS src_node, b.node AS dst_node, p.dst, sum(messages) AS n,"
+        "  sum(bytes) AS bytes FROM temp.pair p JOIN process a ON a.rank = p.src JOIN process b ON b.rank ="
+        "  p.dst WHERE a.node <> b.node GROUP BY 1, 2, 3),"
+        " ways AS MATERIALIZED (SELECT src, dst, levels FROM (SELECT DISTINCT src_node, dst_node FROM flow)"
+        "  JOIN switch_distance ON src = src_node AND dst = dst_node),"
+        " to_rank AS (SELECT w.levels, f.dst, sum(n) AS n, sum(bytes) AS bytes FROM flow f JOIN ways w"
+        "  ON w.src = f.src_node AND w.dst = f.dst_node GROUP BY w.levels, f.dst)"
+        "SELECT CASE levels WHEN 1 THEN 'same switch' WHEN 2 THEN '1 level up' WHEN -1 THEN 'unknown'"
+        "  ELSE coalesce((levels - 1) || ' levels up', 'no common switch') END,"
+        "  sum(n), max(n), sum(bytes), 1.0 * sum(bytes) / nullif((SELECT sum(bytes) FROM temp.pair), 0)"
+        " FROM to_rank WHERE EXISTS (SELECT 1 FROM node_switch) GROUP BY levels"
+        " ORDER BY levels IS NULL, levels = -1, levels",
+        &report_distance_fields, &report->distances, &report->n_distances);
+    report_read_rows(report,
+                     "SELECT switch, level, nodes, ranks, within_bytes, up_bytes, down_bytes FROM switch_volume"
+                     " WHERE within_bytes + up_bytes + down_bytes > 0"
+                     " ORDER BY up_bytes + down_bytes DESC, within_bytes DESC, switch LIMIT 12",
+                     &report_switch_fields, &report->switches, &report->n_switches);
 }
 
 const struct fields report_completeness_fields = FIELDS(

@@ -145,6 +145,8 @@ void report_release(struct report *report)
     void *const arrays[] = {report->programs,
                             report->interfaces,
                             report->levels,
+                            report->distances,
+                            report->switches,
                             report->losses,
                             report->untracked,
                             report->unmatched,

@@ -117,6 +117,19 @@ struct report_level {
     double share; /* share of all bytes */
 };
 
+/* Messages between nodes whose lowest switch above both is that many levels up. */
+struct report_distance {
+    const char *distance; /* "same switch", "1 level up", ..., "no common switch", "unknown" */
+    int64_t messages, max_messages, bytes;
+    double share; /* of all bytes */
+};
+
+/* Messages between nodes that a switch carries: within it, up to others and down from them. */
+struct report_switch {
+    const char *name;
+    int64_t level, nodes, ranks, within_bytes, up_bytes, down_bytes;
+};
+
 /* Something that is missing or in doubt, added over the ranks: a cause, a function, a reason. */
 struct report_count {
     const char *name;
@@ -418,13 +431,13 @@ struct report_gpu {
 extern const struct fields report_region_fields, report_region_efficiency_fields,
     report_slow_fields; /* of a row of report_regions */
 extern const struct fields report_run_fields, report_run_numbers, report_program_fields, report_level_fields,
-    report_count_fields, report_off_fields, report_waited_fields, report_interface_fields, report_completeness_fields,
-    report_model_fields, report_model_values, report_kind_fields, report_rank_model_fields, report_rank_part_fields,
-    report_rank_visible_fields, report_rank_fields, report_partner_fields, report_wait_fields, report_site_error_fields,
-    report_window_error_fields, report_region_error_fields, report_late_fields, report_replay_place_fields,
-    report_replay_part_fields, report_replay_efficiency_fields, report_replay_fields, report_site_name_fields,
-    report_site_fields, report_sites_fields, report_partitioned_fields, report_partitions_fields,
-    report_fine_kind_fields;
+    report_distance_fields, report_switch_fields, report_count_fields, report_off_fields, report_waited_fields,
+    report_interface_fields, report_completeness_fields, report_model_fields, report_model_values, report_kind_fields,
+    report_rank_model_fields, report_rank_part_fields, report_rank_visible_fields, report_rank_fields,
+    report_partner_fields, report_wait_fields, report_site_error_fields, report_window_error_fields,
+    report_region_error_fields, report_late_fields, report_replay_place_fields, report_replay_part_fields,
+    report_replay_efficiency_fields, report_replay_fields, report_site_name_fields, report_site_fields,
+    report_sites_fields, report_partitioned_fields, report_partitions_fields, report_fine_kind_fields;
 
 /* A region of the program, over all ranks: sums of all its occurrences. */
 struct report_region {
@@ -480,6 +493,8 @@ struct report {
     struct whole whole;              /* where it is not, shares are of what was recorded alone */
     struct report_program *programs; /* in the order of their first ranks */
     struct report_level *levels;
+    struct report_distance *distances; /* none where no switches are known */
+    struct report_switch *switches;    /* those with most bytes */
     struct report_count *losses, *untracked, *unmatched, *doubts, *rejected, *unnamed;
     struct report_model *models;
     struct report_kind *kinds; /* the heaviest */
@@ -507,8 +522,8 @@ struct report {
     size_t n_window_errors, n_region_errors;
     struct report_wait *waits; /* the kinds with the longest */
     struct report_late *late;
-    size_t n_programs, n_levels, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected, n_unnamed, n_models, n_kinds,
-        n_ranks, n_worst, n_waits, n_late;
+    size_t n_programs, n_levels, n_distances, n_switches, n_losses, n_untracked, n_unmatched, n_doubts, n_rejected,
+        n_unnamed, n_models, n_kinds, n_ranks, n_worst, n_waits, n_late;
     int64_t messages, max_messages, bytes, rounds, all_kinds, families;
     int64_t round_messages;                          /* in all rounds, which models are judged by */
     double actual_s;                                 /* over all ranks and rounds */
@@ -526,6 +541,7 @@ struct report {
  * them. */
 struct report_choice {
     const char *machine, *model;
+    const char *topology; /* whose switches count; NULL: those of the trace */
     bool details;
     bool fine_grained;      /* what sending in parts would give, which goes through all messages */
     struct trace_part part; /* to which the trace was restricted */

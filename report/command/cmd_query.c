@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interpose/sums/whole.h"
+#include "predictor/run_read/node_switches.h"
 #include "predictor/run_read/trace_part.h"
 #include "share/base/progress.h"
 #include "report/command/commands.h"
@@ -321,17 +322,21 @@ int cmd_query(int argc, char **argv)
 {
     int format = FORMAT_TEXT;
     bool list = false;
-    const char *output = NULL;
+    const char *output = NULL, *topology = NULL;
     struct error error;
     struct part_options part_options;
     struct trace_part part;
-    enum { N_OWN = 4 };
+    enum { N_OWN = 5 };
     struct option_row rows[N_OWN + PART_ROWS] = {
         {'f', "format", "text|csv|json",
          "text (default): NULL is '-', reals have six digits; csv: NULL is empty; json: an array of objects",
          .choice = &format},
         {0, "json", NULL, "the same as --format json", .choice = &format, .value = FORMAT_JSON},
         {'o', "output", "FILE", "the file to write; default: standard output", .text = &output},
+        {0, "topology", "NAME|FILE",
+         "the switches above the nodes: a topology.conf of Slurm, a .topo file or a shipped one; default: as the job's "
+         "environment told",
+         .text = &topology, .words = WORDS_TOPOLOGY},
         {0, "list", NULL, "list the named queries", .flag = &list},
     };
     part_option_rows(&part_options, rows + N_OWN);
@@ -354,6 +359,8 @@ int cmd_query(int argc, char **argv)
     }
     struct open_trace trace;
     result = open_trace_part(&trace, path, &part_options.window, &part);
+    if (result == EXIT_DONE && node_switches_take(trace.database, trace.path, topology, &error) != 0)
+        result = error_report(&error);
     if (result == EXIT_DONE && part.is_part) {
         char text[PART_TEXT_BYTES];
         trace_part_text(&part, text);

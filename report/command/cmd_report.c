@@ -49,7 +49,7 @@ static int take_sections(void *context, const char *text)
 static int parse_report(int argc, char **argv, struct report_options *options)
 {
     *options = (struct report_options){0};
-    enum { N_OWN = 10 };
+    enum { N_OWN = 11 };
     struct option_row rows[N_OWN + PART_ROWS] = {
         {'f', "format", "text|csv|json|html",
          "text is the default; csv: a row per rank and model; json: everything; html: one page with pictures",
@@ -62,6 +62,10 @@ static int parse_report(int argc, char **argv, struct report_options *options)
         {'s', "section", "NAME[,NAME...]", "print only these sections of text and html, see below",
          .take = take_sections},
         {'a', "all", NULL, "print all sections", .flag = &options->all},
+        {0, "topology", "NAME|FILE",
+         "the switches above the nodes: a topology.conf of Slurm, a .topo file or a shipped one; default: as the job's "
+         "environment told",
+         .text = &options->choice.topology, .words = WORDS_TOPOLOGY},
         {0, "explain", "N", "show the evidence of finding N: what to do, its calls by rank and over time",
          .whole = &options->explain, .least = 1, .most = 1000},
         {0, "list-findings", NULL, "list the kinds of finding, with their names in the literature",
@@ -89,7 +93,8 @@ static int parse_report(int argc, char **argv, struct report_options *options)
         return wrong_usage("report", "expected a trace: trace.db or a folder of spools");
     options->traces = argv;
     options->n_traces = (size_t)argc;
-    if (argc > 1 && (options->format == FORMAT_HTML || options->sections != 0 || options->all || options->explain > 0))
+    if (argc > 1 && (options->format == FORMAT_HTML || options->sections != 0 || options->all || options->explain > 0 ||
+                     options->choice.topology != NULL))
         return wrong_usage(
             "report", "%s: expected only one trace; of several there is a line each, as text, csv or json", argv[1]);
     options->trace = argv[0];

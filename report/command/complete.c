@@ -115,6 +115,7 @@ static void offer_kind(struct completed_line *line, enum option_words kind)
     case WORDS_TOPOLOGY:
         installation_each("topologies", ".topo", offer_named, line, NULL);
         puts(":files .topo");
+        puts(":files .conf");
         break;
     case WORDS_QUERY:
         installation_each("sql", ".sql", offer_named, line, NULL);

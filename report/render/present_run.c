@@ -108,6 +108,28 @@ void present_run(struct document *document, const struct report *report)
     document->partial = partial;
 }
 
+/* How far messages between nodes go, and what the switches carry. */
+static void present_switches(struct document *document, const struct report *report)
+{
+    if (report->n_distances == 0)
+        return;
+    document_line(document, "between nodes, by the lowest switch above both:");
+    document_table(document, "distance|messages>|most a rank>|volume>|share>");
+    for (size_t i = 0; i < report->n_distances; i++) {
+        const struct report_distance *distance = &report->distances[i];
+        document_cells(document, "tiibp", distance->distance, distance->messages, distance->max_messages,
+                       (double)distance->bytes, distance->share);
+    }
+    document_line(document, "switches with most bytes; up and down: over their uplink, to nodes elsewhere and from "
+                            "them:");
+    document_table(document, "switch|level>|nodes>|ranks>|within>|up>|down>");
+    for (size_t i = 0; i < report->n_switches; i++) {
+        const struct report_switch *one = &report->switches[i];
+        document_cells(document, "tiiibbb", one->name, one->level, one->nodes, one->ranks, (double)one->within_bytes,
+                       (double)one->up_bytes, (double)one->down_bytes);
+    }
+}
+
 void present_levels(struct document *document, const struct report *report)
 {
     if (report->n_levels == 0) {
@@ -119,6 +141,7 @@ void present_levels(struct document *document, const struct report *report)
         document_cells(document, "tiibp", report->levels[i].level, report->levels[i].messages,
                        report->levels[i].max_messages, (double)report->levels[i].bytes, report->levels[i].share);
     }
+    present_switches(document, report);
 }
 
 /* What the causes of the table loss, and the reasons of the table unmatched, mean. */

@@ -342,6 +342,8 @@ int render_json(FILE *stream, const struct report *report, struct error *error)
         fields_object(&replicate_fields, report), "ranks", ranks_array(report), "overlap", overlap_object(report),
         "why", why_object(report), "replay", replay_object(&report->replay), "collectives",
         sites_object(&report->collectives), "rma", sites_object(&report->rma), "files", sites_object(&report->files));
+    json_set(all, "distances", fields_array(&report_distance_fields, report->distances, report->n_distances));
+    json_set(all, "switches", fields_array(&report_switch_fields, report->switches, report->n_switches));
     json_set(all, "window_errors",
              fields_array(&report_window_error_fields, report->window_errors, report->n_window_errors));
     json_set(all, "region_errors",

@@ -46,6 +46,15 @@ CREATE TABLE node(
   processors INTEGER                   -- hardware threads that the job may use; NULL: not known
 );
 
+-- The switches above each node, as Slurm told the job (SLURM_TOPOLOGY_ADDR); none: not known. report and query put those of
+-- --topology in front of it.
+CREATE TABLE node_switch(
+  node INTEGER NOT NULL REFERENCES node(id),
+  level INTEGER NOT NULL,              -- 1: the switch that the node is attached to; 2: the one above that; ...
+  switch TEXT NOT NULL,
+  PRIMARY KEY (node, level)
+) WITHOUT ROWID;
+
 CREATE TABLE process(
   rank INTEGER PRIMARY KEY,
   node INTEGER REFERENCES node(id),    -- NULL: no spool of this rank was found
@@ -879,6 +888,42 @@ CREATE VIEW traffic(src, dst, messages, bytes, level) AS
 CREATE VIEW level_volume(level, messages, bytes, share) AS
   SELECT level, sum(messages), sum(bytes), 1.0 * sum(bytes) / nullif(sum(sum(bytes)) OVER (), 0)
   FROM traffic GROUP BY level;
+
+-- How many levels up the lowest switch above both of two nodes is, 1: both are attached to it; NULL: no switch is above both; -1:
+-- of one of them none is known.
+CREATE VIEW switch_distance(src, dst, levels) AS
+  SELECT a.id, b.id, iif(EXISTS (SELECT 1 FROM node_switch WHERE node = a.id) AND EXISTS (SELECT 1 FROM node_switch WHERE node = b.id),
+                         (SELECT min(max(x.level, y.level)) FROM node_switch x JOIN node_switch y ON y.switch = x.switch
+                          WHERE x.node = a.id AND y.node = b.id), -1)
+  FROM node a CROSS JOIN node b WHERE a.id <> b.id;
+
+-- Messages between nodes that a switch carries. within: between nodes below it; up: over its uplink, from a node below it to one
+-- elsewhere; down: from there. Those of collectives are not known.
+CREATE VIEW switch_volume(switch, level, nodes, ranks, within_messages, within_bytes, up_messages, up_bytes, down_messages,
+                          down_bytes) AS
+  WITH flow AS MATERIALIZED (
+    SELECT a.node AS src, b.node AS dst, sum(messages) AS messages, sum(bytes) AS bytes
+    FROM (SELECT src, dst, messages, bytes FROM traffic WHERE (SELECT detail FROM run) = 'all'
+          UNION ALL
+          SELECT rank, peer, calls, bytes FROM total
+          WHERE direction = 'send' AND NOT off AND peer IS NOT NULL AND (SELECT detail FROM run) <> 'all') p
+      JOIN process a ON a.rank = p.src JOIN process b ON b.rank = p.dst
+    WHERE a.node <> b.node GROUP BY 1, 2),
+  passing AS (
+    SELECT s.switch, f.messages, f.bytes,
+           iif(EXISTS (SELECT 1 FROM node_switch o WHERE o.node = f.dst AND o.switch = s.switch), 'within', 'up') AS way
+    FROM flow f JOIN node_switch s ON s.node = f.src
+    UNION ALL
+    SELECT s.switch, f.messages, f.bytes, 'down' FROM flow f JOIN node_switch s ON s.node = f.dst
+    WHERE NOT EXISTS (SELECT 1 FROM node_switch o WHERE o.node = f.src AND o.switch = s.switch)),
+  carried AS MATERIALIZED (SELECT switch, way, sum(messages) AS messages, sum(bytes) AS bytes FROM passing GROUP BY switch, way),
+  below AS (SELECT switch, max(level) AS level, count(*) AS nodes,
+                   sum((SELECT count(*) FROM process p WHERE p.node = n.node)) AS ranks
+            FROM node_switch n GROUP BY switch)
+  SELECT b.switch, b.level, b.nodes, b.ranks, coalesce(w.messages, 0), coalesce(w.bytes, 0), coalesce(u.messages, 0),
+         coalesce(u.bytes, 0), coalesce(d.messages, 0), coalesce(d.bytes, 0)
+  FROM below b LEFT JOIN carried w ON w.switch = b.switch AND w.way = 'within'
+    LEFT JOIN carried u ON u.switch = b.switch AND u.way = 'up' LEFT JOIN carried d ON d.switch = b.switch AND d.way = 'down';
 
 -- Why the order of messages was not certain; a message may have several reasons.
 CREATE VIEW doubt(reason, messages) AS

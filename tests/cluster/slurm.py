@@ -14,8 +14,10 @@ CONFIGURATION = """ClusterName=mpistair SlurmctldHost=node0 SlurmUser=root Slurm
     StateSaveLocation={folder}/state SlurmctldPidFile={folder}/slurmctld.pid SlurmctldLogFile={folder}/slurmctld.log
     SlurmdSpoolDir=/tmp/slurmd SlurmdPidFile=/tmp/slurmd.pid SlurmdLogFile={folder}/%n.log
     SlurmdParameters=config_overrides SelectType=select/cons_tres SelectTypeParameters=CR_CPU ReturnToService=2
-    SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0 KillWait=5 SlurmdTimeout=5 MessageTimeout=5"""
+    SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=0 KillWait=5 SlurmdTimeout=5 MessageTimeout=5
+    TopologyPlugin=topology/tree"""
 NODES = "NodeName=node[0-3] CPUs=2\nPartitionName=all Nodes=ALL Default=YES\n"
+TOPOLOGY = "SwitchName=s1 Nodes=node[0-1]\nSwitchName=s2 Nodes=node[2,3]\nSwitchName=top Switches=s[1-2]\n"
 PROLOG = """#!/bin/sh
 [ "${{RECORD_ALL:-0}}" = 0 ] || echo "export LD_PRELOAD={library}"
 """
@@ -49,6 +51,7 @@ def start(folder, library):
     folder.mkdir()
     (folder / "state").mkdir()
     (folder / "slurm.conf").write_text("\n".join([*CONFIGURATION.format(folder=folder).split(), NODES]))
+    (folder / "topology.conf").write_text(TOPOLOGY)
     (folder / "prolog").write_text(PROLOG.format(library=library))
     (folder / "prolog").chmod(0o755)
     (folder / "key").write_bytes(os.urandom(128))

@@ -51,6 +51,11 @@ def check_ways():
     record = [TOOL, "run", "-o"]
     pmi2, pmix = ["srun", "-N4", "-n8", "--mpi=pmi2"], ["srun", "-N4", "-n8", "--mpi=pmix"]
     expect_trace("a.db", run(*record, "a.db", "--", *pmi2, *numbered("mpich", "halo", "40")), 8, "MPICH by pmi2")
+    switches = "SELECT host, group_concat(switch, ' ') FROM (SELECT * FROM node_switch ORDER BY level) JOIN node ON id = node GROUP BY host"
+    expect(query("a.db", switches), [("node0", "s1 top"), ("node1", "s1 top"), ("node2", "s2 top"), ("node3", "s2 top")],
+           "the switches of topology.conf above each node")
+    expect(run(TOOL, "query", "a.db", "switches", "--topology", f"{os.path.dirname(os.environ['SLURM_CONF'])}/topology.conf"),
+           run(TOOL, "query", "a.db", "switches"), "the same by --topology topology.conf")
     expect_trace("b.db", run(*record, "b.db", "--spool", "/tmp/spools", "--", *pmix, *numbered("openmpi", "halo", "200")), 8,
                  "Open MPI by pmix, spools on each node's /tmp")
     expect([run(*on(node), "ls -R /tmp/spools 2>/dev/null || true").strip() for node in range(4)].count("/tmp/spools:") +
@@ -58,6 +63,8 @@ def check_ways():
     output = run("salloc", "-N2", "-n4", *record, "c.db", "--spool", "/tmp/spools", "--", MPIEXEC, "-n", 4,
                  *numbered("openmpi", "halo", "200"))
     expect_trace("c.db", output, 4, "Open MPI by mpiexec in salloc")
+    wrong = set(query("c.db", switches)) - {("node0", "s1 top"), ("node1", "s1 top")}
+    expect(wrong, set(), "mpiexec starts ranks without Slurm on its own node, whose switches may not be known")
     output = run("env", "RECORD_ALL=1", "srun", "-N2", "-n4", "--mpi=pmix", *numbered("openmpi", "halo", "200"))
     wait_for("a trace by the TaskProlog", lambda: files("mpistair-*.db"))
     os.rename(*files("mpistair-*.db"), "site.db")

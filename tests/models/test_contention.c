@@ -9,7 +9,7 @@
 #include "tests/models/cases.h"
 #include "predictor/models/model.h"
 #include "predictor/pattern/traffic.h"
-#include "predictor/terms/topology.h"
+#include "predictor/terms/topology_find.h"
 
 #include <cmocka.h> /* last: it defines fail as a macro */
 

@@ -156,6 +156,20 @@ static void begin_counters(struct spool_header *header)
     counter_thread_begin(&counter_thread, header, recorder.host->read_openmp, thread && strcmp(thread, "0") == 0);
 }
 
+/* Keeps where Slurm says that the node is in the network. A pattern, "switch.switch.node", tells how many components
+ * are switches, as names of nodes may have dots. */
+static void keep_address(struct spool_header *header)
+{
+    const char *address = getenv("SLURM_TOPOLOGY_ADDR"), *pattern = getenv("SLURM_TOPOLOGY_ADDR_PATTERN");
+    const char *counted = pattern && *pattern ? pattern : address;
+    if (!address || strlen(address) >= sizeof header->address)
+        return;
+    header->n_switches = 0;
+    for (const char *dot = counted; (dot = strchr(dot, '.')) != NULL; dot++)
+        header->n_switches++;
+    strcpy(header->address, address);
+}
+
 void process_spool_describe(const struct run *run, int thread_level, enum mpistair_function started_by)
 {
     struct spool_header *header = recorder.spool.header;
@@ -175,6 +189,7 @@ void process_spool_describe(const struct run *run, int thread_level, enum mpista
     header->eager_limit_network_bytes = run->n_leaders > 1 ? node_eager_limit_bytes(1) : 0;
     keep_path(header->topology, run->topology);
     keep_path(header->maps, run->maps);
+    keep_address(header);
     header->launched = run->launched;
     header->apart = (uint32_t)run->apart;
     if (header->use_init.at_ns == 0) /* it was not described before: MPI_Init came behind MPI_Session_init */

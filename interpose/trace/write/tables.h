@@ -9,6 +9,8 @@
 
 /* Rows that describe the run: processes, nodes, clocks, communicators, call sites, and what is missing. */
 int write_run(const struct trace *trace, sqlite3 *database);
+/* The table node_switch. */
+int write_switches(const struct trace *trace, sqlite3 *database);
 
 /* The tables collective, and rma and file_call; with calls their rows of `call`. */
 int write_collectives(const struct trace *trace, sqlite3 *database, bool calls);

@@ -79,11 +79,12 @@ static char *drop_indexes(sqlite3 *database)
 static int write_rest(struct trace *trace, sqlite3 *database, bool calls, struct sums_ahead *ahead)
 {
     number_joint_calls(trace);
-    bool failed = write_run(trace, database) != 0 || bursts_write(trace, database) != 0 ||
-                  write_collectives(trace, database, calls) != 0 || write_accesses(trace, database, calls) != 0 ||
-                  write_records(trace, database) != 0 || write_regions(trace, database) != 0 ||
-                  write_joint_sums(trace, database) != 0 || write_totals(trace, database, ahead) != 0 ||
-                  write_counters(trace, database) != 0 || write_kinds(trace, database) != 0;
+    bool failed = write_run(trace, database) != 0 || write_switches(trace, database) != 0 ||
+                  bursts_write(trace, database) != 0 || write_collectives(trace, database, calls) != 0 ||
+                  write_accesses(trace, database, calls) != 0 || write_records(trace, database) != 0 ||
+                  write_regions(trace, database) != 0 || write_joint_sums(trace, database) != 0 ||
+                  write_totals(trace, database, ahead) != 0 || write_counters(trace, database) != 0 ||
+                  write_kinds(trace, database) != 0;
     return failed ? -1 : 0;
 }
 

@@ -164,7 +164,9 @@ static int init_links(struct simulation *sim, const struct machine *machine, str
     double hops = topology == NULL ? mean_hops(sim) : 0;
     if (run_links_init(&sim->links, machine, topology, sim->placement, &sim->share.nodes, hops, error) != 0)
         return -1;
-    return topology != NULL && topology->kind == TOPOLOGY_LINKS ? check_routes(sim, error) : 0;
+    return topology != NULL && (topology->kind == TOPOLOGY_LINKS || topology->kind == TOPOLOGY_TREE)
+               ? check_routes(sim, error)
+               : 0;
 }
 
 /* Prepares for the terms that are asked for. Returns 0, or -1 with the reason. */

@@ -99,7 +99,7 @@ files = {folder: [path.stem for path in (SOURCE / "share" / folder).glob(f"*.{su
          for folder, suffix in {"machines": "tbl", "topologies": "topo", "sql": "sql"}.items()}
 kinds = names(output(MPISTAIR, "pattern", "--help").split("kinds:")[1])
 with tempfile.TemporaryDirectory() as folder:
-    for name in ("one.db", "other.db", "here.tbl", "places.csv", "net.topo", "text"):
+    for name in ("one.db", "other.db", "here.tbl", "places.csv", "net.topo", "topology.conf", "text"):
         (pathlib.Path(folder) / name).touch()
     traces = ["one.db", "other.db"]
     # What is typed, and all that is offered.
@@ -113,7 +113,7 @@ with tempfile.TemporaryDirectory() as folder:
         (["replay", "one.db", "--law", ""], laws),
         (["replay", "one.db", "--law", "flow+"], [f"flow+{name}" for name in law_terms]),
         (["predict", "--machine", ""], [*files["machines"], "here.tbl"]),
-        (["predict", "--topology", ""], [*files["topologies"], "net.topo"]),
+        (["predict", "--topology", ""], [*files["topologies"], "net.topo", "topology.conf"]),
         (["predict", "--to-placement", ""], ["fill", "round-robin-nodes", "round-robin-sockets", "places.csv"]),
         (["report", ""], traces),
         (["report", "o", ], traces),

@@ -7,7 +7,7 @@ A line of a script, times in nanoseconds since the run's start:
                                                    lost_limit, lost_memory, lost_refused, refused_error (errno), lost_at (0),
                                                    finish (its last record), command (%20: a blank), eager, eager_network, own_cost_ps,
                                                    burst_level, burst_cut, burst_offset: chunks are dropped as by the recorder,
-                                                   started_by, launched, use_init and use_finalize (at,run,wait,switches; a
+                                                   started_by, launched, address (switches and node), switches (how many of it are), use_init and use_finalize (at,run,wait,switches; a
                                                    wait of -1: not known), kernel (0: not known); begun (empty, zeros, header): it ended in MPI_Init
     absent RANK                                    it left none
     RANK counters TIME key=value ...               a sample of what the kernel counted: keys as the columns of the table counter; perf=N once
@@ -195,6 +195,9 @@ class Process:
             header += struct.pack("<4Q", *(int(part) % 2**64 for part in options.get(key, "0,0,0,0").split(",")))
         header += struct.pack("<QI", int(options.get("kernel", 0)), int(options.get("refused_error", 0)))
         header += struct.pack("<IIIIIqQII", AREA_BYTES, 0, level, cut, 1, offset, n_dropped, 0, 0)
+        address = options.get("address", "")
+        header += struct.pack("<II4Q", 0, 0, 0, 0, 0, 0) + address.encode().ljust(512, b"\0")
+        header += struct.pack("<II", int(options.get("switches", address.count("."))), 0)
         if "topology" in options:
             shutil.copy(options["topology"], folder)
         path = os.path.join(folder, f"{options['run_key']}-{self.rank}.mpispool")
