@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/diagnose/diagnosis.h"
 #include "share/base/memory.h"
@@ -30,6 +31,7 @@ struct node_pair {
 struct node_pairs {
     struct node_pair *rows; /* [n] by class */
     size_t n;
+    const char *at_switch; /* to which one end of each slow pair is attached, in the diagnosis's pool; "": none */
 };
 
 /* Returns what values[at] would be if values[n] were sorted, and orders them as far as that takes. */
@@ -134,6 +136,77 @@ static int name_node(struct diagnosis *diagnosis, int64_t node, char *text, int6
     return cursor_close(&rows);
 }
 
+/* What is known of the nodes: switches[n_nodes], NULL for none. */
+struct attached {
+    const char **switches;
+    size_t n_nodes;
+};
+
+static bool is_attached(const struct attached *attached, int64_t node, const char *to_switch)
+{
+    return node >= 0 && (size_t)node < attached->n_nodes && attached->switches[node] != NULL &&
+           strcmp(attached->switches[node], to_switch) == 0;
+}
+
+/* Reads the switch to which each node is attached; switches is for free() in any case. */
+static int read_attached(struct diagnosis *diagnosis, struct attached *attached)
+{
+    struct cursor rows;
+    *attached = (struct attached){.n_nodes = diagnosis->pairs->n_nodes};
+    attached->switches = xcalloc(attached->n_nodes, sizeof *attached->switches);
+    cursor_open(&rows, diagnosis->database, diagnosis->path, "SELECT node, switch FROM node_switch WHERE level = 1",
+                diagnosis->error);
+    while (cursor_next(&rows)) {
+        int64_t node = cursor_integer(&rows, 0);
+        if (node >= 0 && (size_t)node < attached->n_nodes)
+            attached->switches[node] = cursor_text(&rows, 1, diagnosis->pool);
+    }
+    return cursor_close(&rows);
+}
+
+/* Returns whether each slow pair has an end at the switch, of two nodes there at least, and one that is not slow has
+ * none. */
+static bool is_slow_switch(const struct node_pairs *pairs, const struct attached *attached, const char *wanted)
+{
+    int64_t one = -1;
+    bool several = false, spared = false;
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct node_pair *pair = &pairs->rows[i];
+        bool at_from = is_attached(attached, pair->from, wanted), at_to = is_attached(attached, pair->to, wanted);
+        bool is_slow = pair->cost_s > 0;
+        if (is_slow && !at_from && !at_to)
+            return false;
+        spared = spared || !(is_slow || at_from || at_to);
+        if (is_slow) {
+            int64_t node = at_from ? pair->from : pair->to;
+            several = several || (one >= 0 && node != one) || (at_from && at_to);
+            one = node;
+        }
+    }
+    return several && spared;
+}
+
+/* Finds the switch at which all slow pairs have an end: where one end of the costliest one is. */
+static int find_slow_switch(struct diagnosis *diagnosis, struct node_pairs *pairs)
+{
+    struct attached attached;
+    const struct node_pair *worst = pairs->rows;
+    pairs->at_switch = "";
+    if (pairs->n == 0)
+        return 0;
+    int result = read_attached(diagnosis, &attached);
+    for (size_t i = 1; i < pairs->n; i++)
+        worst = pairs->rows[i].cost_s > worst->cost_s ? &pairs->rows[i] : worst;
+    const int64_t ends[] = {worst->from, worst->to};
+    for (size_t i = 0; worst->cost_s > 0 && i < 2 && pairs->at_switch[0] == '\0'; i++) {
+        bool is_known = ends[i] >= 0 && (size_t)ends[i] < attached.n_nodes && attached.switches[ends[i]] != NULL;
+        if (is_known && is_slow_switch(pairs, &attached, attached.switches[ends[i]]))
+            pairs->at_switch = attached.switches[ends[i]];
+    }
+    free(attached.switches);
+    return result;
+}
+
 /* Adds up what is slow between two nodes, of all sizes, and takes it out; the sentence names the costliest size. */
 static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const struct node_pair *worst)
 {
@@ -152,9 +225,11 @@ static int add_pair(struct diagnosis *diagnosis, struct node_pairs *pairs, const
         name_node(diagnosis, told.to, to, &finding.partner) != 0)
         return -1;
     return diagnosis_add(diagnosis, finding,
-                         "messages from %s to %s take %s and more, %.1f times the %s of like ones between other nodes",
+                         "messages from %s to %s take %s and more, %.1f times the %s of like ones between other nodes"
+                         "%s%s",
                          from, to, diagnosis_seconds(took, told.fast_s), told.factor,
-                         diagnosis_seconds(like, told.like_s));
+                         diagnosis_seconds(like, told.like_s),
+                         pairs->at_switch[0] != '\0' ? "; all slow ones have an end at switch " : "", pairs->at_switch);
 }
 
 /* What leaves a node, or comes to it. */
@@ -208,6 +283,8 @@ int diagnose_slow_links(struct diagnosis *diagnosis)
             end++;
         judge_class(&pairs.rows[first], end - first);
     }
+    if (result == 0)
+        result = find_slow_switch(diagnosis, &pairs);
     for (size_t found = 0; result == 0 && pairs.n > 0 && found < MOST_FOUND; found++) {
         const struct node_pair *worst = &pairs.rows[0];
         for (size_t i = 1; i < pairs.n; i++)

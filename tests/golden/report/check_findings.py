@@ -289,6 +289,21 @@ def slow_links(folder):
         check(name, "slow-link" not in kinds(made.write(folder / "a.db", more)), findings(folder / "a.db"))
 
 
+def slow_switches(folder):
+    """Of six nodes in a ring below three switches, the links from, to and within the second one are slow."""
+    switches = "".join(f"INSERT INTO node_switch VALUES ({node}, 1, 's{node // 2}'), ({node}, 2, 'top');" for node in range(6))
+    for name, slow, more, said in (("a slow switch", (1, 2, 3), switches, "; all slow ones have an end at switch s1"),
+                                   ("slow links of two nodes of it", (1, 3), switches, "; all slow ones have an end at switch s1"),
+                                   ("another link is slow, too", (1, 2, 4), switches, None), ("one slow link", (1,), switches, None),
+                                   ("no switches", (1, 2, 3), "", None)):
+        made = Made(6, 1)
+        for _ in range(20):
+            for src in range(6):
+                made.send(src, (src + 1) % 6, 100000, 50, 60, 20 * MS if src in slow else MS)
+        rows = [row for row in findings(made.write(folder / "a.db", more)) if row[0] == "slow-link"]
+        check(name, len(rows) == len(slow) and all(row[7].endswith(said) if said else "switch" not in row[7] for row in rows), rows)
+
+
 def busy_nodes(folder):
     for target in (0, None):
         made = Made(8, 2)
@@ -1114,7 +1129,7 @@ def kept(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, busy_nodes, places, late_in_time, iterations, occurrences, turns, receivers,
+        for part in (late_ranks, chains, uneven, late_sites, busy, small, not_joined, slow_links, slow_switches, busy_nodes, places, late_in_time, iterations, occurrences, turns, receivers,
                      order_of_receives, overlap, collectives, algorithms, windows, files, threads, machine, causes, instructions, uneven_threads, ends, balanced, shown, damaged, damaged_accesses, odd, large, kept):
             part(pathlib.Path(name))
     end("findings")
