@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "share/base/error.h"
+#include "interpose/database/shards.h"
 #include "share/base/memory.h"
 #include "interpose/run/collect.h"
 #include "interpose/run/spool_folder.h"
@@ -123,7 +124,7 @@ int cmd_ingest(int argc, char **argv)
     char **launcher = cut_launcher(&argc, argv);
     const char *placement_path = setting("MPISTAIR_PLACEMENT");
     bool no_calls = false;
-    uint64_t jobs = 0;
+    uint64_t jobs = 0, shards = 0;
     const struct option_row rows[] = {
         {'o', "output", "FILE",
          "the trace; an existing file is replaced once the new one is complete; default: mpistair-RUN.db in the "
@@ -134,6 +135,10 @@ int cmd_ingest(int argc, char **argv)
         {'j', "jobs", "N",
          "processor cores to use; the trace is the same with any number (default: all that the process may use)",
          .whole = &jobs, .least = 1, .most = 1024},
+        {0, "shards", "N",
+         "write rows of single messages, calls and rounds into N files beside the trace, by ranks; 1: into the trace "
+         "itself (default: 1, but of more than 5e7 operations a file for each 5e7)",
+         .whole = &shards, .least = 1, .most = SHARDS_MOST},
         {0, "no-calls", NULL, "omit the table of single calls, for a smaller file", .flag = &no_calls},
         {0, "quiet", NULL, "print no summary on standard error", .flag = &options.quiet},
     };
@@ -149,6 +154,7 @@ int cmd_ingest(int argc, char **argv)
         return wrong_usage("ingest", "-- %s: expected -o as well, to whose FILE.spool spools are brought", launcher[0]);
     options.calls = !no_calls;
     options.jobs = (size_t)jobs;
+    options.shards = (size_t)shards;
     struct ingest_places places = {.folders = xcalloc((size_t)argc + 1, sizeof *places.folders),
                                    .n_folders = (size_t)argc};
     for (int i = 0; i < argc; i++)

@@ -8,8 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "interpose/database/file_fault.h"
+#include "interpose/database/shard_rows.h"
 
 int database_error(sqlite3 *database, const char *path, const char *what, struct error *error)
 {
@@ -29,43 +31,21 @@ static int read_integer(sqlite3 *database, const char *path, const char *sql, sq
     return result;
 }
 
-static uint32_t big_endian(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
-/* Returns how many bytes an SQLite file has by its first 100 bytes (sqlite.org/fileformat2.html, 1.3): pages of a size,
- * 1 for 65536; 0 where the number of pages is not valid. */
-static int64_t told_bytes(const unsigned char header[100])
-{
-    int64_t page_bytes = header[16] << 8 | header[17];
-    bool is_valid = memcmp(header, "SQLite format 3", 16) == 0 && big_endian(header + 24) == big_endian(header + 92);
-    return is_valid ? (page_bytes == 1 ? 65536 : page_bytes) * big_endian(header + 28) : 0;
-}
-
-/* Refuses a folder, and a file that is empty or cut off, which SQLite takes for a database without tables or a damaged
- * one. */
+/* Refuses a folder, and a file that is empty or cut off. */
 static int check_whole(const char *path, struct error *error)
 {
     static const char expected[] = "expected a trace, as 'mpistair ingest' writes it";
-    struct stat status;
-    if (stat(path, &status) != 0)
-        return error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return error_set(error, "%s: is a folder; %s", path, expected);
-    if (!S_ISREG(status.st_mode))
+    char fault[FILE_FAULT_BYTES];
+    switch (file_fault(path, fault)) {
+    case FILE_SOUND:
         return 0;
-    if (status.st_size == 0)
-        return error_set(error, "%s: is empty; %s", path, expected);
-    unsigned char header[100];
-    FILE *stream = fopen(path, "re");
-    bool is_read = stream != NULL && fread(header, 1, sizeof header, stream) == sizeof header;
-    if (stream != NULL)
-        fclose(stream);
-    if (is_read && told_bytes(header) > status.st_size)
-        return error_set(error, "%s: is cut off: it has %lld of %lld bytes; ingest the run again, or copy it again",
-                         path, (long long)status.st_size, (long long)told_bytes(header));
-    return 0;
+    case FILE_UNOPENED:
+        return error_set(error, "%s: %s", path, fault);
+    case FILE_CUT_OFF:
+        return error_set(error, "%s: %s; ingest the run again, or copy it again", path, fault);
+    default:
+        return error_set(error, "%s: %s; %s", path, fault, expected);
+    }
 }
 
 /* Adds up what may be more than 64 bits hold (share/base/saturating.h says why). SQLite's own sum() then ends the query
@@ -146,6 +126,9 @@ int database_connect(const char *path, int flags, sqlite3 **database)
     /* SQLite need not count its memory, under a lock each time; once it is in use the setting stays as it is. */
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int result = sqlite3_open_v2(path, database, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (result != SQLITE_OK)
+        return result;
+    result = shard_rows_register(*database);
     if (result != SQLITE_OK)
         return result;
     return sqlite3_create_window_function(*database, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,

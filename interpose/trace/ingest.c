@@ -102,8 +102,11 @@ int ingest(const struct ingest_options *options, struct error *error)
     if (!options->quiet && !options->is_replacement_known)
         replaced_note(output, "is replaced");
     progress_show("ingest: messages and rounds");
-    size_t jobs = options->jobs > 0 ? options->jobs : usable_processors();
-    result = trace_write(&trace, output, options->unfinished, options->calls, jobs, &summary, error);
+    const struct trace_choice choice = {.unfinished = options->unfinished,
+                                        .jobs = options->jobs > 0 ? options->jobs : usable_processors(),
+                                        .shards = options->shards,
+                                        .calls = options->calls};
+    result = trace_write(&trace, output, &choice, &summary, error);
     if (result != 0)
         goto out;
     progress_show(NULL);

@@ -14,10 +14,11 @@ struct ingest_options {
     const char *run_key;    /* NULL: there is only one run */
     const char *output;     /* NULL: mpistair-<run key>.db in the working directory */
     const char *unfinished; /* folder for the trace until it is whole, on the file system of output; NULL: beside it */
-    const struct placement *placement;                    /* NULL: where the processes were seen to run */
-    size_t jobs;                                          /* processors to use; 0: all that may be used */
-    bool calls;                                           /* fill the table `call` */
-    bool quiet;                                           /* no summary on standard error */
+    const struct placement *placement; /* NULL: where the processes were seen to run */
+    size_t jobs;                       /* processors to use; 0: all that may be used */
+    size_t shards; /* files for rows of single calls and messages; 0: as many as the run is long for, 1: none */
+    bool calls;    /* fill the table `call` */
+    bool quiet;    /* no summary on standard error */
     bool is_replacement_known;                            /* the user knows already what output replaces */
     void (*run_done)(void *context, const char *run_key); /* NULL, or called for each run that went into the trace */
     void *context;

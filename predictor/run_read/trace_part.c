@@ -145,6 +145,8 @@ static const struct part_table part_tables[] = {
     {.name = "kind_sum", .source = "main.kind_sum WHERE 0"},
     {.name = "message_sum", .source = "main.message_sum WHERE 0"},
     {.name = "joint_sum", .source = "main.joint_sum WHERE 0"},
+    {.name = "shard", .source = "main.shard WHERE 0"},
+    {.name = "form_sum", .source = "main.form_sum WHERE 0"},
     {.name = "message_halves", .source = "main.message_halves WHERE 0"},
     {.name = "course",
      .source = "main.course" LASTS,
@@ -274,7 +276,7 @@ static char *expression_of(const struct part_table *table, const char *column)
     return xstrdup(column);
 }
 
-/* Makes the view of a table, whatever columns it has. */
+/* Makes the view of a table, whatever columns it has; none of one that traces had not at first. */
 static int view_of_table(sqlite3 *database, const char *path, const struct part_table *table, struct error *error)
 {
     struct cursor rows;
@@ -290,7 +292,7 @@ static int view_of_table(sqlite3 *database, const char *path, const struct part_
         columns = longer;
     }
     int result = cursor_close(&rows);
-    if (result == 0) {
+    if (result == 0 && columns[0] != '\0') {
         char *sql = xasprintf("CREATE TEMP VIEW %s AS SELECT %s FROM %s", table->name, columns, table->source);
         result = execute(database, path, sql, error);
         free(sql);

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/database/shards.h"
 #include "report/collect/report.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "share/base/ranges.h"
 #include "share/base/saturating.h"
 
@@ -185,11 +187,12 @@ static void collect_completeness(struct report *report)
     struct report_completeness *complete = &report->completeness;
     if (report->result == 0)
         report->result = whole_read(&report->whole, report->database, report->path, report->error);
-    report_read_row(report,
-                    "SELECT verdict, posted, matched, unmatched, lost, untracked, uncertain, missing_processes, "
-                    "left_out, (SELECT count(*) FROM communicator WHERE known = 0), "
-                    "(SELECT coalesce(sum(idle_calls), 0) FROM call_row) FROM completeness",
-                    &report_completeness_fields, complete);
+    char *sql = xasprintf("SELECT verdict, posted, matched, unmatched, lost, untracked, uncertain, missing_processes, "
+                          "left_out, (SELECT count(*) FROM communicator WHERE known = 0), "
+                          "(SELECT coalesce(sum(idle_calls), 0) FROM %s) FROM completeness",
+                          shards_have_sums(report->database) ? "shard" : "call_row");
+    report_read_row(report, sql, &report_completeness_fields, complete);
+    free(sql);
     collect_off(report);
     collect_counts(report, "SELECT cause, n, rank, 1 FROM loss ORDER BY cause, rank", &report->losses,
                    &report->n_losses);

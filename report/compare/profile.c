@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/database/shards.h"
 #include "predictor/run_read/run_read.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 #include "share/base/order.h"
 #include "share/base/progress.h"
 #include "share/base/saturating.h"
@@ -219,13 +221,15 @@ static int read_calls(struct profile *profile, sqlite3 *database, struct error *
 static int read_bytes(struct profile *profile, sqlite3 *database, struct error *error)
 {
     struct cursor rows;
-    cursor_open(&rows, database, profile->path,
-                "WITH form_bytes AS MATERIALIZED (SELECT form, total(bytes) AS bytes FROM message_row GROUP BY form) "
-                "SELECT coalesce(f.send_callsite, -1), n.name, total(m.bytes) FROM form_bytes m "
-                "JOIN form f ON f.id = m.form JOIN function n ON n.id = f.send_function GROUP BY 1, 2 "
-                "UNION ALL SELECT coalesce(callsite, -1), function, total(bytes) FROM collective GROUP BY 1, 2 "
-                "UNION ALL SELECT coalesce(callsite, -1), function, total(bytes) FROM rma GROUP BY 1, 2",
-                error);
+    char *sql =
+        xasprintf("WITH form_bytes AS MATERIALIZED (SELECT form, total(bytes) AS bytes FROM %s GROUP BY form) "
+                  "SELECT coalesce(f.send_callsite, -1), n.name, total(m.bytes) FROM form_bytes m "
+                  "JOIN form f ON f.id = m.form JOIN function n ON n.id = f.send_function GROUP BY 1, 2 "
+                  "UNION ALL SELECT coalesce(callsite, -1), function, total(bytes) FROM collective GROUP BY 1, 2 "
+                  "UNION ALL SELECT coalesce(callsite, -1), function, total(bytes) FROM rma GROUP BY 1, 2",
+                  shards_have_sums(database) ? "form_sum" : "message_row");
+    cursor_open(&rows, database, profile->path, sql, error);
+    free(sql);
     while (cursor_next(&rows)) {
         int64_t id = cursor_integer(&rows, 0);
         const char *function = (const char *)sqlite3_column_text(rows.statement, 1);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_OPEN = 32, N_SIGNALS = 3 };
+enum { MAX_OPEN = 320, N_SIGNALS = 3 };
 
 static const int numbers[N_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 static _Atomic(const char *) open_temporaries[MAX_OPEN];

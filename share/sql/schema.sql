@@ -732,6 +732,30 @@ CREATE TABLE round_process(
   PRIMARY KEY (round_id, rank)
 ) WITHOUT ROWID;
 
+-- Of a trace in shards (`mpistair ingest --shards`) rows of message_row, call_row and round_process lie in files of their own,
+-- by ranges of ranks: message_row by dst. Here the three are virtual tables over all of them, which mpistair reads; each shard
+-- is an SQLite file with tables of these names. No rows: the trace is one file.
+CREATE TABLE shard(
+  number INTEGER PRIMARY KEY,          -- 1, 2, ...
+  file TEXT NOT NULL,                  -- its name, beside this file
+  first_rank INTEGER NOT NULL,
+  last_rank INTEGER NOT NULL,
+  messages INTEGER NOT NULL,           -- rows in message_row
+  calls INTEGER NOT NULL,              -- in call_row
+  members INTEGER NOT NULL,            -- in round_process
+  idle_calls INTEGER NOT NULL,         -- of call_row, added up
+  begin_ns INTEGER,                    -- of its messages and calls; NULL: none
+  end_ns INTEGER,
+  key TEXT NOT NULL                    -- of the ingest; the shard has it, too, with its number (table shard_of)
+);
+
+-- Of a trace in shards how many messages there are of each form. No rows: the trace is one file.
+CREATE TABLE form_sum(
+  form INTEGER PRIMARY KEY REFERENCES form(id),
+  messages INTEGER NOT NULL,
+  bytes INTEGER NOT NULL
+);
+
 CREATE TABLE machine(
   name TEXT PRIMARY KEY,
   source TEXT NOT NULL
@@ -925,6 +949,15 @@ CREATE VIEW switch_volume(switch, level, nodes, ranks, within_messages, within_b
   FROM below b LEFT JOIN carried w ON w.switch = b.switch AND w.way = 'within'
     LEFT JOIN carried u ON u.switch = b.switch AND u.way = 'up' LEFT JOIN carried d ON d.switch = b.switch AND d.way = 'down';
 
+-- Messages by why their order is not certain, bits as in the view doubt.
+CREATE VIEW uncertain_form(uncertain, messages) AS
+  SELECT f.uncertain, sum(s.messages) FROM form_sum s JOIN form f ON f.id = s.form WHERE f.uncertain GROUP BY f.uncertain
+  UNION ALL
+  SELECT f.uncertain, count(*)
+  FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM form WHERE uncertain) AND NOT EXISTS (SELECT 1 FROM form_sum))
+       CROSS JOIN message_row m CROSS JOIN form f ON f.id = m.form -- else no message need be looked at
+  WHERE f.uncertain GROUP BY f.uncertain;
+
 -- Why the order of messages was not certain; a message may have several reasons.
 CREATE VIEW doubt(reason, messages) AS
   WITH bit(n, reason) AS (VALUES
@@ -935,12 +968,8 @@ CREATE VIEW doubt(reason, messages) AS
     (16, 'a wildcard receive posted before it was never reported complete'),
     (32, 'a receive failed before it on its envelope, which may have taken a message'),
     (64, 'an operation before it on its envelope was cancelled, with what success nobody asked'),
-    (128, 'records of its sender or receiver posted before it were lost')),
-       found AS (SELECT f.uncertain, count(*) AS messages
-                 FROM (SELECT 1 WHERE EXISTS (SELECT 1 FROM form WHERE uncertain)) -- else no message need be looked at
-                      CROSS JOIN message_row m CROSS JOIN form f ON f.id = m.form
-                 WHERE f.uncertain GROUP BY f.uncertain)
-  SELECT reason, sum(messages) FROM bit JOIN found ON uncertain & n GROUP BY n;
+    (128, 'records of its sender or receiver posted before it were lost'))
+  SELECT reason, sum(messages) FROM bit JOIN uncertain_form ON uncertain & n GROUP BY n;
 
 -- left_out: operations without a row, since recording was off (MPI_Pcontrol, MPISTAIR_WINDOW) where they or their partners were posted.
 -- rejected: calls that MPI returned from with an error, and that carried nothing. The verdict begins with "complete" where
@@ -948,19 +977,16 @@ CREATE VIEW doubt(reason, messages) AS
 CREATE VIEW completeness(posted, matched, unmatched, lost, untracked, uncertain, missing_processes, left_out, verdict,
                          rejected) AS
   WITH c AS (
-    SELECT 2 * (SELECT count(*) FROM message_row) AS matched,
+    SELECT 2 * CASE WHEN EXISTS (SELECT 1 FROM shard) THEN (SELECT sum(messages) FROM shard)
+                    ELSE (SELECT count(*) FROM message_row) END AS matched,
            (SELECT count(*) FROM unmatched) AS other,
            (SELECT count(*) FROM unmatched WHERE reason NOT IN ('proc_null', 'cancelled', 'failed', 'cut_off')) AS unmatched,
            (SELECT count(*) FROM unmatched JOIN process USING (rank)
             WHERE reason = 'pending' AND ended = 'finalize') AS open, -- the program never asked for their end
            (SELECT coalesce(sum(n), 0) FROM loss WHERE cause NOT IN ('no_spool', 'at_once', 'not_joined')) AS lost,
            (SELECT coalesce(sum(calls), 0) FROM untracked WHERE affects_messages) AS untracked,
-           CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain)
-                THEN (SELECT count(*) FROM message_row WHERE form IN (SELECT id FROM form WHERE uncertain))
-                ELSE 0 END AS uncertain,
-           CASE WHEN EXISTS (SELECT 1 FROM form WHERE uncertain & 8)
-                THEN (SELECT count(*) FROM message_row WHERE form IN (SELECT id FROM form WHERE uncertain & 8))
-                ELSE 0 END AS backwards, -- the bit of the view doubt
+           (SELECT coalesce(sum(messages), 0) FROM uncertain_form) AS uncertain,
+           (SELECT coalesce(sum(messages), 0) FROM uncertain_form WHERE uncertain & 8) AS backwards, -- the bit of the view doubt
            (SELECT count(*) FROM communicator WHERE remote IS NULL AND function IN ('MPI_Comm_spawn',
               'MPI_Comm_spawn_multiple', 'MPI_Comm_get_parent', 'MPI_Comm_accept', 'MPI_Comm_connect', 'MPI_Comm_join',
               'MPI_Intercomm_create')) AS one_sided,

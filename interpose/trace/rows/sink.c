@@ -23,6 +23,7 @@
  * last. */
 struct feed {
     const char *table; /* the table that it fills; the feed itself is called feed_... */
+    const char *into;  /* the same with the columns that are filled; NULL: all are */
     size_t columns;
     /* Returns the text that a value of a column stands for, NULL for a column of numbers; may be NULL itself. */
     const char *(*text)(int column, int64_t value);
@@ -156,7 +157,7 @@ static int feed_begin(struct feed *feed, sqlite3 *database)
 {
     char name[64], sql[256];
     snprintf(name, sizeof name, "feed_%s", feed->table);
-    snprintf(sql, sizeof sql, "INSERT INTO %s SELECT * FROM %s", feed->table, name);
+    snprintf(sql, sizeof sql, "INSERT INTO %s SELECT * FROM %s", feed->into != NULL ? feed->into : feed->table, name);
     return sqlite3_create_module(database, name, &module_rows, feed) != SQLITE_OK ||
                    sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &feed->statement, NULL) != SQLITE_OK
                ? -1
@@ -182,6 +183,9 @@ static void feed_end(struct feed *feed)
     feed->statement = NULL;
 }
 
+/* The table with its rows' numbers. */
+#define CALL_ROW_NUMBERED "call_row(rowid, rank, function, begin_ns, call_ns, completed, idle_calls, callsite)"
+
 struct form {
     int32_t level; /* enum level, -1: not known */
     uint32_t send_callsite;
@@ -195,6 +199,7 @@ struct form {
     uint8_t uncertain;   /* enum trace_doubt */
     uint8_t send_memory; /* enum spool_memory */
     uint8_t recv_memory;
+    int64_t messages, bytes; /* of all messages of the form */
 };
 
 /* Returns the id of the form, from 1. */
@@ -212,6 +217,23 @@ static int64_t form_of(struct sink *sink, const struct form *form)
     return (int64_t)index + 1;
 }
 
+bool sink_form_has(const struct sink *sink, size_t index, uint8_t doubt)
+{
+    return (sink->forms[index].uncertain & doubt) != 0;
+}
+
+int64_t sink_twin(struct sink *sink, size_t index, uint8_t doubt, int64_t messages, int64_t bytes)
+{
+    struct form twin = sink->forms[index];
+    twin.uncertain |= doubt;
+    twin.messages = messages;
+    twin.bytes = bytes;
+    sink->forms[index].messages -= messages;
+    sink->forms[index].bytes -= bytes;
+    TRACE_ADD(sink->forms, sink->n_forms, twin);
+    return (int64_t)sink->n_forms;
+}
+
 #define MEMORY_TEXT 16
 
 /* Returns the memory as the trace names it, NULL for that of the host. */
@@ -225,7 +247,7 @@ static const char *memory_text(unsigned memory, char text[MEMORY_TEXT])
     return text;
 }
 
-static int write_forms(const struct sink *sink)
+int sink_write_forms(const struct sink *sink)
 {
     struct row row = row_prepare(sink->database, "form", 13);
     for (uint32_t i = 0; i < sink->n_forms; i++) {
@@ -236,6 +258,14 @@ static int write_forms(const struct sink *sink)
                    form->any_tag, form->uncertain, form->send_completed, form->recv_completed,
                    memory_text(form->send_memory, texts[0]), memory_text(form->recv_memory, texts[1]));
     }
+    return row_finish(&row);
+}
+
+int sink_write_form_sums(const struct sink *sink)
+{
+    struct row row = row_prepare(sink->database, "form_sum", 3);
+    for (uint32_t i = 0; i < sink->n_forms; i++)
+        row_insert(&row, "kii", i, sink->forms[i].messages, sink->forms[i].bytes);
     return row_finish(&row);
 }
 
@@ -278,90 +308,149 @@ static const struct feed tables[SINK_TABLES] = {
     [SINK_KIND_SUMS] = {.table = "kind_sum", .columns = 10},
 };
 
+/* In a shard the ids and numbers of rows are those that they would have in one file. */
+static const struct feed shard_feeds[SINK_TABLES] = {
+    [SINK_MESSAGES] = {.table = "message_row", .columns = 17},
+    [SINK_CALLS] = {.table = "call_row", .into = CALL_ROW_NUMBERED, .columns = 8},
+    [SINK_MEMBERS] = {.table = "round_process", .columns = 5},
+};
+
 static void *insert_batches(void *argument)
 {
-    struct sink *sink = argument;
+    struct sink_file *file = argument;
     struct feed feeds[SINK_TABLES];
-    memcpy(feeds, tables, sizeof feeds);
+    memcpy(feeds, file->is_shard ? shard_feeds : tables, sizeof feeds);
     bool failed = false;
     for (size_t i = 0; i < SINK_TABLES; i++)
-        failed = failed || feed_begin(&feeds[i], sink->database) != 0;
-    pthread_mutex_lock(&sink->lock);
+        failed = failed || (file->takes[i] && feed_begin(&feeds[i], file->database) != 0);
+    pthread_mutex_lock(&file->lock);
     for (;;) {
-        while (!sink->full && !sink->ended)
-            pthread_cond_wait(&sink->changed, &sink->lock);
-        if (!sink->full)
+        while (!file->full && !file->ended)
+            pthread_cond_wait(&file->changed, &file->lock);
+        if (!file->full)
             break;
-        const struct sink_batch *batches = sink->batches[1 - sink->filling];
-        pthread_mutex_unlock(&sink->lock);
+        const struct sink_batch *batches = file->batches[1 - file->filling];
+        pthread_mutex_unlock(&file->lock);
         for (size_t i = 0; i < SINK_TABLES; i++) /* the database keeps the first failure */
             failed = failed || feed_insert(&feeds[i], batches[i].values, batches[i].n_values) != 0;
-        pthread_mutex_lock(&sink->lock);
-        sink->failed = failed;
-        sink->full = false;
-        pthread_cond_broadcast(&sink->changed);
+        pthread_mutex_lock(&file->lock);
+        file->failed = failed;
+        file->full = false;
+        pthread_cond_broadcast(&file->changed);
     }
-    pthread_mutex_unlock(&sink->lock);
+    pthread_mutex_unlock(&file->lock);
     for (size_t i = 0; i < SINK_TABLES; i++)
         feed_end(&feeds[i]);
     return NULL;
 }
 
-int sink_begin(struct sink *sink, sqlite3 *database, bool calls)
+static int file_begin(struct sink_file *file, sqlite3 *database, bool is_shard, bool has_shards)
 {
-    *sink = (struct sink){.database = database, .calls = calls};
+    *file = (struct sink_file){.database = database, .is_shard = is_shard, .begin_ns = INT64_MAX, .end_ns = INT64_MIN};
+    for (size_t i = 0; i < SINK_TABLES; i++)
+        file->takes[i] = !has_shards || (shard_feeds[i].table != NULL) == is_shard;
+    pthread_mutex_init(&file->lock, NULL);
+    pthread_cond_init(&file->changed, NULL);
+    return pthread_create(&file->thread, NULL, insert_batches, file);
+}
+
+/* Ends the thread, after its last row. Returns 0, or -1 where it failed. */
+static int file_end(struct sink_file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->ended = true;
+    pthread_cond_broadcast(&file->changed);
+    pthread_mutex_unlock(&file->lock);
+    pthread_join(file->thread, NULL);
+    for (size_t i = 0; i < SINK_TABLES; i++)
+        FREE_ALL(file->batches[0][i].values, file->batches[1][i].values);
+    return file->failed ? -1 : 0;
+}
+
+int sink_begin(struct sink *sink, sqlite3 *database, bool calls, const struct sink_shards *shards)
+{
+    *sink = (struct sink){.database = database, .calls = calls, .shards = shards};
     if (write_functions(database) != 0)
         return -1;
-    pthread_mutex_init(&sink->lock, NULL);
-    pthread_cond_init(&sink->changed, NULL);
-    return pthread_create(&sink->thread, NULL, insert_batches, sink);
+    sink->files = xcalloc(shards->n + 1, sizeof *sink->files);
+    for (int result = 0; sink->n_files <= shards->n; sink->n_files++) {
+        size_t i = sink->n_files;
+        result = file_begin(&sink->files[i], i == 0 ? database : shards->databases[i - 1], i > 0, shards->n > 0);
+        if (result == 0)
+            continue;
+        while (sink->n_files-- > 0)
+            file_end(&sink->files[sink->n_files]);
+        free(sink->files);
+        return result;
+    }
+    return 0;
+}
+
+static int file_flush(struct sink_file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    while (file->full)
+        pthread_cond_wait(&file->changed, &file->lock);
+    bool failed = file->failed;
+    if (!failed) {
+        file->filling = 1 - file->filling;
+        for (size_t i = 0; i < SINK_TABLES; i++)
+            file->batches[file->filling][i].n_values = 0;
+        file->full = true;
+        pthread_cond_broadcast(&file->changed);
+    }
+    pthread_mutex_unlock(&file->lock);
+    return failed ? -1 : 0;
 }
 
 int sink_flush(struct sink *sink)
 {
-    pthread_mutex_lock(&sink->lock);
-    while (sink->full)
-        pthread_cond_wait(&sink->changed, &sink->lock);
-    bool failed = sink->failed;
-    if (!failed) {
-        sink->filling = 1 - sink->filling;
-        for (size_t i = 0; i < SINK_TABLES; i++)
-            sink->batches[sink->filling][i].n_values = 0;
-        sink->full = true;
-        pthread_cond_broadcast(&sink->changed);
-    }
-    pthread_mutex_unlock(&sink->lock);
-    return failed ? -1 : 0;
+    int result = 0;
+    for (size_t i = 0; i < sink->n_files; i++)
+        result |= file_flush(&sink->files[i]);
+    return result;
 }
 
 int sink_end(struct sink *sink)
 {
     int result = sink_flush(sink);
-    pthread_mutex_lock(&sink->lock);
-    sink->ended = true;
-    pthread_cond_broadcast(&sink->changed);
-    pthread_mutex_unlock(&sink->lock);
-    pthread_join(sink->thread, NULL);
-    if (sink->failed)
-        result = -1;
-    if (result == 0)
-        result = write_forms(sink);
-    for (size_t i = 0; i < SINK_TABLES; i++) {
-        free(sink->batches[0][i].values);
-        free(sink->batches[1][i].values);
-    }
+    for (size_t i = 0; i < sink->n_files; i++)
+        result |= file_end(&sink->files[i]);
+    return result;
+}
+
+void sink_release(struct sink *sink)
+{
+    free(sink->files);
     free(sink->forms);
     map_release(&sink->form_numbers);
-    return result;
+}
+
+static void file_add(struct sink_file *file, enum sink_table table, size_t n, const int64_t *values)
+{
+    struct sink_batch *batch = &file->batches[file->filling][table];
+    array_reserve(&batch->values, &batch->capacity, batch->n_values + n, sizeof *values);
+    memcpy(batch->values + batch->n_values, values, n * sizeof *values);
+    batch->n_values += n;
+    file->rows[table]++;
 }
 
 void sink_add(struct sink *sink, enum sink_table table, const int64_t *values)
 {
-    struct sink_batch *batch = &sink->batches[sink->filling][table];
-    size_t n = tables[table].columns;
-    array_reserve(&batch->values, &batch->capacity, batch->n_values + n, sizeof *values);
-    memcpy(batch->values + batch->n_values, values, n * sizeof *values);
-    batch->n_values += n;
+    file_add(&sink->files[0], table, tables[table].columns, values);
+}
+
+/* Returns the file of the rows of a rank. */
+static struct sink_file *file_of(const struct sink *sink, uint32_t rank)
+{
+    return &sink->files[sink->shards->n == 0 ? 0 : 1 + sink->shards->of_rank[rank]];
+}
+
+/* Notes that a row of the file lies between these times. */
+static void widen(struct sink_file *file, int64_t begin_ns, int64_t end_ns)
+{
+    file->begin_ns = begin_ns < file->begin_ns ? begin_ns : file->begin_ns;
+    file->end_ns = end_ns > file->end_ns ? end_ns : file->end_ns;
 }
 
 static int64_t length_of(int64_t begin_ns, int64_t end_ns)
@@ -397,9 +486,12 @@ static int64_t form_of_message(struct sink *sink, const struct trace *trace, con
 int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t index, int64_t round, int64_t *form)
 {
     const struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
+    struct sink_file *file = file_of(sink, receive->rank);
     *form = form_of_message(sink, trace, send, receive);
+    sink->forms[*form - 1].messages++;
+    sink->forms[*form - 1].bytes += (int64_t)send->bytes;
     const int64_t values[] = {
-        FEED_NULL,
+        file->is_shard ? sink->n_messages + 1 : FEED_NULL,
         send->rank,
         receive->rank,
         receive->communicator,
@@ -417,7 +509,9 @@ int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t inde
         sink->calls ? send->post_end_ns - send->post_ns : FEED_NULL,
         sink->calls ? receive->post_end_ns - receive->post_ns : FEED_NULL,
     };
-    sink_add(sink, SINK_MESSAGES, values);
+    file_add(file, SINK_MESSAGES, sizeof values / sizeof *values, values);
+    widen(file, send->post_ns < receive->post_ns ? send->post_ns : receive->post_ns, receive->post_end_ns);
+    widen(file, send->post_ns, receive->complete_ns);
     return ++sink->n_messages;
 }
 
@@ -456,10 +550,44 @@ int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t in
 
 void sink_call(struct sink *sink, struct call_row row)
 {
-    const int64_t values[] = {row.rank,       function_id(row.function),      row.begin_ns, row.call_ns, row.completed,
-                              row.idle_calls, known(row.callsite, TRACE_NONE)};
-    if (sink->calls)
-        sink_add(sink, SINK_CALLS, values);
+    if (!sink->calls)
+        return;
+    struct sink_file *file = file_of(sink, row.rank);
+    const int64_t values[] = {
+        ++sink->n_calls, row.rank,       function_id(row.function),      row.begin_ns, row.call_ns,
+        row.completed,   row.idle_calls, known(row.callsite, TRACE_NONE)};
+    size_t unnumbered = file->is_shard ? 0 : 1;
+    file_add(file, SINK_CALLS, sizeof values / sizeof *values - unnumbered, values + unnumbered);
+    widen(file, row.begin_ns, row.begin_ns + row.call_ns);
+    file->idle_calls += row.idle_calls;
+}
+
+void sink_late_calls_begin(struct sink *sink)
+{
+    bool has_shards = sink->shards->n > 0;
+    for (size_t i = 0; sink->calls && i < sink->n_files; i++)
+        if (sink->files[i].is_shard == has_shards)
+            sink->files[i].late_calls = row_prepare(sink->files[i].database, CALL_ROW_NUMBERED, 8);
+}
+
+void sink_late_call(struct sink *sink, struct call_row row)
+{
+    if (!sink->calls)
+        return;
+    struct sink_file *file = file_of(sink, row.rank);
+    row_insert(&file->late_calls, "iuiiiuuu", ++sink->n_calls, row.rank, function_id(row.function), row.begin_ns,
+               row.call_ns, row.completed, row.idle_calls, row.callsite);
+    file->rows[SINK_CALLS]++;
+    widen(file, row.begin_ns, row.begin_ns + row.call_ns);
+}
+
+int sink_late_calls_end(struct sink *sink)
+{
+    int result = 0;
+    for (size_t i = 0; sink->calls && i < sink->n_files; i++)
+        if (sink->files[i].late_calls.statement != NULL || sink->files[i].late_calls.failed)
+            result |= row_finish(&sink->files[i].late_calls);
+    return result;
 }
 
 void sink_round(struct sink *sink, uint32_t kind, int64_t begin_ns, int64_t end_ns)
@@ -469,5 +597,5 @@ void sink_round(struct sink *sink, uint32_t kind, int64_t begin_ns, int64_t end_
 
 void sink_member(struct sink *sink, int64_t round, uint32_t rank, int64_t begin_ns, int64_t end_ns, int64_t in_mpi_ns)
 {
-    sink_add(sink, SINK_MEMBERS, (const int64_t[]){round, rank, begin_ns, end_ns, in_mpi_ns});
+    file_add(file_of(sink, rank), SINK_MEMBERS, 5, (const int64_t[]){round, rank, begin_ns, end_ns, in_mpi_ns});
 }

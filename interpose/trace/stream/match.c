@@ -31,6 +31,7 @@
 #include "interpose/database/row.h"
 #include "interpose/trace/records/records.h"
 #include "share/base/array.h"
+#include "share/base/memory.h"
 
 /* A wildcard receive that never completed (a killed job, a freed request) has no envelope, and may have taken a message
  * of any envelope that it fits. It took none of an envelope whose messages are all known to be received. Otherwise a
@@ -83,43 +84,89 @@ static int execute(sqlite3 *database, const char *sql)
     return sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
 }
 
-int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database)
+/* Fills temporary tables of a database with messages: which envelopes are doubtful from when on, and which forms have
+ * not that doubt yet. Then finds the messages. Returns 0, or -1: the database says why. */
+static int find_doubtful(const struct envelope *envelopes, size_t n, const struct sink *sink, sqlite3 *database)
 {
-    size_t i = 0;
-    while (i < n && envelopes[i].doubt_ns == DOUBT_NEVER)
-        i++;
-    if (i == n)
-        return 0;
     if (execute(database, "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE doubtful(src, dst, comm, tag, since_ns, "
-                          "PRIMARY KEY (src, dst, comm, tag)) WITHOUT ROWID") != 0)
+                          "PRIMARY KEY (src, dst, comm, tag)) WITHOUT ROWID;"
+                          "CREATE TEMP TABLE free_form(id INTEGER PRIMARY KEY)") != 0)
         return -1;
-    struct row row = row_prepare(database, "doubtful", 5);
-    for (; i < n; i++) {
+    struct row row = row_prepare(database, "doubtful", 5), form = row_prepare(database, "free_form", 1);
+    for (size_t i = 0; i < n; i++) {
         const struct envelope *envelope = &envelopes[i];
         if (envelope->doubt_ns != DOUBT_NEVER)
             row_insert(&row, "iuibi", envelope->key.a >> 32, (uint32_t)envelope->key.a, envelope->key.b >> 32,
                        (int32_t)(uint32_t)envelope->key.b, envelope->doubt_ns);
     }
+    for (uint32_t i = 0; i < sink->n_forms; i++)
+        if (!sink_form_has(sink, i, DOUBT_WILDCARD))
+            row_insert(&form, "k", i);
+    if ((row_finish(&row) | row_finish(&form)) != 0)
+        return -1;
+    return execute(database,
+                   "CREATE TEMP TABLE shifted(message INTEGER PRIMARY KEY, form INTEGER, bytes INTEGER);"
+                   "INSERT INTO shifted SELECT m.id, m.form, m.bytes FROM message_row m JOIN doubtful d ON d.src = "
+                   "m.src AND d.dst = m.dst AND d.comm = m.comm AND d.tag = m.tag JOIN free_form f ON f.id = m.form "
+                   "WHERE m.send_post_ns + m.late_ns > d.since_ns");
+}
+
+/* Messages of a form that get the doubt. */
+struct shifted {
+    int64_t messages, bytes, twin;
+};
+
+static int count_shifted(sqlite3 *database, struct shifted *shifted)
+{
+    sqlite3_stmt *statement = NULL;
+    int step = sqlite3_prepare_v2(database, "SELECT form, count(*), sum(bytes) FROM shifted GROUP BY form", -1,
+                                  &statement, NULL) == SQLITE_OK
+                   ? SQLITE_ROW
+                   : SQLITE_ERROR;
+    while (step == SQLITE_ROW && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        struct shifted *form = &shifted[sqlite3_column_int64(statement, 0) - 1];
+        form->messages += sqlite3_column_int64(statement, 1);
+        form->bytes += sqlite3_column_int64(statement, 2);
+    }
+    sqlite3_finalize(statement);
+    return step == SQLITE_DONE ? 0 : -1;
+}
+
+static int shift(sqlite3 *database, const struct shifted *shifted, size_t n_forms)
+{
+    if (execute(database, "CREATE TEMP TABLE twin(form INTEGER PRIMARY KEY, id INTEGER)") != 0)
+        return -1;
+    struct row row = row_prepare(database, "twin", 2);
+    for (uint32_t i = 0; i < n_forms; i++)
+        if (shifted[i].messages > 0)
+            row_insert(&row, "ki", i, shifted[i].twin);
     if (row_finish(&row) != 0)
         return -1;
-    /* Each form of the messages in question gets a twin with the doubt (16: DOUBT_WILDCARD), which then takes its
-     * place. */
-    _Static_assert(DOUBT_WILDCARD == 16, "as the statements below have it");
-    return execute(
-        database,
-        "CREATE TEMP TABLE twin(id INTEGER PRIMARY KEY, form INTEGER UNIQUE);"
-        "CREATE TEMP TABLE shifted(message INTEGER PRIMARY KEY, form INTEGER);"
-        "INSERT INTO shifted SELECT m.id, m.form FROM message_row m JOIN doubtful d ON d.src = m.src AND d.dst = m.dst "
-        "AND d.comm = m.comm AND d.tag = m.tag JOIN form f ON f.id = m.form "
-        "WHERE m.send_post_ns + m.late_ns > d.since_ns AND NOT f.uncertain & 16;"
-        "INSERT INTO twin SELECT (SELECT max(id) FROM form) + row_number() OVER (ORDER BY form), form "
-        "FROM (SELECT DISTINCT form FROM shifted);"
-        "INSERT INTO form SELECT t.id, level, send_function, recv_function, send_callsite, recv_callsite, any_source, "
-        "any_tag, uncertain | 16, send_completed, recv_completed, send_memory, recv_memory FROM twin t JOIN form f ON "
-        "f.id = t.form;"
-        "UPDATE message_row SET form = (SELECT id FROM twin WHERE twin.form = message_row.form) "
-        "WHERE id IN (SELECT message FROM shifted);"
-        "DROP TABLE shifted; DROP TABLE twin; DROP TABLE doubtful");
+    return execute(database, "UPDATE message_row SET form = (SELECT id FROM twin WHERE twin.form = message_row.form) "
+                             "WHERE id IN (SELECT message FROM shifted);"
+                             "DROP TABLE shifted; DROP TABLE twin; DROP TABLE doubtful; DROP TABLE free_form");
+}
+
+/* Each form of the messages in question gets a twin with the doubt, which then takes its place. */
+int doubts_write(const struct envelope *envelopes, size_t n, struct sink *sink)
+{
+    size_t i = 0, n_forms = sink->n_forms, n_databases = sink->shards->n > 0 ? sink->shards->n : 1;
+    sqlite3 **databases = sink->shards->n > 0 ? sink->shards->databases : &sink->database;
+    while (i < n && envelopes[i].doubt_ns == DOUBT_NEVER)
+        i++;
+    if (i == n)
+        return 0;
+    struct shifted *shifted = xcalloc(n_forms + 1, sizeof *shifted);
+    int result = 0;
+    for (i = 0; result == 0 && i < n_databases; i++)
+        result = find_doubtful(envelopes, n, sink, databases[i]) | count_shifted(databases[i], shifted);
+    for (i = 0; i < n_forms; i++)
+        if (shifted[i].messages > 0)
+            shifted[i].twin = sink_twin(sink, i, DOUBT_WILDCARD, shifted[i].messages, shifted[i].bytes);
+    for (i = 0; result == 0 && i < n_databases; i++)
+        result = shift(databases[i], shifted, n_forms);
+    free(shifted);
+    return result;
 }
 
 /* Up to this number of envelopes in which nothing waits are kept. */

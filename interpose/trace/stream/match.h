@@ -2,8 +2,7 @@
 #ifndef MPISTAIR_TRACE_MATCH_H
 #define MPISTAIR_TRACE_MATCH_H
 
-#include <sqlite3.h>
-
+#include "interpose/trace/rows/sink.h"
 #include "interpose/trace/state/trace.h"
 #include "share/base/map.h"
 
@@ -38,9 +37,9 @@ struct open_wildcards {
     size_t n;
 };
 
-/* Marks messages of envelopes[n] in the database that a wildcard receive may have taken. Returns 0, or -1: the database
- * says why. */
-int doubts_write(const struct envelope *envelopes, size_t n, sqlite3 *database);
+/* Marks messages of envelopes[n] in the databases of a sink that has ended that a wildcard receive may have taken.
+ * Returns 0, or -1: a database says why. */
+int doubts_write(const struct envelope *envelopes, size_t n, struct sink *sink);
 
 struct matcher {
     struct trace *trace;

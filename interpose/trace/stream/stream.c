@@ -777,7 +777,7 @@ int stream_run(struct trace *trace, struct sink *sink, struct error *error)
                            (long long)stream.n_paired, (long long)sink->n_messages);
     rounds_end(&stream.rounds);
     if (sink_end(sink) != 0 ||
-        (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink->database) != 0))
+        (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink) != 0))
         result = STREAM_DATABASE;
     stream_release(&stream);
     return result;

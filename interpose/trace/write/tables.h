@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "interpose/trace/rows/sink.h"
 #include "interpose/trace/state/trace.h"
 #include "interpose/trace/write/sums.h"
 
@@ -12,9 +13,10 @@ int write_run(const struct trace *trace, sqlite3 *database);
 /* The table node_switch. */
 int write_switches(const struct trace *trace, sqlite3 *database);
 
-/* The tables collective, and rma and file_call; with calls their rows of `call`. */
-int write_collectives(const struct trace *trace, sqlite3 *database, bool calls);
-int write_accesses(const struct trace *trace, sqlite3 *database, bool calls);
+/* The tables collective, and rma and file_call, with their rows of `call` where the sink, which has ended, wants
+ * calls. */
+int write_collectives(const struct trace *trace, sqlite3 *database, struct sink *sink);
+int write_accesses(const struct trace *trace, sqlite3 *database, struct sink *sink);
 /* The tables persistent, origin, partition, stack, rejected, mark, recording_off. */
 int write_records(const struct trace *trace, sqlite3 *database);
 int write_kinds(const struct trace *trace, sqlite3 *database);

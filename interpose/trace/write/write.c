@@ -21,6 +21,7 @@
 #include "interpose/trace/write/sums.h"
 #include "interpose/trace/write/tables.h"
 #include "interpose/trace/write/write_regions.h"
+#include "interpose/trace/write/write_shards.h"
 #include "share/base/text_file.h"
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
@@ -58,7 +59,8 @@ static char *drop_indexes(sqlite3 *database)
     sqlite3_stmt *statement = NULL;
     char *make = NULL, *drop = NULL;
     bool done = sqlite3_prepare_v2(database,
-                                   "SELECT group_concat(sql, ';'), group_concat('DROP INDEX ' || name, ';') "
+                                   "SELECT coalesce(group_concat(sql, ';'), ''), "
+                                   "coalesce(group_concat('DROP INDEX ' || name, ';'), '') "
                                    "FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL",
                                    -1, &statement, NULL) == SQLITE_OK &&
                 sqlite3_step(statement) == SQLITE_ROW;
@@ -76,15 +78,15 @@ static char *drop_indexes(sqlite3 *database)
 }
 
 /* Writes what is known once all operations were read. */
-static int write_rest(struct trace *trace, sqlite3 *database, bool calls, struct sums_ahead *ahead)
+static int write_rest(struct trace *trace, sqlite3 *database, struct sink *sink, struct sums_ahead *ahead)
 {
     number_joint_calls(trace);
-    bool failed = write_run(trace, database) != 0 || write_switches(trace, database) != 0 ||
-                  bursts_write(trace, database) != 0 || write_collectives(trace, database, calls) != 0 ||
-                  write_accesses(trace, database, calls) != 0 || write_records(trace, database) != 0 ||
-                  write_regions(trace, database) != 0 || write_joint_sums(trace, database) != 0 ||
-                  write_totals(trace, database, ahead) != 0 || write_counters(trace, database) != 0 ||
-                  write_kinds(trace, database) != 0;
+    bool failed = sink_write_forms(sink) != 0 || write_run(trace, database) != 0 ||
+                  write_switches(trace, database) != 0 || bursts_write(trace, database) != 0 ||
+                  write_collectives(trace, database, sink) != 0 || write_accesses(trace, database, sink) != 0 ||
+                  write_records(trace, database) != 0 || write_regions(trace, database) != 0 ||
+                  write_joint_sums(trace, database) != 0 || write_totals(trace, database, ahead) != 0 ||
+                  write_counters(trace, database) != 0 || write_kinds(trace, database) != 0;
     return failed ? -1 : 0;
 }
 
@@ -106,57 +108,58 @@ static bool were_whole(const struct trace *trace, struct error *error)
 }
 
 /* Writes all rows. Returns 0, -1 with the reason, or STREAM_DATABASE. */
-static int write_rows(struct trace *trace, sqlite3 *database, const char *schema, bool calls, size_t jobs,
-                      struct trace_summary *summary, struct error *error)
+static int write_rows(struct trace *trace, sqlite3 *database, const char *schema, const struct trace_choice *choice,
+                      struct shard_files *shards, struct trace_summary *summary, struct error *error)
 {
-    struct sink sink;
+    struct sink sink = {0};
     struct sums_ahead *ahead = NULL;
     char *indexes = NULL;
     int result = STREAM_DATABASE;
-    if (sqlite3_exec(database,
-                     "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA "
-                     "cache_size=-8192; BEGIN",
-                     NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || (indexes = drop_indexes(database)) == NULL)
+    if (sqlite3_exec(database, SHARD_WRITE_PRAGMAS "BEGIN", NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || shard_files_begin(shards, database) != 0 ||
+        (indexes = drop_indexes(database)) == NULL)
         goto out;
-    int started = sink_begin(&sink, database, calls);
+    int started = sink_begin(&sink, database, choice->calls, &shards->rows);
     if (started < 0)
         goto out;
     if (started > 0) {
         result = error_set(error, "cannot start a thread to write the trace: %s", strerror(started));
         goto out;
     }
-    ahead = sums_ahead_begin(trace, jobs - 1);
+    ahead = sums_ahead_begin(trace, choice->jobs - 1);
     result = stream_run(trace, &sink, error);
     if (!were_whole(trace, error))
         result = -1;
     if (result != 0)
         goto out;
     result = STREAM_DATABASE;
-    if (write_rest(trace, database, calls, ahead) != 0)
+    if (write_rest(trace, database, &sink, ahead) != 0)
         goto out;
     if (!were_whole(trace, error)) {
         result = -1;
         goto out;
     }
-    if (sqlite3_exec(database, indexes, NULL, NULL, NULL) == SQLITE_OK && read_summary(database, summary) == 0 &&
+    if (shard_files_finish(shards, &sink, choice->jobs) == 0 &&
+        sqlite3_exec(database, indexes, NULL, NULL, NULL) == SQLITE_OK && read_summary(database, summary) == 0 &&
         sqlite3_exec(database, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
         result = 0;
 out:
     sums_ahead_end(ahead);
+    sink_release(&sink);
     free(indexes);
     return result;
 }
 
-int trace_write(struct trace *trace, const char *path, const char *unfinished, bool calls, size_t jobs,
-                struct trace_summary *summary, struct error *error)
+int trace_write(struct trace *trace, const char *path, const struct trace_choice *choice, struct trace_summary *summary,
+                struct error *error)
 {
     char *schema = read_schema(error);
     if (schema == NULL)
         return -1;
     struct output_file file;
+    struct shard_files shards = {0};
     sqlite3 *database = NULL;
-    int result = output_file_open_in(&file, path, unfinished, error);
+    int result = output_file_open_in(&file, path, choice->unfinished, error);
     if (result == 0 && file.temporary == NULL) {
         output_file_discard(&file);
         result = error_set(error, "%s: not a regular file; give -o the name of a file", path);
@@ -164,21 +167,32 @@ int trace_write(struct trace *trace, const char *path, const char *unfinished, b
     if (result != 0)
         goto out;
     /* A new trace gets the mode that MPISTAIR_READERS asks for; one that is replaced keeps its mode. */
-    if (access(path, F_OK) != 0)
-        (void)chmod(file.temporary, readers_file_mode());
+    struct stat status;
+    mode_t mode = stat(path, &status) == 0 ? status.st_mode & 07777 : readers_file_mode();
+    (void)chmod(file.temporary, mode);
+    result = shard_files_open(&shards, trace, choice->shards, path, choice->unfinished, mode, error);
+    if (result != 0) {
+        output_file_discard(&file);
+        goto out;
+    }
     /* The file is SQLite's from the first byte on: output_file holds the name, SQLite writes the contents. */
     result = STREAM_DATABASE;
     if (database_connect(file.temporary, SQLITE_OPEN_READWRITE, &database) == SQLITE_OK)
-        result = write_rows(trace, database, schema, calls, jobs, summary, error);
+        result = write_rows(trace, database, schema, choice, &shards, summary, error);
     if (result == STREAM_DATABASE)
-        result = database_error(database, path, "cannot be written", error);
+        result = database_error(shard_files_failed(&shards, database), path, "cannot be written", error);
     if (sqlite3_close(database) != SQLITE_OK && result == 0)
         result = database_error(database, path, "cannot be closed", error);
     if (result == 0)
-        result = output_file_commit(&file, error);
-    else
-        output_file_discard(&file);
+        result = shard_files_commit(&shards, error);
+    if (output_file_end(&file, result, error) == 0) {
+        shard_files_remove_old(&shards);
+    } else if (result == 0) {
+        shard_files_take_back(&shards);
+        result = -1;
+    }
 out:
+    shard_files_release(&shards);
     free(schema);
     return result;
 }

@@ -13,11 +13,17 @@ struct trace_summary {
     char verdict[256];
 };
 
-/* Writes the database into the folder `unfinished` of the same file system, NULL: beside path, and renames it. calls
- * asks for rows in `call`; jobs, from 1, is the number of processors to use. Returns 0, or -1 with the reason and path
- * as it was. */
-int trace_write(struct trace *trace, const char *path, const char *unfinished, bool calls, size_t jobs,
-                struct trace_summary *summary, struct error *error);
+/* How a trace is written. */
+struct trace_choice {
+    const char *unfinished; /* folder of the same file system in which it grows; NULL: beside its path */
+    size_t jobs;            /* processors to use, from 1 */
+    size_t shards; /* files for rows of single calls and messages; 0: as many as the run is long for, 1: none */
+    bool calls;    /* rows in `call` are wanted */
+};
+
+/* Writes the database and renames it to path. Returns 0, or -1 with the reason and path as it was. */
+int trace_write(struct trace *trace, const char *path, const struct trace_choice *choice, struct trace_summary *summary,
+                struct error *error);
 
 /* Prints a note on stderr if there is a file at path: what it is and holds, as "recorded 2026-01-31 12:00, 8 ranks, 3
  * predictions, 1 replay". when is "is replaced", or what else happens to it. */

@@ -14,11 +14,13 @@
 #include "share/base/map.h"
 #include "share/base/one_of.h"
 
-/* Writes a row of the table call. */
-static void write_call(struct row *row, const struct trace_call *call)
+static void write_call(struct sink *sink, const struct trace_call *call)
 {
-    row_insert(row, "uiiibbu", call->rank, function_id(call->function), call->begin_ns,
-               call->call_end_ns - call->begin_ns, 0, 0, call->callsite);
+    sink_late_call(sink, (struct call_row){.begin_ns = call->begin_ns,
+                                           .call_ns = call->call_end_ns - call->begin_ns,
+                                           .rank = call->rank,
+                                           .callsite = call->callsite,
+                                           .function = call->function});
 }
 
 /* Returns the rank of the run that is the root, -1: none. */
@@ -31,9 +33,10 @@ static int32_t root_of(const struct trace *trace, const struct trace_call *call)
     return inside ? communicator->members[call->peer] : -1;
 }
 
-int write_collectives(const struct trace *trace, sqlite3 *database, bool calls)
+int write_collectives(const struct trace *trace, sqlite3 *database, struct sink *sink)
 {
-    struct row row = row_prepare(database, "collective", 14), call_row = row_prepare(database, "call_row", 7);
+    struct row row = row_prepare(database, "collective", 14);
+    sink_late_calls_begin(sink);
     int64_t id = 0;
     for (size_t i = 0; i < trace->n_calls; i++) {
         const struct trace_call *call = &trace->calls[i];
@@ -45,17 +48,17 @@ int write_collectives(const struct trace *trace, sqlite3 *database, bool calls)
                    (int64_t)call->instance);
         bool same_call = i > 0 && call->function == FN_Startall && call[-1].function == FN_Startall &&
                          call[-1].rank == call->rank && call[-1].begin_ns == call->begin_ns;
-        if (calls && !same_call)
-            write_call(&call_row, call);
+        if (!same_call)
+            write_call(sink, call);
     }
-    return row_finish(&row) | row_finish(&call_row);
+    return row_finish(&row) | sink_late_calls_end(sink);
 }
 
-int write_accesses(const struct trace *trace, sqlite3 *database, bool calls)
+int write_accesses(const struct trace *trace, sqlite3 *database, struct sink *sink)
 {
     struct row rma = row_prepare(database, "rma", 14), file_call = row_prepare(database, "file_call", 16);
-    struct row call_row = row_prepare(database, "call_row", 7);
     int64_t n_rma = 0, n_file_calls = 0;
+    sink_late_calls_begin(sink);
     for (size_t i = 0; i < trace->n_calls; i++) {
         const struct trace_call *call = &trace->calls[i];
         if ((call->sort != CALL_ONE_SIDED && call->sort != CALL_FILE) || (call->flags & SPOOL_OFF))
@@ -73,10 +76,9 @@ int write_accesses(const struct trace *trace, sqlite3 *database, bool calls)
                 &rma, "iutuzniioikbuz", ++n_rma, call->rank, name, call->communicator, object,
                 call->communicator == TRACE_NONE ? -1 : communicator_world_rank(trace, call->communicator, call->peer),
                 call->bytes, call->begin_ns, call->end_ns, call_ns, call->stack, nonblocking, call->callsite, instance);
-        if (calls)
-            write_call(&call_row, call);
+        write_call(sink, call);
     }
-    return row_finish(&rma) | row_finish(&file_call) | row_finish(&call_row);
+    return row_finish(&rma) | row_finish(&file_call) | sink_late_calls_end(sink);
 }
 
 int write_kinds(const struct trace *trace, sqlite3 *database)

@@ -1,0 +1,71 @@
+/* A trace of many operations has its rows of single calls and messages in files of their own, the shards, each with
+ * those of a range of ranks. trace.db has the table shard, which lists them, and virtual tables of the same names and
+ * columns (shard_rows.h). */
+#ifndef MPISTAIR_DATABASE_SHARDS_H
+#define MPISTAIR_DATABASE_SHARDS_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "share/base/error.h"
+
+/* message_row by dst, call_row and round_process by rank. */
+enum { SHARD_MESSAGES, SHARD_CALLS, SHARD_MEMBERS, SHARD_TABLES };
+
+struct shard_table {
+    const char *name;
+    const char *rank;    /* column by which its rows are divided */
+    const char *keys[2]; /* by which they are ordered; NULL: none */
+};
+
+extern const struct shard_table shard_tables[SHARD_TABLES];
+
+/* Name of the module of the virtual tables. */
+#define SHARDS_MODULE "mpistair_shards"
+/* What stands between the trace's name and the shard's number. */
+#define SHARD_SUFFIX ".shard-"
+
+enum { SHARDS_MOST = 256 };
+
+struct shard {
+    int64_t number; /* 1, 2, ... */
+    int64_t first_rank, last_rank;
+    int64_t rows[SHARD_TABLES];
+    char *path; /* beside trace.db */
+    char *key;  /* of this ingest */
+};
+
+struct shards {
+    struct shard *shards; /* [n] in the order of their ranks; none: the trace is one file */
+    size_t n;
+};
+
+/* Reads which shards the trace has that is the schema (main, ...) of a connection. Returns 0, or -1 with the reason. */
+int shards_read(struct shards *shards, sqlite3 *database, const char *schema, struct error *error);
+void shards_release(struct shards *shards);
+
+/* True if the trace, or the part of it that is looked at, has the table shard with rows: then there are sums of what
+ * the shards hold (form_sum, shard), which need not be read. */
+bool shards_have_sums(sqlite3 *database);
+
+enum { SHARD_TEXT_BYTES = 256 };
+
+/* Opens a shard, read-only. Returns NULL where it is not the one that it should be: fault becomes "is missing", ... */
+sqlite3 *shard_open(const struct shard *shard, char fault[SHARD_TEXT_BYTES]);
+/* Writes what the shard has, as "messages to ranks 32-63, their calls and rounds". */
+void shard_has_text(const struct shard *shard, char text[SHARD_TEXT_BYTES]);
+
+/* SQL that makes the tables of a shard, and their indexes once the rows are there. */
+struct shard_schema {
+    char *tables, *indexes;
+};
+
+/* Puts virtual tables into the place of the empty tables. Returns 0, or -1: the database says why. */
+int shards_split(sqlite3 *database, struct shard_schema *schema);
+void shard_schema_release(struct shard_schema *schema);
+/* Makes the indexes of a shard, and says in it whose it is. Returns 0, or -1: the database says why. */
+int shard_finish(sqlite3 *shard, const struct shard_schema *schema, int64_t number, const char *key);
+
+#endif

@@ -1,0 +1,92 @@
+"""A trace in shards is the trace in one file: the same rows in all tables, in the same order.
+
+usage: check_shards.py MPISTAIR GEN_WRAPPERS MPI.TBL CASE...
+"""
+import glob
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run
+import spool
+
+MPISTAIR, GEN_WRAPPERS, TABLE = sys.argv[1:4]
+DIVIDED = ("message_row", "call_row", "round_process")
+# What a trace in one file has no rows of.
+OF_SHARDS = ("shard", "form_sum")
+wrong = []
+
+
+def check(what, is_right, found=""):
+    if not is_right:
+        wrong.append(f"{what}: {found}")
+
+
+def tool(*words):
+    return subprocess.run([MPISTAIR, *words], capture_output=True, text=True, timeout=60)
+
+
+def query(database, sql):
+    done = tool("query", database, sql, "--format", "csv")
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+def tables_of(database, without):
+    with sqlite3.connect(f"file:{database}?immutable=1", uri=True) as connection:
+        names = [name for name, in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+        return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in names if name not in without}
+
+
+def write_spools(path, case, folder):
+    script = spool.Script(*spool.read_functions(GEN_WRAPPERS, TABLE))
+    script.read([line.replace("{case}", os.path.dirname(os.path.abspath(path))) for line in case["script"]])
+    script.write(folder)
+
+
+def ingest(folder, database, path, case, *options):
+    options = [*options, *shlex.split(case["options"].replace("{case}", os.path.dirname(os.path.abspath(path))))]
+    return tool("ingest", folder, "-o", database, "--quiet", *options)
+
+
+def compare(name, folder, path, case):
+    """Ingests with some numbers of shards. Returns whether the case has a trace at all."""
+    one = os.path.join(folder, "one.db")
+    if ingest(folder, one, path, case, "--shards", "1").returncode != 0:
+        return False
+    plain = tables_of(one, DIVIDED + OF_SHARDS)
+    sqls = [f"SELECT {number}* FROM {table}" for table, number in zip(DIVIDED, ("rowid AS number, ", "rowid AS number, ", ""))]
+    rows = [query(one, sql) for sql in sqls]
+    for n in 2, 3, 8:
+        what, database = f"{name}, {n} shards", os.path.join(folder, f"shards{n}.db")
+        done = ingest(folder, database, path, case, "--shards", str(n))
+        check(what, done.returncode == 0, done.stderr)
+        ranks = sqlite3.connect(one).execute("SELECT world_size FROM run").fetchone()[0]
+        files = glob.glob(database + ".shard-*")
+        check(f"{what}: files", len(files) == (min(n, ranks) if ranks > 1 else 0), files)
+        own = DIVIDED if ranks > 1 else ()
+        found = tables_of(database, own + OF_SHARDS)
+        check(f"{what}: tables", all(found.get(table) == plain[table] for table in plain),
+              [table for table in plain if found.get(table) != plain[table]])
+        for sql, expected in zip(sqls, rows):
+            check(f"{what}: {sql}", query(database, sql) == expected, query(database, sql)[:300] + "\n  one file: " + expected[:300])
+    return True
+
+
+def main():
+    n = 0
+    for path in sys.argv[4:]:
+        with tempfile.TemporaryDirectory() as folder:
+            case = run.read_case(path)
+            write_spools(path, case, folder)
+            n += compare(os.path.basename(path)[:-len(".case")], folder, path, case)
+    check("cases with a trace", n > 40, n)
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+sys.exit(main())
