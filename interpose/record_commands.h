@@ -4,6 +4,7 @@
 
 int cmd_run(int argc, char **argv);
 int cmd_ingest(int argc, char **argv);
+int cmd_gather(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 
 #endif

@@ -24,6 +24,7 @@ static const struct command machine_subcommands[] = {
 const struct command commands[] = {
     {"run", cmd_run, "record an MPI job: mpistair run -- mpiexec -n 8 ./app", NULL},
     {"ingest", cmd_ingest, "make a trace from spools, even of a killed job", NULL},
+    {"gather", cmd_gather, "make one file of a trace and its shards", NULL},
     {"import", cmd_import, "make a trace from one of Score-P, DUMPI, LogGOPSim, SimGrid", NULL},
     {"calibrate", cmd_calibrate, "measure this machine into a machine table", NULL},
     {"finegrain", cmd_finegrain, "measure whether sending parts of a buffer early pays off", NULL},

@@ -37,7 +37,7 @@ struct table {
     const struct feed *feed;
 };
 
-struct cursor {
+struct feed_cursor {
     sqlite3_vtab_cursor base;
     const struct feed *feed;
     const int64_t *row, *end;
@@ -77,7 +77,7 @@ static int plan_scan(sqlite3_vtab *table, sqlite3_index_info *plan)
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **opened)
 {
-    struct cursor *cursor = xcalloc(1, sizeof *cursor);
+    struct feed_cursor *cursor = xcalloc(1, sizeof *cursor);
     cursor->feed = ((const struct table *)table)->feed;
     *opened = &cursor->base;
     return SQLITE_OK;
@@ -92,7 +92,7 @@ static int close_cursor(sqlite3_vtab_cursor *cursor)
 static int go_first(sqlite3_vtab_cursor *base, int plan, const char *plan_text, int argc, sqlite3_value **argv)
 {
     (void)plan, (void)plan_text, (void)argc, (void)argv;
-    struct cursor *cursor = (struct cursor *)base;
+    struct feed_cursor *cursor = (struct feed_cursor *)base;
     cursor->row = cursor->feed->values;
     cursor->end = cursor->row + cursor->feed->n_values;
     return SQLITE_OK;
@@ -100,13 +100,13 @@ static int go_first(sqlite3_vtab_cursor *base, int plan, const char *plan_text, 
 
 static int go_next(sqlite3_vtab_cursor *cursor)
 {
-    ((struct cursor *)cursor)->row += ((struct cursor *)cursor)->feed->columns;
+    ((struct feed_cursor *)cursor)->row += ((struct feed_cursor *)cursor)->feed->columns;
     return SQLITE_OK;
 }
 
 static int at_end(sqlite3_vtab_cursor *cursor)
 {
-    return ((struct cursor *)cursor)->row >= ((struct cursor *)cursor)->end;
+    return ((struct feed_cursor *)cursor)->row >= ((struct feed_cursor *)cursor)->end;
 }
 
 /* Apart, so that a column of numbers, of which there are millions, costs few instructions. */
@@ -123,7 +123,7 @@ static __attribute__((noinline)) int get_text(const struct feed *feed, sqlite3_c
 
 static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int column)
 {
-    const struct cursor *cursor = (const struct cursor *)base;
+    const struct feed_cursor *cursor = (const struct feed_cursor *)base;
     int64_t value = cursor->row[column];
     if (cursor->feed->text != NULL)
         return get_text(cursor->feed, result, column, value);
@@ -134,7 +134,7 @@ static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *result, int co
 
 static int get_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
-    *id = ((struct cursor *)base)->row - ((struct cursor *)base)->feed->values;
+    *id = ((struct feed_cursor *)base)->row - ((struct feed_cursor *)base)->feed->values;
     return SQLITE_OK;
 }
 

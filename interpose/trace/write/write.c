@@ -13,27 +13,15 @@
 #include "interpose/database/database.h"
 #include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/rows/sink.h"
-#include "share/base/installation.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"
 #include "interpose/spool/readers.h"
 #include "interpose/trace/stream/stream.h"
+#include "interpose/trace/write/new_database.h"
 #include "interpose/trace/write/sums.h"
 #include "interpose/trace/write/tables.h"
 #include "interpose/trace/write/write_regions.h"
 #include "interpose/trace/write/write_shards.h"
-#include "share/base/text_file.h"
-
-enum { SCHEMA_MAX_BYTES = 1 << 20 };
-
-/* Returns the whole schema for free(); NULL with the reason. */
-static char *read_schema(struct error *error)
-{
-    char path[4096];
-    if (installation_find(INSTALLATION_SHARE, "sql/schema.sql", path, sizeof path, error) != 0)
-        return NULL;
-    return text_file_read(path, SCHEMA_MAX_BYTES, error);
-}
 
 static int read_summary(sqlite3 *database, struct trace_summary *summary)
 {
@@ -50,31 +38,6 @@ static int read_summary(sqlite3 *database, struct trace_summary *summary)
     }
     sqlite3_finalize(statement);
     return result;
-}
-
-/* Takes the indexes off the empty tables. Returns the SQL that makes them anew, for free(), or NULL: the database says
- * why. Sorting all at the end is faster than keeping order at each row. */
-static char *drop_indexes(sqlite3 *database)
-{
-    sqlite3_stmt *statement = NULL;
-    char *make = NULL, *drop = NULL;
-    bool done = sqlite3_prepare_v2(database,
-                                   "SELECT coalesce(group_concat(sql, ';'), ''), "
-                                   "coalesce(group_concat('DROP INDEX ' || name, ';'), '') "
-                                   "FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL",
-                                   -1, &statement, NULL) == SQLITE_OK &&
-                sqlite3_step(statement) == SQLITE_ROW;
-    if (done) {
-        make = xstrdup((const char *)sqlite3_column_text(statement, 0));
-        drop = xstrdup((const char *)sqlite3_column_text(statement, 1));
-    }
-    sqlite3_finalize(statement); /* no index can be dropped while it is read */
-    if (done && sqlite3_exec(database, drop, NULL, NULL, NULL) != SQLITE_OK) {
-        free(make);
-        make = NULL;
-    }
-    free(drop);
-    return make;
 }
 
 /* Writes what is known once all operations were read. */
@@ -115,9 +78,9 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
     struct sums_ahead *ahead = NULL;
     char *indexes = NULL;
     int result = STREAM_DATABASE;
-    if (sqlite3_exec(database, SHARD_WRITE_PRAGMAS "BEGIN", NULL, NULL, NULL) != SQLITE_OK ||
+    if (sqlite3_exec(database, NEW_DATABASE_PRAGMAS "BEGIN", NULL, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(database, schema, NULL, NULL, NULL) != SQLITE_OK || shard_files_begin(shards, database) != 0 ||
-        (indexes = drop_indexes(database)) == NULL)
+        (indexes = new_database_drop_indexes(database)) == NULL)
         goto out;
     int started = sink_begin(&sink, database, choice->calls, &shards->rows);
     if (started < 0)
@@ -153,11 +116,12 @@ out:
 int trace_write(struct trace *trace, const char *path, const struct trace_choice *choice, struct trace_summary *summary,
                 struct error *error)
 {
-    char *schema = read_schema(error);
+    char *schema = new_database_schema(error);
     if (schema == NULL)
         return -1;
     struct output_file file;
     struct shard_files shards = {0};
+    struct old_shards old = {0};
     sqlite3 *database = NULL;
     int result = output_file_open_in(&file, path, choice->unfinished, error);
     if (result == 0 && file.temporary == NULL) {
@@ -170,6 +134,7 @@ int trace_write(struct trace *trace, const char *path, const struct trace_choice
     struct stat status;
     mode_t mode = stat(path, &status) == 0 ? status.st_mode & 07777 : readers_file_mode();
     (void)chmod(file.temporary, mode);
+    old_shards_find(&old, path);
     result = shard_files_open(&shards, trace, choice->shards, path, choice->unfinished, mode, error);
     if (result != 0) {
         output_file_discard(&file);
@@ -186,12 +151,13 @@ int trace_write(struct trace *trace, const char *path, const struct trace_choice
     if (result == 0)
         result = shard_files_commit(&shards, error);
     if (output_file_end(&file, result, error) == 0) {
-        shard_files_remove_old(&shards);
+        old_shards_remove(&old);
     } else if (result == 0) {
         shard_files_take_back(&shards);
         result = -1;
     }
 out:
+    old_shards_release(&old);
     shard_files_release(&shards);
     free(schema);
     return result;

@@ -11,6 +11,7 @@
 
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
+#include "interpose/trace/write/new_database.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/side_by_side.h"
@@ -46,8 +47,7 @@ static void divide(struct shard_files *files, const struct trace *trace, uint64_
     }
 }
 
-/* Finds the shards of the trace at path: those that bear its name. */
-static void find_old(struct shard_files *files, const char *path)
+void old_shards_find(struct old_shards *old, const char *path)
 {
     struct shards shards = {0};
     struct error ignored;
@@ -59,10 +59,23 @@ static void find_old(struct shard_files *files, const char *path)
     for (size_t i = 0; prefix != NULL && i < shards.n; i++)
         if (strncmp(shards.shards[i].path, prefix, strlen(prefix)) == 0 &&
             strchr(shards.shards[i].path + strlen(prefix), '/') == NULL)
-            ARRAY_ADD(files->old, files->n_old, xstrdup(shards.shards[i].path));
+            ARRAY_ADD(old->paths, old->n, xstrdup(shards.shards[i].path));
     sqlite3_close(database);
     shards_release(&shards);
     FREE_ALL(prefix, own);
+}
+
+void old_shards_remove(const struct old_shards *old)
+{
+    for (size_t i = 0; i < old->n; i++)
+        unlink(old->paths[i]);
+}
+
+void old_shards_release(struct old_shards *old)
+{
+    for (size_t i = 0; i < old->n; i++)
+        free(old->paths[i]);
+    free(old->paths);
 }
 
 int shard_files_open(struct shard_files *files, const struct trace *trace, size_t n, const char *path,
@@ -71,7 +84,6 @@ int shard_files_open(struct shard_files *files, const struct trace *trace, size_
     uint64_t operations = (uint64_t)trace->world_size;
     struct timespec now;
     *files = (struct shard_files){0};
-    find_old(files, path);
     for (int32_t rank = 0; rank < trace->world_size; rank++)
         operations += operations_of(&trace->processes[rank]);
     if (n == 0)
@@ -111,7 +123,7 @@ int shard_files_begin(struct shard_files *files, sqlite3 *database)
         return -1;
     for (size_t i = 0; i < files->rows.n; i++) {
         sqlite3 *shard = files->rows.databases[i];
-        if (sqlite3_exec(shard, SHARD_WRITE_PRAGMAS "BEGIN", NULL, NULL, NULL) != SQLITE_OK ||
+        if (sqlite3_exec(shard, NEW_DATABASE_PRAGMAS "BEGIN", NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_exec(shard, files->schema.tables, NULL, NULL, NULL) != SQLITE_OK)
             return -1;
     }
@@ -192,12 +204,6 @@ int shard_files_commit(struct shard_files *files, struct error *error)
     return result;
 }
 
-void shard_files_remove_old(const struct shard_files *files)
-{
-    for (size_t i = 0; i < files->n_old; i++)
-        unlink(files->old[i]);
-}
-
 void shard_files_take_back(const struct shard_files *files)
 {
     for (size_t i = 0; i < files->rows.n; i++)
@@ -213,9 +219,7 @@ void shard_files_release(struct shard_files *files)
             output_file_discard(&files->files[i].file);
         free(files->files[i].name);
     }
-    for (size_t i = 0; i < files->n_old; i++)
-        free(files->old[i]);
     shard_schema_release(&files->schema);
-    FREE_ALL(files->old, files->files, files->rows.databases, files->rows.of_rank);
+    FREE_ALL(files->files, files->rows.databases, files->rows.of_rank);
     *files = (struct shard_files){0};
 }

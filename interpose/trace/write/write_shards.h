@@ -10,9 +10,16 @@
 #include "share/base/error.h"
 #include "share/base/output_file.h"
 
-/* How a database is filled that nobody sees before it is whole. */
-#define SHARD_WRITE_PRAGMAS                                                                                            \
-    "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-8192;"
+/* Shards of a trace that is replaced: those that bear its name. */
+struct old_shards {
+    char **paths; /* [n] */
+    size_t n;
+};
+
+/* Finds them before the trace is replaced; there need not be a trace at path. */
+void old_shards_find(struct old_shards *old, const char *path);
+void old_shards_remove(const struct old_shards *old);
+void old_shards_release(struct old_shards *old);
 
 struct shard_file {
     struct output_file file;
@@ -25,8 +32,6 @@ struct shard_files {
     struct shard_schema schema;
     struct shard_file *files; /* [rows.n] */
     char key[64];             /* of this ingest */
-    char **old;               /* [n_old] shards of the trace that is replaced */
-    size_t n_old;
 };
 
 /* Divides the ranks into n ranges of about equal numbers of operations (n 0: as many as the run is long for; 1: none),
@@ -43,8 +48,6 @@ int shard_files_finish(struct shard_files *files, const struct sink *sink, size_
 sqlite3 *shard_files_failed(const struct shard_files *files, sqlite3 *database);
 /* Gives the files their names. Returns 0, or -1 with the reason: then none is there. */
 int shard_files_commit(struct shard_files *files, struct error *error);
-/* Removes the shards of the trace that was replaced. */
-void shard_files_remove_old(const struct shard_files *files);
 /* Removes those that were committed, as trace.db was not. */
 void shard_files_take_back(const struct shard_files *files);
 /* Discards what was not committed. */

@@ -73,7 +73,23 @@ def compare(name, folder, path, case):
               [table for table in plain if found.get(table) != plain[table]])
         for sql, expected in zip(sqls, rows):
             check(f"{what}: {sql}", query(database, sql) == expected, query(database, sql)[:300] + "\n  one file: " + expected[:300])
+        gathered(what, folder, database, n)
     return True
+
+
+def gathered(what, folder, database, n):
+    """One file of the shards is that of ingest: once as another file, once as the trace itself."""
+    one, other = os.path.join(folder, "one.db"), os.path.join(folder, "gathered.db")
+    expected = tables_of(one, ())
+    done = tool("gather", database, "-o", other)
+    check(f"{what}: gather", done.returncode == 0 and tables_of(other, ()) == expected, done.stderr)
+    check(f"{what}: gather, numbers of calls", query(one, "SELECT rowid, * FROM call_row") == query(other, "SELECT rowid, * FROM call_row"))
+    with sqlite3.connect(f"file:{other}?immutable=1", uri=True) as connection:
+        check(f"{what}: integrity", connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)])
+    if n == 2:
+        done = tool("gather", database, "-o", database, "--quiet")
+        check(f"{what}: gather in place", done.returncode == 0 and not done.stderr and tables_of(database, ()) == expected, done.stderr)
+        check(f"{what}: gather in place, shards", not glob.glob(database + ".shard-*"))
 
 
 def main():
