@@ -52,6 +52,7 @@ int report_collect(struct report *report, sqlite3 *database, const char *path, c
                               .database = database,
                               .error = error,
                               .part = choice->part,
+                              .other_switches = choice->topology != NULL,
                               .replicate_error = NAN,
                               .replicate_basis = "",
                               .fine_grained = {.machine = ""},

@@ -484,7 +484,8 @@ static void find_in_run(struct report *report, struct activity_sums *sums, struc
     }
     if (report->whole.detail != WHOLE_ALL)
         judge_course(report);
-    if (report->no_findings == NULL && watch->n_steps >= KEPT_FROM_STEPS && !report->part.is_part)
+    if (report->no_findings == NULL && watch->n_steps >= KEPT_FROM_STEPS && !report->part.is_part &&
+        !report->other_switches)
         kept_findings_store(&report->findings, sums, report->database);
 }
 
@@ -502,7 +503,7 @@ static void judge_run(struct report *report, struct run_program *program, struct
 static bool take_kept(struct report *report)
 {
     struct activity_sums sums = {0};
-    if (report->part.is_part ||
+    if (report->part.is_part || report->other_switches ||
         !kept_findings_read(&report->findings, &sums, &report->pool, report->database, report->path))
         return false;
     for (size_t i = 0; i < sums.n_sites; i++)

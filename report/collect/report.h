@@ -490,6 +490,7 @@ struct report {
     double between_nodes_bytes; /* of messages, in and out */
     struct report_completeness completeness;
     struct trace_part part;
+    bool other_switches;             /* those of --topology, so that findings are not those that the trace keeps */
     struct whole whole;              /* where it is not, shares are of what was recorded alone */
     struct report_program *programs; /* in the order of their first ranks */
     struct report_level *levels;

@@ -256,7 +256,7 @@ int cmd_report(int argc, char **argv)
     if (result != EXIT_DONE)
         goto out;
     report.path = trace.path;
-    bool is_kept = options.explain > 0 && options.format == FORMAT_TEXT &&
+    bool is_kept = options.explain > 0 && options.format == FORMAT_TEXT && options.choice.topology == NULL &&
                    kept_findings_read(&report.findings, NULL, &report.pool, trace.database, trace.path) &&
                    causes_collect(&report.findings, &report.pool, trace.database, trace.path, &error) == 0;
     if ((!is_kept && report_collect(&report, trace.database, trace.path, &options.choice, &error) != 0) ||

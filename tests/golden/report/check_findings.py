@@ -1091,6 +1091,8 @@ def kept(folder):
         made.meet(31)
     path = made.write(folder / "kept.db")
     before = path.read_bytes()
+    run("report", path, "--topology", "fat-tree-64")
+    check("kept: not by a report with switches of its own", path.read_bytes() == before)
     found = run("report", path, "--section", "evidence")
     check("kept: written", found[0] == 0 and path.read_bytes() != before, found)
     written = path.read_bytes()
@@ -1101,6 +1103,7 @@ def kept(folder):
     check("kept: no such", run("report", path, "--explain", 9) == (1, "", f"mpistair: {path}: there is no finding 9; it has 1\n"))
     change("UPDATE finding SET sentence = 'planted'", "UPDATE kept_by SET change = change + 1")
     check("kept: shown", first_line().startswith("1. planted; gain"), first_line())
+    check("kept: not with switches of one's own", "planted" not in run("report", path, "--explain", 1, "--topology", "fat-tree-64")[1])
     change("UPDATE run SET command = 'other'")
     check("kept: void after a change", first_line() == true_line, first_line())
     for damage in ("UPDATE finding SET kind = 'none'", "UPDATE finding SET number = 2", "DROP TABLE finding_part", "UPDATE finding_part SET part = 60",
