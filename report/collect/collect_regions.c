@@ -1,4 +1,6 @@
-/* Reads the regions of the program: their sums, and which occurrences were slow. */
+/* Reads the regions of the program: their sums, and which occurrences were slow. Of a part of a run the sums are of the
+ * occurrences that have a record, cut at its ends; what went wrong with their borders is known of the whole alone. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/collect/report.h"
@@ -26,7 +28,7 @@ static const char efficiencies_sql[] =
     "  e.load_balance, e.communication, e.serialisation, e.transfer "
     "FROM region_efficiency e LEFT JOIN (SELECT region, sum(time_ns - inner_ns) AS own_ns FROM region_total "
     "  GROUP BY region) o ON o.region = e.region "
-    "WHERE e.region IS NULL OR e.region IN (SELECT region FROM region_total WHERE occurrences > 0 GROUP BY region "
+    "WHERE e.region IN (SELECT region FROM region_total WHERE occurrences > 0 GROUP BY region "
     "  ORDER BY sum(time_ns - inner_ns) DESC, region LIMIT ";
 const struct fields report_region_efficiency_fields =
     FIELDS(report_region_efficiency, FIELD(report_region_efficiency, path), FIELD(report_region_efficiency, scope),
@@ -38,9 +40,13 @@ const struct fields report_region_efficiency_fields =
            FIELD(report_region_efficiency, transfer));
 
 static const char slow_sql[] =
-    "SELECT r.path, o.rank, o.number, o.begin_ns * 1e-9, o.time_ns * 1e-9, o.own_ns * 1e-9, o.median_ns * 1e-9 "
+    "o.begin_ns * 1e-9, o.time_ns * 1e-9, o.own_ns * 1e-9, o.median_ns * 1e-9 "
     "FROM slow_occurrence o JOIN region r ON r.id = o.region ORDER BY o.own_ns - o.median_ns DESC, r.depth DESC, "
     "o.begin_ns";
+/* Of a part an occurrence keeps the number that it has in the run. */
+static const char number_in_run[] =
+    "(SELECT count(*) FROM main.occurrence m WHERE m.rank = o.rank AND m.region = o.region AND m.begin_ns <= o.begin_ns"
+    " AND m.mpi_ns IS NOT NULL AND m.end_ns > m.begin_ns AND NOT m.unended)";
 const struct fields report_slow_fields =
     FIELDS(report_slow, FIELD(report_slow, path), FIELD(report_slow, rank), FIELD(report_slow, number),
            FIELD(report_slow, begin_s), FIELD(report_slow, time_s), FIELD_AS("outside_mpi_s", report_slow, own_s),
@@ -72,28 +78,34 @@ void report_collect_regions(struct report *report, const struct report_choice *c
                                     {"no_end", 16, FIELD_INTEGER},  {"no_number", 24, FIELD_INTEGER},
                                     {"no_room", 32, FIELD_INTEGER}, {"occurrences", 40, FIELD_INTEGER}};
     const struct fields fields = {members, sizeof members / sizeof *members, sizeof counts};
-    if (choice->part.is_part)
-        return;
+    const bool is_part = choice->part.is_part;
     report_read_row(report, faults_sql, &fields, &counts);
     if (counts.regions == 0)
         return;
-    regions->no_begin = counts.no_begin;
-    regions->no_end = counts.no_end;
-    regions->no_number = counts.no_number;
-    regions->no_room = counts.no_room;
+    regions->marked = true;
+    if (!is_part) {
+        regions->no_begin = counts.no_begin;
+        regions->no_end = counts.no_end;
+        regions->no_number = counts.no_number;
+        regions->no_room = counts.no_room;
+    }
     regions->all = read_first(report, regions_sql, &report_region_fields, &regions->rows, &regions->n, REPORT_REGIONS);
+    for (size_t i = 0; is_part && !report->whole.times_known && i < regions->n; i++)
+        regions->rows[i].mpi_s = regions->rows[i].most_s = regions->rows[i].least_s = NAN;
     if (report->whole.times_known && choice->details) {
+        /* Those of the run, and of what is outside of regions, come from windows, which a part cuts. */
         char *sql =
-            xasprintf("%s%d) ORDER BY e.scope = 'outside', e.scope <> 'run', o.own_ns DESC, e.region, e.scope DESC",
-                      efficiencies_sql, REPORT_REGIONS);
+            xasprintf("%s%d)%s ORDER BY e.scope = 'outside', e.scope <> 'run', o.own_ns DESC, e.region, e.scope DESC",
+                      efficiencies_sql, REPORT_REGIONS, is_part ? "" : " OR e.region IS NULL");
         report_read_rows(report, sql, &report_region_efficiency_fields, &regions->efficiencies,
                          &regions->n_efficiencies);
         free(sql);
     }
     /* They are sorted for it, which takes a second for a million. */
-    if (choice->details || counts.occurrences <= REPORT_OCCURRENCES)
-        regions->all_slow =
-            read_first(report, slow_sql, &report_slow_fields, &regions->slow, &regions->n_slow, REPORT_SLOW);
-    else
-        regions->all_slow = -1;
+    regions->all_slow = -1;
+    if (choice->details || counts.occurrences <= REPORT_OCCURRENCES) {
+        char *sql = xasprintf("SELECT r.path, o.rank, %s, %s", is_part ? number_in_run : "o.number", slow_sql);
+        regions->all_slow = read_first(report, sql, &report_slow_fields, &regions->slow, &regions->n_slow, REPORT_SLOW);
+        free(sql);
+    }
 }

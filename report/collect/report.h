@@ -473,6 +473,7 @@ struct report_regions {
     struct report_region_efficiency *efficiencies; /* [n_efficiencies] run, regions in the order of rows, outside */
     size_t n, n_efficiencies, n_slow;
     int64_t all, all_slow; /* how many there are; all_slow -1: not looked for, there are too many occurrences */
+    bool marked;           /* the program marks regions, also where none lies in the part */
     int64_t no_begin, no_end, no_number, no_room; /* borders that went wrong: table region_fault */
 };
 
@@ -572,7 +573,7 @@ void report_collect_run(struct report *report); /* the run, its traffic, how com
 void report_collect_rounds(struct report *report, const struct report_choice *choice);
 void report_collect_programs(struct report *report);
 void report_collect_sites(struct report *report); /* of collectives, one-sided communication, files, partitions */
-/* Of a part of a run nothing: the sums are of the whole. */
+/* Of a part of a run the sums are of the occurrences that have a record. */
 void report_collect_regions(struct report *report, const struct report_choice *choice);
 /* Nothing where no machine is stored. */
 void report_collect_fine_grained(struct report *report, const struct report_choice *choice);

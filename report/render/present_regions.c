@@ -104,9 +104,16 @@ static void present_faults(struct document *document, const struct report_region
 void present_regions(struct document *document, const struct report *report)
 {
     const struct report_regions *regions = &report->regions;
-    if (regions->n == 0)
+    if (regions->n == 0) {
+        if (regions->marked && report->part.is_part)
+            document_line(document, "no occurrence of a region that has a record lies in this part of the run");
         return;
+    }
     present_table(document, regions, REPORT_REGIONS, 0);
+    if (report->part.is_part)
+        document_line(document, "of the occurrences that lie in this part of the run, cut at its ends%s%s",
+                      report->whole.of_bursts[0] != '\0' ? "; of those that have a record: of " : "",
+                      report->whole.of_bursts);
     document_line(document,
                   "times: occurrences on all ranks; inclusive: from begin to end; own: outside of regions within; "
                   "share: own, of all ranks' time; in MPI: of inclusive; longest: one occurrence, and its rank");

@@ -147,6 +147,58 @@ def check_totals(folder):
     check("words", "at the ends of windows" in run("report", trace, "--from", "0.0000023", "--to", "0.0000047")[1])
 
 
+# Region solve is all of the run, with a step of 80 us from 10 us on in each tenth of it; both ranks are in a collective in the step
+# (10 and 5 us), and in one between steps (6 us).
+REGIONS = ["world 2", "process 0 finish=1000000", "process 1 finish=1000000", "* region 2 solve", "* region 3 step within=2",
+           "* in 2 0-1000000 inner=800000", "repeat 10 every 100000", "* in 3 10000-90000", "0 Allreduce 50000-60000 bytes=8 region=3 site=0x10",
+           "1 Allreduce 55000-60000 bytes=8 region=3 site=0x10", "* Allreduce 92000-98000 bytes=8 region=2 site=0x20", "end"]
+
+
+def expect_regions(name, found, expected):
+    """expected: path: ranks, occurrences, inclusive, own, inside MPI, longest, most and least outside MPI; all in us."""
+    rows = {row["path"]: (row["ranks"], row["occurrences"], *(1e6 * row[key] if row[key] is not None else None for key in (
+        "inclusive_s", "exclusive_s", "mpi_s", "longest_s", "most_outside_mpi_s", "least_outside_mpi_s"))) for row in found["regions"]}
+    check(name, set(rows) == set(expected) and all(near(round(a, 6) if a is not None else None, b) for path in expected
+                                                   for a, b in zip(rows[path], expected[path])), rows)
+
+
+def check_region_table(folder):
+    """The table of regions of a part: occurrences that lie in it, cut at its ends."""
+    trace = ingest(folder, "regions", REGIONS)
+    expect_regions("regions of the run", report(trace), {"solve": (2, 2, 2000, 400, 270, 1000, 890, 840), "solve/step": (2, 20, 1600, 1600, 150, 80, 750, 700)})
+    # From 130 to 370 us: 60 us of step 1, 80 of step 2, 60 of step 3, and two collectives between them.
+    middle = report(trace, "--from", "0.000130", "--to", "0.000370")
+    expect_regions("regions of a part", middle, {"solve": (2, 2, 480, 80, 69, 240, 213, 198), "solve/step": (2, 6, 400, 400, 45, 80, 185, 170)})
+    check("shares of a part", near(round([row["share"] for row in middle["regions"] if row["path"] == "solve"][0], 9), round(80 / 480, 9)), middle["regions"])
+    rows = {(row["path"], row["scope"]): row["parallel"] for row in middle["region_efficiencies"]}
+    check("efficiencies of regions", set(rows) == {(path, scope) for path in ("solve", "solve/step") for scope in ("inclusive", "exclusive")} and
+          near(round(rows["solve/step", "inclusive"], 9), round(355 / 400, 9)) and near(round(rows["solve", "exclusive"], 9), round(56 / 80, 9)), rows)
+    # A border within a call cuts that as well: 57 to 93 us has 3 us of each collective of step 0, and 1 us of the one behind it.
+    expect_regions("a border within calls", report(trace, "--from", "0.000057", "--to", "0.000093"),
+                   {"solve": (2, 2, 72, 6, 8, 36, 32, 32), "solve/step": (2, 2, 66, 66, 6, 33, 30, 30)})
+    expect_regions("an occurrence", report(trace, "--region", "step:3"), {"solve": (2, 2, 160, 0, 15, 80, 75, 70), "solve/step": (2, 2, 160, 160, 15, 80, 75, 70)})
+    text = run("report", trace, "--section", "regions", "--from", "0.000130", "--to", "0.000370")[1]
+    check("text", "solve/step      6" in text and "of the occurrences that lie in this part of the run, cut at its ends\n" in text and "(run)" not in text, text)
+    check("first screen", "Regions with most time of their own" in run("report", trace, "--from", "0.000130", "--to", "0.000370")[1])
+    connection = sqlite3.connect(trace)
+    connection.executescript("UPDATE occurrence SET end_ns = end_ns + 400000, mpi_ns = 0 WHERE region = (SELECT id FROM region WHERE name = 'step') AND rank = 1"
+                             " AND begin_ns BETWEEN 500000 AND 600000")
+    connection.commit()
+    for part in ([], ["--from", "0.000400"]):
+        slow = report(trace, *part)["slow_occurrences"] if not part else None
+        rows = run("report", trace, "--section", "regions", *part)[1] if part else str(slow)
+        check(f"numbers of slow occurrences {part}", (slow and (slow[0]["rank"], slow[0]["number"]) == (1, 6)) or " 1       6 " in rows, rows)
+    connection.executescript("UPDATE run SET detail = 'bursts'; INSERT INTO burst VALUES (0, 1000000);")
+    connection.commit()
+    text = run("report", trace, "--section", "regions", "--from", "20%", "--to", "40%")[1]
+    check("bursts", "cut at its ends; of those that have a record: of" in " ".join(text.split()), text)
+    connection.executescript("DELETE FROM occurrence")
+    connection.commit()
+    text = run("report", trace, "--section", "regions", "--to", "20%")[1]
+    check("no records", "no occurrence of a region that has a record lies in this part" in text, text)
+    connection.close()
+
+
 def check_regions(trace):
     """The first region holds 20 steps, its inner one each step; rank 1 begins 10 us later."""
     rows = ["INSERT INTO region VALUES (1, NULL, 'solve', 'solve', 0, 'mpistair'), (2, 1, 'a:b', 'solve/a:b', 1, 'mpistair');"]
@@ -233,6 +285,7 @@ def main():
         check_windows(steps, folder / "totals.db")
         check_strip(folder)
         check_regions(steps)
+        check_region_table(folder)
     end("part")
 
 
