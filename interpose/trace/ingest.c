@@ -69,14 +69,14 @@ static void print_unnamed_modules(const struct trace *trace)
                 n - MODULES_PRINTED);
 }
 
-static int build(struct trace *trace, const struct spools *spools, const struct ingest_options *options,
+static int build(struct trace *trace, const struct spools *spools, const struct ingest_options *options, size_t jobs,
                  struct error *error)
 {
     if (nodes_build(spools, trace, error) != 0)
         return -1;
     bursts_find(trace);
     trace_load(trace);
-    clock_align(trace);
+    clock_align(trace, jobs);
     if (places_find(trace, options->placement, error) != 0)
         return -1;
     marks_find(trace);
@@ -90,22 +90,21 @@ int ingest(const struct ingest_options *options, struct error *error)
     struct spools spools = {0};
     struct trace trace = {0};
     struct trace_summary summary;
+    size_t jobs = options->jobs > 0 ? options->jobs : usable_processors();
     progress_show("ingest: spools");
     int result = spools_gather(options->folders, options->n_folders, options->run_key, &spools, error);
     if (result != 0)
         return result;
     char *output = options->output != NULL ? xstrdup(options->output)
                                            : xasprintf("mpistair-%s.db", spools.spools[0].header.run_key);
-    result = build(&trace, &spools, options, error);
+    result = build(&trace, &spools, options, jobs, error);
     if (result != 0)
         goto out;
     if (!options->quiet && !options->is_replacement_known)
         replaced_note(output, "is replaced");
     progress_show("ingest: messages and rounds");
-    const struct trace_choice choice = {.unfinished = options->unfinished,
-                                        .jobs = options->jobs > 0 ? options->jobs : usable_processors(),
-                                        .shards = options->shards,
-                                        .calls = options->calls};
+    const struct trace_choice choice = {
+        .unfinished = options->unfinished, .jobs = jobs, .shards = options->shards, .calls = options->calls};
     result = trace_write(&trace, output, &choice, &summary, error);
     if (result != 0)
         goto out;

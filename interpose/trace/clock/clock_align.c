@@ -181,12 +181,13 @@ static bool draw(struct trace_node *node, const struct bounds *bounds, size_t nu
 }
 
 /* Does it once. Returns whether a node got a drift. */
-static bool find_once(struct trace *trace, uint32_t root, int64_t first_ns, int64_t last_ns, struct bounds *bounds)
+static bool find_once(struct trace *trace, size_t jobs, uint32_t root, int64_t first_ns, int64_t last_ns,
+                      struct bounds *bounds)
 {
     bool changed = false;
     int64_t third_ns = (last_ns - first_ns) / 3;
     struct thirds thirds = {.first_end_ns = first_ns + third_ns, .last_begin_ns = last_ns - third_ns};
-    stream_messages(trace, add_message, &thirds);
+    stream_messages(trace, jobs, add_message, &thirds);
     for (int i = 0; i < N_THIRDS; i++) {
         clock_edges_sort(&thirds.edges[i]);
         bound(trace, &thirds.edges[i], root, &bounds[i]);
@@ -201,7 +202,7 @@ static bool find_once(struct trace *trace, uint32_t root, int64_t first_ns, int6
 
 /* Gives every such node the drift that the messages of the run's first and last third show, sent from first_ns to
  * last_ns. All nodes with messages have an offset already. Returns whether any got one. */
-static bool clock_drift_find(struct trace *trace, uint32_t root, int64_t first_ns, int64_t last_ns)
+static bool clock_drift_find(struct trace *trace, size_t jobs, uint32_t root, int64_t first_ns, int64_t last_ns)
 {
     bool wanted = false, changed = false;
     for (size_t i = 0; i < trace->n_nodes; i++)
@@ -213,7 +214,7 @@ static bool clock_drift_find(struct trace *trace, uint32_t root, int64_t first_n
     for (size_t i = 0; i < N_THIRDS; i++)
         bounds[i] = (struct bounds){room + 2 * i * trace->n_nodes, room + (2 * i + 1) * trace->n_nodes};
     for (int pass = 0; pass < PASSES; pass++)
-        changed |= find_once(trace, root, first_ns, last_ns, bounds);
+        changed |= find_once(trace, jobs, root, first_ns, last_ns, bounds);
     free(room);
     return changed;
 }
@@ -367,10 +368,10 @@ static void shift_times(struct trace *trace)
 
 /* Places the nodes without link, gives a drift to those that were not measured twice, and moves all as far as needed.
  */
-static void align_by_messages(struct trace *trace, uint32_t root)
+static void align_by_messages(struct trace *trace, size_t jobs, uint32_t root)
 {
     struct clock_edges edges = {0};
-    stream_messages(trace, clock_edges_add, &edges);
+    stream_messages(trace, jobs, clock_edges_add, &edges);
     clock_edges_sort(&edges);
     for (bool placed = true; placed;) {
         placed = false;
@@ -378,16 +379,16 @@ static void align_by_messages(struct trace *trace, uint32_t root)
             if (!trace->nodes[i].linked && place_by_messages(trace, &edges, i))
                 placed = true;
     }
-    if (clock_drift_find(trace, root, edges.first_ns, edges.last_ns)) {
+    if (clock_drift_find(trace, jobs, root, edges.first_ns, edges.last_ns)) {
         clock_edges_release(&edges);
-        stream_messages(trace, clock_edges_add, &edges);
+        stream_messages(trace, jobs, clock_edges_add, &edges);
         clock_edges_sort(&edges);
     }
     tighten(trace, &edges, root);
     clock_edges_release(&edges);
 }
 
-void clock_align(struct trace *trace)
+void clock_align(struct trace *trace, size_t jobs)
 {
     uint32_t root = 0; /* the node of rank 0 if that left a spool, else of the lowest rank that did */
     for (int32_t rank = 0; rank < trace->world_size; rank++)
@@ -397,7 +398,7 @@ void clock_align(struct trace *trace)
         }
     if (trace->n_nodes > 1) {
         apply_links(trace, root);
-        align_by_messages(trace, root);
+        align_by_messages(trace, jobs, root);
     }
     shift_times(trace);
 }

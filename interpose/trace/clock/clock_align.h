@@ -4,7 +4,8 @@
 
 #include "interpose/trace/state/trace.h"
 
-/* Puts all times of all processes onto the clock of rank 0's node, counted from the run's start, after matching. */
-void clock_align(struct trace *trace);
+/* Puts all times of all processes onto the clock of rank 0's node, counted from the run's start, after matching,
+ * by up to so many threads. */
+void clock_align(struct trace *trace, size_t jobs);
 
 #endif

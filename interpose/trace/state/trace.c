@@ -60,7 +60,7 @@ void time_in_mpi_forget(struct time_in_mpi *time, int64_t before_ns)
     }
 }
 
-static void time_in_mpi_release(struct time_in_mpi *time)
+void time_in_mpi_release(struct time_in_mpi *time)
 {
     free(time->intervals);
     *time = (struct time_in_mpi){0};
@@ -226,7 +226,6 @@ void trace_release(struct trace *trace)
         free(trace->processes[i].regions);
         map_release(&trace->processes[i].callsites.sites);
         modules_release(&trace->processes[i].callsites.modules);
-        time_in_mpi_release(&trace->processes[i].in_mpi);
     }
     void *const arrays[] = {trace->processes,   trace->nodes,      trace->communicators,
                             trace->operations,  trace->calls,      trace->origins,

@@ -9,9 +9,10 @@
  *                     reading of its own for what their messages say
  *     places_find     node, socket, ... of processes; message levels     gather/place.h
  *     stream_run      next reading: operations and completion calls      stream/stream.h
- *                     in windows of time; finds
- *         which send met which receive                                   stream/match.h
+ *                     in windows of time, rank by rank;                  stream/rank_reading.h
+ *                     threads read ahead of what follows; finds          stream/ahead.h
  *         what each rank did together                                    stream/step.h
+ *         which send met which receive                                   stream/match.h
  *         which ranks did it together; kinds                             stream/round.h
  *         rows of what nothing can change any more                       rows/sink.h
  *     trace_write     all other rows; last reading: the totals           write/write.h
@@ -87,11 +88,7 @@ struct trace_operation {
     uint32_t lane;
     uint32_t origin; /* index in trace.origins, TRACE_NONE for most */
     uint32_t next;   /* operation: next in its envelope, later in the messages of its round, or next free one */
-    uint32_t burst;  /* step.c: burst in which it is pending, TRACE_NONE: none */
-    uint32_t burst_next;
-    uint32_t burst_previous;
-    uint32_t held_next; /* step.c: next pending operation of the step */
-    uint32_t held_previous;
+    uint32_t posted; /* its number among those of its rank of which an event will come: see stream/step.h */
     uint16_t function;
     uint16_t flags; /* enum spool_operation_flag */
     int16_t cpu_post;
@@ -101,14 +98,12 @@ struct trace_operation {
     uint8_t reason;
     uint8_t uncertain; /* enum trace_doubt */
     int8_t completed;  /* operations that its call completed, -1: another operation stands for the call */
-    bool settled;      /* it is certain whether it is background */
-    bool background;
-    bool placed;  /* its step is certain */
-    bool counts;  /* it is, or may become, part of a message that makes rounds */
-    bool held;    /* it counts, and its step waits for it */
-    bool passed;  /* no event of it will come any more */
-    bool written; /* no row of it will be written any more */
-    bool unsure;  /* it failed, and it is unknown whether it took a place in matching */
+    bool placed;       /* its step is certain */
+    bool counts;       /* it is, or may become, part of a message that makes rounds */
+    bool held;         /* it counts, and its step waits for it */
+    bool passed;       /* no event of it will come any more */
+    bool written;      /* no row of it will be written any more */
+    bool unsure;       /* it failed, and it is unknown whether it took a place in matching */
 };
 
 /* What only some operations have: a persistent request, partitions, a stack; TRACE_NONE means that it has none.
@@ -314,7 +309,6 @@ struct trace_process {
     uint64_t last_ticks;       /* the latest of its records, and of its end */
     struct trace_posts *posts; /* [n_posts] by processor */
     size_t n_posts;
-    struct time_in_mpi in_mpi;
 };
 
 /* A region that the program marks. */
@@ -351,12 +345,12 @@ struct trace_module {
 
 /* What a rank did together: see step.c. Steps of one round hang on one of them: see round.c. */
 struct trace_step {
+    /* Times are set once it is closed. */
     int64_t begin_ns;
     int64_t end_ns;
-    int64_t begin_in_mpi_ns; /* time inside MPI before its begin and before its end; set once it is closed */
+    int64_t begin_in_mpi_ns; /* time inside MPI before its begin and before its end */
     int64_t end_in_mpi_ns;
-    int64_t first_post_ns; /* first post among its own operations; INT64_MAX: none yet */
-    uint64_t number;       /* 1, 2, ... in the order of opening; 0: the place is free */
+    uint64_t number; /* 1, 2, ... in the order of opening; 0: the place is free */
     uint32_t rank;
     uint32_t n_barriers; /* synchronising collectives that the rank had begun before */
     uint32_t parent; /* union and find; a step that is its own parent represents its round, and only then the following
@@ -465,6 +459,7 @@ void time_in_mpi_add(struct time_in_mpi *time, int64_t begin_ns, int64_t end_ns)
 int64_t time_in_mpi_before(const struct time_in_mpi *time, int64_t at_ns);
 /* Discards everything before a time; later queries must not go back further. */
 void time_in_mpi_forget(struct time_in_mpi *time, int64_t before_ns);
+void time_in_mpi_release(struct time_in_mpi *time);
 
 /* Fills eager_bytes with the eager limits of the transports inside a node and between nodes, TRACE_NO_TIME: not known.
  */

@@ -542,7 +542,7 @@ void rounds_release(struct rounds *rounds)
     free(rounds->messages);
 }
 
-uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t n_barriers, int64_t begin_ns)
+static uint32_t open_round(struct rounds *rounds, uint32_t rank, uint32_t n_barriers)
 {
     struct trace *trace = rounds->trace;
     uint32_t step = rounds->first_free;
@@ -552,10 +552,7 @@ uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t n_barrie
         trace_grow(&trace->steps, trace->n_steps, sizeof *trace->steps);
         step = (uint32_t)trace->n_steps++;
     }
-    trace->steps[step] = (struct trace_step){.begin_ns = begin_ns,
-                                             .end_ns = begin_ns,
-                                             .first_post_ns = INT64_MAX,
-                                             .number = ++rounds->n_opened,
+    trace->steps[step] = (struct trace_step){.number = ++rounds->n_opened,
                                              .rank = rank,
                                              .n_barriers = n_barriers,
                                              .parent = step,
@@ -565,13 +562,6 @@ uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t n_barrie
                                              .last_message = TRACE_NONE,
                                              .open = 1};
     return step;
-}
-
-void round_extend_step(struct rounds *rounds, uint32_t step, int64_t end_ns)
-{
-    struct trace_step *extended = &rounds->trace->steps[step];
-    if (end_ns > extended->end_ns)
-        extended->end_ns = end_ns;
 }
 
 /* Notes a round that nothing can join any more: it waits for its row, or is none. */
@@ -588,18 +578,16 @@ static void check_complete(struct rounds *rounds, uint32_t root)
     rounds->complete[rounds->n_complete++] = root;
 }
 
-void round_close_step(struct rounds *rounds, uint32_t index)
+/* No operation of its rank can join the step any more. */
+static void close_round(struct rounds *rounds, uint32_t index, const struct step_end *end)
 {
-    struct trace *trace = rounds->trace;
-    struct trace_step *step = &trace->steps[index];
-    /* A step begins with the first post among its own operations, not with one that turned out to belong elsewhere. */
-    if (step->first_post_ns != INT64_MAX)
-        step->begin_ns = step->first_post_ns;
-    const struct time_in_mpi *in_mpi = &trace->processes[step->rank].in_mpi;
-    step->begin_in_mpi_ns = time_in_mpi_before(in_mpi, step->begin_ns);
-    step->end_in_mpi_ns = time_in_mpi_before(in_mpi, step->end_ns);
-    uint32_t root = round_root(trace->steps, index);
-    trace->steps[root].open--;
+    struct trace_step *step = &rounds->trace->steps[index];
+    step->begin_ns = end->begin_ns;
+    step->end_ns = end->end_ns;
+    step->begin_in_mpi_ns = end->begin_in_mpi_ns;
+    step->end_in_mpi_ns = end->end_in_mpi_ns;
+    uint32_t root = round_root(rounds->trace->steps, index);
+    rounds->trace->steps[root].open--;
     check_complete(rounds, root);
 }
 
@@ -668,35 +656,57 @@ static void take_message(struct rounds *rounds, uint32_t index)
     let_go(rounds, receive);
 }
 
-void round_hold(struct rounds *rounds, uint32_t index, uint32_t step)
-{
-    struct trace_operation *operation = &rounds->trace->operations[index];
-    operation->step = step;
-    hold(rounds, operation);
-}
-
-void round_take_back(struct rounds *rounds, uint32_t index)
-{
-    struct trace_operation *operation = &rounds->trace->operations[index];
-    let_go(rounds, operation);
-    operation->step = TRACE_NONE;
-}
-
-void round_place(struct rounds *rounds, uint32_t index, uint32_t step)
+/* Puts an operation into a step; TRACE_NONE: into none. */
+static void place_in_round(struct rounds *rounds, uint32_t index, uint32_t step)
 {
     struct trace *trace = rounds->trace;
     struct trace_operation *operation = &trace->operations[index];
     operation->placed = true;
     operation->step = step;
     if (step != TRACE_NONE) {
-        struct trace_step *whole = &trace->steps[step];
-        operation->step_number = whole->number;
-        if (operation->post_ns >= whole->begin_ns && operation->post_ns < whole->first_post_ns)
-            whole->first_post_ns = operation->post_ns;
+        operation->step_number = trace->steps[step].number;
         hold(rounds, operation);
     }
     if (operation->counts && operation->partner != TRACE_NONE && trace->operations[operation->partner].placed)
         take_message(rounds, operation->direction == SPOOL_RECEIVE ? index : operation->partner);
+}
+
+void rounds_take_notes(struct rounds *rounds, struct noted_rank *rank, const struct step_notes *notes)
+{
+    struct trace_operation *operations = rounds->trace->operations;
+    for (size_t i = 0; i < notes->n; i++) {
+        const struct step_note *note = &notes->notes[i];
+        if (note->kind == STEP_OPENS) {
+            rank->step = open_round(rounds, rank->rank, note->index);
+            continue;
+        }
+        if (note->kind == STEP_CLOSES) {
+            close_round(rounds, rank->step, &notes->ends[note->index]);
+            rank->step = TRACE_NONE;
+            continue;
+        }
+        uint32_t index = rank->operations[note->index];
+        switch (note->kind) {
+        case STEP_TAKES:
+            place_in_round(rounds, index, rank->step);
+            break;
+        case STEP_LEAVES:
+            place_in_round(rounds, index, TRACE_NONE);
+            break;
+        case STEP_HOLDS:
+            operations[index].step = rank->step;
+            hold(rounds, &operations[index]);
+            break;
+        case STEP_GIVES:
+            let_go(rounds, &operations[index]);
+            operations[index].step = TRACE_NONE;
+            break;
+        default:
+            break;
+        }
+        if (note->passes)
+            operation_passed(rounds->trace, index);
+    }
 }
 
 void round_match(struct rounds *rounds, uint32_t index)

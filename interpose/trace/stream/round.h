@@ -4,6 +4,7 @@
 
 #include "interpose/trace/rows/sink.h"
 #include "interpose/trace/state/trace.h"
+#include "interpose/trace/stream/step.h"
 #include "share/base/map.h"
 
 /* The synchronising collectives of each rank by communicator, then by their number in the rank's own order. */
@@ -92,15 +93,16 @@ void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
 void rounds_end(struct rounds *rounds);
 void rounds_release(struct rounds *rounds);
 
-/* Open a step, widen it, and close it as soon as no operation of its rank can join it. */
-uint32_t round_open_step(struct rounds *rounds, uint32_t rank, uint32_t n_barriers, int64_t begin_ns);
-void round_extend_step(struct rounds *rounds, uint32_t step, int64_t end_ns);
-void round_close_step(struct rounds *rounds, uint32_t step);
+/* The rank whose notes are taken. */
+struct noted_rank {
+    uint32_t rank;
+    uint32_t step;        /* its open step, TRACE_NONE: none */
+    uint32_t *operations; /* [capacity] the operations of the pool by their numbers in the notes */
+    size_t capacity;
+};
 
-/* Put an operation into a step (TRACE_NONE: into none). Where that is not certain, it is placed or taken back later. */
-void round_place(struct rounds *rounds, uint32_t operation, uint32_t step);
-void round_hold(struct rounds *rounds, uint32_t operation, uint32_t step);
-void round_take_back(struct rounds *rounds, uint32_t operation);
+/* Takes what was found about the steps of a rank; its operations are in the pool. */
+void rounds_take_notes(struct rounds *rounds, struct noted_rank *rank, const struct step_notes *notes);
 
 /* Note that a receive met its send, or that an operation will never be part of a round's message. */
 void round_match(struct rounds *rounds, uint32_t receive);

@@ -96,6 +96,52 @@ void timeline_release(struct timeline *timeline)
     *timeline = (struct timeline){0};
 }
 
+void posted_begin(struct posted_pool *pool)
+{
+    *pool = (struct posted_pool){.first_free = TRACE_NONE, .first_passed = TRACE_NONE, .last_passed = TRACE_NONE};
+}
+
+uint32_t posted_new(struct posted_pool *pool)
+{
+    uint32_t index = pool->first_free;
+    if (index != TRACE_NONE) {
+        pool->first_free = pool->operations[index].held_next;
+        return index;
+    }
+    trace_grow(&pool->operations, pool->n, sizeof *pool->operations);
+    return (uint32_t)pool->n++;
+}
+
+static void posted_passed(struct posted_pool *pool, uint32_t index)
+{
+    pool->operations[index].held_next = pool->first_passed;
+    if (pool->first_passed == TRACE_NONE)
+        pool->last_passed = index;
+    pool->first_passed = index;
+}
+
+void posted_end_window(struct posted_pool *pool)
+{
+    if (pool->first_passed == TRACE_NONE)
+        return;
+    pool->operations[pool->last_passed].held_next = pool->first_free;
+    pool->first_free = pool->first_passed;
+    pool->first_passed = TRACE_NONE;
+}
+
+void posted_release(struct posted_pool *pool)
+{
+    free(pool->operations);
+    posted_begin(pool);
+}
+
+void step_notes_release(struct step_notes *notes)
+{
+    free(notes->notes);
+    free(notes->ends);
+    *notes = (struct step_notes){0};
+}
+
 /* An operation is background if it is pending
  *  - across a synchronising collective, or
  *  - across two completed sets of others: twice everything that was posted after it had completed, a receive among it,
@@ -115,10 +161,10 @@ struct burst {
 };
 
 /* Makes everything pending of a burst background. */
-static void mark_burst(struct trace *trace, struct burst *burst)
+static void mark_burst(struct posted *operations, struct burst *burst)
 {
-    for (uint32_t i = burst->first; i != TRACE_NONE; i = trace->operations[i].burst_next) {
-        struct trace_operation *operation = &trace->operations[i];
+    for (uint32_t i = burst->first; i != TRACE_NONE; i = operations[i].burst_next) {
+        struct posted *operation = &operations[i];
         operation->background = operation->settled = true;
         operation->burst = TRACE_NONE;
     }
@@ -127,14 +173,14 @@ static void mark_burst(struct trace *trace, struct burst *burst)
 }
 
 /* Ends the set: the rank posts again after completions. */
-static void end_set(struct background *work, struct trace *trace)
+static void end_set(struct background *work, struct posted *operations)
 {
     while (work->depth > 0 && work->bursts[work->depth - 1].pending == 0)
         work->depth--;
     if (work->depth > 0 && work->received > 0) {
         struct burst *youngest = &work->bursts[work->depth - 1];
         if (work->received - 1 > youngest->number && ++youngest->crossed == 2)
-            mark_burst(trace, youngest);
+            mark_burst(operations, youngest);
     }
     work->completing = false;
     work->received = 0;
@@ -168,30 +214,30 @@ static struct burst *find_burst(struct background *work, uint32_t number)
     return &work->bursts[at];
 }
 
-void background_post(struct background *work, struct trace *trace, uint32_t index)
+void background_post(struct background *work, struct posted *operations, uint32_t index)
 {
     if (work->completing || work->n_bursts == 0)
-        end_set(work, trace);
+        end_set(work, operations);
     struct burst *burst = current_burst(work);
-    struct trace_operation *operation = &trace->operations[index];
+    struct posted *operation = &operations[index];
     operation->burst = burst->number;
     operation->burst_next = burst->first;
     operation->burst_previous = TRACE_NONE;
     if (burst->first != TRACE_NONE)
-        trace->operations[burst->first].burst_previous = index;
+        operations[burst->first].burst_previous = index;
     burst->first = index;
     burst->pending++;
 }
 
-void background_complete(struct background *work, struct trace *trace, uint32_t index)
+void background_complete(struct background *work, struct posted *operations, uint32_t index)
 {
-    struct trace_operation *operation = &trace->operations[index];
+    struct posted *operation = &operations[index];
     if (operation->burst != TRACE_NONE) {
         struct burst *burst = find_burst(work, operation->burst);
         if (operation->burst_next != TRACE_NONE)
-            trace->operations[operation->burst_next].burst_previous = operation->burst_previous;
+            operations[operation->burst_next].burst_previous = operation->burst_previous;
         if (operation->burst_previous != TRACE_NONE)
-            trace->operations[operation->burst_previous].burst_next = operation->burst_next;
+            operations[operation->burst_previous].burst_next = operation->burst_next;
         else
             burst->first = operation->burst_next;
         burst->pending--;
@@ -203,11 +249,11 @@ void background_complete(struct background *work, struct trace *trace, uint32_t 
     work->completing = true;
 }
 
-void background_blocking(struct background *work, struct trace *trace, uint32_t index)
+void background_blocking(struct background *work, struct posted *operations, uint32_t index)
 {
-    struct trace_operation *operation = &trace->operations[index];
+    struct posted *operation = &operations[index];
     if (work->completing || work->n_bursts == 0)
-        end_set(work, trace);
+        end_set(work, operations);
     operation->settled = true;
     if (operation->direction == SPOOL_RECEIVE) {
         work->completing = true;
@@ -215,10 +261,10 @@ void background_blocking(struct background *work, struct trace *trace, uint32_t 
     }
 }
 
-void background_collective(struct background *work, struct trace *trace)
+void background_collective(struct background *work, struct posted *operations)
 {
     for (size_t i = 0; i < work->depth; i++)
-        mark_burst(trace, &work->bursts[i]);
+        mark_burst(operations, &work->bursts[i]);
     work->depth = 0;
 }
 
@@ -237,7 +283,7 @@ enum step_answer { STEP_NO, STEP_YES, STEP_NOT_KNOWN };
 /* A map that grew beyond this is given back rather than cleared. */
 enum { MAP_KEPT = 1024 };
 
-static struct map_key envelope_as_posted(const struct trace_operation *operation)
+static struct map_key envelope_as_posted(const struct posted *operation)
 {
     int32_t peer = operation->flags & SPOOL_ANY_SOURCE ? SPOOL_ANY : operation->peer;
     int32_t tag = operation->flags & SPOOL_ANY_TAG ? SPOOL_ANY : operation->tag;
@@ -245,7 +291,7 @@ static struct map_key envelope_as_posted(const struct trace_operation *operation
                             operation->direction};
 }
 
-static void step_note_completed(struct step_envelopes *envelopes, const struct trace_operation *operation)
+static void step_note_completed(struct step_envelopes *envelopes, const struct posted *operation)
 {
     array_reserve(&envelopes->completed, &envelopes->completed_capacity, envelopes->n_completed + 1,
                   sizeof *envelopes->completed);
@@ -262,7 +308,7 @@ static void step_forget_completed(struct step_envelopes *envelopes)
 
 /* Says whether one of the posts from the front of the timeline to the next completion repeats an envelope that
  * completed in this step. The map is brought up to date only here. */
-static enum step_answer step_repeats(struct step_envelopes *envelopes, const struct trace *trace,
+static enum step_answer step_repeats(struct step_envelopes *envelopes, const struct posted *operations,
                                      const struct timeline *timeline, bool all)
 {
     for (; envelopes->n_known < envelopes->n_completed; envelopes->n_known++)
@@ -273,7 +319,7 @@ static enum step_answer step_repeats(struct step_envelopes *envelopes, const str
             continue;
         if (event->kind != EVENT_POST && event->kind != EVENT_BLOCKING)
             return STEP_NO;
-        if (map_find(&envelopes->known, envelope_as_posted(&trace->operations[event->index])) != MAP_ABSENT)
+        if (map_find(&envelopes->known, envelope_as_posted(&operations[event->index])) != MAP_ABSENT)
             return STEP_YES;
     }
     return all ? STEP_NO : STEP_NOT_KNOWN;
@@ -286,16 +332,16 @@ static void step_note_all_standing(struct step_envelopes *envelopes)
             *map_at(&envelopes->standing, envelopes->completed[i]) = 1;
 }
 
-static bool step_is_standing(const struct step_envelopes *envelopes, const struct trace_operation *operation)
+static bool step_is_standing(const struct step_envelopes *envelopes, const struct posted *operation)
 {
     return operation->direction == SPOOL_RECEIVE && envelopes->standing.n_entries > 0 &&
            map_find(&envelopes->standing, envelope_as_posted(operation)) != MAP_ABSENT;
 }
 
-void steps_begin(struct stepper *stepper, uint32_t rank)
+void steps_begin(struct stepper *stepper, struct posted_pool *pool, const struct time_in_mpi *in_mpi)
 {
-    *stepper = (struct stepper){.rank = rank,
-                                .step = TRACE_NONE,
+    *stepper = (struct stepper){.pool = pool,
+                                .in_mpi = in_mpi,
                                 .first_pending = TRACE_NONE,
                                 .call_ns = TRACE_NO_TIME,
                                 .function = FN_Wait,
@@ -310,42 +356,92 @@ void steps_release(struct stepper *stepper)
     map_release(&stepper->envelopes.standing);
 }
 
-static void leave_step(struct stepper *stepper, struct rounds *rounds)
+static void note(struct step_notes *notes, enum step_note_kind kind, uint32_t index)
 {
-    if (stepper->step != TRACE_NONE)
-        round_close_step(rounds, stepper->step);
-    stepper->step = TRACE_NONE;
+    if (notes->n == notes->capacity)
+        array_reserve(&notes->notes, &notes->capacity, notes->n + 1, sizeof *notes->notes);
+    notes->notes[notes->n++] = (struct step_note){.index = index, .kind = (uint8_t)kind};
 }
 
-static void open_step(struct stepper *stepper, struct rounds *rounds, int64_t begin_ns)
+/* Closes the step, if there is one: no operation of its rank can join it any more. */
+static void leave_step(struct stepper *stepper, struct step_notes *notes)
 {
-    leave_step(stepper, rounds);
-    stepper->step = round_open_step(rounds, stepper->rank, stepper->n_barriers, begin_ns);
+    if (!stepper->open)
+        return;
+    /* A step begins with the first post among its own operations, not with one that turned out to belong elsewhere. */
+    int64_t begin_ns = stepper->first_post_ns != INT64_MAX ? stepper->first_post_ns : stepper->begin_ns;
+    note(notes, STEP_CLOSES, (uint32_t)notes->n_ends);
+    array_reserve(&notes->ends, &notes->ends_capacity, notes->n_ends + 1, sizeof *notes->ends);
+    notes->ends[notes->n_ends++] =
+        (struct step_end){begin_ns, stepper->end_ns, time_in_mpi_before(stepper->in_mpi, begin_ns),
+                          time_in_mpi_before(stepper->in_mpi, stepper->end_ns)};
+    stepper->open = false;
+}
+
+static void open_step(struct stepper *stepper, struct step_notes *notes, int64_t begin_ns)
+{
+    leave_step(stepper, notes);
+    note(notes, STEP_OPENS, stepper->n_barriers);
+    stepper->open = true;
+    stepper->begin_ns = stepper->end_ns = begin_ns;
+    stepper->first_post_ns = INT64_MAX;
     stepper->received = stepper->completing = stepper->waited = false;
     step_forget_completed(&stepper->envelopes);
     stepper->opened_by = UINT64_MAX;
     stepper->blocking_ns = TRACE_NO_TIME;
 }
 
-static void add_pending(struct stepper *stepper, struct trace *trace, uint32_t index)
+static void extend_step(struct stepper *stepper, int64_t end_ns)
 {
-    struct trace_operation *operation = &trace->operations[index];
+    if (end_ns > stepper->end_ns)
+        stepper->end_ns = end_ns;
+}
+
+/* Puts an operation into the open step; what it has no step for is placed as well. */
+static void place(struct stepper *stepper, struct step_notes *notes, uint32_t index)
+{
+    struct posted *operation = &stepper->pool->operations[index];
+    operation->placed = true;
+    note(notes, stepper->open ? STEP_TAKES : STEP_LEAVES, index);
+    if (stepper->open && operation->post_ns >= stepper->begin_ns && operation->post_ns < stepper->first_post_ns)
+        stepper->first_post_ns = operation->post_ns;
+}
+
+static void place_nowhere(struct stepper *stepper, struct step_notes *notes, uint32_t index)
+{
+    stepper->pool->operations[index].placed = true;
+    note(notes, STEP_LEAVES, index);
+}
+
+/* Ends what there is to say of an operation. */
+static void pass(struct stepper *stepper, struct step_notes *notes, uint32_t index)
+{
+    const struct step_note *last = notes->n > 0 ? &notes->notes[notes->n - 1] : NULL;
+    if (last == NULL || last->index != index || (last->kind != STEP_TAKES && last->kind != STEP_LEAVES))
+        note(notes, STEP_PASSES, index);
+    notes->notes[notes->n - 1].passes = true;
+    posted_passed(stepper->pool, index);
+}
+
+static void add_pending(struct stepper *stepper, uint32_t index)
+{
+    struct posted *operations = stepper->pool->operations, *operation = &operations[index];
     operation->held_next = stepper->first_pending;
     operation->held_previous = TRACE_NONE;
     if (stepper->first_pending != TRACE_NONE)
-        trace->operations[stepper->first_pending].held_previous = index;
+        operations[stepper->first_pending].held_previous = index;
     stepper->first_pending = index;
     stepper->pending++;
     stepper->pending_receives += operation->direction == SPOOL_RECEIVE;
 }
 
-static void remove_pending(struct stepper *stepper, struct trace *trace, uint32_t index)
+static void remove_pending(struct stepper *stepper, uint32_t index)
 {
-    struct trace_operation *operation = &trace->operations[index];
+    struct posted *operations = stepper->pool->operations, *operation = &operations[index];
     if (operation->held_next != TRACE_NONE)
-        trace->operations[operation->held_next].held_previous = operation->held_previous;
+        operations[operation->held_next].held_previous = operation->held_previous;
     if (operation->held_previous != TRACE_NONE)
-        trace->operations[operation->held_previous].held_next = operation->held_next;
+        operations[operation->held_previous].held_next = operation->held_next;
     else
         stepper->first_pending = operation->held_next;
     stepper->pending--;
@@ -353,32 +449,33 @@ static void remove_pending(struct stepper *stepper, struct trace *trace, uint32_
 }
 
 /* Ends the step with all pending operations: receives become background, sends keep the step that they have. */
-static void cut_step(struct stepper *stepper, struct rounds *rounds)
+static void cut_step(struct stepper *stepper, struct step_notes *notes)
 {
-    struct trace *trace = rounds->trace;
+    struct posted *operations = stepper->pool->operations;
     while (stepper->first_pending != TRACE_NONE) {
         uint32_t left = stepper->first_pending;
-        remove_pending(stepper, trace, left);
-        trace->operations[left].background = true;
-        if (trace->operations[left].direction != SPOOL_RECEIVE)
+        remove_pending(stepper, left);
+        operations[left].background = true;
+        if (operations[left].direction != SPOOL_RECEIVE)
             continue;
-        round_take_back(rounds, left);
-        if (trace->operations[left].complete_ns == TRACE_NO_TIME)
-            round_place(rounds, left, TRACE_NONE);
+        note(notes, STEP_GIVES, left);
+        if (operations[left].complete_ns == TRACE_NO_TIME)
+            place_nowhere(stepper, notes, left);
     }
-    leave_step(stepper, rounds);
+    leave_step(stepper, notes);
 }
 
 /* Ends the step before a post if the step is over, or if what is pending was posted ahead. Returns false if that is not
  * known yet. */
-static bool end_step(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
+static bool end_step(struct stepper *stepper, struct step_notes *notes, const struct timeline *timeline, bool all)
 {
-    if (stepper->step == TRACE_NONE)
+    if (!stepper->open)
         return true;
     bool cut = stepper->pending == 0;
     if (!cut && stepper->completing) {
         cut = stepper->waited && (stepper->received || stepper->pending_receives == 0);
-        enum step_answer repeated = cut ? STEP_NO : step_repeats(&stepper->envelopes, rounds->trace, timeline, all);
+        enum step_answer repeated =
+            cut ? STEP_NO : step_repeats(&stepper->envelopes, stepper->pool->operations, timeline, all);
         if (repeated == STEP_NOT_KNOWN)
             return false;
         if (repeated == STEP_YES) {
@@ -387,72 +484,71 @@ static bool end_step(struct stepper *stepper, struct rounds *rounds, const struc
         }
     }
     if (cut)
-        cut_step(stepper, rounds);
+        cut_step(stepper, notes);
     stepper->completing = false;
     return true;
 }
 
 /* Returns false if it is not known yet to which step the post belongs. */
-static bool take_post(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, uint32_t index,
-                      bool all)
+static bool take_post(struct stepper *stepper, struct step_notes *notes, const struct timeline *timeline,
+                      uint32_t index, bool all)
 {
-    struct trace_operation *operation = &rounds->trace->operations[index];
-    if ((!operation->settled && !all) || !end_step(stepper, rounds, timeline, all))
+    struct posted *operation = &stepper->pool->operations[index];
+    if ((!operation->settled && !all) || !end_step(stepper, notes, timeline, all))
         return false;
     if (step_is_standing(&stepper->envelopes, operation))
         operation->background = true;
     if (operation->background) {
         if (operation->complete_ns == TRACE_NO_TIME)
-            round_place(rounds, index, TRACE_NONE);
+            place_nowhere(stepper, notes, index);
         return true;
     }
-    if (stepper->step == TRACE_NONE)
-        open_step(stepper, rounds, operation->post_ns);
-    add_pending(stepper, rounds->trace, index);
-    round_extend_step(rounds, stepper->step, operation->post_end_ns);
+    if (!stepper->open)
+        open_step(stepper, notes, operation->post_ns);
+    add_pending(stepper, index);
+    extend_step(stepper, operation->post_end_ns);
     /* A receive may still be left out of the step where this is cut. */
     if (operation->direction == SPOOL_SEND)
-        round_place(rounds, index, stepper->step);
+        place(stepper, notes, index);
     else
-        round_hold(rounds, index, stepper->step);
+        note(notes, STEP_HOLDS, index);
     return true;
 }
 
 /* Returns false as take_post does. */
-static bool take_blocking(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline,
+static bool take_blocking(struct stepper *stepper, struct step_notes *notes, const struct timeline *timeline,
                           uint32_t index, bool all)
 {
-    struct trace_operation *operation = &rounds->trace->operations[index];
-    bool second_half = (operation->flags & SPOOL_SAME_CALL) && stepper->step != TRACE_NONE &&
-                       stepper->blocking_ns == operation->post_ns;
-    if (!second_half && !end_step(stepper, rounds, timeline, all))
+    struct posted *operation = &stepper->pool->operations[index];
+    bool second_half =
+        (operation->flags & SPOOL_SAME_CALL) && stepper->open && stepper->blocking_ns == operation->post_ns;
+    if (!second_half && !end_step(stepper, notes, timeline, all))
         return false;
-    if (stepper->step == TRACE_NONE)
-        open_step(stepper, rounds, operation->post_ns);
+    if (!stepper->open)
+        open_step(stepper, notes, operation->post_ns);
     stepper->blocking_ns = operation->post_ns;
     if (operation->direction == SPOOL_RECEIVE)
         stepper->received = true;
-    round_extend_step(rounds, stepper->step,
-                      operation->complete_ns != TRACE_NO_TIME ? operation->complete_ns : operation->post_end_ns);
+    extend_step(stepper, operation->complete_ns != TRACE_NO_TIME ? operation->complete_ns : operation->post_end_ns);
     step_note_completed(&stepper->envelopes, operation);
-    round_place(rounds, index, stepper->step);
+    place(stepper, notes, index);
     return true;
 }
 
-static void take_completion(struct stepper *stepper, struct rounds *rounds, uint32_t index, int64_t at_ns)
+static void take_completion(struct stepper *stepper, struct step_notes *notes, uint32_t index, int64_t at_ns)
 {
-    struct trace_operation *operation = &rounds->trace->operations[index];
+    struct posted *operation = &stepper->pool->operations[index];
     uint16_t function = stepper->call == 0 ? FN_Wait : stepper->function;
     bool waited = function == FN_Wait || function == FN_Waitall || function == FN_Mrecv || function == FN_Mrecv_c;
     if (!operation->background) {
-        remove_pending(stepper, rounds->trace, index);
+        remove_pending(stepper, index);
     } else if (operation->placed) {
         return; /* a send that is waited for after its step has ended */
     } else {
-        bool joins = stepper->step != TRACE_NONE &&
+        bool joins = stepper->open &&
                      (stepper->pending > 0 || waited || (stepper->call != 0 && stepper->opened_by == stepper->call));
         if (!joins) {
-            open_step(stepper, rounds, stepper->call == 0 ? at_ns : stepper->call_ns);
+            open_step(stepper, notes, stepper->call == 0 ? at_ns : stepper->call_ns);
             stepper->opened_by = stepper->call == 0 ? UINT64_MAX : stepper->call;
             if (operation->direction == SPOOL_RECEIVE && !waited)
                 *map_at(&stepper->envelopes.standing, envelope_as_posted(operation)) = 1;
@@ -461,34 +557,34 @@ static void take_completion(struct stepper *stepper, struct rounds *rounds, uint
     stepper->completing = true;
     stepper->waited = waited;
     stepper->received = stepper->received || operation->direction == SPOOL_RECEIVE;
-    round_extend_step(rounds, stepper->step, at_ns);
+    extend_step(stepper, at_ns);
     step_note_completed(&stepper->envelopes, operation);
     if (!operation->placed)
-        round_place(rounds, index, stepper->step);
+        place(stepper, notes, index);
 }
 
 /* Takes the event at the front of the timeline; returns false if it must stay there for the time being. */
-static bool take_event(struct stepper *stepper, struct rounds *rounds, const struct timeline *timeline, bool all)
+static bool take_event(struct stepper *stepper, struct step_notes *notes, const struct timeline *timeline, bool all)
 {
     struct timeline_event event = *timeline_at(timeline, 0);
     switch (event.kind) {
     case EVENT_POST:
-        if (!take_post(stepper, rounds, timeline, event.index, all))
+        if (!take_post(stepper, notes, timeline, event.index, all))
             return false;
-        if (rounds->trace->operations[event.index].complete_ns == TRACE_NO_TIME && !all)
-            operation_passed(rounds->trace, event.index);
+        if (!all && stepper->pool->operations[event.index].complete_ns == TRACE_NO_TIME)
+            pass(stepper, notes, event.index);
         break;
     case EVENT_BLOCKING:
-        if (!take_blocking(stepper, rounds, timeline, event.index, all))
+        if (!take_blocking(stepper, notes, timeline, event.index, all))
             return false;
-        operation_passed(rounds->trace, event.index);
+        pass(stepper, notes, event.index);
         break;
     case EVENT_COMPLETE:
-        take_completion(stepper, rounds, event.index, event.at_ns);
-        operation_passed(rounds->trace, event.index);
+        take_completion(stepper, notes, event.index, event.at_ns);
+        pass(stepper, notes, event.index);
         break;
     case EVENT_COLLECTIVE: /* what is pending across it is background: the step is over */
-        leave_step(stepper, rounds);
+        leave_step(stepper, notes);
         stepper->n_barriers++;
         break;
     case EVENT_CALL:
@@ -501,21 +597,21 @@ static bool take_event(struct stepper *stepper, struct rounds *rounds, const str
 }
 
 /* Ends the steps at the end of the run: what is pending stays in the step in which it was posted. */
-static void end_steps(struct stepper *stepper, struct rounds *rounds)
+static void end_steps(struct stepper *stepper, struct step_notes *notes)
 {
     while (stepper->first_pending != TRACE_NONE) {
         uint32_t left = stepper->first_pending;
-        remove_pending(stepper, rounds->trace, left);
-        if (!rounds->trace->operations[left].placed)
-            round_place(rounds, left, stepper->step);
+        remove_pending(stepper, left);
+        if (!stepper->pool->operations[left].placed)
+            place(stepper, notes, left);
     }
-    leave_step(stepper, rounds);
+    leave_step(stepper, notes);
 }
 
-void steps_advance(struct stepper *stepper, struct rounds *rounds, struct timeline *timeline, bool all)
+void steps_advance(struct stepper *stepper, struct step_notes *notes, struct timeline *timeline, bool all)
 {
-    while (timeline->n_events > 0 && take_event(stepper, rounds, timeline, all))
+    while (timeline->n_events > 0 && take_event(stepper, notes, timeline, all))
         timeline_take(timeline);
     if (all)
-        end_steps(stepper, rounds);
+        end_steps(stepper, notes);
 }

@@ -1,10 +1,84 @@
-/* Finds steps: what one rank posts and completes together. */
+/* Finds steps: what one rank posts and completes together. All that this needs is what the rank itself did, so that
+ * threads find the steps of several ranks at once; what they find is noted down, and rounds are made of it in the order
+ * of ranks. */
 #ifndef MPISTAIR_TRACE_STEP_H
 #define MPISTAIR_TRACE_STEP_H
 
 #include "interpose/trace/state/trace.h"
-#include "interpose/trace/stream/round.h"
 #include "share/base/map.h"
+
+/* An operation as steps see it, in a cache line. */
+struct posted {
+    int64_t post_ns;
+    int64_t post_end_ns;
+    int64_t complete_ns; /* TRACE_NO_TIME: no call reported it */
+    uint32_t communicator;
+    int32_t peer;
+    int32_t tag;
+    uint32_t burst; /* burst in which it is pending, TRACE_NONE: none */
+    uint32_t burst_next;
+    uint32_t burst_previous;
+    uint32_t held_next; /* next pending operation of the step, or next free place */
+    uint32_t held_previous;
+    uint16_t flags; /* enum spool_operation_flag */
+    uint8_t direction;
+    bool settled; /* it is certain whether it is background */
+    bool background;
+    bool placed; /* its step is certain */
+};
+
+/* The operations of one rank of which an event will come. A place can be used again from the next window on: until then
+ * notes name it. posted_begin sets it up. */
+struct posted_pool {
+    struct posted *operations; /* [n] */
+    size_t n;
+    uint32_t first_free;   /* linked through held_next */
+    uint32_t first_passed; /* of this window, linked alike */
+    uint32_t last_passed;
+};
+
+void posted_begin(struct posted_pool *pool);
+/* Returns a place for an operation. */
+uint32_t posted_new(struct posted_pool *pool);
+void posted_end_window(struct posted_pool *pool);
+void posted_release(struct posted_pool *pool);
+
+/* What was found about the steps of a rank, in the order in which it takes effect. An open step is the one that was
+ * opened last. */
+enum step_note_kind {
+    STEP_OPENS,  /* index: synchronising collectives that the rank had begun before */
+    STEP_CLOSES, /* index: in step_notes.ends */
+    STEP_TAKES,  /* index: operation; it is of the open step */
+    STEP_HOLDS,  /* index: operation, which may be left out of the open step yet */
+    STEP_GIVES,  /* index: operation, which is left out */
+    STEP_LEAVES, /* index: operation; it is of no step */
+    STEP_PASSES  /* index: operation; nothing else than `passes` */
+};
+
+struct step_note {
+    uint32_t index;
+    uint8_t kind; /* enum step_note_kind */
+    bool passes;  /* no event of the operation will come any more */
+};
+
+struct step_end {
+    int64_t begin_ns;
+    int64_t end_ns;
+    int64_t begin_in_mpi_ns; /* time inside MPI before its begin and before its end */
+    int64_t end_in_mpi_ns;
+};
+
+/* Starts as zeroes. */
+struct step_notes {
+    struct step_note *notes; /* [n] */
+    size_t n;
+    size_t capacity;
+    struct step_end *ends; /* [n_ends] */
+    size_t n_ends;
+    size_t ends_capacity;
+};
+
+void step_notes_release(struct step_notes *notes);
 
 /* Queues what one rank did in the order of time. It is filled as the rank's records are read (background_post and
  * its like look at each event then), and emptied by steps_advance as soon as it is known which of the posts are
@@ -60,12 +134,12 @@ struct background {
     bool completing;
 };
 
-/* Take the events of a rank in the order of time. They set `background` of operations, and `settled` as soon as that is
- * certain. */
-void background_post(struct background *work, struct trace *trace, uint32_t operation);
-void background_complete(struct background *work, struct trace *trace, uint32_t operation);
-void background_blocking(struct background *work, struct trace *trace, uint32_t operation);
-void background_collective(struct background *work, struct trace *trace);
+/* Take the events of a rank in the order of time. They set `background` of operations[], and `settled` as soon as that
+ * is certain. */
+void background_post(struct background *work, struct posted *operations, uint32_t operation);
+void background_complete(struct background *work, struct posted *operations, uint32_t operation);
+void background_blocking(struct background *work, struct posted *operations, uint32_t operation);
+void background_collective(struct background *work, struct posted *operations);
 void background_release(struct background *work);
 
 /* One rank; starts as zeroes. */
@@ -80,8 +154,12 @@ struct step_envelopes {
 
 /* What is known of one rank while its events come in; steps_begin sets it up. */
 struct stepper {
-    uint32_t rank;
-    uint32_t step; /* the step that is open or over, TRACE_NONE: none */
+    struct posted_pool *pool;         /* operations, by the events of the timeline */
+    const struct time_in_mpi *in_mpi; /* up to the events that are taken */
+    bool open;                        /* there is a step that is open or over; then: */
+    int64_t begin_ns;
+    int64_t end_ns;
+    int64_t first_post_ns; /* first post among its own operations; INT64_MAX: none yet */
     uint32_t n_barriers;
     uint32_t first_pending; /* operations that hold the step open, linked through held_next */
     size_t pending;
@@ -97,9 +175,10 @@ struct stepper {
     bool waited;   /* the last completion was reported by Wait or Waitall */
 };
 
-void steps_begin(struct stepper *stepper, uint32_t rank);
-/* Takes events from the timeline as far as they are certain; with `all` to the end, where the last step ends too. */
-void steps_advance(struct stepper *stepper, struct rounds *rounds, struct timeline *timeline, bool all);
+void steps_begin(struct stepper *stepper, struct posted_pool *pool, const struct time_in_mpi *in_mpi);
+/* Takes events from the timeline as far as they are certain; with `all` to the end, where the last step ends too. Adds
+ * to the notes what it finds. */
+void steps_advance(struct stepper *stepper, struct step_notes *notes, struct timeline *timeline, bool all);
 void steps_release(struct stepper *stepper);
 
 #endif

@@ -9,13 +9,15 @@
 typedef void stream_message(void *context, const struct trace *trace, const struct trace_operation *send,
                             const struct trace_operation *receive);
 
+/* Up to jobs - 1 threads read ahead; with any number the results are the same. */
+
 /* Hands every matched pair to `message`; makes no rows. Needs trace_load. */
-void stream_messages(struct trace *trace, stream_message *message, void *context);
+void stream_messages(struct trace *trace, size_t jobs, stream_message *message, void *context);
 
 enum { STREAM_DATABASE = -2 };
 
 /* Finds messages, steps, rounds and kinds, and writes the rows of all but the kinds. Needs clock_align, places_find and
  * marks_find; ends the sink. Returns 0, -1 with the reason, or STREAM_DATABASE: the database says why. */
-int stream_run(struct trace *trace, struct sink *sink, struct error *error);
+int stream_run(struct trace *trace, struct sink *sink, size_t jobs, struct error *error);
 
 #endif

@@ -90,7 +90,7 @@ static int write_rows(struct trace *trace, sqlite3 *database, const char *schema
         goto out;
     }
     ahead = sums_ahead_begin(trace, choice->jobs - 1);
-    result = stream_run(trace, &sink, error);
+    result = stream_run(trace, &sink, choice->jobs, error);
     if (!were_whole(trace, error))
         result = -1;
     if (result != 0)
