@@ -1,4 +1,4 @@
-/* Runs `mpistair machine list`, `show`, `import`, `export`, `fit` and `check`. show --plot draws charts besides. */
+/* Runs `mpistair machine list`, `show`, `import`, `export`, `fit`, `check` and `diff`; show --plot draws charts. */
 #include "calibrate/command/cmd_machine.h"
 
 #include <limits.h>
@@ -537,5 +537,146 @@ int machine_command_check(int argc, char **argv)
         code = EXIT_WORK_FAILED;
     verdict_release(&verdict);
     subject_release(&subject);
+    return code;
+}
+
+/* diff puts the values of two tables side by side: of two pairs of nodes, two days, two versions of an MPI. What the
+ * machine did meanwhile (probes) is no value of it. */
+
+static bool is_of_machine(const struct machine_parameter *row)
+{
+    return strcmp(row->method, "probes") != 0;
+}
+
+static const struct machine_parameter *counterpart(const struct machine *machine, const struct machine_parameter *row)
+{
+    return machine_row(machine, row->level, row->protocol, row->quantity, row->n);
+}
+
+static bool has_interval(const struct machine_parameter *row)
+{
+    return !isnan(row->ci_low) && !isnan(row->ci_high);
+}
+
+enum apart { APART_NO, APART_YES, APART_UNKNOWN };
+
+/* Says whether the values differ beyond their intervals. */
+static enum apart rows_apart(const struct machine_parameter *a, const struct machine_parameter *b)
+{
+    if (!has_interval(a) || !has_interval(b))
+        return APART_UNKNOWN;
+    return a->ci_high < b->ci_low || b->ci_high < a->ci_low ? APART_YES : APART_NO;
+}
+
+/* Holds how the values of a compare with those of b, and what only one has. */
+struct difference {
+    size_t n_both, n_apart, n_unknown, n_only_a, n_only_b;
+};
+
+static struct difference count_differences(const struct machine *a, const struct machine *b)
+{
+    struct difference difference = {0};
+    for (size_t i = 0; i < a->n_parameters; i++) {
+        const struct machine_parameter *row = &a->parameters[i], *other = counterpart(b, row);
+        if (!is_of_machine(row))
+            continue;
+        difference.n_both += other != NULL;
+        difference.n_only_a += other == NULL;
+        difference.n_apart += other != NULL && rows_apart(row, other) == APART_YES;
+        difference.n_unknown += other != NULL && rows_apart(row, other) == APART_UNKNOWN;
+    }
+    for (size_t i = 0; i < b->n_parameters; i++)
+        difference.n_only_b += is_of_machine(&b->parameters[i]) && counterpart(a, &b->parameters[i]) == NULL;
+    return difference;
+}
+
+static void diff_row_text(struct text_table *table, const struct machine_parameter *a,
+                          const struct machine_parameter *b)
+{
+    static const char *const words[] = {[APART_NO] = "no", [APART_YES] = "yes", [APART_UNKNOWN] = "-"};
+    struct cells cells = cells_of(a), other = cells_of(b);
+    text_table_text(table, level_text(a->level));
+    text_table_text(table, machine_protocol_name[a->protocol]);
+    text_table_text(table, a->quantity);
+    text_table_text(table, cells.text[1]);
+    text_table_text(table, cells.text[2]);
+    text_table_text(table, other.text[2]);
+    text_table_text(table, cells.text[3]);
+    text_table_real(table, fabs(a->value) > 0 ? b->value / a->value : (double)NAN, 3, "");
+    text_table_text(table, words[rows_apart(a, b)]);
+}
+
+static int diff_text(const struct machine *a, const struct machine *b)
+{
+    struct difference difference = count_differences(a, b);
+    printf("a  %s\nb  %s\n", a->name, b->name);
+    printf("%zu of %zu values differ beyond their intervals", difference.n_apart, difference.n_both);
+    if (difference.n_unknown > 0)
+        printf("; of %zu an interval is not known", difference.n_unknown);
+    if (difference.n_only_a + difference.n_only_b > 0)
+        printf("; only in a: %zu, only in b: %zu", difference.n_only_a, difference.n_only_b);
+    puts("\n");
+    struct text_table *table = text_table_of("<level|<protocol|<quantity|n|a|b|<unit|b / a|<apart");
+    for (size_t i = 0; i < a->n_parameters; i++) {
+        const struct machine_parameter *row = &a->parameters[i], *other = counterpart(b, row);
+        if (is_of_machine(row) && other != NULL)
+            diff_row_text(table, row, other);
+    }
+    text_table_end(table, stdout);
+    return EXIT_DONE;
+}
+
+static struct json *diff_row_json(const struct machine_parameter *row, const struct machine_parameter *a,
+                                  const struct machine_parameter *b)
+{
+    enum apart apart = a != NULL && b != NULL ? rows_apart(a, b) : APART_UNKNOWN;
+    double ratio = a != NULL && b != NULL && fabs(a->value) > 0 ? b->value / a->value : (double)NAN;
+    return json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "level", level_text(row->level), "protocol",
+                     machine_protocol_name[row->protocol], "quantity", row->quantity, "n",
+                     row->n == MACHINE_NO_N ? json_null() : json_integer((int64_t)row->n), "unit", row->unit, "a",
+                     json_finite(a != NULL ? a->value : (double)NAN), "b",
+                     json_finite(b != NULL ? b->value : (double)NAN), "ratio", json_finite(ratio), "apart",
+                     apart == APART_UNKNOWN ? json_null() : json_boolean(apart == APART_YES));
+}
+
+static int diff_json(const struct machine *a, const struct machine *b)
+{
+    struct json *rows = json_array();
+    for (size_t i = 0; i < a->n_parameters; i++)
+        if (is_of_machine(&a->parameters[i]))
+            json_add(rows, diff_row_json(&a->parameters[i], &a->parameters[i], counterpart(b, &a->parameters[i])));
+    for (size_t i = 0; i < b->n_parameters; i++)
+        if (is_of_machine(&b->parameters[i]) && counterpart(a, &b->parameters[i]) == NULL)
+            json_add(rows, diff_row_json(&b->parameters[i], NULL, &b->parameters[i]));
+    return table_print_value(stdout, rows);
+}
+
+int machine_command_diff(int argc, char **argv)
+{
+    bool json = false;
+    struct error error;
+    struct machine a, b;
+    const struct option_row rows[] = {{0, "json", NULL, "print JSON", .flag = &json}};
+    const struct option_table table = {
+        .command = "machine diff",
+        .words = {WORDS_MACHINE, WORDS_MACHINE},
+        .usage = "usage: mpistair machine diff NAME|A.tbl NAME|B.tbl [--json]\n"
+                 "\n"
+                 "Prints the values of two tables side by side, and which differ beyond their\n"
+                 "95 % intervals: tables of two pairs of nodes tell how far places matter.\n",
+        .rows = rows,
+        .n_rows = 1};
+    int code = parse_machine(&table, &argc, &argv, 2, 2, "two machines, NAME or FILE.tbl each");
+    if (code != OPTIONS_READ)
+        return code;
+    if (machine_find(argv[0], &a, &error) != 0)
+        return error_report(&error);
+    if (machine_find(argv[1], &b, &error) != 0) {
+        machine_release(&a);
+        return error_report(&error);
+    }
+    code = (json ? diff_json : diff_text)(&a, &b);
+    machine_release(&a);
+    machine_release(&b);
     return code;
 }

@@ -15,6 +15,7 @@ int machine_command_import(int argc, char **argv);
 int machine_command_export(int argc, char **argv);
 int machine_command_fit(int argc, char **argv);
 int machine_command_check(int argc, char **argv);
+int machine_command_diff(int argc, char **argv);
 
 /* Writes a table to a file; NULL or "-": standard output. Returns 0, or -1 with the reason. */
 int machine_command_write(const char *path, const struct machine *machine, struct error *error);

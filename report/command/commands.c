@@ -18,6 +18,7 @@ static const struct command machine_subcommands[] = {
     {"export", machine_command_export, "write a table of a trace, or a shipped one, as text", NULL},
     {"fit", machine_command_fit, "fit a table to samples", NULL},
     {"check", machine_command_check, "what a table can be used for, and what is suspicious", NULL},
+    {"diff", machine_command_diff, "what differs between two tables, as of two pairs of nodes", NULL},
     {.name = NULL},
 };
 

@@ -125,8 +125,8 @@ def kill_node(number, daemons):
             pass
 
 
-def main(file, tool, cluster, checks, n_words=4):
-    """Runs the checks on the cluster; by SIGTERM a cluster takes all away."""
+def main(file, tool, cluster, checks, n_words=4, link=None):
+    """Runs the checks on the cluster; by SIGTERM a cluster takes all away. link: the rate of one between nodes 0, 1 and 2, 3."""
     if len(sys.argv) > n_words + 1:
         shared = pathlib.Path(os.environ["OMPI_MCA_plm_rsh_agent"]).parent
         os.environ.update(UCX_NET_DEVICES="eth0", MPISTAIR_CONF="")
@@ -151,5 +151,6 @@ def main(file, tool, cluster, checks, n_words=4):
         print(f"skipped: {reason}")
         sys.exit(77)
     inner = [sys.executable, os.path.abspath(file), *sys.argv[1:n_words + 1], "inner"]
+    shared = ["-l", link] if link else []
     bounded = ["setpriv", "--pdeathsig", "TERM", "timeout", "--foreground", "110"]
-    sys.exit(subprocess.run([*bounded, cluster, "run", "-n", "4", "-m", "2", "-t", "--", *inner]).returncode)
+    sys.exit(subprocess.run([*bounded, cluster, "run", "-n", "4", "-m", "2", *shared, "-t", "--", *inner]).returncode)

@@ -1,4 +1,4 @@
-"""mpistair machine list, show, import, export, fit, check: results, exit codes, and that a failure leaves no output.
+"""mpistair machine list, show, import, export, fit, check, diff: results, exit codes, and that a failure leaves no output.
 
 Usage: machine_commands.py MPISTAIR SCHEMA.sql
 """
@@ -41,6 +41,27 @@ QUIET = "any any drift_small - 0.01 1 #: - - 9 probes\n"
 GOOD = "intra_socket any tau - 1e-6 s #: 0.97e-6 1.03e-6 30 x\nintra_socket any bw 1 4e9 B/s #: 3.9e9 4.1e9 30 x\n"
 CURVE = "intra_socket any bw 2 8e9 B/s #: 7.9e9 8.1e9 30 x\nintra_socket any bw 8 9e9 B/s #: 4e9 15e9 30 x\n"
 QUEUE = "".join(f"any any queue_step {n} 2e-9 s #: - - {2 + n % 3} x\n" for n in (8, 16, 32, 64, 128))
+
+
+def differences():
+    """Values of both tables, whether their intervals have one in common, and what only one has; probes are no values."""
+    with open("a.tbl", "w") as file:
+        file.write("name a\nsource a test\n" + GOOD + QUIET + "any any gamma - 2e-9 s\n")
+    with open("b.tbl", "w") as file:
+        file.write("name b\nsource a test\n" + GOOD.replace("4e9 B/s #: 3.9e9 4.1e9", "1e9 B/s #: 0.9e9 1.1e9") +
+                   "any any gamma - 1e-9 s\nintra_socket any buffer - 1000 B\n")
+    shown = run("diff", "a.tbl", "b.tbl")
+    expect(f"diff: {shown}", shown.splitlines()[2:4] == [
+        "1 of 3 values differ beyond their intervals; of 1 an interval is not known; only in a: 0, only in b: 1", ""])
+    expect(f"diff, rows: {shown}", [line.split() for line in shown.splitlines()[5:]] == [
+        ["intra_socket", "any", "tau", "-", "1", "1", "us", "1.000", "no"], ["intra_socket", "any", "bw", "1", "4", "1", "GB/s", "0.250", "yes"],
+        ["any", "any", "gamma", "-", "2", "1", "ns", "0.500", "-"]])
+    rows = [(row["quantity"], row["a"], row["b"], row["apart"]) for row in json.loads(run("diff", "a.tbl", "b.tbl", "--json"))]
+    expect(f"diff --json: {rows}", rows == [("tau", 1e-6, 1e-6, False), ("bw", 4e9, 1e9, True), ("gamma", 2e-9, 1e-9, None),
+                                            ("buffer", None, 1000, None)])
+    expect("a table and itself", run("diff", "a.tbl", "a.tbl").splitlines()[2].startswith("0 of 3 values differ"))
+    run("diff", "a.tbl", code=2, says="expected two machines, NAME or FILE.tbl each")
+    run("diff", "a.tbl", "absent.tbl", code=1, says="absent.tbl")
 
 
 def refuse_mocks():
@@ -173,6 +194,7 @@ def main():
     expect("check tells ThunderX2's BW(1) < BW(2)/2", "inter_socket any bw 1" in run("check", "thunderx2"))
     run("check", "thunderx2", "--strict", code=1)
     refuse_mocks()
+    differences()
     refuse_empty()
     check_verdicts()
     run("check", "xeon-gold-6230", "--strict")
