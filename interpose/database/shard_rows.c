@@ -249,7 +249,7 @@ static void estimate(const struct shard_rows *table, sqlite3_index_info *plan)
         }
     }
     plan->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
-    plan->estimatedCost = 10 * asked + 3 * read;
+    plan->estimatedCost = 2 * asked + 1.5 * read;
 }
 
 static int plan_rows(sqlite3_vtab *base, sqlite3_index_info *plan)

@@ -523,10 +523,17 @@ static void judge_totals(struct report *report)
     find_efficiencies(report, &sums, &(struct run_program){0});
     finish_activity(report, &sums);
     activity_sums_release(&sums);
-    report->no_findings = report->part.is_part
-                              ? "no single calls of this part have rows, which late ranks and waits need"
-                              : "the trace has totals alone: late ranks and waits need single calls, which a recording "
-                                "without --sums has";
+    if (report->shards.n_faults > 0)
+        report->no_findings = "late ranks and waits need all shards, of which some cannot be read";
+    else if (report->shards.by_sums)
+        report->no_findings =
+            "the run has too many calls and messages to look at each: late ranks and waits are found in "
+            "a part of it, as by --from 50% --to 50.1%";
+    else if (report->part.is_part)
+        report->no_findings = "no single calls of this part have rows, which late ranks and waits need";
+    else
+        report->no_findings = "the trace has totals alone: late ranks and waits need single calls, which a recording "
+                              "without --sums has";
     judge_course(report);
     find_causes(report);
 }
@@ -613,6 +620,10 @@ void report_collect_activity(struct report *report)
     }
     if (take_kept(report))
         return;
+    if (report->shards.by_sums) {
+        judge_totals(report);
+        return;
+    }
     if (findings_watch_init(&watch, report->database, report->path, &reason) == 0 &&
         run_program_read(report->database, report->path,
                          &(struct run_want){.calls = &watch.watch, .messages = &watch.messages, .recorded = &recorded},

@@ -339,7 +339,8 @@ static void collect_rounds(struct report *report)
         report,
         "SELECT count(*), sum(CASE WHEN rounds >= 3 THEN time_s ELSE 0 END) / nullif(sum(time_s), 0) FROM family",
         &families, report);
-    if (report->result == 0)
+    report->concurrent_share = NAN;
+    if (report->result == 0 && !report->shards.by_sums)
         report->result =
             concurrent_rounds_share(report->database, report->path, &report->concurrent_share, report->error);
 }
@@ -474,18 +475,23 @@ const struct fields report_rank_fields =
 static void collect_round_ranks(struct report *report)
 {
     struct cursor rows;
-    report_query(
-        report, &rows,
+    char *sql = xasprintf(
         "WITH sent AS (SELECT src AS rank, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY src), "
         "  received AS (SELECT dst AS rank, sum(messages) AS n, sum(bytes) AS bytes FROM temp.pair GROUP BY dst), "
-        "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM round_process) "
+        "  everyone AS (SELECT rank FROM process UNION SELECT rank FROM %s) "
         "SELECT e.rank, coalesce(p.node, -1), n.host, coalesce(p.socket, -1), coalesce(p.core, -1), p.ended, "
         "  coalesce(s.n, 0), coalesce(s.bytes, 0), coalesce(r.n, 0), coalesce(r.bytes, 0), a.actual_s, "
         "  a.in_mpi_s, l.late_senders_s, l.late_receivers_s, h.first_s, h.second_s, p.wait_ns * 1e-9 "
         "FROM everyone e LEFT JOIN process p USING (rank) LEFT JOIN node n ON n.id = p.node "
         "  LEFT JOIN sent s USING (rank) LEFT JOIN received r USING (rank) LEFT JOIN rank_actual a USING (rank) "
-        "  LEFT JOIN temp.replicate h USING (rank) LEFT JOIN rank_late l USING (rank) "
-        "ORDER BY e.rank");
+        "  LEFT JOIN temp.replicate h USING (rank) LEFT JOIN %s l USING (rank) "
+        "ORDER BY e.rank",
+        report->shards.by_sums ? "kind_sum" : "round_process",
+        report->shards.by_sums ? "(SELECT rank, sum(1.0 * late_senders_ns) * 1e-9 AS late_senders_s, "
+                                 "sum(1.0 * late_receivers_ns) * 1e-9 AS late_receivers_s FROM kind_sum GROUP BY rank)"
+                               : "rank_late");
+    report_query(report, &rows, sql);
+    free(sql);
     while (cursor_next(&rows)) {
         struct report_rank rank = {0};
         int column = fields_read(&report_rank_fields, &rank, &rows, 0, &report->pool);

@@ -142,27 +142,13 @@ bool report_load_machine(struct report *report, const struct report_choice *choi
 
 void report_release(struct report *report)
 {
-    void *const arrays[] = {report->programs,
-                            report->interfaces,
-                            report->levels,
-                            report->distances,
-                            report->switches,
-                            report->losses,
-                            report->untracked,
-                            report->unmatched,
-                            report->doubts,
-                            report->rejected,
-                            report->unnamed,
-                            report->models,
-                            report->kinds,
-                            report->ranks,
-                            report->waits,
-                            report->late,
-                            report->regions.rows,
-                            report->regions.slow,
-                            report->regions.efficiencies,
-                            report->window_errors,
-                            report->region_errors};
+    void *const arrays[] = {
+        report->programs,      report->interfaces,    report->levels,       report->distances,
+        report->switches,      report->shards.faults, report->losses,       report->untracked,
+        report->unmatched,     report->doubts,        report->rejected,     report->unnamed,
+        report->models,        report->kinds,         report->ranks,        report->waits,
+        report->late,          report->regions.rows,  report->regions.slow, report->regions.efficiencies,
+        report->window_errors, report->region_errors};
     for (size_t i = 0; i < report->n_ranks; i++)
         free(report->ranks[i].models);
     for (size_t i = 0; i < report->n_kinds; i++)

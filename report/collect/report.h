@@ -477,6 +477,14 @@ struct report_regions {
     int64_t no_begin, no_end, no_number, no_room; /* borders that went wrong: table region_fault */
 };
 
+/* What is wrong with the shards of the trace. */
+struct report_shards {
+    const char *
+        *faults; /* [n_faults] "shard t.db.shard-2-... is missing: messages to ranks 32-63, ... are not shown" */
+    size_t n_faults;
+    bool by_sums; /* rows of single calls and messages are not read: some are missing, or they are too many */
+};
+
 struct report {
     const char *path;
     sqlite3 *database;
@@ -490,6 +498,7 @@ struct report {
     size_t n_interfaces;
     double between_nodes_bytes; /* of messages, in and out */
     struct report_completeness completeness;
+    struct report_shards shards;
     struct trace_part part;
     bool other_switches;             /* those of --topology, so that findings are not those that the trace keeps */
     struct whole whole;              /* where it is not, shares are of what was recorded alone */
@@ -568,7 +577,8 @@ void report_read_rows(struct report *report, const char *sql, const struct field
 const char *report_reason(struct report *report, const struct error *reason);
 
 /* What report_collect calls, in this order; each fills a part of the report. */
-void report_collect_run(struct report *report); /* the run, its traffic, how complete it is */
+void report_collect_shards(struct report *report); /* first: whether all can be read */
+void report_collect_run(struct report *report);    /* the run, its traffic, how complete it is */
 /* Rounds, models and ranks; with the details also the overlap, and why ranks take their time. */
 void report_collect_rounds(struct report *report, const struct report_choice *choice);
 void report_collect_programs(struct report *report);

@@ -49,8 +49,10 @@ void present_rounds(struct document *document, const struct report *report)
                   words_percent(report->late_senders_share));
     document_line(document, "late receivers: %.1f %% of the time a send waited for its receive to be posted",
                   words_percent(report->late_receivers_share));
-    document_line(document, "concurrent: in %.1f %% of the time another round was under way on the same socket or NIC",
-                  words_percent(report->concurrent_share));
+    if (!report->shards.by_sums)
+        document_line(document,
+                      "concurrent: in %.1f %% of the time another round was under way on the same socket or NIC",
+                      words_percent(report->concurrent_share));
     if (report->all_kinds > (int64_t)report->n_kinds)
         document_line(document, "the heaviest %zu:", report->n_kinds);
     size_t best = report_best_of_rounds(report);

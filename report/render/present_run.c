@@ -307,6 +307,8 @@ void present_completeness(struct document *document, const struct report *report
                          " ranks were expected, each made a world and a trace of its own: start the job with the "
                          "mpiexec of its MPI",
                          report->run.launched);
+    for (size_t i = 0; i < report->shards.n_faults; i++)
+        document_warning(document, "%s", report->shards.faults[i]);
     present_lost(document, report);
     present_ends(document, report);
     present_untracked(document, report);

@@ -88,6 +88,11 @@ static void summary_recording(struct document *document, const struct report *re
     document_add(document, whole ? DOCUMENT_LINE : DOCUMENT_WARNING, "recording %s; %" PRId64 " message%s, %s", verdict,
                  report->messages, words_plural(report->messages),
                  words_bytes(volume, sizeof volume, (double)report->bytes));
+    if (report->shards.n_faults == 1)
+        document_warning(document, "%s", report->shards.faults[0]);
+    else if (report->shards.n_faults > 1)
+        document_warning(document, "%s; and %zu more: --section completeness", report->shards.faults[0],
+                         report->shards.n_faults - 1);
     if (complete->uncertain > 0)
         document_warning(document, "the order of %" PRId64 " message%s was not certain", complete->uncertain,
                          words_plural(complete->uncertain));

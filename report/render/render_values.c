@@ -85,6 +85,11 @@ static struct json *completeness_object(const struct report *report)
                  {"rejected_calls", report->rejected, report->n_rejected},
                  {"unnamed_modules", report->unnamed, report->n_unnamed}};
     struct json *object = fields_object(&report_completeness_fields, complete);
+    struct json *faults = report->shards.n_faults > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < report->shards.n_faults; i++)
+        json_add(faults, json_string(report->shards.faults[i]));
+    if (faults != NULL)
+        json_set(object, "shard_faults", faults);
     json_set(object, "recording_off", fields_object(&report_off_fields, &complete->off));
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         json_set(object, lists[i].name, fields_array(&report_count_fields, lists[i].counts, lists[i].n));

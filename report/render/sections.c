@@ -59,6 +59,16 @@ section_set sections_all(void)
     return (UINT64_C(1) << N_SECTIONS) - 1;
 }
 
+bool sections_need_details(section_set set)
+{
+    static const char *const without[] = {"summary", "run", "completeness", "call-sites", "levels"};
+    for (size_t i = 0; i < N_SECTIONS; i++)
+        for (size_t k = 0; k < sizeof without / sizeof *without; k++)
+            if (strcmp(sections[i].name, without[k]) == 0)
+                set &= ~(UINT64_C(1) << i);
+    return set != 0;
+}
+
 /* Reports which names there are. */
 static int unknown(const char *command, const char *name, size_t length)
 {

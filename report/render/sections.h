@@ -24,6 +24,9 @@ typedef uint64_t section_set;
 /* Return the first screen alone, and all sections. */
 section_set sections_summary(void);
 section_set sections_all(void);
+/* True if one of the sections shows what is collected for more than the first screen, mostly from rows of single calls
+ * and messages. */
+bool sections_need_details(section_set set);
 /* Adds to *set those of text, names with commas between. Returns 0, or the exit code after reporting which names there
  * are. */
 int sections_read(section_set *set, const char *command, const char *text);

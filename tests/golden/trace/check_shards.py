@@ -4,52 +4,11 @@ usage: check_shards.py MPISTAIR GEN_WRAPPERS MPI.TBL CASE...
 """
 import glob
 import os
-import shlex
 import sqlite3
-import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import run
-import spool
-
-MPISTAIR, GEN_WRAPPERS, TABLE = sys.argv[1:4]
-DIVIDED = ("message_row", "call_row", "round_process")
-# What a trace in one file has no rows of.
-OF_SHARDS = ("shard", "form_sum")
-wrong = []
-
-
-def check(what, is_right, found=""):
-    if not is_right:
-        wrong.append(f"{what}: {found}")
-
-
-def tool(*words):
-    return subprocess.run([MPISTAIR, *words], capture_output=True, text=True, timeout=60)
-
-
-def query(database, sql):
-    done = tool("query", database, sql, "--format", "csv")
-    return done.stdout if done.returncode == 0 else done.stderr
-
-
-def tables_of(database, without):
-    with sqlite3.connect(f"file:{database}?immutable=1", uri=True) as connection:
-        names = [name for name, in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-        return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in names if name not in without}
-
-
-def write_spools(path, case, folder):
-    script = spool.Script(*spool.read_functions(GEN_WRAPPERS, TABLE))
-    script.read([line.replace("{case}", os.path.dirname(os.path.abspath(path))) for line in case["script"]])
-    script.write(folder)
-
-
-def ingest(folder, database, path, case, *options):
-    options = [*options, *shlex.split(case["options"].replace("{case}", os.path.dirname(os.path.abspath(path))))]
-    return tool("ingest", folder, "-o", database, "--quiet", *options)
+from shards import DIVIDED, OF_SHARDS, check, end, ingest, query, run, tables_of, tool, write_spools
 
 
 def compare(name, folder, path, case):
@@ -100,9 +59,7 @@ def main():
             write_spools(path, case, folder)
             n += compare(os.path.basename(path)[:-len(".case")], folder, path, case)
     check("cases with a trace", n > 40, n)
-    for line in wrong:
-        print(line)
-    return 1 if wrong else 0
+    return end()
 
 
 sys.exit(main())
