@@ -30,6 +30,7 @@ static const double rows_unknown = 1e6, rows_of_a_round = 20, share_equal = 0.1,
 struct shard_set {
     sqlite3 *database;
     char *schema; /* of the trace; NULL: no table is connected yet */
+    int64_t only; /* number of the one shard that is seen, 0: all are */
     struct shards list;
     sqlite3 **connections; /* [list.n] NULL: not open */
 };
@@ -86,6 +87,8 @@ static int read_list(struct shard_rows *table)
         return SQLITE_OK;
     if (shards_read(&set->list, set->database, set->schema, &error) != 0)
         return say_fault(&table->base, error.text);
+    if (set->only > 0)
+        shards_keep(&set->list, set->only);
     set->connections = xcalloc(set->list.n + 1, sizeof(sqlite3 *));
     return SQLITE_OK;
 }
@@ -481,9 +484,23 @@ static void release_set(void *context)
     FREE_ALL(set->connections, set->schema, set);
 }
 
+/* mpistair_shard_only(number): lets the connection see one shard, before the first one is read. */
+static void see_only(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct shard_set *set = sqlite3_user_data(context);
+    (void)n;
+    if (set->list.n == 0)
+        set->only = sqlite3_value_int64(values[0]);
+    else
+        sqlite3_result_error(context, SHARD_ONLY_FUNCTION ": a shard was read before", -1);
+}
+
 int shard_rows_register(sqlite3 *database)
 {
     struct shard_set *set = xcalloc(1, sizeof *set);
     set->database = database;
-    return sqlite3_create_module_v2(database, SHARDS_MODULE, &module_shard_rows, set, release_set);
+    int result = sqlite3_create_module_v2(database, SHARDS_MODULE, &module_shard_rows, set, release_set);
+    return result != SQLITE_OK ? result
+                               : sqlite3_create_function(database, SHARD_ONLY_FUNCTION, 1,
+                                                         SQLITE_UTF8 | SQLITE_DIRECTONLY, set, see_only, NULL, NULL);
 }

@@ -77,6 +77,17 @@ int shards_read(struct shards *shards, sqlite3 *database, const char *schema, st
     return result;
 }
 
+void shards_keep(struct shards *shards, int64_t number)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < shards->n; i++)
+        if (shards->shards[i].number == number)
+            shards->shards[n++] = shards->shards[i];
+        else
+            FREE_ALL(shards->shards[i].path, shards->shards[i].key);
+    shards->n = n;
+}
+
 void shards_release(struct shards *shards)
 {
     for (size_t i = 0; i < shards->n; i++)

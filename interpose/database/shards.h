@@ -24,6 +24,8 @@ extern const struct shard_table shard_tables[SHARD_TABLES];
 
 /* Name of the module of the virtual tables. */
 #define SHARDS_MODULE "mpistair_shards"
+/* Name of a function of SQL: by its number it lets a connection see one shard alone, before the first is read. */
+#define SHARD_ONLY_FUNCTION "mpistair_shard_only"
 /* What stands between the trace's name and the shard's number. */
 #define SHARD_SUFFIX ".shard-"
 
@@ -45,6 +47,8 @@ struct shards {
 /* Reads which shards the trace has that is the schema (main, ...) of a connection. Returns 0, or -1 with the reason. */
 int shards_read(struct shards *shards, sqlite3 *database, const char *schema, struct error *error);
 void shards_release(struct shards *shards);
+/* Leaves the one of that number. */
+void shards_keep(struct shards *shards, int64_t number);
 
 /* True if the trace, or the part of it that is looked at, has the table shard with rows: then there are sums of what
  * the shards hold (form_sum, shard), which need not be read. */

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/database/shards.h"
 #include "interpose/sums/whole.h"
 #include "predictor/run_read/node_switches.h"
 #include "predictor/run_read/trace_part.h"
 #include "share/base/progress.h"
 #include "report/command/commands.h"
+#include "report/command/query_shards.h"
 #include "share/base/csv.h"
 #include "share/base/error.h"
 #include "share/base/json.h"
@@ -27,6 +29,7 @@
 
 static const char query_usage[] =
     "usage: mpistair query TRACE NAME|SQL [--format text|csv|json] [--from S] [--to S] [-o FILE]\n"
+    "       mpistair query TRACE NAME|SQL --each-shard [--jobs N]\n"
     "       mpistair query --list\n"
     "\n"
     "Runs a named query (--list shows them) or one SQL statement on a trace.db, or on a folder of spools, which is\n"
@@ -231,9 +234,31 @@ static int say_part(const struct open_trace *trace, const struct query_reads *re
     return 0;
 }
 
-/* says: whether to say of which part of the run its rows are. */
-static int run_query(const struct open_trace *trace, const char *sql, bool says, enum output_format format,
-                     const char *output_path)
+/* How a query is run. */
+struct query_way {
+    bool says; /* of which part of the run its rows are */
+    const char
+        *merge; /* NULL, or SQL: the query runs in each shard, its rows become the table part, which this reads */
+    size_t jobs;
+};
+
+/* Runs the statement in each shard, and puts the one that merges the rows into its place. Returns 0, or -1 with the
+ * reason. */
+static int merge_shards(const struct open_trace *trace, sqlite3_stmt **statement, const struct query_way *way,
+                        struct error *error)
+{
+    progress_show("query: shards");
+    int result = query_shards(trace, *statement, way->jobs, error);
+    progress_show(NULL);
+    sqlite3_finalize(*statement);
+    *statement = NULL;
+    if (result == 0 && sqlite3_prepare_v2(trace->database, way->merge, -1, statement, NULL) != SQLITE_OK)
+        result = error_set(error, "%s: SQL: %s", trace->path, sqlite3_errmsg(trace->database));
+    return result;
+}
+
+static int run_query(const struct open_trace *trace, const char *sql, const struct query_way *way,
+                     enum output_format format, const char *output_path)
 {
     static int (*const writers[])(FILE *, sqlite3_stmt *) = {write_text, write_query_csv, write_json};
     sqlite3_stmt *statement = NULL;
@@ -251,7 +276,9 @@ static int run_query(const struct open_trace *trace, const char *sql, bool says,
         result = fail("SQL: expected a statement that reads rows, such as SELECT");
     else if (!nothing_left(rest))
         result = fail("SQL: expected one statement, found another one: '%.40s'", rest);
-    else if ((says && say_part(trace, &reads, &error) != 0) || output_file_open(&output, output_path, &error) != 0)
+    else if ((way->says && say_part(trace, &reads, &error) != 0) ||
+             (way->merge != NULL && merge_shards(trace, &statement, way, &error) != 0) ||
+             output_file_open(&output, output_path, &error) != 0)
         result = error_report(&error);
     else {
         if (format == FORMAT_TEXT || output_path != NULL) /* else rows come as they are found */
@@ -271,6 +298,18 @@ static int run_query(const struct open_trace *trace, const char *sql, bool says,
 }
 
 enum { QUERY_MAX_BYTES = 1 << 20 };
+
+/* Returns how the rows of shards become those of a named query, which the caller frees: the SQL behind "-- merge: " in
+ * its comment. NULL: it cannot run in each shard by itself. */
+static char *merge_of(const char *named)
+{
+    static const char mark[] = "\n-- merge: ";
+    const char *begin = strstr(named, mark);
+    return begin == NULL ? NULL
+                         : xasprintf("%.*s", (int)strcspn(begin + sizeof mark - 1, "\n"), begin + sizeof mark - 1);
+}
+
+#define MERGE_NOTHING "SELECT * FROM part ORDER BY shard, rowid"
 
 /* Queries that many users need lie beside the schema as files, NAME.sql, whose first line is a comment that says what
  * it answers. An argument of letters, digits, '_' and '-' alone is a name, everything else SQL. */
@@ -321,12 +360,13 @@ static int list_query(void *context, const char *name, const char *path, struct 
 int cmd_query(int argc, char **argv)
 {
     int format = FORMAT_TEXT;
-    bool list = false;
+    bool list = false, each_shard = false;
+    uint64_t jobs = 0;
     const char *output = NULL, *topology = NULL;
     struct error error;
     struct part_options part_options;
     struct trace_part part;
-    enum { N_OWN = 5 };
+    enum { N_OWN = 7 };
     struct option_row rows[N_OWN + PART_ROWS] = {
         {'f', "format", "text|csv|json",
          "text (default): NULL is '-', reals have six digits; csv: NULL is empty; json: an array of objects",
@@ -337,6 +377,14 @@ int cmd_query(int argc, char **argv)
          "the switches above the nodes: a topology.conf of Slurm, a .topo file or a shipped one; default: as the job's "
          "environment told",
          .text = &topology, .words = WORDS_TOPOLOGY},
+        {0, "each-shard", NULL,
+         "run the query in each shard of the trace by itself, and print the rows of all behind a column shard; a trace "
+         "in one file is shard 1",
+         .flag = &each_shard},
+        {'j', "jobs", "N",
+         "shards to read at a time, with --each-shard and for queries that can be merged (default: as many as "
+         "processor cores)",
+         .whole = &jobs, .least = 1, .most = 1024},
         {0, "list", NULL, "list the named queries", .flag = &list},
     };
     part_option_rows(&part_options, rows + N_OWN);
@@ -366,10 +414,18 @@ int cmd_query(int argc, char **argv)
         trace_part_text(&part, text);
         fprintf(stderr, "mpistair: %s: %s\n", trace.path, text);
     }
+    if (result == EXIT_DONE && part.is_part && each_shard)
+        result = wrong_usage("query", "--each-shard: expected the whole run, without --from, --to and --region");
+    char *merge = NULL;
+    if (result == EXIT_DONE && each_shard)
+        merge = xstrdup(MERGE_NOTHING);
+    else if (result == EXIT_DONE && named != NULL && !part.is_part && shards_have_sums(trace.database))
+        merge = merge_of(named);
     if (result == EXIT_DONE)
-        result = run_query(&trace, named != NULL ? named : query, strcmp(query, "completeness") != 0,
+        result = run_query(&trace, named != NULL ? named : query,
+                           &(struct query_way){strcmp(query, "completeness") != 0, merge, (size_t)jobs},
                            (enum output_format)format, output);
     close_trace(&trace);
-    free(named);
+    FREE_ALL(named, merge);
     return result;
 }

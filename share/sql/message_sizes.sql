@@ -1,4 +1,6 @@
 -- Messages and bytes by level and size, in powers of two.
+-- Totals are the same in all shards.
+-- merge: SELECT level, from_bytes, below_bytes, iif((SELECT detail FROM run) = 'all', sum(messages), max(messages)) AS messages, iif((SELECT detail FROM run) = 'all', sum(bytes), max(bytes)) AS bytes FROM part GROUP BY level, from_bytes ORDER BY level, from_bytes
 WITH RECURSIVE bucket(low, high) AS (
   SELECT 0, 1 UNION ALL SELECT high, 2 * high FROM bucket WHERE high < (SELECT max(bytes) + 1 FROM message)),
 size(level, from_bytes, below_bytes, messages, bytes) AS (

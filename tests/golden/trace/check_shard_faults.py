@@ -169,12 +169,39 @@ def replaced(top, spools):
         check(f"--shards {number}", ingest(spools, database, number).returncode == 2)
 
 
+def each_shard(top, spools):
+    """SQL in each shard, on one core and on more."""
+    database, one = os.path.join(top, "each.db"), os.path.join(top, "each-one.db")
+    ingest(spools, database, 3)
+    ingest(spools, one, 1)
+    sql = "SELECT count(*), sum(id), min(dst), max(dst) FROM message"
+    for jobs in "1", "4":
+        done = tool("query", database, sql, "--each-shard", "--jobs", jobs, "--format", "csv")
+        rows = [[int(word) for word in line.split(",")] for line in done.stdout.splitlines()[1:]]
+        whole = [int(word) for word in tool("query", one, sql, "--format", "csv").stdout.splitlines()[1].split(",")]
+        check(f"each shard, {jobs} jobs", [row[0] for row in rows] == [1, 2, 3] and [row[3:] for row in rows] == [[0, 5], [6, 10], [11, 15]] and
+              [sum(row[i] for row in rows) for i in (1, 2)] == whole[:2], done.stdout + done.stderr)
+        for query in "slowest_messages", "message_sizes":
+            check(f"{query}, {jobs} jobs", tool("query", database, query, "--jobs", jobs).stdout == tool("query", one, query).stdout)
+    done = tool("query", one, sql, "--each-shard", "--format", "csv")
+    check("each shard of one file", done.stdout.splitlines()[1].startswith("1,"), done.stdout + done.stderr)
+    done = tool("query", database, "SELECT nothing", "--each-shard")
+    check("each shard, wrong SQL", done.returncode == 1 and "nothing" in done.stderr, done.stderr)
+    done = tool("query", database, sql, "--each-shard", "--from", "50%")
+    check("each shard of a part", done.returncode == 2, done.stderr)
+    os.unlink(glob.glob(database + ".shard-2*")[0])
+    for words in [sql, "--each-shard"], ["slowest_messages"]:
+        done = tool("query", database, *words)
+        check(f"a shard is missing, {words}", done.returncode == 1 and "messages to ranks 6-10" in done.stderr and not done.stdout, done.stderr)
+
+
 with tempfile.TemporaryDirectory() as top:
     os.chmod(top, 0o755)
     spools = os.path.join(top, "spools")
     os.mkdir(spools)
     subprocess.run([MAKE_SPOOLS, spools, "16", "4", "300"], check=True)
     faults(top, spools)
+    each_shard(top, spools)
     for path in glob.glob(os.path.join(top, "*.db*")):
         os.unlink(path)
     replaced(top, spools)
