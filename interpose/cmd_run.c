@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "share/base/error.h"
+#include "interpose/database/shards.h"
 #include "interpose/trace/ingest.h"
 #include "interpose/trace/write/write.h"
 #include "share/base/memory.h"
@@ -58,6 +59,7 @@ struct job_options {
     const char *placement;
     const char *spool;
     const char *room;
+    uint64_t shards;
     bool keep_spools, sums;
     char **command;
 };
@@ -99,6 +101,9 @@ static int read_options(int argc, char **argv, struct job_options *options)
          "and "
          "size, and the course of each rank's time, in a megabyte a rank however long the job runs",
          .flag = &options->sums},
+        {0, "shards", "N",
+         "files beside the trace for rows of single messages, calls and rounds, as 'mpistair ingest' has",
+         .whole = &options->shards, .least = 1, .most = SHARDS_MOST},
         {0, "keep-spools", NULL, "keep the spools after they are ingested", .flag = &options->keep_spools},
     };
     const struct option_table table = {
@@ -520,6 +525,7 @@ static int ingest_run(const char *const *folders, size_t n_folders, struct run_k
                                             .run_key = keys->keys[number].text,
                                             .output = output,
                                             .unfinished = unfinished,
+                                            .shards = (size_t)options->shards,
                                             .calls = true,
                                             .is_replacement_known = options->output != NULL && number == 0,
                                             .run_done = run_keys_done,
