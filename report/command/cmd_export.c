@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interpose/database/cursor.h"
+#include "interpose/database/shards.h"
 #include "interpose/database/transaction.h"
 #include "predictor/run_export/run_export.h"
 #include "report/command/commands.h"
@@ -261,6 +262,31 @@ static int selection_make(struct export *export)
     return 0;
 }
 
+/* Holds how many messages there are, without a look at them: what is in no round, and what is in rounds. */
+static const char messages_sql[] = "(SELECT count(*) FROM message_row WHERE round_id IS NULL) +"
+                                   " (SELECT coalesce(sum(rounds * messages), 0) FROM kind)";
+
+/* Looks messages up by the index of rounds where they are at most so large a share of all: beyond it, to go through the
+ * table takes less time. */
+static const double LOOKED_UP = 0.2;
+
+/* Finds whether rounds that overlap these times hold few of the messages; all messages of a round lie in its times.
+ * Returns 0, or -1 with the reason. */
+static int rounds_are_few(struct export *export, int64_t from_ns, int64_t to_ns)
+{
+    char *sql = xasprintf("SELECT (SELECT count(*) FROM message_row WHERE round_id IS NULL) +"
+                          "   (SELECT total(k.messages) FROM round r JOIN kind k ON k.id = r.kind_id"
+                          "    WHERE r.begin_ns <= %" PRId64 " AND r.end_ns >= %" PRId64 "),"
+                          " %s",
+                          to_ns, from_ns, messages_sql);
+    struct cursor rows;
+    export_query(export, &rows, sql);
+    if (cursor_next(&rows))
+        export->selection.few_rounds = cursor_real(&rows, 0) <= LOOKED_UP * cursor_real(&rows, 1);
+    free(sql);
+    return cursor_close(&rows);
+}
+
 /* Makes export_message and export_call, by the ranks and times of which all that is wanted lies within. Rows of ranks
  * that do not exist are wanted, as of kept(). */
 static int select_rows(struct export *export)
@@ -278,26 +304,33 @@ static int select_rows(struct export *export)
     }
     char *bounds = xasprintf("BETWEEN %" PRIu32 " AND %" PRIu32, first, last);
     char *times = xasprintf("BETWEEN %" PRId64 " AND %" PRId64, from_ns, to_ns);
-    char *sql = selection->all ? xasprintf("CREATE TEMP VIEW export_message AS SELECT * FROM message_row;"
-                                           "CREATE TEMP VIEW export_call AS SELECT rowid AS id, * FROM call_row")
-                               : xasprintf("CREATE TEMP TABLE export_message AS SELECT * FROM message_row WHERE "
-                                           "src %s AND send_post_ns %s AND kept(src) OR "
-                                           "dst %s AND send_post_ns + late_ns %s AND kept(dst) OR "
-                                           "src NOT BETWEEN 0 AND %zu - 1 OR dst NOT BETWEEN 0 AND %zu - 1;"
-                                           "CREATE TEMP TABLE export_call AS SELECT rowid AS id, * FROM call_row WHERE "
-                                           "rank %s AND begin_ns %s AND kept(rank) OR rank NOT BETWEEN 0 AND %zu - 1",
-                                           bounds, times, bounds, times, selection->n_ranks, selection->n_ranks, bounds,
-                                           times, selection->n_ranks);
+    if (!selection->all && !shards_have_sums(export->database) && rounds_are_few(export, from_ns, to_ns) != 0)
+        return -1;
+    char *rounds = selection->few_rounds ? xasprintf("(round_id IS NULL OR round_id IN"
+                                                     "  (SELECT id FROM round WHERE begin_ns <= %" PRId64
+                                                     " AND end_ns >= %" PRId64 ")) AND",
+                                                     to_ns, from_ns)
+                                         : xstrdup("");
+    char *sql = selection->all
+                    ? xasprintf("CREATE TEMP VIEW export_message AS SELECT * FROM message_row;"
+                                "CREATE TEMP VIEW export_call AS SELECT rowid AS id, * FROM call_row")
+                    : xasprintf("CREATE TEMP TABLE export_message AS SELECT * FROM message_row WHERE %s "
+                                "(src %s AND send_post_ns %s AND kept(src) OR "
+                                "dst %s AND send_post_ns + late_ns %s AND kept(dst) OR "
+                                "src NOT BETWEEN 0 AND %zu - 1 OR dst NOT BETWEEN 0 AND %zu - 1)%s;"
+                                "CREATE TEMP TABLE export_call AS SELECT rowid AS id, * FROM call_row WHERE "
+                                "rank %s AND begin_ns %s AND kept(rank) OR rank NOT BETWEEN 0 AND %zu - 1",
+                                rounds, bounds, times, bounds, times, selection->n_ranks, selection->n_ranks,
+                                selection->few_rounds ? " ORDER BY id" : "", bounds, times, selection->n_ranks);
     int result = export_run(export, sql);
-    free(bounds);
-    free(times);
-    free(sql);
+    FREE_ALL(bounds, times, rounds, sql);
     return result;
 }
 
+/* %s: the number of all messages. */
 static const char left_out_sql[] =
     "SELECT m.n, m.n - m.inside, m.cut, c.n, c.n - c.inside FROM"
-    " (SELECT (SELECT count(*) FROM message_row) AS n, coalesce(sum(s AND r), 0) AS inside,"
+    " (SELECT %s AS n, coalesce(sum(s AND r), 0) AS inside,"
     "   coalesce(sum(s <> r), 0) AS cut FROM"
     "   (SELECT kept(src, send_post_ns, send_post_ns + send_ns) AS s,"
     "           kept(dst, send_post_ns + late_ns, send_post_ns + late_ns + recv_ns) AS r FROM export_message)) m,"
@@ -310,7 +343,10 @@ static int selection_tell(struct export *export)
     struct cursor rows;
     if (export->selection.all)
         return 0;
-    export_query(export, &rows, left_out_sql);
+    char *sql =
+        xasprintf(left_out_sql, export->selection.few_rounds ? messages_sql : "(SELECT count(*) FROM message_row)");
+    export_query(export, &rows, sql);
+    free(sql);
     if (cursor_next(&rows))
         fprintf(stderr,
                 "mpistair: note: left out, as outside of --ranks, --from, --to: %lld of %lld messages (%lld of them "

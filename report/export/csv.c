@@ -24,6 +24,17 @@ static const char make_places_sql[] = "DROP TABLE IF EXISTS temp.export_place;"
 
 #define LASTING " WHERE kept(rank, begin_ns, begin_ns + call_ns) AND kept(rank, begin_ns, end_ns) ORDER BY id"
 
+/* The view call of the rows that are looked at. */
+#define EXPORTED_CALLS                                                                                                 \
+    "(SELECT rank, (SELECT name FROM function n WHERE n.id = c.function) AS function, begin_ns,"                       \
+    "   begin_ns + call_ns AS end_ns, completed, idle_calls, callsite FROM export_call c"                              \
+    " UNION ALL SELECT src, n.name, send_post_ns, send_post_ns + send_call_ns, f.send_completed, 0, f.send_callsite"   \
+    "   FROM export_message m JOIN form f ON f.id = m.form JOIN function n ON n.id = f.send_function"                  \
+    "   WHERE send_call_ns IS NOT NULL AND f.send_completed IS NOT NULL"                                               \
+    " UNION ALL SELECT dst, n.name, send_post_ns + late_ns, send_post_ns + late_ns + recv_call_ns, f.recv_completed,"  \
+    "   0, f.recv_callsite FROM export_message m JOIN form f ON f.id = m.form"                                         \
+    "   JOIN function n ON n.id = f.recv_function WHERE recv_call_ns IS NOT NULL AND f.recv_completed IS NOT NULL)"
+
 /* Messages, then the calls, which have those that post a message as well. */
 static const char *const csv_parts[] = {
     "SELECT 'message', m.id, src, (SELECT name FROM function WHERE id = send_function), send_post_ns,"
@@ -33,11 +44,11 @@ static const char *const csv_parts[] = {
     " send_post_ns + late_ns + recv_call_ns, send_post_ns + late_ns + recv_ns, recv_callsite,"
     " (SELECT name FROM temp.export_place WHERE id = recv_callsite), CASE level WHEN 0 THEN 'self'"
     " WHEN 1 THEN 'intra_socket' WHEN 2 THEN 'inter_socket' WHEN 3 THEN 'inter_node' END, round_id, NULL, NULL,"
-    " CASE WHEN uncertain THEN 'uncertain' END FROM message_row m JOIN form f ON f.id = m.form"
+    " CASE WHEN uncertain THEN 'uncertain' END FROM export_message m JOIN form f ON f.id = m.form"
     " WHERE " MESSAGE_IS_KEPT " ORDER BY m.id",
 
     "SELECT 'call', NULL, rank, function, begin_ns, end_ns, NULL, NULL, NULL, NULL, NULL, " PLACE_ALONE
-    "completed, idle_calls, NULL FROM call WHERE kept(rank, begin_ns, end_ns)",
+    "completed, idle_calls, NULL FROM " EXPORTED_CALLS " WHERE kept(rank, begin_ns, end_ns)",
 
     "SELECT 'collective', id, rank, function, begin_ns, begin_ns + call_ns, end_ns, comm, root, NULL, "
     "bytes, " PLACE_ALONE "NULL, NULL, CASE WHEN nonblocking THEN 'nonblocking' END FROM collective" LASTING,

@@ -35,6 +35,7 @@ struct selection {
     uint8_t *wanted;          /* [n_ranks] */
     int64_t *from_ns, *to_ns; /* [n_ranks] */
     bool all, part_of_ranks;  /* all: nothing is left out */
+    bool few_rounds;          /* the messages are looked up by their rounds */
 };
 
 struct export

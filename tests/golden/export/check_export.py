@@ -157,14 +157,22 @@ def check_window(folder):
 
 
 def check_parts(folder):
-    """Of random messages and calls, every part has what lies inside as a whole, by a count of its own."""
+    """Of random messages and calls, every part has what lies inside as a whole, by a count of its own; most messages are in rounds,
+    by which those of a short part are looked up."""
     random.seed(7)
     messages = []
     for i in range(200):
         post, late = random.randrange(8000), random.randrange(-50, 50)
         messages.append((i + 1, *random.sample(range(6), 2), (post, post + 10 + random.randrange(90), post + late, post + late + 10 + random.randrange(90))))
     calls = [(random.randrange(6), begin, begin + random.randrange(60)) for begin in random.sample(range(8000), 100)]
-    trace = made(folder, "parts.db", 6, *(message(*row) for row in messages), *(call(rank, "MPI_Wait", begin, end) for rank, begin, end in calls))
+    rounds = []
+    in_time = sorted(messages[:180], key=lambda row: min(row[3]))
+    for number, begin in enumerate(range(0, len(in_time), 4), 1):
+        group = in_time[begin:begin + 4]
+        rounds += [f"INSERT INTO kind VALUES ({number}, 1, 4, 400); INSERT INTO round VALUES ({number}, {number}, "
+                   f"{min(min(row[3]) for row in group)}, {max(max(row[3]) for row in group)});",
+                   f"UPDATE message_row SET round_id = {number} WHERE id IN ({', '.join(str(row[0]) for row in group)});"]
+    trace = made(folder, "parts.db", 6, *(message(*row) for row in messages), *rounds, *(call(rank, "MPI_Wait", begin, end) for rank, begin, end in calls))
     for _ in range(25):
         first, last = sorted(random.choices(range(6), k=2))
         begin, end = sorted(random.choices(range(9000), k=2))
