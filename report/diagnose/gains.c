@@ -10,6 +10,10 @@
 /* Part of what a finding gains by itself that it must still gain beside another one, not to be explained by it. */
 #define GAIN_STILL_GAINS 0.25
 
+/* The same of a rank that is late all over the run, beside a single iteration of it that takes long (SLOW_PART of
+ * iterations.c), with some room. */
+#define GAIN_BESIDE_ITERATION 0.51
+
 /* Steps that all replays together may take, replays at most, and findings that are held against each other. */
 enum { GAIN_MOST_STEPS = 150000000, GAIN_MOST_REPLAYS = 64, GAIN_MOST_COMPARED = 6 };
 
@@ -102,7 +106,8 @@ static bool gains_leave_nothing(const struct diagnosis *diagnosis, const struct 
                isnan(finding->gain_s) == isnan(other->gain_s);
     --*replays;
     double both_s = gains_of_both(diagnosis, finding, other);
-    *is_explained = both_s - other->gain_s <= GAIN_STILL_GAINS * finding->gain_s;
+    double part = other->kind == FINDING_SLOW_ITERATION ? GAIN_BESIDE_ITERATION : GAIN_STILL_GAINS;
+    *is_explained = both_s - other->gain_s <= part * finding->gain_s;
     return both_s - finding->gain_s <= GAIN_STILL_GAINS * other->gain_s;
 }
 

@@ -321,15 +321,36 @@ static bool find_cause(const struct diagnosis *diagnosis, const struct iteration
     return cause->site != UINT32_MAX && site_s >= CAUSE_PART * change->more_s;
 }
 
-/* Lets computation take as long as in the median of the iterations before, and calls as long as their fast ones did;
- * NULL: nothing does that. */
+/* Lets what a strand does at the site in one iteration take that part of its time. What it computes there before a call
+ * behind the iteration counts as well, as in sum_series(). */
+static void mend_iteration(const struct diagnosis *diagnosis, const struct iterations *iterations, size_t nth,
+                           uint32_t strand, const struct iteration_cause *cause, double part, struct run_mend *mend)
+{
+    double from_s = iterations->from_s[strand * iterations->n + nth],
+           to_s = iterations->to_s[strand * iterations->n + nth];
+    for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++) {
+        const struct run_timed_call *call = &diagnosis->calls->rows[i];
+        double before_s = diagnosis_before_s(diagnosis, strand, i), computed_s = call->begin_s - before_s;
+        if (computed_s >= to_s)
+            break;
+        if (diagnosis_call_end_s(call) <= from_s || diagnosis_site_of_step(diagnosis, call->first_step) != cause->site)
+            continue;
+        double in_it_s = fmax(fmin(call->begin_s, to_s) - fmax(computed_s, from_s), 0);
+        if (!cause->inside && in_it_s > 0)
+            mend_call(mend, i, before_s - (1 - part) * in_it_s, INFINITY);
+        else if (cause->inside && call->begin_s >= from_s && diagnosis_call_end_s(call) <= to_s && call->rest_s > 0)
+            mend_call(mend, i, INFINITY, part * (double)call->rest_s);
+    }
+}
+
+/* Lets a single iteration take as long as the median of all, or those behind a moment as the ones before: computation as
+ * in their median, calls as their fast ones did. */
 static struct run_mend *mend_cause(const struct diagnosis *diagnosis, const struct iterations *iterations,
                                    const struct iteration_change *change, const struct iteration_cause *cause)
 {
     const struct run_program *program = &diagnosis->program;
-    size_t before = change->middle > 0 ? change->middle * iterations->n / ITERATION_BLOCKS : iterations->n;
-    if (cause->inside && change->middle == 0)
-        return NULL;
+    bool is_single = change->middle == 0;
+    size_t before = is_single ? iterations->n : change->middle * iterations->n / ITERATION_BLOCKS;
     struct run_mend *mend = mend_new();
     double *series_s = xcalloc(iterations->n, sizeof *series_s);
     for (uint32_t strand = 0; strand < program->n_strands; strand++) {
@@ -337,11 +358,13 @@ static struct run_mend *mend_cause(const struct diagnosis *diagnosis, const stru
         if (place == UINT32_MAX || (!cause->inside && cause->n_ranks == 1 && strand != cause->strand))
             continue;
         sum_series(diagnosis, iterations, strand, cause->site, cause->inside, series_s);
-        double usual_s = unsorted_median(series_s, before);
+        double slow_s = series_s[change->nth], usual_s = unsorted_median(series_s, before);
         double calls = fmax((double)diagnosis->places[place].calls / (double)iterations->n_calls, 1);
-        if (cause->inside)
+        if (is_single && slow_s > usual_s)
+            mend_iteration(diagnosis, iterations, change->nth, strand, cause, usual_s / slow_s, mend);
+        else if (!is_single && cause->inside)
             mend_rest(program, mend, place, usual_s / (usual_s + cause->more_s));
-        else
+        else if (!is_single)
             mend_most(program, mend, place, usual_s / calls);
     }
     free(series_s);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "share/base/array.h"
 #include "share/base/memory.h"
 
 struct run_mend *mend_new(void)
@@ -19,6 +20,7 @@ void mend_release(struct run_mend *mend)
     free(mend->compute_most_s);
     free(mend->rest_scale);
     free(mend->site);
+    free(mend->calls);
     free(mend);
 }
 
@@ -65,8 +67,37 @@ void mend_most(const struct run_program *program, struct run_mend *mend, uint32_
     mend_lower(&mend->compute_most_s, program->n_places, place, INFINITY, most_s);
 }
 
+void mend_call(struct run_mend *mend, size_t call, double compute_most_s, double rest_most_s)
+{
+    ARRAY_ADD(mend->calls, mend->n_calls, (struct run_mend_call){call, (float)compute_most_s, (float)rest_most_s});
+}
+
+/* Merges the single calls of another one in. */
+static void mend_join_calls(struct run_mend *mend, const struct run_mend *other)
+{
+    struct run_mend joined = {0};
+    for (size_t i = 0, k = 0; i < mend->n_calls || k < other->n_calls;) {
+        const struct run_mend_call *one = i < mend->n_calls ? &mend->calls[i] : NULL,
+                                   *two = k < other->n_calls ? &other->calls[k] : NULL;
+        bool takes_one = two == NULL || (one != NULL && one->call <= two->call);
+        bool takes_two = one == NULL || (two != NULL && two->call <= one->call);
+        struct run_mend_call call = takes_one ? *one : *two;
+        if (takes_one && takes_two) {
+            call.compute_most_s = fminf(one->compute_most_s, two->compute_most_s);
+            call.rest_most_s = fminf(one->rest_most_s, two->rest_most_s);
+        }
+        ARRAY_ADD(joined.calls, joined.n_calls, call);
+        i += takes_one;
+        k += takes_two;
+    }
+    free(mend->calls);
+    mend->calls = joined.calls;
+    mend->n_calls = joined.n_calls;
+}
+
 void mend_join(const struct run_program *program, struct run_mend *mend, const struct run_mend *other)
 {
+    mend_join_calls(mend, other);
     size_t n = program->n_places;
     for (size_t i = 0; i < n; i++) {
         if (other->compute_scale != NULL && other->compute_scale[i] != 1)

@@ -15,6 +15,9 @@ void mend_rests(const struct run_program *program, struct run_mend *mend, uint32
 /* The computation before calls of a place: scaled, or so long at most. */
 void mend_scale(const struct run_program *program, struct run_mend *mend, uint32_t place, double factor);
 void mend_most(const struct run_program *program, struct run_mend *mend, uint32_t place, double most_s);
+/* One call alone, behind all those added so: how long the computation before it, and what it takes behind what it waits
+ * for, last at most; INFINITY: as recorded. */
+void mend_call(struct run_mend *mend, size_t call, double compute_most_s, double rest_most_s);
 /* Adds what another one mends. */
 void mend_join(const struct run_program *program, struct run_mend *mend, const struct run_mend *other);
 

@@ -176,12 +176,26 @@ static bool timing_await_call(struct timing *timing, uint32_t strand, uint8_t ho
     return true;
 }
 
+/* Returns what is mended of the call alone, or NULL. */
+static const struct run_mend_call *timing_mended_call(const struct timing *timing, size_t call)
+{
+    const struct run_mend *mend = timing->mend;
+    size_t at = 0;
+    if (mend == NULL || mend->n_calls == 0)
+        return NULL;
+    FIRST_BEYOND(at, mend->n_calls, mend->calls[at].call < call);
+    return at < mend->n_calls && mend->calls[at].call == call ? &mend->calls[at] : NULL;
+}
+
 static double timing_computed_s(struct timing *timing, uint32_t strand, uint32_t place, double seconds)
 {
     const struct run_mend *mend = timing->mend;
+    const struct run_mend_call *alone = timing_mended_call(timing, timing->strands[strand].at);
     double *carried_s = &timing->strands[strand].carried_s;
     if (mend == NULL)
         return seconds;
+    if (alone != NULL)
+        seconds = fmin(seconds, (double)alone->compute_most_s);
     if (mend->compute_most_s != NULL)
         seconds = fmin(seconds, (double)mend->compute_most_s[place]);
     if (mend->compute_scale != NULL)
@@ -255,6 +269,9 @@ static bool timing_do_call(struct timing *timing, uint32_t number)
         return false;
     strand->posted = false;
     double rest_s = (double)call->rest_s;
+    const struct run_mend_call *alone = timing_mended_call(timing, strand->at);
+    if (alone != NULL)
+        rest_s = fmin(rest_s, (double)alone->rest_most_s);
     if (timing->mend != NULL && timing->mend->rest_scale != NULL && rest_s > 0)
         rest_s *= (double)timing->mend->rest_scale[place];
     double end_s = fmax(strand->now_s, awaited_s) + rest_s;

@@ -37,12 +37,20 @@ enum run_mending {
     MEND_EARLIER = 1U << 3, /* its calls come before the computation that they came after */
 };
 
+/* What is mended of one call alone: how long the computation before it, and its rest, take at most. */
+struct run_mend_call {
+    size_t call;
+    float compute_most_s, rest_most_s; /* INFINITY: as recorded */
+};
+
 /* Arrays may be NULL: nothing of that kind is mended. */
 struct run_mend {
-    float *compute_scale;  /* [n_places] of computation before calls there */
-    float *compute_most_s; /* [n_places] the longest computation before a call there */
-    float *rest_scale;     /* [n_places] */
-    uint8_t *site;         /* [n_sites] set of enum run_mending */
+    float *compute_scale;        /* [n_places] of computation before calls there */
+    float *compute_most_s;       /* [n_places] the longest computation before a call there */
+    float *rest_scale;           /* [n_places] */
+    uint8_t *site;               /* [n_sites] set of enum run_mending */
+    struct run_mend_call *calls; /* [n_calls] by call, each once */
+    size_t n_calls;
 };
 
 /* Makes rest_s and edges of the calls, and marks messages as MESSAGE_AWAITED whose send waited though it need not.

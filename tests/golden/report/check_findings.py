@@ -433,7 +433,13 @@ def iterations(folder):
         found = findings(loop(lambda step, rank: (2 + (150 if step == 120 else often_ms if step % 16 == 7 else 0) * (rank == 2)) * MS).write(folder / "a.db"))
         check(f"one iteration of a late rank, {often_ms} ms", [row[0] for row in found][:1] == [first] and {row[0] for row in found} & {"outliers", "late-rank"}, found)
     made = loop(lambda step, rank: 2 * MS, lambda step: (60000 if step == 120 else 10) * US)
-    expect_kind("one slow call", folder, made, "slow-iteration", "iteration 121 of 399", "in MPI_Allreduce (work made.c:31)")
+    row = expect_kind("one slow call", folder, made, "slow-iteration", "iteration 121 of 399", "in MPI_Allreduce (work made.c:31)")
+    expect_gain("one slow call", row, made, usual)
+    # What others do to iterations stays: mending one gains no more than that one.
+    disturbed = [[random.Random(4 * step + rank).choice((0, 0, 0, 4)) for rank in range(4)] for step in range(400)]
+    made = loop(lambda step, rank: (2 + disturbed[step][rank] + (150 if (step, rank) == (120, 2) else 0)) * MS)
+    row = expect_kind("one iteration of a disturbed run", folder, made, "slow-iteration", "iteration 120 of 399", "rank 2 before MPI_Allreduce")
+    expect_gain("one iteration of a disturbed run", row, made, loop(lambda step, rank: (2 + disturbed[step][rank]) * MS))
     taken = [f"INSERT INTO counter(rank, begin_ns, end_ns, wait_ns) VALUES (2, {at * MS}, {at * MS + 10 * MS}, {9 * MS if at >= 360 else 0});"
              for at in range(0, 1260, 10)]
     made = loop(lambda step, rank: (2 + (60 if (step, rank) == (120, 2) else 0)) * MS)
