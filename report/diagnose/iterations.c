@@ -321,51 +321,55 @@ static bool find_cause(const struct diagnosis *diagnosis, const struct iteration
     return cause->site != UINT32_MAX && site_s >= CAUSE_PART * change->more_s;
 }
 
-/* Lets what a strand does at the site in one iteration take that part of its time. What it computes there before a call
- * behind the iteration counts as well, as in sum_series(). */
-static void mend_iteration(const struct diagnosis *diagnosis, const struct iterations *iterations, size_t nth,
-                           uint32_t strand, const struct iteration_cause *cause, double part, struct run_mend *mend)
+/* Lets what a strand does at the site take part[nth] of its time in each iteration. What it computes there before a
+ * call behind an iteration counts as well, as in sum_series(). */
+static void mend_iterations(const struct diagnosis *diagnosis, const struct iterations *iterations, uint32_t strand,
+                            const struct iteration_cause *cause, const double *part, struct run_mend *mend)
 {
-    double from_s = iterations->from_s[strand * iterations->n + nth],
-           to_s = iterations->to_s[strand * iterations->n + nth];
-    for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1]; i++) {
+    size_t n = iterations->n, first = 0;
+    const double *from_s = iterations->from_s + strand * n, *to_s = iterations->to_s + strand * n;
+    for (size_t i = diagnosis->first_call[strand]; i < diagnosis->first_call[strand + 1] && first < n; i++) {
         const struct run_timed_call *call = &diagnosis->calls->rows[i];
-        double before_s = diagnosis_before_s(diagnosis, strand, i), computed_s = call->begin_s - before_s;
-        if (computed_s >= to_s)
-            break;
-        if (diagnosis_call_end_s(call) <= from_s || diagnosis_site_of_step(diagnosis, call->first_step) != cause->site)
+        double before_s = diagnosis_before_s(diagnosis, strand, i), computed_s = call->begin_s - before_s, less_s = 0;
+        while (first < n && to_s[first] <= computed_s)
+            first++;
+        if (diagnosis_site_of_step(diagnosis, call->first_step) != cause->site)
             continue;
-        double in_it_s = fmax(fmin(call->begin_s, to_s) - fmax(computed_s, from_s), 0);
-        if (!cause->inside && in_it_s > 0)
-            mend_call(mend, i, before_s - (1 - part) * in_it_s, INFINITY);
-        else if (cause->inside && call->begin_s >= from_s && diagnosis_call_end_s(call) <= to_s && call->rest_s > 0)
-            mend_call(mend, i, INFINITY, part * (double)call->rest_s);
+        size_t nth = first;
+        for (; !cause->inside && nth < n && from_s[nth] < call->begin_s; nth++)
+            less_s += (1 - part[nth]) * fmax(fmin(call->begin_s, to_s[nth]) - fmax(computed_s, from_s[nth]), 0);
+        if (less_s > 0)
+            mend_call(mend, i, before_s - less_s, INFINITY);
+        for (; cause->inside && nth < n && to_s[nth] < diagnosis_call_end_s(call);)
+            nth++;
+        if (cause->inside && nth < n && call->begin_s >= from_s[nth] && call->rest_s > 0 && part[nth] < 1)
+            mend_call(mend, i, INFINITY, part[nth] * (double)call->rest_s);
     }
 }
 
-/* Lets a single iteration take as long as the median of all, or those behind a moment as the ones before: computation as
- * in their median, calls as their fast ones did. */
+/* Lets a single iteration take as long as the median of all; those behind a moment take less by what their median, of
+ * calls the fast ones, is longer there, but no less than is usual before it. */
 static struct run_mend *mend_cause(const struct diagnosis *diagnosis, const struct iterations *iterations,
                                    const struct iteration_change *change, const struct iteration_cause *cause)
 {
     const struct run_program *program = &diagnosis->program;
     bool is_single = change->middle == 0;
-    size_t before = is_single ? iterations->n : change->middle * iterations->n / ITERATION_BLOCKS;
+    size_t n = iterations->n, from = is_single ? change->nth : change->middle * n / ITERATION_BLOCKS;
     struct run_mend *mend = mend_new();
-    double *series_s = xcalloc(iterations->n, sizeof *series_s);
+    double *series_s = xcalloc(n, sizeof *series_s), *sorted = iterations->sorted;
     for (uint32_t strand = 0; strand < program->n_strands; strand++) {
-        uint32_t place = diagnosis_place_of(diagnosis, program->strands[strand].rank, cause->site);
-        if (place == UINT32_MAX || (!cause->inside && cause->n_ranks == 1 && strand != cause->strand))
+        if (!cause->inside && cause->n_ranks == 1 && strand != cause->strand)
             continue;
         sum_series(diagnosis, iterations, strand, cause->site, cause->inside, series_s);
-        double slow_s = series_s[change->nth], usual_s = unsorted_median(series_s, before);
-        double calls = fmax((double)diagnosis->places[place].calls / (double)iterations->n_calls, 1);
-        if (is_single && slow_s > usual_s)
-            mend_iteration(diagnosis, iterations, change->nth, strand, cause, usual_s / slow_s, mend);
-        else if (!is_single && cause->inside)
-            mend_rest(program, mend, place, usual_s / (usual_s + cause->more_s));
-        else if (!is_single)
-            mend_most(program, mend, place, usual_s / calls);
+        memcpy(sorted, series_s, n * sizeof *sorted);
+        double slow_s = is_single ? series_s[from] : unsorted_median(sorted + from, n - from);
+        double usual_s = unsorted_median(sorted, is_single ? n : from);
+        double less_s = !is_single && cause->inside ? cause->more_s : fmax(slow_s - usual_s, 0);
+        for (size_t i = 0; i < n; i++) {
+            bool is_slow = (is_single ? i == from : i >= from) && series_s[i] > usual_s;
+            series_s[i] = is_slow ? fmax(series_s[i] - less_s, usual_s) / series_s[i] : 1;
+        }
+        mend_iterations(diagnosis, iterations, strand, cause, series_s, mend);
     }
     free(series_s);
     return mend;

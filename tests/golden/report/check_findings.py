@@ -438,6 +438,12 @@ def iterations(folder):
     # What others do to iterations stays: mending one gains no more than that one.
     disturbed = [[random.Random(4 * step + rank).choice((0, 0, 0, 4)) for rank in range(4)] for step in range(400)]
     made = loop(lambda step, rank: (2 + disturbed[step][rank] + (150 if (step, rank) == (120, 2) else 0)) * MS)
+    grows = loop(lambda step, rank: (2 + disturbed[step][rank] + (2 if step >= 200 else 0)) * MS)
+    row = expect_kind("slower, disturbed", folder, grows, "slower", "from ", "all ranks before MPI_Allreduce")
+    expect_gain("slower, disturbed", row, grows, loop(lambda step, rank: (2 + disturbed[step][rank]) * MS))
+    grows = loop(lambda step, rank: 2 * MS, lambda step: (1000 if step < 200 else 1500) * US)
+    row = [row for row in findings(grows.write(folder / "a.db")) if row[0] == "slower"]
+    check("calls that get slower by half", len(row) == 1 and abs(float(row[0][8]) - 0.1) < 0.03, row)
     row = expect_kind("one iteration of a disturbed run", folder, made, "slow-iteration", "iteration 120 of 399", "rank 2 before MPI_Allreduce")
     expect_gain("one iteration of a disturbed run", row, made, loop(lambda step, rank: (2 + disturbed[step][rank]) * MS))
     taken = [f"INSERT INTO counter(rank, begin_ns, end_ns, wait_ns) VALUES (2, {at * MS}, {at * MS + 10 * MS}, {9 * MS if at >= 360 else 0});"
