@@ -56,7 +56,7 @@ int shards_read(struct shards *shards, sqlite3 *database, const char *schema, st
     int step = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     while (step == SQLITE_OK || step == SQLITE_ROW) {
         step = sqlite3_step(statement);
-        if (step != SQLITE_ROW)
+        if (step != SQLITE_ROW || shards->n == SHARDS_MOST)
             break;
         char *file = copy_of_column(statement, 1);
         struct shard shard = {.number = sqlite3_column_int64(statement, 0),
@@ -69,7 +69,9 @@ int shards_read(struct shards *shards, sqlite3 *database, const char *schema, st
         ARRAY_ADD(shards->shards, shards->n, shard);
         free(file);
     }
-    int result = step == SQLITE_DONE ? 0 : error_set(error, "%s: table shard: %s", trace, sqlite3_errmsg(database));
+    int result = step == SQLITE_ROW ? error_set(error, "%s: table shard: expected at most %d rows", trace, SHARDS_MOST)
+                 : step == SQLITE_DONE ? 0
+                                       : error_set(error, "%s: table shard: %s", trace, sqlite3_errmsg(database));
     sqlite3_finalize(statement);
     free(sql);
     if (result != 0)

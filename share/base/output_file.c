@@ -67,18 +67,39 @@ static void forget(const char *temporary)
             signal(numbers[i], SIG_DFL);
 }
 
-/* Makes and remembers the file of a template; no signal may come between. Returns its descriptor, or -1 with errno. */
-static int make_temporary(char *template)
+void output_file_remove_by_signal(const char *path)
 {
-    sigset_t signals, before;
+    remember(path);
+}
+
+void output_file_keep(const char *path)
+{
+    forget(path);
+}
+
+void output_file_hold_signals(sigset_t *held)
+{
+    sigset_t signals;
     sigemptyset(&signals);
     for (int i = 0; i < N_SIGNALS; i++)
         sigaddset(&signals, numbers[i]);
-    sigprocmask(SIG_BLOCK, &signals, &before);
+    pthread_sigmask(SIG_BLOCK, &signals, held);
+}
+
+void output_file_let_signals(const sigset_t *held)
+{
+    pthread_sigmask(SIG_SETMASK, held, NULL);
+}
+
+/* Makes and remembers the file of a template; no signal may come between. Returns its descriptor, or -1 with errno. */
+static int make_temporary(char *template)
+{
+    sigset_t before;
+    output_file_hold_signals(&before);
     int descriptor = mkstemp(template), reason = errno;
     if (descriptor >= 0)
         remember(template);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    output_file_let_signals(&before);
     errno = reason;
     return descriptor;
 }

@@ -2,6 +2,7 @@
 #ifndef MPISTAIR_BASE_OUTPUT_FILE_H
 #define MPISTAIR_BASE_OUTPUT_FILE_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "share/base/error.h"
@@ -42,6 +43,14 @@ int output_files_open(struct output_file *files, const char *prefix, const char 
                       struct error *error);
 /* Ends each as output_file_end, with the first of their results. */
 int output_files_end(struct output_file *files, size_t n, int result, struct error *error);
+
+/* Has a signal that ends the process remove a file that is complete, while what it belongs to is not, until
+ * output_file_keep. The path must stay as it is; there need not be a file yet. */
+void output_file_remove_by_signal(const char *path);
+void output_file_keep(const char *path);
+/* Holds these signals back, until held is given to output_file_let_signals. */
+void output_file_hold_signals(sigset_t *held);
+void output_file_let_signals(const sigset_t *held);
 
 /* Removes all temporary files there are. Only for handlers of signals that end the process: SIGINT, SIGTERM and SIGHUP
  * have one of their own while an output file is open, unless the program handles or ignores them. */

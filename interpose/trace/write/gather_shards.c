@@ -137,9 +137,12 @@ int shards_gather(const char *trace, const char *output, size_t *n_shards, struc
         }
         if (sqlite3_close(database) != SQLITE_OK && result == 0)
             result = database_error(database, output, "cannot be closed", error);
+        sigset_t held;
+        output_file_hold_signals(&held);
         result = output_file_end(&file, result, error);
         if (result == 0)
             old_shards_remove(&old);
+        output_file_let_signals(&held);
     }
     old_shards_release(&old);
     free(schema);

@@ -150,12 +150,17 @@ int trace_write(struct trace *trace, const char *path, const struct trace_choice
         result = database_error(database, path, "cannot be closed", error);
     if (result == 0)
         result = shard_files_commit(&shards, error);
+    /* A signal that comes here takes all or nothing. */
+    sigset_t held;
+    output_file_hold_signals(&held);
     if (output_file_end(&file, result, error) == 0) {
+        shard_files_keep(&shards);
         old_shards_remove(&old);
     } else if (result == 0) {
         shard_files_take_back(&shards);
         result = -1;
     }
+    output_file_let_signals(&held);
 out:
     old_shards_release(&old);
     shard_files_release(&shards);

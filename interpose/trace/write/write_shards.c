@@ -19,6 +19,9 @@
 /* Operations of a shard, where the user does not say how many shards there are. */
 static const uint64_t shard_operations = 50000000;
 
+/* What SQLite may keep of all shards while they are written, and at least of each. */
+static const size_t caches_kib = 65536, least_cache_kib = 1024;
+
 /* Returns the number of operations that the rank recorded. */
 static uint64_t operations_of(const struct trace_process *process)
 {
@@ -119,11 +122,16 @@ int shard_files_open(struct shard_files *files, const struct trace *trace, size_
 
 int shard_files_begin(struct shard_files *files, sqlite3 *database)
 {
-    if (files->rows.n > 0 && shards_split(database, &files->schema) != 0)
+    size_t n = files->rows.n;
+    if (n > 0 && shards_split(database, &files->schema) != 0)
         return -1;
-    for (size_t i = 0; i < files->rows.n; i++) {
+    size_t kib = n == 0 || caches_kib / n < least_cache_kib ? least_cache_kib : caches_kib / n;
+    char begin[64];
+    snprintf(begin, sizeof begin, "PRAGMA cache_size=-%zu; BEGIN", kib);
+    for (size_t i = 0; i < n; i++) {
         sqlite3 *shard = files->rows.databases[i];
-        if (sqlite3_exec(shard, NEW_DATABASE_PRAGMAS "BEGIN", NULL, NULL, NULL) != SQLITE_OK ||
+        if (sqlite3_exec(shard, NEW_DATABASE_PRAGMAS, NULL, NULL, NULL) != SQLITE_OK ||
+            sqlite3_exec(shard, begin, NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_exec(shard, files->schema.tables, NULL, NULL, NULL) != SQLITE_OK)
             return -1;
     }
@@ -190,14 +198,12 @@ int shard_files_commit(struct shard_files *files, struct error *error)
 {
     int result = 0;
     for (size_t i = 0; result == 0 && i < files->rows.n; i++) {
-        char *name = xstrdup(files->files[i].file.path);
         result = close_database(files, i, error);
-        if (result == 0)
-            result = output_file_commit(&files->files[i].file, error);
-        if (result == 0)
-            files->files[i].name = name;
-        else
-            free(name);
+        if (result != 0)
+            break;
+        files->files[i].name = xstrdup(files->files[i].file.path);
+        output_file_remove_by_signal(files->files[i].name);
+        result = output_file_commit(&files->files[i].file, error);
     }
     if (result != 0)
         shard_files_take_back(files);
@@ -207,8 +213,16 @@ int shard_files_commit(struct shard_files *files, struct error *error)
 void shard_files_take_back(const struct shard_files *files)
 {
     for (size_t i = 0; i < files->rows.n; i++)
-        if (files->files[i].name != NULL)
+        if (files->files[i].name != NULL) {
             unlink(files->files[i].name);
+            output_file_keep(files->files[i].name);
+        }
+}
+
+void shard_files_keep(const struct shard_files *files)
+{
+    for (size_t i = 0; i < files->rows.n; i++)
+        output_file_keep(files->files[i].name);
 }
 
 void shard_files_release(struct shard_files *files)

@@ -46,9 +46,12 @@ int shard_files_begin(struct shard_files *files, sqlite3 *database);
 int shard_files_finish(struct shard_files *files, const struct sink *sink, size_t jobs);
 /* Returns the connection that has failed; where no shard's has, that of trace.db. */
 sqlite3 *shard_files_failed(const struct shard_files *files, sqlite3 *database);
-/* Gives the files their names. Returns 0, or -1 with the reason: then none is there. */
+/* Gives the files their names; a signal removes them until they are kept. Returns 0, or -1 with the reason: then none
+ * is there. */
 int shard_files_commit(struct shard_files *files, struct error *error);
-/* Removes those that were committed, as trace.db was not. */
+/* Keeps those that were committed, as trace.db was. */
+void shard_files_keep(const struct shard_files *files);
+/* Removes them, as trace.db was not. */
 void shard_files_take_back(const struct shard_files *files);
 /* Discards what was not committed. */
 void shard_files_release(struct shard_files *files);

@@ -139,12 +139,14 @@ def replaced(top, spools):
     check("full disk", done.returncode == 1 and len(done.stderr.splitlines()) == 1 and "cannot be written" in done.stderr, done.stderr)
     stays("full disk")
     check("full disk leaves nothing", sorted(os.listdir(top)) == sorted(["spools", "trace.db", *map(os.path.basename, shards)]), os.listdir(top))
-    for after_s in 0.02, 0.1, 0.3:
+    for after_s in 0.02, 0.05, 0.1, 0.2, 0.3:
         process = subprocess.Popen([MPISTAIR, "ingest", spools, "-o", database, "--quiet", "--shards", "4"], stderr=subprocess.DEVNULL)
         time.sleep(after_s)
         process.send_signal(signal.SIGTERM)
-        if process.wait() == 0:
-            break
+        process.wait()
+        if shards_of(database) != shards: # it was done
+            check(f"done within {after_s} s", len(shards_of(database)) == 4 and not set(shards) & set(shards_of(database)), shards_of(database))
+            shards = shards_of(database)
         stays(f"ended after {after_s} s")
         check(f"ended after {after_s} s leaves nothing", sorted(os.listdir(top)) == sorted(["spools", "trace.db", *map(os.path.basename, shards)]),
               os.listdir(top))
