@@ -78,7 +78,7 @@ static int fail_shard(sqlite3_vtab *table, const struct shard *shard, const char
     return code;
 }
 
-/* Reads which shards there are, unless that is known. While ingest writes the trace there are none yet. */
+/* Reads which shards there are, unless that is known. */
 static int read_list(struct shard_rows *table)
 {
     struct shard_set *set = table->set;
@@ -89,6 +89,8 @@ static int read_list(struct shard_rows *table)
         return say_fault(&table->base, error.text);
     if (set->only > 0)
         shards_keep(&set->list, set->only);
+    if (set->list.n == 0)
+        return say_fault(&table->base, "table shard: names no file that has the rows: ingest the run again");
     set->connections = xcalloc(set->list.n + 1, sizeof(sqlite3 *));
     return SQLITE_OK;
 }

@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -171,6 +172,18 @@ def replaced(top, spools):
         check(f"--shards {number}", ingest(spools, database, number).returncode == 2)
 
 
+def unlisted(top, spools):
+    """A trace whose list of shards is gone has not no messages."""
+    database = os.path.join(top, "unlisted.db")
+    ingest(spools, database, 3)
+    with sqlite3.connect(database) as connection:
+        connection.execute("DELETE FROM shard")
+    connection.close()
+    for words in ["query", database, "SELECT count(*) FROM message"], ["gather", database, "-o", database + ".one"]:
+        done = tool(*words)
+        check(f"unlisted: {words}", done.returncode == 1 and "table shard" in done.stderr, done.stderr)
+
+
 def each_shard(top, spools):
     """SQL in each shard, on one core and on more."""
     database, one = os.path.join(top, "each.db"), os.path.join(top, "each-one.db")
@@ -204,6 +217,7 @@ with tempfile.TemporaryDirectory() as top:
     subprocess.run([MAKE_SPOOLS, spools, "16", "4", "300"], check=True)
     faults(top, spools)
     each_shard(top, spools)
+    unlisted(top, spools)
     for path in glob.glob(os.path.join(top, "*.db*")):
         os.unlink(path)
     replaced(top, spools)
