@@ -53,6 +53,7 @@
 #include "predictor/pattern/size_order.h"
 #include "predictor/models/staircase.h"
 #include "share/base/memory.h"
+#include "share/base/side_by_side.h"
 
 /* Limit the repetitions: so many are looked at one by one, and so many at most, however many there are. */
 enum { SINGLE = 8, MOST_POINTS = 80 };
@@ -110,13 +111,13 @@ struct network {
     bool carries; /* at some point buffers are not empty: sends then depend on how long ranks wait */
     struct grouping nodes;
     struct bandwidth_steps steps;
-    struct size_order orders[DIRECTION_COUNT];
-    struct critical *delivered; /* [n_ranks] */
-    struct critical *sent;      /* [n_ranks][n_points] */
-    double *waits_s;            /* [n_ranks] W_i */
-    uint32_t *left;             /* [n_ranks] all 0 except within node_through */
-    struct through *through;    /* of the current node */
-    uint64_t *bytes;            /* of its messages */
+    const struct size_order *orders; /* [DIRECTION_COUNT] borrowed */
+    struct critical *delivered;      /* [n_ranks] */
+    struct critical *sent;           /* [n_ranks][n_points] */
+    double *waits_s;                 /* [n_ranks] W_i */
+    uint32_t *left;                  /* [n_ranks] all 0 except within node_through */
+    struct through *through;         /* of the current node */
+    uint64_t *bytes;                 /* of its messages */
 };
 
 /* Returns where a flow stands when `through` of its bytes are through: flows are served in turn, each by its packet. */
@@ -406,8 +407,6 @@ static void flow_add_transfers(const struct network *network, const struct machi
 
 static void network_release(struct network *network)
 {
-    for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++)
-        size_order_release(&network->orders[direction]);
     bandwidth_steps_release(&network->steps);
     grouping_release(&network->nodes);
     FREE_ALL(network->delivered, network->sent, network->waits_s, network->left, network->through, network->bytes);
@@ -419,10 +418,8 @@ static void network_init(struct network *network, const struct placement *placem
     grouping_init(&network->nodes, placement, GROUP_BY_NODE);
     bandwidth_steps_init(&network->steps, network->traffic, network->nodes.largest);
     for (enum direction direction = INCOMING; direction < DIRECTION_COUNT; direction++) {
-        struct size_order *order = &network->orders[direction];
-        size_order_init(order, network->traffic, LEVEL_BIT(LEVEL_INTER_NODE), direction, network->nodes.of,
-                        network->nodes.n_groups, 1);
-        largest = size_order_largest(order) > largest ? size_order_largest(order) : largest;
+        size_t of_node = size_order_largest(&network->orders[direction]);
+        largest = of_node > largest ? of_node : largest;
     }
     network->delivered = xcalloc(n_ranks + 1, sizeof *network->delivered);
     network->sent = xcalloc(network->n_points * n_ranks + 1, sizeof *network->sent);
@@ -432,27 +429,60 @@ static void network_init(struct network *network, const struct placement *placem
     network->bytes = xmalloc((largest + 1) * sizeof *network->bytes);
 }
 
-/* Adds the part between nodes. */
-static void add_network(const struct traffic *traffic, const struct placement *placement,
-                        const struct flow_transport *transport, const struct machine *machine,
-                        const struct model_options *options, struct prediction *prediction)
+struct flow_ordering {
+    const struct traffic *traffic;
+    const struct grouping *nodes;
+    size_t n_threads;
+    struct size_order *orders;
+};
+
+static int order_direction(void *context, size_t direction, struct error *error)
 {
-    struct network network = {.traffic = traffic, .transport = transport};
+    (void)error;
+    const struct flow_ordering *ordering = context;
+    size_order_init(&ordering->orders[direction], ordering->traffic, LEVEL_BIT(LEVEL_INTER_NODE),
+                    (enum direction)direction, ordering->nodes->of, ordering->nodes->n_groups, ordering->n_threads);
+    return 0;
+}
+
+struct size_order *flow_orders(const struct traffic *traffic, const struct placement *placement, size_t n_threads)
+{
+    struct grouping nodes;
+    grouping_init(&nodes, placement, GROUP_BY_NODE);
+    struct flow_ordering ordering = {traffic, &nodes, n_threads, xcalloc(DIRECTION_COUNT, sizeof(struct size_order))};
+    side_by_side(DIRECTION_COUNT, n_threads, order_direction, &ordering, NULL);
+    grouping_release(&nodes);
+    return ordering.orders;
+}
+
+void flow_orders_release(struct size_order *orders)
+{
+    for (size_t direction = 0; orders != NULL && direction < DIRECTION_COUNT; direction++)
+        size_order_release(&orders[direction]);
+    free(orders);
+}
+
+/* Adds the part between nodes. */
+static void add_network(const struct model_input *input, const struct flow_transport *transport,
+                        struct prediction *prediction)
+{
+    const struct traffic *traffic = input->traffic;
+    struct network network = {.traffic = traffic, .transport = transport, .orders = input->by_node};
     size_t n_ranks = traffic->n_ranks, repetitions = transport->repetitions;
     network.packet = transport->packet;
     network.packet.growth *= (double)(repetitions - 1) / 2;
     network.n_points = find_points(transport->buffer.bytes > 0 ? repetitions : 1, network.points);
     network.carries = network.n_points > 1;
-    network_init(&network, placement);
+    network_init(&network, input->placement);
     pass(&network, true, !network.carries);
     for (size_t rank = 0; rank < n_ranks; rank++) {
-        double latency_s = staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), options->latency);
+        double latency_s = staircase_latency_s(traffic, rank, LEVEL_BIT(LEVEL_INTER_NODE), input->options->latency);
         network.waits_s[rank] = latency_s + network.delivered[rank].at_s;
         prediction->part_s[PART_LATENCY][rank] += latency_s;
     }
     if (network.carries)
         pass(&network, false, true);
-    flow_add_transfers(&network, machine, prediction);
+    flow_add_transfers(&network, input->machine, prediction);
     prediction->extrapolated += bandwidth_steps_extrapolated(&network.steps);
     network_release(&network);
 }
@@ -460,7 +490,7 @@ static void add_network(const struct traffic *traffic, const struct placement *p
 void flow_predict(const struct flow_transport *transport, size_t within, const struct model_input *input,
                   struct prediction *prediction)
 {
-    add_network(input->traffic, input->placement, transport, input->machine, input->options, prediction);
+    add_network(input, transport, prediction);
     prediction_add(prediction, &input->staircases[within]);
 }
 
@@ -478,5 +508,6 @@ const struct model flow_model = {.name = "flow",
                                  .summary = "both NICs limit, all flows evenly; a send ends when it is buffered",
                                  .latency_side = true,
                                  .repeats = true,
+                                 .by_node = true,
                                  .staircases = STAIRCASE_BIT(STAIRCASE_WITHIN),
                                  .predict = predict_flow};

@@ -29,6 +29,11 @@ struct flow_transport {
     size_t repetitions; /* how often the round is repeated, at least 1 */
 };
 
+/* Orders the messages between nodes by the node of their receivers (INCOMING) and of their senders (OUTGOING), as
+ * grouping_init numbers nodes: [DIRECTION_COUNT], for flow_orders_release. n_threads: as of side_by_side. */
+struct size_order *flow_orders(const struct traffic *traffic, const struct placement *placement, size_t n_threads);
+void flow_orders_release(struct size_order *orders);
+
 /* Predicts the mean over the repetitions; messages within nodes follow that staircase (STAIRCASE_WITHIN or _IN_TURN).
  * Arguments are as of model.predict. */
 void flow_predict(const struct flow_transport *transport, size_t within, const struct model_input *input,

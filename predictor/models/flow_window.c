@@ -73,5 +73,6 @@ const struct model flow_window_model = {.name = "flow-window",
                                         .summary = "flow with the send buffers and windows of TCP",
                                         .latency_side = true,
                                         .repeats = true,
+                                        .by_node = true,
                                         .staircases = STAIRCASE_BIT(STAIRCASE_IN_TURN),
                                         .predict = predict_flow_window};

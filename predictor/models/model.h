@@ -69,6 +69,7 @@ struct prediction {
 };
 
 struct traffic;
+struct size_order;
 
 /* Names the staircases that models add up (T18): messages between nodes, and within them, where a receiver serves its
  * messages evenly or one after another. Several models take the same one, so each is computed once a round. */
@@ -79,6 +80,7 @@ enum { STAIRCASE_BETWEEN, STAIRCASE_WITHIN, STAIRCASE_IN_TURN, STAIRCASE_PARTS }
 struct model_input {
     const struct traffic *traffic;       /* has the pattern */
     const struct prediction *staircases; /* [STAIRCASE_PARTS] those that the round's models take */
+    const struct size_order *by_node;    /* flow_orders, for models that say so */
     const struct placement *placement;
     const struct machine *machine;
     const struct model_options *options;
@@ -90,6 +92,7 @@ struct model {
     bool latency_side;   /* model_options.latency changes its result */
     bool repeats;        /* model_options.repetitions changes its result */
     unsigned staircases; /* it uses model_input.staircases of these parts, a bit each */
+    bool by_node;        /* it uses model_input.by_node */
     /* Fills the parts of a prediction, which are all zero; the caller forms the sum. */
     void (*predict)(const struct model_input *input, struct prediction *prediction);
 };
@@ -142,7 +145,8 @@ int model_choose(const char *name, struct model_choice *choice);
 /* Holds what all models of one round share. */
 struct model_round {
     struct model_input input;
-    struct traffic *traffic; /* owned, as the next */
+    struct traffic *traffic;    /* owned, as the next */
+    struct size_order *by_node; /* or NULL */
     struct prediction staircases[STAIRCASE_PARTS];
 };
 

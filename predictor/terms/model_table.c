@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/models/flow.h"
 #include "predictor/models/staircase.h"
 #include "predictor/pattern/traffic.h"
 #include "predictor/terms/topology.h"
@@ -87,10 +88,19 @@ int model_round_init(struct model_round *round, const struct pattern *pattern, c
         free(round->traffic);
         return -1;
     }
-    for (size_t m = 0; m < n_models; m++)
+    bool by_node = false;
+    for (size_t m = 0; m < n_models; m++) {
         staircases |= models[m].model->staircases;
-    round->input = (struct model_input){round->traffic, round->staircases, placement, machine, options};
+        by_node = by_node || models[m].model->by_node;
+    }
+    round->input = (struct model_input){.traffic = round->traffic,
+                                        .staircases = round->staircases,
+                                        .placement = placement,
+                                        .machine = machine,
+                                        .options = options};
     staircases_predict(&round->input, staircases, n_threads, round->staircases);
+    if (by_node)
+        round->input.by_node = round->by_node = flow_orders(round->traffic, placement, n_threads);
     return 0;
 }
 
@@ -98,6 +108,7 @@ void model_round_release(struct model_round *round)
 {
     for (size_t part = 0; part < STAIRCASE_PARTS; part++)
         prediction_release(&round->staircases[part]);
+    flow_orders_release(round->by_node);
     if (round->traffic != NULL)
         traffic_release(round->traffic);
     free(round->traffic);
