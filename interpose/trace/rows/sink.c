@@ -483,9 +483,9 @@ static int64_t form_of_message(struct sink *sink, const struct trace *trace, con
     return form_of(sink, &form);
 }
 
-int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t index, int64_t round, int64_t *form)
+int64_t sink_message(struct sink *sink, const struct trace *trace, const struct trace_operation *send,
+                     const struct trace_operation *receive, int64_t round, int64_t *form)
 {
-    const struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
     struct sink_file *file = file_of(sink, receive->rank);
     *form = form_of_message(sink, trace, send, receive);
     sink->forms[*form - 1].messages++;
@@ -526,9 +526,8 @@ void sink_operation_call(struct sink *sink, const struct trace_operation *operat
                                           .function = operation->function});
 }
 
-int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t index)
+int64_t sink_unmatched(struct sink *sink, const struct trace_operation *operation)
 {
-    const struct trace_operation *operation = &trace->operations[index];
     const int64_t values[] = {
         ++sink->n_unmatched,
         operation->rank,

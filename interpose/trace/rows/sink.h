@@ -108,8 +108,9 @@ int sink_write_form_sums(const struct sink *sink);
 void sink_add(struct sink *sink, enum sink_table table, const int64_t *values);
 
 /* Add a row each; sink_message and sink_unmatched return its id. *form: the id of the message's form. */
-int64_t sink_message(struct sink *sink, const struct trace *trace, uint32_t receive, int64_t round, int64_t *form);
-int64_t sink_unmatched(struct sink *sink, const struct trace *trace, uint32_t operation);
+int64_t sink_message(struct sink *sink, const struct trace *trace, const struct trace_operation *send,
+                     const struct trace_operation *receive, int64_t round, int64_t *form);
+int64_t sink_unmatched(struct sink *sink, const struct trace_operation *operation);
 void sink_call(struct sink *sink, struct call_row row);
 void sink_late_call(struct sink *sink, struct call_row row);
 /* Adds the call of an operation without a message. */

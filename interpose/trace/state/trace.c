@@ -36,15 +36,15 @@ int64_t time_in_mpi_before(const struct time_in_mpi *time, int64_t at_ns)
 {
     if (time->n == 0)
         return 0;
-    const struct mpi_interval *intervals = time->intervals + time->first;
+    const struct mpi_interval *intervals = time->intervals + time->first, *last = &intervals[time->n - 1];
     /* Most questions are about what comes behind the last call, or was just added. */
-    size_t at = intervals[time->n - 1].begin_ns < at_ns                  ? time->n
-                : time->n > 4 && intervals[time->n - 4].begin_ns < at_ns ? time->n - 4
-                                                                         : 0;
-    FIRST_BEYOND(at, time->n, intervals[at].begin_ns < at_ns);
-    if (at == 0)
-        return intervals[0].before_ns;
-    const struct mpi_interval *last = &intervals[at - 1];
+    if (last->begin_ns >= at_ns) {
+        size_t at = time->n > 4 && intervals[time->n - 4].begin_ns < at_ns ? time->n - 4 : 0;
+        FIRST_BEYOND(at, time->n, intervals[at].begin_ns < at_ns);
+        if (at == 0)
+            return intervals[0].before_ns;
+        last = &intervals[at - 1];
+    }
     return last->before_ns + (at_ns < last->end_ns ? at_ns : last->end_ns) - last->begin_ns;
 }
 

@@ -13,8 +13,9 @@
  *                     threads read ahead of what follows; finds          stream/ahead.h
  *         what each rank did together                                    stream/step.h
  *         which send met which receive                                   stream/match.h
- *         which ranks did it together; kinds                             stream/round.h
- *         rows of what nothing can change any more                       rows/sink.h
+ *         which ranks did it together                                    stream/round.h
+ *                     and, in a thread of its own,                       stream/behind.h
+ *         kinds; rows of what nothing can change any more                stream/round_rows.h, rows/sink.h
  *     trace_write     all other rows; last reading: the totals           write/write.h
  *
  * So memory depends on the number of ranks and on what is open at one time, not on the length of the run, except for

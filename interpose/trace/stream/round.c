@@ -13,12 +13,7 @@
 #include "interpose/trace/state/trace.h"
 #include "share/base/array.h"
 #include "share/base/order.h"
-#include "share/base/saturating.h"
 #include "share/base/memory.h"
-#include "interpose/functions.h"
-#include "interpose/trace/gather/place.h"
-#include "share/base/level.h"
-#include "share/base/one_of.h"
 
 /* Two ranks may enter the same collective at very different times, so times cannot tell whether it lies between their
  * steps. How many collectives of each communicator a rank had passed before its step can. */
@@ -98,185 +93,6 @@ static bool barriers_separate(const struct barriers *barriers, const struct trac
     return false;
 }
 
-/* Few pairs of ranks exchange many messages, and few kinds have many rounds, so their sums mostly fit in memory where
- * the rows do not. Where they do not, the sums so far become rows, and readers add up several rows of a pair or kind.
- * The rules are those of the views late, rank_late and kind_wait of share/sql/schema.sql, which compute the same of a
- * trace without these sums; the golden traces hold that both say the same. */
-
-/* Sums of either table that are kept at a time: about 20 MiB. */
-enum { TOTALS_KEPT = 1 << 17 };
-
-struct late_total {
-    int64_t messages, late_ns, longest_ns;
-};
-
-struct pair_total {
-    uint32_t source, destination;
-    int64_t form, messages, bytes;
-    struct late_total late[LATE_COUNT];
-};
-
-struct member_total {
-    uint32_t kind, rank;
-    int64_t rounds, time_ns, in_mpi_ns;
-    int64_t wait_ns;     /* from its end to that of the round's last rank */
-    int64_t longest_ns;  /* of that the part in rounds in which it was done first */
-    int64_t last_rounds; /* in which it was the last one */
-    int64_t late_ns[LATE_COUNT];
-};
-
-/* A wait of a rank within its time in the round. */
-struct late_span {
-    uint32_t rank;
-    enum late_cause cause;
-    int64_t begin_ns, end_ns;
-};
-
-/* Returns the size from which on a send waits for its receive, -1: it never does, or that is not known. */
-static int64_t waits_from_bytes(const struct round_totals *totals, const struct trace_operation *send,
-                                const struct trace_operation *receive)
-{
-    if (IS_ONE_OF(send->function, FN_Send, FN_Send_c, FN_Ssend, FN_Ssend_c, FN_Issend, FN_Issend_c))
-        return 0; /* a blocking send that is not back before the receive is posted has waited, of any size */
-    int64_t eager_bytes = totals->eager_bytes[message_level(totals->trace, send, receive) == LEVEL_INTER_NODE];
-    bool never = IS_ONE_OF(send->function, FN_Bsend, FN_Bsend_c, FN_Rsend, FN_Rsend_c, FN_Ibsend, FN_Ibsend_c,
-                           FN_Irsend, FN_Irsend_c);
-    return never || eager_bytes == TRACE_NO_TIME ? -1 : saturating_add(eager_bytes, 1);
-}
-
-/* Finds who waited in a message: a receive posted before its send waits for the late sender; a send that needs its
- * receive (synchronous, or larger than the eager limit) and was posted before it waits for the late receiver. */
-static struct late totals_late(const struct round_totals *totals, const struct trace_operation *send,
-                               const struct trace_operation *receive)
-{
-    int64_t late_ns = receive->post_ns - send->post_ns;
-    if (send->rank == receive->rank || late_ns == 0)
-        return (struct late){0};
-    if (late_ns < 0) {
-        int64_t received_ns =
-            receive->complete_ns == TRACE_NO_TIME ? -late_ns : receive->complete_ns - receive->post_ns;
-        return (struct late){receive->post_ns, received_ns < -late_ns ? received_ns : -late_ns, LATE_SENDER};
-    }
-    int64_t from_bytes = waits_from_bytes(totals, send, receive);
-    if (from_bytes < 0 || (int64_t)send->bytes < from_bytes || send->complete_ns == TRACE_NO_TIME ||
-        send->complete_ns - send->post_ns < late_ns)
-        return (struct late){0};
-    return (struct late){send->post_ns, late_ns, LATE_RECEIVER};
-}
-
-/* Hands the sums so far to the sink and begins anew. */
-static void totals_flush(struct round_totals *totals)
-{
-    for (size_t i = 0; i < totals->n_pairs; i++) {
-        const struct pair_total *pair = &totals->pairs[i];
-        const struct late_total *sender = &pair->late[LATE_SENDER], *receiver = &pair->late[LATE_RECEIVER];
-        sink_add(totals->sink, SINK_MESSAGE_SUMS,
-                 (const int64_t[]){pair->source, pair->destination, pair->form, pair->messages, pair->bytes,
-                                   sender->messages, sender->late_ns, sender->longest_ns, receiver->messages,
-                                   receiver->late_ns, receiver->longest_ns});
-    }
-    for (size_t i = 0; i < totals->n_members; i++) {
-        const struct member_total *total = &totals->members[i];
-        sink_add(totals->sink, SINK_KIND_SUMS,
-                 (const int64_t[]){(int64_t)total->kind + 1, total->rank, total->rounds, total->time_ns,
-                                   total->in_mpi_ns, total->wait_ns, total->longest_ns, total->last_rounds,
-                                   total->late_ns[LATE_SENDER], total->late_ns[LATE_RECEIVER]});
-    }
-    totals->n_pairs = totals->n_members = 0;
-    map_clear(&totals->pair_numbers);
-    map_clear(&totals->member_numbers);
-}
-
-/* Adds a message, whose form has that id in the table form. */
-static void totals_add_message(struct round_totals *totals, const struct trace_operation *send,
-                               const struct trace_operation *receive, int64_t form, struct late late)
-{
-    struct map_key key = {(uint64_t)send->rank << 32 | receive->rank, (uint64_t)form, 0};
-    if (totals->n_pairs >= TOTALS_KEPT)
-        totals_flush(totals);
-    uint32_t number = map_number(&totals->pair_numbers, key, totals->n_pairs);
-    if (number == totals->n_pairs)
-        TRACE_ADD(totals->pairs, totals->n_pairs,
-                  (struct pair_total){.source = send->rank, .destination = receive->rank, .form = form});
-    struct pair_total *pair = &totals->pairs[number];
-    pair->messages++;
-    pair->bytes = saturating_add(pair->bytes, (int64_t)send->bytes);
-    if (late.late_ns == 0)
-        return;
-    struct late_total *total = &pair->late[late.cause];
-    total->messages++;
-    total->late_ns = saturating_add(total->late_ns, late.late_ns);
-    total->longest_ns = late.late_ns > total->longest_ns ? late.late_ns : total->longest_ns;
-}
-
-/* Notes a wait of the round that totals_add_round adds next. */
-static void totals_note_late(struct round_totals *totals, uint32_t rank, struct late late)
-{
-    array_reserve(&totals->spans, &totals->spans_capacity, totals->n_spans + 1, sizeof *totals->spans);
-    totals->spans[totals->n_spans++] =
-        (struct late_span){rank, late.cause, late.begin_ns, late.begin_ns + late.late_ns};
-}
-
-static int compare_spans(const void *left, const void *right)
-{
-    const struct late_span *a = left, *b = right;
-    return ORDER(a->rank, b->rank) ?: ORDER(a->cause, b->cause) ?: ORDER(a->begin_ns, b->begin_ns);
-}
-
-static struct member_total *member_of(struct round_totals *totals, uint32_t kind, uint32_t rank)
-{
-    uint32_t number = map_number(&totals->member_numbers, (struct map_key){kind, rank, 0}, totals->n_members);
-    if (number == totals->n_members)
-        TRACE_ADD(totals->members, totals->n_members, (struct member_total){.kind = kind, .rank = rank});
-    return &totals->members[number];
-}
-
-/* Adds the noted waits of a rank: however many overlap, their time counts once, for each cause by itself. Waits are in
- * the order of ranks; *at is the first one of this rank or of a later one. */
-static void add_late(const struct round_totals *totals, struct member_total *total, const struct round_member *member,
-                     size_t *at)
-{
-    int64_t until_ns[LATE_COUNT] = {member->begin_ns, member->begin_ns};
-    for (; *at < totals->n_spans && totals->spans[*at].rank <= member->rank; ++*at) {
-        const struct late_span *span = &totals->spans[*at];
-        int64_t *until = &until_ns[span->cause];
-        int64_t begin_ns = span->begin_ns > *until ? span->begin_ns : *until;
-        int64_t end_ns = span->end_ns < member->end_ns ? span->end_ns : member->end_ns;
-        if (span->rank != member->rank || end_ns <= begin_ns)
-            continue;
-        total->late_ns[span->cause] = saturating_add(total->late_ns[span->cause], end_ns - begin_ns);
-        *until = end_ns;
-    }
-}
-
-/* Adds a round of a kind with its ranks in ascending order, members[n_members]. */
-static void totals_add_round(struct round_totals *totals, uint32_t kind, const struct round_member *members,
-                             size_t n_members)
-{
-    if (totals->n_members >= TOTALS_KEPT)
-        totals_flush(totals);
-    if (totals->n_spans > 1)
-        qsort(totals->spans, totals->n_spans, sizeof *totals->spans, compare_spans);
-    size_t first = 0, last = 0, at = 0;
-    for (size_t i = 1; i < n_members; i++) {
-        first = members[i].end_ns < members[first].end_ns ? i : first;
-        last = members[i].end_ns > members[last].end_ns ? i : last;
-    }
-    for (size_t i = 0; i < n_members; i++) {
-        const struct round_member *member = &members[i];
-        struct member_total *total = member_of(totals, kind, member->rank);
-        int64_t wait_ns = members[last].end_ns - member->end_ns;
-        total->rounds++;
-        total->time_ns = saturating_add(total->time_ns, member->end_ns - member->begin_ns);
-        total->in_mpi_ns = saturating_add(total->in_mpi_ns, member->end_in_mpi_ns - member->begin_in_mpi_ns);
-        total->wait_ns = saturating_add(total->wait_ns, wait_ns);
-        total->longest_ns = saturating_add(total->longest_ns, i == first ? wait_ns : 0);
-        total->last_rounds += i == last;
-        add_late(totals, total, member, &at);
-    }
-    totals->n_spans = 0;
-}
-
 /* Returns the step that represents the round of a step. */
 static uint32_t round_root(struct trace_step *steps, uint32_t step)
 {
@@ -298,248 +114,110 @@ static void round_free_steps(struct rounds *rounds, uint32_t root)
     rounds->first_free = root;
 }
 
-/* Makes rows of rounds that are complete and of messages whose round is known, window by window (stream.c). Rounds are
- * numbered by their begin. Two are of the same kind if they have the same messages, as a multiset of (source,
- * destination, bytes). Two independent 64-bit sums over their hashes, their number and their bytes are compared for
- * that. Kinds are of one family if the first round of each has the same multiset of (source, destination, both call
- * sites). Codes whose messages grow and shrink with what they compute have many kinds, but few families. */
-
-/* Adds a message whose row can be written; round 0 means none. */
-static void round_add_message(struct rounds *rounds, uint32_t receive, int64_t round)
+/* Notes that the message belongs to no round. */
+static void keep_single(struct rounds *rounds, uint32_t receive)
 {
-    struct trace *trace = rounds->trace;
-    array_reserve(&rounds->messages, &rounds->messages_capacity, rounds->n_found_messages + 1,
-                  sizeof *rounds->messages);
-    const struct trace_operation *operation = &trace->operations[receive];
-    const struct trace_operation *send = &trace->operations[operation->partner];
-    struct late late = totals_late(&rounds->totals, send, operation);
-    if (round != 0 && late.late_ns != 0)
-        totals_note_late(&rounds->totals, late.cause == LATE_SENDER ? operation->rank : send->rank, late);
-    rounds->messages[rounds->n_found_messages++] = (struct round_message){.send_post_ns = send->post_ns,
-                                                                          .rank = operation->rank,
-                                                                          .receive = receive,
-                                                                          .sequence = operation->sequence,
-                                                                          .round = round,
-                                                                          .late = late};
+    array_reserve(&rounds->single, &rounds->single_capacity, rounds->n_single + 1, sizeof *rounds->single);
+    rounds->single[rounds->n_single++] = receive;
 }
 
-static void add_member(struct rounds *rounds, size_t *n, struct round_member member)
+static void move_message(struct trace *trace, struct complete_rows *complete, uint32_t receive)
 {
-    array_reserve(&rounds->members, &rounds->members_capacity, *n + 1, sizeof *rounds->members);
-    rounds->members[(*n)++] = member;
-}
-
-/* Adds a rank that had only its posting call in the round, unless its step is part of it. */
-static void add_caller(struct rounds *rounds, size_t *n, uint32_t root, const struct trace_operation *operation)
-{
-    struct trace_step *steps = rounds->trace->steps;
-    if (operation->step != TRACE_NONE && steps[operation->step].number == operation->step_number &&
-        round_root(steps, operation->step) == root)
-        return;
-    add_member(
-        rounds, n,
-        (struct round_member){.begin_ns = operation->post_ns,
-                              .end_ns = operation->post_end_ns,
-                              .begin_in_mpi_ns = operation->in_mpi_ns,
-                              .end_in_mpi_ns = operation->in_mpi_ns + operation->post_end_ns - operation->post_ns,
-                              .rank = operation->rank});
-}
-
-static int compare_members(const void *left, const void *right)
-{
-    const struct round_member *a = left, *b = right;
-    return ORDER(a->rank, b->rank);
-}
-
-/* Makes one row of each rank, in the order of ranks, and widens the round's time to them. Returns how many ranks. */
-static size_t merge_members(struct rounds *rounds, size_t n, int64_t id, int64_t *begin_ns, int64_t *end_ns)
-{
-    struct round_member *members = rounds->members;
-    size_t n_ranks = 0;
-    if (n > 1)
-        qsort(members, n, sizeof *members, compare_members);
-    for (size_t i = 0; i < n;) {
-        struct round_member whole = members[i];
-        for (i++; i < n && members[i].rank == whole.rank; i++) {
-            if (members[i].begin_ns < whole.begin_ns) {
-                whole.begin_ns = members[i].begin_ns;
-                whole.begin_in_mpi_ns = members[i].begin_in_mpi_ns;
-            }
-            if (members[i].end_ns > whole.end_ns) {
-                whole.end_ns = members[i].end_ns;
-                whole.end_in_mpi_ns = members[i].end_in_mpi_ns;
-            }
-        }
-        *begin_ns = whole.begin_ns < *begin_ns ? whole.begin_ns : *begin_ns;
-        *end_ns = whole.end_ns > *end_ns ? whole.end_ns : *end_ns;
-        sink_member(rounds->sink, id, whole.rank, whole.begin_ns, whole.end_ns,
-                    whole.end_in_mpi_ns - whole.begin_in_mpi_ns);
-        members[n_ranks++] = whole;
-    }
-    return n_ranks;
-}
-
-/* Adds a message to the two sums. */
-static void add_hashes(struct map_key *sums, struct map_key message)
-{
-    message.c = 1;
-    sums->a += map_hash(message);
-    message.c = 2;
-    sums->b += map_hash(message);
-    sums->c++;
-}
-
-/* Describes the kind of the round, which is its first: its messages and their family. */
-static struct trace_kind describe_kind(struct rounds *rounds, uint32_t root, uint64_t bytes)
-{
-    struct trace *trace = rounds->trace;
-    struct map_key sums = {0};
-    uint64_t smallest = UINT64_MAX, largest = 0;
-    for (uint32_t i = trace->steps[root].first_message; i != TRACE_NONE; i = trace->operations[i].next) {
-        const struct trace_operation *receive = &trace->operations[i], *send = &trace->operations[receive->partner];
-        add_hashes(&sums, (struct map_key){(uint64_t)send->rank << 32 | receive->rank,
-                                           (uint64_t)send->callsite << 32 | receive->callsite, 0});
-        smallest = send->bytes < smallest ? send->bytes : smallest;
-        largest = send->bytes > largest ? send->bytes : largest;
-    }
-    return (struct trace_kind){.messages = sums.c,
-                               .bytes = bytes,
-                               .smallest_bytes = sums.c > 0 ? smallest : 0,
-                               .largest_bytes = largest,
-                               .family = map_number(&rounds->families, sums, rounds->families.n_entries)};
-}
-
-/* Returns the kind of a round with these sums over its messages. */
-static uint32_t find_kind(struct rounds *rounds, uint32_t root, struct map_key sums, uint64_t bytes)
-{
-    struct trace *trace = rounds->trace;
-    uint32_t kind = map_number(&rounds->kinds, sums, trace->n_kinds);
-    if (kind == trace->n_kinds)
-        TRACE_ADD(trace->kinds, trace->n_kinds, describe_kind(rounds, root, bytes));
-    trace->kinds[kind].rounds++;
-    return kind;
-}
-
-static void write_round(struct rounds *rounds, uint32_t root)
-{
-    struct trace *trace = rounds->trace;
-    int64_t id = ++rounds->n_rounds;
-    size_t n_members = 0;
-    for (uint32_t i = root; i != TRACE_NONE; i = trace->steps[i].next) {
-        const struct trace_step *step = &trace->steps[i];
-        add_member(rounds, &n_members,
-                   (struct round_member){step->begin_ns, step->end_ns, step->begin_in_mpi_ns, step->end_in_mpi_ns,
-                                         step->rank});
-    }
-    struct map_key sums = {0};
-    uint64_t bytes = 0;
-    for (uint32_t i = trace->steps[root].first_message; i != TRACE_NONE; i = trace->operations[i].next) {
-        const struct trace_operation *receive = &trace->operations[i], *send = &trace->operations[receive->partner];
-        add_hashes(&sums, (struct map_key){(uint64_t)send->rank << 32 | receive->rank, send->bytes, 0});
-        bytes = (uint64_t)saturating_add((int64_t)bytes, (int64_t)send->bytes);
-        add_caller(rounds, &n_members, root, send);
-        add_caller(rounds, &n_members, root, receive);
-        round_add_message(rounds, i, id);
-    }
-    uint32_t kind = find_kind(rounds, root, sums, bytes);
-    int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
-    n_members = merge_members(rounds, n_members, id, &begin_ns, &end_ns);
-    totals_add_round(&rounds->totals, kind, rounds->members, n_members);
-    sink_round(rounds->sink, kind, begin_ns, end_ns);
-    round_free_steps(rounds, root);
-}
-
-static int compare_found(const void *left, const void *right)
-{
-    const struct round_found *a = left, *b = right;
-    return ORDER(a->begin_ns, b->begin_ns) ?: ORDER(a->first, b->first);
-}
-
-static int compare_messages(const void *left, const void *right)
-{
-    const struct round_message *a = left, *b = right;
-    return ORDER(a->send_post_ns, b->send_post_ns) ?: ORDER(a->rank, b->rank) ?: ORDER(a->sequence, b->sequence);
-}
-
-/* Finds when a complete round began, and which of its steps is the first. */
-static struct round_found describe(const struct trace *trace, uint32_t root)
-{
-    struct round_found found = {INT64_MAX, UINT64_MAX, root};
-    uint32_t first_rank = UINT32_MAX;
-    for (uint32_t i = root; i != TRACE_NONE; i = trace->steps[i].next) {
-        const struct trace_step *step = &trace->steps[i];
-        found.begin_ns = step->begin_ns < found.begin_ns ? step->begin_ns : found.begin_ns;
-        first_rank = step->rank < first_rank ? step->rank : first_rank;
-    }
-    for (uint32_t i = root; i != TRACE_NONE; i = trace->steps[i].next)
-        if (trace->steps[i].rank == first_rank && trace->steps[i].number < found.first)
-            found.first = trace->steps[i].number;
-    found.first = (found.first & ((UINT64_C(1) << 40) - 1)) | (uint64_t)first_rank << 40;
-    return found;
-}
-
-static void write_message(struct rounds *rounds, const struct round_message *message)
-{
-    struct trace *trace = rounds->trace;
-    uint32_t receive = message->receive, send = trace->operations[receive].partner;
-    int64_t form;
-    int64_t id = sink_message(rounds->sink, trace, receive, message->round, &form);
-    totals_add_message(&rounds->totals, &trace->operations[send], &trace->operations[receive], form, message->late);
-    /* These ids serve the tables that tell more of few messages. */
-    if (trace->operations[receive].origin != TRACE_NONE)
-        trace->origins[trace->operations[receive].origin].message_id = id;
-    if (trace->operations[send].origin != TRACE_NONE)
-        trace->origins[trace->operations[send].origin].message_id = id;
+    uint32_t send = trace->operations[receive].partner;
+    if (complete->n_messages == complete->messages_capacity)
+        array_reserve(&complete->messages, &complete->messages_capacity, complete->n_messages + 1,
+                      sizeof *complete->messages);
+    struct complete_message *message = &complete->messages[complete->n_messages++];
+    message->send = trace->operations[send];
+    message->receive = trace->operations[receive];
+    message->round = 0;
     operation_written(trace, send);
     operation_written(trace, receive);
 }
 
-void rounds_write(struct rounds *rounds)
+static void add_member(struct complete_rows *complete, struct round_member member)
+{
+    if (complete->n_members == complete->members_capacity)
+        array_reserve(&complete->members, &complete->members_capacity, complete->n_members + 1,
+                      sizeof *complete->members);
+    complete->members[complete->n_members++] = member;
+}
+
+/* Adds a rank that had only its posting call in the round, unless its step is part of it. */
+static void add_caller(struct trace_step *steps, struct complete_rows *complete, uint32_t root,
+                       const struct trace_operation *operation)
+{
+    if (operation->step != TRACE_NONE && steps[operation->step].number == operation->step_number &&
+        round_root(steps, operation->step) == root)
+        return;
+    add_member(complete, (struct round_member){.begin_ns = operation->post_ns,
+                                               .end_ns = operation->post_end_ns,
+                                               .begin_in_mpi_ns = operation->in_mpi_ns,
+                                               .end_in_mpi_ns =
+                                                   operation->in_mpi_ns + operation->post_end_ns - operation->post_ns,
+                                               .rank = operation->rank});
+}
+
+/* Adds the steps of the round as members, and finds when it began and which of them is the first. */
+static struct complete_round move_steps(const struct trace_step *steps, struct complete_rows *complete, uint32_t root)
+{
+    struct complete_round round = {.begin_ns = INT64_MAX,
+                                   .first = UINT64_MAX,
+                                   .first_message = complete->n_messages,
+                                   .first_member = complete->n_members};
+    uint32_t first_rank = UINT32_MAX;
+    for (uint32_t i = root; i != TRACE_NONE; i = steps[i].next) {
+        const struct trace_step *step = &steps[i];
+        round.begin_ns = step->begin_ns < round.begin_ns ? step->begin_ns : round.begin_ns;
+        if (step->rank < first_rank || (step->rank == first_rank && step->number < round.first)) {
+            first_rank = step->rank;
+            round.first = step->number;
+        }
+        add_member(complete, (struct round_member){step->begin_ns, step->end_ns, step->begin_in_mpi_ns,
+                                                   step->end_in_mpi_ns, step->rank});
+    }
+    round.first = (round.first & ((UINT64_C(1) << 40) - 1)) | (uint64_t)first_rank << 40;
+    return round;
+}
+
+static void move_round(struct rounds *rounds, struct complete_rows *complete, uint32_t root)
 {
     struct trace *trace = rounds->trace;
-    array_reserve(&rounds->found, &rounds->found_capacity, rounds->n_complete + 1, sizeof *rounds->found);
-    for (size_t i = 0; i < rounds->n_complete; i++)
-        rounds->found[i] = describe(trace, rounds->complete[i]);
-    qsort(rounds->found, rounds->n_complete, sizeof *rounds->found, compare_found);
-    for (size_t i = 0; i < rounds->n_complete; i++)
-        write_round(rounds, rounds->found[i].root);
-    rounds->n_complete = 0;
-    if (rounds->n_found_messages > 1)
-        qsort(rounds->messages, rounds->n_found_messages, sizeof *rounds->messages, compare_messages);
-    for (size_t i = 0; i < rounds->n_found_messages; i++)
-        write_message(rounds, &rounds->messages[i]);
-    rounds->n_found_messages = 0;
-    trace->n_rounds = (size_t)rounds->n_rounds;
+    struct complete_round round = move_steps(trace->steps, complete, root);
+    for (uint32_t i = trace->steps[root].first_message, next; i != TRACE_NONE; i = next) {
+        next = trace->operations[i].next;
+        add_caller(trace->steps, complete, root, &trace->operations[trace->operations[i].partner]);
+        add_caller(trace->steps, complete, root, &trace->operations[i]);
+        move_message(trace, complete, i);
+    }
+    round.n_messages = complete->n_messages - round.first_message;
+    round.n_members = complete->n_members - round.first_member;
+    array_reserve(&complete->rounds, &complete->rounds_capacity, complete->n_rounds + 1, sizeof *complete->rounds);
+    complete->rounds[complete->n_rounds++] = round;
+    round_free_steps(rounds, root);
 }
 
-void rounds_begin(struct rounds *rounds, struct trace *trace, struct sink *sink)
+void rounds_move_complete(struct rounds *rounds, struct complete_rows *complete)
 {
-    *rounds = (struct rounds){
-        .trace = trace, .sink = sink, .totals = {.trace = trace, .sink = sink}, .first_free = TRACE_NONE};
-    trace_eager_limits(trace, rounds->totals.eager_bytes);
+    for (size_t i = 0; i < rounds->n_single; i++)
+        move_message(rounds->trace, complete, rounds->single[i]);
+    for (size_t i = 0; i < rounds->n_complete; i++)
+        move_round(rounds, complete, rounds->complete[i]);
+    rounds->n_single = rounds->n_complete = 0;
+}
+
+void rounds_begin(struct rounds *rounds, struct trace *trace)
+{
+    *rounds = (struct rounds){.trace = trace, .first_free = TRACE_NONE};
     barriers_build(&rounds->barriers, trace);
-}
-
-void rounds_end(struct rounds *rounds)
-{
-    totals_flush(&rounds->totals);
 }
 
 void rounds_release(struct rounds *rounds)
 {
-    map_release(&rounds->totals.pair_numbers);
-    map_release(&rounds->totals.member_numbers);
-    free(rounds->totals.pairs);
-    free(rounds->totals.members);
-    free(rounds->totals.spans);
     free(rounds->barriers.entries);
     free(rounds->barriers.first);
-    map_release(&rounds->kinds);
-    map_release(&rounds->families);
     free(rounds->complete);
-    free(rounds->found);
-    free(rounds->members);
-    free(rounds->messages);
+    free(rounds->single);
 }
 
 static uint32_t open_round(struct rounds *rounds, uint32_t rank, uint32_t n_barriers)
@@ -637,7 +315,7 @@ static void take_message(struct rounds *rounds, uint32_t index)
     struct trace_step *steps = trace->steps;
     struct trace_operation *receive = &trace->operations[index], *send = &trace->operations[receive->partner];
     if (receive->step == TRACE_NONE && send->step == TRACE_NONE) {
-        round_add_message(rounds, index, 0);
+        keep_single(rounds, index);
         return;
     }
     uint32_t home = round_root(steps, receive->step != TRACE_NONE ? receive->step : send->step);
@@ -714,7 +392,7 @@ void round_match(struct rounds *rounds, uint32_t index)
     const struct trace_operation *receive = &rounds->trace->operations[index];
     const struct trace_operation *send = &rounds->trace->operations[receive->partner];
     if (!receive->counts || !send->counts)
-        round_add_message(rounds, index, 0);
+        keep_single(rounds, index);
     else if (receive->placed && send->placed)
         take_message(rounds, index);
 }

@@ -356,11 +356,11 @@ void steps_release(struct stepper *stepper)
     map_release(&stepper->envelopes.standing);
 }
 
-static void note(struct step_notes *notes, enum step_note_kind kind, uint32_t index)
+static void note(struct step_notes *notes, struct step_note note)
 {
     if (notes->n == notes->capacity)
         array_reserve(&notes->notes, &notes->capacity, notes->n + 1, sizeof *notes->notes);
-    notes->notes[notes->n++] = (struct step_note){.index = index, .kind = (uint8_t)kind};
+    notes->notes[notes->n++] = note;
 }
 
 /* Closes the step, if there is one: no operation of its rank can join it any more. */
@@ -370,7 +370,7 @@ static void leave_step(struct stepper *stepper, struct step_notes *notes)
         return;
     /* A step begins with the first post among its own operations, not with one that turned out to belong elsewhere. */
     int64_t begin_ns = stepper->first_post_ns != INT64_MAX ? stepper->first_post_ns : stepper->begin_ns;
-    note(notes, STEP_CLOSES, (uint32_t)notes->n_ends);
+    note(notes, (struct step_note){.index = (uint32_t)notes->n_ends, .kind = STEP_CLOSES});
     array_reserve(&notes->ends, &notes->ends_capacity, notes->n_ends + 1, sizeof *notes->ends);
     notes->ends[notes->n_ends++] =
         (struct step_end){begin_ns, stepper->end_ns, time_in_mpi_before(stepper->in_mpi, begin_ns),
@@ -381,7 +381,7 @@ static void leave_step(struct stepper *stepper, struct step_notes *notes)
 static void open_step(struct stepper *stepper, struct step_notes *notes, int64_t begin_ns)
 {
     leave_step(stepper, notes);
-    note(notes, STEP_OPENS, stepper->n_barriers);
+    note(notes, (struct step_note){.index = stepper->n_barriers, .kind = STEP_OPENS});
     stepper->open = true;
     stepper->begin_ns = stepper->end_ns = begin_ns;
     stepper->first_post_ns = INT64_MAX;
@@ -397,29 +397,28 @@ static void extend_step(struct stepper *stepper, int64_t end_ns)
         stepper->end_ns = end_ns;
 }
 
-/* Puts an operation into the open step; what it has no step for is placed as well. */
-static void place(struct stepper *stepper, struct step_notes *notes, uint32_t index)
+/* Puts an operation into the open step; what it has no step for is placed as well. passes: no event of it will come. */
+static void place(struct stepper *stepper, struct step_notes *notes, uint32_t index, bool passes)
 {
     struct posted *operation = &stepper->pool->operations[index];
     operation->placed = true;
-    note(notes, stepper->open ? STEP_TAKES : STEP_LEAVES, index);
+    note(notes, (struct step_note){index, stepper->open ? STEP_TAKES : STEP_LEAVES, passes});
     if (stepper->open && operation->post_ns >= stepper->begin_ns && operation->post_ns < stepper->first_post_ns)
         stepper->first_post_ns = operation->post_ns;
+    if (passes)
+        posted_passed(stepper->pool, index);
 }
 
 static void place_nowhere(struct stepper *stepper, struct step_notes *notes, uint32_t index)
 {
     stepper->pool->operations[index].placed = true;
-    note(notes, STEP_LEAVES, index);
+    note(notes, (struct step_note){.index = index, .kind = STEP_LEAVES});
 }
 
-/* Ends what there is to say of an operation. */
+/* Ends what there is to say of an operation that is placed. */
 static void pass(struct stepper *stepper, struct step_notes *notes, uint32_t index)
 {
-    const struct step_note *last = notes->n > 0 ? &notes->notes[notes->n - 1] : NULL;
-    if (last == NULL || last->index != index || (last->kind != STEP_TAKES && last->kind != STEP_LEAVES))
-        note(notes, STEP_PASSES, index);
-    notes->notes[notes->n - 1].passes = true;
+    note(notes, (struct step_note){index, STEP_PASSES, true});
     posted_passed(stepper->pool, index);
 }
 
@@ -458,7 +457,7 @@ static void cut_step(struct stepper *stepper, struct step_notes *notes)
         operations[left].background = true;
         if (operations[left].direction != SPOOL_RECEIVE)
             continue;
-        note(notes, STEP_GIVES, left);
+        note(notes, (struct step_note){.index = left, .kind = STEP_GIVES});
         if (operations[left].complete_ns == TRACE_NO_TIME)
             place_nowhere(stepper, notes, left);
     }
@@ -509,9 +508,9 @@ static bool take_post(struct stepper *stepper, struct step_notes *notes, const s
     extend_step(stepper, operation->post_end_ns);
     /* A receive may still be left out of the step where this is cut. */
     if (operation->direction == SPOOL_SEND)
-        place(stepper, notes, index);
+        place(stepper, notes, index, false);
     else
-        note(notes, STEP_HOLDS, index);
+        note(notes, (struct step_note){.index = index, .kind = STEP_HOLDS});
     return true;
 }
 
@@ -531,7 +530,7 @@ static bool take_blocking(struct stepper *stepper, struct step_notes *notes, con
         stepper->received = true;
     extend_step(stepper, operation->complete_ns != TRACE_NO_TIME ? operation->complete_ns : operation->post_end_ns);
     step_note_completed(&stepper->envelopes, operation);
-    place(stepper, notes, index);
+    place(stepper, notes, index, true);
     return true;
 }
 
@@ -543,7 +542,8 @@ static void take_completion(struct stepper *stepper, struct step_notes *notes, u
     if (!operation->background) {
         remove_pending(stepper, index);
     } else if (operation->placed) {
-        return; /* a send that is waited for after its step has ended */
+        pass(stepper, notes, index); /* a send that is waited for after its step has ended */
+        return;
     } else {
         bool joins = stepper->open &&
                      (stepper->pending > 0 || waited || (stepper->call != 0 && stepper->opened_by == stepper->call));
@@ -559,8 +559,10 @@ static void take_completion(struct stepper *stepper, struct step_notes *notes, u
     stepper->received = stepper->received || operation->direction == SPOOL_RECEIVE;
     extend_step(stepper, at_ns);
     step_note_completed(&stepper->envelopes, operation);
-    if (!operation->placed)
-        place(stepper, notes, index);
+    if (operation->placed)
+        pass(stepper, notes, index);
+    else
+        place(stepper, notes, index, true);
 }
 
 /* Takes the event at the front of the timeline; returns false if it must stay there for the time being. */
@@ -577,11 +579,9 @@ static bool take_event(struct stepper *stepper, struct step_notes *notes, const 
     case EVENT_BLOCKING:
         if (!take_blocking(stepper, notes, timeline, event.index, all))
             return false;
-        pass(stepper, notes, event.index);
         break;
     case EVENT_COMPLETE:
         take_completion(stepper, notes, event.index, event.at_ns);
-        pass(stepper, notes, event.index);
         break;
     case EVENT_COLLECTIVE: /* what is pending across it is background: the step is over */
         leave_step(stepper, notes);
@@ -603,7 +603,7 @@ static void end_steps(struct stepper *stepper, struct step_notes *notes)
         uint32_t left = stepper->first_pending;
         remove_pending(stepper, left);
         if (!stepper->pool->operations[left].placed)
-            place(stepper, notes, left);
+            place(stepper, notes, left, false);
     }
     leave_step(stepper, notes);
 }

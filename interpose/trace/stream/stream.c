@@ -5,10 +5,12 @@
 #include "interpose/trace/stream/stream.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "interpose/trace/gather/nodes.h"
 #include "interpose/trace/records/records.h"
 #include "interpose/trace/stream/ahead.h"
+#include "interpose/trace/stream/behind.h"
 #include "interpose/trace/stream/match.h"
 #include "interpose/trace/stream/rank_reading.h"
 #include "interpose/trace/stream/round.h"
@@ -23,6 +25,7 @@ struct stream {
     struct matcher matcher;
     struct rounds rounds;
     struct sink *sink; /* NULL: only messages are wanted */
+    struct behind behind;
     void (*message)(void *context, const struct trace *trace, const struct trace_operation *send,
                     const struct trace_operation *receive);
     void *message_context;
@@ -63,7 +66,10 @@ static void leave_out(struct stream *stream, uint32_t index)
     struct trace_operation *operation = &stream->trace->operations[index];
     round_give_up(&stream->rounds, index);
     if (!(operation->flags & SPOOL_OFF)) {
-        sink_operation_call(stream->sink, operation);
+        struct complete_rows *complete = behind_filling(&stream->behind);
+        array_reserve(&complete->left_out, &complete->left_out_capacity, complete->n_left_out + 1,
+                      sizeof *complete->left_out);
+        complete->left_out[complete->n_left_out++] = *operation;
         marks_count(stream->trace, &stream->trace->operations[operation->partner], true);
     }
 }
@@ -88,6 +94,18 @@ static void take_pair(void *context, uint32_t send_index, uint32_t receive_index
     operation_written(trace, receive_index);
 }
 
+/* Keeps the calls of a rank until they become rows. */
+static void keep_calls(struct stream *stream, const struct rank_window *found)
+{
+    struct complete_rows *complete = behind_filling(&stream->behind);
+    if (!stream->sink->calls || found->n_calls == 0)
+        return;
+    array_reserve(&complete->calls, &complete->calls_capacity, complete->n_calls + found->n_calls,
+                  sizeof *complete->calls);
+    memcpy(complete->calls + complete->n_calls, found->calls, found->n_calls * sizeof *found->calls);
+    complete->n_calls += found->n_calls;
+}
+
 /* Takes what a rank did in the window. An operation gets its place in the pool and goes to the matcher, which pairs it;
  * then its rank's steps make rounds. */
 static void take_rank(struct stream *stream, uint32_t number, const struct rank_window *found)
@@ -107,10 +125,10 @@ static void take_rank(struct stream *stream, uint32_t number, const struct rank_
             marks_count(trace, &trace->operations[index], false);
         match_operation(&stream->matcher, index);
     }
-    for (size_t i = 0; i < found->n_calls; i++)
-        sink_call(stream->sink, found->calls[i]);
-    if (stream->sink != NULL)
+    if (stream->sink != NULL) {
+        keep_calls(stream, found);
         rounds_take_notes(&stream->rounds, rank, &found->notes);
+    }
     if (found->next_ns == INT64_MAX)
         trace->processes[number].exhausted = true;
 }
@@ -179,22 +197,21 @@ static int compare_sequence(const void *left, const void *right, void *context)
     return ORDER(a->rank, b->rank) ?: ORDER(a->sequence, b->sequence);
 }
 
-/* Writes the rows of what the window completed. Returns 0, or -1: the database says why. */
+/* Has rows made of what the window completed. Returns 0, or -1: the database says why. */
 static int write_window(struct stream *stream)
 {
     struct trace *trace = stream->trace;
-    rounds_write(&stream->rounds);
+    struct complete_rows *complete = behind_filling(&stream->behind);
+    rounds_move_complete(&stream->rounds, complete);
     if (stream->n_alone > 1)
         qsort_r(stream->alone, stream->n_alone, sizeof *stream->alone, compare_sequence, trace);
+    array_reserve(&complete->alone, &complete->alone_capacity, stream->n_alone, sizeof *complete->alone);
     for (size_t i = 0; i < stream->n_alone; i++) {
-        uint32_t index = stream->alone[i], origin = trace->operations[index].origin;
-        int64_t id = sink_unmatched(stream->sink, trace, index);
-        if (origin != TRACE_NONE)
-            trace->origins[origin].unmatched_id = id;
-        operation_written(trace, index);
+        complete->alone[complete->n_alone++] = trace->operations[stream->alone[i]];
+        operation_written(trace, stream->alone[i]);
     }
     stream->n_alone = 0;
-    return sink_flush(stream->sink);
+    return behind_write(&stream->behind);
 }
 
 static size_t window_operations(const struct trace *trace)
@@ -342,15 +359,17 @@ int stream_run(struct trace *trace, struct sink *sink, size_t jobs, struct error
 {
     struct stream stream = {.trace = trace, .sink = sink};
     int result = 0;
-    rounds_begin(&stream.rounds, trace, sink);
+    rounds_begin(&stream.rounds, trace);
+    behind_begin(&stream.behind, trace, sink, jobs > 1);
     stream_begin(&stream, jobs);
-    if (read_all(&stream) == 0 && sink->n_messages != stream.n_paired)
+    int read = read_all(&stream);
+    if (behind_end(&stream.behind) == 0 && read == 0 && sink->n_messages != stream.n_paired)
         result = error_set(error, "defect: %lld messages were found, %lld belong to a round or to none",
                            (long long)stream.n_paired, (long long)sink->n_messages);
-    rounds_end(&stream.rounds);
     if (sink_end(sink) != 0 ||
         (result == 0 && doubts_write(stream.matcher.envelopes, stream.matcher.n_envelopes, sink) != 0))
         result = STREAM_DATABASE;
+    behind_release(&stream.behind);
     stream_release(&stream);
     return result;
 }
