@@ -171,16 +171,43 @@ static const struct part_table part_tables[] = {
                "options GLOB (SELECT options || ' *' FROM temp.run_part)"},
 };
 
-/* Says on which sides a message lies inside. */
-static const char message_view[] =
-    "CREATE TEMP VIEW part_message AS SELECT *, part_inside(src, send_post_ns, send_call_ns) AS sent,"
-    " part_inside(dst, send_post_ns + late_ns, recv_call_ns) AS received FROM main.message_row";
+/* Messages and calls of a part whose rounds hold at most this share of all messages are copied apart, the messages by the
+ * index of rounds; beyond it, to go through all of them at each question takes less time and room. */
+#define COPIED_SHARE "0.2"
+
+#define IN_NO_ROUND "main.message_row WHERE round_id IS (SELECT NULL)" /* as shards are asked it, too */
+#define ROUNDS_OF   "main.round WHERE begin_ns <= " TO_NS " AND end_ns >= " FROM_NS
+
+/* All messages of a round lie in its times. */
+static const char is_short_sql[] =
+    "WITH apart(n) AS MATERIALIZED (SELECT count(*) FROM " IN_NO_ROUND ")"
+    " SELECT (SELECT n FROM apart) + (SELECT total(messages) FROM main.kind k JOIN"
+    "  (SELECT kind_id FROM " ROUNDS_OF ") r ON r.kind_id = k.id)"
+    " <= " COPIED_SHARE " * ((SELECT n FROM apart) + (SELECT total(rounds * messages) FROM main.kind))";
+
+/* Say on which sides a message lies inside; then of all messages and calls, or of copies. */
+#define SIDES                                                                                                          \
+    " part_inside(src, send_post_ns, send_call_ns) AS sent,"                                                           \
+    " part_inside(dst, send_post_ns + late_ns, recv_call_ns) AS received"
+
+static const char rows_views[] = "CREATE TEMP VIEW part_message AS SELECT *," SIDES " FROM main.message_row;"
+                                 "CREATE TEMP VIEW part_call AS SELECT * FROM main.call_row";
+
+static const char rows_copied[] =
+    "CREATE TEMP TABLE part_message AS SELECT * FROM (SELECT *," SIDES " FROM"
+    "  (SELECT * FROM " IN_NO_ROUND " UNION ALL SELECT * FROM main.message_row WHERE round_id IN"
+    "   (SELECT id FROM " ROUNDS_OF ")))"
+    " WHERE sent OR received OR part_left(src, send_post_ns, send_call_ns) IS NOT NULL"
+    "  OR part_left(dst, send_post_ns + late_ns, recv_call_ns) IS NOT NULL ORDER BY id;"
+    "CREATE INDEX temp.part_message_id ON part_message(id);"
+    "CREATE INDEX temp.part_message_round ON part_message(round_id);"
+    "CREATE TEMP TABLE part_call AS SELECT * FROM main.call_row WHERE part_left(rank, begin_ns, call_ns) IS NOT NULL";
 
 /* A message that is left out leaves the calls of its sides, and an operation without a partner. */
 static const char calls_view[] =
     "CREATE TEMP VIEW call_row(rank, function, begin_ns, call_ns, completed, idle_calls, callsite) AS"
     " SELECT rank, function, part_cut(rank, begin_ns), part_left(rank, begin_ns, call_ns), completed, idle_calls,"
-    "  callsite FROM main.call_row WHERE part_left(rank, begin_ns, call_ns) IS NOT NULL"
+    "  callsite FROM part_call WHERE part_left(rank, begin_ns, call_ns) IS NOT NULL"
     " UNION ALL SELECT src, send_function, part_cut(src, send_post_ns), part_left(src, send_post_ns, send_call_ns),"
     "  send_completed, 0, send_callsite FROM part_message JOIN form f ON f.id = form"
     "  WHERE NOT (sent AND received) AND send_completed IS NOT NULL AND send_call_ns IS NOT NULL"
@@ -334,7 +361,10 @@ static int views_again(sqlite3 *database, const char *path, struct error *error)
 static int make_views(sqlite3 *database, const char *path, struct error *error)
 {
     static const char *const others[] = {calls_view, unmatched_view, totals_view, regions_view};
-    int result = execute(database, path, message_view, error);
+    int64_t is_short;
+    if (cursor_numbers(database, path, is_short_sql, &is_short, 1, error) != 0)
+        return -1;
+    int result = execute(database, path, is_short ? rows_copied : rows_views, error);
     for (size_t i = 0; result == 0 && i < sizeof part_tables / sizeof *part_tables; i++)
         result = view_of_table(database, path, &part_tables[i], error);
     for (size_t i = 0; result == 0 && i < sizeof others / sizeof *others; i++)

@@ -67,6 +67,8 @@ def check_worked(trace):
     for part, messages, computed in ((("--from", "0.002", "--to", "0.006"), 40, 5600e-6), (("--from", "20%", "--to", "60%"), 40, 5600e-6),
                                      # the send and the receive are cut: 10 and 15 us of them are left, and no message
                                      (("--from", "0.00201", "--to", "0.006"), 39, 5600e-6),
+                                     # short enough for copies of its messages and calls
+                                     (("--from", "0.002", "--to", "0.003"), 10, 1400e-6), (("--from", "0.00201", "--to", "0.003"), 9, 1400e-6),
                                      # rank 0 from 3 ms on, rank 1 from 3.1 ms on: its message at 3 ms has one side
                                      (("--from", "mark:7", "--to", "40 %"), 9, 10 * 70e-6 + 9 * 70e-6)):
         found = report(trace, *part)
@@ -279,6 +281,7 @@ def main():
             check_all_of_it(trace)
         check_worked(steps)
         check_adds_up(steps, [0.001, 0.00201, 0.004055, 0.0073])
+        check_adds_up(steps, [part * 0.00073 for part in range(1, 14)])
         check_adds_up(mixed, [0.0004, 0.00355, 0.01145, 0.0199])
         check_none(steps)
         check_totals(folder)
