@@ -93,7 +93,8 @@ def case_killed(job):
         if len(pids) == 2 and all(totals(text)["MPI_Isend"][0] > 100 for text in dumps):
             break
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # its launcher may have killed it when the other one was gone
+            os.kill(pid, signal.SIGKILL)
     try:
         running.wait(30)
     finally:
