@@ -11,6 +11,7 @@
 #include "interpose/trace/gather/place.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
+#include "share/base/saturating.h"
 
 /* Marks NULL in a row. An id that is NULL becomes 1, 2, ... in the order of rows: SQLite then appends to the table,
  * without looking whether the id is there already. */
@@ -488,8 +489,9 @@ int64_t sink_message(struct sink *sink, const struct trace *trace, const struct 
 {
     struct sink_file *file = file_of(sink, receive->rank);
     *form = form_of_message(sink, trace, send, receive);
-    sink->forms[*form - 1].messages++;
-    sink->forms[*form - 1].bytes += (int64_t)send->bytes;
+    struct form *sums = &sink->forms[*form - 1];
+    sums->messages++;
+    sums->bytes = saturating_add(sums->bytes, (int64_t)send->bytes);
     const int64_t values[] = {
         file->is_shard ? sink->n_messages + 1 : FEED_NULL,
         send->rank,
