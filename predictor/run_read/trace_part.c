@@ -171,8 +171,8 @@ static const struct part_table part_tables[] = {
                "options GLOB (SELECT options || ' *' FROM temp.run_part)"},
 };
 
-/* Messages and calls of a part whose rounds hold at most this share of all messages are copied apart, the messages by the
- * index of rounds; beyond it, to go through all of them at each question takes less time and room. */
+/* Messages and calls of a part whose rounds hold at most this share of all messages are copied apart, the messages by
+ * the index of rounds; beyond it, to go through all of them at each question takes less time and room. */
 #define COPIED_SHARE "0.2"
 
 #define IN_NO_ROUND "main.message_row WHERE round_id IS (SELECT NULL)" /* as shards are asked it, too */
