@@ -170,6 +170,19 @@ static double headers_ms(double bytes)
     return 66 * (ceil(bytes / 1448) - bytes / 1448) * 1e-6;
 }
 
+/* Eager messages, up to 2 MB, at 2 GB/s; a wire of 1 GB/s; buckets of 0.5 MB. */
+static void bucket_table(struct run_case *run)
+{
+    for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
+        case_value(&run->c, level, PROTOCOL_EAGER, "tau", 0, 0, "s");
+        case_value(&run->c, level, PROTOCOL_EAGER, "bw", 1, 2e9, "B/s");
+        case_value(&run->c, level, PROTOCOL_RENDEZVOUS, "tau", 0, 0, "s");
+        case_value(&run->c, level, PROTOCOL_RENDEZVOUS, "bw", 1, 1e9, "B/s");
+        case_value(&run->c, level, PROTOCOL_RENDEZVOUS, "threshold", 0, 2000000, "B");
+    }
+    case_value(&run->c, LEVEL_INTER_NODE, PROTOCOL_ANY, "burst", 0, 5e5, "B");
+}
+
 /* A token bucket of 0.5 MB lets eager messages through at 2 GB/s while the wire carries 1 GB/s. The first one has
  * emptied it after 0.5 and 1 MB; then its rest takes 0.5. Until the second comes the bucket has got 0.25 MB, which last
  * for 0.25 and 0.5 MB. Two that share a NIC empty its bucket together. Without flow's NICs there are no buckets.
@@ -181,14 +194,7 @@ static void bucket(void **state)
     for (enum run_law law = LAW_STAIRCASE; law <= LAW_FLOW; law++) {
         struct run_case run = {.options.law = law};
         bool has_buckets = law == LAW_FLOW;
-        for (enum level level = LEVEL_INTRA_SOCKET; level < LEVEL_COUNT; level++) {
-            case_value(&run.c, level, PROTOCOL_EAGER, "tau", 0, 0, "s");
-            case_value(&run.c, level, PROTOCOL_EAGER, "bw", 1, 2e9, "B/s");
-            case_value(&run.c, level, PROTOCOL_RENDEZVOUS, "tau", 0, 0, "s");
-            case_value(&run.c, level, PROTOCOL_RENDEZVOUS, "bw", 1, 1e9, "B/s");
-            case_value(&run.c, level, PROTOCOL_RENDEZVOUS, "threshold", 0, 2000000, "B");
-        }
-        case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_ANY, "burst", 0, 5e5, "B");
+        bucket_table(&run);
         run_ranks(&run, 5, node);
         run_message(&run, 0, 1, 3 * MB / 2, 0);
         run_message(&run, 0, 1, MB, 0);
@@ -216,12 +222,7 @@ static void collective_bucket(void **state)
     static const uint32_t node[] = {0, 1};
     for (int empties = 0; empties < 2; empties++) {
         struct run_case run = {.options.law = LAW_FLOW, .program.mpi_family = MPI_FAMILY_OPEN_MPI};
-        case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_EAGER, "tau", 0, 0, "s");
-        case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_EAGER, "bw", 1, 2e9, "B/s");
-        case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_RENDEZVOUS, "tau", 0, 0, "s");
-        case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_RENDEZVOUS, "bw", 1, 1e9, "B/s");
-        case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_RENDEZVOUS, "threshold", 0, 2000000, "B");
-        case_value(&run.c, LEVEL_INTER_NODE, PROTOCOL_ANY, "burst", 0, 5e5, "B");
+        bucket_table(&run);
         run_ranks(&run, 2, node);
         run_collective(&run, DEPENDS_ON_ALL, UINT32_MAX, 0);
         run.program.collectives[0].kind = COLLECTIVE_ALLTOALL;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "interpose/trace/communicators/communicators.h"
+#include "interpose/trace/records/joint_outside.h"
 #include "interpose/trace/gather/bursts.h"
 #include "interpose/trace/site/callsite.h"
 #include "interpose/trace/site/region_names.h"
@@ -18,25 +19,6 @@
 #include "share/base/memory.h"
 #include "share/base/one_of.h"
 #include "share/base/order.h"
-
-/* Calls of one function on one communicator of the process. */
-struct skipped_call {
-    struct spool_ghost_entry entry;
-    int64_t at_ns, until_ns; /* all were made between these */
-};
-
-/* The joint calls of a lane that lie outside of bursts: what has been read since the last time that they were added. */
-struct outside {
-    struct skipped_call *calls; /* [n_calls] */
-    size_t n_calls;
-    struct map numbers;
-    int64_t place;          /* of the last record */
-    int64_t at_ns;          /* latest time that is known to lie before what comes next */
-    uint64_t ticks;         /* of the last record that the last reading takes */
-    size_t span;            /* the next one to be noted */
-    uint32_t next_sequence; /* of the chunk behind those before */
-    struct spool_folded folded;
-};
 
 struct loader {
     struct trace *trace;
@@ -52,7 +34,7 @@ struct loader {
     uint32_t lane;
     uint32_t partitioned; /* origin of the record just read if that was a partitioned operation, else TRACE_NONE */
     bool left_out;        /* the record just read was an operation outside of all bursts */
-    struct outside outside;
+    struct joint_outside outside;
     size_t clock_hint;
     uint64_t last_ticks; /* the latest ticks of the process so far */
     size_t first_origin; /* the process's first origin */
@@ -111,231 +93,6 @@ static uint32_t loader_resolve(struct loader *loader, const struct map *map, uin
         lost += spool->header.lost[i] > 0;
     loader->process->damaged += lost == 0 && !loader->trace->bursts.thinned;
     return TRACE_NONE;
-}
-
-/* True if MPI may have rejected the call after a look at what it named. */
-static bool may_be_rejected(const struct spool_operation *record)
-{
-    return record->complete_ticks == 0 || (record->flags & SPOOL_FAILED);
-}
-
-bool operation_known(const struct trace *trace, const struct trace_process *process,
-                     const struct spool_operation *record)
-{
-    int32_t peer = may_be_rejected(record) ? -1 : record->peer;
-    return process_communicator(trace, process, record->communicator, peer) != TRACE_NONE;
-}
-
-bool operation_rejected(const struct spool_operation *record)
-{
-    return record->communicator == SPOOL_NO_COMMUNICATOR && may_be_rejected(record);
-}
-
-uint64_t record_begin_ticks(const uint8_t *record)
-{
-    switch (*record) {
-    case SPOOL_OPERATION:
-        return ((const struct spool_operation *)(const void *)record)->post_ticks;
-    case SPOOL_CALL:
-        return ((const struct spool_call *)(const void *)record)->begin_ticks;
-    case SPOOL_IDLE:
-        return ((const struct spool_idle *)(const void *)record)->begin_ticks;
-    case SPOOL_COLLECTIVE:
-        return ((const struct spool_collective *)(const void *)record)->begin_ticks;
-    case SPOOL_ACCESS:
-        return ((const struct spool_access *)(const void *)record)->begin_ticks;
-    default:
-        return 0;
-    }
-}
-
-bool record_order(const struct trace *trace, const struct trace_process *process, const uint8_t *record,
-                  uint64_t *ticks)
-{
-    const struct spool_operation *operation = (const void *)record;
-    *ticks = record_begin_ticks(record);
-    if (*record != SPOOL_OPERATION)
-        return *record == SPOOL_CALL || *record == SPOOL_IDLE;
-    *ticks += operation->flags & SPOOL_MATCHED_PROBE ? operation->call_ticks : 0;
-    return operation_known(trace, process, operation);
-}
-
-/* Where a run is thinned, joint calls outside of bursts become no rows, but others are numbered by how many went
- * before: they are kept as calls with SPOOL_OFF, each for many. A lane's records outside of bursts are
- * counted here as they are read, and chunks that are gone by the ghosts which stand for them.
- *
- * When the calls of a gap were made is not known better than that they lie between its lane's records before and behind
- * it. Where the lane was silent during a burst between these, it is unknown how many of them went before it: then calls
- * of another lane in that burst, on the same communicator, get no number. */
-
-/* Later than all times of a run. */
-static const int64_t never_ns = INT64_C(1) << 60;
-
-/* Adds the calls as one that stands for all. */
-static void add_skipped(struct loader *loader, const struct skipped_call *call)
-{
-    struct trace *trace = loader->trace;
-    const struct spool_ghost_entry *entry = &call->entry;
-    if (entry->sort < GHOST_JOINT || entry->count == 0)
-        return;
-    uint32_t communicator = communicator_of(&loader->communicators, trace, entry->communicator);
-    if (entry->sort - GHOST_JOINT >= FN_COUNT || communicator == TRACE_NONE) {
-        loader->process->damaged++;
-        return;
-    }
-    uint16_t function = (uint16_t)(entry->sort - GHOST_JOINT);
-    struct trace_call made = {.begin_ns = call->at_ns,
-                              .call_end_ns = call->at_ns,
-                              .end_ns = call->until_ns,
-                              .offset = -1,
-                              .rank = loader->rank,
-                              .communicator = communicator,
-                              .callsite = TRACE_NONE,
-                              .persistent = (uint32_t)entry->peer,
-                              .peer = -1,
-                              .further = entry->count > UINT32_MAX ? UINT32_MAX : (uint32_t)(entry->count - 1),
-                              .function = function,
-                              .flags = SPOOL_OFF,
-                              .sort = function_is_of_file(function)     ? CALL_FILE
-                                      : function_is_one_sided(function) ? CALL_ONE_SIDED
-                                                                        : CALL_COLLECTIVE};
-    if (call_is_joint(&made))
-        TRACE_ADD(trace->calls, trace->n_calls, made);
-}
-
-/* Adds what was counted of records. */
-static void add_counted(struct loader *loader)
-{
-    struct outside *outside = &loader->outside;
-    for (size_t i = 0; i < outside->n_calls; i++) {
-        outside->calls[i].at_ns = outside->calls[i].until_ns = outside->at_ns;
-        add_skipped(loader, &outside->calls[i]);
-    }
-    outside->n_calls = 0;
-    map_clear(&outside->numbers);
-}
-
-static void count_record(struct outside *outside, const uint8_t *record)
-{
-    struct spool_ghost_entry entry;
-    if (!spool_ghost_of(record, &entry) || entry.sort < GHOST_JOINT)
-        return;
-    struct map_key key = {(uint64_t)entry.communicator << 32 | entry.sort, (uint32_t)entry.peer, 0};
-    uint32_t number = map_number(&outside->numbers, key, outside->n_calls);
-    if (number == outside->n_calls)
-        ARRAY_ADD(outside->calls, outside->n_calls, (struct skipped_call){.entry = entry});
-    else
-        outside->calls[number].entry.count++;
-}
-
-/* Counts calls of gaps[n] between two times. */
-static void count_gaps(struct loader *loader, const struct spool_gap *gaps, size_t n, int64_t at_ns, int64_t until_ns)
-{
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < gaps[i].n; k++)
-            add_skipped(loader, &(struct skipped_call){gaps[i].entries[k], at_ns, until_ns});
-}
-
-static void lose_count(struct trace_process *process, int64_t ns)
-{
-    if (process->uncounted_ns == TRACE_NO_TIME || ns < process->uncounted_ns)
-        process->uncounted_ns = ns;
-}
-
-/* Counts the chunks of the lane that are gone before `sequence`, with the time of what comes behind them. */
-static void pass_gap(struct loader *loader, uint32_t lane, uint32_t sequence, int64_t place, int64_t next_ns)
-{
-    struct outside *outside = &loader->outside;
-    size_t begin, end;
-    if (sequence == outside->next_sequence)
-        return;
-    add_counted(loader);
-    bool whole = gaps_between(outside->folded.gaps, outside->folded.n_gaps, lane, outside->next_sequence, sequence,
-                              &begin, &end);
-    bool silent = place > (outside->place | 1) + (place_is_inside(outside->place) ? 2 : 0);
-    if (end > begin)
-        count_gaps(loader, outside->folded.gaps + begin, end - begin, outside->at_ns,
-                   silent ? next_ns : outside->at_ns);
-    if (!whole)
-        lose_count(loader->process, outside->at_ns);
-}
-
-static void joint_begin_process(struct loader *loader)
-{
-    spool_folded_read(loader->process->spool, &loader->outside.folded);
-}
-
-static void joint_begin_lane(struct loader *loader, const struct trace_lane *lane)
-{
-    struct outside *outside = &loader->outside;
-    outside->place = INT64_MIN / 2;
-    outside->at_ns = loader->process->begin_ns;
-    outside->ticks = 0;
-    outside->span = lane->first_span;
-    outside->next_sequence = 0;
-}
-
-/* True if the first reading makes something of the record that lies inside of a burst. */
-static bool is_loaded(const uint8_t *record)
-{
-    return *record == SPOOL_COLLECTIVE || *record == SPOOL_ACCESS || *record == SPOOL_PARTITION;
-}
-
-/* Returns whether the record has a time, and sets *ticks to it. */
-static bool record_time(struct loader *loader, const uint8_t *record, uint64_t *ticks)
-{
-    struct outside *outside = &loader->outside;
-    if (record_order(loader->trace, loader->process, record, ticks)) {
-        *ticks = outside->ticks = *ticks > outside->ticks ? *ticks : outside->ticks;
-        return true;
-    }
-    if (*record == SPOOL_PARTITION)
-        *ticks = ((const struct spool_partition *)(const void *)record)->ticks;
-    return is_loaded(record);
-}
-
-/* Takes the next record of the lane, from that span. Returns whether it lies inside a burst. */
-static bool joint_take(struct loader *loader, const uint8_t *record, size_t span)
-{
-    struct outside *outside = &loader->outside;
-    const struct spool *spool = loader->process->spool;
-    uint64_t ticks;
-    if (!record_time(loader, record, &ticks))
-        return true;
-    int64_t ns = clock_ns(loader->node, loader->process, ticks, &loader->clock_hint);
-    int64_t place = burst_place(loader->trace, loader->process, ns);
-    for (; outside->span <= span; outside->span++) {
-        pass_gap(loader, spool->spans[outside->span].lane, spool->spans[outside->span].sequence, place, ns);
-        outside->next_sequence = spool->spans[outside->span].sequence + 1;
-    }
-    bool inside = place_is_inside(place);
-    if (place != outside->place)
-        add_counted(loader);
-    int64_t at_ns = inside ? burst_end_ns(loader->trace, loader->process, place) : ns;
-    outside->at_ns = at_ns > outside->at_ns ? at_ns : outside->at_ns;
-    outside->place = place;
-    if (!inside)
-        count_record(outside, record);
-    return inside;
-}
-
-static void joint_end_lane(struct loader *loader, const struct trace_lane *lane)
-{
-    pass_gap(loader, lane->number, UINT32_MAX, INT64_MAX, never_ns);
-    add_counted(loader);
-}
-
-static void joint_end_process(struct loader *loader)
-{
-    struct outside *outside = &loader->outside;
-    const struct trace_process *process = loader->process;
-    for (size_t i = 0; i < outside->folded.n_gaps; i++)
-        if (!process_has_lane(process, outside->folded.gaps[i].lane))
-            count_gaps(loader, &outside->folded.gaps[i], 1, process->begin_ns, never_ns);
-    spool_folded_free(&outside->folded);
-    map_release(&outside->numbers);
-    free(outside->calls);
-    outside->calls = NULL;
 }
 
 /* Counts the posts of each processor: there are few in one process. */
@@ -754,17 +511,17 @@ static void load_lane(struct loader *loader, struct trace_lane *lane)
     loader->lane = lane->number;
     bool thinned = loader->trace->bursts.thinned;
     if (thinned)
-        joint_begin_lane(loader, lane);
+        joint_outside_begin_lane(&loader->outside, lane);
     for (const uint8_t *record; (record = spool_next(&cursor)) != NULL;) {
         if (*record == SPOOL_PARTITIONS && !loader->left_out)
             add_partitions(loader, (const void *)record);
         loader->partitioned = TRACE_NONE;
-        bool inside = !thinned || joint_take(loader, record, cursor.span);
+        bool inside = !thinned || joint_outside_take(&loader->outside, record, cursor.span);
         loader->left_out = !inside && *record == SPOOL_OPERATION;
         take_record(loader, record, inside);
     }
     if (thinned)
-        joint_end_lane(loader, lane);
+        joint_outside_end_lane(&loader->outside, lane);
     loader->process->damaged += cursor.damaged;
     if (cursor.damaged > 0)
         lose_from(loader->process, 0);
@@ -858,11 +615,11 @@ static void load_process(struct loader *loader)
     keep_communicators(loader);
     find_lanes(loader);
     if (trace->bursts.thinned)
-        joint_begin_process(loader);
+        joint_outside_begin_process(&loader->outside, loader->trace, &loader->communicators, loader->rank);
     for (size_t i = 0; i < process->n_lanes; i++)
         load_lane(loader, &process->lanes[i]);
     if (trace->bursts.thinned)
-        joint_end_process(loader);
+        joint_outside_end_process(&loader->outside);
     loader_ns(loader, loader->last_ticks);
     resolve_numbers(loader);
     note_totals(loader);

@@ -27,7 +27,7 @@ static int gather_sql(const struct gathering *gathering, const char *sql)
 {
     return sqlite3_exec(gathering->database, sql, NULL, NULL, NULL) == SQLITE_OK
                ? 0
-               : database_error(gathering->database, gathering->output, "cannot be written", gathering->error);
+               : database_error(gathering->database, gathering->output, "not written", gathering->error);
 }
 
 /* Returns the number of the table among those of shards, -1: it is none of them. */
@@ -89,7 +89,7 @@ static int gather_rows(struct gathering *gathering, const char *trace, const cha
     if (result == 0)
         result = gather_sql(gathering, schema);
     if (result == 0 && (indexes = new_database_drop_indexes(gathering->database)) == NULL)
-        result = database_error(gathering->database, gathering->output, "cannot be written", gathering->error);
+        result = database_error(gathering->database, gathering->output, "not written", gathering->error);
     if (result == 0)
         result = copy_tables(gathering);
     if (result == 0)
