@@ -2,19 +2,17 @@
  * again, from schema.sql: a trace that was written before there was such a table has none of them. */
 #include "predictor/run_read/node_switches.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
+#include "interpose/database/new_database.h"
 #include "interpose/database/row.h"
 #include "predictor/terms/topology_find.h"
 #include "share/base/array.h"
-#include "share/base/installation.h"
 #include "share/base/memory.h"
-#include "share/base/text_file.h"
 
 /* The nodes of a trace. */
 struct trace_hosts {
@@ -61,8 +59,6 @@ int node_switches_place(sqlite3 *database, const char *path, struct topology *to
     trace_hosts_release(&hosts);
     return result;
 }
-
-enum { SCHEMA_BYTES = 1 << 20 };
 
 static const char table_sql[] = "CREATE TEMP TABLE node_switch(node INTEGER NOT NULL, level INTEGER NOT NULL, switch "
                                 "TEXT NOT NULL, PRIMARY KEY (node, level)) WITHOUT ROWID";
@@ -153,10 +149,7 @@ static int view_again(sqlite3 *database, const char *path, const char *schema, c
 static int views_of_switches(sqlite3 *database, const char *path, struct error *error)
 {
     static const char *const views[] = {"switch_distance", "switch_volume"};
-    char file[PATH_MAX];
-    if (installation_find(INSTALLATION_SHARE, "sql/schema.sql", file, sizeof file, error) != 0)
-        return -1;
-    char *schema = text_file_read(file, SCHEMA_BYTES, error);
+    char *schema = new_database_schema(error);
     int result = schema != NULL ? 0 : -1;
     for (size_t i = 0; result == 0 && i < sizeof views / sizeof *views; i++)
         result = view_again(database, path, schema, views[i], error);

@@ -10,7 +10,7 @@
 #include "interpose/database/cursor.h"
 #include "interpose/database/database.h"
 #include "interpose/database/shards.h"
-#include "interpose/trace/write/new_database.h"
+#include "interpose/database/new_database.h"
 #include "interpose/trace/write/write_shards.h"
 #include "share/base/memory.h"
 #include "share/base/output_file.h"

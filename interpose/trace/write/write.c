@@ -17,7 +17,7 @@
 #include "share/base/output_file.h"
 #include "interpose/spool/readers.h"
 #include "interpose/trace/stream/stream.h"
-#include "interpose/trace/write/new_database.h"
+#include "interpose/database/new_database.h"
 #include "interpose/trace/write/sums.h"
 #include "interpose/trace/write/tables.h"
 #include "interpose/trace/write/write_regions.h"

@@ -11,7 +11,7 @@
 
 #include "interpose/database/database.h"
 #include "interpose/database/row.h"
-#include "interpose/trace/write/new_database.h"
+#include "interpose/database/new_database.h"
 #include "share/base/array.h"
 #include "share/base/memory.h"
 #include "share/base/side_by_side.h"

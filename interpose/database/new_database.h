@@ -1,6 +1,6 @@
 /* A trace while it is made: nobody sees it before it is whole. */
-#ifndef MPISTAIR_TRACE_NEW_DATABASE_H
-#define MPISTAIR_TRACE_NEW_DATABASE_H
+#ifndef MPISTAIR_DATABASE_NEW_DATABASE_H
+#define MPISTAIR_DATABASE_NEW_DATABASE_H
 
 #include <sqlite3.h>
 

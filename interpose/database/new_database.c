@@ -1,5 +1,5 @@
 /* The schema lies beside the named queries as a file, so that users can read it. */
-#include "interpose/trace/write/new_database.h"
+#include "interpose/database/new_database.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
