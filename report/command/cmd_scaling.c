@@ -31,8 +31,9 @@ struct scaling_run {
     double run_s, low_s, high_s; /* low_s, high_s: of a forecast, 95 % */
     double spread;               /* slowest less fastest run, as a share of run_s */
     double speedup, global, global_low, global_high, parallel, load_balance, communication, scalability;
-    double computation_s;   /* of all ranks */
-    struct profile profile; /* shares all with that of the trace */
+    double computation_s;    /* of all ranks */
+    double computation_more; /* the part of the sites' excess of computation that is not less computation at others */
+    struct profile profile;  /* shares all with that of the trace */
 };
 #define RUN(member) FIELD(scaling_run, member)
 static const struct fields scaling_fields =
@@ -206,12 +207,34 @@ static double site_s(const struct comparison_row *row, size_t run)
 static double excess_of(const struct scaling *scaling, const struct comparison_row *row, size_t at)
 {
     const struct scaling_run *run = &scaling->runs[at];
-    return (site_s(row, at) - site_s(row, 0) * scaled(scaling, run->ranks)) / (run->run_s * (double)run->ranks);
+    double excess =
+        (site_s(row, at) - site_s(row, 0) * scaled(scaling, run->ranks)) / (run->run_s * (double)run->ranks);
+    return row->part == PROFILE_COMPUTATION && excess > 0 ? excess * run->computation_more : excess;
+}
+
+/* Other numbers of ranks have other calls, a single one has none to its neighbours: computation then comes before
+ * another call. Only what all computation exceeds scaling by is anyone's excess. */
+static void find_computation_more(struct scaling *scaling)
+{
+    for (size_t at = 0; at < scaling->n; at++) {
+        double more = 0, less = 0;
+        scaling->runs[at].computation_more = 1;
+        for (size_t i = 0; i < scaling->comparison.n_rows; i++) {
+            const struct comparison_row *row = &scaling->comparison.rows[i];
+            if (row->table != COMPARISON_SITE || row->part != PROFILE_COMPUTATION)
+                continue;
+            double excess = excess_of(scaling, row, at);
+            more += fmax(excess, 0);
+            less += fmax(-excess, 0);
+        }
+        scaling->runs[at].computation_more = more > 0 ? fmax(more - less, 0) / more : 0;
+    }
 }
 
 /* Keeps the sites that exceed it most. */
 static void find_sites(struct scaling *scaling)
 {
+    find_computation_more(scaling);
     for (size_t i = 0; i < scaling->comparison.n_rows; i++) {
         const struct comparison_row *row = &scaling->comparison.rows[i];
         struct scaling_site site = {row, 0, scaling->n};

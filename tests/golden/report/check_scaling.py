@@ -32,6 +32,13 @@ def stops(path, ranks, command="./job", extra=""):
     return joint_calls(path, ranks, steps * ROUNDS, command=command, extra=extra)
 
 
+def moved(path, ranks, more=0):
+    """All computation is before the first site on 1 rank, on more ranks before the second one, and there 1 + more times as long."""
+    computed_ns = [SECOND if ranks == 1 else round(SECOND * (1 + more)) // ranks] * ranks
+    return joint_calls(path, ranks, [step for _ in range(ROUNDS) for step in
+                                     ((1, computed_ns if ranks == 1 else [9] * ranks, 9), (2, computed_ns if ranks > 1 else [9] * ranks, 9))])
+
+
 def weak(path, ranks):
     return joint_calls(path, ranks, [(1 + i % 2, [SECOND] * ranks, SECOND // 10 * (ranks if i % 2 else 1)) for i in range(ROUNDS)])
 
@@ -80,6 +87,12 @@ def main(folder):
     check("named", code == 0 and "The call site that stops scaling, from 4 ranks on: in MPI_Allreduce halo halo.c:20" in plain and "Strong scaling" in text
           and "Forecast for 16 ranks" in plain, text + error)
     check("screen", text.count("\n") <= LINES and max(map(len, text.split("\n"))) <= COLUMNS, text)
+
+    result = found(*(moved(folder / f"moved{ranks}.db", ranks) for ranks in (1, 2, 4)))
+    check("computation before another call", all(site["since_ranks"] is None and site["excess"] < 1e-6 for site in result["sites"]), result["sites"])
+    result = found(*(moved(folder / f"grown{ranks}.db", ranks, 0.1) for ranks in (1, 2, 4)))
+    check("and more of it", [site["since_ranks"] for site in result["sites"]][:2] == [2, None] and abs(result["sites"][0]["excess"] - 0.1 / 1.1) < 1e-6
+          and result["sites"][0]["place"].startswith("before ") and result["sites"][0]["line"] == 20, result["sites"])
 
     result = found(*made["weak"])
     check("weak", result["scaling"] == "weak" and close(result["exponent"], 1) and all(close(row["scalability"], 1) for row in result["runs"])
